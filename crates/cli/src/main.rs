@@ -1,0 +1,2 @@
+//! punctual
+fn main() {}

@@ -1,0 +1,1 @@
+//! Every interface to Linux.

@@ -1,0 +1,1 @@
+//! What keeps the machine busy during a measurement.

@@ -1,0 +1,1 @@
+//! Measures how late wakeups run.

@@ -1,0 +1,223 @@
+//! `recording.json`: where a recording comes from, what was counted, and why it ended.
+
+use crate::distribution::Distributions;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The name and version of the format.
+pub const SCHEMA: &str = "punctual.recording/1";
+/// The version of the format: raised when an older reader would misread a newer recording.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What `recording.json` holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Why and when it ended; absent while it is being written, and so in a recording that was cut short.
+    pub ended: Option<Ended>,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// Whose wakeups were measured.
+    pub tasks: Vec<Task>,
+    /// What was counted over the whole run.
+    pub counters: Counters,
+    /// Limits that the user set, as judged so far.
+    #[serde(default)]
+    pub limits: Vec<Limit>,
+    /// How many segments of wakeups were closed when this was written.
+    pub segments: u64,
+    /// Every value, by measure, stage, CPU and load.
+    pub distributions: Distributions,
+}
+
+/// Why a recording ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// The time asked for had passed.
+    Completed,
+    /// The user or the system asked it to stop.
+    Interrupted,
+    /// A wakeup exceeded the limit at which the user wanted to stop.
+    LimitExceeded,
+    /// The command that was the load ended.
+    CommandEnded,
+    /// The measuring threads kept the rest of the program from running.
+    Watchdog,
+    /// The measurement or the writing of it failed.
+    Failed,
+}
+
+/// The end of a recording.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// Why.
+    pub reason: EndReason,
+    /// In words, where there is more to say.
+    pub detail: Option<String>,
+    /// When the last wakeup was taken, ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+}
+
+/// Where a recording comes from. Unknown things are `None` or absent, never invented.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The version of punctual that wrote it.
+    pub punctual_version: String,
+    /// The command line that made it.
+    pub command_line: Vec<String>,
+    /// 128 random bits, in hexadecimal: the same in every part of one run.
+    pub run_id: String,
+    /// The machine.
+    pub host: Host,
+    /// How the measurement was set up.
+    pub configuration: Configuration,
+    /// What else ran.
+    pub load: LoadInfo,
+    /// Settings of the system that change latency, by name.
+    pub tuning: BTreeMap<String, Setting>,
+    /// When measuring began, ns of `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
+    /// What to add to a time in this recording to get ns since 1970, UTC.
+    pub monotonic_to_unix_ns: i64,
+    /// What was asked for and not possible, and what was done in its place; the first lines of a report.
+    pub fallbacks: Vec<String>,
+    /// What this measurement could not see.
+    pub blind: Vec<String>,
+}
+
+/// A setting of the system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Setting {
+    /// A whole number.
+    Number(i64),
+    /// Anything else.
+    Text(String),
+}
+
+/// The machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Its host name.
+    pub name: Option<String>,
+    /// A digest of its machine identity, which tells machines apart and reveals nothing.
+    pub id: Option<String>,
+    /// The kernel's release.
+    pub kernel_release: Option<String>,
+    /// The kernel's version line.
+    pub kernel_version: Option<String>,
+    /// `none`, `voluntary`, `full`, `lazy` or `rt`.
+    pub preemption: Option<String>,
+    /// Processor architecture.
+    pub architecture: Option<String>,
+    /// The processor's name for itself.
+    pub cpu_model: Option<String>,
+    /// CPUs that are on line.
+    pub cpus_online: Option<u32>,
+    /// The kernel's clock source.
+    pub clock_source: Option<String>,
+    /// The hypervisor, `none` on bare metal.
+    pub virtualization: Option<String>,
+    /// Memory, bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+/// How the measurement was set up.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// The period of each measured thread, ns.
+    pub interval_ns: u64,
+    /// The scheduling policy that was asked for: `fifo`, `rr`, `other`, `deadline`.
+    pub policy: String,
+    /// The priorities that were asked for; empty where the policy has none.
+    pub priorities: Vec<u32>,
+    /// The CPUs that were asked for.
+    pub cpus: Vec<u32>,
+    /// What wakes the threads: `timer`, or `softirq` out of a softirq callback.
+    pub via: String,
+    /// Whether the stages were followed inside the kernel by BPF programs.
+    pub bpf: bool,
+    /// Whether the processors were kept from deep idle states.
+    pub power_request: bool,
+    /// Whether memory was locked.
+    pub memory_locked: bool,
+}
+
+/// What else ran during the measurement.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadInfo {
+    /// Its name; `none` for an idle machine.
+    pub name: String,
+    /// The commands it consisted of.
+    pub commands: Vec<Vec<String>>,
+    /// Hours of a person's use that an hour of it stands for, times 1,000; unknown for loads that imitate nobody.
+    pub compression_thousandths: Option<u64>,
+    /// What went wrong with it, if anything did.
+    pub trouble: Vec<String>,
+}
+
+/// A measured thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// The key of its distributions: policy and priority, such as `fifo:80`.
+    pub measure: String,
+    /// Its thread id.
+    pub tid: u32,
+    /// The CPU it was pinned to; `None` where it could move.
+    pub cpu: Option<u32>,
+    /// Its period, ns.
+    pub period_ns: u64,
+    /// What was counted for it.
+    pub counters: Counters,
+}
+
+/// What was counted. None of these is ever dropped silently.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Wakeups that were measured.
+    pub wakeups: u64,
+    /// Activations that went by without a wakeup, each a period; `None` for threads without a grid.
+    pub missed: Option<u64>,
+    /// Wakeups that ran although no, or no believable, kernel event came: only their total is known.
+    pub unobserved: u64,
+    /// Wakeups that were measured and then lost, because the writing could not keep up.
+    pub lost: u64,
+    /// Host steal within the totals of wakeups, ns, at most; `None` where it cannot be seen.
+    pub wakeup_steal_ns: Option<u64>,
+    /// Host steal on the measured CPUs over the whole run, ns.
+    pub steal_ns: Option<u64>,
+    /// CPU time that the measured threads used, user and kernel, ns.
+    pub cpu_ns: u64,
+}
+
+impl Counters {
+    /// Adds another's counts. What one of the two does not know stays unknown only if the other does not know it either.
+    pub fn add(&mut self, other: &Counters) {
+        let sum = |left: Option<u64>, right: Option<u64>| match (left, right) {
+            (None, None) => None,
+            (left, right) => Some(left.unwrap_or(0) + right.unwrap_or(0)),
+        };
+        self.wakeups += other.wakeups;
+        self.missed = sum(self.missed, other.missed);
+        self.unobserved += other.unobserved;
+        self.lost += other.lost;
+        self.wakeup_steal_ns = sum(self.wakeup_steal_ns, other.wakeup_steal_ns);
+        self.steal_ns = sum(self.steal_ns, other.steal_ns);
+        self.cpu_ns += other.cpu_ns;
+    }
+}
+
+/// A limit that the user set on the total, as judged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// What is limited: `max`, `p99.9`, `wakeup` (stop at the first), ...
+    pub what: String,
+    /// The limit, ns.
+    pub limit_ns: u64,
+    /// The value that was found, ns; `None` where there was nothing to judge.
+    pub found_ns: Option<u64>,
+    /// Whether it was exceeded.
+    pub exceeded: bool,
+}

@@ -1,0 +1,48 @@
+//! The waist of punctual: what every measurement produces and every explanation reads.
+//!
+//! A *recording* is a directory `NAME.punctual/` that people and any Parquet engine can read:
+//!
+//! ```text
+//! recording.json            provenance, distributions, counters, why it ended (by rename, every second)
+//! wakeups/000001.parquet    a row a wakeup, one column a stage; a segment a second
+//! maxima/000001.parquet     the largest value of each second, task and stage
+//! tail.parquet              the 10,000 largest values of each task and stage, with their times
+//! ```
+//!
+//! Times are whole nanoseconds of `CLOCK_MONOTONIC`; there are no floats on disk.
+//! A recording that was cut short opens, and says that it is cut.
+//!
+//! The crate knows no kernel interface: a measured machine, a simulated one and a guest kernel
+//! write the same recording, so that one forecast or report serves them all.
+//!
+//! * [`Stage`] and [`Wakeup`]: one activation, split into stages that add up to its total exactly.
+//! * [`Distribution`]: every value counted, 1 ns and up, three significant digits, exact extremes.
+//! * [`Writer`]: rows in, a crash-safe directory out.
+//! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
+
+mod distribution;
+mod document;
+mod error;
+mod merge;
+mod reader;
+mod segments;
+mod stage;
+mod table;
+mod tail;
+mod units;
+mod wakeup;
+mod writer;
+
+pub use distribution::{Distribution, Distributions, Key};
+pub use document::{
+    Configuration, Counters, Document, EndReason, Ended, Host, Limit, LoadInfo, Provenance, SCHEMA, SCHEMA_VERSION,
+    Setting, Task,
+};
+pub use error::{Error, ErrorKind, Result};
+pub use merge::{compatible, merge};
+pub use reader::Recording;
+pub use stage::Stage;
+pub use tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
+pub use units::{BareUnit, format_ns, parse_duration, parse_list};
+pub use wakeup::{Stamps, Wakeup};
+pub use writer::{Totals, Writer};

@@ -1,0 +1,66 @@
+//! Adds up recordings of the same configuration and load.
+
+use crate::document::Document;
+use crate::error::{Error, ErrorKind, Result};
+
+/// What keeps two recordings from being added up, in words; `None` where they may be.
+pub fn compatible(left: &Document, right: &Document) -> Option<String> {
+    let (a, b) = (&left.provenance, &right.provenance);
+    let differs = |what: &str, left: &dyn std::fmt::Debug, right: &dyn std::fmt::Debug| {
+        Some(format!("{what} differs: {left:?} and {right:?}"))
+    };
+    if a.configuration != b.configuration {
+        return differs("the configuration", &a.configuration, &b.configuration);
+    }
+    if (&a.load.name, &a.load.commands) != (&b.load.name, &b.load.commands) {
+        return differs("the load", &a.load.name, &b.load.name);
+    }
+    if a.host != b.host {
+        return differs("the machine or its kernel", &a.host, &b.host);
+    }
+    if a.tuning != b.tuning {
+        let changed: Vec<&String> =
+            a.tuning.keys().chain(b.tuning.keys()).filter(|name| a.tuning.get(*name) != b.tuning.get(*name)).collect();
+        return Some(format!("settings of the system differ: {changed:?}"));
+    }
+    None
+}
+
+/// The sum of recordings of the same configuration and load: one document, as if they had been one run.
+///
+/// Ended only if all of them are; the reason is the first that is not [`crate::EndReason::Completed`].
+///
+/// # Errors
+/// [`ErrorKind::Incompatible`] where they may not be added up, or where one run stands there twice.
+pub fn merge(documents: &[Document]) -> Result<Document> {
+    let Some((first, rest)) = documents.split_first() else {
+        return Err(Error::new(ErrorKind::Incompatible, "", "there is nothing to merge"));
+    };
+    let mut sum = first.clone();
+    for document in rest {
+        if let Some(reason) = compatible(first, document) {
+            return Err(Error::new(ErrorKind::Incompatible, "", reason));
+        }
+        sum.counters.add(&document.counters);
+        sum.distributions.add(&document.distributions);
+        sum.tasks.extend(document.tasks.iter().cloned());
+        sum.limits.extend(document.limits.iter().cloned());
+        sum.segments += document.segments;
+        for note in &document.provenance.fallbacks {
+            if !sum.provenance.fallbacks.contains(note) {
+                sum.provenance.fallbacks.push(note.clone());
+            }
+        }
+        sum.ended = match (sum.ended.take(), &document.ended) {
+            (Some(ended), Some(_)) if ended.reason != crate::EndReason::Completed => Some(ended),
+            (Some(_), Some(ended)) => Some(ended.clone()),
+            _ => None,
+        };
+    }
+    for (index, document) in documents.iter().enumerate() {
+        if documents[..index].iter().any(|other| other.provenance.run_id == document.provenance.run_id) {
+            return Err(Error::new(ErrorKind::Incompatible, "", "the same run stands there twice"));
+        }
+    }
+    Ok(sum)
+}

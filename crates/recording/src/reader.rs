@@ -1,0 +1,267 @@
+//! Opens recordings, whole or cut.
+
+use crate::distribution::{Distributions, Key};
+use crate::document::{Counters, Document, SCHEMA_VERSION};
+use crate::error::{Error, ErrorKind, Result};
+use crate::segments::{self, Segment};
+use crate::table::{self, Rows};
+use crate::tail::{BlockMaximum, LargestValues, OpenBlock, TailValue};
+use crate::writer::{MAXIMA, TAIL, WAKEUPS};
+use crate::{Stage, Wakeup};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// An opened recording.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    directory: PathBuf,
+    document: Document,
+    damaged: Vec<String>,
+}
+
+impl Recording {
+    /// Opens a recording. One that was cut short opens too: see [`Recording::is_cut`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`], [`ErrorKind::Invalid`], [`ErrorKind::NewerSchema`] or [`ErrorKind::Io`].
+    pub fn open(directory: impl AsRef<Path>) -> Result<Recording> {
+        let directory = directory.as_ref().to_owned();
+        let path = directory.join("recording.json");
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !directory.exists() => {
+                return Err(Error::new(ErrorKind::NotFound, directory, "there is no such recording"));
+            }
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+                return Err(Error::new(ErrorKind::Invalid, directory, "is not a recording: it has no recording.json"));
+            }
+            Err(error) => return Err(Error::io(path, "cannot read", error)),
+        };
+        let mut document = parse(&path, &text)?;
+        let mut damaged = Vec::new();
+        if document.ended.is_none() {
+            take_in_later_segments(&directory, &mut document, &mut damaged)?;
+        }
+        Ok(Recording { directory, document, damaged })
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// What `recording.json` holds, with what came after it was last written, if the recording was cut.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Whether the run was ended before it could say why: at most its last second or so is missing.
+    pub fn is_cut(&self) -> bool {
+        self.document.ended.is_none()
+    }
+
+    /// Files that could not be read, and why.
+    pub fn damaged(&self) -> &[String] {
+        &self.damaged
+    }
+
+    /// Hands on every wakeup, segment by segment, each task's in order of time.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
+    pub fn for_each_wakeup(&self, mut take: impl FnMut(&Wakeup)) -> Result<()> {
+        for segment in segments::list(&self.directory.join("wakeups"))? {
+            read_wakeups(&segment, &mut take)?;
+        }
+        Ok(())
+    }
+
+    /// The largest values of each task and stage, largest first; rebuilt from the wakeups where the recording was cut.
+    ///
+    /// # Errors
+    /// As for [`Recording::for_each_wakeup`].
+    pub fn tail(&self) -> Result<Vec<TailValue>> {
+        let path = self.directory.join("tail.parquet");
+        let mut values = Vec::new();
+        if path.exists() {
+            table::read_table(&path, &TAIL, |rows| {
+                for row in 0..rows.len() {
+                    let stage = stage_of(&path, rows, 1, row)?;
+                    values.push(TailValue {
+                        tid: narrow(rows.get(0, row)),
+                        stage,
+                        expected_ns: unsigned(rows.get(2, row)),
+                        value_ns: unsigned(rows.get(3, row)),
+                    });
+                }
+                Ok(())
+            })?;
+            return Ok(values);
+        }
+        let mut largest: BTreeMap<(u32, Stage), LargestValues> = BTreeMap::new();
+        self.for_each_wakeup(|wakeup| {
+            for stage in Stage::ALL {
+                if let Some(value) = wakeup.stage(stage) {
+                    largest.entry((wakeup.tid, stage)).or_default().offer(value, wakeup.expected_ns);
+                }
+            }
+        })?;
+        for ((tid, stage), kept) in largest {
+            let tail = kept.sorted().into_iter();
+            values.extend(tail.map(|(value_ns, expected_ns)| TailValue { tid, stage, expected_ns, value_ns }));
+        }
+        Ok(values)
+    }
+
+    /// The largest value of each second, task and stage; rebuilt from the wakeups where the recording was cut.
+    ///
+    /// # Errors
+    /// As for [`Recording::for_each_wakeup`].
+    pub fn block_maxima(&self) -> Result<Vec<BlockMaximum>> {
+        let mut maxima = Vec::new();
+        if !self.is_cut() {
+            for segment in segments::list(&self.directory.join("maxima"))? {
+                table::read_table(&segment.path, &MAXIMA, |rows| {
+                    for row in 0..rows.len() {
+                        maxima.push(BlockMaximum {
+                            tid: narrow(rows.get(0, row)),
+                            stage: stage_of(&segment.path, rows, 1, row)?,
+                            block: unsigned(rows.get(2, row)),
+                            max_ns: unsigned(rows.get(3, row)),
+                            count: unsigned(rows.get(4, row)),
+                        });
+                    }
+                    Ok(())
+                })?;
+            }
+            return Ok(maxima);
+        }
+        let mut open: BTreeMap<(u32, Stage), OpenBlock> = BTreeMap::new();
+        let mut close = |(tid, stage): (u32, Stage), (block, max_ns, count): (u64, u64, u64)| {
+            maxima.push(BlockMaximum { tid, stage, block, max_ns, count });
+        };
+        self.for_each_wakeup(|wakeup| {
+            for stage in Stage::ALL {
+                if let Some(value) = wakeup.stage(stage) {
+                    let key = (wakeup.tid, stage);
+                    if let Some(closed) = open.entry(key).or_default().offer(value, wakeup.expected_ns) {
+                        close(key, closed);
+                    }
+                }
+            }
+        })?;
+        for (key, mut block) in open {
+            if let Some(closed) = block.close() {
+                close(key, closed);
+            }
+        }
+        Ok(maxima)
+    }
+
+    /// How many wakeups do not add up; 0 for every sound recording.
+    ///
+    /// # Errors
+    /// As for [`Recording::for_each_wakeup`].
+    pub fn count_not_adding_up(&self) -> Result<u64> {
+        let mut wrong = 0;
+        self.for_each_wakeup(|wakeup| wrong += u64::from(!wakeup.adds_up()))?;
+        Ok(wrong)
+    }
+}
+
+fn parse(path: &Path, text: &[u8]) -> Result<Document> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        schema: String,
+    }
+    let invalid =
+        |error: serde_json::Error| Error::new(ErrorKind::Invalid, path, format!("is not a recording: {error}"));
+    let head: Head = serde_json::from_slice(text).map_err(invalid)?;
+    let version = head.schema.strip_prefix("punctual.recording/").and_then(|version| version.parse::<u32>().ok());
+    match version {
+        None => {
+            let message = format!("is not a recording: its schema is `{}`", head.schema);
+            Err(Error::new(ErrorKind::Invalid, path, message))
+        }
+        Some(version) if version > SCHEMA_VERSION => {
+            let message = format!(
+                "was written by a newer punctual (schema {version}; this one reads up to {SCHEMA_VERSION}): upgrade to read it"
+            );
+            Err(Error::new(ErrorKind::NewerSchema, path, message))
+        }
+        Some(_) => serde_json::from_slice(text).map_err(invalid),
+    }
+}
+
+/// The run may have been ended after a segment was closed and before `recording.json` was written anew.
+fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &mut Vec<String>) -> Result<()> {
+    let known = document.segments;
+    let load = match document.provenance.load.name.as_str() {
+        "" => "none".to_owned(),
+        name => name.to_owned(),
+    };
+    for segment in segments::list(&directory.join("wakeups"))?.iter().filter(|segment| segment.first > known) {
+        let mut wakeups = Vec::new();
+        if let Err(error) = read_wakeups(segment, &mut |wakeup| wakeups.push(*wakeup)) {
+            damaged.push(error.to_string());
+            continue;
+        }
+        let mut later = Distributions::default();
+        for wakeup in &wakeups {
+            let Some(task) = document.tasks.iter_mut().find(|task| task.tid == wakeup.tid) else { continue };
+            let counted = Counters {
+                wakeups: 1,
+                missed: Some(wakeup.missed),
+                unobserved: u64::from(document.provenance.configuration.bpf && !wakeup.is_observed()),
+                wakeup_steal_ns: wakeup.steal_ns,
+                ..Counters::default()
+            };
+            task.counters.add(&counted);
+            document.counters.add(&counted);
+            for stage in Stage::ALL {
+                if let Some(value) = wakeup.stage(stage) {
+                    let key = Key { measure: task.measure.clone(), stage, cpu: wakeup.cpu, load: load.clone() };
+                    later.entry(key).record(value);
+                }
+            }
+        }
+        document.distributions.add(&later);
+        document.segments = segment.last;
+    }
+    Ok(())
+}
+
+fn read_wakeups(segment: &Segment, take: &mut impl FnMut(&Wakeup)) -> Result<()> {
+    table::read_table(&segment.path, &WAKEUPS, |rows| {
+        for row in 0..rows.len() {
+            let maybe = |column| rows.get_optional(column, row).map(unsigned);
+            take(&Wakeup {
+                cpu: narrow(rows.get(0, row)),
+                tid: narrow(rows.get(1, row)),
+                expected_ns: unsigned(rows.get(2, row)),
+                total_ns: unsigned(rows.get(3, row)),
+                missed: unsigned(rows.get(4, row)),
+                irq_ns: maybe(5),
+                softirq_ns: maybe(6),
+                wake_ns: maybe(7),
+                thread_ns: maybe(8),
+                user_ns: maybe(9),
+                steal_ns: maybe(10),
+            });
+        }
+        Ok(())
+    })
+}
+
+fn stage_of(path: &Path, rows: &Rows, column: usize, row: usize) -> Result<Stage> {
+    let code = rows.get(column, row);
+    Stage::from_code(code).ok_or_else(|| Error::new(ErrorKind::Invalid, path, format!("knows no stage {code}")))
+}
+
+fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+fn narrow(value: i64) -> u32 {
+    u32::try_from(value).unwrap_or(0)
+}

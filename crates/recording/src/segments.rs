@@ -1,0 +1,140 @@
+//! A table that grows by one file at a time, so that whatever ends the run loses at most the last.
+
+use crate::error::{Error, Result};
+use crate::table::{self, Rows, Schema};
+use std::path::{Path, PathBuf};
+
+/// Small segments are joined into one file when there are this many.
+const JOIN: usize = 60;
+
+/// Writes `000001.parquet`, `000002.parquet`, ... and joins them into `000001-000060.parquet`.
+pub(crate) struct SegmentWriter {
+    directory: PathBuf,
+    schema: &'static Schema,
+    rows: Rows,
+    written: u64,
+    unjoined: Vec<u64>,
+}
+
+impl SegmentWriter {
+    pub(crate) fn create(directory: PathBuf, schema: &'static Schema) -> Result<SegmentWriter> {
+        std::fs::create_dir(&directory).map_err(|error| Error::io(&directory, "cannot create", error))?;
+        Ok(SegmentWriter { directory, schema, rows: Rows::new(schema), written: 0, unjoined: Vec::new() })
+    }
+
+    pub(crate) fn rows(&mut self) -> &mut Rows {
+        &mut self.rows
+    }
+
+    /// How many segments have been closed.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Closes the open segment, if it has rows.
+    pub(crate) fn close_segment(&mut self) -> Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let number = self.written + 1;
+        table::write_table(&self.directory.join(format!("{number:06}.parquet")), &self.rows)?;
+        self.rows.clear();
+        self.written = number;
+        self.unjoined.push(number);
+        Ok(())
+    }
+
+    /// Joins small segments: all there are at the `end`, otherwise when enough have gathered.
+    pub(crate) fn join(&mut self, end: bool) -> Result<()> {
+        if self.unjoined.len() < 2 || (!end && self.unjoined.len() < JOIN) {
+            return Ok(());
+        }
+        let (first, last) = (self.unjoined[0], self.unjoined[self.unjoined.len() - 1]);
+        let sources: Vec<PathBuf> =
+            self.unjoined.iter().map(|number| self.directory.join(format!("{number:06}.parquet"))).collect();
+        let target = self.directory.join(format!("{first:06}-{last:06}.parquet"));
+        if let Err(error) = table::concatenate(&sources, &target, self.schema) {
+            let _ = std::fs::remove_file(target.with_extension("tmp"));
+            return Err(error);
+        }
+        for source in sources {
+            let _ = std::fs::remove_file(source);
+        }
+        self.unjoined.clear();
+        Ok(())
+    }
+}
+
+/// A closed segment file: the numbers of the first and last segment it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) path: PathBuf,
+}
+
+/// The segment files of a directory in order. A small one that a joined one also holds (the run was ended
+/// between joining and removing) is left out.
+pub(crate) fn list(directory: &Path) -> Result<Vec<Segment>> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io(directory, "cannot read", error)),
+    };
+    let mut segments = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| Error::io(directory, "cannot read", error))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".parquet"));
+        let Some(name) = name else { continue };
+        let (first, last) = name.split_once('-').unwrap_or((name, name));
+        if let (Ok(first), Ok(last)) = (first.parse(), last.parse()) {
+            segments.push(Segment { first, last, path });
+        }
+    }
+    segments.sort_by_key(|segment| (segment.first, std::cmp::Reverse(segment.last)));
+    let mut reached = 0;
+    segments.retain(|segment| {
+        let new = segment.last > reached;
+        reached = reached.max(segment.last);
+        new
+    });
+    Ok(segments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::required;
+
+    static SCHEMA: Schema = Schema { name: "test", columns: &[required("a")] };
+
+    #[test]
+    fn joining_keeps_every_row_and_an_interrupted_joining_repeats_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().join("rows");
+        let mut writer = SegmentWriter::create(at.clone(), &SCHEMA).unwrap();
+        let mut spare = None;
+        for value in 0..130 {
+            writer.rows().push([Some(value)]);
+            writer.close_segment().unwrap();
+            if value == 5 {
+                spare = Some(std::fs::read(at.join("000006.parquet")).unwrap());
+            }
+            writer.join(false).unwrap();
+        }
+        writer.join(true).unwrap();
+        // What a kill between joining and removing would have left.
+        std::fs::write(at.join("000006.parquet"), spare.unwrap()).unwrap();
+        let mut values = Vec::new();
+        let segments = list(&at).unwrap();
+        for segment in &segments {
+            table::read_table(&segment.path, &SCHEMA, |rows| {
+                values.extend((0..rows.len()).map(|row| rows.get(0, row)));
+                Ok(())
+            })
+            .unwrap();
+        }
+        assert_eq!(values, (0..130).collect::<Vec<_>>());
+        assert_eq!(segments.len(), 3);
+    }
+}

@@ -1,0 +1,303 @@
+//! Tables of whole numbers as Parquet files.
+
+use crate::error::{Error, ErrorKind, Result};
+use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::Int64Type;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows written together; a table of any length is written and read in this much memory.
+const ROW_GROUP: usize = 1 << 17;
+
+/// A column of 64-bit whole numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) optional: bool,
+}
+
+/// A column that every row has.
+pub(crate) const fn required(name: &'static str) -> Column {
+    Column { name, optional: false }
+}
+
+/// A column that a row may lack.
+pub(crate) const fn optional(name: &'static str) -> Column {
+    Column { name, optional: true }
+}
+
+/// The shape of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Schema {
+    pub(crate) name: &'static str,
+    pub(crate) columns: &'static [Column],
+}
+
+/// Rows of a table, column by column; a missing value is `None`.
+pub(crate) struct Rows {
+    schema: &'static Schema,
+    columns: Vec<Vec<Option<i64>>>,
+}
+
+impl Rows {
+    pub(crate) fn new(schema: &'static Schema) -> Rows {
+        Rows { schema, columns: vec![Vec::new(); schema.columns.len()] }
+    }
+
+    /// Adds a row; the values stand in the order of the schema's columns.
+    pub(crate) fn push<const N: usize>(&mut self, row: [Option<i64>; N]) {
+        debug_assert_eq!(N, self.columns.len());
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.columns.iter_mut().for_each(Vec::clear);
+    }
+
+    /// The value of a required column.
+    pub(crate) fn get(&self, column: usize, row: usize) -> i64 {
+        self.columns[column][row].unwrap_or(0)
+    }
+
+    /// The value of an optional column.
+    pub(crate) fn get_optional(&self, column: usize, row: usize) -> Option<i64> {
+        self.columns[column][row]
+    }
+}
+
+/// Writes a table to a file in row groups.
+pub(crate) struct TableWriter<'a> {
+    schema: &'static Schema,
+    path: &'a Path,
+    writer: SerializedFileWriter<File>,
+}
+
+impl<'a> TableWriter<'a> {
+    pub(crate) fn create(path: &'a Path, schema: &'static Schema) -> Result<TableWriter<'a>> {
+        let fields = schema
+            .columns
+            .iter()
+            .map(|column| {
+                let repetition = if column.optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+                Type::primitive_type_builder(column.name, PhysicalType::INT64)
+                    .with_repetition(repetition)
+                    .build()
+                    .map(Arc::new)
+            })
+            .collect::<parquet::errors::Result<Vec<_>>>();
+        let root = fields.and_then(|fields| Type::group_type_builder(schema.name).with_fields(fields).build());
+        let root = root.map_err(|error| failed(path, "cannot describe the table", error))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_dictionary_enabled(false)
+            .set_encoding(Encoding::DELTA_BINARY_PACKED)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .build();
+        let file = File::create(path).map_err(|error| Error::io(path, "cannot write", error))?;
+        let writer = SerializedFileWriter::new(file, Arc::new(root), Arc::new(properties))
+            .map_err(|error| failed(path, "cannot write", error))?;
+        Ok(TableWriter { schema, path, writer })
+    }
+
+    pub(crate) fn write(&mut self, rows: &Rows) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.write_row_group(rows).map_err(|error| failed(self.path, "cannot write", error))
+    }
+
+    fn write_row_group(&mut self, rows: &Rows) -> parquet::errors::Result<()> {
+        let mut group = self.writer.next_row_group()?;
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        for (column, cells) in self.schema.columns.iter().zip(&rows.columns) {
+            values.clear();
+            levels.clear();
+            values.extend(cells.iter().flatten().copied());
+            levels.extend(cells.iter().map(|cell| i16::from(cell.is_some())));
+            let mut writer = group.next_column()?.expect("the row group has the schema's columns");
+            let levels = column.optional.then_some(levels.as_slice());
+            writer.typed::<Int64Type>().write_batch(&values, levels, None)?;
+            writer.close()?;
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.writer.finish().map(drop).map_err(|error| failed(self.path, "cannot write", error))
+    }
+}
+
+/// Writes rows under a temporary name and renames the file into place, so that it appears whole or not at all.
+pub(crate) fn write_table(path: &Path, rows: &Rows) -> Result<()> {
+    let temporary = path.with_extension("tmp");
+    let written = (|| {
+        let mut writer = TableWriter::create(&temporary, rows.schema)?;
+        writer.write(rows)?;
+        writer.finish()?;
+        std::fs::rename(&temporary, path).map_err(|error| Error::io(path, "cannot rename into place", error))
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Reads a table and hands its rows on, one row group at a time.
+///
+/// Columns the file lacks read as absent; columns the schema lacks are passed over.
+pub(crate) fn read_table(
+    path: &Path,
+    schema: &'static Schema,
+    mut take: impl FnMut(&Rows) -> Result<()>,
+) -> Result<()> {
+    let file = File::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
+    let damaged = |error| failed(path, "is not a whole table", error);
+    let reader = SerializedFileReader::new(file).map_err(damaged)?;
+    let descriptor = reader.metadata().file_metadata().schema_descr_ptr();
+    let mut rows = Rows::new(schema);
+    let (mut values, mut levels): (Vec<i64>, Vec<i16>) = (Vec::new(), Vec::new());
+    for group_index in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group_index).map_err(damaged)?;
+        let count = usize::try_from(group.metadata().num_rows())
+            .map_err(|_| Error::new(ErrorKind::Invalid, path, "is not a whole table: a negative number of rows"))?;
+        rows.clear();
+        for (column, cells) in schema.columns.iter().zip(&mut rows.columns) {
+            let found = (0..descriptor.num_columns()).find(|&index| descriptor.column(index).name() == column.name);
+            let Some(index) = found else {
+                if !column.optional {
+                    return Err(Error::new(ErrorKind::Invalid, path, format!("lacks the column {}", column.name)));
+                }
+                cells.resize(count, None);
+                continue;
+            };
+            let about = descriptor.column(index);
+            if about.physical_type() != PhysicalType::INT64 {
+                return Err(Error::new(
+                    ErrorKind::Invalid,
+                    path,
+                    format!("column {} is not of 64-bit numbers", column.name),
+                ));
+            }
+            let mut typed = get_typed_column_reader::<Int64Type>(group.get_column_reader(index).map_err(damaged)?);
+            values.clear();
+            levels.clear();
+            while levels.len().max(values.len()) < count {
+                let wanted = count - levels.len().max(values.len());
+                let (read, _, _) = typed.read_records(wanted, Some(&mut levels), None, &mut values).map_err(damaged)?;
+                if read == 0 {
+                    return Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: rows are missing"));
+                }
+            }
+            if about.max_def_level() > 0 {
+                let mut present = values.iter().copied();
+                cells.extend(levels.iter().map(|&level| if level > 0 { present.next() } else { None }));
+            } else {
+                cells.extend(values.iter().copied().map(Some));
+            }
+        }
+        take(&rows)?;
+    }
+    Ok(())
+}
+
+/// Writes several files' rows into one, in order, in constant memory.
+pub(crate) fn concatenate(sources: &[std::path::PathBuf], target: &Path, schema: &'static Schema) -> Result<()> {
+    let temporary = target.with_extension("tmp");
+    let mut writer = TableWriter::create(&temporary, schema)?;
+    let mut gathered = Rows::new(schema);
+    for source in sources {
+        read_table(source, schema, |rows| {
+            for (into, from) in gathered.columns.iter_mut().zip(&rows.columns) {
+                into.extend_from_slice(from);
+            }
+            if gathered.len() >= ROW_GROUP {
+                writer.write(&gathered)?;
+                gathered.clear();
+            }
+            Ok(())
+        })?;
+    }
+    writer.write(&gathered)?;
+    writer.finish()?;
+    std::fs::rename(&temporary, target).map_err(|error| Error::io(target, "cannot rename into place", error))
+}
+
+fn failed(path: &Path, doing: &str, error: parquet::errors::ParquetError) -> Error {
+    if let parquet::errors::ParquetError::External(inner) = &error {
+        if let Some(io) = inner.downcast_ref::<std::io::Error>() {
+            return Error::io(path, doing, std::io::Error::new(io.kind(), io.to_string()));
+        }
+    }
+    Error::new(ErrorKind::Invalid, path, format!("{doing}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    static SCHEMA: Schema = Schema { name: "test", columns: &[required("a"), optional("b")] };
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn what_is_written_is_read(rows in prop::collection::vec((any::<i64>(), any::<Option<i64>>()), 0..300)) {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("t.parquet");
+            let mut table = Rows::new(&SCHEMA);
+            for &(a, b) in &rows {
+                table.push([Some(a), b]);
+            }
+            write_table(&path, &table).unwrap();
+            let mut read = Vec::new();
+            read_table(&path, &SCHEMA, |group| {
+                read.extend((0..group.len()).map(|row| (group.get(0, row), group.get_optional(1, row))));
+                Ok(())
+            }).unwrap();
+            prop_assert_eq!(&read, &rows);
+
+            let both = directory.path().join("both.parquet");
+            concatenate(&[path.clone(), path], &both, &SCHEMA).unwrap();
+            let mut count = 0;
+            read_table(&both, &SCHEMA, |group| { count += group.len(); Ok(()) }).unwrap();
+            prop_assert_eq!(count, rows.len() * 2);
+        }
+
+        #[test]
+        fn damaged_files_are_refused_not_believed(cut in 0..400usize, flip in any::<(usize, u8)>()) {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("t.parquet");
+            let mut table = Rows::new(&SCHEMA);
+            for a in 0..50 {
+                table.push([Some(a), (a % 3 == 0).then_some(a)]);
+            }
+            write_table(&path, &table).unwrap();
+            let mut bytes = std::fs::read(&path).unwrap();
+            bytes.truncate(bytes.len().saturating_sub(cut));
+            if let (position, bits) = flip && !bytes.is_empty() {
+                let length = bytes.len();
+                bytes[position % length] ^= bits;
+            }
+            std::fs::write(&path, bytes).unwrap();
+            // Whatever was done to the file: an answer, never a panic.
+            let _ = read_table(&path, &SCHEMA, |_| Ok(()));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The exact tail: the largest values with their times, and the largest of each second.
+
+use crate::Stage;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How many of the largest values are kept for each task and stage.
+pub const TAIL_LENGTH: usize = 10_000;
+
+/// The length of a block of block maxima, ns.
+pub const BLOCK_NS: u64 = 1_000_000_000;
+
+/// One of the largest values of a task and stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TailValue {
+    /// The thread.
+    pub tid: u32,
+    /// The stage.
+    pub stage: Stage,
+    /// When the wakeup's timer was to expire, ns of `CLOCK_MONOTONIC`.
+    pub expected_ns: u64,
+    /// The value, ns.
+    pub value_ns: u64,
+}
+
+/// The largest value of a task and stage among the wakeups due in one second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockMaximum {
+    /// The thread.
+    pub tid: u32,
+    /// The stage.
+    pub stage: Stage,
+    /// The block: it starts at this many times [`BLOCK_NS`] of `CLOCK_MONOTONIC`.
+    pub block: u64,
+    /// The largest value, ns.
+    pub max_ns: u64,
+    /// How many wakeups were due in the block and had this stage.
+    pub count: u64,
+}
+
+/// Keeps the largest values it is shown.
+#[derive(Debug, Default)]
+pub(crate) struct LargestValues(BinaryHeap<Reverse<(u64, u64)>>);
+
+impl LargestValues {
+    pub(crate) fn offer(&mut self, value_ns: u64, expected_ns: u64) {
+        if self.0.len() < TAIL_LENGTH {
+            self.0.push(Reverse((value_ns, expected_ns)));
+        } else if let Some(mut smallest) = self.0.peek_mut() {
+            if value_ns > smallest.0.0 {
+                *smallest = Reverse((value_ns, expected_ns));
+            }
+        }
+    }
+
+    /// (value, expected time), largest first.
+    pub(crate) fn sorted(&self) -> Vec<(u64, u64)> {
+        let mut values: Vec<_> = self.0.iter().map(|entry| entry.0).collect();
+        values.sort_unstable_by_key(|&entry| Reverse(entry));
+        values
+    }
+}
+
+/// The maximum of the block that is being filled.
+#[derive(Debug, Default)]
+pub(crate) struct OpenBlock {
+    block: u64,
+    max_ns: u64,
+    count: u64,
+}
+
+impl OpenBlock {
+    /// Counts a value; returns (block, maximum, count) of the block before, when this value opens a new one.
+    pub(crate) fn offer(&mut self, value_ns: u64, expected_ns: u64) -> Option<(u64, u64, u64)> {
+        let block = expected_ns / BLOCK_NS;
+        let closed = if block != self.block { self.close() } else { None };
+        self.block = block;
+        self.max_ns = self.max_ns.max(value_ns);
+        self.count += 1;
+        closed
+    }
+
+    pub(crate) fn close(&mut self) -> Option<(u64, u64, u64)> {
+        let closed = std::mem::take(self);
+        (closed.count > 0).then_some((closed.block, closed.max_ns, closed.count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+        #[test]
+        fn the_largest_are_kept(mut values in prop::collection::vec(0..1_000_000u64, 0..15_000)) {
+            let mut largest = LargestValues::default();
+            for (time, &value) in values.iter().enumerate() {
+                largest.offer(value, time as u64);
+            }
+            values.sort_unstable_by_key(|&value| Reverse(value));
+            values.truncate(TAIL_LENGTH);
+            let kept: Vec<u64> = largest.sorted().into_iter().map(|(value, _)| value).collect();
+            prop_assert_eq!(kept, values);
+        }
+
+        #[test]
+        fn blocks_hold_every_value_once(mut due in prop::collection::vec((0..20 * BLOCK_NS, 0..1000u64), 1..500)) {
+            due.sort_unstable();
+            let mut open = OpenBlock::default();
+            let mut blocks = Vec::new();
+            for &(expected, value) in &due {
+                blocks.extend(open.offer(value, expected));
+            }
+            blocks.extend(open.close());
+            prop_assert_eq!(blocks.iter().map(|block| block.2).sum::<u64>(), due.len() as u64);
+            for (block, max, _) in blocks {
+                let largest = due.iter().filter(|(expected, _)| expected / BLOCK_NS == block).map(|entry| entry.1).max();
+                prop_assert_eq!(Some(max), largest);
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! One wakeup: its stamps, and the stages between them.
+
+use crate::Stage;
+
+/// The instants at which one wakeup passed each point, in nanoseconds of `CLOCK_MONOTONIC`.
+///
+/// 0 means that the point was not seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stamps {
+    /// When the timer was to expire.
+    pub expected: u64,
+    /// First instruction of the interrupt's timer handler.
+    pub irq: u64,
+    /// First instruction of the softirq callback.
+    pub softirq: u64,
+    /// The thread was made runnable.
+    pub waking: u64,
+    /// The thread was switched in.
+    pub switch_in: u64,
+    /// First user-space instruction.
+    pub user: u64,
+}
+
+/// Clocks read on two paths may disagree by this much across an update of the timekeeper;
+/// stamps out of order by more are not believed.
+const CLOCK_DISAGREEMENT_NS: u64 = 1_000;
+
+/// One activation of a periodic job. Stage lengths in nanoseconds; `None` where not passed through or not seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wakeup {
+    /// The CPU on which the thread ran.
+    pub cpu: u32,
+    /// The thread.
+    pub tid: u32,
+    /// When the timer was to expire, ns of `CLOCK_MONOTONIC`.
+    pub expected_ns: u64,
+    /// See [`Stage::Irq`].
+    pub irq_ns: Option<u64>,
+    /// See [`Stage::Softirq`].
+    pub softirq_ns: Option<u64>,
+    /// See [`Stage::Wake`].
+    pub wake_ns: Option<u64>,
+    /// See [`Stage::Thread`].
+    pub thread_ns: Option<u64>,
+    /// See [`Stage::User`].
+    pub user_ns: Option<u64>,
+    /// See [`Stage::Total`].
+    pub total_ns: u64,
+    /// Activations that went by without a wakeup directly after this one.
+    pub missed: u64,
+    /// At most this much of the total was time in which the host ran something else, where it can be known.
+    pub steal_ns: Option<u64>,
+}
+
+impl Wakeup {
+    /// The wakeup with these stamps.
+    ///
+    /// Stages are given only where the interrupt and the wake were seen and the stamps are in order
+    /// (to within 1 us of disagreement between clock readings, which is folded into the earlier stage):
+    /// otherwise the wakeup counts as *unobserved* and carries its total alone.
+    pub fn from_stamps(stamps: &Stamps, cpu: u32, tid: u32) -> Wakeup {
+        let mut wakeup = Wakeup {
+            cpu,
+            tid,
+            expected_ns: stamps.expected,
+            total_ns: stamps.user.saturating_sub(stamps.expected),
+            ..Wakeup::default()
+        };
+        if stamps.irq == 0 || stamps.waking == 0 {
+            return wakeup;
+        }
+        let points = [stamps.irq, stamps.softirq, stamps.waking, stamps.switch_in];
+        let mut lengths = [None; 4];
+        let mut reached = stamps.expected;
+        for (length, &point) in lengths.iter_mut().zip(&points) {
+            if point == 0 {
+                continue;
+            }
+            if point + CLOCK_DISAGREEMENT_NS < reached || point > stamps.user + CLOCK_DISAGREEMENT_NS {
+                return wakeup;
+            }
+            let point = point.clamp(reached, stamps.user.max(reached));
+            *length = Some(point - reached);
+            reached = point;
+        }
+        [wakeup.irq_ns, wakeup.softirq_ns, wakeup.wake_ns, wakeup.thread_ns] = lengths;
+        wakeup.user_ns = Some(stamps.user.saturating_sub(reached));
+        wakeup
+    }
+
+    /// Whether the stages were seen, not the total alone.
+    pub fn is_observed(&self) -> bool {
+        self.user_ns.is_some()
+    }
+
+    /// The length of a stage or composite, if this wakeup has it.
+    pub fn stage(&self, stage: Stage) -> Option<u64> {
+        match stage {
+            Stage::Irq => self.irq_ns,
+            Stage::Softirq => self.softirq_ns,
+            Stage::Wake => self.wake_ns,
+            Stage::Thread => self.thread_ns,
+            Stage::User => self.user_ns,
+            Stage::Total => Some(self.total_ns),
+            Stage::DpcInterruptLatency => Some(self.irq_ns? + self.softirq_ns?),
+            Stage::ThreadLatency => Some(self.thread_ns.unwrap_or(0) + self.user_ns?),
+        }
+    }
+
+    /// Whether the stages add up to the total, as they must wherever they were seen.
+    pub fn adds_up(&self) -> bool {
+        let parts = [self.irq_ns, self.softirq_ns, self.wake_ns, self.thread_ns, self.user_ns];
+        !self.is_observed() || parts.iter().flatten().sum::<u64>() == self.total_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn stamps() -> impl Strategy<Value = Stamps> {
+        let step = prop_oneof![Just(0u64), 1..2_000u64, 1..4_000_000_000_000u64];
+        (1..u64::MAX / 16, prop::array::uniform5((any::<bool>(), step))).prop_map(|(expected, steps)| {
+            let mut now = expected;
+            let mut at = steps.map(|(seen, step)| {
+                now += step;
+                if seen { now } else { 0 }
+            });
+            at[4] = now;
+            Stamps { expected, irq: at[0], softirq: at[1], waking: at[2], switch_in: at[3], user: at[4] }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn stages_add_up_to_the_total(stamps in stamps()) {
+            let wakeup = Wakeup::from_stamps(&stamps, 0, 1);
+            prop_assert!(wakeup.adds_up());
+            prop_assert_eq!(wakeup.total_ns, stamps.user - stamps.expected);
+            prop_assert_eq!(wakeup.is_observed(), stamps.irq != 0 && stamps.waking != 0);
+            if wakeup.is_observed() {
+                prop_assert_eq!(wakeup.thread_ns.is_some(), stamps.switch_in != 0);
+                prop_assert_eq!(wakeup.softirq_ns.is_some(), stamps.softirq != 0);
+            }
+        }
+
+        #[test]
+        fn stamps_in_any_order_still_add_up(at in prop::array::uniform6(0..10_000u64)) {
+            let [expected, irq, softirq, waking, switch_in, user] = at;
+            let wakeup = Wakeup::from_stamps(&Stamps { expected, irq, softirq, waking, switch_in, user }, 0, 1);
+            prop_assert!(wakeup.adds_up());
+        }
+    }
+
+    #[test]
+    fn a_small_disagreement_of_clocks_is_folded_and_a_large_one_is_not_believed() {
+        let stamps =
+            Stamps { expected: 10_000, irq: 9_990, softirq: 0, waking: 10_400, switch_in: 11_000, user: 10_990 };
+        let wakeup = Wakeup::from_stamps(&stamps, 0, 1);
+        assert_eq!(
+            (wakeup.irq_ns, wakeup.wake_ns, wakeup.thread_ns, wakeup.user_ns),
+            (Some(0), Some(400), Some(590), Some(0))
+        );
+        assert_eq!(wakeup.total_ns, 990);
+        let stale = Stamps { irq: 5_000, ..stamps };
+        assert!(!Wakeup::from_stamps(&stale, 0, 1).is_observed());
+    }
+
+    #[test]
+    fn a_thread_that_was_never_switched_out_has_no_thread_stage() {
+        let stamps = Stamps { expected: 100, irq: 200, softirq: 0, waking: 250, switch_in: 0, user: 400 };
+        let wakeup = Wakeup::from_stamps(&stamps, 0, 1);
+        assert_eq!(wakeup.thread_ns, None);
+        assert_eq!(wakeup.stage(Stage::ThreadLatency), Some(150));
+        assert_eq!(wakeup.stage(Stage::DpcInterruptLatency), None);
+    }
+}

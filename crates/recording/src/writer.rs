@@ -1,0 +1,301 @@
+//! Rows in, a crash-safe recording directory out.
+
+use crate::distribution::{Distributions, Key};
+use crate::document::{Counters, Document, Ended, Limit, Provenance, SCHEMA, Task};
+use crate::error::{Error, ErrorKind, Result};
+use crate::segments::SegmentWriter;
+use crate::table::{self, Rows, Schema, optional, required};
+use crate::tail::{LargestValues, OpenBlock};
+use crate::{Distribution, Stage, Wakeup};
+use std::path::{Path, PathBuf};
+
+pub(crate) static WAKEUPS: Schema = Schema {
+    name: "wakeups",
+    columns: &[
+        required("cpu"),
+        required("tid"),
+        required("expected_ns"),
+        required("total_ns"),
+        required("missed"),
+        optional("irq_ns"),
+        optional("softirq_ns"),
+        optional("wake_ns"),
+        optional("thread_ns"),
+        optional("user_ns"),
+        optional("steal_ns"),
+    ],
+};
+
+pub(crate) static TAIL: Schema = Schema {
+    name: "tail",
+    columns: &[required("tid"), required("stage"), required("expected_ns"), required("value_ns")],
+};
+
+pub(crate) static MAXIMA: Schema = Schema {
+    name: "maxima",
+    columns: &[required("tid"), required("stage"), required("block"), required("max_ns"), required("count")],
+};
+
+const STAGES: usize = Stage::ALL.len();
+
+/// Accumulates one task's wakeups.
+struct TaskState {
+    /// Distributions of each CPU the task was seen on; one, unless it may move.
+    by_cpu: Vec<(u32, [Distribution; STAGES])>,
+    largest: [LargestValues; STAGES],
+    blocks: [OpenBlock; STAGES],
+}
+
+/// What has been measured so far, for a progress line.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// The distribution of [`Stage::Total`] over all tasks.
+    pub total: Distribution,
+    /// What was counted over all tasks.
+    pub counters: Counters,
+}
+
+/// Writes a recording.
+///
+/// [`Writer::push`] takes wakeups, [`Writer::flush`] closes a segment and rewrites `recording.json` by rename:
+/// call it about once a second. Whatever ends the run after that loses at most what came since.
+/// Memory does not grow with the length of the run.
+pub struct Writer {
+    directory: PathBuf,
+    document: Document,
+    states: Vec<TaskState>,
+    observing: bool,
+    wakeups: SegmentWriter,
+    maxima: SegmentWriter,
+    flushes: u64,
+    last_ns: u64,
+}
+
+impl Writer {
+    /// Makes the directory and begins to write.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Exists`] where a recording, or anything else that is not an empty directory, already stands;
+    /// [`ErrorKind::Io`] where the file system refuses.
+    pub fn create(directory: impl Into<PathBuf>, provenance: Provenance, tasks: Vec<Task>) -> Result<Writer> {
+        let directory = directory.into();
+        let occupied = match std::fs::read_dir(&directory) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => true,
+            Err(error) => return Err(Error::io(&directory, "cannot read", error)),
+        };
+        if occupied {
+            return Err(Error::new(
+                ErrorKind::Exists,
+                directory,
+                "already exists: choose another name with -o, or remove it",
+            ));
+        }
+        std::fs::create_dir_all(&directory).map_err(|error| Error::io(&directory, "cannot create", error))?;
+        let wakeups = SegmentWriter::create(directory.join("wakeups"), &WAKEUPS)?;
+        let maxima = SegmentWriter::create(directory.join("maxima"), &MAXIMA)?;
+        let states = tasks
+            .iter()
+            .map(|_| TaskState { by_cpu: Vec::new(), largest: Default::default(), blocks: Default::default() })
+            .collect();
+        let observing = provenance.configuration.bpf;
+        let document = Document {
+            schema: SCHEMA.to_owned(),
+            ended: None,
+            provenance,
+            tasks,
+            counters: Counters::default(),
+            limits: Vec::new(),
+            segments: 0,
+            distributions: Distributions::default(),
+        };
+        let mut writer = Writer { directory, document, states, observing, wakeups, maxima, flushes: 0, last_ns: 0 };
+        writer.write_document()?;
+        Ok(writer)
+    }
+
+    /// Where the recording is written.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Takes a wakeup of the task with this index.
+    pub fn push(&mut self, task: usize, wakeup: &Wakeup) {
+        let counters = &mut self.document.tasks[task].counters;
+        counters.wakeups += 1;
+        *counters.missed.get_or_insert(0) += wakeup.missed;
+        if self.observing && !wakeup.is_observed() {
+            counters.unobserved += 1;
+        }
+        if let Some(steal) = wakeup.steal_ns {
+            *counters.wakeup_steal_ns.get_or_insert(0) += steal;
+        }
+        self.last_ns = self.last_ns.max(wakeup.expected_ns + wakeup.total_ns);
+        let state = &mut self.states[task];
+        let position = state.by_cpu.iter().position(|(cpu, _)| *cpu == wakeup.cpu).unwrap_or_else(|| {
+            state.by_cpu.push((wakeup.cpu, Default::default()));
+            state.by_cpu.len() - 1
+        });
+        let distributions = &mut state.by_cpu[position].1;
+        let tid = i64::from(wakeup.tid);
+        for stage in Stage::ALL {
+            let Some(value) = wakeup.stage(stage) else { continue };
+            let index = stage as usize;
+            distributions[index].record(value);
+            state.largest[index].offer(value, wakeup.expected_ns);
+            if let Some(closed) = state.blocks[index].offer(value, wakeup.expected_ns) {
+                push_maximum(self.maxima.rows(), tid, stage, closed);
+            }
+        }
+        let ns = |value: u64| Some(signed(value));
+        let maybe = |value: Option<u64>| value.map(signed);
+        self.wakeups.rows().push([
+            Some(i64::from(wakeup.cpu)),
+            Some(tid),
+            ns(wakeup.expected_ns),
+            ns(wakeup.total_ns),
+            ns(wakeup.missed),
+            maybe(wakeup.irq_ns),
+            maybe(wakeup.softirq_ns),
+            maybe(wakeup.wake_ns),
+            maybe(wakeup.thread_ns),
+            maybe(wakeup.user_ns),
+            maybe(wakeup.steal_ns),
+        ]);
+    }
+
+    /// Sets what the measuring threads count themselves: records lost and CPU time used, for the task with this index.
+    pub fn set_task_cost(&mut self, task: usize, lost: u64, cpu_ns: u64) {
+        let counters = &mut self.document.tasks[task].counters;
+        counters.lost = lost;
+        counters.cpu_ns = cpu_ns;
+    }
+
+    /// Sets the host steal on the measured CPUs since the beginning, ns.
+    pub fn set_steal(&mut self, steal_ns: Option<u64>) {
+        self.document.counters.steal_ns = steal_ns;
+    }
+
+    /// The provenance, to add what became known during the run.
+    pub fn provenance_mut(&mut self) -> &mut Provenance {
+        &mut self.document.provenance
+    }
+
+    /// What has been measured so far.
+    pub fn totals(&self) -> Totals {
+        let mut total = Distribution::new();
+        for (_, distributions) in self.states.iter().flat_map(|state| &state.by_cpu) {
+            total.add(&distributions[Stage::Total as usize]);
+        }
+        Totals { total, counters: self.counters() }
+    }
+
+    /// Closes the open segment and writes `recording.json` anew.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable.
+    pub fn flush(&mut self) -> Result<()> {
+        self.wakeups.close_segment()?;
+        self.wakeups.join(false)?;
+        self.flushes += 1;
+        // The tail is rebuilt from the wakeups if the run is cut; here it only spares that work.
+        if self.flushes.is_multiple_of(60) {
+            self.maxima.close_segment()?;
+            self.maxima.join(false)?;
+        }
+        self.write_document()
+    }
+
+    /// Writes what is left, says why the recording ended, and joins its segments.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable, as a recording that was cut short.
+    pub fn finish(mut self, mut ended: Ended, limits: Vec<Limit>) -> Result<Document> {
+        if ended.at_ns == 0 {
+            ended.at_ns = self.last_ns;
+        }
+        let tids: Vec<i64> = self.document.tasks.iter().map(|task| i64::from(task.tid)).collect();
+        for (state, &tid) in self.states.iter_mut().zip(&tids) {
+            for stage in Stage::ALL {
+                if let Some(closed) = state.blocks[stage as usize].close() {
+                    push_maximum(self.maxima.rows(), tid, stage, closed);
+                }
+            }
+        }
+        let closed = self.wakeups.close_segment().and_then(|()| self.wakeups.join(true));
+        let closed = closed.and_then(|()| self.maxima.close_segment()).and_then(|()| self.maxima.join(true));
+        let closed = closed.and_then(|()| self.write_tail(&tids));
+        // Even where the tables could not be finished, try to say so: the document may have room where they had not.
+        self.document.ended = Some(ended);
+        self.document.limits = limits;
+        if let Err(error) = &closed {
+            if let Some(ended) = &mut self.document.ended {
+                ended.reason = crate::EndReason::Failed;
+                ended.detail = Some(error.to_string());
+            }
+        }
+        let written = self.write_document();
+        closed.and(written).map(|()| self.document)
+    }
+
+    fn write_tail(&self, tids: &[i64]) -> Result<()> {
+        let mut rows = Rows::new(&TAIL);
+        for (state, &tid) in self.states.iter().zip(tids) {
+            for stage in Stage::ALL {
+                for (value, expected) in state.largest[stage as usize].sorted() {
+                    rows.push([Some(tid), Some(stage.code()), Some(signed(expected)), Some(signed(value))]);
+                }
+            }
+        }
+        table::write_table(&self.directory.join("tail.parquet"), &rows)
+    }
+
+    fn counters(&self) -> Counters {
+        let mut sum = Counters { steal_ns: self.document.counters.steal_ns, ..Counters::default() };
+        for task in &self.document.tasks {
+            sum.add(&task.counters);
+        }
+        sum
+    }
+
+    fn write_document(&mut self) -> Result<()> {
+        self.document.counters = self.counters();
+        self.document.segments = self.wakeups.written();
+        let load =
+            if self.document.provenance.load.name.is_empty() { "none" } else { &self.document.provenance.load.name };
+        let mut distributions = Distributions::default();
+        for (task, state) in self.document.tasks.iter().zip(&self.states) {
+            for (cpu, by_stage) in &state.by_cpu {
+                for (stage, distribution) in Stage::ALL.into_iter().zip(by_stage) {
+                    if distribution.count() > 0 {
+                        let key = Key { measure: task.measure.clone(), stage, cpu: *cpu, load: load.to_owned() };
+                        distributions.entry(key).add(distribution);
+                    }
+                }
+            }
+        }
+        self.document.distributions = distributions;
+        write_json(&self.directory.join("recording.json"), &self.document)
+    }
+}
+
+fn push_maximum(rows: &mut Rows, tid: i64, stage: Stage, (block, max, count): (u64, u64, u64)) {
+    rows.push([Some(tid), Some(stage.code()), Some(signed(block)), Some(signed(max)), Some(signed(count))]);
+}
+
+/// Tables hold signed numbers, as every Parquet engine knows them; 292 years fit.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn write_json(path: &Path, document: &Document) -> Result<()> {
+    let temporary = path.with_extension("tmp");
+    let text = serde_json::to_vec(document)
+        .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("cannot be put into JSON: {error}")))?;
+    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.map_err(|error| Error::io(path, "cannot write", error))
+}

@@ -1,0 +1,181 @@
+//! Recordings on disk: whole, cut, merged, damaged.
+
+use proptest::prelude::*;
+use punctual_recording::*;
+use std::path::Path;
+
+const MS: u64 = 1_000_000;
+
+fn provenance(run: &str) -> Provenance {
+    Provenance {
+        run_id: run.to_owned(),
+        configuration: Configuration { interval_ns: MS, policy: "fifo".into(), bpf: true, ..Configuration::default() },
+        load: LoadInfo { name: "none".into(), ..LoadInfo::default() },
+        ..Provenance::default()
+    }
+}
+
+fn task(tid: u32) -> Task {
+    Task { measure: "fifo:80".into(), tid, cpu: Some(tid - 100), period_ns: MS, counters: Counters::default() }
+}
+
+fn wakeup(index: u64, tid: u32, late: u64) -> Wakeup {
+    let expected = 5_000 * MS + index * MS;
+    let stamps = Stamps {
+        expected,
+        irq: expected + late / 2,
+        softirq: 0,
+        waking: expected + late / 2 + 3,
+        switch_in: expected + late - late / 8 + 3,
+        user: expected + late + 3,
+    };
+    // Every seventh goes unobserved.
+    let stamps = if index % 7 == 0 { Stamps { irq: 0, waking: 0, ..stamps } } else { stamps };
+    let missed = if index % 50 == 0 { 2 } else { 0 };
+    Wakeup { missed, steal_ns: Some(index % 3), ..Wakeup::from_stamps(&stamps, tid - 100, tid) }
+}
+
+fn write(directory: &Path, run: &str, lates: &[u64], per_flush: usize) -> Writer {
+    let mut writer = Writer::create(directory, provenance(run), vec![task(100), task(101)]).unwrap();
+    for (index, &late) in lates.iter().enumerate() {
+        let tid = 100 + (index % 2) as u32;
+        writer.push(index % 2, &wakeup(index as u64, tid, late));
+        if (index + 1) % per_flush == 0 {
+            writer.flush().unwrap();
+        }
+    }
+    writer
+}
+
+fn ended() -> Ended {
+    Ended { reason: EndReason::Completed, detail: None, at_ns: 0 }
+}
+
+fn rows(recording: &Recording) -> Vec<Wakeup> {
+    let mut rows = Vec::new();
+    recording.for_each_wakeup(|wakeup| rows.push(*wakeup)).unwrap();
+    rows
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn what_is_pushed_is_read(lates in prop::collection::vec(16..50_000_000u64, 1..400), per_flush in 1..100usize) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.punctual");
+        write(&path, "1", &lates, per_flush).finish(ended(), vec![]).unwrap();
+        let recording = Recording::open(&path).unwrap();
+        prop_assert!(!recording.is_cut());
+        let expected: Vec<Wakeup> =
+            lates.iter().enumerate().map(|(index, &late)| wakeup(index as u64, 100 + (index % 2) as u32, late)).collect();
+        prop_assert_eq!(rows(&recording), expected.clone());
+        prop_assert_eq!(recording.count_not_adding_up().unwrap(), 0);
+
+        let document = recording.document();
+        prop_assert_eq!(document.counters.wakeups, lates.len() as u64);
+        prop_assert_eq!(document.counters.missed, Some(expected.iter().map(|wakeup| wakeup.missed).sum()));
+        prop_assert_eq!(document.counters.unobserved, lates.len().div_ceil(7) as u64);
+        let total = document.distributions.sum(|key| key.stage == Stage::Total);
+        prop_assert_eq!(total.max(), expected.iter().map(|wakeup| wakeup.total_ns).max());
+        prop_assert_eq!(total.count(), lates.len() as u64);
+
+        let tail = recording.tail().unwrap();
+        prop_assert_eq!(tail.iter().filter(|value| value.stage == Stage::Total).count(), lates.len());
+        let maxima = recording.block_maxima().unwrap();
+        let counted: u64 = maxima.iter().filter(|block| block.stage == Stage::Total).map(|block| block.count).sum();
+        prop_assert_eq!(counted, lates.len() as u64);
+    }
+
+    #[test]
+    fn a_cut_recording_opens_with_all_that_was_flushed(lates in prop::collection::vec(16..50_000_000u64, 1..300), per_flush in 1..50usize) {
+        let directory = tempfile::tempdir().unwrap();
+        let whole = directory.path().join("whole.punctual");
+        let cut = directory.path().join("cut.punctual");
+        write(&whole, "1", &lates, per_flush).finish(ended(), vec![]).unwrap();
+        // Dropped without an end, as by a kill.
+        drop(write(&cut, "1", &lates, per_flush));
+        let (whole, cut) = (Recording::open(&whole).unwrap(), Recording::open(&cut).unwrap());
+        prop_assert!(cut.is_cut());
+        let kept = lates.len() / per_flush * per_flush;
+        prop_assert_eq!(&rows(&cut)[..], &rows(&whole)[..kept]);
+        prop_assert_eq!(cut.document().counters.wakeups, kept as u64);
+        if kept == lates.len() {
+            let sorted = |recording: &Recording| {
+                let mut tail = recording.tail().unwrap();
+                tail.sort();
+                tail
+            };
+            prop_assert_eq!(sorted(&cut), sorted(&whole));
+            prop_assert_eq!(cut.block_maxima().unwrap().len(), whole.block_maxima().unwrap().len());
+        }
+    }
+}
+
+#[test]
+fn a_segment_closed_after_the_document_was_written_is_taken_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    let lates: Vec<u64> = (0..100).map(|index| 1000 + index).collect();
+    let mut writer = write(&path, "1", &lates[..60], 60);
+    let document = std::fs::read(path.join("recording.json")).unwrap();
+    for (index, &late) in lates.iter().enumerate().skip(60) {
+        writer.push(index % 2, &wakeup(index as u64, 100 + (index % 2) as u32, late));
+    }
+    writer.flush().unwrap();
+    let with_all = Recording::open(&path).unwrap().document().clone();
+    // As if the kill had come between closing the segment and writing the document.
+    std::fs::write(path.join("recording.json"), document).unwrap();
+    let taken_in = Recording::open(&path).unwrap();
+    assert_eq!(taken_in.document().counters, with_all.counters);
+    let count = |document: &Document| document.distributions.sum(|key| key.stage == Stage::Total).count();
+    assert_eq!(count(taken_in.document()), 100);
+    assert_eq!(count(&with_all), 100);
+}
+
+#[test]
+fn merging_adds_up_the_same_and_refuses_the_different() {
+    let directory = tempfile::tempdir().unwrap();
+    let lates: Vec<u64> = (0..100).map(|index| 1000 + index).collect();
+    let document =
+        |run: &str, lates: &[u64]| write(&directory.path().join(run), run, lates, 10).finish(ended(), vec![]).unwrap();
+    let (a, b) = (document("a", &lates[..30]), document("b", &lates[30..]));
+    let sum = merge(&[a.clone(), b]).unwrap();
+    assert_eq!(sum.counters.wakeups, 100);
+    assert_eq!(sum.distributions.sum(|key| key.stage == Stage::Total).count(), 100);
+    assert_eq!(merge(&[a.clone(), a.clone()]).unwrap_err().kind(), ErrorKind::Incompatible);
+    let mut other = a.clone();
+    other.provenance.run_id = "c".into();
+    other.provenance.load.name = "cpu".into();
+    assert!(merge(&[a, other]).unwrap_err().to_string().contains("the load differs"));
+}
+
+#[test]
+fn what_is_no_recording_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |path: &Path| Recording::open(path).unwrap_err();
+    assert_eq!(open(&directory.path().join("none")).kind(), ErrorKind::NotFound);
+    assert_eq!(open(directory.path()).kind(), ErrorKind::Invalid);
+    let json = directory.path().join("recording.json");
+    for (text, kind) in [
+        ("", ErrorKind::Invalid),
+        ("{}", ErrorKind::Invalid),
+        (r#"{"schema":"other/1"}"#, ErrorKind::Invalid),
+        (r#"{"schema":"punctual.recording/1"}"#, ErrorKind::Invalid),
+        (r#"{"schema":"punctual.recording/2"}"#, ErrorKind::NewerSchema),
+    ] {
+        std::fs::write(&json, text).unwrap();
+        assert_eq!(open(directory.path()).kind(), kind, "{text}");
+    }
+    let file = directory.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    assert_eq!(open(&file).kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("precious"), "x").unwrap();
+    let error = Writer::create(directory.path(), provenance("1"), vec![]).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Exists);
+}

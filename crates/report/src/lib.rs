@@ -1,0 +1,1 @@
+//! Recordings as text, JSON and CSV.

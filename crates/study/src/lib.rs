@@ -1,0 +1,1 @@
+//! Plans of several recordings and what is concluded from them.
