@@ -1,1 +1,48 @@
-//! Every interface to Linux.
+//! Every interface to Linux: what it and this user allow, clocks, scheduling, power, BPF objects,
+//! and the guard process that restores the machine whatever ends the measurement.
+//!
+//! * [`capabilities`]: what this kernel and this user allow, and what would allow the rest.
+//! * [`clock`]: absolute sleeps and clock readings without allocation.
+//! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations.
+//! * [`hold`]: what is held for as long as it lives: locked memory, a power-latency request.
+//! * [`host`]: what a recording says of the machine.
+//! * [`steal`]: time in which the host ran something else.
+//! * [`bpf`]: loads BPF objects and maps their memory.
+//! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone.
+
+pub mod bpf;
+pub mod capabilities;
+pub mod clock;
+pub mod guard;
+pub mod hold;
+pub mod host;
+pub mod scheduling;
+pub mod steal;
+
+/// What the kernel refused, and what was being done.
+#[derive(Debug, thiserror::Error)]
+#[error("{doing}: {reason}")]
+pub struct Refused {
+    /// What was being done.
+    pub doing: String,
+    /// What the kernel said.
+    pub reason: String,
+}
+
+impl Refused {
+    /// The last operating-system error, met while `doing` something.
+    pub fn last_os_error(doing: impl Into<String>) -> Refused {
+        Refused { doing: doing.into(), reason: plain(&std::io::Error::last_os_error()) }
+    }
+
+    /// An error in words, met while `doing` something.
+    pub fn because(doing: impl Into<String>, reason: impl Into<String>) -> Refused {
+        Refused { doing: doing.into(), reason: reason.into() }
+    }
+}
+
+/// An operating-system error without the number that the standard library adds to it.
+pub(crate) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}

@@ -1,1 +1,19 @@
-//! Measures how late wakeups run.
+//! Measures how late wakeups run: periodic threads of its own, followed through the kernel stage by stage.
+//!
+//! A [`Plan`] says what to measure; [`run`] measures it and writes a recording.
+//! The measuring threads neither allocate, lock, log nor fault: they sleep to an absolute time, read the clock,
+//! copy the stamps that BPF programs left for them in one cache line of shared memory, and push 64 bytes
+//! to a preallocated queue. The calling thread does everything else.
+
+mod control;
+mod follow;
+mod plan;
+mod ring;
+mod sample;
+mod session;
+mod slots;
+mod thread;
+
+pub use follow::{Follower, object_bytes};
+pub use plan::{Plan, PlanError, Policy, Via};
+pub use session::{Observation, Outcome, RunError, Step, run};

@@ -180,7 +180,8 @@ pub struct Counters {
     pub wakeups: u64,
     /// Activations that went by without a wakeup, each a period; `None` for threads without a grid.
     pub missed: Option<u64>,
-    /// Wakeups that ran although no, or no believable, kernel event came: only their total is known.
+    /// Wakeups of which no, or no believable, kernel event came: they ran and only their total is known, or,
+    /// where such an event is what wakes the thread, they did not become a wakeup.
     pub unobserved: u64,
     /// Wakeups that were measured and then lost, because the writing could not keep up.
     pub lost: u64,

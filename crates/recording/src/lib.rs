@@ -23,6 +23,7 @@
 mod distribution;
 mod document;
 mod error;
+mod limit;
 mod merge;
 mod reader;
 mod segments;
@@ -39,6 +40,7 @@ pub use document::{
     Setting, Task,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use limit::LimitSpec;
 pub use merge::{compatible, merge};
 pub use reader::Recording;
 pub use stage::Stage;

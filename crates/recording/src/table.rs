@@ -240,10 +240,10 @@ pub(crate) fn concatenate(sources: &[std::path::PathBuf], target: &Path, schema:
 }
 
 fn failed(path: &Path, doing: &str, error: parquet::errors::ParquetError) -> Error {
-    if let parquet::errors::ParquetError::External(inner) = &error {
-        if let Some(io) = inner.downcast_ref::<std::io::Error>() {
-            return Error::io(path, doing, std::io::Error::new(io.kind(), io.to_string()));
-        }
+    if let parquet::errors::ParquetError::External(inner) = &error
+        && let Some(io) = inner.downcast_ref::<std::io::Error>()
+    {
+        return Error::io(path, doing, std::io::Error::new(io.kind(), io.to_string()));
     }
     Error::new(ErrorKind::Invalid, path, format!("{doing}: {error}"))
 }

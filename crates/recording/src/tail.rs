@@ -46,10 +46,10 @@ impl LargestValues {
     pub(crate) fn offer(&mut self, value_ns: u64, expected_ns: u64) {
         if self.0.len() < TAIL_LENGTH {
             self.0.push(Reverse((value_ns, expected_ns)));
-        } else if let Some(mut smallest) = self.0.peek_mut() {
-            if value_ns > smallest.0.0 {
-                *smallest = Reverse((value_ns, expected_ns));
-            }
+        } else if let Some(mut smallest) = self.0.peek_mut()
+            && value_ns > smallest.0.0
+        {
+            *smallest = Reverse((value_ns, expected_ns));
         }
     }
 

@@ -44,6 +44,8 @@ struct TaskState {
     by_cpu: Vec<(u32, [Distribution; STAGES])>,
     largest: [LargestValues; STAGES],
     blocks: [OpenBlock; STAGES],
+    /// Of the unobserved: those that never became a wakeup.
+    unseen: u64,
 }
 
 /// What has been measured so far, for a progress line.
@@ -97,7 +99,12 @@ impl Writer {
         let maxima = SegmentWriter::create(directory.join("maxima"), &MAXIMA)?;
         let states = tasks
             .iter()
-            .map(|_| TaskState { by_cpu: Vec::new(), largest: Default::default(), blocks: Default::default() })
+            .map(|_| TaskState {
+                by_cpu: Vec::new(),
+                largest: Default::default(),
+                blocks: Default::default(),
+                unseen: 0,
+            })
             .collect();
         let observing = provenance.configuration.bpf;
         let document = Document {
@@ -165,11 +172,14 @@ impl Writer {
         ]);
     }
 
-    /// Sets what the measuring threads count themselves: records lost and CPU time used, for the task with this index.
-    pub fn set_task_cost(&mut self, task: usize, lost: u64, cpu_ns: u64) {
+    /// Sets what a measuring thread counts itself, for the task with this index: records lost, activations that
+    /// no program saw and that therefore never became a wakeup, CPU time used (ns).
+    pub fn set_thread_counts(&mut self, task: usize, lost: u64, unseen: u64, cpu_ns: u64) {
         let counters = &mut self.document.tasks[task].counters;
         counters.lost = lost;
         counters.cpu_ns = cpu_ns;
+        counters.unobserved = counters.unobserved - self.states[task].unseen + unseen;
+        self.states[task].unseen = unseen;
     }
 
     /// Sets the host steal on the measured CPUs since the beginning, ns.
@@ -229,11 +239,11 @@ impl Writer {
         // Even where the tables could not be finished, try to say so: the document may have room where they had not.
         self.document.ended = Some(ended);
         self.document.limits = limits;
-        if let Err(error) = &closed {
-            if let Some(ended) = &mut self.document.ended {
-                ended.reason = crate::EndReason::Failed;
-                ended.detail = Some(error.to_string());
-            }
+        if let Err(error) = &closed
+            && let Some(ended) = &mut self.document.ended
+        {
+            ended.reason = crate::EndReason::Failed;
+            ended.detail = Some(error.to_string());
         }
         let written = self.write_document();
         closed.and(written).map(|()| self.document)

@@ -1,0 +1,54 @@
+//! Compiles BPF programs in build scripts.
+//!
+//! The crate whose build script calls this depends on `libbpf-sys` directly, which hands over
+//! where libbpf's headers stand.
+
+#![expect(clippy::print_stdout, reason = "build scripts talk to cargo through it")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles `directory/NAME.bpf.c` to `$OUT_DIR/NAME.bpf.o` for each name.
+///
+/// The compiler is `$BPF_CLANG`, or `clang`.
+///
+/// # Panics
+/// With one clear line where the compiler is missing or refuses, as build scripts report errors.
+pub fn compile(directory: &Path, names: &[&str]) {
+    println!("cargo:rerun-if-env-changed=BPF_CLANG");
+    println!("cargo:rerun-if-changed={}", directory.display());
+    let clang = std::env::var("BPF_CLANG").unwrap_or_else(|_| "clang".to_owned());
+    let output = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let headers = std::env::var_os("DEP_BPF_INCLUDE").expect("the crate depends on libbpf-sys directly");
+    for name in names {
+        let source = directory.join(format!("{name}.bpf.c"));
+        let status = Command::new(&clang)
+            .args(["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-std=gnu11", "-Wall", "-Wextra", "-Werror"])
+            // The BPF_PROG macro names a context argument that most programs do not use.
+            .args(["-Wno-unused-parameter", "-fno-ident"])
+            .arg("-I")
+            .arg(&headers)
+            .arg("-I")
+            .arg(directory)
+            .args(architecture_headers())
+            .arg("-c")
+            .arg(&source)
+            .arg("-o")
+            .arg(output.join(format!("{name}.bpf.o")))
+            .status();
+        match status {
+            Ok(status) if status.success() => {}
+            Ok(_) => panic!("{clang} could not compile {}", source.display()),
+            Err(error) => {
+                panic!("cannot run {clang} ({error}): install clang, or set BPF_CLANG; ./setup does it for you")
+            }
+        }
+    }
+}
+
+/// Debian and its kin keep `asm/types.h` under the architecture's name, where a compiler for BPF does not look.
+fn architecture_headers() -> Vec<String> {
+    let architecture = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    let directory = format!("/usr/include/{architecture}-linux-gnu");
+    if Path::new(&directory).is_dir() { vec!["-I".to_owned(), directory] } else { Vec::new() }
+}

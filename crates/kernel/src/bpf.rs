@@ -1,0 +1,273 @@
+//! Loads BPF objects and maps their memory.
+//!
+//! Nothing is pinned: programs, maps and links live as long as this process holds their descriptors,
+//! so none outlives it, whatever ends it.
+
+use crate::Refused;
+use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, PrintLevel};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::Mutex;
+
+/// What the library and the verifier said last; read when a load fails.
+static SAID: Mutex<String> = Mutex::new(String::new());
+
+fn hear(_level: PrintLevel, message: String) {
+    if let Ok(mut said) = SAID.lock() {
+        said.push_str(&message);
+    }
+}
+
+/// The line of the library's or verifier's output that gives the reason, if one does.
+fn reason_in(said: &str) -> Option<String> {
+    let lines = || said.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
+    // The verifier's last word before its statistics.
+    let before_statistics = lines().zip(lines().skip(1)).find(|(_, next)| next.starts_with("processed "));
+    let telling = || lines().find(|line| line.starts_with("failed to find") || line.contains("extern "));
+    before_statistics.map(|(reason, _)| reason).or_else(telling).map(str::to_owned)
+}
+
+/// A loaded and attached BPF object.
+pub struct LoadedObject {
+    // Dropped first, so that no program runs while its maps go.
+    links: Vec<Link>,
+    object: Object,
+}
+
+impl LoadedObject {
+    /// Loads an object with this configuration as its read-only data. Attach it with [`LoadedObject::attach`].
+    ///
+    /// # Errors
+    /// What the kernel refused, with the verifier's reason where it gave one.
+    pub fn load(name: &str, elf: &[u8], read_only: Option<&[u8]>) -> Result<LoadedObject, Refused> {
+        let doing = || format!("loading the BPF programs of `{name}`");
+        if let Ok(mut said) = SAID.lock() {
+            said.clear();
+        }
+        libbpf_rs::set_print(Some((PrintLevel::Info, hear)));
+        let load = || {
+            let mut builder = ObjectBuilder::default();
+            builder.name(name)?;
+            let mut open = builder.open_memory(elf)?;
+            if let Some(data) = read_only {
+                let mut map = open
+                    .maps_mut()
+                    .find(|map| map.name().to_string_lossy().ends_with(".rodata"))
+                    .ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("it has no read-only data")))?;
+                map.set_initial_value(data)?;
+            }
+            open.load()
+        };
+        let object = load().map_err(|error: libbpf_rs::Error| {
+            let said = SAID.lock().map(|said| said.clone()).unwrap_or_default();
+            if std::env::var_os("PUNCTUAL_BPF_LOG").is_some() {
+                eprint!("{said}");
+            }
+            let reason = reason_in(&said).unwrap_or_else(|| match error.kind() {
+                libbpf_rs::ErrorKind::PermissionDenied => {
+                    "permission denied: it takes root, or CAP_BPF and CAP_PERFMON".to_owned()
+                }
+                _ => error.to_string(),
+            });
+            Refused::because(doing(), reason)
+        })?;
+        Ok(LoadedObject { links: Vec::new(), object })
+    }
+
+    /// Attaches every program that has a place to attach to.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn attach(&mut self) -> Result<(), Refused> {
+        for program in self.object.progs_mut() {
+            if program.prog_type() == libbpf_rs::ProgramType::Syscall {
+                continue;
+            }
+            let link = program.attach().map_err(|error| {
+                Refused::because(
+                    format!("attaching the BPF program `{}`", program.name().to_string_lossy()),
+                    error.to_string(),
+                )
+            })?;
+            self.links.push(link);
+        }
+        Ok(())
+    }
+
+    /// Runs a program that is called rather than attached, with this context.
+    ///
+    /// # Errors
+    /// What the kernel or the program refused.
+    pub fn call(&self, program: &str, context: &mut [u8]) -> Result<(), Refused> {
+        let doing = || format!("calling the BPF program `{program}`");
+        let found = self.object.progs_mut().find(|candidate| candidate.name() == program);
+        let found = found.ok_or_else(|| Refused::because(doing(), "there is no such program"))?;
+        let input = libbpf_rs::ProgramInput { context_in: Some(context), ..Default::default() };
+        let output = found.test_run(input).map_err(|error| Refused::because(doing(), error.to_string()))?;
+        if output.return_value == 0 {
+            Ok(())
+        } else {
+            let error = std::io::Error::from_raw_os_error((output.return_value as i32).wrapping_neg());
+            Err(Refused::because(doing(), crate::plain(&error)))
+        }
+    }
+
+    /// Puts a map into a map of maps.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn put_inner_map(&self, outer: &str, index: u32, inner: BorrowedFd<'_>) -> Result<(), Refused> {
+        use std::os::fd::AsRawFd;
+        let doing = || format!("filling the BPF map `{outer}`");
+        let map = self.object.maps().find(|map| map.name() == outer);
+        let map = map.ok_or_else(|| Refused::because(doing(), "there is no such map"))?;
+        map.update(&index.to_ne_bytes(), &inner.as_raw_fd().to_ne_bytes(), libbpf_rs::MapFlags::ANY)
+            .map_err(|error| Refused::because(doing(), error.to_string()))
+    }
+
+    /// The object's zero-initialized globals, shared with the programs.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn shared_globals(&self) -> Result<SharedMemory, Refused> {
+        let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+        let map = map.ok_or_else(|| Refused::because("mapping BPF memory", "the object has no globals"))?;
+        SharedMemory::map(map.as_fd(), 0, map.value_size() as usize, true)
+    }
+
+    /// Descriptors of the loaded programs, by name.
+    pub fn programs(&self) -> Vec<(String, i32)> {
+        use std::os::fd::AsRawFd;
+        self.object
+            .progs()
+            .map(|program| (program.name().to_string_lossy().into_owned(), program.as_fd().as_raw_fd()))
+            .collect()
+    }
+}
+
+/// Memory shared with the kernel; unmapped when dropped.
+pub struct SharedMemory {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the mapping belongs to the value and is reached only through atomic or volatile accesses of its users.
+unsafe impl Send for SharedMemory {}
+// SAFETY: as above; sharing the pointer shares no non-atomic access.
+unsafe impl Sync for SharedMemory {}
+
+impl SharedMemory {
+    /// Maps `length` bytes of a BPF map from `offset` on.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn map(
+        descriptor: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+        writable: bool,
+    ) -> Result<SharedMemory, Refused> {
+        use rustix::mm::{MapFlags, ProtFlags};
+        let page = rustix::param::page_size();
+        let length = length.div_ceil(page) * page;
+        let protection = if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+        // SAFETY: a new shared mapping at an address of the kernel's choice disturbs no existing one.
+        let start = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                length,
+                protection,
+                MapFlags::SHARED | MapFlags::POPULATE,
+                descriptor,
+                offset,
+            )
+        };
+        let start = start.map_err(|error| Refused::because("mapping BPF memory", error.to_string()))?;
+        let start = NonNull::new(start.cast()).ok_or_else(|| Refused::because("mapping BPF memory", "at address 0"))?;
+        Ok(SharedMemory { start, length })
+    }
+
+    /// Where `count` values of `T` stand, `offset` bytes from the start.
+    ///
+    /// # Panics
+    /// Where they would not lie within the mapping, or not be aligned.
+    pub fn at<T>(&self, offset: usize, count: usize) -> NonNull<T> {
+        assert!(offset + count * size_of::<T>() <= self.length && offset.is_multiple_of(align_of::<T>()));
+        // SAFETY: just checked to lie within the mapping, which starts on a page boundary.
+        unsafe { self.start.add(offset).cast() }
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: unmaps what `map` mapped; no reference into it outlives the value's users, who hold it.
+        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// Whether this user may load BPF programs; the reason where not.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn may_load() -> Result<(), Refused> {
+    // Two instructions: return 0.
+    let program = [
+        libbpf_sys::bpf_insn { code: 0xb7, ..Default::default() },
+        libbpf_sys::bpf_insn { code: 0x95, ..Default::default() },
+    ];
+    // SAFETY: the program and its licence live through the call; no options are passed.
+    let descriptor = unsafe {
+        libbpf_sys::bpf_prog_load(
+            libbpf_sys::BPF_PROG_TYPE_TRACEPOINT,
+            c"may_load".as_ptr(),
+            c"GPL".as_ptr(),
+            program.as_ptr(),
+            program.len() as _,
+            std::ptr::null_mut(),
+        )
+    };
+    if descriptor < 0 {
+        let error = std::io::Error::from_raw_os_error(-descriptor);
+        return Err(Refused::because("loading a BPF program", crate::plain(&error)));
+    }
+    // SAFETY: a descriptor just made, owned by nobody else.
+    drop(unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(descriptor) });
+    Ok(())
+}
+
+/// Makes the kernel measure the run time of BPF programs for as long as the result lives.
+///
+/// # Errors
+/// What the kernel refused.
+pub fn enable_run_time_statistics() -> Result<std::os::fd::OwnedFd, Refused> {
+    // SAFETY: takes a plain number.
+    let descriptor = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    if descriptor < 0 {
+        let error = std::io::Error::from_raw_os_error(-descriptor);
+        return Err(Refused::because("enabling BPF statistics", crate::plain(&error)));
+    }
+    // SAFETY: a descriptor just made, owned by nobody else.
+    Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(descriptor) })
+}
+
+/// How often a program ran, how long in all (ns), and how often it was skipped because it was running already.
+pub fn run_statistics(program: i32) -> Option<(u64, u64, u64)> {
+    let mut info = libbpf_sys::bpf_prog_info::default();
+    let mut length = size_of_val(&info) as u32;
+    // SAFETY: the kernel writes at most `length` bytes into the structure.
+    let result = unsafe { libbpf_sys::bpf_obj_get_info_by_fd(program, (&raw mut info).cast(), &mut length) };
+    (result == 0).then_some((info.run_cnt, info.run_time_ns, info.recursion_misses))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_telling_line_is_found() {
+        let said = "libbpf: prog 'x': BPF program load failed: -EOPNOTSUPP\nlibbpf: prog 'x': -- BEGIN PROG LOAD LOG --\n\
+                    bpf_timer cannot be used for PREEMPT_RT\nprocessed 3 insns\n";
+        assert_eq!(reason_in(said).as_deref(), Some("bpf_timer cannot be used for PREEMPT_RT"));
+        assert_eq!(reason_in("libbpf: nothing\n"), None);
+    }
+}

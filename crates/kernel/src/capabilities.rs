@@ -1,0 +1,255 @@
+//! What this kernel and this user allow, what each thing is needed for, and what would allow it.
+
+use crate::scheduling::{self, Scheduling};
+use crate::{Refused, bpf, clock, hold, host, steal};
+use serde::Serialize;
+use std::path::Path;
+
+/// Whether something is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Availability {
+    /// It is there and was tried.
+    Yes,
+    /// It is there with limits, given in the detail.
+    Limited,
+    /// It is not.
+    No,
+}
+
+/// One line of what this kernel and this user allow.
+#[derive(Debug, Clone, Serialize)]
+pub struct Capability {
+    /// A short name.
+    pub name: &'static str,
+    /// Whether it is there.
+    pub available: Availability,
+    /// What was found.
+    pub detail: String,
+    /// What it is needed for.
+    pub needed_for: &'static str,
+    /// The command or setting that would allow it; `None` where nothing is lacking or nothing helps.
+    pub remedy: Option<String>,
+}
+
+/// All of them, tried one by one. Changes nothing on the machine.
+pub fn all() -> Vec<Capability> {
+    vec![
+        real_time(),
+        deadline(),
+        bpf_programs(),
+        type_information(),
+        softirq_path(),
+        host_steal(),
+        locked_memory(),
+        power_request(),
+        time_namespace(),
+        throttling(),
+        performance_counters(),
+        load_generator(),
+    ]
+}
+
+/// Whether the calling process may make threads real-time; on a thread of its own, so that nothing changes.
+pub fn try_scheduling(scheduling: Scheduling) -> Result<(), Refused> {
+    std::thread::spawn(move || scheduling::set_scheduling(scheduling))
+        .join()
+        .unwrap_or_else(|_| Err(Refused::because("trying a scheduling policy", "the thread ended early")))
+}
+
+fn judged(
+    name: &'static str,
+    needed_for: &'static str,
+    found: Result<String, String>,
+    remedy: impl Into<String>,
+) -> Capability {
+    match found {
+        Ok(detail) => Capability { name, available: Availability::Yes, detail, needed_for, remedy: None },
+        Err(detail) => {
+            let remedy = Some(remedy.into()).filter(|remedy| !remedy.is_empty());
+            Capability { name, available: Availability::No, detail, needed_for, remedy }
+        }
+    }
+}
+
+const ROOT: &str = "run as root: sudo punctual ...";
+
+/// Why real-time scheduling was refused and what would allow it: a limit of the user's, or of the control group's.
+pub fn real_time_remedy() -> String {
+    let group = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let group_path =
+        group.lines().find_map(|line| line.split_once(":cpu:").or_else(|| line.split_once(":cpu,cpuacct:")));
+    if let Some((_, path)) = group_path.filter(|(_, path)| *path != "/") {
+        let file = format!("/sys/fs/cgroup/cpu{path}/cpu.rt_runtime_us");
+        if std::fs::read_to_string(&file).is_ok_and(|text| text.trim() == "0") {
+            return format!(
+                "this control group has no real-time share: echo 950000 > {file}, or move out of the group"
+            );
+        }
+    }
+    format!("{ROOT}; or for a user: `@audio - rtprio 95` in /etc/security/limits.d/audio.conf, and log in again")
+}
+
+fn real_time() -> Capability {
+    let found = try_scheduling(Scheduling::Fifo(80)).map(|()| "SCHED_FIFO 80 was granted".to_owned());
+    judged(
+        "real-time priority",
+        "measuring what an audio engine or control loop would get",
+        words(found),
+        real_time_remedy(),
+    )
+}
+
+fn deadline() -> Capability {
+    let asked = Scheduling::Deadline { runtime_ns: 100_000, period_ns: 10_000_000 };
+    let found = try_scheduling(asked).map(|()| "SCHED_DEADLINE was granted (not to pinned threads)".to_owned());
+    judged("deadline reservation", "--policy deadline", words(found), ROOT)
+}
+
+fn bpf_programs() -> Capability {
+    let found = bpf::may_load().map(|()| "BPF programs load".to_owned());
+    let remedy = format!("{ROOT}; or grant it: setcap cap_bpf,cap_perfmon,cap_sys_nice,cap_ipc_lock=ep punctual");
+    judged("BPF", "splitting a wakeup into its stages", words(found), remedy)
+}
+
+fn type_information() -> Capability {
+    let found = match Path::new("/sys/kernel/btf/vmlinux").exists() {
+        true => Ok("/sys/kernel/btf/vmlinux is there".to_owned()),
+        false => Err("/sys/kernel/btf/vmlinux is missing".to_owned()),
+    };
+    judged("BTF", "BPF programs that fit any kernel", found, "a kernel built with CONFIG_DEBUG_INFO_BTF=y")
+}
+
+fn softirq_path() -> Capability {
+    let found = if host::is_preempt_rt() {
+        Err("PREEMPT_RT kernels refuse bpf_timer".to_owned())
+    } else {
+        bpf::may_load().map(|()| "not PREEMPT_RT, so bpf_timer is allowed".to_owned()).map_err(|refused| refused.reason)
+    };
+    judged(
+        "softirq path",
+        "--via softirq (interrupt -> softirq -> thread)",
+        found,
+        "a kernel without PREEMPT_RT, and BPF",
+    )
+}
+
+fn host_steal() -> Capability {
+    let needed_for = "how much of the lateness is the host's";
+    let name = "host steal";
+    if host::host().virtualization.as_deref() == Some("none") {
+        return judged(name, needed_for, Ok("no hypervisor, nothing to steal".to_owned()), "");
+    }
+    match (steal::steal_offset_from_run_queue(), bpf::may_load()) {
+        (Some(_), Ok(())) => judged(name, needed_for, Ok("readable for each wakeup".to_owned()), ""),
+        _ => Capability {
+            name,
+            available: Availability::Limited,
+            detail: "only as a sum over the run, to 10 ms".to_owned(),
+            needed_for,
+            remedy: Some("a KVM guest with BPF and BTF can tell for each wakeup".to_owned()),
+        },
+    }
+}
+
+fn locked_memory() -> Capability {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock);
+    let root = rustix::process::geteuid().is_root();
+    let found = match limit.current {
+        None => Ok("unlimited".to_owned()),
+        Some(bytes) if root => Ok(format!("root may exceed the limit of {} KiB", bytes / 1024)),
+        Some(bytes) if bytes >= 256 << 20 => Ok(format!("{} MiB may be locked", bytes >> 20)),
+        Some(bytes) => Err(format!("only {} KiB may be locked", bytes / 1024)),
+    };
+    judged(
+        "locked memory",
+        "wakeups without page faults",
+        found,
+        "`@audio - memlock unlimited` in /etc/security/limits.d/audio.conf",
+    )
+}
+
+fn power_request() -> Capability {
+    let found = hold::PowerRequest::hold().map(|_| format!("{} takes requests", hold::PowerRequest::PATH));
+    let remedy = format!("{ROOT}; or: chmod o+w {}", hold::PowerRequest::PATH);
+    judged("power-latency request", "keeping processors out of deep idle states while measuring", words(found), remedy)
+}
+
+fn time_namespace() -> Capability {
+    let found = match clock::in_shifted_time_namespace() {
+        false => Ok("the clock is the kernel's".to_owned()),
+        true => Err("a time namespace shifts the clock".to_owned()),
+    };
+    judged("unshifted clock", "kernel stamps that fit the program's clock", found, "run outside the time namespace")
+}
+
+fn throttling() -> Capability {
+    let read =
+        |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse::<i64>().ok();
+    let (name, needed_for) = ("real-time throttling", "a machine that survives a runaway real-time thread");
+    match (read("sched_rt_runtime_us"), read("sched_rt_period_us")) {
+        (Some(-1), _) => Capability {
+            name,
+            available: Availability::Limited,
+            detail: "off: a real-time thread may hold a CPU for ever".to_owned(),
+            needed_for,
+            remedy: Some("sysctl kernel.sched_rt_runtime_us=950000".to_owned()),
+        },
+        (Some(runtime), Some(period)) => {
+            judged(name, needed_for, Ok(format!("real-time threads get {runtime} of every {period} us")), "")
+        }
+        _ => judged(name, needed_for, Err("cannot be read".to_owned()), ""),
+    }
+}
+
+fn performance_counters() -> Capability {
+    let found = match Path::new("/sys/bus/event_source/devices/cpu").exists() {
+        true => Ok("a hardware counter unit is there".to_owned()),
+        false => Err("no hardware counter unit (usual in virtual machines)".to_owned()),
+    };
+    judged("performance counters", "later: looking inside code that runs with interrupts off", found, "")
+}
+
+fn load_generator() -> Capability {
+    let found = match find_program("stress-ng") {
+        Some(path) => Ok(path.display().to_string()),
+        None => Err("not installed: a small built-in load stands in for it".to_owned()),
+    };
+    judged("stress-ng", "--load", found, "apt-get install stress-ng, or your distribution's equivalent")
+}
+
+/// Where a program stands on the `PATH`.
+pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|candidate| {
+        use std::os::unix::fs::PermissionsExt;
+        candidate.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    })
+}
+
+fn words(found: Result<String, Refused>) -> Result<String, String> {
+    found.map_err(|refused| refused.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_says_what_it_is_for_and_what_lacks_has_a_detail() {
+        let lines = all();
+        for line in &lines {
+            assert!(!line.needed_for.is_empty() && !line.detail.is_empty(), "{line:?}");
+        }
+        let mut names: Vec<_> = lines.iter().map(|line| line.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), lines.len());
+    }
+
+    #[test]
+    fn a_program_is_found_where_it_is() {
+        assert!(find_program("sh").is_some());
+        assert!(find_program("no-such-program-anywhere").is_none());
+    }
+}

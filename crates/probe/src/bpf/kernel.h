@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The few kernel types that the programs look into. The loader finds where the members
+ * stand in the running kernel, so only names and types matter here, not the layout.
+ */
+#ifndef PUNCTUAL_KERNEL_H
+#define PUNCTUAL_KERNEL_H
+
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+typedef __s64 ktime_t;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct hrtimer {
+	ktime_t _softexpires;
+	void *function;
+};
+
+struct task_struct;
+
+struct hrtimer_sleeper {
+	struct hrtimer timer;
+	struct task_struct *task;
+};
+
+struct rq;
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct task_struct {
+	int pid;
+	struct sched_entity se;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where the programs put the stamps of each measured thread's current wakeup.
+ * User space maps this memory; `slots.rs` declares the same records, and a test holds the two together.
+ */
+#ifndef PUNCTUAL_SLOTS_H
+#define PUNCTUAL_SLOTS_H
+
+#include "kernel.h"
+
+#define MAX_TASKS 1024
+#define INDEX_SIZE 4096
+#define INDEX_PROBES 8
+
+/* One cache line a thread. Times are ns of CLOCK_MONOTONIC; 0: not passed yet. */
+struct slot {
+	__u32 tid;
+	__u32 cpu;		/* where it was switched in */
+	__u64 expected;		/* when the timer that was armed last is due */
+	__u64 irq;
+	__u64 softirq;
+	__u64 waking;
+	__u64 switch_in;
+	__u64 steal;		/* the host's time in the stages so far, at most */
+	__u64 timer;		/* the timer that was armed last */
+};
+
+/* What only the programs need of each thread. */
+struct private {
+	__u64 steal_read;	/* the steal counter when it was last read */
+	__u64 stamp_read;	/* and the stamp at that time */
+	__u32 steal_cpu;
+	__u32 pad;
+};
+
+struct shared {
+	struct slot slots[MAX_TASKS] __attribute__((aligned(64)));
+	/* From thread id to slot number + 1: open addressing, filled by user space. */
+	__u16 index[INDEX_SIZE];
+	struct private privates[MAX_TASKS];
+};
+
+struct configuration {
+	/* From the run queue to the host's steal counter of the same CPU, bytes; 0: not known. */
+	__s64 steal_offset;
+};
+
+struct shared shared;
+const volatile struct configuration configuration = {};
+
+static __always_inline struct slot *find_slot(__u32 tid, __u32 *number)
+{
+	for (__u32 probe = 0; probe < INDEX_PROBES; probe++) {
+		__u32 entry = shared.index[(tid + probe) & (INDEX_SIZE - 1)];
+		if (!entry)
+			return 0;
+		*number = (entry - 1) & (MAX_TASKS - 1);
+		if (shared.slots[*number].tid == tid)
+			return &shared.slots[*number];
+	}
+	return 0;
+}
+
+static __always_inline __u64 read_steal(void)
+{
+	__u64 steal = 0;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct rq *rq;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
+	bpf_probe_read_kernel(&steal, sizeof(steal), (void *)rq + configuration.steal_offset);
+	return steal;
+}
+
+/* The steal counter stands here when a stage begins. */
+static __always_inline void begin_steal(__u32 number, __u64 now)
+{
+	struct private *own = &shared.privates[number & (MAX_TASKS - 1)];
+
+	if (!configuration.steal_offset)
+		return;
+	own->steal_read = read_steal();
+	own->stamp_read = now;
+	own->steal_cpu = bpf_get_smp_processor_id();
+}
+
+/*
+ * Adds what was stolen since the counter was last read, at most as much as passed since then:
+ * time stolen before the timer was due is not part of the wakeup.
+ */
+static __always_inline void add_steal(struct slot *slot, __u32 number, __u64 now)
+{
+	struct private *own = &shared.privates[number & (MAX_TASKS - 1)];
+	__u64 steal, stolen, passed;
+
+	if (!configuration.steal_offset)
+		return;
+	steal = read_steal();
+	if (own->steal_cpu == bpf_get_smp_processor_id()) {
+		stolen = steal - own->steal_read;
+		passed = now > own->stamp_read ? now - own->stamp_read : 0;
+		slot->steal += stolen < passed ? stolen : passed;
+	}
+	own->steal_read = steal;
+	own->stamp_read = now;
+	own->steal_cpu = bpf_get_smp_processor_id();
+}
+
+/* A measured thread arms the timer that is to wake it: a new wakeup begins. */
+static __always_inline void begin_wakeup(struct slot *slot, __u32 number, struct hrtimer *timer)
+{
+	__u64 expected = timer->_softexpires;
+
+	slot->irq = 0;
+	slot->softirq = 0;
+	slot->waking = 0;
+	slot->switch_in = 0;
+	slot->steal = 0;
+	slot->timer = (__u64)timer;
+	slot->expected = expected;
+	begin_steal(number, expected);
+}
+
+static __always_inline void stamp_waking(struct task_struct *task, bool after_softirq)
+{
+	__u32 number;
+	struct slot *slot = find_slot(task->pid, &number);
+
+	if (!slot || slot->waking || !(after_softirq ? slot->softirq : slot->irq))
+		return;
+	slot->cpu = bpf_get_smp_processor_id();
+	slot->waking = bpf_ktime_get_ns();
+}
+
+static __always_inline void stamp_switch_in(struct task_struct *next)
+{
+	__u32 number;
+	__u64 now;
+	struct slot *slot = find_slot(next->pid, &number);
+
+	if (!slot || !slot->waking || slot->switch_in)
+		return;
+	now = bpf_ktime_get_ns();
+	slot->cpu = bpf_get_smp_processor_id();
+	add_steal(slot, number, now);
+	slot->switch_in = now;
+}
+
+#endif

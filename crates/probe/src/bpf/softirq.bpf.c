@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The paper's whole chain, interrupt -> DPC -> thread: the expiry of a thread's timerfd is the interrupt,
+ * a bpf_timer queued by it the softirq callback, and that callback wakes the thread through its ring buffer.
+ */
+#include "slots.h"
+
+extern const void timerfd_tmrproc __ksym;
+
+#define CLOCK_MONOTONIC 1
+#define BPF_F_TIMER_CPU_PIN (1ULL << 1)
+
+struct callback {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_TASKS);
+	__type(key, __u32);
+	__type(value, struct callback);
+} callbacks SEC(".maps");
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, MAX_TASKS);
+	__type(key, __u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+/* From a timerfd's timer to its thread's slot. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_TASKS);
+	__type(key, __u64);
+	__type(value, __u32);
+} timers SEC(".maps");
+
+static int softirq_callback(void *map, __u32 *number, struct callback *callback)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct slot *slot = &shared.slots[*number & (MAX_TASKS - 1)];
+	void *ring;
+
+	slot->softirq = now;
+	ring = bpf_map_lookup_elem(&rings, number);
+	if (ring)
+		bpf_ringbuf_output(ring, &now, sizeof(now), BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+struct prepare_context {
+	__u32 number;
+};
+
+/* Called once for each thread before it starts. */
+SEC("syscall")
+int prepare(struct prepare_context *context)
+{
+	__u32 number = context->number;
+	struct callback *callback = bpf_map_lookup_elem(&callbacks, &number);
+	long error;
+
+	if (!callback)
+		return -2;
+	error = bpf_timer_init(&callback->timer, &callbacks, CLOCK_MONOTONIC);
+	if (error)
+		return error;
+	return bpf_timer_set_callback(&callback->timer, softirq_callback);
+}
+
+SEC("tp_btf/hrtimer_start")
+int BPF_PROG(timer_armed, struct hrtimer *timer)
+{
+	__u32 number;
+	__u64 key = (__u64)timer;
+	struct slot *slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
+
+	if (!slot || timer->function != &timerfd_tmrproc)
+		return 0;
+	if (slot->timer != key)
+		bpf_map_update_elem(&timers, &key, &number, BPF_ANY);
+	begin_wakeup(slot, number, timer);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(interrupt, struct hrtimer *timer)
+{
+	__u64 key = (__u64)timer, now;
+	__u32 *number;
+	struct slot *slot;
+	struct callback *callback;
+
+	if (timer->function != &timerfd_tmrproc)
+		return 0;
+	now = bpf_ktime_get_ns();
+	number = bpf_map_lookup_elem(&timers, &key);
+	if (!number)
+		return 0;
+	slot = &shared.slots[*number & (MAX_TASKS - 1)];
+	if (slot->timer != key)
+		return 0;
+	add_steal(slot, *number & (MAX_TASKS - 1), now);
+	slot->irq = now;
+	callback = bpf_map_lookup_elem(&callbacks, number);
+	if (callback)
+		bpf_timer_start(&callback->timer, 0, BPF_F_TIMER_CPU_PIN);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(thread_waking, struct task_struct *task)
+{
+	stamp_waking(task, true);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(thread_switched_in, bool preempted, struct task_struct *previous, struct task_struct *next)
+{
+	stamp_switch_in(next);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

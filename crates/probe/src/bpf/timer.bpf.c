@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Follows a thread that sleeps in clock_nanosleep: timer interrupt -> wake -> switch. */
+#include "slots.h"
+
+extern const void hrtimer_wakeup __ksym;
+
+SEC("tp_btf/hrtimer_start")
+int BPF_PROG(timer_armed, struct hrtimer *timer)
+{
+	__u32 number;
+	struct slot *slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
+
+	/* Other timers are armed in the thread's context too, its scheduler's for one. */
+	if (!slot || timer->function != &hrtimer_wakeup)
+		return 0;
+	begin_wakeup(slot, number, timer);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(timer_expired, struct hrtimer *timer)
+{
+	struct hrtimer_sleeper *sleeper = (void *)timer;
+	__u32 number;
+	__u64 now;
+	struct slot *slot;
+
+	if (timer->function != &hrtimer_wakeup)
+		return 0;
+	now = bpf_ktime_get_ns();
+	slot = find_slot(BPF_CORE_READ(sleeper, task, pid), &number);
+	if (!slot || slot->timer != (__u64)timer)
+		return 0;
+	add_steal(slot, number, now);
+	slot->irq = now;
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(thread_waking, struct task_struct *task)
+{
+	stamp_waking(task, false);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(thread_switched_in, bool preempted, struct task_struct *previous, struct task_struct *next)
+{
+	stamp_switch_in(next);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

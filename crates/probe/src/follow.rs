@@ -1,0 +1,78 @@
+//! Loads the BPF programs that follow wakeups, and gives each thread its slot.
+
+use crate::plan::Via;
+use crate::ring::SoftirqWait;
+use crate::slots::{Configuration, SlotReader, SlotTable};
+use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::{Refused, clock, host, steal};
+
+/// The compiled BPF programs, carried in the binary.
+pub fn object_bytes(via: Via) -> &'static [u8] {
+    match via {
+        Via::Timer => include_bytes!(concat!(env!("OUT_DIR"), "/timer.bpf.o")),
+        Via::Softirq => include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o")),
+    }
+}
+
+/// The programs in the kernel; they leave it when this is dropped.
+pub struct Follower {
+    object: LoadedObject,
+    table: SlotTable,
+    steal_known: bool,
+}
+
+impl Follower {
+    /// Loads the programs, without attaching them yet.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn load(via: Via) -> Result<Follower, Refused> {
+        if clock::in_shifted_time_namespace() {
+            return Err(Refused::because(
+                "following wakeups in the kernel",
+                "a time namespace shifts this process's clock",
+            ));
+        }
+        if via == Via::Softirq && host::is_preempt_rt() {
+            return Err(Refused::because("making a softirq callback", "PREEMPT_RT kernels refuse bpf_timer"));
+        }
+        let steal_offset = steal::steal_offset_from_run_queue();
+        let configuration = Configuration { steal_offset: steal_offset.unwrap_or(0) };
+        let object =
+            LoadedObject::load(via.name(), object_bytes(via), Some(&configuration.steal_offset.to_ne_bytes()))?;
+        let table = SlotTable::new(object.shared_globals()?);
+        Ok(Follower { object, table, steal_known: steal_offset.is_some() })
+    }
+
+    /// Gives a thread its slot.
+    pub(crate) fn add(&mut self, tid: u32) -> Result<SlotReader, Refused> {
+        let reader = self.table.insert(tid);
+        reader.ok_or_else(|| Refused::because("following wakeups in the kernel", "too many threads"))
+    }
+
+    /// Gives a thread, which has its slot, the softirq callback that is to wake it.
+    pub(crate) fn add_softirq(&self, number: u32) -> Result<SoftirqWait, Refused> {
+        let wait = SoftirqWait::new()?;
+        self.object.put_inner_map("rings", number, wait.ring())?;
+        self.object.call("prepare", &mut number.to_ne_bytes())?;
+        Ok(wait)
+    }
+
+    /// Attaches the programs: from now on wakeups are followed.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn attach(&mut self) -> Result<(), Refused> {
+        self.object.attach()
+    }
+
+    /// Whether the host's steal can be read for each wakeup.
+    pub(crate) fn steal_known(&self) -> bool {
+        self.steal_known
+    }
+
+    /// Descriptors of the programs, by name, for statistics.
+    pub fn programs(&self) -> Vec<(String, i32)> {
+        self.object.programs()
+    }
+}

@@ -1,0 +1,409 @@
+//! Carries out a plan: sets up the threads, takes what they hand on, writes the recording.
+
+use crate::control::Control;
+use crate::follow::Follower;
+use crate::plan::{Plan, PlanError, Policy, Via};
+use crate::sample::Sample;
+use crate::thread::{Equipment, MeasuringThread, Setup, ThreadCounts};
+use punctual_kernel::hold::{self, PowerRequest};
+use punctual_kernel::scheduling::Scheduling;
+use punctual_kernel::{Refused, capabilities, clock, host, steal};
+use punctual_recording::{
+    Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, Provenance, Task, Totals, Writer,
+};
+use rtrb::{Consumer, RingBuffer};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// What the caller wants after having seen how the run goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Go on.
+    Go,
+    /// End the run for this reason.
+    Stop(EndReason, Option<String>),
+}
+
+/// How a run goes.
+pub struct Observation<'a> {
+    /// Since the threads began.
+    pub elapsed: Duration,
+    /// How long the run is to be; `None` until told to stop.
+    pub duration: Option<Duration>,
+    /// What could not be done as asked, known from the start.
+    pub fallbacks: &'a [String],
+    writer: &'a Writer,
+}
+
+impl Observation<'_> {
+    /// What has been measured so far. Adds up distributions: not for every step.
+    pub fn totals(&self) -> Totals {
+        self.writer.totals()
+    }
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The recording's document, as written.
+    pub document: Document,
+    /// Limits that the user set and the run exceeded.
+    pub exceeded: Vec<Limit>,
+}
+
+/// Why a run could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan cannot be carried out here.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The kernel refused what cannot be done without.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The recording could not be written. What was written before it failed can be read.
+    #[error(transparent)]
+    Recording(#[from] punctual_recording::Error),
+}
+
+/// The rest of the program looks after the threads this often.
+const ROUND: Duration = Duration::from_millis(50);
+/// A segment is closed this often.
+const FLUSH: Duration = Duration::from_secs(1);
+/// A queue holds what its thread hands on in this time.
+const QUEUE_NS: u64 = 10_000_000_000;
+
+struct Measured {
+    thread: MeasuringThread,
+    queue: Consumer<Sample>,
+    counts: Arc<ThreadCounts>,
+    tid: u32,
+}
+
+/// Carries out a plan. `observe` is called about every 50 ms and says whether to go on.
+///
+/// # Errors
+/// [`RunError`]; whatever was measured before a failure stands in the recording.
+pub fn run(plan: &Plan, observe: &mut dyn FnMut(&Observation<'_>) -> Step) -> Result<Outcome, RunError> {
+    let cpus = plan.measured_cpus()?;
+    let schedulings = plan.schedulings()?;
+    let mut provenance = provenance(plan, &cpus);
+    let follower = if plan.bpf { load_follower(plan.via, &mut provenance)? } else { None };
+    let _power_request = hold_machine(plan, &mut provenance);
+
+    let control = Arc::new(Control::default());
+    // Whatever ends this function, the threads end with it.
+    let _stop = StopOnDrop(Arc::clone(&control));
+    let (mut measured, tasks) = spawn_threads(plan, &cpus, &schedulings, &control, &mut provenance)?;
+    let (follower, equipment) = equip(plan, follower, &measured, &mut provenance)?;
+    let steal_known = follower.as_ref().is_some_and(Follower::steal_known);
+    provenance.configuration.bpf = follower.is_some();
+    note_blindness(&mut provenance, steal_known);
+
+    for (thread, equipment) in measured.iter().zip(equipment) {
+        thread.thread.begin(equipment);
+    }
+    // Far enough ahead for the threads to have seen it.
+    let start = clock::monotonic_ns() + 5_000_000;
+    provenance.started_ns = start;
+    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - clock::monotonic_ns() as i64;
+    let steal_before = steal::steal_ns(&cpus);
+    let fallbacks = provenance.fallbacks.clone();
+    let mut writer = Writer::create(&plan.output, provenance, tasks)?;
+    let end = plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration));
+    control.start(start, end);
+
+    let mut rounds = Rounds { plan, start, fallbacks: &fallbacks, cpus: &cpus, steal_before, steal_known };
+    let ended = rounds.until_the_end(&control, &mut measured, &mut writer, observe);
+    control.stop();
+    rounds.wait_for_threads(&mut measured, &mut writer);
+    rounds.count(&measured, &mut writer);
+    // Out of the kernel before the writing, which may take long.
+    drop(follower);
+    match ended {
+        Ok(ended) => {
+            let limits = judge(plan, &writer.totals().total);
+            let document = writer.finish(ended, limits)?;
+            let exceeded = document.limits.iter().filter(|limit| limit.exceeded).cloned().collect();
+            Ok(Outcome { document, exceeded })
+        }
+        Err(error) => {
+            let detail = Some(error.to_string());
+            let _ = writer.finish(Ended { reason: EndReason::Failed, detail, at_ns: 0 }, Vec::new());
+            Err(error.into())
+        }
+    }
+}
+
+struct StopOnDrop(Arc<Control>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
+    let has_priorities = matches!(plan.policy, Policy::Fifo | Policy::RoundRobin);
+    Provenance {
+        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: plan.command_line.clone(),
+        run_id: host::run_id(),
+        host: host::host(),
+        configuration: Configuration {
+            interval_ns: plan.interval_ns,
+            policy: plan.policy.name().to_owned(),
+            priorities: if has_priorities { plan.priorities.clone() } else { Vec::new() },
+            cpus: cpus.to_vec(),
+            via: plan.via.name().to_owned(),
+            ..Configuration::default()
+        },
+        load: plan.load.clone(),
+        tuning: host::tuning(),
+        ..Provenance::default()
+    }
+}
+
+fn load_follower(via: Via, provenance: &mut Provenance) -> Result<Option<Follower>, RunError> {
+    match Follower::load(via) {
+        Ok(follower) => Ok(Some(follower)),
+        // The chain through a softirq callback is made of BPF: without it there is nothing to measure.
+        Err(refused) if via == Via::Softirq => Err(refused.into()),
+        Err(refused) => {
+            provenance.fallbacks.push(format!("stages are not split, only the total is measured ({refused})"));
+            Ok(None)
+        }
+    }
+}
+
+fn hold_machine(plan: &Plan, provenance: &mut Provenance) -> Option<PowerRequest> {
+    let unlimited = rustix::process::getrlimit(rustix::process::Resource::Memlock).current.is_none();
+    // With a small limit, locking would make later allocations fail.
+    let locked = if unlimited || rustix::process::geteuid().is_root() {
+        hold::lock_memory()
+    } else {
+        Err(Refused::because("locking memory", "this user's limit is too small"))
+    };
+    provenance.configuration.memory_locked = locked.is_ok();
+    if let Err(refused) = locked {
+        provenance.fallbacks.push(format!("memory is not locked, page faults may add to lateness ({refused})"));
+    }
+    if !plan.power_request {
+        return None;
+    }
+    match PowerRequest::hold() {
+        Ok(request) => {
+            provenance.configuration.power_request = true;
+            Some(request)
+        }
+        Err(refused) => {
+            let note = format!("processors are not kept from deep idle states, which may add to lateness ({refused})");
+            provenance.fallbacks.push(note);
+            None
+        }
+    }
+}
+
+fn spawn_threads(
+    plan: &Plan,
+    cpus: &[u32],
+    schedulings: &[Scheduling],
+    control: &Arc<Control>,
+    provenance: &mut Provenance,
+) -> Result<(Vec<Measured>, Vec<Task>), RunError> {
+    let may_pin = plan.policy != Policy::Deadline;
+    if !may_pin {
+        provenance.fallbacks.push("SCHED_DEADLINE threads cannot be pinned: they run on any CPU".to_owned());
+    }
+    let count = cpus.len() * schedulings.len();
+    let capacity = (QUEUE_NS / plan.interval_ns.max(1)).clamp(1 << 12, 1 << 18) as usize;
+    let (mut measured, mut tasks) = (Vec::new(), Vec::new());
+    for (index, (cpu, scheduling)) in
+        cpus.iter().flat_map(|cpu| schedulings.iter().map(move |scheduling| (*cpu, *scheduling))).enumerate()
+    {
+        let (mut producer, mut queue) = RingBuffer::<Sample>::new(capacity);
+        // Touch every page of the queue now, not while measuring.
+        while producer.push(Sample::default()).is_ok() {}
+        while queue.pop().is_ok() {}
+        let counts = Arc::new(ThreadCounts::default());
+        let setup = Setup {
+            scheduling,
+            cpu: may_pin.then_some(cpu),
+            interval_ns: plan.interval_ns,
+            offset_ns: plan.interval_ns / count as u64 * index as u64,
+            break_ns: plan.break_ns.unwrap_or(u64::MAX),
+            queue: producer,
+            control: Arc::clone(control),
+            counts: Arc::clone(&counts),
+        };
+        let thread = MeasuringThread::spawn(format!("measure-{cpu}"), setup)
+            .map_err(|error| Refused::because("starting a measuring thread", error.to_string()))?;
+        let ready = thread.ready().ok_or_else(|| Refused::because("starting a measuring thread", "it ended early"))?;
+        if let Some(refused) = ready.not_pinned {
+            return Err(refused.into());
+        }
+        if let Some(refused) = ready.refused {
+            let remedy = capabilities::real_time_remedy();
+            note(provenance, format!("measured at normal priority, not {scheduling} ({refused}; {remedy})"));
+        }
+        tasks.push(Task {
+            measure: ready.scheduling.to_string(),
+            tid: ready.tid,
+            cpu: may_pin.then_some(cpu),
+            period_ns: plan.interval_ns,
+            counters: Counters { missed: Some(0), ..Counters::default() },
+        });
+        measured.push(Measured { thread, queue, counts, tid: ready.tid });
+    }
+    Ok((measured, tasks))
+}
+
+/// The same for several threads is said once.
+fn note(provenance: &mut Provenance, note: String) {
+    if !provenance.fallbacks.contains(&note) {
+        provenance.fallbacks.push(note);
+    }
+}
+
+fn equip(
+    plan: &Plan,
+    follower: Option<Follower>,
+    measured: &[Measured],
+    provenance: &mut Provenance,
+) -> Result<(Option<Follower>, Vec<Equipment>), RunError> {
+    let clock_only = || measured.iter().map(|_| Equipment::default()).collect();
+    let Some(mut follower) = follower else { return Ok((None, clock_only())) };
+    let mut prepare = || -> Result<Vec<Equipment>, Refused> {
+        let mut equipment = Vec::new();
+        for thread in measured {
+            let slot = follower.add(thread.tid)?;
+            let softirq = match plan.via {
+                Via::Timer => None,
+                Via::Softirq => Some(follower.add_softirq(slot.number())?),
+            };
+            equipment.push(Equipment { slot: Some(slot), softirq });
+        }
+        follower.attach()?;
+        Ok(equipment)
+    };
+    match prepare() {
+        Ok(equipment) => Ok((Some(follower), equipment)),
+        Err(refused) if plan.via == Via::Softirq => Err(refused.into()),
+        Err(refused) => {
+            note(provenance, format!("stages are not split, only the total is measured ({refused})"));
+            Ok((None, clock_only()))
+        }
+    }
+}
+
+fn note_blindness(provenance: &mut Provenance, steal_known: bool) {
+    let mut blind = Vec::new();
+    if provenance.configuration.bpf {
+        blind.push("who made a wakeup late: stages say where, not who");
+        blind.push("code that runs with interrupts off: it shows only as a long irq stage");
+    } else {
+        blind.push("the stages of a wakeup: only the total is measured");
+    }
+    if provenance.host.virtualization.as_deref() != Some("none") && !steal_known {
+        blind.push("which part of the lateness is the host's: steal is known only as a sum over the run");
+    }
+    provenance.blind = blind.into_iter().map(str::to_owned).collect();
+}
+
+fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {
+    let mut limits: Vec<Limit> = plan.limits.iter().map(|limit| limit.judge(total)).collect();
+    if let Some(limit_ns) = plan.break_ns {
+        let found_ns = total.max();
+        let exceeded = found_ns.is_some_and(|found| found > limit_ns);
+        limits.push(Limit { what: "any wakeup".to_owned(), limit_ns, found_ns, exceeded });
+    }
+    limits
+}
+
+struct Rounds<'a> {
+    plan: &'a Plan,
+    start: u64,
+    fallbacks: &'a [String],
+    cpus: &'a [u32],
+    steal_before: Option<u64>,
+    steal_known: bool,
+}
+
+impl Rounds<'_> {
+    fn until_the_end(
+        &mut self,
+        control: &Control,
+        measured: &mut [Measured],
+        writer: &mut Writer,
+        observe: &mut dyn FnMut(&Observation<'_>) -> Step,
+    ) -> punctual_recording::Result<Ended> {
+        let ended = |reason, detail| Ended { reason, detail, at_ns: 0 };
+        let mut flushed = Instant::now();
+        loop {
+            control.beat();
+            self.take(measured, writer);
+            if flushed.elapsed() >= FLUSH {
+                flushed = Instant::now();
+                self.count(measured, writer);
+                writer.flush()?;
+            }
+            if control.is_breached() {
+                return Ok(ended(EndReason::LimitExceeded, None));
+            }
+            if control.is_starved() {
+                let detail =
+                    "the measuring threads left the rest of the program no CPU time for 5 s: use a longer interval";
+                return Ok(ended(EndReason::Watchdog, Some(detail.to_owned())));
+            }
+            if measured.iter().all(|thread| thread.thread.is_finished()) {
+                return Ok(ended(EndReason::Completed, None));
+            }
+            let observation = Observation {
+                elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
+                duration: self.plan.duration_ns.map(Duration::from_nanos),
+                fallbacks: self.fallbacks,
+                writer,
+            };
+            if let Step::Stop(reason, detail) = observe(&observation) {
+                return Ok(ended(reason, detail));
+            }
+            std::thread::sleep(ROUND);
+        }
+    }
+
+    fn take(&self, measured: &mut [Measured], writer: &mut Writer) {
+        for (index, thread) in measured.iter_mut().enumerate() {
+            while let Ok(sample) = thread.queue.pop() {
+                writer.push(index, &sample.wakeup(thread.tid, self.steal_known));
+            }
+        }
+    }
+
+    /// Threads end after their next wakeup; one that sleeps for long is left to sleep.
+    fn wait_for_threads(&self, measured: &mut [Measured], writer: &mut Writer) {
+        let patience = Duration::from_nanos(self.plan.interval_ns.saturating_mul(2)).min(Duration::from_millis(300))
+            + Duration::from_millis(50);
+        let asked = Instant::now();
+        while asked.elapsed() < patience && !measured.iter().all(|thread| thread.thread.is_finished()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.take(measured, writer);
+    }
+
+    fn count(&self, measured: &[Measured], writer: &mut Writer) {
+        for (index, thread) in measured.iter().enumerate() {
+            let at_end = thread.counts.cpu_ns.load(Ordering::Relaxed);
+            let cpu_ns = if at_end > 0 { at_end } else { cpu_time_ns(thread.tid) };
+            let lost = thread.counts.lost.load(Ordering::Relaxed);
+            writer.set_thread_counts(index, lost, thread.counts.unobserved.load(Ordering::Relaxed), cpu_ns);
+        }
+        let steal = steal::steal_ns(self.cpus).zip(self.steal_before);
+        writer.set_steal(steal.map(|(now, before)| now.saturating_sub(before)));
+    }
+}
+
+/// CPU time that a thread of this process has used so far, ns.
+fn cpu_time_ns(tid: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/schedstat")).unwrap_or_default();
+    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
+}

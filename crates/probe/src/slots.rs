@@ -1,0 +1,149 @@
+//! The memory in which BPF programs leave the stamps of each thread's wakeup: the Rust side of `bpf/slots.h`.
+
+use punctual_kernel::bpf::SharedMemory;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+pub(crate) const MAX_TASKS: usize = 1024;
+const INDEX_SIZE: usize = 4096;
+const INDEX_PROBES: usize = 8;
+
+/// `struct slot` of `bpf/slots.h`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Slot {
+    pub(crate) tid: u32,
+    pub(crate) cpu: u32,
+    pub(crate) expected: u64,
+    pub(crate) irq: u64,
+    pub(crate) softirq: u64,
+    pub(crate) waking: u64,
+    pub(crate) switch_in: u64,
+    pub(crate) steal: u64,
+    pub(crate) timer: u64,
+}
+
+/// `struct configuration` of `bpf/slots.h`.
+#[repr(C)]
+pub(crate) struct Configuration {
+    pub(crate) steal_offset: i64,
+}
+
+/// The mapped table.
+pub(crate) struct SlotTable {
+    memory: Arc<SharedMemory>,
+    filled: usize,
+}
+
+impl SlotTable {
+    pub(crate) fn new(memory: SharedMemory) -> SlotTable {
+        SlotTable { memory: Arc::new(memory), filled: 0 }
+    }
+
+    /// Gives the thread a slot; `None` when there is no room.
+    pub(crate) fn insert(&mut self, tid: u32) -> Option<SlotReader> {
+        let number = self.filled;
+        if number >= MAX_TASKS {
+            return None;
+        }
+        let slot = self.memory.at::<Slot>(number * size_of::<Slot>(), 1);
+        let index = self.memory.at::<u16>(MAX_TASKS * size_of::<Slot>(), INDEX_SIZE);
+        for probe in 0..INDEX_PROBES {
+            let cell = (tid as usize + probe) & (INDEX_SIZE - 1);
+            // SAFETY: the cell and the slot lie within the mapping (`at` checked); before the programs are attached
+            // nobody else accesses them, and afterwards they only read the index and this slot's thread id.
+            unsafe {
+                let cell = index.add(cell);
+                if cell.read_volatile() == 0 {
+                    (&raw mut (*slot.as_ptr()).tid).write_volatile(tid);
+                    cell.write_volatile(number as u16 + 1);
+                    self.filled += 1;
+                    return Some(SlotReader { slot, number: number as u32, _memory: Arc::clone(&self.memory) });
+                }
+            }
+        }
+        None
+    }
+}
+
+/// A thread's own slot.
+pub(crate) struct SlotReader {
+    slot: NonNull<Slot>,
+    number: u32,
+    _memory: Arc<SharedMemory>,
+}
+
+// SAFETY: the slot lies in shared memory that the reader keeps mapped; all access to it is volatile.
+unsafe impl Send for SlotReader {}
+
+impl SlotReader {
+    /// Its number in the table.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// What stands in it now.
+    #[inline]
+    pub(crate) fn read(&self) -> Slot {
+        // SAFETY: within the mapping that `_memory` keeps. The programs wrote it before they switched this thread in,
+        // on the CPU that runs it; a later write could only tear a value, which `Wakeup::from_stamps` would disbelieve.
+        unsafe { self.slot.read_volatile() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Via, object_bytes};
+    use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
+    use libbpf_rs::btf::{Btf, HasSize};
+    use std::mem::offset_of;
+
+    fn members(btf: &Btf<'_>, name: &str) -> (usize, Vec<(String, usize)>) {
+        let record: Struct<'_> = btf.type_by_name(name).unwrap();
+        let members = record.iter().map(|member| {
+            let MemberAttr::Normal { offset } = member.attr else { panic!("a bit field in {name}") };
+            (member.name.unwrap().to_string_lossy().into_owned(), offset as usize / 8)
+        });
+        (record.size(), members.collect())
+    }
+
+    #[test]
+    fn the_records_are_those_of_the_programs() {
+        for via in [Via::Timer, Via::Softirq] {
+            let btf = Btf::from_raw(via.name(), object_bytes(via)).unwrap().unwrap();
+            let expected = [
+                ("tid", offset_of!(Slot, tid)),
+                ("cpu", offset_of!(Slot, cpu)),
+                ("expected", offset_of!(Slot, expected)),
+                ("irq", offset_of!(Slot, irq)),
+                ("softirq", offset_of!(Slot, softirq)),
+                ("waking", offset_of!(Slot, waking)),
+                ("switch_in", offset_of!(Slot, switch_in)),
+                ("steal", offset_of!(Slot, steal)),
+                ("timer", offset_of!(Slot, timer)),
+            ];
+            let expected = expected.map(|(name, offset)| (name.to_owned(), offset)).to_vec();
+            assert_eq!(members(&btf, "slot"), (size_of::<Slot>(), expected));
+
+            let (_, shared) = members(&btf, "shared");
+            assert_eq!(shared[0], ("slots".to_owned(), 0));
+            assert_eq!(shared[1], ("index".to_owned(), MAX_TASKS * size_of::<Slot>()));
+            assert_eq!(
+                shared[2],
+                ("privates".to_owned(), MAX_TASKS * size_of::<Slot>() + INDEX_SIZE * size_of::<u16>())
+            );
+
+            let (size, configuration) = members(&btf, "configuration");
+            assert_eq!(configuration, [("steal_offset".to_owned(), 0)]);
+            assert_eq!(size, size_of::<Configuration>());
+
+            // The mapped table begins where the globals do, and nothing stands beside it.
+            for section in [".bss", ".rodata"] {
+                let section: DataSec<'_> = btf.type_by_name(section).unwrap();
+                let offsets: Vec<u32> = section.iter().map(|variable| variable.offset).collect();
+                assert_eq!(offsets, [0], "{section:?}");
+            }
+        }
+    }
+}
