@@ -1,0 +1,283 @@
+//! Profiles in TOML: those that are shipped, and those of users.
+
+use crate::Error;
+use crate::notation::{parse_period, parse_want};
+use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources};
+use punctual_recording::{BareUnit, parse_duration};
+use serde::Deserialize;
+use std::sync::LazyLock;
+use toml::Spanned;
+
+static SHIPPED: LazyLock<Catalogue> = LazyLock::new(|| {
+    Catalogue::parse(include_str!("catalogue.toml")).expect("the shipped catalogue is tested to be readable")
+});
+
+/// A list of profiles, each id once.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Catalogue {
+    profiles: Vec<Profile>,
+}
+
+impl Catalogue {
+    /// The catalogue that comes with punctual.
+    pub fn shipped() -> &'static Catalogue {
+        &SHIPPED
+    }
+
+    /// Reads a catalogue written in TOML: a `[[device]]` for each profile.
+    ///
+    /// # Errors
+    /// [`Error::Text`] with the line and what is wrong there: an unknown key, a value of the wrong kind,
+    /// a device that could never work, an id that stands there twice.
+    pub fn parse(text: &str) -> Result<Catalogue, Error> {
+        let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+        let file: File = toml::from_str(text).map_err(|error| Error::Text {
+            line: error.span().map_or(1, |span| line_of(span.start)),
+            message: error.message().replace('\n', " "),
+        })?;
+        let mut catalogue = Catalogue::default();
+        for stored in file.device {
+            let line = line_of(stored.span().start);
+            let at_line = |error: Error| Error::Text { line, message: error.to_string() };
+            let profile = stored.into_inner().into_profile().map_err(at_line)?;
+            profile.validate().and_then(|()| profile.usable_slack_ns().map(|_| ())).map_err(at_line)?;
+            if catalogue.find(&profile.id).is_some() {
+                let message = format!("device `{}` stands there twice", profile.id);
+                return Err(Error::Text { line, message });
+            }
+            catalogue.profiles.push(profile);
+        }
+        Ok(catalogue)
+    }
+
+    /// All profiles, in their order.
+    pub fn profiles(&self) -> &[Profile] {
+        &self.profiles
+    }
+
+    /// The profile with this id.
+    pub fn find(&self, id: &str) -> Option<&Profile> {
+        self.profiles.iter().find(|profile| profile.id == id)
+    }
+
+    /// Takes in another catalogue's profiles; of two with the same id, the other's stays.
+    pub fn extend(&mut self, other: Catalogue) {
+        for profile in other.profiles {
+            match self.profiles.iter_mut().find(|known| known.id == profile.id) {
+                Some(known) => *known = profile,
+                None => self.profiles.push(profile),
+            }
+        }
+    }
+
+    /// Reads a specification: an id, and what is to differ from its profile, separated by blanks.
+    ///
+    /// `audio 64@48kHz` is audio with another period (and the same share of it to compute in),
+    /// `modem 10ms x3 compute=2ms want=1/day` changes everything there is to change.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`], [`Error::Notation`], or [`Error::Profile`] where the result could never work.
+    pub fn parse_spec(&self, text: &str) -> Result<Profile, Error> {
+        let mut words = text.split_whitespace();
+        let Some(id) = words.next() else {
+            return Err(Error::Notation("name a device, such as audio or `audio 64@48kHz`".to_owned()));
+        };
+        let mut profile = self.find(id).cloned().ok_or_else(|| {
+            let known: Vec<&str> = self.profiles.iter().map(|profile| profile.id.as_str()).collect();
+            Error::Unknown { id: id.to_owned(), known: known.join(", ") }
+        })?;
+        for word in words {
+            let count = word.strip_prefix('x').and_then(|count| count.parse::<u32>().ok());
+            profile = if let Some(buffers) = count {
+                profile.with_buffers(buffers)
+            } else if let Some(compute) = word.strip_prefix("compute=") {
+                profile.with_compute(parse_duration(compute, BareUnit::Microseconds).map_err(Error::Notation)?)
+            } else if let Some(want) = word.strip_prefix("want=") {
+                profile.with_want(parse_want(want)?)
+            } else {
+                profile.with_period(parse_period(word)?)
+            };
+        }
+        profile.validate()?;
+        profile.usable_slack_ns()?;
+        Ok(profile)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    device: Vec<Spanned<Stored>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    id: String,
+    name: Option<String>,
+    #[serde(default)]
+    what: String,
+    period: String,
+    buffers: u32,
+    compute: String,
+    want: Option<String>,
+    on_miss: OnMiss,
+    #[serde(default)]
+    source: Words,
+    #[serde(default)]
+    assumption: Words,
+    printed: Option<StoredRange>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    period: Option<String>,
+    buffers: Option<String>,
+    compute: Option<String>,
+    want: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredRange {
+    period: (String, String),
+    buffers: (u32, u32),
+    tolerance: (String, String),
+    source: String,
+}
+
+impl Stored {
+    fn into_profile(self) -> Result<Profile, Error> {
+        let device = self.id.clone();
+        let in_device = |error: Error| Error::Profile { device: device.clone(), message: error.to_string() };
+        let length = |text: &str| parse_duration(text, BareUnit::Microseconds).map_err(Error::Notation);
+        let Words { period, buffers, compute, want } = self.source;
+        let source = |stated: Option<String>, assumed: Option<String>| match stated {
+            Some(place) => Source::Stated(place),
+            None => Source::Assumption(assumed),
+        };
+        let sources = Sources {
+            period: source(period, self.assumption.period),
+            buffers: source(buffers, self.assumption.buffers),
+            compute: source(compute, self.assumption.compute),
+            want: source(want, self.assumption.want),
+        };
+        let printed = |range: StoredRange| -> Result<Printed, Error> {
+            Ok(Printed {
+                period_ns: (length(&range.period.0)?, length(&range.period.1)?),
+                buffers: range.buffers,
+                tolerance_ns: (length(&range.tolerance.0)?, length(&range.tolerance.1)?),
+                source: range.source,
+            })
+        };
+        Ok(Profile {
+            name: self.name.unwrap_or_else(|| self.id.clone()),
+            what: self.what,
+            period_ns: parse_period(&self.period).map_err(in_device)?,
+            buffers: self.buffers,
+            compute_ns: length(&self.compute).map_err(in_device)?,
+            want_s: self.want.map_or(Ok(DEFAULT_WANT_S), |want| parse_want(&want)).map_err(in_device)?,
+            on_miss: self.on_miss,
+            sources,
+            printed: self.printed.map(printed).transpose().map_err(in_device)?,
+            id: self.id,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_shipped_catalogue_is_sound() {
+        let shipped = Catalogue::shipped();
+        for id in ["adsl", "modem", "rt-audio", "rt-video", "audio", "audio64", "audio256", "ethercat1ms", "video60"] {
+            assert!(shipped.find(id).is_some(), "{id}");
+        }
+        for profile in shipped.profiles() {
+            assert!(!profile.what.is_empty() && !profile.what.contains('\n'), "{}", profile.id);
+            profile.usable_slack_ns().unwrap();
+        }
+    }
+
+    #[test]
+    fn the_papers_profiles_lie_in_their_printed_ranges() {
+        let within = |value: u64, range: (u64, u64)| range.0 <= value && value <= range.1;
+        let printed: Vec<_> =
+            Catalogue::shipped().profiles().iter().filter(|profile| profile.printed.is_some()).collect();
+        assert_eq!(printed.len(), 4);
+        for profile in printed {
+            let range = profile.printed.as_ref().unwrap();
+            assert!(within(profile.period_ns, range.period_ns), "{}", profile.id);
+            assert!(within(profile.buffers.into(), (range.buffers.0.into(), range.buffers.1.into())), "{}", profile.id);
+            assert!(within(profile.tolerance_ns(), range.tolerance_ns), "{}", profile.id);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_in_one_line_that_names_the_place() {
+        let good = "id = \"x\"\nperiod = \"1ms\"\nbuffers = 2\ncompute = \"1us\"\non_miss = \"drop\"\n";
+        assert!(Catalogue::parse(&format!("[[device]]\n{good}")).is_ok());
+        for (text, line, word) in [
+            (format!("[[device]]\n{good}perod = \"1ms\"\n"), 7, "perod"),
+            ("[[device]]\nid = \"x\"\n".to_owned(), 1, "period"),
+            (format!("[[device]]\n{good}").replace("\"drop\"", "\"cry\""), 6, "cry"),
+            (format!("[[device]]\n{good}").replace("\"1ms\"", "\"soon\""), 1, "soon"),
+            (format!("[[device]]\n{good}").replace("\"1us\"", "\"2ms\""), 1, "never keep up"),
+            (format!("[[device]]\n{good}").replace("= 2", "= 1"), 1, "at least 2"),
+            (format!("[[device]]\n{good}").replace("= 2", "= -2"), 4, ""),
+            (format!("[[device]]\n{good}\n[[device]]\n{good}"), 8, "twice"),
+            ("device = 3".to_owned(), 1, ""),
+            ("[[device]\n".to_owned(), 1, ""),
+        ] {
+            let error = Catalogue::parse(&text).unwrap_err();
+            let Error::Text { line: found, .. } = &error else { panic!("{error}") };
+            let message = error.to_string();
+            assert_eq!(*found, line, "{message}");
+            assert!(message.contains(word) && !message.contains('\n'), "{message}");
+        }
+    }
+
+    #[test]
+    fn specifications() {
+        let shipped = Catalogue::shipped();
+        let audio = shipped.parse_spec("audio 128@48kHz x3 want=1/day").unwrap();
+        assert_eq!((audio.period_ns, audio.buffers, audio.want_s), (2_666_667, 3, 86_400));
+        assert_eq!(audio.sources.period, Source::User);
+        let unchanged = shipped.parse_spec("modem").unwrap();
+        assert_eq!(Some(&unchanged), shipped.find("modem"));
+        for (wrong, word) in [
+            ("", "name a device"),
+            ("toaster", "there is no device `toaster`"),
+            ("modem soon", "soon"),
+            ("modem x1", "at least 2"),
+            ("modem compute=1h", "never keep up"),
+        ] {
+            let message = shipped.parse_spec(wrong).unwrap_err().to_string();
+            assert!(message.contains(word) && !message.contains('\n'), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_users_profile_replaces_the_shipped_one() {
+        let mut catalogue = Catalogue::shipped().clone();
+        let count = catalogue.profiles().len();
+        let text = "[[device]]\nid=\"modem\"\nperiod=\"5ms\"\nbuffers=2\ncompute=\"1ms\"\non_miss=\"drop\"\n";
+        catalogue.extend(Catalogue::parse(text).unwrap());
+        assert_eq!(catalogue.profiles().len(), count);
+        assert_eq!(catalogue.find("modem").unwrap().period_ns, 5_000_000);
+        assert!(catalogue.find("modem").unwrap().sources.period.is_assumption());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in "\\PC*") {
+            let _ = Catalogue::parse(&text);
+            let _ = Catalogue::shipped().parse_spec(&text);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Devices: what must be served in time, and what it costs when it is not.
+//!
+//! A *device* is a periodic job with period *t*, compute time *c* and *n* buffers. While one buffer is
+//! being consumed the others wait, so its work may begin (n-1)·t late before the data run out, its
+//! **tolerance**, and must begin (n-1)·t - c late at most to be done by then, its **slack**
+//! (Cota-Robles and Held, OSDI 1999, sections 1 and 5).
+//!
+//! * [`Profile`]: one device, with the source of each of its numbers, or the word *assumption*.
+//! * [`Catalogue`]: the profiles that are shipped, and those that users add in the same notation.
+//! * [`parse_period`], [`parse_want`] and [`Catalogue::parse_spec`]: `64@48kHz`, `1/day`,
+//!   `audio 64@48kHz x3`.
+//!
+//! The crate does no I/O: whoever reads a user's file hands over its text.
+
+#![forbid(unsafe_code)]
+
+mod catalogue;
+mod error;
+mod notation;
+mod profile;
+
+pub use catalogue::Catalogue;
+pub use error::Error;
+pub use notation::{parse_period, parse_want};
+pub use profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources};

@@ -1,0 +1,155 @@
+//! Periods and wants as people write them.
+
+use crate::Error;
+use punctual_recording::{BareUnit, parse_duration};
+
+/// Reads a period in ns: a duration such as `500us`, `11.25ms`, a bare number of microseconds,
+/// or a number of frames at a rate, such as `64@48kHz`, `60@8000` or `1@60Hz`.
+///
+/// # Errors
+/// [`Error::Notation`], in a sentence.
+pub fn parse_period(text: &str) -> Result<u64, Error> {
+    let period = match text.split_once('@') {
+        Some((frames, rate)) => frames_at(text, frames, rate)?,
+        None => parse_duration(text, BareUnit::Microseconds).map_err(Error::Notation)?,
+    };
+    if period == 0 {
+        return Err(Error::Notation(format!("`{text}` is no period: it must be at least 1 ns")));
+    }
+    Ok(period)
+}
+
+fn frames_at(text: &str, frames: &str, rate: &str) -> Result<u64, Error> {
+    let wrong = || {
+        let advice = "write frames@rate, such as 64@48kHz or 105@8000Hz";
+        Error::Notation(format!("`{text}` is not a period: {advice}"))
+    };
+    let frames: u64 = frames.trim().parse().map_err(|_| wrong())?;
+    let rate = rate.trim();
+    let split = rate.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rate.len());
+    let (number, unit) = rate.split_at(split);
+    let scale = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "hz" => 1_000,
+        "khz" | "k" => 1_000_000,
+        "mhz" => 1_000_000_000,
+        _ => return Err(wrong()),
+    };
+    // In thousandths of a hertz, so that 44.1kHz and 29.97Hz are exact.
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut millihertz = whole.parse::<u128>().map_err(|_| wrong())?.checked_mul(scale).ok_or_else(wrong)?;
+    let mut place = scale;
+    for digit in fraction.bytes() {
+        if !digit.is_ascii_digit() {
+            return Err(wrong());
+        }
+        place /= 10;
+        millihertz += u128::from(digit - b'0') * place;
+    }
+    if millihertz == 0 || frames == 0 {
+        return Err(wrong());
+    }
+    let nanoseconds = (u128::from(frames) * 1_000_000_000_000 + millihertz / 2) / millihertz;
+    u64::try_from(nanoseconds).map_err(|_| wrong())
+}
+
+/// Reads a wanted mean time between underruns, in whole seconds: a duration such as `1h` or `30s`
+/// (a bare number is seconds), or how many are allowed in a time, such as `1/hour`, `2/day`, `1/30m`.
+///
+/// # Errors
+/// [`Error::Notation`], in a sentence.
+pub fn parse_want(text: &str) -> Result<u64, Error> {
+    let wrong = || {
+        let advice = "write a time such as 1h, or how often is allowed, such as 1/day";
+        Error::Notation(format!("`{text}` is not a mean time between underruns: {advice}"))
+    };
+    let seconds = match text.split_once('/') {
+        Some((count, time)) => {
+            let count: u64 = count.trim().parse().map_err(|_| wrong())?;
+            let time = match time.trim() {
+                "second" => 1,
+                "minute" => 60,
+                "hour" => 3_600,
+                "day" => 86_400,
+                "week" => 604_800,
+                "month" => 2_592_000,
+                "year" => 31_536_000,
+                other if other.starts_with(|c: char| c.is_ascii_digit()) => {
+                    parse_duration(other, BareUnit::Seconds).map_err(|_| wrong())? / 1_000_000_000
+                }
+                // `1/h` and `1/30m` alike.
+                unit => parse_duration(&format!("1{unit}"), BareUnit::Seconds).map_err(|_| wrong())? / 1_000_000_000,
+            };
+            if count == 0 {
+                return Err(wrong());
+            }
+            time / count
+        }
+        None => parse_duration(text, BareUnit::Seconds).map_err(|_| wrong())? / 1_000_000_000,
+    };
+    if seconds == 0 {
+        return Err(wrong());
+    }
+    Ok(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn periods_as_people_write_them() {
+        for (text, expected) in [
+            ("64@48kHz", 1_333_333),
+            ("256@48000", 5_333_333),
+            ("441@44.1kHz", 10_000_000),
+            ("90@8kHz", 11_250_000),
+            ("105 @ 8000 Hz", 13_125_000),
+            ("1@60Hz", 16_666_667),
+            ("11.25ms", 11_250_000),
+            ("1000", 1_000_000),
+        ] {
+            assert_eq!(parse_period(text), Ok(expected), "{text}");
+        }
+        for wrong in ["", "0", "64@", "@48kHz", "64@48kg", "64@0", "0@48kHz", "-1@48k", "64@4.8.1kHz"] {
+            let message = parse_period(wrong).unwrap_err().to_string();
+            assert!(!message.contains('\n') && !message.is_empty(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn wants_as_people_write_them() {
+        for (text, expected) in [
+            ("1/hour", 3_600),
+            ("1/day", 86_400),
+            ("2/day", 43_200),
+            ("1/h", 3_600),
+            ("1/30m", 1_800),
+            ("1h", 3_600),
+            ("90", 90),
+        ] {
+            assert_eq!(parse_want(text), Ok(expected), "{text}");
+        }
+        for wrong in ["", "0", "0/day", "1/0s", "day", "1/fortnight", "1e3"] {
+            assert!(parse_want(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in "\\PC*") {
+            let _ = parse_period(&text);
+            let _ = parse_want(&text);
+        }
+
+        #[test]
+        fn frames_are_within_half_a_nanosecond(frames in 1..100_000u64, hertz in 1..1_000_000u64) {
+            let period = parse_period(&format!("{frames}@{hertz}Hz"));
+            let exact = frames as f64 * 1e9 / hertz as f64;
+            match period {
+                Ok(period) => prop_assert!((period as f64 - exact).abs() <= 0.5 + exact * 1e-12),
+                Err(_) => prop_assert!(exact < 0.5),
+            }
+        }
+    }
+}

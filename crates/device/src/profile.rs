@@ -1,0 +1,279 @@
+//! One device.
+
+use crate::Error;
+
+/// The mean time between underruns that users of a device expect unless its profile says otherwise, s.
+pub const DEFAULT_WANT_S: u64 = 3_600;
+
+/// What happens when a buffer is not served in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnMiss {
+    /// A buffer of silence or stuffing goes out in place of the real one.
+    DummyBuffer,
+    /// The data of that period are lost.
+    Drop,
+    /// Everything after it happens later.
+    Slip,
+    /// The device stops and must be started again.
+    Fault,
+    /// The connection has to be negotiated anew, which takes seconds.
+    Retrain,
+}
+
+impl OnMiss {
+    /// The name used in catalogues and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            OnMiss::DummyBuffer => "dummy_buffer",
+            OnMiss::Drop => "drop",
+            OnMiss::Slip => "slip",
+            OnMiss::Fault => "fault",
+            OnMiss::Retrain => "retrain",
+        }
+    }
+}
+
+/// Where a number comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Somebody published it: where.
+    Stated(String),
+    /// Nobody did: why this value was taken, where there is something to say.
+    Assumption(Option<String>),
+    /// The user gave it.
+    User,
+}
+
+impl Source {
+    /// Whether nobody is known to have published the number.
+    pub fn is_assumption(&self) -> bool {
+        matches!(self, Source::Assumption(_))
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::Stated(place) => write!(formatter, "{place}"),
+            Source::Assumption(Some(reason)) => write!(formatter, "assumption: {reason}"),
+            Source::Assumption(None) => write!(formatter, "assumption"),
+            Source::User => write!(formatter, "as asked for"),
+        }
+    }
+}
+
+/// Where each number of a profile comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sources {
+    /// Of [`Profile::period_ns`].
+    pub period: Source,
+    /// Of [`Profile::buffers`].
+    pub buffers: Source,
+    /// Of [`Profile::compute_ns`].
+    pub compute: Source,
+    /// Of [`Profile::want_s`].
+    pub want: Source,
+}
+
+/// A range of values as a publication prints it; it may not follow from its own formula.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// Period, ns: from, to.
+    pub period_ns: (u64, u64),
+    /// Number of buffers: from, to.
+    pub buffers: (u32, u32),
+    /// Tolerance as printed, ns: from, to.
+    pub tolerance_ns: (u64, u64),
+    /// Where.
+    pub source: String,
+}
+
+/// A device: a periodic job with buffers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// A short name that does not change.
+    pub id: String,
+    /// A name for people.
+    pub name: String,
+    /// What it is, in a sentence.
+    pub what: String,
+    /// The time one buffer lasts, *t*, ns.
+    pub period_ns: u64,
+    /// How many buffers there are, *n*, at least 2: a job without any spare buffer must be done with one
+    /// period's work before the next begins, which is what double buffering means.
+    pub buffers: u32,
+    /// The time it takes to compute one buffer, *c*, ns.
+    pub compute_ns: u64,
+    /// The mean time between underruns that its users expect, s.
+    pub want_s: u64,
+    /// What an underrun does.
+    pub on_miss: OnMiss,
+    /// Where the numbers come from.
+    pub sources: Sources,
+    /// The range a publication prints, if the profile is one value out of it.
+    pub printed: Option<Printed>,
+}
+
+impl Profile {
+    /// (n-1)·t, ns: how late its work may *end* before the data run out.
+    pub fn tolerance_ns(&self) -> u64 {
+        u64::from(self.buffers.saturating_sub(1)).saturating_mul(self.period_ns)
+    }
+
+    /// (n-1)·t - c, ns: how late its work may *begin*. Negative where no latency at all would be met:
+    /// use [`Profile::usable_slack_ns`] to forecast.
+    pub fn slack_ns(&self) -> i64 {
+        let slack = i128::from(self.tolerance_ns()) - i128::from(self.compute_ns);
+        slack.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+    }
+
+    /// The slack, ns, of a device that can work at all.
+    ///
+    /// # Errors
+    /// [`Error::Profile`] where the slack is negative, or where computing takes longer than the period, so that
+    /// no buffering ever helps.
+    pub fn usable_slack_ns(&self) -> Result<u64, Error> {
+        let wrong = |message: String| Err(Error::Profile { device: self.id.clone(), message });
+        let show = punctual_recording::format_ns;
+        if self.compute_ns > self.period_ns {
+            return wrong(format!(
+                "computing a buffer takes {} and a buffer lasts {}: it can never keep up",
+                show(self.compute_ns),
+                show(self.period_ns)
+            ));
+        }
+        match u64::try_from(self.slack_ns()) {
+            Ok(slack) => Ok(slack),
+            Err(_) => wrong(format!(
+                "its slack is negative: {} of tolerance, less {} to compute",
+                show(self.tolerance_ns()),
+                show(self.compute_ns)
+            )),
+        }
+    }
+
+    /// The same device with another period, ns; computing a buffer takes the same share of it as before.
+    #[must_use]
+    pub fn with_period(&self, period_ns: u64) -> Profile {
+        let compute = u128::from(self.compute_ns) * u128::from(period_ns) / u128::from(self.period_ns.max(1));
+        let mut changed = self.clone();
+        changed.period_ns = period_ns;
+        changed.compute_ns = u64::try_from(compute).unwrap_or(u64::MAX);
+        changed.sources.period = Source::User;
+        changed.printed = None;
+        changed
+    }
+
+    /// The same device with another number of buffers.
+    #[must_use]
+    pub fn with_buffers(&self, buffers: u32) -> Profile {
+        let mut changed = self.clone();
+        changed.buffers = buffers;
+        changed.sources.buffers = Source::User;
+        changed.printed = None;
+        changed
+    }
+
+    /// The same device with another time to compute a buffer, ns.
+    #[must_use]
+    pub fn with_compute(&self, compute_ns: u64) -> Profile {
+        let mut changed = self.clone();
+        changed.compute_ns = compute_ns;
+        changed.sources.compute = Source::User;
+        changed
+    }
+
+    /// The same device with another want, s.
+    #[must_use]
+    pub fn with_want(&self, want_s: u64) -> Profile {
+        let mut changed = self.clone();
+        changed.want_s = want_s;
+        changed.sources.want = Source::User;
+        changed
+    }
+
+    /// Says what is wrong with the profile itself, as far as it can be told without using it.
+    ///
+    /// # Errors
+    /// [`Error::Profile`]: no id, a period or want of 0, fewer than 2 buffers, or numbers beyond 292 years.
+    pub fn validate(&self) -> Result<(), Error> {
+        let wrong = |message: &str| Err(Error::Profile { device: self.id.clone(), message: message.to_owned() });
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if self.id.is_empty() || !self.id.chars().all(plain) {
+            return wrong("an id is made of lower-case letters, digits and hyphens");
+        }
+        if self.period_ns == 0 {
+            return wrong("its period is 0");
+        }
+        if self.buffers < 2 {
+            return wrong("it needs at least 2 buffers: one is being consumed while the other is filled");
+        }
+        if self.want_s == 0 {
+            return wrong("its want is 0: nothing could fail it");
+        }
+        let longest = u64::MAX / 2;
+        let tolerance = u128::from(self.buffers - 1) * u128::from(self.period_ns);
+        if tolerance > u128::from(longest) || self.compute_ns > longest {
+            return wrong("its tolerance or compute time is beyond what this program can count");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn profile(period_ns: u64, buffers: u32, compute_ns: u64) -> Profile {
+        let source = || Source::Assumption(None);
+        let sources = Sources { period: source(), buffers: source(), compute: source(), want: source() };
+        Profile {
+            id: "x".into(),
+            name: "X".into(),
+            what: "test".into(),
+            period_ns,
+            buffers,
+            compute_ns,
+            want_s: DEFAULT_WANT_S,
+            on_miss: OnMiss::Drop,
+            sources,
+            printed: None,
+        }
+    }
+
+    #[test]
+    fn the_papers_modem() {
+        // Four buffers of 16 ms at a quarter of the processor: 48 ms of buffering, 44 ms of slack.
+        let modem = profile(16_000_000, 4, 4_000_000);
+        assert_eq!(modem.tolerance_ns(), 48_000_000);
+        assert_eq!(modem.usable_slack_ns(), Ok(44_000_000));
+    }
+
+    #[test]
+    fn what_cannot_work_says_why() {
+        let slow = profile(1_000, 9, 1_001).usable_slack_ns().unwrap_err().to_string();
+        assert!(slow.contains("never keep up"), "{slow}");
+        let single = profile(1_000, 1, 10);
+        assert_eq!(single.slack_ns(), -10);
+        assert!(single.usable_slack_ns().unwrap_err().to_string().contains("negative"));
+        assert!(single.validate().unwrap_err().to_string().contains("at least 2 buffers"));
+    }
+
+    proptest! {
+        #[test]
+        fn arithmetic_never_overflows(period in any::<u64>(), buffers in any::<u32>(), compute in any::<u64>()) {
+            let device = profile(period, buffers, compute);
+            let _ = (device.tolerance_ns(), device.slack_ns(), device.usable_slack_ns(), device.validate());
+            let _ = device.with_period(compute);
+        }
+
+        #[test]
+        fn another_period_keeps_the_share(period in 1..1u64 << 40, share in 0..1_000u64, other in 1_000..1u64 << 40) {
+            let device = profile(period * 1_000, 3, period * share).with_period(other);
+            let wanted = u128::from(other) * u128::from(share) / 1_000;
+            prop_assert_eq!(u128::from(device.compute_ns), wanted);
+        }
+    }
+}
