@@ -1,1 +1,2 @@
-fn main(){}
+//! Prints the coverage table.
+fn main() {}

@@ -33,13 +33,18 @@ pub struct Observation<'a> {
     pub duration: Option<Duration>,
     /// What could not be done as asked, known from the start.
     pub fallbacks: &'a [String],
-    writer: &'a Writer,
+    writer: &'a mut Writer,
 }
 
 impl Observation<'_> {
     /// What has been measured so far. Adds up distributions: not for every step.
     pub fn totals(&self) -> Totals {
         self.writer.totals()
+    }
+
+    /// Puts down in the recording what went wrong with the load.
+    pub fn load_trouble(&mut self, trouble: String) {
+        self.writer.provenance_mut().load.trouble.push(trouble);
     }
 }
 
@@ -84,7 +89,7 @@ struct Measured {
 ///
 /// # Errors
 /// [`RunError`]; whatever was measured before a failure stands in the recording.
-pub fn run(plan: &Plan, observe: &mut dyn FnMut(&Observation<'_>) -> Step) -> Result<Outcome, RunError> {
+pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -> Result<Outcome, RunError> {
     let cpus = plan.measured_cpus()?;
     let schedulings = plan.schedulings()?;
     let mut provenance = provenance(plan, &cpus);
@@ -335,7 +340,7 @@ impl Rounds<'_> {
         control: &Control,
         measured: &mut [Measured],
         writer: &mut Writer,
-        observe: &mut dyn FnMut(&Observation<'_>) -> Step,
+        observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
     ) -> punctual_recording::Result<Ended> {
         let ended = |reason, detail| Ended { reason, detail, at_ns: 0 };
         let mut flushed = Instant::now();
@@ -358,13 +363,13 @@ impl Rounds<'_> {
             if measured.iter().all(|thread| thread.thread.is_finished()) {
                 return Ok(ended(EndReason::Completed, None));
             }
-            let observation = Observation {
+            let mut observation = Observation {
                 elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
                 duration: self.plan.duration_ns.map(Duration::from_nanos),
                 fallbacks: self.fallbacks,
                 writer,
             };
-            if let Step::Stop(reason, detail) = observe(&observation) {
+            if let Step::Stop(reason, detail) = observe(&mut observation) {
                 return Ok(ended(reason, detail));
             }
             std::thread::sleep(ROUND);

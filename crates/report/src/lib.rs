@@ -1,1 +1,57 @@
-//! Recordings as text, JSON and CSV.
+//! Recordings as text for people, JSON for programs, CSV for spreadsheets.
+//!
+//! Text begins with a verdict in words; what was lost, missed, unobserved or done otherwise than asked
+//! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
+
+mod csv;
+mod json;
+mod stages;
+mod text;
+mod verdict;
+
+pub use csv::csv;
+pub use json::{error, failure, measurement};
+pub use stages::{StageRow, stage_rows};
+pub use text::{measurement_text, microseconds, table};
+pub use verdict::{check_verdict, recording_verdict};
+
+use punctual_device::Profile;
+use punctual_recording::Document;
+use std::path::PathBuf;
+
+/// One or more recordings, laid side by side.
+pub struct Measurement {
+    /// The recordings and where they are. Merged ones stand here once, under the first's path.
+    pub parts: Vec<(PathBuf, Document)>,
+    /// What common devices would have met.
+    pub devices: Vec<DeviceRow>,
+    /// The verdict in words.
+    pub verdict: String,
+    /// What the process exits with.
+    pub exit_code: u8,
+    /// Whether every thread and CPU gets its own rows in text.
+    pub by_cpu: bool,
+}
+
+/// How often a device would not have been served in time.
+#[derive(Debug, Clone)]
+pub struct DeviceRow {
+    /// The device.
+    pub profile: Profile,
+    /// The load it was judged under.
+    pub load: String,
+    /// How late its work may begin, ns.
+    pub slack_ns: i64,
+    /// Wakeups later than that, all measured threads together.
+    pub over: u64,
+    /// The same on the CPU where there were most.
+    pub over_on_worst_cpu: u64,
+}
+
+/// The name of a document's load.
+pub fn load_name(document: &Document) -> &str {
+    match document.provenance.load.name.as_str() {
+        "" => "none",
+        name => name,
+    }
+}

@@ -1,1 +1,10 @@
-//! Plans of several recordings and what is concluded from them.
+//! Plans of several recordings, and what is concluded from them.
+//!
+//! * [`record_under`]: one recording with a load beside it.
+//! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
+
+mod check;
+mod loaded;
+
+pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check, count_devices};
+pub use loaded::{StudyError, local_machine, record_under};

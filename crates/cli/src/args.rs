@@ -1,0 +1,206 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use punctual_load::Class;
+use punctual_recording::{BareUnit, LimitSpec, format_ns, parse_duration, parse_list};
+use std::path::PathBuf;
+
+/// How late time-dependent work runs on this machine.
+#[derive(Debug, Parser)]
+#[command(name = "punctual", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    after_help = "Examples:\n  sudo punctual check                  a verdict on this machine in a minute\n  sudo punctual record -D 10s --load mixed\n  punctual report latest.punctual --json\n\nExit codes: 0 fine, 1 error, 2 a limit that you set was exceeded, 129 wrong usage."
+)]
+pub(crate) struct Arguments {
+    /// Answer in JSON, also on failure
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say in a minute how late this machine runs, idle and under load
+    #[command(
+        after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  punctual check --json | jq .verdict"
+    )]
+    Check(CheckArguments),
+    /// Measure how late periodic threads run, stage by stage
+    #[command(
+        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n\nA bare number is microseconds for -i and -b, seconds for -D."
+    )]
+    Record(RecordArguments),
+    /// Show recordings; those of the same configuration and load are added up
+    #[command(
+        after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine"
+    )]
+    Report(ReportArguments),
+    /// Say what this kernel and this user allow, and what would allow the rest
+    Capabilities,
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  punctual completions bash > /etc/bash_completion.d/punctual")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages into a directory
+    #[command(after_help = "Example:\n  punctual man /usr/local/share/man/man1")]
+    Man {
+        /// The directory
+        directory: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// How long to measure in all: half of it idle, half under load
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) duration: u64,
+    /// The load of the second half: cpu, memory, disk, network, fork, syscall, timer, mixed; several with commas
+    #[arg(long, value_name = "CLASS", default_value = "mixed", value_delimiter = ',')]
+    pub(crate) load: Vec<Class>,
+    /// The directory for the two recordings [default: check-DATE-TIME in the current directory]
+    #[arg(short, long, value_name = "DIRECTORY")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArguments {
+    /// How long to measure [default: 60s, or as long as the command runs]
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
+    /// Scheduling policy of the measured threads
+    #[arg(long, value_enum, default_value = "fifo")]
+    pub(crate) policy: PolicyName,
+    /// What wakes the threads: the timer interrupt itself, or a softirq callback queued by it
+    #[arg(long, value_enum, default_value = "timer")]
+    pub(crate) via: ViaName,
+    /// Stop at the first wakeup later than this and exit with 2
+    #[arg(short = 'b', long = "break", value_name = "TIME", value_parser = interval)]
+    pub(crate) break_ns: Option<u64>,
+    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms
+    #[arg(long, value_name = "LIMITS", value_parser = limits)]
+    pub(crate) limit: Option<Limits>,
+    /// Keep the machine busy meanwhile: none, cpu, memory, disk, network, fork, syscall, timer, mixed; several with commas
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub(crate) load: Vec<Class>,
+    /// Keep the machine busy with this shell command, ended with the measurement
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) load_command: Vec<String>,
+    /// The recording to write [default: DATE-TIME.punctual in the current directory]
+    #[arg(short, long, value_name = "NAME.punctual")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArguments,
+    /// Run this command as the load and measure for as long as it runs
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) program: Vec<String>,
+}
+
+/// How the measured threads are set up.
+#[derive(Debug, Args)]
+pub(crate) struct ThreadArguments {
+    /// CPUs to measure, one thread on each: 0 or 0-3,6 [default: all this process may use]
+    #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
+    pub(crate) cpus: Option<Cpus>,
+    /// The period of each thread
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
+    pub(crate) interval: u64,
+    /// Real-time priority, 1 to 99; two with a comma for two threads on each CPU [default: 80]
+    #[arg(short, long, value_name = "PRIORITY", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub(crate) priority: Vec<u32>,
+    /// Do not follow wakeups inside the kernel: only the total is measured
+    #[arg(long)]
+    pub(crate) no_bpf: bool,
+    /// Let processors go into deep idle states
+    #[arg(long)]
+    pub(crate) no_power_request: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// Recordings
+    #[arg(required = true, value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// Print the stage table as CSV, in nanoseconds
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Show each CPU by itself
+    #[arg(long)]
+    pub(crate) by_cpu: bool,
+    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms
+    #[arg(long, value_name = "LIMITS", value_parser = limits)]
+    pub(crate) limit: Option<Limits>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyName {
+    /// SCHED_FIFO
+    Fifo,
+    /// SCHED_RR
+    Rr,
+    /// SCHED_OTHER
+    Other,
+    /// SCHED_DEADLINE; such threads cannot be pinned
+    Deadline,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ViaName {
+    /// The timer interrupt wakes the thread
+    Timer,
+    /// The timer interrupt queues a softirq callback, which wakes the thread
+    Softirq,
+}
+
+/// A list of CPUs, as one value.
+#[derive(Debug, Clone)]
+pub(crate) struct Cpus(pub(crate) Vec<u32>);
+
+/// A list of limits, as one value.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits(pub(crate) Vec<LimitSpec>);
+
+/// The longest period that makes sense to measure, and the shortest that the clock can tell.
+const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
+
+fn duration(text: &str) -> Result<u64, String> {
+    match parse_duration(text, BareUnit::Seconds)? {
+        0 => Err("a measurement must take some time: give a duration above 0, such as 10s".to_owned()),
+        duration => Ok(duration),
+    }
+}
+
+fn interval(text: &str) -> Result<u64, String> {
+    let interval = parse_duration(text, BareUnit::Microseconds)?;
+    if INTERVALS_NS.contains(&interval) {
+        return Ok(interval);
+    }
+    let (shortest, longest) = (format_ns(*INTERVALS_NS.start()), "1 h");
+    Err(format!("`{text}` is out of range: give {shortest} to {longest}, such as 1ms"))
+}
+
+fn cpus(text: &str) -> Result<Cpus, String> {
+    parse_list(text).map(Cpus)
+}
+
+fn limits(text: &str) -> Result<Limits, String> {
+    LimitSpec::parse_list(text).map(Limits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+}

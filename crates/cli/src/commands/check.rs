@@ -1,0 +1,63 @@
+//! `punctual check`.
+
+use crate::args::CheckArguments;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::signals::Interrupted;
+use punctual_load::Load;
+use punctual_probe::{Policy, Step};
+use punctual_recording::EndReason;
+use punctual_report::{DeviceRow, Measurement};
+use punctual_study::{Check, CheckPlan, Part};
+use std::time::Duration;
+
+pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<u8> {
+    let mut plan = super::plan(&arguments.threads, Policy::Fifo)?;
+    plan.duration_ns = Some(arguments.duration);
+    let limit = Duration::from_nanos(arguments.duration / 2);
+    let load = Load::of_classes(&arguments.load, Some(limit), &punctual_study::local_machine());
+    let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("check-", ""));
+    let interrupted = Interrupted::watch();
+    let mut progress: Option<(Part, Progress)> = None;
+    let result = punctual_study::check(&CheckPlan { plan, load, directory }, &mut |part, observation| {
+        if progress.as_ref().is_none_or(|(shown, _)| *shown != part) {
+            if let Some((_, before)) = &progress {
+                before.done();
+            }
+            let what = match part {
+                Part::Idle => "1/2 idle  ",
+                Part::Loaded => "2/2 loaded",
+            };
+            progress = Some((part, Progress::new(arguments.threads.quiet, what)));
+        }
+        if let Some((_, progress)) = &mut progress {
+            progress.show(observation);
+        }
+        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+    });
+    if let Some((_, progress)) = &progress {
+        progress.done();
+    }
+    let measurement = measurement(result?);
+    output.measurement(&measurement);
+    Ok(measurement.exit_code)
+}
+
+fn measurement(check: Check) -> Measurement {
+    let devices = check.devices.into_iter().map(|device| DeviceRow {
+        profile: device.profile,
+        load: device.load,
+        slack_ns: device.slack_ns,
+        over: device.over,
+        over_on_worst_cpu: device.over_on_worst_cpu,
+    });
+    let mut measurement = Measurement {
+        parts: check.parts,
+        devices: devices.collect(),
+        verdict: String::new(),
+        exit_code: 0,
+        by_cpu: false,
+    };
+    measurement.verdict = punctual_report::check_verdict(&measurement);
+    measurement
+}

@@ -1,0 +1,29 @@
+//! Subcommands that the program calls itself with.
+
+use punctual_load::Class;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(crate) fn guard() -> ExitCode {
+    match punctual_kernel::guard::serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refused) => {
+            eprintln!("error: {refused}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `CLASS DIRECTORY`.
+pub(crate) fn built_in_load(words: &[OsString]) -> ExitCode {
+    let class = words.first().and_then(|word| word.to_str()).and_then(|word| word.parse::<Class>().ok());
+    let (Some(class), Some(scratch)) = (class, words.get(1)) else { return ExitCode::from(crate::USAGE) };
+    match punctual_load::built_in::run(class, Path::new(scratch)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

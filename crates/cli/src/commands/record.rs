@@ -1,0 +1,74 @@
+//! `punctual record`.
+
+use crate::args::{PolicyName, RecordArguments, ViaName};
+use crate::output::{Output, Usage};
+use crate::progress::Progress;
+use crate::signals::Interrupted;
+use punctual_load::Load;
+use punctual_probe::{Plan, Policy, Step, Via};
+use punctual_recording::EndReason;
+use punctual_report::Measurement;
+use std::time::Duration;
+
+/// How long a measurement takes that nobody set a time for, ns.
+const DEFAULT_NS: u64 = 60_000_000_000;
+
+pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result<u8> {
+    let plan = plan(arguments)?;
+    let load = load(arguments, &plan);
+    let interrupted = Interrupted::watch();
+    let mut progress = Progress::new(arguments.threads.quiet, "recording");
+    let result = punctual_study::record_under(plan.clone(), &load, &mut |observation| {
+        progress.show(observation);
+        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+    });
+    progress.done();
+    let outcome = result?;
+    let exit_code = if outcome.exceeded.is_empty() { 0 } else { 2 };
+    let failed = outcome.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Watchdog);
+    let mut measurement = Measurement {
+        parts: vec![(plan.output, outcome.document)],
+        devices: Vec::new(),
+        verdict: String::new(),
+        exit_code: if failed { 1 } else { exit_code },
+        by_cpu: false,
+    };
+    measurement.verdict = punctual_report::recording_verdict(&[&measurement.parts[0].1]);
+    output.measurement(&measurement);
+    Ok(measurement.exit_code)
+}
+
+fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
+    let policy = match arguments.policy {
+        PolicyName::Fifo => Policy::Fifo,
+        PolicyName::Rr => Policy::RoundRobin,
+        PolicyName::Other => Policy::Other,
+        PolicyName::Deadline => Policy::Deadline,
+    };
+    let mut plan = super::plan(&arguments.threads, policy)?;
+    plan.via = match arguments.via {
+        ViaName::Timer => Via::Timer,
+        ViaName::Softirq => Via::Softirq,
+    };
+    if plan.via == Via::Softirq && !plan.bpf {
+        return Err(Usage("--via softirq is made of BPF programs: it does not go with --no-bpf".to_owned()));
+    }
+    let default = if arguments.program.is_empty() { Some(DEFAULT_NS) } else { None };
+    plan.duration_ns = arguments.duration.or(default);
+    plan.break_ns = arguments.break_ns;
+    plan.limits = arguments.limit.as_ref().map(|limits| limits.0.clone()).unwrap_or_default();
+    plan.output = arguments.output.clone().unwrap_or_else(|| super::fresh_name("", ".punctual"));
+    Ok(plan)
+}
+
+fn load(arguments: &RecordArguments, plan: &Plan) -> Load {
+    let limit = plan.duration_ns.map(Duration::from_nanos);
+    let mut load = Load::of_classes(&arguments.load, limit, &punctual_study::local_machine());
+    for command in &arguments.load_command {
+        load.add_shell_command(command);
+    }
+    if !arguments.program.is_empty() {
+        load.add_program(arguments.program.clone());
+    }
+    load
+}

@@ -1,0 +1,47 @@
+//! `punctual report`.
+
+use crate::args::ReportArguments;
+use crate::output::Output;
+use punctual_recording::{Document, Recording, Stage, compatible, merge};
+use punctual_report::Measurement;
+use std::path::PathBuf;
+
+pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
+    let output = Output { csv: arguments.csv, ..output };
+    let mut parts: Vec<(PathBuf, Vec<Document>)> = Vec::new();
+    for path in &arguments.recordings {
+        let recording = Recording::open(path)?;
+        for damaged in recording.damaged() {
+            eprintln!("note: left out: {damaged}");
+        }
+        let wrong = recording.count_not_adding_up()?;
+        anyhow::ensure!(wrong == 0, "{}: the stages of {wrong} wakeups do not add up to their totals", path.display());
+        let document = recording.document().clone();
+        // What was measured in the same way under the same load is one measurement; the rest stands beside it.
+        match parts.iter_mut().find(|(_, others)| compatible(&others[0], &document).is_none()) {
+            Some((_, others)) => others.push(document),
+            None => parts.push((path.clone(), vec![document])),
+        }
+    }
+    let merged = parts.into_iter().map(|(path, documents)| merge(&documents).map(|document| (path, document)));
+    let mut measurement = Measurement {
+        parts: merged.collect::<Result<_, _>>()?,
+        devices: Vec::new(),
+        verdict: String::new(),
+        exit_code: 0,
+        by_cpu: arguments.by_cpu,
+    };
+    for (_, document) in &mut measurement.parts {
+        if let Some(limits) = &arguments.limit {
+            let total = document.distributions.sum(|key| key.stage == Stage::Total);
+            document.limits = limits.0.iter().map(|limit| limit.judge(&total)).collect();
+            if document.limits.iter().any(|limit| limit.exceeded) {
+                measurement.exit_code = 2;
+            }
+        }
+    }
+    let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
+    measurement.verdict = punctual_report::recording_verdict(&documents);
+    output.measurement(&measurement);
+    Ok(measurement.exit_code)
+}

@@ -1,0 +1,61 @@
+//! The progress line, on the standard error stream.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use punctual_probe::Observation;
+use punctual_recording::{Totals, format_ns};
+use std::time::{Duration, Instant};
+
+/// The line is written anew this often; adding up distributions is not free.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// A line with the live p50, p99, max and missed. Shows nothing where nobody looks.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    shown: Option<Instant>,
+}
+
+impl Progress {
+    pub(crate) fn new(quiet: bool, what: &str) -> Progress {
+        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_prefix(what.to_owned());
+        Progress { bar, shown: None }
+    }
+
+    pub(crate) fn show(&mut self, observation: &Observation<'_>) {
+        if self.bar.is_hidden() || self.shown.is_some_and(|shown| shown.elapsed() < EVERY) {
+            return;
+        }
+        if self.shown.is_none() {
+            for note in observation.fallbacks {
+                self.bar.println(format!("note: {note}"));
+            }
+        }
+        self.shown = Some(Instant::now());
+        let elapsed = observation.elapsed.as_millis() as u64;
+        self.bar.set_length(observation.duration.map_or(elapsed, |duration| duration.as_millis() as u64));
+        self.bar.set_position(elapsed);
+        let left =
+            observation.duration.map(|duration| duration.saturating_sub(observation.elapsed).as_secs_f64().ceil());
+        let left = left
+            .map_or_else(|| format!("{:.0} s", observation.elapsed.as_secs_f64()), |left| format!("{left:.0} s left"));
+        self.bar.set_message(format!("{} {left}", line(&observation.totals())));
+    }
+
+    pub(crate) fn done(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn line(totals: &Totals) -> String {
+    let show = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), format_ns);
+    format!(
+        "p50 {}  p99 {}  max {}  missed {} ",
+        show(totals.total.quantile(0.5)),
+        show(totals.total.quantile(0.99)),
+        show(totals.total.max()),
+        totals.counters.missed.unwrap_or(0)
+    )
+}

@@ -1,0 +1,157 @@
+//! Verdicts in words.
+
+use crate::{DeviceRow, Measurement, load_name};
+use punctual_recording::{Distribution, Document, EndReason, Stage, format_ns};
+
+/// How long a recording measured, s.
+fn measured_s(document: &Document) -> f64 {
+    let end = document.ended.as_ref().map(|ended| ended.at_ns);
+    let end = end.or_else(|| {
+        document
+            .tasks
+            .iter()
+            .map(|task| task.counters.wakeups * task.period_ns)
+            .max()
+            .map(|length| document.provenance.started_ns + length)
+    });
+    end.map_or(0.0, |end| end.saturating_sub(document.provenance.started_ns) as f64 / 1e9)
+}
+
+/// A duration in the words of a sentence.
+pub(crate) fn spoken_duration(document: &Document) -> String {
+    let seconds = measured_s(document);
+    match seconds {
+        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        _ if seconds < 600.0 => format!("{seconds:.0} s"),
+        _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3_600.0),
+    }
+}
+
+fn total(document: &Document) -> Distribution {
+    document.distributions.sum(|key| key.stage == Stage::Total)
+}
+
+/// The verdict on recordings that were laid side by side or made one at a time.
+pub fn recording_verdict(documents: &[&Document]) -> String {
+    let mut sentences = Vec::new();
+    for document in documents {
+        let total = total(document);
+        let load = match load_name(document) {
+            "none" => "idle".to_owned(),
+            name => format!("under load ({name})"),
+        };
+        let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
+            sentences.push(format!("No wakeup was measured {load}."));
+            continue;
+        };
+        let mut sentence = format!(
+            "In {} {load}, the latest of {} wakeups ran {} late; half ran within {}",
+            spoken_duration(document),
+            grouped(total.count()),
+            format_ns(max),
+            format_ns(median)
+        );
+        if total.count() >= 1_000 {
+            sentence += &format!(", 99.9 % within {}", format_ns(total.quantile(0.999).unwrap_or(max)));
+        }
+        sentences.push(sentence + ".");
+        for limit in document.limits.iter().filter(|limit| limit.exceeded) {
+            let found = limit.found_ns.map_or_else(|| "unknown".to_owned(), format_ns);
+            sentences.push(format!(
+                "Over the limit: {} is {found}, allowed were {}.",
+                limit.what,
+                format_ns(limit.limit_ns)
+            ));
+        }
+        sentences.extend(end_in_words(document));
+    }
+    sentences.join(" ")
+}
+
+fn end_in_words(document: &Document) -> Option<String> {
+    let Some(ended) = &document.ended else {
+        return Some("The recording was cut short: up to its last second is missing.".to_owned());
+    };
+    let detail = ended.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
+    match ended.reason {
+        EndReason::Completed | EndReason::CommandEnded | EndReason::LimitExceeded => None,
+        EndReason::Interrupted => Some("It was interrupted; what was measured was kept.".to_owned()),
+        EndReason::Watchdog => Some(format!("It was ended early{detail}.")),
+        EndReason::Failed => Some(format!("It failed{detail}.")),
+    }
+}
+
+/// The verdict of a check: what it means for music, which everybody can hear.
+pub fn check_verdict(measurement: &Measurement) -> String {
+    let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
+    let Some(last) = documents.last() else { return "Nothing was measured.".to_owned() };
+    if total(last).count() == 0 {
+        return recording_verdict(&documents);
+    }
+    let load = load_name(last);
+    let how = if load == "none" { "when idle" } else { "under load" };
+    let found = |id: &str| measurement.devices.iter().find(|row| row.profile.id == id && row.load == load);
+    let crackles = |row: Option<&DeviceRow>| row.map_or(0, |row| row.over_on_worst_cpu);
+    let (small, large) = (crackles(found("audio64")), crackles(found("audio256")));
+    let duration = spoken_duration(last);
+    let mut verdict = if large > 0 {
+        format!("Music would have crackled {} in {duration} {how}, even with 256-frame buffers at 48 kHz", times(large))
+    } else if small > 0 {
+        format!(
+            "Music with 64-frame buffers at 48 kHz would have crackled {} in {duration} {how}; with 256 frames it would have played without a gap",
+            times(small)
+        )
+    } else {
+        format!("Music with 64-frame buffers at 48 kHz would have played for {duration} {how} without a gap")
+    };
+    let latest: Vec<String> = documents
+        .iter()
+        .filter_map(|document| {
+            let max = total(document).max()?;
+            let how = if load_name(document) == "none" { "when idle" } else { "under load" };
+            Some(format!("{} {how}", format_ns(max)))
+        })
+        .collect();
+    verdict += &format!(". The latest wakeup ran {} late.", latest.join(", "));
+    verdict += &documents
+        .iter()
+        .filter_map(|document| end_in_words(document))
+        .map(|end| format!(" {end}"))
+        .collect::<String>();
+    verdict
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => format!("{} times", grouped(count)),
+    }
+}
+
+/// A count with its thousands set apart.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(12_345_678), "12,345,678");
+    }
+}
