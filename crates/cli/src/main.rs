@@ -45,13 +45,26 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    let until_command = words.iter().take_while(|word| *word != "--");
-    if until_command.into_iter().any(|word| word == "--json") {
-        let text = error.to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        output::print(&output::pretty(&punctual_report::error(&message, Some("punctual --help"), USAGE)));
+    let message = one_line(&error.to_string());
+    let hint = hint_for(words);
+    if words.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
+        output::print(&output::pretty(&punctual_report::error(&message, Some(&hint), USAGE)));
     } else {
-        let _ = error.print();
+        eprintln!("{}", punctual_report::failure(&message, Some(&hint)));
     }
     ExitCode::from(USAGE)
+}
+
+/// What the parser says up to its first empty line, as one line.
+fn one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
+}
+
+/// Where the right usage is described: for the subcommand, if the words name one.
+fn hint_for(words: &[std::ffi::OsString]) -> String {
+    use clap::CommandFactory;
+    let command = Arguments::command();
+    let named = words.iter().skip(1).find_map(|word| command.find_subcommand(word)).map(clap::Command::get_name);
+    named.map_or_else(|| "see punctual --help".to_owned(), |name| format!("see punctual {name} --help"))
 }

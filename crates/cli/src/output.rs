@@ -1,6 +1,8 @@
 //! Data to standard output, everything else to standard error.
 
+use punctual_probe::RunError;
 use punctual_report::Measurement;
+use punctual_study::StudyError;
 use std::io::Write;
 
 /// How to answer.
@@ -24,7 +26,8 @@ impl Output {
 
     /// Says what failed, in one line, and gives the exit code.
     pub(crate) fn fail(self, error: &anyhow::Error) -> u8 {
-        let usage = error.downcast_ref::<Usage>().is_some();
+        let plan_refused = matches!(error.downcast_ref::<StudyError>(), Some(StudyError::Run(RunError::Plan(_))));
+        let usage = plan_refused || error.downcast_ref::<Usage>().is_some();
         let code = if usage { crate::USAGE } else { 1 };
         let hint = hint(error);
         let message = format!("{error:#}");
@@ -55,7 +58,7 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
         return Some("sudo punctual ..., or see `punctual capabilities`");
     }
     if text.contains("no space left") {
-        return Some("what was measured until then was kept: `punctual report` opens it");
+        return Some("what was written until then was kept; choose another place with -o");
     }
     None
 }

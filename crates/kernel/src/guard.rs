@@ -155,6 +155,8 @@ pub fn serve() -> Result<(), Refused> {
     let failed = |error: String| Refused::because("guarding the load", error);
     // Away from the terminal: Ctrl-C is for the parent, whose end then ends the load.
     let _ = rustix::process::setsid();
+    // Not by its parent's name, or whoever kills all processes of that name would kill the guard with it.
+    let _ = rustix::thread::set_name(c"load-guard");
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let mut line = String::new();
     BufReader::new(std::io::stdin()).read_line(&mut line).map_err(|error| failed(error.to_string()))?;

@@ -30,20 +30,22 @@ pub struct Error {
     kind: ErrorKind,
     path: PathBuf,
     message: String,
-    source: Option<std::io::Error>,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, path: impl AsRef<Path>, message: impl Into<String>) -> Error {
-        Error { kind, path: path.as_ref().to_owned(), message: message.into(), source: None }
+        Error { kind, path: path.as_ref().to_owned(), message: message.into() }
     }
 
     pub(crate) fn io(path: impl AsRef<Path>, doing: &str, source: std::io::Error) -> Error {
         let message = match source.kind() {
             std::io::ErrorKind::StorageFull => format!("{doing}: no space left on the device"),
-            _ => format!("{doing}: {source}"),
+            _ => {
+                let text = source.to_string();
+                format!("{doing}: {}", text.split(" (os error").next().unwrap_or(&text))
+            }
         };
-        Error { kind: ErrorKind::Io, path: path.as_ref().to_owned(), message, source: Some(source) }
+        Error { kind: ErrorKind::Io, path: path.as_ref().to_owned(), message }
     }
 
     /// What kind of thing went wrong.
@@ -63,8 +65,4 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
-    }
-}
+impl std::error::Error for Error {}

@@ -118,7 +118,11 @@ impl Writer {
             distributions: Distributions::default(),
         };
         let mut writer = Writer { directory, document, states, observing, wakeups, maxima, flushes: 0, last_ns: 0 };
-        writer.write_document()?;
+        if let Err(error) = writer.write_document() {
+            // Nothing was measured yet: leave nothing behind.
+            let _ = std::fs::remove_dir_all(&writer.directory);
+            return Err(error);
+        }
         Ok(writer)
     }
 

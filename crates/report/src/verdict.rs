@@ -1,6 +1,6 @@
 //! Verdicts in words.
 
-use crate::{DeviceRow, Measurement, load_name};
+use crate::{Measurement, load_name};
 use punctual_recording::{Distribution, Document, EndReason, Stage, format_ns};
 
 /// How long a recording measured, s.
@@ -43,6 +43,7 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
         };
         let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
             sentences.push(format!("No wakeup was measured {load}."));
+            sentences.extend(end_in_words(document));
             continue;
         };
         let mut sentence = format!(
@@ -85,41 +86,44 @@ fn end_in_words(document: &Document) -> Option<String> {
 /// The verdict of a check: what it means for music, which everybody can hear.
 pub fn check_verdict(measurement: &Measurement) -> String {
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
-    let Some(last) = documents.last() else { return "Nothing was measured.".to_owned() };
-    if total(last).count() == 0 {
+    if documents.iter().all(|document| total(document).count() == 0) {
         return recording_verdict(&documents);
     }
-    let load = load_name(last);
-    let how = if load == "none" { "when idle" } else { "under load" };
-    let found = |id: &str| measurement.devices.iter().find(|row| row.profile.id == id && row.load == load);
-    let crackles = |row: Option<&DeviceRow>| row.map_or(0, |row| row.over_on_worst_cpu);
-    let (small, large) = (crackles(found("audio64")), crackles(found("audio256")));
-    let duration = spoken_duration(last);
-    let mut verdict = if large > 0 {
-        format!("Music would have crackled {} in {duration} {how}, even with 256-frame buffers at 48 kHz", times(large))
-    } else if small > 0 {
+    // Of each part: its name, how long it was, and how often the device would have crackled on one CPU.
+    let crackles = |id: &str| -> Vec<String> {
+        let parts = documents.iter().filter_map(|document| {
+            let load = load_name(document);
+            let row = measurement.devices.iter().find(|row| row.profile.id == id && row.load == load)?;
+            let count = row.over_on_worst_cpu;
+            (count > 0).then(|| format!("{} in {} {}", times(count), spoken_duration(document), when(document)))
+        });
+        parts.collect()
+    };
+    let (small, large) = (crackles("audio64"), crackles("audio256"));
+    let mut verdict = if !large.is_empty() {
+        format!("Music would have crackled {}, even with 256-frame buffers at 48 kHz.", large.join(" and "))
+    } else if !small.is_empty() {
         format!(
-            "Music with 64-frame buffers at 48 kHz would have crackled {} in {duration} {how}; with 256 frames it would have played without a gap",
-            times(small)
+            "Music with 64-frame buffers at 48 kHz would have crackled {}; with 256 frames it would have played without a gap.",
+            small.join(" and ")
         )
     } else {
-        format!("Music with 64-frame buffers at 48 kHz would have played for {duration} {how} without a gap")
+        let parts: Vec<String> =
+            documents.iter().map(|document| format!("{} {}", spoken_duration(document), when(document))).collect();
+        format!("Music with 64-frame buffers at 48 kHz would have played without a gap for {}.", parts.join(" and "))
     };
     let latest: Vec<String> = documents
         .iter()
-        .filter_map(|document| {
-            let max = total(document).max()?;
-            let how = if load_name(document) == "none" { "when idle" } else { "under load" };
-            Some(format!("{} {how}", format_ns(max)))
-        })
+        .filter_map(|document| Some(format!("{} late {}", format_ns(total(document).max()?), when(document))))
         .collect();
-    verdict += &format!(". The latest wakeup ran {} late.", latest.join(", "));
-    verdict += &documents
-        .iter()
-        .filter_map(|document| end_in_words(document))
-        .map(|end| format!(" {end}"))
-        .collect::<String>();
+    verdict += &format!(" The latest wakeup ran {}.", latest.join(" and "));
+    let ends = documents.iter().filter_map(|document| end_in_words(document));
+    verdict += &ends.map(|end| format!(" {end}")).collect::<String>();
     verdict
+}
+
+fn when(document: &Document) -> &'static str {
+    if load_name(document) == "none" { "when idle" } else { "under load" }
 }
 
 fn times(count: u64) -> String {
