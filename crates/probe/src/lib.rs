@@ -17,3 +17,4 @@ mod thread;
 pub use follow::{Follower, object_bytes};
 pub use plan::{Plan, PlanError, Policy, Via};
 pub use session::{Observation, Outcome, RunError, Step, run};
+pub use thread::recording_cost_ns;

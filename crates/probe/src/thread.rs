@@ -180,3 +180,24 @@ fn take(expected: u64, now: u64, missed: u64, equipment: &Equipment) -> Sample {
     }
     sample
 }
+
+/// What copying the stamps of a wakeup and handing them on costs a measuring thread, ns; for benchmarks.
+///
+/// # Errors
+/// Where the programs have no room for another thread.
+pub fn recording_cost_ns(follower: &mut crate::Follower, iterations: u32) -> Result<f64, Refused> {
+    let equipment = Equipment { slot: Some(follower.add(clock::thread_id())?), softirq: None };
+    let (mut producer, mut consumer) = rtrb::RingBuffer::<Sample>::new(1 << 12);
+    let mut spent = 0;
+    let mut done = 0;
+    while done < iterations {
+        let began = clock::monotonic_ns();
+        for round in 0..1 << 12 {
+            let _ = producer.push(take(0, round, 0, &equipment));
+        }
+        spent += clock::monotonic_ns() - began;
+        done += 1 << 12;
+        while consumer.pop().is_ok() {}
+    }
+    Ok(spent as f64 / f64::from(done))
+}

@@ -46,7 +46,8 @@ pub struct Wakeup {
     pub user_ns: Option<u64>,
     /// See [`Stage::Total`].
     pub total_ns: u64,
-    /// Activations that went by without a wakeup directly after this one.
+    /// Activations that went by without a wakeup directly after this one; in a softirq chain also those
+    /// directly before it whose wake never came.
     pub missed: u64,
     /// At most this much of the total was time in which the host ran something else, where it can be known.
     pub steal_ns: Option<u64>,

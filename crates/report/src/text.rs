@@ -6,10 +6,15 @@ use comfy_table::{CellAlignment, Table, presets};
 use punctual_recording::{Counters, Document, format_ns};
 use std::fmt::Write;
 
-/// Nanoseconds as microseconds, to the tenth.
+/// Nanoseconds as microseconds, rounded to the tenth.
 pub fn microseconds(nanoseconds: Option<u64>) -> String {
-    nanoseconds
-        .map_or_else(|| "-".to_owned(), |nanoseconds| format!("{}.{}", nanoseconds / 1000, nanoseconds % 1000 / 100))
+    nanoseconds.map_or_else(
+        || "-".to_owned(),
+        |nanoseconds| {
+            let tenths = nanoseconds.saturating_add(50) / 100;
+            format!("{}.{}", tenths / 10, tenths % 10)
+        },
+    )
 }
 
 /// A table without lines: the first `left` columns are words, the others numbers.

@@ -1,0 +1,152 @@
+//! Hard ends against the running kernel: whatever ends a run, the recording opens and nothing is left behind.
+
+mod support;
+
+use punctual_recording::{EndReason, Recording};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use support::{code, is_alive, run, start, stderr, stdout, wait_until};
+
+/// The tests look for what is left in the kernel: one at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Names of this project's BPF programs in the kernel.
+fn programs_in_the_kernel() -> Vec<String> {
+    let ours = ["timer_armed", "timer_expired", "thread_waking", "thread_switched_in", "interrupt"];
+    let all = libbpf_rs::query::ProgInfoIter::default();
+    let names = all.map(|program| program.name.to_string_lossy().into_owned());
+    names.filter(|name| ours.iter().any(|own| own.starts_with(name.as_str()))).collect()
+}
+
+/// A load that notes its own process and one that detached itself from it.
+const LOAD: &str = "echo $$ > one; setsid sh -c 'echo $$ > two; exec sleep 1000' & exec sleep 1000";
+
+fn pids(directory: &Path) -> Option<[String; 2]> {
+    let pid = |name: &str| {
+        let text = std::fs::read_to_string(directory.join(name)).ok()?;
+        Some(text.trim().to_owned()).filter(|pid| !pid.is_empty())
+    };
+    Some([pid("one")?, pid("two")?])
+}
+
+#[test]
+fn a_kill_at_any_moment_leaves_a_recording_and_nothing_else() {
+    let _alone = alone();
+    for moment_ms in [50, 300, 1_100, 2_050] {
+        let directory = tempfile::tempdir().unwrap();
+        let words = ["record", "-q", "-D", "60s", "-o", "a.punctual", "--load-command", LOAD];
+        let child = start(directory.path(), &words);
+        assert!(wait_until(|| pids(directory.path()).is_some() && directory.path().join("a.punctual").exists()));
+        let pids = pids(directory.path()).unwrap();
+        std::thread::sleep(Duration::from_millis(moment_ms));
+        support::signal(&child, libc::SIGKILL);
+        child.wait_with_output().unwrap();
+        assert!(wait_until(|| !pids.iter().any(|pid| is_alive(pid))), "the load outlived the run");
+        assert!(wait_until(|| programs_in_the_kernel().is_empty()), "{:?}", programs_in_the_kernel());
+        // At 50 ms the directory may stand without its first document: then there is nothing to open.
+        if directory.path().join("a.punctual/recording.json").exists() {
+            let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
+            assert!(recording.is_cut());
+            assert_eq!(recording.count_not_adding_up().unwrap(), 0);
+            assert!(moment_ms < 1_500 || recording.document().counters.wakeups > 0);
+            let report = run(directory.path(), &["report", "a.punctual"]);
+            assert_eq!(code(&report), 0, "{}", stderr(&report));
+            assert!(stdout(&report).lines().next().unwrap().contains("cut short"), "{}", stdout(&report));
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_ends_cleanly_and_keeps_what_was_measured() {
+    let _alone = alone();
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let directory = tempfile::tempdir().unwrap();
+        let words = ["record", "-q", "-D", "60s", "-o", "a.punctual", "--load-command", LOAD];
+        let child = start(directory.path(), &words);
+        assert!(wait_until(|| pids(directory.path()).is_some() && directory.path().join("a.punctual").exists()));
+        let pids = pids(directory.path()).unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        support::signal(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
+        assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::Interrupted);
+        assert!(recording.document().counters.wakeups > 0);
+        assert!(!pids.iter().any(|pid| is_alive(pid)), "the load outlived the run");
+        assert!(wait_until(|| programs_in_the_kernel().is_empty()));
+    }
+}
+
+#[test]
+fn a_long_period_does_not_hold_up_an_interrupt() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let child = start(directory.path(), &["record", "-q", "-D", "2h", "-i", "1h", "-o", "a.punctual"]);
+    assert!(wait_until(|| directory.path().join("a.punctual").exists()));
+    std::thread::sleep(Duration::from_millis(200));
+    support::signal(&child, libc::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
+#[test]
+fn a_full_disk_is_one_line_and_leaves_what_fitted() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let small = directory.path().join("small");
+    std::fs::create_dir(&small).unwrap();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=400k", "tmpfs"])
+        .arg(&small)
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !mounted {
+        support::skip("full disk", "mounting a small file system takes root");
+        return;
+    }
+    let output = run(&small, &["record", "-q", "-D", "60s", "-i", "100us", "-o", "a.punctual"]);
+    let opened = Recording::open(small.join("a.punctual"));
+    let report = run(&small, &["report", "a.punctual"]);
+    let _ = std::process::Command::new("umount").arg(&small).status();
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    assert!(stderr(&output).contains("no space left"), "{}", stderr(&output));
+    assert!(stderr(&output).lines().count() <= 2, "{}", stderr(&output));
+    assert!(opened.unwrap().document().counters.wakeups > 0);
+    assert_eq!(code(&report), 0, "{}", stderr(&report));
+    assert!(wait_until(|| programs_in_the_kernel().is_empty()));
+}
+
+#[test]
+fn a_user_without_privilege_gets_a_result_and_is_told_what_it_lacks() {
+    let _alone = alone();
+    // SAFETY: takes no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        support::skip("no privilege", "only root can become somebody else");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    // Where the tests are built, nobody else may have access.
+    let program = directory.path().join("punctual");
+    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
+    let output = std::process::Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(&program)
+        .args(["check", "-q", "-D", "2s", "--json", "-o", "checked"])
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = support::json(&output);
+    assert!(answer["wakeups"].as_u64().unwrap() > 0);
+    let fallbacks = answer["fallbacks"].to_string();
+    for lack in ["normal priority", "only the total", "memory is not locked"] {
+        assert!(fallbacks.contains(lack), "{lack}: {fallbacks}");
+    }
+}

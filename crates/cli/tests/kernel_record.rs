@@ -1,0 +1,215 @@
+//! `punctual record` against the running kernel. Asserts orders, sums, counts and names, never how fast the machine is.
+
+mod support;
+
+use punctual_recording::{EndReason, Recording, Stage, Wakeup};
+use std::path::Path;
+use std::time::Duration;
+use support::{code, json, run, start, stderr, stdout};
+
+fn open(directory: &Path) -> (Recording, Vec<Wakeup>) {
+    let recording = Recording::open(directory.join("a.punctual")).unwrap();
+    let mut wakeups = Vec::new();
+    recording.for_each_wakeup(|wakeup| wakeups.push(*wakeup)).unwrap();
+    (recording, wakeups)
+}
+
+fn record(words: &[&str]) -> (tempfile::TempDir, std::process::Output) {
+    let directory = tempfile::tempdir().unwrap();
+    let words: Vec<&str> = ["record", "-q", "-o", "a.punctual"].into_iter().chain(words.iter().copied()).collect();
+    let output = run(directory.path(), &words);
+    (directory, output)
+}
+
+/// What every recording must satisfy: each activation was a wakeup, was missed, was never seen, or was lost.
+fn assert_accounted(recording: &Recording, wakeups: &[Wakeup]) {
+    assert_eq!(recording.count_not_adding_up().unwrap(), 0);
+    let counters = recording.document().counters;
+    assert_eq!(counters.wakeups, wakeups.len() as u64);
+    assert_eq!(counters.missed, Some(wakeups.iter().map(|wakeup| wakeup.missed).sum()));
+    for task in &recording.document().tasks {
+        let own: Vec<&Wakeup> = wakeups.iter().filter(|wakeup| wakeup.tid == task.tid).collect();
+        let by_timer = recording.document().provenance.configuration.via == "timer" && counters.lost == 0;
+        for pair in own.windows(2) {
+            let passed = pair[1].expected_ns - pair[0].expected_ns;
+            assert!(passed > 0 && passed % task.period_ns == 0, "off the grid: {pair:?}");
+            assert!(!by_timer || passed / task.period_ns == pair[0].missed + 1, "{pair:?}");
+        }
+        // In the softirq chain, and where the queue was full, points of the grid may lack a row.
+        let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
+        let points = (last.expected_ns - first.expected_ns) / task.period_ns + 1;
+        let missed: u64 = own.iter().map(|wakeup| wakeup.missed).sum();
+        let without_row = task.counters.lost + task.counters.unobserved;
+        assert!(points >= own.len() as u64 && points <= own.len() as u64 + missed + without_row);
+    }
+}
+
+#[test]
+fn stages_of_every_wakeup_add_up_and_every_activation_is_accounted_for() {
+    requires!("stages", "BPF", "BTF", "real-time priority");
+    let (directory, output) = record(&["-D", "2s"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    assert_accounted(&recording, &wakeups);
+    let observed = wakeups.iter().filter(|wakeup| wakeup.is_observed()).count();
+    assert!(observed * 2 > wakeups.len(), "{observed} of {} observed", wakeups.len());
+    assert!(wakeups.iter().all(|wakeup| wakeup.softirq_ns.is_none()));
+    let document = recording.document();
+    assert!(document.tasks.iter().all(|task| task.measure == "fifo:80" && task.cpu.is_some()));
+    let count = |stage| document.distributions.sum(|key| key.stage == stage).count();
+    assert_eq!(count(Stage::Total), document.counters.wakeups);
+    assert_eq!(count(Stage::Irq), observed as u64);
+    assert_eq!(count(Stage::DpcInterruptLatency), 0);
+    assert!(document.counters.cpu_ns > 0);
+}
+
+#[test]
+fn the_softirq_chain_has_all_stages() {
+    requires!("softirq chain", "BPF", "BTF", "softirq path", "real-time priority");
+    let (directory, output) = record(&["-D", "2s", "--via", "softirq", "--load", "mixed"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    assert_accounted(&recording, &wakeups);
+    let whole = wakeups.iter().filter(|wakeup| wakeup.softirq_ns.is_some() && wakeup.is_observed()).count();
+    assert!(whole * 2 > wakeups.len(), "{whole} of {}", wakeups.len());
+    assert!(wakeups.iter().all(|wakeup| wakeup.softirq_ns.is_some() || !wakeup.is_observed()));
+    assert_eq!(recording.document().provenance.load.name, "mixed");
+    let report = run(directory.path(), &["report", "a.punctual"]);
+    assert!(stdout(&report).contains("dpc_interrupt_latency"), "{}", stdout(&report));
+}
+
+#[test]
+fn two_priorities_are_two_measures() {
+    requires!("two priorities", "real-time priority");
+    let (directory, output) = record(&["-D", "1s", "-p", "95,50", "-a", "0"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, _) = open(directory.path());
+    assert_eq!(recording.document().distributions.measures(), ["fifo:50", "fifo:95"]);
+    assert_eq!(recording.document().tasks.len(), 2);
+}
+
+#[test]
+fn deadline_threads_run_unpinned_and_say_so() {
+    requires!("deadline", "deadline reservation");
+    let (directory, output) = record(&["-D", "1s", "--policy", "deadline", "-i", "2ms"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, _) = open(directory.path());
+    assert!(recording.document().tasks.iter().all(|task| task.cpu.is_none() && task.measure == "deadline"));
+    assert!(stdout(&output).contains("cannot be pinned"), "{}", stdout(&output));
+}
+
+#[test]
+fn without_bpf_the_total_is_measured_and_the_rest_is_absent_not_zero() {
+    let (directory, output) = record(&["-D", "1s", "--no-bpf", "--policy", "other", "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    assert_accounted(&recording, &wakeups);
+    assert!(wakeups.iter().all(|wakeup| wakeup.irq_ns.is_none() && wakeup.user_ns.is_none()));
+    let answer = json(&output);
+    assert_eq!(answer["unobserved"], 0);
+    assert!(answer["stages"].as_array().unwrap().iter().all(|row| row["stage"] == "total"));
+    assert!(answer["blind"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().contains("stages")));
+}
+
+#[test]
+fn a_stall_shows_as_missed_activations_not_as_one_sample() {
+    let directory = tempfile::tempdir().unwrap();
+    let child = start(directory.path(), &["record", "-q", "-o", "a.punctual", "-D", "4s", "-a", "0"]);
+    let recording = directory.path().join("a.punctual/wakeups");
+    assert!(support::wait_until(|| recording.exists()));
+    std::thread::sleep(Duration::from_millis(500));
+    support::signal(&child, libc::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(500));
+    support::signal(&child, libc::SIGCONT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    assert_accounted(&recording, &wakeups);
+    let stalled = wakeups.iter().max_by_key(|wakeup| wakeup.total_ns).unwrap();
+    assert!(stalled.missed >= 450, "a stop of 500 ms at 1 kHz missed {}", stalled.missed);
+    assert_eq!(stalled.missed, stalled.total_ns / 1_000_000);
+}
+
+#[test]
+fn a_limit_stops_the_run_or_is_judged_at_the_end() {
+    let (directory, output) = record(&["-D", "60s", "-b", "1us"]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    let (recording, _) = open(directory.path());
+    assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::LimitExceeded);
+    assert!(stdout(&output).lines().next().unwrap().contains("Over the limit"), "{}", stdout(&output));
+
+    let (_directory, output) = record(&["-D", "1s", "--limit", "p50=1us,max=1h", "--json"]);
+    assert_eq!(code(&output), 2);
+    let answer = json(&output);
+    assert_eq!(answer["limits"][0]["exceeded"], true);
+    assert_eq!(answer["limits"][1]["exceeded"], false);
+}
+
+#[test]
+fn an_interval_that_is_too_short_is_measured_and_its_misses_shown() {
+    let (directory, output) = record(&["-D", "1s", "-i", "2us", "-a", "0"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    assert!(!wakeups.is_empty());
+    assert!(recording.document().counters.missed.unwrap() > 0);
+}
+
+#[test]
+fn the_command_is_the_load_for_as_long_as_it_runs() {
+    let (directory, output) = record(&["--", "/bin/sh", "-c", "echo from the load; sleep 1"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    // What the load prints is not data.
+    assert!(stderr(&output).contains("from the load") && !stdout(&output).contains("from the load\n"));
+    let (recording, _) = open(directory.path());
+    assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::CommandEnded);
+    assert!(recording.document().provenance.load.name.contains("sleep 1"));
+}
+
+#[test]
+fn check_answers_in_json_with_both_parts_and_all_devices() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["check", "-q", "-D", "3s", "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!(answer["schema"], "punctual.report/1");
+    assert!(answer["verdict"].as_str().unwrap().starts_with("Music"), "{}", answer["verdict"]);
+    for key in ["provenance", "blind", "wakeups", "missed", "unobserved", "lost", "steal_ns", "cut", "cost"] {
+        assert!(answer.get(key).is_some(), "{key} is missing");
+    }
+    let loads: Vec<&str> =
+        answer["parts"].as_array().unwrap().iter().map(|part| part["load"].as_str().unwrap()).collect();
+    assert_eq!(loads, ["none", "mixed"]);
+    assert_eq!(answer["devices"].as_array().unwrap().len(), 16);
+    for part in answer["parts"].as_array().unwrap() {
+        assert!(Recording::open(directory.path().join(part["recording"].as_str().unwrap())).is_ok());
+    }
+}
+
+#[test]
+fn two_at_once_do_not_disturb_each_others_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = |name| ["record", "-q", "-D", "2s", "--load", "network", "-o", name];
+    let children = [start(directory.path(), &words("a.punctual")), start(directory.path(), &words("b.punctual"))];
+    for (child, name) in children.into_iter().zip(["a.punctual", "b.punctual"]) {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let recording = Recording::open(directory.path().join(name)).unwrap();
+        assert_eq!(recording.count_not_adding_up().unwrap(), 0);
+        assert!(recording.document().provenance.load.trouble.is_empty(), "{:?}", recording.document().provenance.load);
+        let counters = recording.document().counters;
+        assert!(
+            counters.unobserved * 2 < counters.wakeups.max(2) || !recording.document().provenance.configuration.bpf
+        );
+    }
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("a.punctual")).unwrap();
+    std::fs::write(directory.path().join("a.punctual/mine"), "x").unwrap();
+    let output = run(directory.path(), &["record", "-q", "-D", "1s", "-o", "a.punctual"]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("already exists"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(directory.path().join("a.punctual")).unwrap().count(), 1);
+}

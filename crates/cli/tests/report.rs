@@ -1,0 +1,135 @@
+//! `punctual report` on recordings that were made up.
+
+mod support;
+
+use punctual_recording::*;
+use std::path::Path;
+use support::{code, json, run, stderr, stdout};
+
+const MS: u64 = 1_000_000;
+
+/// A recording of wakeups whose lateness follows a fixed pattern; every 100th goes unobserved.
+fn write(path: &Path, run_id: &str, load: &str, count: u64, scale: u64, end: Option<EndReason>) {
+    let provenance = Provenance {
+        punctual_version: "0.0.0".into(),
+        run_id: run_id.into(),
+        started_ns: 1_000 * MS,
+        configuration: Configuration {
+            interval_ns: MS,
+            policy: "fifo".into(),
+            priorities: vec![80],
+            cpus: vec![0],
+            via: "timer".into(),
+            bpf: true,
+            power_request: true,
+            memory_locked: true,
+        },
+        load: LoadInfo { name: load.into(), ..LoadInfo::default() },
+        blind: vec!["who made a wakeup late: stages say where, not who".into()],
+        ..Provenance::default()
+    };
+    let counters = Counters { missed: Some(0), ..Counters::default() };
+    let task = Task { measure: "fifo:80".into(), tid: 7, cpu: Some(0), period_ns: MS, counters };
+    let mut writer = Writer::create(path, provenance, vec![task]).unwrap();
+    for index in 0..count {
+        let expected = (1_000 + index) * MS;
+        let late = scale * (1_000 + index % 1_000 * 37);
+        let seen = index % 100 != 0;
+        let stamps = Stamps {
+            expected,
+            irq: if seen { expected + late / 2 } else { 0 },
+            softirq: 0,
+            waking: if seen { expected + late / 2 + 500 } else { 0 },
+            switch_in: expected + late - late / 10 + 500,
+            user: expected + late + 500,
+        };
+        writer.push(0, &Wakeup::from_stamps(&stamps, 0, 7));
+    }
+    writer.set_thread_counts(0, 0, 0, count * 20_000);
+    writer.flush().unwrap();
+    if let Some(reason) = end {
+        writer.finish(Ended { reason, detail: None, at_ns: (1_000 + count) * MS }, Vec::new()).unwrap();
+    }
+}
+
+#[test]
+fn text_csv_and_json_of_one_recording() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a.punctual"), "1", "none", 20_000, 1, Some(EndReason::Completed));
+    insta::assert_snapshot!("text", stdout(&run(directory.path(), &["report", "a.punctual"])));
+    insta::assert_snapshot!("csv", stdout(&run(directory.path(), &["report", "a.punctual", "--csv"])));
+    insta::assert_json_snapshot!("json", json(&run(directory.path(), &["report", "a.punctual", "--json"])));
+}
+
+#[test]
+fn the_same_is_added_up_and_the_different_laid_beside() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, load) in [("a", "none"), ("b", "none"), ("c", "mixed")] {
+        write(&directory.path().join(name), name, load, 1_000, 1, Some(EndReason::Completed));
+    }
+    let answer = json(&run(directory.path(), &["report", "a", "b", "c", "--json"]));
+    assert_eq!(answer["wakeups"], 3_000);
+    let parts = answer["parts"].as_array().unwrap();
+    assert_eq!(parts.len(), 2);
+    assert_eq!((&parts[0]["wakeups"], &parts[1]["wakeups"]), (&2_000.into(), &1_000.into()));
+    // The same run twice is a mistake, not more data.
+    let twice = run(directory.path(), &["report", "a", "a"]);
+    assert_eq!(code(&twice), 1);
+    assert!(stderr(&twice).contains("the same run stands there twice"), "{}", stderr(&twice));
+}
+
+#[test]
+fn a_cut_recording_opens_and_says_so_first() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", "none", 1_000, 1, None);
+    let output = run(directory.path(), &["report", "a"]);
+    assert_eq!(code(&output), 0);
+    assert!(stdout(&output).lines().next().unwrap().contains("cut short"), "{}", stdout(&output));
+    assert_eq!(json(&run(directory.path(), &["report", "a", "--json"]))["cut"], true);
+}
+
+#[test]
+fn a_segment_cut_in_half_is_left_out_or_refused_never_believed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
+    write(&path, "1", "none", 1_000, 1, None);
+    let segment = path.join("wakeups/000001.parquet");
+    let bytes = std::fs::read(&segment).unwrap();
+    std::fs::write(&segment, &bytes[..bytes.len() / 2]).unwrap();
+    let output = run(directory.path(), &["report", "a"]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("is not a whole table"), "{}", stderr(&output));
+    assert_eq!(stderr(&output).lines().count(), 1);
+}
+
+#[test]
+fn limits_are_judged() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", "none", 2_000, 1, Some(EndReason::Completed));
+    assert_eq!(code(&run(directory.path(), &["report", "a", "--limit", "max=1ms,p99=500us"])), 0);
+    let over = run(directory.path(), &["report", "a", "--limit", "p99=5us", "--json"]);
+    assert_eq!(code(&over), 2);
+    assert_eq!(json(&over)["exit_code"], 2);
+    assert!(json(&over)["verdict"].as_str().unwrap().contains("Over the limit: p99"));
+}
+
+#[test]
+fn newer_and_unreadable_recordings_are_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
+    write(&path, "1", "none", 100, 1, Some(EndReason::Completed));
+    let json_path = path.join("recording.json");
+    let text = std::fs::read_to_string(&json_path).unwrap();
+    for (text, expected) in [
+        (text.replace("punctual.recording/1", "punctual.recording/9"), "was written by a newer punctual"),
+        (text[..text.len() / 2].to_owned(), "is not a recording"),
+        (text.replace("\"counters\"", "\"others\""), "is not a recording"),
+        (String::new(), "is not a recording"),
+    ] {
+        std::fs::write(&json_path, text).unwrap();
+        let output = run(directory.path(), &["report", "a"]);
+        assert_eq!(code(&output), 1);
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    }
+}

@@ -1,0 +1,101 @@
+//! What the tests of the whole program share.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program under test.
+pub(crate) fn punctual() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    command.stdin(Stdio::null()).env_remove("PUNCTUAL_BPF_LOG");
+    command
+}
+
+/// Runs the program in a directory and waits for it.
+pub(crate) fn run(directory: &Path, words: &[&str]) -> Output {
+    punctual().current_dir(directory).args(words).output().expect("the program starts")
+}
+
+/// Starts the program in a directory.
+pub(crate) fn start(directory: &Path, words: &[&str]) -> Child {
+    let mut command = punctual();
+    command.current_dir(directory).args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the program starts")
+}
+
+pub(crate) fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The answer of a run with `--json`.
+pub(crate) fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("not JSON ({error}): {}{}", stdout(output), stderr(output)))
+}
+
+/// Whether this machine allows something, by its name in `punctual capabilities`.
+pub(crate) fn allows(name: &str) -> Result<(), String> {
+    let answer = json(&punctual().args(["capabilities", "--json"]).output().expect("the program starts"));
+    let lines = answer["capabilities"].as_array().expect("a list");
+    let line = lines.iter().find(|line| line["name"] == name).unwrap_or_else(|| panic!("no capability `{name}`"));
+    if line["available"] == "no" {
+        Err(format!("{name}: {}", line["detail"].as_str().unwrap_or_default()))
+    } else {
+        Ok(())
+    }
+}
+
+/// Says loudly that a test was skipped, and why: on the standard error stream and in the file that `./test` prints.
+pub(crate) fn skip(test: &str, reason: &str) {
+    eprintln!("SKIPPED {test}: {reason}");
+    if let Some(path) = std::env::var_os("PUNCTUAL_SKIP_LOG") {
+        use std::io::Write;
+        let file = std::fs::File::options().create(true).append(true).open(path);
+        let _ = file.and_then(|mut file| writeln!(file, "{test}: {reason}"));
+    }
+}
+
+/// Returns from the test, loudly, unless the machine allows all of these.
+#[macro_export]
+macro_rules! requires {
+    ($test:literal, $($name:literal),+) => {
+        $(if let Err(reason) = support::allows($name) {
+            support::skip($test, &reason);
+            return;
+        })+
+    };
+}
+
+/// Waits until something holds; false after a long time.
+pub(crate) fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < deadline {
+        if holds() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+pub(crate) fn signal(child: &Child, signal: i32) {
+    // SAFETY: sends a signal to a child that has not been waited for, so its id is still its own.
+    unsafe { libc::kill(child.id() as i32, signal) };
+}
+
+/// Whether a process is there and not merely waiting to be collected.
+pub(crate) fn is_alive(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
+}

@@ -1,0 +1,109 @@
+//! Whole commands that need no privilege: bad input, help, generated files.
+
+mod support;
+
+use support::{code, json, run, stderr, stdout};
+
+/// Every wrong usage: one line that says what was wrong, one hint, exit code 129, nothing written.
+#[test]
+fn wrong_usage_is_one_clear_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut said = String::new();
+    let cases: &[&[&str]] = &[
+        &["record", "-i", "0"],
+        &["record", "-i", "abc"],
+        &["record", "-i", "2h"],
+        &["record", "-D", "0"],
+        &["record", "-D", "abc"],
+        &["record", "-p", "100"],
+        &["record", "-p", "0"],
+        &["record", "-p", "high"],
+        &["record", "--policy", "x"],
+        &["record", "--policy", "other", "-p", "5"],
+        &["record", "--policy", "deadline", "-i", "5s"],
+        &["record", "--via", "softirq", "--no-bpf"],
+        &["record", "--load", "lots"],
+        &["record", "--limit", "p200=1"],
+        &["record", "--limit", "max"],
+        &["record", "-b", "0"],
+        &["record", "-a", "x"],
+        &["record", "-a", "3-1"],
+        &["record", "stray"],
+        &["record", "--wrong"],
+        &["check", "-D", "-5"],
+        &["report"],
+        &["report", "a", "--csv", "--json"],
+        &["recrod"],
+    ];
+    for words in cases {
+        let output = run(directory.path(), words);
+        assert_eq!(code(&output), 129, "{words:?}");
+        let error = stderr(&output);
+        // --json was asked for in one of them.
+        let error = if error.is_empty() { json(&output)["error"].to_string() } else { error };
+        assert!(error.lines().count() <= 2, "{words:?}: {error}");
+        said += &format!("$ punctual {}\n{}\n", words.join(" "), error.trim_end());
+    }
+    insta::assert_snapshot!(said);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "wrong usage wrote something");
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_named_with_those_that_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["record", "-a", "60000", "--load", "cpu"]);
+    assert_eq!(code(&output), 129);
+    assert!(
+        stderr(&output).starts_with("error: CPU 60000 is not there or not allowed: allowed are "),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn failures_are_json_where_json_was_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    for (words, expected) in [
+        (vec!["record", "-i", "0", "--json"], 129),
+        (vec!["--json", "recrod"], 129),
+        (vec!["report", "--json", "none.punctual"], 1),
+        (vec!["report", "--json", "."], 1),
+        (vec!["record", "--json", "--", "no-such-program-anywhere"], 1),
+        (vec!["record", "--json", "-o", "/proc/self/none/a.punctual", "-D", "1"], 1),
+    ] {
+        let output = run(directory.path(), &words);
+        let answer = json(&output);
+        assert_eq!(code(&output), expected, "{words:?}");
+        assert_eq!(answer["schema"], "punctual.error/1", "{words:?}");
+        assert_eq!(answer["exit_code"], expected, "{words:?}");
+        assert!(!answer["error"].as_str().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn help_has_examples_and_files_are_generated() {
+    let directory = tempfile::tempdir().unwrap();
+    for command in ["check", "record", "report", "completions", "man"] {
+        let output = run(directory.path(), &[command, "--help"]);
+        assert_eq!(code(&output), 0);
+        assert!(stdout(&output).contains("Example"), "{command}: {}", stdout(&output));
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(stdout(&run(directory.path(), &["completions", shell])).contains("punctual"));
+    }
+    assert_eq!(code(&run(directory.path(), &["man", "pages"])), 0);
+    let page = std::fs::read_to_string(directory.path().join("pages/punctual-record.1")).unwrap();
+    assert!(page.contains("softirq") && page.contains("Examples"), "{page}");
+}
+
+#[test]
+fn capabilities_are_json_and_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let answer = json(&run(directory.path(), &["capabilities", "--json"]));
+    assert_eq!(answer["schema"], "punctual.capabilities/1");
+    for line in answer["capabilities"].as_array().unwrap() {
+        assert!(line["needed_for"].is_string() && line["detail"].is_string(), "{line}");
+    }
+    assert!(stdout(&run(directory.path(), &["capabilities"])).contains("real-time priority"));
+}
