@@ -1,7 +1,7 @@
 //! What measuring costs: `cargo bench -p punctual-probe --bench cost` as root.
 //!
 //! Everything that is compared is run in turn, several rounds in one run, because the machine is shared and noisy:
-//! read the ratios.
+//! read the ratios. `-- wakeups`, `-- switches` or `-- programs` runs a part of it.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -27,9 +27,11 @@ fn main() {
     }
     // As the measurement does, so that all that are compared run alike.
     let _power = hold::PowerRequest::hold();
-    wakeups();
-    unrelated_switches();
-    programs();
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let parts: [(&str, fn()); 3] = [("wakeups", wakeups), ("switches", unrelated_switches), ("programs", programs)];
+    for (_, part) in parts.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|word| word == name)) {
+        part();
+    }
 }
 
 fn median(values: &mut [f64]) -> f64 {

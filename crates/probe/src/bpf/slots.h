@@ -63,15 +63,11 @@ static __always_inline struct slot *find_slot(__u32 tid, __u32 *number)
 
 static __always_inline __u64 read_steal(void)
 {
-	__u64 steal = 0;
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct rq *rq;
+	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (!bpf_core_field_exists(task->se.cfs_rq))
 		return 0;
-	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
-	bpf_probe_read_kernel(&steal, sizeof(steal), (void *)rq + configuration.steal_offset);
-	return steal;
+	return READ_AS((void *)task->se.cfs_rq->rq + configuration.steal_offset, struct kvm_steal_time, steal);
 }
 
 /* The steal counter stands here when a stage begins. */

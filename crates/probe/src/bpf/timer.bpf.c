@@ -20,15 +20,16 @@ int BPF_PROG(timer_armed, struct hrtimer *timer)
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(timer_expired, struct hrtimer *timer)
 {
-	struct hrtimer_sleeper *sleeper = (void *)timer;
 	__u32 number;
 	__u64 now;
 	struct slot *slot;
+	struct task_struct *task;
 
 	if (timer->function != &hrtimer_wakeup)
 		return 0;
 	now = bpf_ktime_get_ns();
-	slot = find_slot(BPF_CORE_READ(sleeper, task, pid), &number);
+	task = READ_AS(timer, struct hrtimer_sleeper, task);
+	slot = find_slot(READ_AS(task, struct task_struct, pid), &number);
 	if (!slot || slot->timer != (__u64)timer)
 		return 0;
 	add_steal(slot, number, now);
