@@ -40,7 +40,7 @@ pub fn compile(directory: &Path, names: &[&str]) {
             Ok(status) if status.success() => {}
             Ok(_) => panic!("{clang} could not compile {}", source.display()),
             Err(error) => {
-                panic!("cannot run {clang} ({error}): install clang, or set BPF_CLANG; ./setup does it for you")
+                panic!("cannot run {clang} ({error}): install clang, or set BPF_CLANG; scripts/setup does it for you")
             }
         }
     }
