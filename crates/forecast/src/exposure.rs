@@ -130,7 +130,9 @@ mod tests {
     #[test]
     fn the_papers_hours() {
         // Four hours of the office benchmark are a week of 40, six of the engineering one a week of 30.
-        for (class, measured_hours) in [(LoadClass::Office, 4.0), (LoadClass::Workstation, 6.0), (LoadClass::Games, 12.5)] {
+        for (class, measured_hours) in
+            [(LoadClass::Office, 4.0), (LoadClass::Workstation, 6.0), (LoadClass::Games, 12.5)]
+        {
             let use_hours = measured_hours * class.compression_thousandths() as f64 / 1_000.0;
             assert_eq!(Usage::of(Some(class)).week_s / 3_600.0, use_hours);
         }

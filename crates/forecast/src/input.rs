@@ -98,9 +98,8 @@ impl Input {
                     missed: task.counters.missed,
                 })
                 .collect();
-            let exposure = |task: &ObservedTask| {
-                u128::from(task.wakeups + task.missed.unwrap_or(0)) * u128::from(task.period_ns)
-            };
+            let exposure =
+                |task: &ObservedTask| u128::from(task.wakeups + task.missed.unwrap_or(0)) * u128::from(task.period_ns);
             let exposure_ns = tasks.iter().map(exposure).max().unwrap_or(0).min(u128::from(u64::MAX)) as u64;
             if tasks.iter().all(|task| task.wakeups == 0) {
                 continue;
@@ -263,9 +262,10 @@ impl Timeline {
         }
         largest.sort_unstable();
         // A tail that is not full holds every value there was.
-        let full = counts.iter().zip(tasks).filter(|((count, _), task)| {
-            *count >= TAIL_LENGTH && task.wakeups > TAIL_LENGTH as u64
-        });
+        let full = counts
+            .iter()
+            .zip(tasks)
+            .filter(|((count, _), task)| *count >= TAIL_LENGTH && task.wakeups > TAIL_LENGTH as u64);
         let complete_above_ns = full.map(|((_, smallest), _)| *smallest).max().unwrap_or(0);
         let missing = counts.iter().zip(tasks).any(|((count, _), task)| *count == 0 && task.wakeups > 0);
         let complete_above_ns = if missing && largest.is_empty() { u64::MAX } else { complete_above_ns };

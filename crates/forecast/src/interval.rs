@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn garwoods_table() {
-        for (events, low, high) in [(1, 0.0253, 5.572), (5, 1.623, 11.668), (20, 12.217, 30.888), (100, 81.36, 121.63)] {
+        for (events, low, high) in [(1, 0.0253, 5.572), (5, 1.623, 11.668), (20, 12.217, 30.888), (100, 81.36, 121.63)]
+        {
             let rate = garwood(events);
             assert!((rate.low.unwrap() / low - 1.0).abs() < 0.002, "{events}: {rate:?}");
             assert!((rate.high.unwrap() / high - 1.0).abs() < 0.002, "{events}: {rate:?}");

@@ -114,7 +114,11 @@ pub(crate) fn gamma_quantile(a: f64, p: f64) -> f64 {
     }
     for _ in 0..80 {
         let middle = 0.5 * (low + high);
-        if gamma_p(a, middle) < p { low = middle } else { high = middle }
+        if gamma_p(a, middle) < p {
+            low = middle
+        } else {
+            high = middle
+        }
         if high - low <= high * 1e-14 {
             break;
         }
