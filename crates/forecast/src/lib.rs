@@ -8,6 +8,7 @@ mod input;
 mod interval;
 mod level;
 mod pareto;
+pub mod schedulability;
 mod special;
 mod stall;
 #[cfg(test)]
