@@ -3,7 +3,7 @@
 use crate::interval::Estimate;
 use crate::pareto::{FEWEST_PEAKS, Posterior, peak_count};
 use crate::special::poisson_at_least;
-use crate::stall::{peak_level, stalls};
+use crate::stall::{Stalls, peak_level, stalls};
 use crate::veto::{Peak, veto};
 
 /// From this exposure on, relative to the horizon, ranks alone give a two-sided interval: the chance of no
@@ -53,6 +53,8 @@ pub struct Level {
 pub struct Tail {
     /// Longest first, ns.
     sorted: Vec<f64>,
+    /// When they were, in the same order, ns of observed time.
+    times: Vec<u64>,
     exposure: f64,
     fit: Result<(Posterior, f64, usize), String>,
 }
@@ -64,12 +66,23 @@ impl Tail {
         let mut by_length = peaks.to_vec();
         by_length.sort_unstable_by(|left, right| right.cmp(left));
         let sorted: Vec<f64> = by_length.iter().map(|peak| peak.0 as f64).collect();
-        Tail { fit: fit(&by_length, exposure), sorted, exposure }
+        let times = by_length.iter().map(|peak| peak.1).collect();
+        Tail { fit: fit(&by_length, exposure), sorted, times, exposure }
     }
 
     /// How many stalls it was made from.
     pub fn stalls(&self) -> usize {
         self.sorted.len()
+    }
+
+    /// When the longest stalls were that a tail would be fitted to, ns of observed time.
+    pub(crate) fn times(&self) -> &[u64] {
+        &self.times[..peak_count(self.times.len()).min(self.times.len())]
+    }
+
+    /// The exposure, ns.
+    pub(crate) fn exposure(&self) -> f64 {
+        self.exposure
     }
 
     /// The longest stall that was seen, ns.
@@ -144,14 +157,24 @@ impl crate::Input {
     /// # Errors
     /// [`crate::Error::Recording`] where the stage was not measured.
     pub fn tail(&self, stage: punctual_recording::Stage) -> Result<Tail, crate::Error> {
-        let lateness = self.stages.get(&stage).ok_or_else(|| {
+        let found = self.tail_stalls(stage).ok_or_else(|| {
             let message = format!("{} under {} has no stage `{}`", self.measure, self.load, stage.name());
             crate::Error::Recording(message)
         })?;
+        Ok(Tail::new(&found.peaks(), self.exposure_of(stage)))
+    }
+
+    /// Stalls for each late wakeup in the tail of a stage; `None` where there is none.
+    pub fn extremal_index(&self, stage: punctual_recording::Stage) -> Option<f64> {
+        self.tail_stalls(stage)?.extremal_index()
+    }
+
+    /// The stalls of a stage's tail.
+    fn tail_stalls(&self, stage: punctual_recording::Stage) -> Option<Stalls> {
+        let lateness = self.stages.get(&stage)?;
         let exposure = self.exposure_of(stage);
         let level = peak_level(&lateness.largest, &self.tasks, lateness.complete_above_ns, exposure);
-        let found = stalls(&lateness.largest, &self.tasks, level, exposure, self.fills_in(stage));
-        Ok(Tail::new(&found.peaks(), exposure))
+        Some(stalls(&lateness.largest, &self.tasks, level, exposure, self.fills_in(stage)))
     }
 }
 

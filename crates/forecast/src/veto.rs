@@ -45,15 +45,24 @@ pub(crate) fn veto(peaks: &[Peak], exposure: f64) -> Option<String> {
 }
 
 /// Whether stalls spread evenly: the probability of counts in blocks varying as much, if they did.
-pub(crate) fn dispersion(peaks: &[Peak], exposure: f64) -> f64 {
+fn dispersion(peaks: &[Peak], exposure: f64) -> f64 {
+    let times: Vec<u64> = peaks.iter().map(|peak| peak.at as u64).collect();
+    dispersion_of(&times, exposure).unwrap_or(1.0)
+}
+
+/// The same for times alone, in any order; `None` where there are too few to tell.
+pub(crate) fn dispersion_of(times: &[u64], exposure: f64) -> Option<f64> {
+    if times.len() < FEWEST_PEAKS {
+        return None;
+    }
     let mut counts = [0.0f64; BLOCKS];
-    for peak in peaks {
-        let block = (peak.at / exposure * BLOCKS as f64).max(0.0) as usize;
+    for &at in times {
+        let block = (at as f64 / exposure * BLOCKS as f64).max(0.0) as usize;
         counts[block.min(BLOCKS - 1)] += 1.0;
     }
-    let mean = peaks.len() as f64 / BLOCKS as f64;
+    let mean = times.len() as f64 / BLOCKS as f64;
     let statistic: f64 = counts.iter().map(|count| (count - mean) * (count - mean) / mean).sum();
-    chi_squared_q((BLOCKS - 1) as f64, statistic)
+    Some(chi_squared_q((BLOCKS - 1) as f64, statistic))
 }
 
 /// Whether lengths are independent of those before: on ranks, so that one long stall does not decide alone.
@@ -163,13 +172,13 @@ pub(crate) mod tests {
     }
 
     fn exponential(random: &mut Random, count: usize) -> Vec<Peak> {
-        sorted((0..count).map(|_| Peak { at: random.uniform(), excess: random.exponential() }).collect())
+        sorted((0..count).map(|_| Peak { at: random.uniform() * 1e9, excess: random.exponential() }).collect())
     }
 
     #[test]
     fn good_tails_are_seldom_forbidden() {
         let mut random = Random(1);
-        let forbidden = (0..200).filter(|_| veto(&exponential(&mut random, 100), 1.0).is_some()).count();
+        let forbidden = (0..200).filter(|_| veto(&exponential(&mut random, 100), 1e9).is_some()).count();
         assert!(forbidden <= 14, "{forbidden} of 200");
     }
 
@@ -180,10 +189,10 @@ pub(crate) mod tests {
         let with = |change: &dyn Fn(usize, &mut Peak)| {
             let mut peaks = good.clone();
             peaks.iter_mut().enumerate().for_each(|(index, peak)| change(index, peak));
-            veto(&sorted(peaks), 1.0).unwrap_or_default()
+            veto(&sorted(peaks), 1e9).unwrap_or_default()
         };
-        assert!(veto(&good[..30], 1.0).unwrap().contains("too few"));
-        assert!(with(&|_, peak| peak.at = peak.at.powi(4)).contains("bursts"));
+        assert!(veto(&good[..30], 1e9).unwrap().contains("too few"));
+        assert!(with(&|_, peak| peak.at = (peak.at / 1e9).powi(4) * 1e9).contains("bursts"));
         assert!(with(&|index, peak| peak.excess *= if (index / 10) % 2 == 0 { 4.0 } else { 1.0 }).contains("Ljung"));
         assert!(
             with(&|index, peak| peak.excess *= if index == 60 {
