@@ -93,10 +93,16 @@ impl Tail {
     /// The lateness that stalls exceed once in so much time, ns (in units of the exposure).
     pub fn level(&self, horizon: f64) -> Level {
         let expected = self.exposure / horizon;
-        if expected >= ENOUGH {
-            return Level { method: Method::OrderStatistics, level: self.ranks(expected), veto: None, further: None };
+        let ranked = self.ranks(expected);
+        let lower = Estimate { value: None, high: None, ..ranked };
+        if expected >= ENOUGH && ranked.high.is_some() {
+            return Level { method: Method::OrderStatistics, level: ranked, veto: None, further: None };
         }
-        let lower = Estimate { value: None, high: None, ..self.ranks(expected) };
+        if expected >= ENOUGH {
+            // Long enough, but so few stalls that the level lies below them, among what is not told apart.
+            let veto = Some(format!("too few stalls: {} in {expected:.1} times as long", self.sorted.len()));
+            return Level { method: Method::Bound, level: lower, veto, further: None };
+        }
         let bound = |veto: String, further: f64| {
             // A tail that may not be modelled can still be measured for as long as ranks need.
             let further = Some(further.min(ENOUGH / expected - 1.0)).filter(|further| *further > 0.0);

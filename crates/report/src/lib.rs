@@ -1,1 +1,4 @@
 //! Recordings as text, JSON and CSV.
+
+pub mod forecast;
+pub mod schedulability;
