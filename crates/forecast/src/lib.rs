@@ -1,1 +1,43 @@
-//! placeholder
+//! How often will it be too late, and can this set of jobs be scheduled.
+//!
+//! Pure: late wakeups in, worst cases, mean times between underruns and schedulability out, each with an interval
+//! or with the reason why there is none. A recording becomes an [`Input`] for each measure and load, from its
+//! document, tail and block maxima alone; [`answer`] answers a [`Question`] from several of them side by side.
+//!
+//! * [`stalls`]: late wakeups with one cause count once; skipped activations are filled in, once.
+//! * [`Input::underruns`]: how often a device runs dry, by counting, with Garwood's interval.
+//! * [`Input::tail`] and [`Tail::level`]: the worst of an hour, a day, a week: by ranks, by a tail model that nothing
+//!   spoke against, or only a bound.
+//! * [`Input::advise`], [`Input::curve`], [`Input::time_scale`]: what buffering or period would do.
+//! * [`schedulability`]: response times, EDF demand, reservations, and the latency a task set bears.
+//!
+//! The method and its measured coverage are described in `docs/forecast.md`.
+
+#![forbid(unsafe_code)]
+
+mod advice;
+mod answer;
+mod error;
+mod exposure;
+mod input;
+mod interval;
+mod level;
+mod pareto;
+pub mod schedulability;
+mod special;
+mod stall;
+#[cfg(test)]
+mod testing;
+mod underrun;
+mod veto;
+
+pub use advice::{Advice, CurvePoint, TimeScale, Variant};
+pub use answer::{Answer, Curve, CurveQuestion, DeviceAnswer, Group, Question, WorstCase, answer, format_seconds};
+pub use error::Error;
+pub use exposure::{Horizon, LoadClass, Usage};
+pub use input::{Input, Late, Lateness, ObservedTask};
+pub use interval::{CONFIDENCE, Estimate, ZERO_EVENTS, further_exposure, garwood, weighted};
+pub use level::{ENOUGH, FURTHEST, Level, Method, Tail};
+pub use punctual_recording::Stage;
+pub use stall::{GAP_NS, Stall, Stalls, stalls};
+pub use underrun::{Outcome, Underruns};

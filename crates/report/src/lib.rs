@@ -4,7 +4,9 @@
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
 mod csv;
+pub mod forecast;
 mod json;
+pub mod schedulability;
 mod stages;
 mod text;
 mod verdict;

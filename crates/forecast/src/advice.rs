@@ -1,0 +1,251 @@
+//! What a device would have to be like: buffers and periods that reach a want, curves, and reliable time scales.
+
+use crate::input::Input;
+use crate::interval::{Estimate, garwood};
+use crate::underrun::{Outcome, Underruns};
+use crate::{Error, Level, Method, Stage};
+use punctual_device::Profile;
+
+/// Most buffers that are ever advised.
+const MOST_BUFFERS: u32 = 256;
+/// Periods are tried from a 16th of the present one to 1,024 times as much, by doubling.
+const PERIOD_DOUBLINGS: (u32, u32) = (4, 10);
+
+/// A device that differs in one number, and what is forecast for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    /// The changed device.
+    pub device: Profile,
+    /// Its forecast.
+    pub underruns: Underruns,
+}
+
+/// How to reach a want.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Advice {
+    /// The fewest buffers of the present period whose lower limit reaches the want.
+    pub buffers: Option<Variant>,
+    /// The shortest period, by doubling and halving, with the present number of buffers and share of computing,
+    /// whose lower limit reaches the want.
+    pub period: Option<Variant>,
+    /// Where neither can be shown: the fewest buffers that no stall exceeded. What was not seen in so short a time
+    /// may still come.
+    pub never_exceeded: Option<Variant>,
+    /// How much longer to measure until buffering that nothing exceeded is shown to reach the want, s of this load.
+    pub measure_further_s: Option<f64>,
+}
+
+/// A point of the curve of mean time between underruns against buffering.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurvePoint {
+    /// The buffering, (n-1)·t, ns.
+    pub buffering_ns: u64,
+    /// The slack, ns.
+    pub slack_ns: u64,
+    /// For each stall, s of use.
+    pub mttf_s: Estimate,
+    /// For each buffer, as in the paper's figures, s of use.
+    pub mttf_per_buffer_s: Option<f64>,
+}
+
+/// The shortest period that is met with a wanted reliability.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeScale {
+    /// The share of activations that must begin within their period.
+    pub reliability: f64,
+    /// The shortest such period, ns; `None` where this recording cannot show it for any.
+    pub period_ns: Option<u64>,
+    /// How much longer to measure until it could be shown for the longest latency seen, s of this load.
+    pub measure_further_s: Option<f64>,
+}
+
+impl Input {
+    /// The smallest change to a device that reaches its want under this load.
+    ///
+    /// # Errors
+    /// As for [`Input::underruns`], for the device as it is.
+    pub fn advise(&self, device: &Profile, stage: Stage) -> Result<Advice, Error> {
+        self.underruns(device, stage)?;
+        let mut advice = Advice::default();
+        for buffers in 2..=MOST_BUFFERS {
+            let changed = device.with_buffers(buffers);
+            let Ok(underruns) = self.underruns(&changed, stage) else { continue };
+            let (holds, nothing) = (underruns.outcome == Outcome::Holds, underruns.over == 0);
+            if nothing && !holds {
+                // More buffering cannot be exceeded by fewer than none: only more measuring tells.
+                advice.measure_further_s = underruns.measure_further_s;
+                advice.never_exceeded = Some(Variant { device: changed, underruns });
+                break;
+            }
+            if holds {
+                advice.buffers = Some(Variant { device: changed, underruns });
+                break;
+            }
+        }
+        let (down, up) = PERIOD_DOUBLINGS;
+        for doubling in 0..=(down + up) {
+            let Some(period_ns) = device.period_ns.checked_shl(doubling).map(|period| period >> down) else { break };
+            if period_ns == 0 {
+                continue;
+            }
+            let changed = device.with_period(period_ns);
+            let Ok(underruns) = self.underruns(&changed, stage) else { continue };
+            if underruns.outcome == Outcome::Holds {
+                advice.period = Some(Variant { device: changed, underruns });
+                break;
+            }
+        }
+        Ok(advice)
+    }
+
+    /// The mean time between underruns against buffering, for a device that computes for `compute_thousandths` of a
+    /// thousand of its period and is double buffered, as Figures 6 and 7 of Cota-Robles and Held (OSDI 1999) have it.
+    ///
+    /// # Errors
+    /// As for [`Input::underruns`].
+    pub fn curve(
+        &self,
+        buffering_ns: &[u64],
+        compute_thousandths: u64,
+        stage: Stage,
+    ) -> Result<Vec<CurvePoint>, Error> {
+        let any = punctual_device::Catalogue::shipped().profiles();
+        let any = any.first().ok_or_else(|| Error::Question("the catalogue is empty".to_owned()))?;
+        let mut points = Vec::with_capacity(buffering_ns.len());
+        for &buffering in buffering_ns {
+            let compute = u128::from(buffering) * u128::from(compute_thousandths) / 1_000;
+            let compute = u64::try_from(compute).unwrap_or(u64::MAX);
+            let device = any.with_period(buffering).with_buffers(2).with_compute(compute);
+            let found = self.underruns(&device, stage)?;
+            points.push(CurvePoint {
+                buffering_ns: buffering,
+                slack_ns: device.usable_slack_ns()?,
+                mttf_s: found.mttf_s,
+                mttf_per_buffer_s: found.mttf_per_buffer_s,
+            });
+        }
+        Ok(points)
+    }
+
+    /// The shortest period of which a wanted share of activations begins before the next is due, with 95 % confidence:
+    /// the time scale at which the system is reliable (Jones and Regehr, NOSSDAV 1998, sections 1 and 7).
+    /// Late wakeups of one stall are one piece of evidence.
+    ///
+    /// # Errors
+    /// [`Error::Question`] for a reliability outside 0 to 1; [`Error::Recording`] where the stage was not measured.
+    pub fn time_scale(&self, reliability: f64, stage: Stage) -> Result<TimeScale, Error> {
+        if !(reliability > 0.0 && reliability < 1.0) {
+            return Err(Error::Question(format!(
+                "a reliability of {reliability} makes no sense: it lies between 0 and 1"
+            )));
+        }
+        let lateness = self.stages.get(&stage).ok_or_else(|| {
+            Error::Recording(format!("{} under {} has no stage `{}`", self.measure, self.load, stage.name()))
+        })?;
+        let fill_in = self.fills_in(stage);
+        let recorded = self.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1).max(1);
+        let missed: u64 = if fill_in { self.tasks.iter().filter_map(|task| task.missed).sum() } else { 0 };
+        let activations = (lateness.distribution.count() + missed) as f64;
+        let level = crate::stall::peak_level(
+            &lateness.largest,
+            &self.tasks,
+            lateness.complete_above_ns,
+            self.exposure_of(stage),
+        );
+        let found = crate::stalls(&lateness.largest, &self.tasks, level, self.exposure_of(stage), fill_in);
+        let index = if found.filled > 0 { found.of_tasks.len() as f64 / found.filled as f64 } else { 1.0 };
+        let buckets: Vec<(u64, u64)> = lateness.distribution.buckets().collect();
+        let highest = lateness.distribution.max().unwrap_or(0);
+        let exceeded = |period: u64| {
+            let late: u64 = buckets
+                .iter()
+                .filter(|(value, _)| *value > period)
+                .map(|(value, count)| count * if fill_in { (value - period).div_ceil(recorded) } else { 1 })
+                .sum();
+            let stalls = (late as f64 * index).round() as u64;
+            garwood(stalls.max(u64::from(late > 0))).high.unwrap_or(f64::INFINITY) / index / activations
+        };
+        let allowed = 1.0 - reliability;
+        if exceeded(highest) > allowed {
+            let needed = exceeded(highest) / allowed - 1.0;
+            let further = needed * self.exposure_of(stage) / 1e9;
+            return Ok(TimeScale { reliability, period_ns: None, measure_further_s: Some(further) });
+        }
+        let (mut low, mut high) = (0, highest);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if exceeded(middle) <= allowed { high = middle } else { low = middle }
+        }
+        Ok(TimeScale { reliability, period_ns: Some(high), measure_further_s: None })
+    }
+}
+
+/// Whether a level says more than a bound.
+pub(crate) fn is_known(level: &Level) -> bool {
+    level.method != Method::Bound
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, device, input};
+
+    /// So many hours with stalls of exponential length, 60 an hour, 2 ms in the mean.
+    fn hours(hours: u64) -> Input {
+        let mut random = Random(11);
+        let end = hours as f64 * 3.6e12;
+        let mut late: Vec<(u64, u64)> = (0..hours * 60)
+            .map(|_| ((random.uniform() * end) as u64, (random.exponential() * 2e6) as u64 + 20_000))
+            .collect();
+        late.sort_unstable();
+        let others = hours * 3_600_000 - late.len() as u64;
+        input(1_000_000, &late, others, Some(0))
+    }
+
+    #[test]
+    fn buffers_that_are_just_enough() {
+        let audio = device(2_000_000, 2, 200_000);
+        let input = hours(100);
+        let advice = input.advise(&audio, Stage::Total).unwrap();
+        let enough = advice.buffers.unwrap();
+        assert_eq!(enough.underruns.outcome, Outcome::Holds);
+        let fewer = input.underruns(&audio.with_buffers(enough.device.buffers - 1), Stage::Total).unwrap();
+        assert_ne!(fewer.outcome, Outcome::Holds);
+        let longer = advice.period.unwrap();
+        assert_eq!(longer.underruns.outcome, Outcome::Holds);
+        assert!(longer.device.period_ns > audio.period_ns);
+    }
+
+    #[test]
+    fn what_a_short_recording_cannot_show() {
+        let audio = device(2_000_000, 2, 200_000).with_want(86_400);
+        let advice = hours(1).advise(&audio, Stage::Total).unwrap();
+        assert!(advice.buffers.is_none() && advice.period.is_none());
+        assert_eq!(advice.never_exceeded.unwrap().underruns.over, 0);
+        // Three days in all, at least.
+        assert!(advice.measure_further_s.unwrap() > 2.9 * 86_400.0);
+    }
+
+    #[test]
+    fn curves_rise() {
+        let input = hours(50);
+        let buffering: Vec<u64> = (2..12).map(|ms| ms * 1_000_000).collect();
+        let curve = input.curve(&buffering, 250, Stage::Total).unwrap();
+        assert_eq!(curve[0].slack_ns, 1_500_000);
+        assert!(curve.windows(2).all(|pair| pair[0].mttf_s.low <= pair[1].mttf_s.low));
+        assert!(input.curve(&buffering, 1_001, Stage::Total).is_err());
+    }
+
+    #[test]
+    fn reliable_time_scales() {
+        let input = hours(10);
+        let at = |reliability| input.time_scale(reliability, Stage::Total).unwrap();
+        let (three, four, five) = (at(0.999), at(0.9999), at(0.99999));
+        assert!(three.period_ns <= four.period_ns && four.period_ns <= five.period_ns);
+        // 600 stalls in 36 million activations: one in 60,000 is late at all.
+        assert!(four.period_ns.unwrap() < 20_000 && five.period_ns.unwrap() > 500_000, "{five:?}");
+        let nine = at(0.999_999_999);
+        assert!(nine.period_ns.is_none() && nine.measure_further_s.unwrap() > 1e6);
+        assert!(input.time_scale(1.0, Stage::Total).is_err());
+    }
+}

@@ -1,0 +1,367 @@
+//! One question to recordings, and the whole answer.
+
+use crate::advice::{Advice, CurvePoint, TimeScale, is_known};
+use crate::input::Input;
+use crate::interval::ZERO_EVENTS;
+use crate::level::{Level, Tail};
+use crate::underrun::{Outcome, Underruns};
+use crate::veto::dispersion_of;
+use crate::{Error, Horizon, Stage, Usage};
+use punctual_device::Profile;
+use punctual_recording::format_ns;
+
+/// A curve of mean time between underruns against buffering.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurveQuestion {
+    /// The amounts of buffering, ns.
+    pub buffering_ns: Vec<u64>,
+    /// Computing time in thousandths of the period.
+    pub compute_thousandths: u64,
+    /// Where the device's work begins: after which stages. One curve each; a stage that was not measured is left out.
+    pub stages: Vec<Stage>,
+}
+
+/// What is asked of recordings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// How far ahead worst cases are wanted.
+    pub horizons: Vec<Horizon>,
+    /// Of which stages; one that was not measured is left out.
+    pub stages: Vec<Stage>,
+    /// The devices to judge.
+    pub devices: Vec<Profile>,
+    /// The stage after which the devices' work begins.
+    pub device_stage: Stage,
+    /// A mean time between underruns that replaces every device's own, s.
+    pub want_s: Option<u64>,
+    /// Hours of use for an hour of load, times 1,000, that replace what the recordings say.
+    pub compression_thousandths: Option<u64>,
+    /// How long a day and a week of use are, in place of what the load's class says.
+    pub usage: Option<Usage>,
+    /// Whether to search for buffering that reaches each device's want.
+    pub advise: bool,
+    /// A curve against buffering.
+    pub curve: Option<CurveQuestion>,
+    /// Reliabilities for which the shortest period is wanted.
+    pub reliabilities: Vec<f64>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Question {
+            horizons: vec![Horizon::Hour, Horizon::Day, Horizon::Week],
+            stages: vec![Stage::Total],
+            devices: Vec::new(),
+            device_stage: Stage::Total,
+            want_s: None,
+            compression_thousandths: None,
+            usage: None,
+            advise: false,
+            curve: None,
+            reliabilities: Vec::new(),
+        }
+    }
+}
+
+impl Question {
+    /// The stages of the paper's Table 3, for which the table of worst cases is printed: its totals are composites
+    /// of each wakeup, never sums of maxima.
+    pub const TABLE_STAGES: [Stage; 5] =
+        [Stage::Irq, Stage::Softirq, Stage::DpcInterruptLatency, Stage::ThreadLatency, Stage::Total];
+}
+
+/// The worst case of one stage and horizon.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorstCase {
+    /// How far ahead.
+    pub horizon: Horizon,
+    /// That in s of use.
+    pub horizon_s: f64,
+    /// Of which stage.
+    pub stage: Stage,
+    /// The lateness that is exceeded once in the horizon, ns, and how it was found.
+    pub level: Level,
+    /// The longest that was seen, ns.
+    pub longest_ns: Option<u64>,
+    /// The probability that the horizon brings a longer one than any seen, if nothing changes: H/(H+T).
+    pub longer_probability: f64,
+    /// Longer ones than any seen come at most so often, per hour of use (95 %): 3/T.
+    pub longer_per_hour: f64,
+    /// How much longer to measure until there is more than a bound, s of this load.
+    pub measure_further_s: Option<f64>,
+}
+
+/// The forecast for one device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeviceAnswer {
+    /// The device.
+    pub device: Profile,
+    /// The stage after which its work begins.
+    pub stage: Stage,
+    /// The forecast.
+    pub underruns: Underruns,
+    /// How to reach the want, if that was asked for.
+    pub advice: Option<Advice>,
+}
+
+/// One curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// The stage after which the work begins.
+    pub stage: Stage,
+    /// The curve, in the order asked for.
+    pub points: Vec<CurvePoint>,
+}
+
+/// The answer for one measure under one load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Whose wakeups: policy and priority.
+    pub measure: String,
+    /// The load.
+    pub load: String,
+    /// How long it was watched, s.
+    pub exposure_s: f64,
+    /// That in s of use.
+    pub use_s: f64,
+    /// Hours of use for an hour of load.
+    pub compression: f64,
+    /// Whether that is known, or 1 for want of anything better.
+    pub compression_is_known: bool,
+    /// How long a day and a week of use are.
+    pub usage: Usage,
+    /// Stalls that the tail of `total` is judged by.
+    pub stalls: u64,
+    /// Stalls for each late wakeup among them.
+    pub extremal_index: Option<f64>,
+    /// Worst cases, stage by stage, in the order asked for.
+    pub worst: Vec<WorstCase>,
+    /// Devices, in the order asked for.
+    pub devices: Vec<DeviceAnswer>,
+    /// Curves against buffering.
+    pub curves: Vec<Curve>,
+    /// Reliable time scales.
+    pub time_scales: Vec<TimeScale>,
+    /// What a reader must know about this group. One line each.
+    pub notes: Vec<String>,
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The whole in a sentence; it says first if records were lost.
+    pub verdict: String,
+    /// Time watched, s, over all groups.
+    pub exposure_s: f64,
+    /// Stalls, over all groups.
+    pub stalls: u64,
+    /// What a reader must know first: losses, cuts.
+    pub cautions: Vec<String>,
+    /// By measure and load, in the order of the inputs.
+    pub groups: Vec<Group>,
+}
+
+/// Answers a question from one or more inputs: each stays by itself, side by side.
+///
+/// # Errors
+/// [`Error::Device`] for a device that cannot work; [`Error::Recording`] where there is nothing to forecast from.
+pub fn answer(inputs: &[Input], question: &Question) -> Result<Answer, Error> {
+    if inputs.is_empty() {
+        return Err(Error::Recording("there is none".to_owned()));
+    }
+    let devices: Vec<Profile> = question
+        .devices
+        .iter()
+        .map(|device| question.want_s.map_or_else(|| device.clone(), |want| device.with_want(want)))
+        .collect();
+    for device in &devices {
+        device.validate()?;
+        device.usable_slack_ns()?;
+    }
+    let groups: Vec<Group> =
+        inputs.iter().map(|input| group(input, question, &devices)).collect::<Result<_, Error>>()?;
+    let mut cautions: Vec<String> = Vec::new();
+    for caution in inputs.iter().flat_map(|input| &input.cautions) {
+        if !cautions.contains(caution) {
+            cautions.push(caution.clone());
+        }
+    }
+    Ok(Answer {
+        verdict: verdict(inputs, &groups),
+        exposure_s: groups.iter().map(|group| group.exposure_s).sum(),
+        stalls: groups.iter().map(|group| group.stalls).sum(),
+        cautions,
+        groups,
+    })
+}
+
+fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Group, Error> {
+    let mut changed;
+    let input = match question.compression_thousandths {
+        Some(thousandths) => {
+            changed = input.clone();
+            changed.compression_thousandths = Some(thousandths);
+            &changed
+        }
+        None => input,
+    };
+    let usage = question.usage.unwrap_or_else(|| Usage::of(input.class));
+    let compression = input.compression();
+    let mut notes = Vec::new();
+    let mut worst = Vec::new();
+    let mut total = None;
+    for &stage in question.stages.iter().filter(|stage| input.stages.contains_key(stage)) {
+        let tail = input.tail(stage)?;
+        let exposure = input.exposure_of(stage) / 1e9;
+        for &horizon in &question.horizons {
+            let seconds = horizon.seconds(usage);
+            let level = tail.level(seconds / compression * 1e9);
+            let further = level.further.map(|further| further * exposure);
+            let in_use = exposure * compression;
+            worst.push(WorstCase {
+                horizon,
+                horizon_s: seconds,
+                stage,
+                measure_further_s: further.filter(|_| !is_known(&level)),
+                level,
+                longest_ns: input.stages.get(&stage).and_then(|lateness| lateness.distribution.max()),
+                longer_probability: seconds / (seconds + in_use),
+                longer_per_hour: ZERO_EVENTS / in_use * 3_600.0,
+            });
+        }
+        if stage == Stage::Total {
+            total = Some(tail);
+        }
+    }
+    let total = match total {
+        Some(tail) => Some(tail),
+        None if input.stages.contains_key(&Stage::Total) => Some(input.tail(Stage::Total)?),
+        None => None,
+    };
+    if total.as_ref().is_some_and(comes_in_bursts) {
+        notes.push("stalls come in bursts: intervals counted from them are too narrow".to_owned());
+    }
+    let compression_is_known = input.compression_thousandths.or(input.class.map(|_| 1)).is_some();
+    if !compression_is_known && input.load != "none" {
+        let load = &input.load;
+        notes.push(format!("nobody knows how many hours of use an hour of `{load}` stands for: taken as one"));
+    }
+    if question.usage.is_none() && usage.continuous {
+        notes.push("a day is taken as 24 hours and a week as 168, for want of a class of use".to_owned());
+    }
+    if input.fills_in(Stage::Total) {
+        let missed: u64 = input.tasks.iter().filter_map(|task| task.missed).sum();
+        notes.push(format!(
+            "{missed} skipped activations are filled in, once, as the late wakeups they would have been"
+        ));
+    }
+    let device_answers = devices
+        .iter()
+        .map(|device| {
+            let underruns = input.underruns(device, question.device_stage)?;
+            let advice = if question.advise { Some(input.advise(device, question.device_stage)?) } else { None };
+            Ok(DeviceAnswer { device: device.clone(), stage: question.device_stage, underruns, advice })
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    if device_answers.iter().any(|answer| answer.underruns.is_upper_count) {
+        let text =
+            "below the exact tail, late wakeups are counted where stalls are meant: there are no more stalls than that";
+        notes.push(text.to_owned());
+    }
+    let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(0);
+    if devices.iter().any(|device| device.period_ns < recorded) {
+        notes.push(format!(
+            "recorded every {}, coarser than some devices' periods: their rates are scaled up; record with -i to match",
+            format_ns(recorded)
+        ));
+    }
+    let mut curves = Vec::new();
+    if let Some(curve) = &question.curve {
+        for &stage in curve.stages.iter().filter(|stage| input.stages.contains_key(stage)) {
+            curves.push(Curve { stage, points: input.curve(&curve.buffering_ns, curve.compute_thousandths, stage)? });
+        }
+    }
+    let scale = |&reliability: &f64| input.time_scale(reliability, Stage::Total);
+    let time_scales = question.reliabilities.iter().map(scale).collect::<Result<_, Error>>()?;
+    Ok(Group {
+        measure: input.measure.clone(),
+        load: input.load.clone(),
+        exposure_s: input.exposure_ns as f64 / 1e9,
+        use_s: input.exposure_ns as f64 / 1e9 * compression,
+        compression,
+        compression_is_known,
+        usage,
+        stalls: total.as_ref().map_or(0, |tail| tail.stalls() as u64),
+        extremal_index: input.extremal_index(Stage::Total),
+        worst,
+        devices: device_answers,
+        curves,
+        time_scales,
+        notes,
+    })
+}
+
+fn comes_in_bursts(tail: &Tail) -> bool {
+    dispersion_of(tail.times(), tail.exposure()).is_some_and(|probability| probability < 0.003)
+}
+
+/// Seconds as people read them.
+pub fn format_seconds(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 120.0 => format!("{seconds:.3} s").replace(".000 s", " s"),
+        _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
+        _ if seconds < 172_800.0 => format!("{:.1} h", seconds / 3_600.0),
+        _ => format!("{:.1} days", seconds / 86_400.0),
+    }
+}
+
+fn verdict(inputs: &[Input], groups: &[Group]) -> String {
+    let lost: u64 = inputs.iter().map(|input| input.lost).sum();
+    let lossy =
+        if lost > 0 { format!("from a lossy recording ({lost} wakeups lost), so optimistic: ") } else { String::new() };
+    let many = groups.len() > 1;
+    let all = || groups.iter().flat_map(|group| group.devices.iter().map(move |answer| (group, answer)));
+    let named = |group: &Group, answer: &DeviceAnswer| {
+        if many {
+            format!("{} under {} {}", answer.device.id, group.load, group.measure)
+        } else {
+            answer.device.id.clone()
+        }
+    };
+    let of = |outcome: Outcome| all().filter(move |(_, answer)| answer.underruns.outcome == outcome);
+    let text = if all().next().is_some() {
+        let mut parts = Vec::new();
+        let holding: Vec<String> = of(Outcome::Holds).map(|(group, answer)| named(group, answer)).collect();
+        if !holding.is_empty() {
+            parts.push(format!("{} hold{}", holding.join(", "), if holding.len() == 1 { "s" } else { "" }));
+        }
+        for (group, answer) in of(Outcome::Fails).take(3) {
+            let every = answer.underruns.mttf_s.value.or(answer.underruns.mttf_s.high).unwrap_or(0.0);
+            parts.push(format!("{} fails about every {}", named(group, answer), format_seconds(every)));
+        }
+        let more = of(Outcome::Fails).count().saturating_sub(3);
+        if more > 0 {
+            parts.push(format!("{more} more fail"));
+        }
+        let unknown: Vec<String> = of(Outcome::Unknown).map(|(group, answer)| named(group, answer)).collect();
+        if !unknown.is_empty() {
+            parts.push(format!("{} cannot be told yet", unknown.join(", ")));
+        }
+        parts.join("; ")
+    } else {
+        let first = groups.first().and_then(|group| group.worst.first().map(|worst| (group, worst)));
+        match first {
+            Some((group, worst)) => match (worst.level.level.value, worst.level.level.low) {
+                (Some(value), _) if is_known(&worst.level) => {
+                    format!("the worst {} under {} is about {}", worst.horizon, group.load, format_ns(value as u64))
+                }
+                (_, Some(low)) => {
+                    format!("the worst {} under {} is at least {}", worst.horizon, group.load, format_ns(low as u64))
+                }
+                _ => format!("too short to tell the worst {} under {}", worst.horizon, group.load),
+            },
+            None => "nothing was asked that this recording can answer".to_owned(),
+        }
+    };
+    format!("{lossy}{text}")
+}

@@ -1,0 +1,274 @@
+//! What a forecast is made from: late wakeups, and for how long they were looked for.
+
+use crate::{Error, LoadClass};
+use punctual_recording::{
+    BLOCK_NS, BlockMaximum, Distribution, Document, EndReason, Stage, TAIL_LENGTH, TailValue, format_ns,
+};
+use std::collections::BTreeMap;
+
+/// A measured thread, as far as forecasting cares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedTask {
+    /// Its thread id, to find its values in the tail.
+    pub tid: u32,
+    /// Its period, ns.
+    pub period_ns: u64,
+    /// Wakeups that were measured.
+    pub wakeups: u64,
+    /// Activations that went by without a wakeup; `None` for threads without a grid.
+    pub missed: Option<u64>,
+}
+
+/// One late wakeup, on the timeline of its [`Input`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Late {
+    /// When it was due, ns of observed time: seconds in which nothing was measured are left out.
+    pub at_ns: u64,
+    /// Which of the input's tasks.
+    pub task: usize,
+    /// By how much it was late, ns.
+    pub value_ns: u64,
+}
+
+/// The lateness of one stage.
+#[derive(Debug, Clone, Default)]
+pub struct Lateness {
+    /// Every value.
+    pub distribution: Distribution,
+    /// The largest values, in the order of their times.
+    pub largest: Vec<Late>,
+    /// Every value above this, ns, is among [`Lateness::largest`]; below, only the distribution knows.
+    pub complete_above_ns: u64,
+}
+
+/// What was measured of one measure (policy and priority) under one load.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// Whose wakeups: policy and priority, such as `fifo:80`.
+    pub measure: String,
+    /// The load that ran beside them.
+    pub load: String,
+    /// The class of use that the load imitates, if its name tells.
+    pub class: Option<LoadClass>,
+    /// Hours of use that an hour of the load stands for, times 1,000; `None` where nobody knows.
+    pub compression_thousandths: Option<u64>,
+    /// How long the tasks were watched, ns. Time whose records were lost does not count.
+    pub exposure_ns: u64,
+    /// The measured threads: one a CPU as a rule.
+    pub tasks: Vec<ObservedTask>,
+    /// Lateness by stage.
+    pub stages: BTreeMap<Stage, Lateness>,
+    /// Wakeups that were measured and then lost.
+    pub lost: u64,
+    /// Whether a recording was cut short.
+    pub cut: bool,
+    /// What a reader must know first: losses, cuts, trouble with the load. One line each.
+    pub cautions: Vec<String>,
+}
+
+impl Input {
+    /// Takes apart what a recording holds: its document, its tail (`Recording::tail`) and its block maxima
+    /// (`Recording::block_maxima`), into one input for each measure. No wakeup is read.
+    /// `damaged` are files that could not be read (`Recording::damaged`).
+    ///
+    /// # Errors
+    /// [`Error::Recording`] where it holds no wakeup of any periodic task.
+    pub fn from_recording(
+        document: &Document,
+        tail: &[TailValue],
+        maxima: &[BlockMaximum],
+        damaged: &[String],
+    ) -> Result<Vec<Input>, Error> {
+        let load = match document.provenance.load.name.as_str() {
+            "" => "none".to_owned(),
+            name => name.to_owned(),
+        };
+        let mut measures: Vec<&str> = document.tasks.iter().map(|task| task.measure.as_str()).collect();
+        measures.sort_unstable();
+        measures.dedup();
+        let timeline = Timeline::new(document, maxima);
+        let mut inputs = Vec::new();
+        for measure in measures {
+            let chosen = || document.tasks.iter().filter(|task| task.measure == measure && task.period_ns > 0);
+            let tasks: Vec<ObservedTask> = chosen()
+                .map(|task| ObservedTask {
+                    tid: task.tid,
+                    period_ns: task.period_ns,
+                    wakeups: task.counters.wakeups,
+                    missed: task.counters.missed,
+                })
+                .collect();
+            let exposure =
+                |task: &ObservedTask| u128::from(task.wakeups + task.missed.unwrap_or(0)) * u128::from(task.period_ns);
+            let exposure_ns = tasks.iter().map(exposure).max().unwrap_or(0).min(u128::from(u64::MAX)) as u64;
+            if tasks.iter().all(|task| task.wakeups == 0) {
+                continue;
+            }
+            let mut stages = BTreeMap::new();
+            for stage in Stage::ALL {
+                let distribution = document.distributions.sum(|key| key.measure == measure && key.stage == stage);
+                if distribution.count() > 0 {
+                    let largest = timeline.largest(tail, &tasks, stage);
+                    stages.insert(stage, Lateness { distribution, ..largest });
+                }
+            }
+            inputs.push(Input {
+                measure: measure.to_owned(),
+                class: LoadClass::of_load(&load),
+                compression_thousandths: document.provenance.load.compression_thousandths,
+                load: load.clone(),
+                exposure_ns,
+                lost: chosen().map(|task| task.counters.lost).sum(),
+                cut: document.ended.is_none(),
+                cautions: cautions(document, damaged),
+                tasks,
+                stages,
+            });
+        }
+        if inputs.is_empty() {
+            return Err(Error::Recording("it holds no wakeup of a periodic task".to_owned()));
+        }
+        Ok(inputs)
+    }
+
+    /// Adds another run of the same measure and load, as if it had followed this one.
+    ///
+    /// # Errors
+    /// [`Error::Recording`] where measure, load or periods differ: those are laid side by side, never mixed.
+    pub fn followed_by(mut self, other: Input) -> Result<Input, Error> {
+        let shape = |input: &Input| input.tasks.iter().map(|task| task.period_ns).collect::<Vec<_>>();
+        let same = self.measure == other.measure
+            && self.load == other.load
+            && self.compression_thousandths == other.compression_thousandths
+            && shape(&self) == shape(&other);
+        if !same {
+            let message = format!(
+                "{} under {} and {} under {} are not the same measurement",
+                self.measure, self.load, other.measure, other.load
+            );
+            return Err(Error::Recording(message));
+        }
+        for (stage, lateness) in other.stages {
+            let sum = self.stages.entry(stage).or_default();
+            sum.distribution.add(&lateness.distribution);
+            // Blocks may begin in the middle of a second: a second more keeps the runs apart.
+            let offset = self.exposure_ns.max(sum.largest.last().map_or(0, |late| late.at_ns)) + BLOCK_NS;
+            sum.largest.extend(lateness.largest.iter().map(|late| Late { at_ns: late.at_ns + offset, ..*late }));
+            sum.complete_above_ns = sum.complete_above_ns.max(lateness.complete_above_ns);
+        }
+        for (task, added) in self.tasks.iter_mut().zip(&other.tasks) {
+            task.wakeups += added.wakeups;
+            task.missed = task.missed.zip(added.missed).map(|(left, right)| left + right);
+        }
+        self.exposure_ns += other.exposure_ns;
+        self.lost += other.lost;
+        self.cut |= other.cut;
+        for caution in other.cautions {
+            if !self.cautions.contains(&caution) {
+                self.cautions.push(caution);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Hours of use for each hour measured: as the load says, else as its class does, else 1.
+    pub fn compression(&self) -> f64 {
+        let thousandths = self.compression_thousandths.or(self.class.map(|class| class.compression_thousandths()));
+        thousandths.filter(|&thousandths| thousandths > 0).map_or(1.0, |thousandths| thousandths as f64 / 1_000.0)
+    }
+
+    /// For how long this stage was watched, ns: less than the whole where some wakeups were not observed.
+    pub(crate) fn exposure_of(&self, stage: Stage) -> f64 {
+        let count = |stage| self.stages.get(&stage).map_or(0, |lateness: &Lateness| lateness.distribution.count());
+        // Every observed wakeup has an `irq` stage, whichever others it passed through.
+        let share = match (stage, count(Stage::Irq), count(Stage::Total)) {
+            (Stage::Total, _, _) | (_, _, 0) | (_, 0, _) => 1.0,
+            (_, observed, all) => observed as f64 / all as f64,
+        };
+        self.exposure_ns as f64 * share.min(1.0)
+    }
+
+    /// Whether an activation missed behind a late wakeup has to be filled in: only where the thread goes on at the
+    /// next point of its grid, which the count of missed activations tells, and only for the whole lateness.
+    pub(crate) fn fills_in(&self, stage: Stage) -> bool {
+        stage == Stage::Total && self.tasks.iter().any(|task| task.missed.is_some_and(|missed| missed > 0))
+    }
+}
+
+fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let counters = &document.counters;
+    if counters.lost > 0 {
+        lines.push(format!(
+            "{} of {} wakeups were lost: what was late among them is not counted, so this is optimistic",
+            counters.lost,
+            counters.wakeups + counters.lost
+        ));
+    }
+    match &document.ended {
+        None => lines.push("the recording was cut short: its last second or so is missing".to_owned()),
+        Some(ended) if ended.reason == EndReason::LimitExceeded => lines.push(
+            "the recording stopped at a wakeup over its limit: the rate above that limit is biased upwards".to_owned(),
+        ),
+        Some(ended) if ended.reason == EndReason::Failed => {
+            lines.push("the recording ended because something failed".to_owned());
+        }
+        Some(_) => {}
+    }
+    lines.extend(damaged.iter().map(|file| format!("could not be read: {}", file.replace('\n', " "))));
+    if counters.unobserved > 0 {
+        lines.push(format!("{} wakeups were not observed: only their totals are known", counters.unobserved));
+    }
+    if let Some(steal) = counters.steal_ns.filter(|&steal| steal > 0) {
+        lines.push(format!("the host ran something else for {}: that is part of the lateness", format_ns(steal)));
+    }
+    lines.extend(document.provenance.load.trouble.iter().map(|trouble| format!("the load: {trouble}")));
+    lines
+}
+
+/// Maps the clock to observed time: seconds in which nothing was measured are left out.
+struct Timeline {
+    blocks: Vec<u64>,
+    started_ns: u64,
+}
+
+impl Timeline {
+    fn new(document: &Document, maxima: &[BlockMaximum]) -> Timeline {
+        let mut blocks: Vec<u64> =
+            maxima.iter().filter(|block| block.stage == Stage::Total).map(|block| block.block).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        Timeline { blocks, started_ns: document.provenance.started_ns }
+    }
+
+    fn place(&self, at_ns: u64) -> u64 {
+        if self.blocks.is_empty() {
+            return at_ns.saturating_sub(self.started_ns);
+        }
+        let rank = self.blocks.partition_point(|&block| block < at_ns / BLOCK_NS) as u64;
+        let first_offset = (self.started_ns.max(self.blocks[0] * BLOCK_NS) - self.blocks[0] * BLOCK_NS).min(BLOCK_NS);
+        (rank * BLOCK_NS + at_ns % BLOCK_NS).saturating_sub(first_offset)
+    }
+
+    fn largest(&self, tail: &[TailValue], tasks: &[ObservedTask], stage: Stage) -> Lateness {
+        let index: BTreeMap<u32, usize> = tasks.iter().enumerate().map(|(index, task)| (task.tid, index)).collect();
+        let mut counts = vec![(0usize, u64::MAX); tasks.len()];
+        let mut largest = Vec::new();
+        for value in tail.iter().filter(|value| value.stage == stage) {
+            let Some(&task) = index.get(&value.tid) else { continue };
+            counts[task].0 += 1;
+            counts[task].1 = counts[task].1.min(value.value_ns);
+            largest.push(Late { at_ns: self.place(value.expected_ns), task, value_ns: value.value_ns });
+        }
+        largest.sort_unstable();
+        // A tail that is not full holds every value there was.
+        let full = counts
+            .iter()
+            .zip(tasks)
+            .filter(|((count, _), task)| *count >= TAIL_LENGTH && task.wakeups > TAIL_LENGTH as u64);
+        let complete_above_ns = full.map(|((_, smallest), _)| *smallest).max().unwrap_or(0);
+        let missing = counts.iter().zip(tasks).any(|((count, _), task)| *count == 0 && task.wakeups > 0);
+        let complete_above_ns = if missing && largest.is_empty() { u64::MAX } else { complete_above_ns };
+        Lateness { distribution: Distribution::new(), largest, complete_above_ns }
+    }
+}

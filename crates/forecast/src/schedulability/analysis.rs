@@ -1,0 +1,386 @@
+//! The whole answer about a task set.
+
+use super::admission::{Admission, DeadlineParameters, admission};
+use super::bounds::{hyperbolic, liu_layland, utilization};
+use super::edf::Edf;
+use super::fix::{bearable, fixes};
+use super::outcome::{Outcome, demand_on, outcomes};
+use super::pseudo::{LatencyFigure, latency_figure};
+use super::tasks::{Policy, Reservation, Task, TaskSet};
+use crate::{Error, Input};
+use punctual_recording::{Stage, format_ns};
+
+/// How a task set stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Every deadline is met, with the measured latency charged to every activation, if there is one.
+    Schedulable,
+    /// It keeps up with the latencies that were measured, but a task that meets one of the permitted rate is late.
+    OnAverage,
+    /// A task breaks.
+    NotSchedulable,
+    /// An analysis was given up.
+    Unknown,
+}
+
+impl Standing {
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Standing::Schedulable => "schedulable",
+            Standing::OnAverage => "on-average",
+            Standing::NotSchedulable => "not-schedulable",
+            Standing::Unknown => "unknown",
+        }
+    }
+}
+
+/// One CPU.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CpuAnalysis {
+    /// Which.
+    pub cpu: u32,
+    /// Computing times over periods, added up; reservations count with their budgets.
+    pub utilization: f64,
+    /// The bound of Liu and Layland for as many tasks; `None` where it says nothing: other deadlines than periods,
+    /// jitter, blocking, reservations, other priorities than rate-monotonic.
+    pub liu_layland: Option<f64>,
+    /// The hyperbolic product, which may reach 2; `None` likewise.
+    pub hyperbolic: Option<f64>,
+    /// What EDF makes of its deadline tasks and reservations; `None` where there are none.
+    pub edf: Option<Edf>,
+}
+
+/// One task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskAnalysis {
+    /// The task.
+    pub task: Task,
+    /// Without any latency.
+    pub plain: Outcome,
+    /// The measured latency at the task's permitted error rate.
+    pub latency: Option<LatencyFigure>,
+    /// With the pseudo worst case as blocking.
+    pub with_pseudo: Option<Outcome>,
+    /// With the latency at the permitted error rate as blocking.
+    pub with_blocking: Option<Outcome>,
+    /// How much latency it bears, ns; `None` where it breaks without any.
+    pub bears_ns: Option<u64>,
+}
+
+/// One reservation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReservationAnalysis {
+    /// The reservation.
+    pub reservation: Reservation,
+    /// The longest time without service if its place is fixed, ns.
+    pub fixed_blackout_ns: u64,
+    /// The longest time without service if its budget floats, ns.
+    pub floating_blackout_ns: u64,
+    /// The share that its tasks ask for.
+    pub asked: f64,
+}
+
+/// The answer about a task set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Analysis {
+    /// How it stands.
+    pub standing: Standing,
+    /// That in a sentence, with the task that breaks.
+    pub verdict: String,
+    /// By CPU.
+    pub cpus: Vec<CpuAnalysis>,
+    /// By task, in the order of the set.
+    pub tasks: Vec<TaskAnalysis>,
+    /// By reservation, in the order of the set.
+    pub reservations: Vec<ReservationAnalysis>,
+    /// The kernel's admission of the deadline tasks and reservations; `None` where there are none.
+    pub admission: Option<Admission>,
+    /// The name of the first task that breaks.
+    pub breaks: Option<String>,
+    /// What would each alone make every task meet its deadline.
+    pub fixes: Vec<String>,
+    /// What a reader must know. One line each.
+    pub notes: Vec<String>,
+}
+
+/// Analyses a task set, with the latency of a recorded stage where one is given.
+///
+/// The recording must have been made without these tasks: what they do to each other is computed here.
+///
+/// # Errors
+/// [`Error::Recording`] where the recording lacks the stage.
+pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analysis, Error> {
+    let count = set.tasks.len();
+    let zero = vec![0u64; count];
+    let plain = outcomes(set, &zero);
+    let mut notes = set.notes.clone();
+    let mut figures: Vec<Option<LatencyFigure>> = vec![None; count];
+    if let Some((input, stage)) = latency {
+        notes.extend(input.cautions.iter().cloned());
+        let tail = input.tail(stage)?;
+        for (figure, task) in figures.iter_mut().zip(&set.tasks) {
+            *figure = Some(latency_figure(input, &tail, stage, task.permitted_s, task.period_ns)?);
+        }
+        notes.push(format!(
+            "latency: {} of {} under load {}, recorded without these tasks",
+            stage.name(),
+            input.measure,
+            input.load
+        ));
+        if figures.iter().flatten().any(|figure| figure.is_longest_seen) {
+            let text = "the recording is too short for a permitted rate: the longest latency seen is charged, \
+                        and a longer one may come that often";
+            notes.push(text.to_owned());
+        }
+    }
+    let charged = |of: fn(&LatencyFigure) -> u64| -> Option<Vec<u64>> {
+        figures.iter().map(|figure| figure.as_ref().map(of)).collect()
+    };
+    let pseudo_ns = charged(|figure| figure.pseudo_ns);
+    let blocking_ns = charged(|figure| figure.charged_ns);
+    let with_pseudo = pseudo_ns.as_ref().map(|extra| outcomes(set, extra));
+    let with_blocking = blocking_ns.as_ref().map(|extra| outcomes(set, extra));
+    if set.tasks.iter().any(|task| task.offset_ns > 0) && latency.is_some() {
+        notes.push("offsets are left out of account where latency is charged, which is safe".to_owned());
+    }
+    let first = |found: &[Outcome]| found.iter().position(|outcome| outcome.meets == Some(false));
+    let given_up = plain.iter().any(|outcome| outcome.meets.is_none());
+    let name = |index: usize| set.tasks[index].name.as_str();
+    let deadline = |index: usize| format_ns(set.tasks[index].deadline_ns);
+    let pseudo_breaks = with_pseudo.as_deref().and_then(first);
+    let blocking_breaks = with_blocking.as_deref().and_then(first);
+    let (standing, breaking, extra, verdict) = if let Some(index) = first(&plain) {
+        let response = plain[index]
+            .response_ns
+            .map_or("has no bound".to_owned(), |response| format!("may take {}", format_ns(response)));
+        let text = match plain[index].analysed {
+            super::Analysed::Demand => {
+                format!("not schedulable: EDF cannot meet the deadlines of `{}`'s CPU", name(index))
+            }
+            _ => format!("not schedulable: `{}` {response} and must be done in {}", name(index), deadline(index)),
+        };
+        (Standing::NotSchedulable, Some(index), &zero, text)
+    } else if given_up {
+        (Standing::Unknown, None, &zero, "unknown: the set is too intricate to be analysed".to_owned())
+    } else if let Some((index, extra)) = pseudo_breaks.zip(pseudo_ns.as_ref()) {
+        let text =
+            format!("not schedulable with the measured latency: `{}` does not keep up even on average", name(index));
+        (Standing::NotSchedulable, Some(index), extra, text)
+    } else if let Some((index, extra)) = blocking_breaks.zip(blocking_ns.as_ref()) {
+        let text = format!(
+            "schedulable on average: `{}` keeps up, but is late when a latency of its permitted rate ({}) meets it",
+            name(index),
+            format_ns(extra[index])
+        );
+        (Standing::OnAverage, Some(index), extra, text)
+    } else {
+        let with =
+            if latency.is_some() { ", with the latency of the permitted rate charged to every activation" } else { "" };
+        (Standing::Schedulable, None, &zero, format!("schedulable: every deadline is met{with}"))
+    };
+    let fixes = breaking.map_or_else(Vec::new, |index| fixes(set, extra, index));
+    let with = |found: &Option<Vec<Outcome>>, index: usize| found.as_ref().map(|found| found[index]);
+    let tasks = (0..count)
+        .map(|index| TaskAnalysis {
+            task: set.tasks[index].clone(),
+            plain: plain[index],
+            latency: figures[index].clone(),
+            with_pseudo: with(&with_pseudo, index),
+            with_blocking: with(&with_blocking, index),
+            bears_ns: bearable(set, index),
+        })
+        .collect();
+    let admission = kernel_admission(set);
+    let mut verdict = verdict;
+    if let Some((index, reason)) = admission.as_ref().and_then(|admission| admission.refused.as_ref()) {
+        notes.push(format!("the kernel refuses deadline task or reservation {}: {reason}", index + 1));
+        verdict.push_str("; but the kernel will not admit it");
+    } else if let Some(Admission { should: Edf::Overrun { window_ns, demand_ns }, .. }) = &admission
+        && set.limits.cpus == 1
+    {
+        notes.push(format!(
+            "the kernel admits the deadline tasks, wrongly: within {}, {} must be done",
+            format_ns(*window_ns),
+            format_ns(*demand_ns)
+        ));
+    }
+    Ok(Analysis {
+        standing,
+        verdict,
+        cpus: cpus(set, &zero),
+        tasks,
+        reservations: set.reservations.iter().map(|reservation| reservation_analysis(set, reservation)).collect(),
+        admission,
+        breaks: breaking.map(|index| name(index).to_owned()),
+        fixes,
+        notes,
+    })
+}
+
+fn reservation_analysis(set: &TaskSet, reservation: &Reservation) -> ReservationAnalysis {
+    let inside = set.tasks.iter().filter(|task| task.reservation.as_ref() == Some(&reservation.name));
+    ReservationAnalysis {
+        reservation: reservation.clone(),
+        fixed_blackout_ns: reservation.fixed_slot().blackout_ns(),
+        floating_blackout_ns: reservation.floating_budget().blackout_ns(),
+        asked: utilization(inside.map(|task| (task.compute_ns, task.period_ns))),
+    }
+}
+
+fn kernel_admission(set: &TaskSet) -> Option<Admission> {
+    let tasks = set.tasks.iter().filter(|task| task.policy == Policy::Deadline).map(|task| DeadlineParameters {
+        runtime_ns: task.compute_ns,
+        deadline_ns: task.deadline_ns,
+        period_ns: task.period_ns,
+    });
+    let reserved = set.reservations.iter().map(|reservation| DeadlineParameters {
+        runtime_ns: reservation.budget_ns,
+        deadline_ns: reservation.period_ns,
+        period_ns: reservation.period_ns,
+    });
+    let all: Vec<DeadlineParameters> = tasks.chain(reserved).collect();
+    (!all.is_empty()).then(|| admission(&all, set.limits))
+}
+
+fn cpus(set: &TaskSet, zero: &[u64]) -> Vec<CpuAnalysis> {
+    let mut numbers: Vec<u32> = set.tasks.iter().map(|task| task.cpu).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let analyse_cpu = |cpu: u32| {
+        let indices: Vec<usize> = (0..set.tasks.len()).filter(|&index| set.tasks[index].cpu == cpu).collect();
+        let tasks: Vec<&Task> = indices.iter().map(|&index| &set.tasks[index]).collect();
+        let reserved: Vec<&Reservation> = set.reservations.iter().filter(|found| found.cpu == cpu).collect();
+        let free = || tasks.iter().filter(|task| task.reservation.is_none());
+        let loads: Vec<(u64, u64)> = free().map(|task| (task.compute_ns, task.period_ns)).collect();
+        let budgets = reserved.iter().map(|reservation| (reservation.budget_ns, reservation.period_ns));
+        let rate_monotonic = tasks
+            .iter()
+            .all(|left| tasks.iter().all(|right| left.period_ns >= right.period_ns || left.priority >= right.priority))
+            && (tasks.iter().all(|task| task.priority.is_some()) || tasks.iter().all(|task| task.priority.is_none()));
+        let plain = reserved.is_empty()
+            && rate_monotonic
+            && tasks.iter().all(|task| {
+                task.policy == Policy::Fixed
+                    && task.deadline_ns >= task.period_ns
+                    && task.jitter_ns == 0
+                    && task.blocking_ns == 0
+            });
+        let urgent = !reserved.is_empty() || tasks.iter().any(|task| task.policy == Policy::Deadline);
+        CpuAnalysis {
+            cpu,
+            utilization: utilization(loads.iter().copied().chain(budgets)),
+            liu_layland: plain.then(|| liu_layland(loads.len())),
+            hyperbolic: plain.then(|| hyperbolic(loads.iter().copied())),
+            edf: urgent.then(|| demand_on(set, cpu, &indices, zero)),
+        }
+    };
+    numbers.into_iter().map(analyse_cpu).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, input};
+
+    fn set(text: &str) -> TaskSet {
+        TaskSet::parse_toml(text).unwrap()
+    }
+
+    const MODEM_AND_AUDIO: &str = r#"
+        [[task]]
+        name = "modem"
+        period = "11.25ms"
+        compute = "3.3ms"
+        priority = 90
+        [[task]]
+        name = "audio"
+        period = "16ms"
+        compute = "2ms"
+        priority = 80
+    "#;
+
+    #[test]
+    fn a_modem_above_audio() {
+        let found = analyse(&set(MODEM_AND_AUDIO), None).unwrap();
+        assert_eq!(found.standing, Standing::Schedulable);
+        let responses: Vec<_> = found.tasks.iter().map(|task| task.plain.response_ns).collect();
+        assert_eq!(responses, [Some(3_300_000), Some(5_300_000)]);
+        // Blocked for 11.25 - 3.3 ms the modem is just in time; audio bears 16 - 2 - 2 * 3.3.
+        let bears: Vec<_> = found.tasks.iter().map(|task| task.bears_ns.unwrap() / 10_000).collect();
+        assert_eq!(bears, [794, 739]);
+        let cpu = &found.cpus[0];
+        assert!(cpu.utilization < cpu.liu_layland.unwrap() && cpu.hyperbolic.unwrap() < 2.0);
+    }
+
+    #[test]
+    fn the_task_that_breaks_and_what_fixes_it() {
+        let broken =
+            MODEM_AND_AUDIO.replace("priority = 90", "priority = 70").replace("compute = \"2ms\"", "compute = \"9ms\"");
+        let found = analyse(&set(&broken), None).unwrap();
+        assert_eq!((found.standing, found.breaks.as_deref()), (Standing::NotSchedulable, Some("modem")));
+        assert!(
+            found.verdict.contains("`modem` may take 12.3 ms") && found.verdict.contains("11.2 ms"),
+            "{}",
+            found.verdict
+        );
+        let text = found.fixes.join("\n");
+        assert!(text.contains("most urgent first: modem, audio"), "{text}");
+        assert!(
+            text.contains("`audio` computing for 7.95 ms") && text.contains("`modem` computing for 2.25 ms"),
+            "{text}"
+        );
+        assert!(text.contains("a deadline of 12.3 ms for `modem`"), "{text}");
+    }
+
+    #[test]
+    fn deadline_tasks_that_the_kernel_admits_wrongly() {
+        let text = "cpus = 1\n[[task]]\nname=\"a\"\nperiod=\"100ms\"\ncompute=\"5ms\"\ndeadline=\"5ms\"\npolicy=\"deadline\"\n\
+                    [[task]]\nname=\"b\"\nperiod=\"100ms\"\ncompute=\"5ms\"\ndeadline=\"5ms\"\npolicy=\"deadline\"\n";
+        let found = analyse(&set(text), None).unwrap();
+        assert_eq!(found.standing, Standing::NotSchedulable);
+        assert_eq!(found.admission.unwrap().refused, None);
+        assert!(found.notes.iter().any(|note| note.contains("wrongly")), "{:?}", found.notes);
+    }
+
+    #[test]
+    fn reservations_under_both_supplies() {
+        let text = "[[reservation]]\nname=\"r\"\nbudget=\"1ms\"\nperiod=\"6ms\"\n\
+                    [[task]]\nname=\"modem\"\nperiod=\"12.5ms\"\ncompute=\"1.84ms\"\nreservation=\"r\"\n";
+        let found = analyse(&set(text), None).unwrap();
+        let modem = found.tasks[0].plain;
+        // Fixed: 5 + 6 + 0.84; floating: 5 more.
+        assert_eq!((modem.fixed_slot_ns, modem.response_ns), (Some(11_840_000), Some(16_840_000)));
+        assert_eq!(found.standing, Standing::NotSchedulable);
+        assert!(found.fixes.iter().any(|fix| fix.contains("reservation `r` of")), "{:?}", found.fixes);
+        assert_eq!(
+            (found.reservations[0].fixed_blackout_ns, found.reservations[0].floating_blackout_ns),
+            (5_000_000, 10_000_000)
+        );
+    }
+
+    #[test]
+    fn offsets_keep_tasks_apart() {
+        let text = "[[task]]\nname=\"a\"\nperiod=\"10ms\"\ncompute=\"4ms\"\ndeadline=\"5ms\"\npriority=2\n\
+                    [[task]]\nname=\"b\"\nperiod=\"10ms\"\ncompute=\"4ms\"\ndeadline=\"5ms\"\npriority=1\noffset=\"5ms\"\n";
+        assert_eq!(analyse(&set(text), None).unwrap().standing, Standing::Schedulable);
+        let together = analyse(&set(&text.replace("offset=\"5ms\"", "")), None).unwrap();
+        assert_eq!(together.breaks.as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn a_latency_once_an_hour_is_borne_on_average_only() {
+        // Ten hours; stalls of 12 ms twenty times an hour, which the modem's deadline cannot bear.
+        let mut random = Random(3);
+        let mut late: Vec<(u64, u64)> = (0..200)
+            .map(|_| ((random.uniform() * 3.6e13) as u64, 12_000_000 + (random.exponential() * 1e5) as u64))
+            .collect();
+        late.sort_unstable();
+        let input = input(1_000_000, &late, 36_000_000, Some(0));
+        let found = analyse(&set(MODEM_AND_AUDIO), Some((&input, Stage::Total))).unwrap();
+        assert_eq!((found.standing, found.breaks.as_deref()), (Standing::OnAverage, Some("modem")));
+        let figure = found.tasks[0].latency.as_ref().unwrap();
+        assert!(!figure.is_longest_seen && figure.charged_ns > 12_000_000 && figure.pseudo_ns < 50_000);
+        assert!(found.tasks[0].with_pseudo.unwrap().response_ns < found.tasks[0].with_blocking.unwrap().response_ns);
+    }
+}

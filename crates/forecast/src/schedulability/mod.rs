@@ -1,0 +1,24 @@
+//! Whether a set of jobs can be scheduled, which one breaks, and what would fix it.
+
+mod admission;
+mod analysis;
+mod bounds;
+mod edf;
+mod fix;
+mod outcome;
+mod pseudo;
+mod response;
+mod rtapp;
+mod simulate;
+mod supply;
+mod tasks;
+
+pub use admission::{Admission, AdmissionLimits, DeadlineParameters, admission};
+pub use analysis::{Analysis, CpuAnalysis, ReservationAnalysis, Standing, TaskAnalysis, analyse};
+pub use bounds::{hyperbolic, liu_layland, utilization};
+pub use edf::{Demand, Edf, edf};
+pub use outcome::{Analysed, Outcome};
+pub use pseudo::{LatencyFigure, pseudo_worst_case};
+pub use response::{Interferer, response_time};
+pub use supply::Supply;
+pub use tasks::{DEFAULT_PERMITTED_S, Policy, Reservation, Task, TaskSet};

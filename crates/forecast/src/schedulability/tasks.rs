@@ -1,0 +1,319 @@
+//! Task sets, as people write them in TOML and as rt-app takes them in JSON.
+
+use super::admission::AdmissionLimits;
+use super::supply::Supply;
+use crate::Error;
+use punctual_device::{parse_period, parse_want};
+use punctual_recording::{BareUnit, parse_duration};
+use serde::Deserialize;
+use toml::Spanned;
+
+/// How often a task may be late unless it says otherwise: once in so many seconds.
+pub const DEFAULT_PERMITTED_S: u64 = 3_600;
+
+/// Which scheduler runs a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// A fixed priority (`SCHED_FIFO`).
+    Fixed,
+    /// Earliest deadline first (`SCHED_DEADLINE`): it runs before all fixed priorities.
+    Deadline,
+}
+
+/// A periodic task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// The CPU it is bound to.
+    pub cpu: u32,
+    /// Its period, or the least time between activations, ns.
+    pub period_ns: u64,
+    /// The longest time it computes, ns.
+    pub compute_ns: u64,
+    /// From release to deadline, ns.
+    pub deadline_ns: u64,
+    /// The scheduler.
+    pub policy: Policy,
+    /// Its priority: larger runs first. Without one, priorities follow deadlines, shortest first.
+    pub priority: Option<u32>,
+    /// By how much its release may be late, ns.
+    pub jitter_ns: u64,
+    /// When its first activation is released, ns; tasks with offsets are strictly periodic.
+    pub offset_ns: u64,
+    /// The longest time for which less urgent work may hold it up, ns.
+    pub blocking_ns: u64,
+    /// The reservation in which it runs, by name.
+    pub reservation: Option<String>,
+    /// It may be late once in so many seconds.
+    pub permitted_s: u64,
+}
+
+/// A reservation: a budget in every period.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reservation {
+    /// Its name.
+    pub name: String,
+    /// The CPU it is on.
+    pub cpu: u32,
+    /// X, ns.
+    pub budget_ns: u64,
+    /// Y, ns.
+    pub period_ns: u64,
+}
+
+impl Reservation {
+    /// What it gives if its place in the period is fixed.
+    pub fn fixed_slot(&self) -> Supply {
+        Supply::FixedSlot { budget_ns: self.budget_ns, period_ns: self.period_ns }
+    }
+
+    /// What it gives if its budget may come anywhere in the period, as from `SCHED_DEADLINE`.
+    pub fn floating_budget(&self) -> Supply {
+        Supply::FloatingBudget { budget_ns: self.budget_ns, period_ns: self.period_ns }
+    }
+}
+
+/// A set of tasks and reservations.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TaskSet {
+    /// The tasks, in their order.
+    pub tasks: Vec<Task>,
+    /// The reservations, in their order.
+    pub reservations: Vec<Reservation>,
+    /// What the kernel's admission depends on.
+    pub limits: AdmissionLimits,
+    /// What was read otherwise than it stands there, or left out. One line each.
+    pub notes: Vec<String>,
+}
+
+fn in_task(name: &str, message: impl Into<String>) -> Error {
+    Error::Tasks { place: format!("task `{name}`"), message: message.into() }
+}
+
+impl TaskSet {
+    /// Reads a task set in TOML: a `[[task]]` for each task and a `[[reservation]]` for each reservation.
+    ///
+    /// # Errors
+    /// [`Error::Tasks`] with the line, or the task, and what is wrong there.
+    pub fn parse_toml(text: &str) -> Result<TaskSet, Error> {
+        let line_of = |offset: usize| format!("line {}", text[..offset.min(text.len())].matches('\n').count() + 1);
+        let file: File = toml::from_str(text).map_err(|error| Error::Tasks {
+            place: error.span().map_or("line 1".to_owned(), |span| line_of(span.start)),
+            message: error.message().replace('\n', " "),
+        })?;
+        let limits = AdmissionLimits::default();
+        let mut set = TaskSet {
+            limits: AdmissionLimits {
+                cpus: file.cpus.unwrap_or(limits.cpus).max(1),
+                fair_server: file.fair_server.unwrap_or(limits.fair_server),
+                ..limits
+            },
+            ..TaskSet::default()
+        };
+        for stored in file.reservation {
+            let place = line_of(stored.span().start);
+            let at = |message: String| Error::Tasks { place: place.clone(), message };
+            let stored = stored.into_inner();
+            set.reservations.push(Reservation {
+                budget_ns: length(&stored.budget).map_err(at)?,
+                period_ns: parse_period(&stored.period).map_err(|error| at(error.to_string()))?,
+                cpu: stored.cpu,
+                name: stored.name,
+            });
+        }
+        for stored in file.task {
+            let place = line_of(stored.span().start);
+            let at = |message: String| Error::Tasks { place: place.clone(), message };
+            set.tasks.push(stored.into_inner().into_task().map_err(at)?);
+        }
+        set.checked()
+    }
+
+    /// Reads what rt-app reads: tasks with `run` and `timer` events in microseconds, in one phase or several.
+    /// Only the structure is taken over; what a single number cannot say is noted.
+    ///
+    /// # Errors
+    /// [`Error::Tasks`] with the place and what is wrong there.
+    pub fn parse_rt_app(text: &str) -> Result<TaskSet, Error> {
+        super::rtapp::parse(text)?.checked()
+    }
+
+    /// Says what cannot be, and notes what will be ignored.
+    pub(crate) fn checked(mut self) -> Result<TaskSet, Error> {
+        if self.tasks.is_empty() {
+            return Err(Error::Tasks {
+                place: "the task set".to_owned(),
+                message: "there is no task in it".to_owned(),
+            });
+        }
+        for (index, reservation) in self.reservations.iter().enumerate() {
+            let place = || format!("reservation `{}`", reservation.name);
+            if reservation.budget_ns == 0 || reservation.budget_ns > reservation.period_ns {
+                let message = "its budget must be more than 0 and at most its period".to_owned();
+                return Err(Error::Tasks { place: place(), message });
+            }
+            if self.reservations[..index].iter().any(|other| other.name == reservation.name) {
+                return Err(Error::Tasks { place: place(), message: "it stands there twice".to_owned() });
+            }
+        }
+        for (index, task) in self.tasks.iter().enumerate() {
+            let wrong = |message: &str| Err(in_task(&task.name, message));
+            if self.tasks[..index].iter().any(|other| other.name == task.name) {
+                return wrong("it stands there twice");
+            }
+            if task.compute_ns == 0 {
+                return wrong("its compute time is 0");
+            }
+            if task.compute_ns > task.period_ns {
+                return wrong("it computes for longer than its period: it can never keep up");
+            }
+            if task.deadline_ns == 0 || task.permitted_s == 0 {
+                return wrong("its deadline, or the time in which it may be late once, is 0");
+            }
+            let longest = u64::MAX / 1_000;
+            if [task.period_ns, task.deadline_ns, task.jitter_ns, task.blocking_ns, task.offset_ns]
+                .iter()
+                .any(|&time| time > longest)
+            {
+                return wrong("its times are beyond what this program can count");
+            }
+            if let Some(name) = &task.reservation {
+                let Some(found) = self.reservations.iter().find(|reservation| reservation.name == *name) else {
+                    return wrong(&format!("there is no reservation `{name}`"));
+                };
+                if found.cpu != task.cpu {
+                    return wrong(&format!("reservation `{name}` is on another CPU"));
+                }
+                if task.policy == Policy::Deadline {
+                    return wrong("a deadline task is a reservation of its own: it runs in no other");
+                }
+            }
+        }
+        let cpus = self.tasks.iter().map(|task| task.cpu + 1).max().unwrap_or(1);
+        self.limits.cpus = self.limits.cpus.max(cpus);
+        Ok(self)
+    }
+}
+
+fn length(text: &str) -> Result<u64, String> {
+    parse_duration(text, BareUnit::Microseconds)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    cpus: Option<u32>,
+    fair_server: Option<bool>,
+    #[serde(default)]
+    task: Vec<Spanned<StoredTask>>,
+    #[serde(default)]
+    reservation: Vec<Spanned<StoredReservation>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredReservation {
+    name: String,
+    budget: String,
+    period: String,
+    #[serde(default)]
+    cpu: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredTask {
+    name: String,
+    #[serde(default)]
+    cpu: u32,
+    period: String,
+    compute: String,
+    deadline: Option<String>,
+    policy: Option<StoredPolicy>,
+    priority: Option<u32>,
+    jitter: Option<String>,
+    offset: Option<String>,
+    blocking: Option<String>,
+    reservation: Option<String>,
+    permitted: Option<String>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum StoredPolicy {
+    Fifo,
+    Deadline,
+}
+
+impl StoredTask {
+    fn into_task(self) -> Result<Task, String> {
+        let optional = |text: Option<String>| text.map_or(Ok(0), |text| length(&text));
+        let period_ns = parse_period(&self.period).map_err(|error| error.to_string())?;
+        Ok(Task {
+            period_ns,
+            compute_ns: length(&self.compute)?,
+            deadline_ns: self.deadline.map_or(Ok(period_ns), |text| length(&text))?,
+            policy: match self.policy {
+                Some(StoredPolicy::Deadline) => Policy::Deadline,
+                Some(StoredPolicy::Fifo) | None => Policy::Fixed,
+            },
+            priority: self.priority,
+            jitter_ns: optional(self.jitter)?,
+            offset_ns: optional(self.offset)?,
+            blocking_ns: optional(self.blocking)?,
+            permitted_s: self
+                .permitted
+                .map_or(Ok(DEFAULT_PERMITTED_S), |text| parse_want(&text))
+                .map_err(|error| error.to_string())?,
+            reservation: self.reservation,
+            cpu: self.cpu,
+            name: self.name,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GOOD: &str = "[[task]]\nname = \"a\"\nperiod = \"10ms\"\ncompute = \"1ms\"\n";
+
+    #[test]
+    fn what_is_not_said() {
+        let set = TaskSet::parse_toml(GOOD).unwrap();
+        let task = &set.tasks[0];
+        assert_eq!((task.deadline_ns, task.priority, task.permitted_s), (10_000_000, None, 3_600));
+    }
+
+    #[test]
+    fn nonsense_is_refused_in_one_line_that_names_the_place() {
+        for (text, place, word) in [
+            (format!("{GOOD}perod = \"1ms\"\n"), "line 5", "perod"),
+            (GOOD.replace("10ms", "soon"), "line 1", "soon"),
+            (GOOD.replace("\"1ms\"", "\"11ms\""), "task `a`", "never keep up"),
+            (GOOD.replace("\"1ms\"", "\"0ms\""), "task `a`", "0"),
+            (format!("{GOOD}{GOOD}"), "task `a`", "twice"),
+            (format!("{GOOD}reservation = \"r\"\n"), "task `a`", "no reservation `r`"),
+            (String::new(), "task set", "no task"),
+            ("[[task]\n".to_owned(), "line 1", ""),
+            (
+                format!("{GOOD}[[reservation]]\nname=\"r\"\nbudget=\"2ms\"\nperiod=\"1ms\"\n"),
+                "reservation `r`",
+                "budget",
+            ),
+        ] {
+            let message = TaskSet::parse_toml(&text).unwrap_err().to_string();
+            assert!(message.contains(place) && message.contains(word) && !message.contains('\n'), "{message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in "\\PC*") {
+            let _ = TaskSet::parse_toml(&text);
+            let _ = TaskSet::parse_rt_app(&text);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Synthetic inputs for tests.
+
+use crate::input::{Input, Late, Lateness, ObservedTask};
+use punctual_device::{OnMiss, Profile, Source, Sources};
+use punctual_recording::{Distribution, Stage};
+
+pub(crate) use crate::veto::tests::Random;
+
+/// A device with these numbers and a want of an hour.
+pub(crate) fn device(period_ns: u64, buffers: u32, compute_ns: u64) -> Profile {
+    let source = || Source::Assumption(None);
+    Profile {
+        id: "test".into(),
+        name: "Test".into(),
+        what: "a device for tests".into(),
+        period_ns,
+        buffers,
+        compute_ns,
+        want_s: 3_600,
+        on_miss: OnMiss::Drop,
+        sources: Sources { period: source(), buffers: source(), compute: source(), want: source() },
+        printed: None,
+    }
+}
+
+/// One task with these late wakeups (when, by how much, ns; in order) beside so many that were 10 us late.
+pub(crate) fn input(period_ns: u64, late: &[(u64, u64)], others: u64, missed: Option<u64>) -> Input {
+    let mut distribution = Distribution::new();
+    distribution.record_n(10_000, others);
+    for &(_, value) in late {
+        distribution.record(value);
+    }
+    let largest = late.iter().map(|&(at_ns, value_ns)| Late { at_ns, task: 0, value_ns }).collect();
+    let wakeups = others + late.len() as u64;
+    let lateness = Lateness { distribution, largest, complete_above_ns: 10_000 };
+    Input {
+        measure: "fifo:80".into(),
+        load: "test".into(),
+        class: None,
+        compression_thousandths: None,
+        exposure_ns: (wakeups + missed.unwrap_or(0)) * period_ns,
+        tasks: vec![ObservedTask { tid: 1, period_ns, wakeups, missed }],
+        stages: [(Stage::Total, lateness)].into(),
+        lost: 0,
+        cut: false,
+        cautions: Vec::new(),
+    }
+}

@@ -1,0 +1,220 @@
+//! What speaks against a tail model: tests that can each forbid it.
+//!
+//! None of them sees a mode of the machine that the recording never met. That is what the bound is for.
+
+use crate::pareto::{FEWEST_PEAKS, Posterior, ln_survival};
+use crate::special::{chi_squared_q, kolmogorov_q};
+
+/// Tests of independence forbid below this probability: three of them, 0.3 % of good tails each.
+const UNLIKELY: f64 = 0.003;
+/// Tests against the fitted tail forbid below this probability.
+const IMPLAUSIBLE: f64 = 0.01;
+/// Blocks of the dispersion test.
+const BLOCKS: usize = 20;
+/// Lags of the Ljung-Box test.
+const LAGS: usize = 10;
+
+/// A peak: when it was, and by how much it exceeds the level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Peak {
+    pub(crate) at: f64,
+    pub(crate) excess: f64,
+}
+
+/// The first reason, in words, not to trust a tail model of these peaks (in the order of time, within an exposure).
+pub(crate) fn veto(peaks: &[Peak], exposure: f64) -> Option<String> {
+    if peaks.len() < FEWEST_PEAKS {
+        return Some(format!("too few stalls: {} where a tail needs {FEWEST_PEAKS}", peaks.len()));
+    }
+    if dispersion(peaks, exposure) < UNLIKELY {
+        return Some("the stalls come in bursts (dispersion)".to_owned());
+    }
+    if ljung_box(peaks) < UNLIKELY {
+        return Some("each stall's length depends on those before it (Ljung-Box)".to_owned());
+    }
+    if half_split(peaks) < UNLIKELY {
+        return Some("the first half and the second differ (half-split)".to_owned());
+    }
+    if outlier(peaks).is_none_or(|probability| probability < IMPLAUSIBLE) {
+        return Some("the longest stalls are of another kind than the rest (outlier)".to_owned());
+    }
+    if spacing(peaks).is_none_or(|probability| probability < IMPLAUSIBLE) {
+        return Some("the lengths of stalls leave a gap: there are two kinds (spacing)".to_owned());
+    }
+    None
+}
+
+/// Whether stalls spread evenly: the probability of counts in blocks varying as much, if they did.
+fn dispersion(peaks: &[Peak], exposure: f64) -> f64 {
+    let times: Vec<u64> = peaks.iter().map(|peak| peak.at as u64).collect();
+    dispersion_of(&times, exposure).unwrap_or(1.0)
+}
+
+/// The same for times alone, in any order; `None` where there are too few to tell.
+pub(crate) fn dispersion_of(times: &[u64], exposure: f64) -> Option<f64> {
+    if times.len() < FEWEST_PEAKS {
+        return None;
+    }
+    let mut counts = [0.0f64; BLOCKS];
+    for &at in times {
+        let block = (at as f64 / exposure * BLOCKS as f64).max(0.0) as usize;
+        counts[block.min(BLOCKS - 1)] += 1.0;
+    }
+    let mean = times.len() as f64 / BLOCKS as f64;
+    let statistic: f64 = counts.iter().map(|count| (count - mean) * (count - mean) / mean).sum();
+    Some(chi_squared_q((BLOCKS - 1) as f64, statistic))
+}
+
+/// Whether lengths are independent of those before: on ranks, so that one long stall does not decide alone.
+fn ljung_box(peaks: &[Peak]) -> f64 {
+    let count = peaks.len();
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_unstable_by(|&left, &right| peaks[left].excess.total_cmp(&peaks[right].excess));
+    let mut ranks = vec![0.0; count];
+    for (rank, &index) in order.iter().enumerate() {
+        ranks[index] = rank as f64 - (count as f64 - 1.0) / 2.0;
+    }
+    let variance: f64 = ranks.iter().map(|rank| rank * rank).sum();
+    let n = count as f64;
+    let statistic: f64 = (1..=LAGS)
+        .map(|lag| {
+            let covariance: f64 = ranks.iter().zip(&ranks[lag..]).map(|(left, right)| left * right).sum();
+            (covariance / variance).powi(2) / (n - lag as f64)
+        })
+        .sum();
+    chi_squared_q(LAGS as f64, n * (n + 2.0) * statistic)
+}
+
+/// Whether the two halves of the recording could have the same tail (Kolmogorov-Smirnov).
+fn half_split(peaks: &[Peak]) -> f64 {
+    let (first, second) = peaks.split_at(peaks.len() / 2);
+    let sorted = |half: &[Peak]| {
+        let mut excesses: Vec<f64> = half.iter().map(|peak| peak.excess).collect();
+        excesses.sort_unstable_by(f64::total_cmp);
+        excesses
+    };
+    let (left, right) = (sorted(first), sorted(second));
+    let (mut i, mut j, mut distance) = (0, 0, 0.0f64);
+    while i < left.len() && j < right.len() {
+        if left[i] <= right[j] {
+            i += 1
+        } else {
+            j += 1
+        }
+        distance = distance.max((i as f64 / left.len() as f64 - j as f64 / right.len() as f64).abs());
+    }
+    kolmogorov_q(distance, left.len(), right.len())
+}
+
+/// How plausible the three longest stalls are, judged by a tail fitted to the others: the least of the predictive
+/// probabilities that the longest of three is as long, and that all three are; doubled for having looked twice.
+fn outlier(peaks: &[Peak]) -> Option<f64> {
+    let mut excesses: Vec<f64> = peaks.iter().map(|peak| peak.excess).collect();
+    excesses.sort_unstable_by(f64::total_cmp);
+    let (others, three) = excesses.split_at(excesses.len() - 3);
+    let beyond = *others.last()?;
+    let posterior = Posterior::fit(others, 3, beyond)?;
+    let above = |shape: f64, scale: f64, x: f64| {
+        let reached = ln_survival(shape, scale, beyond);
+        if reached.is_finite() { (ln_survival(shape, scale, x) - reached).exp().clamp(0.0, 1.0) } else { 0.0 }
+    };
+    let longest = posterior.mean(|point| 1.0 - (1.0 - above(point.shape, point.scale, three[2])).powi(3));
+    let all = posterior.mean(|point| above(point.shape, point.scale, three[0]).powi(3));
+    Some(2.0 * longest.min(all))
+}
+
+/// How plausible the largest gap between lengths is: made exponential by the fitted tail, spacings of order
+/// statistics are independent exponentials when each is multiplied by how many lie above it (Renyi 1953).
+fn spacing(peaks: &[Peak]) -> Option<f64> {
+    let mut excesses: Vec<f64> = peaks.iter().map(|peak| peak.excess).collect();
+    excesses.sort_unstable_by(f64::total_cmp);
+    let posterior = Posterior::fit(&excesses, 0, 0.0)?;
+    let (shape, scale) = posterior.center();
+    let exponential: Vec<f64> = excesses.iter().map(|&excess| -ln_survival(shape, scale, excess)).collect();
+    let count = exponential.len();
+    let normalised = exponential.windows(2).enumerate().map(|(index, pair)| {
+        // A bounded fit may end below the longest stall: that end is no evidence of a gap.
+        if pair[1].is_finite() { (count - 1 - index) as f64 * (pair[1] - pair[0]) } else { 0.0 }
+    });
+    let largest = normalised.fold(0.0, f64::max);
+    Some(-f64::exp_m1((count - 1) as f64 * f64::ln_1p(-(-largest).exp())))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A small generator: enough for tests, and the same everywhere.
+    pub(crate) struct Random(pub(crate) u64);
+
+    impl Random {
+        pub(crate) fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }
+
+        /// In (0, 1).
+        pub(crate) fn uniform(&mut self) -> f64 {
+            ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        }
+
+        pub(crate) fn exponential(&mut self) -> f64 {
+            -self.uniform().ln()
+        }
+    }
+
+    fn sorted(mut peaks: Vec<Peak>) -> Vec<Peak> {
+        peaks.sort_unstable_by(|left, right| left.at.total_cmp(&right.at));
+        peaks
+    }
+
+    fn exponential(random: &mut Random, count: usize) -> Vec<Peak> {
+        sorted((0..count).map(|_| Peak { at: random.uniform() * 1e9, excess: random.exponential() }).collect())
+    }
+
+    #[test]
+    fn good_tails_are_seldom_forbidden() {
+        let mut random = Random(1);
+        let forbidden = (0..200).filter(|_| veto(&exponential(&mut random, 100), 1e9).is_some()).count();
+        assert!(forbidden <= 14, "{forbidden} of 200");
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        let mut random = Random(2);
+        let good = exponential(&mut random, 200);
+        let with = |change: &dyn Fn(usize, &mut Peak)| {
+            let mut peaks = good.clone();
+            peaks.iter_mut().enumerate().for_each(|(index, peak)| change(index, peak));
+            veto(&sorted(peaks), 1e9).unwrap_or_default()
+        };
+        assert!(veto(&good[..30], 1e9).unwrap().contains("too few"));
+        assert!(with(&|_, peak| peak.at = (peak.at / 1e9).powi(4) * 1e9).contains("bursts"));
+        assert!(with(&|index, peak| peak.excess *= if (index / 10) % 2 == 0 { 4.0 } else { 1.0 }).contains("Ljung"));
+        assert!(
+            with(&|index, peak| peak.excess *= if index == 60 {
+                1.0
+            } else if index < 100 {
+                1.9
+            } else {
+                1.0
+            })
+            .contains("(")
+        );
+        assert!(
+            with(&|index, peak| if index % 70 == 10 {
+                peak.excess = 60.0 + peak.excess * 0.01
+            })
+            .contains("outlier")
+        );
+        let two_kinds = with(&|index, peak| {
+            if index % 9 == 0 {
+                peak.excess += 40.0
+            }
+        });
+        assert!(two_kinds.contains("spacing") || two_kinds.contains("outlier"), "{two_kinds}");
+    }
+}
