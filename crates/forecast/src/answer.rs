@@ -308,10 +308,14 @@ fn comes_in_bursts(tail: &Tail) -> bool {
 /// Seconds as people read them.
 pub fn format_seconds(seconds: f64) -> String {
     match seconds {
-        _ if seconds < 120.0 => format!("{seconds:.3} s").replace(".000 s", " s"),
+        _ if seconds < 0.9995 => format_ns((seconds.max(0.0) * 1e9) as u64),
+        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        _ if seconds < 120.0 => format!("{seconds:.0} s"),
+        _ if seconds < 570.0 => format!("{:.1} min", seconds / 60.0),
         _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
         _ if seconds < 172_800.0 => format!("{:.1} h", seconds / 3_600.0),
-        _ => format!("{:.1} days", seconds / 86_400.0),
+        _ if seconds < 63_072_000.0 => format!("{:.1} days", seconds / 86_400.0),
+        _ => format!("{:.1} years", seconds / 31_536_000.0),
     }
 }
 

@@ -140,7 +140,8 @@ impl Tail {
     /// longest exactly when at least k of them exceed it.
     fn ranks(&self, expected: f64) -> Estimate {
         let at = |rank: u64| self.sorted.get((rank as usize).saturating_sub(1)).copied();
-        let mut rank = 1;
+        // At the mean the chance is still about a half.
+        let mut rank = (expected.floor() as u64).max(1);
         while poisson_at_least(rank, expected) > 0.025 {
             rank += 1;
         }

@@ -28,7 +28,7 @@ fn write(directory: &std::path::Path, seconds: u64, lost: u64, finish: bool) {
     let mut due = 5_000 * MS;
     let end = due + seconds * 1_000 * MS;
     while due < end {
-        let late = due % (10_000 * MS) == 0;
+        let late = due.is_multiple_of(10_000 * MS);
         let (total_ns, missed) = if late { (20 * MS + 500, 20) } else { (20_000 + due / MS % 997, 0) };
         writer.push(0, &Wakeup { cpu: 0, tid: 7, expected_ns: due, total_ns, missed, ..Wakeup::default() });
         due += MS * (1 + missed);
