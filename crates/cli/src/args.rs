@@ -36,6 +36,16 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine"
     )]
     Report(ReportArguments),
+    /// Say how often it will be too late: worst hour, day and week, and how often devices run dry
+    #[command(
+        after_help = "Examples:\n  punctual forecast a.punctual\n  punctual forecast a.punctual --device modem --horizon day\n  punctual forecast a.punctual --device audio --period 64@48kHz --want 1/day\n  punctual forecast idle.punctual loaded.punctual --table"
+    )]
+    Forecast(ForecastArguments),
+    /// Say whether a set of periodic tasks meets its deadlines, with measured latency if given
+    #[command(
+        after_help = "Examples:\n  punctual schedulability examples/modem-and-audio.toml\n  punctual schedulability tasks.toml --latency a.punctual\n  punctual schedulability rt-app.json"
+    )]
+    Schedulability(SchedulabilityArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
     Capabilities,
     /// Print a completion script for a shell
@@ -137,6 +147,53 @@ pub(crate) struct ReportArguments {
     /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForecastArguments {
+    /// Recordings; runs of the same configuration and load follow one another, others stand side by side
+    #[arg(required = true, value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// Devices to judge, such as modem or `audio 64@48kHz x3`; may be repeated [default: the whole catalogue]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Vec<String>,
+    /// Another period for the devices asked for: 1ms or 64@48kHz
+    #[arg(long, value_name = "PERIOD", requires = "device")]
+    pub(crate) period: Option<String>,
+    /// Another number of buffers for the devices asked for
+    #[arg(long, value_name = "NUMBER", requires = "device", value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) buffers: Option<u32>,
+    /// Another time to compute one buffer for the devices asked for
+    #[arg(long, value_name = "TIME", requires = "device")]
+    pub(crate) compute: Option<String>,
+    /// The mean time between underruns that is wanted: 1/day, 2/hour or 30m; also searches for buffering that reaches it
+    #[arg(long, value_name = "WANT")]
+    pub(crate) want: Option<String>,
+    /// How far ahead: hour, day, week or a duration; several with commas
+    #[arg(long, value_name = "HORIZON", value_delimiter = ',', default_value = "hour,day,week")]
+    pub(crate) horizon: Vec<String>,
+    /// Hours of a person's use that an hour of the load stands for
+    #[arg(long, value_name = "FACTOR")]
+    pub(crate) compression: Option<f64>,
+    /// Profiles of your own, in the catalogue's notation
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profiles: Option<PathBuf>,
+    /// Worst cases of every stage and load as one table
+    #[arg(long)]
+    pub(crate) table: bool,
+    /// The shortest period that is met with this reliability, in percent; several with commas
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    pub(crate) reliability: Vec<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchedulabilityArguments {
+    /// The tasks: TOML, or JSON as rt-app reads it
+    #[arg(value_name = "TASKS")]
+    pub(crate) tasks: PathBuf,
+    /// A recording, made without these tasks, whose latency they meet
+    #[arg(long, value_name = "RECORDING")]
+    pub(crate) latency: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

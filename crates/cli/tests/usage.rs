@@ -84,7 +84,7 @@ fn failures_are_json_where_json_was_asked_for() {
 #[test]
 fn help_has_examples_and_files_are_generated() {
     let directory = tempfile::tempdir().unwrap();
-    for command in ["check", "record", "report", "completions", "man"] {
+    for command in ["check", "record", "report", "forecast", "schedulability", "completions", "man"] {
         let output = run(directory.path(), &[command, "--help"]);
         assert_eq!(code(&output), 0);
         assert!(stdout(&output).contains("Example"), "{command}: {}", stdout(&output));

@@ -33,7 +33,7 @@ fn write(directory: &std::path::Path, seconds: u64, lost: u64, finish: bool) {
         writer.push(0, &Wakeup { cpu: 0, tid: 7, expected_ns: due, total_ns, missed, ..Wakeup::default() });
         due += MS * (1 + missed);
     }
-    writer.set_task_cost(0, lost, 0);
+    writer.set_thread_counts(0, lost, 0, 0);
     if finish {
         writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns: 0 }, Vec::new()).unwrap();
     } else {

@@ -14,8 +14,9 @@ pub const SCHEMA: &str = "punctual.forecast/1";
 /// with its `load` and `measure`; `groups` holds what belongs to a group as a whole.
 pub fn json(answer: &Answer) -> Value {
     let horizons: Vec<Value> = each(answer, |group| group.worst.iter().map(|worst| worst_json(group, worst)).collect());
-    let devices: Vec<Value> =
-        each(answer, |group| group.devices.iter().map(|device| device_json(group, device)).collect());
+    let devices: Vec<Value> = each(answer, |group| {
+        group.devices.iter().map(|device| device_json(&group.load, &group.measure, device)).collect()
+    });
     json!({
         "schema": SCHEMA,
         "verdict": answer.verdict,
@@ -27,11 +28,6 @@ pub fn json(answer: &Answer) -> Value {
         "devices": devices,
         "groups": answer.groups.iter().map(group_json).collect::<Vec<_>>(),
     })
-}
-
-/// The devices of a forecast alone, as they stand in a report's `devices`.
-pub fn devices_json(answer: &Answer) -> Value {
-    Value::Array(each(answer, |group| group.devices.iter().map(|device| device_json(group, device)).collect()))
 }
 
 fn each(answer: &Answer, of: impl Fn(&Group) -> Vec<Value>) -> Vec<Value> {
@@ -70,18 +66,20 @@ fn worst_json(group: &Group, worst: &WorstCase) -> Value {
     })
 }
 
-fn device_json(group: &Group, answer: &DeviceAnswer) -> Value {
+/// One device of a forecast, as it stands in a report's `devices`.
+pub(crate) fn device_json(load: &str, measure: &str, answer: &DeviceAnswer) -> Value {
     let (device, found) = (&answer.device, &answer.underruns);
     json!({
         "device": device.id,
         "name": device.name,
-        "load": group.load,
-        "measure": group.measure,
+        "load": load,
+        "measure": measure,
         "stage": answer.stage.name(),
         "period_ns": device.period_ns,
         "buffers": device.buffers,
         "compute_ns": device.compute_ns,
         "tolerance_ns": device.tolerance_ns(),
+        "tolerance_range_ns": device.printed.as_ref().map(|printed| [printed.tolerance_ns.0, printed.tolerance_ns.1]),
         "slack_ns": device.slack_ns(),
         "on_miss": device.on_miss.name(),
         "sources": {

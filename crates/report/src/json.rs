@@ -88,21 +88,10 @@ fn part(path: &std::path::Path, document: &Document) -> Value {
 }
 
 fn device(row: &crate::DeviceRow) -> Value {
-    let profile = &row.profile;
-    json!({
-        "device": profile.id,
-        "name": profile.name,
-        "load": row.load,
-        "period_ns": profile.period_ns,
-        "buffers": profile.buffers,
-        "compute_ns": profile.compute_ns,
-        "tolerance_ns": profile.tolerance_ns(),
-        "tolerance_range_ns": profile.printed.as_ref().map(|printed| [printed.tolerance_ns.0, printed.tolerance_ns.1]),
-        "slack_ns": row.slack_ns,
-        "over": row.over,
-        "over_on_worst_cpu": row.over_on_worst_cpu,
-        "want_s": profile.want_s,
-    })
+    let mut device = crate::forecast::device_json(&row.load, &row.measure, &row.answer);
+    device["late_wakeups"] = row.late_wakeups.into();
+    device["late_wakeups_on_worst_cpu"] = row.late_wakeups_on_worst_cpu.into();
+    device
 }
 
 /// Any failure, schema `punctual.error/1`.

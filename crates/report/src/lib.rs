@@ -17,7 +17,7 @@ pub use stages::{StageRow, stage_rows};
 pub use text::{measurement_text, microseconds, table};
 pub use verdict::{check_verdict, recording_verdict};
 
-use punctual_device::Profile;
+use punctual_forecast::DeviceAnswer;
 use punctual_recording::Document;
 use std::path::PathBuf;
 
@@ -35,19 +35,19 @@ pub struct Measurement {
     pub by_cpu: bool,
 }
 
-/// How often a device would not have been served in time.
+/// What a device would have met under one load.
 #[derive(Debug, Clone)]
 pub struct DeviceRow {
-    /// The device.
-    pub profile: Profile,
     /// The load it was judged under.
     pub load: String,
-    /// How late its work may begin, ns.
-    pub slack_ns: i64,
-    /// Wakeups later than that, all measured threads together.
-    pub over: u64,
+    /// Whose wakeups it was judged by: policy and priority.
+    pub measure: String,
+    /// The forecast.
+    pub answer: DeviceAnswer,
+    /// Wakeups later than the slack, all measured threads together.
+    pub late_wakeups: u64,
     /// The same on the CPU where there were most.
-    pub over_on_worst_cpu: u64,
+    pub late_wakeups_on_worst_cpu: u64,
 }
 
 /// The name of a document's load.

@@ -5,6 +5,7 @@ use crate::{Measurement, StageRow, load_name, stage_rows};
 use comfy_table::{CellAlignment, Table, presets};
 use punctual_recording::{Counters, Document, format_ns};
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Nanoseconds as microseconds, rounded to the tenth.
 pub fn microseconds(nanoseconds: Option<u64>) -> String {
@@ -17,8 +18,8 @@ pub fn microseconds(nanoseconds: Option<u64>) -> String {
     )
 }
 
-/// A table without lines: the first `left` columns are words, the others numbers.
-pub fn table(header: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+/// A table without lines; the columns in the range `numbers` are set right, words left.
+pub fn table(header: &[&str], numbers: Range<usize>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(header.to_vec());
     for row in rows {
@@ -26,7 +27,7 @@ pub fn table(header: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<St
     }
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((1, 1));
-        if index >= left {
+        if numbers.contains(&index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
@@ -123,7 +124,7 @@ fn stage_table<'a>(rows: impl Iterator<Item = &'a StageRow>, several: bool, by_c
     header.extend(["p50", "p99", "p99.9", "p99.99", "max us"]);
     table(
         &header,
-        left,
+        left..header.len(),
         rows.map(|row| {
             let mut cells = vec![row.stage.name().to_owned(), row.stage.meaning().to_owned()];
             if several {
@@ -146,41 +147,40 @@ fn device_table(measurement: &Measurement) -> String {
         if !loads.contains(&row.load.as_str()) {
             loads.push(&row.load);
         }
-        if !ids.contains(&row.profile.id.as_str()) {
-            ids.push(&row.profile.id);
+        if !ids.contains(&row.answer.device.id.as_str()) {
+            ids.push(&row.answer.device.id);
         }
     }
-    let headings: Vec<String> = loads.iter().map(|load| format!("late, load {load}")).collect();
-    let mut header = vec!["device", "buffers", "tolerance", "slack"];
+    let headings: Vec<String> = loads.iter().map(|load| format!("late, {}", idle_or(load))).collect();
+    let last = loads.last().copied().unwrap_or_default();
+    let verdict = format!("forecast, {}", idle_or(last));
+    let mut header = vec!["device", "tolerance", "slack"];
     header.extend(headings.iter().map(String::as_str));
-    let signed = |slack: i64| match u64::try_from(slack) {
-        Ok(slack) => format_ns(slack),
-        Err(_) => "none".to_owned(),
-    };
+    header.push(&verdict);
     let rows = ids.iter().filter_map(|id| {
-        let mut of_device = measurement.devices.iter().filter(|row| row.profile.id == *id);
-        let first = of_device.clone().next()?;
-        let profile = &first.profile;
-        let mut tolerance = format_ns(profile.tolerance_ns());
-        if let Some(printed) = &profile.printed {
+        let of_load =
+            |load: &str| measurement.devices.iter().find(move |row| row.answer.device.id == *id && row.load == load);
+        let row = of_load(last)?;
+        let device = &row.answer.device;
+        let mut tolerance = format_ns(device.tolerance_ns());
+        if let Some(printed) = &device.printed {
             let (from, to) = printed.tolerance_ns;
             tolerance += &format!(" ({} to {})", format_ns(from), format_ns(to));
         }
-        let mut cells = vec![
-            profile.name.clone(),
-            format!("{} of {}", profile.buffers, format_ns(profile.period_ns)),
-            tolerance,
-            signed(first.slack_ns),
-        ];
-        for load in &loads {
-            let over = of_device.find(|row| row.load == *load).map(|row| grouped(row.over));
-            cells.push(over.unwrap_or_else(|| "-".to_owned()));
-        }
+        let slack = u64::try_from(device.slack_ns()).map_or("none".to_owned(), format_ns);
+        let mut cells = vec![device.name.clone(), tolerance, slack];
+        cells.extend(loads.iter().map(|load| of_load(load).map_or("-".to_owned(), |row| grouped(row.late_wakeups))));
+        cells.push(crate::forecast::device_verdict(&row.answer));
         Some(cells)
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    let mut text =
-        "How often each device's slack was exceeded (in parentheses: the range its source prints)\n\n".to_owned();
-    text += &table(&header, 1, rows);
+    let mut text = "Wakeups later than each device's slack, and how often it would run dry \
+                    (in parentheses after a tolerance: the range its source prints)\n\n"
+        .to_owned();
+    text += &table(&header, 3..3 + loads.len(), rows);
     text
+}
+
+fn idle_or(load: &str) -> &str {
+    if load == "none" { "idle" } else { load }
 }

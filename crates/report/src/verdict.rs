@@ -93,8 +93,8 @@ pub fn check_verdict(measurement: &Measurement) -> String {
     let crackles = |id: &str| -> Vec<String> {
         let parts = documents.iter().filter_map(|document| {
             let load = load_name(document);
-            let row = measurement.devices.iter().find(|row| row.profile.id == id && row.load == load)?;
-            let count = row.over_on_worst_cpu;
+            let row = measurement.devices.iter().find(|row| row.answer.device.id == id && row.load == load)?;
+            let count = row.late_wakeups_on_worst_cpu;
             (count > 0).then(|| format!("{} in {} {}", times(count), spoken_duration(document), when(document)))
         });
         parts.collect()

@@ -2,10 +2,11 @@
 
 use crate::{StudyError, record_under};
 use punctual_device::{Catalogue, Profile};
+use punctual_forecast::{DeviceAnswer, Input, Question, answer};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Step};
-use punctual_recording::{Document, Stage};
-use std::path::PathBuf;
+use punctual_recording::{Document, Recording, Stage};
+use std::path::{Path, PathBuf};
 
 /// The devices of a check, by their catalogue ids, in the order in which they are shown.
 pub fn catalogue_ids() -> [&'static str; 8] {
@@ -32,19 +33,19 @@ pub enum Part {
     Loaded,
 }
 
-/// How often a device would not have been served in time.
+/// What a device would have met under one load.
 #[derive(Debug, Clone)]
 pub struct DeviceCount {
-    /// The device.
-    pub profile: Profile,
-    /// The load of the recording.
+    /// The load.
     pub load: String,
-    /// How late its work may begin, ns.
-    pub slack_ns: i64,
+    /// Whose wakeups it was judged by: policy and priority.
+    pub measure: String,
+    /// How often it would run dry.
+    pub answer: DeviceAnswer,
     /// Wakeups later than the slack, all measured threads together.
-    pub over: u64,
+    pub late_wakeups: u64,
     /// The same on the CPU where there were most.
-    pub over_on_worst_cpu: u64,
+    pub late_wakeups_on_worst_cpu: u64,
 }
 
 /// What came of a check.
@@ -81,37 +82,43 @@ pub fn check(
             break;
         }
     }
-    let devices = parts.iter().flat_map(|(_, document)| count_devices(document)).collect();
+    let mut devices = Vec::new();
+    for (path, document) in &parts {
+        devices.extend(judge_devices(path, document)?);
+    }
     Ok(Check { parts, devices })
 }
 
-/// How often each device of the first catalogue would not have been served in time.
-pub fn count_devices(document: &Document) -> Vec<DeviceCount> {
+/// What each device of the first catalogue would have met in a recording; nothing where that holds no wakeup.
+fn judge_devices(path: &Path, document: &Document) -> Result<Vec<DeviceCount>, StudyError> {
+    if document.counters.wakeups == 0 {
+        return Ok(Vec::new());
+    }
     let catalogue = Catalogue::shipped();
-    let profiles = catalogue_ids().into_iter().filter_map(|id| catalogue.find(id));
-    profiles
-        .map(|profile| {
-            let slack_ns = profile.slack_ns();
+    let devices: Vec<Profile> = catalogue_ids().into_iter().filter_map(|id| catalogue.find(id)).cloned().collect();
+    let recording = Recording::open(path)?;
+    let inputs = Input::from_recording(document, &recording.tail()?, &recording.block_maxima()?, recording.damaged())?;
+    let answer = answer(&inputs, &Question { devices, horizons: Vec::new(), ..Question::default() })?;
+    let counts = answer.groups.into_iter().flat_map(|group| {
+        let (load, measure) = (group.load, group.measure);
+        group.devices.into_iter().map(move |answer| {
             // A device without slack is never served in time.
-            let limit = u64::try_from(slack_ns).unwrap_or(0);
-            let above = |cpu: Option<u32>| {
-                let chosen =
-                    document.distributions.sum(|key| key.stage == Stage::Total && cpu.is_none_or(|cpu| key.cpu == cpu));
+            let limit = u64::try_from(answer.device.slack_ns()).unwrap_or(0);
+            let late = |cpu: Option<u32>| {
+                let chosen = document.distributions.sum(|key| {
+                    key.stage == Stage::Total && key.measure == measure && cpu.is_none_or(|cpu| key.cpu == cpu)
+                });
                 chosen.count_above(limit)
             };
+            let by_cpu = document.distributions.cpus().into_iter().map(|cpu| late(Some(cpu)));
             DeviceCount {
-                profile: profile.clone(),
-                load: document.provenance.load.name.clone(),
-                slack_ns,
-                over: above(None),
-                over_on_worst_cpu: document
-                    .distributions
-                    .cpus()
-                    .into_iter()
-                    .map(|cpu| above(Some(cpu)))
-                    .max()
-                    .unwrap_or(0),
+                load: load.clone(),
+                measure: measure.clone(),
+                late_wakeups: late(None),
+                late_wakeups_on_worst_cpu: by_cpu.max().unwrap_or(0),
+                answer,
             }
         })
-        .collect()
+    });
+    Ok(counts.collect())
 }

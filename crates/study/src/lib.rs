@@ -6,5 +6,5 @@
 mod check;
 mod loaded;
 
-pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check, count_devices};
+pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check};
 pub use loaded::{StudyError, local_machine, record_under};

@@ -13,6 +13,12 @@ pub enum StudyError {
     /// A measurement could not be carried out.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// What was just recorded could not be read back.
+    #[error(transparent)]
+    Recording(#[from] punctual_recording::Error),
+    /// What was recorded could not be judged.
+    #[error(transparent)]
+    Forecast(#[from] punctual_forecast::Error),
     /// The load could not be started.
     #[error("the load could not be started: {0}")]
     Load(String),

@@ -27,7 +27,8 @@ pub(crate) fn run(output: Output) -> anyhow::Result<u8> {
         };
         vec![line.name.to_owned(), mark.to_owned(), line.detail.clone(), line.needed_for.to_owned()]
     });
-    let mut text = format!("{verdict}\n\n{}\n", punctual_report::table(&["", "here", "found", "needed for"], 4, rows));
+    let mut text =
+        format!("{verdict}\n\n{}\n", punctual_report::table(&["", "here", "found", "needed for"], 4..4, rows));
     let remedies: Vec<&Capability> = lines.iter().filter(|line| line.remedy.is_some()).collect();
     if !remedies.is_empty() {
         text += "\nWhat would allow it:\n";

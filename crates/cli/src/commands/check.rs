@@ -45,11 +45,11 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
 
 fn measurement(check: Check) -> Measurement {
     let devices = check.devices.into_iter().map(|device| DeviceRow {
-        profile: device.profile,
         load: device.load,
-        slack_ns: device.slack_ns,
-        over: device.over,
-        over_on_worst_cpu: device.over_on_worst_cpu,
+        measure: device.measure,
+        answer: device.answer,
+        late_wakeups: device.late_wakeups,
+        late_wakeups_on_worst_cpu: device.late_wakeups_on_worst_cpu,
     });
     let mut measurement = Measurement {
         parts: check.parts,

@@ -2,10 +2,12 @@
 
 pub(crate) mod capabilities;
 pub(crate) mod check;
+pub(crate) mod forecast;
 pub(crate) mod generate;
 pub(crate) mod hidden;
 pub(crate) mod record;
 pub(crate) mod report;
+pub(crate) mod schedulability;
 
 use crate::args::ThreadArguments;
 use crate::output::Usage;

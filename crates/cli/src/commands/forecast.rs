@@ -1,0 +1,103 @@
+//! `punctual forecast`.
+
+use crate::args::ForecastArguments;
+use crate::output::{self, Output, Usage};
+use anyhow::Context;
+use punctual_device::{Catalogue, Profile, parse_period, parse_want};
+use punctual_forecast::{Horizon, Input, Question};
+use punctual_recording::{BareUnit, Recording, parse_duration};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Result<u8> {
+    let question = question(arguments)?;
+    let inputs = inputs(&arguments.recordings)?;
+    let answer = punctual_forecast::answer(&inputs, &question)?;
+    if output.json {
+        output::print(&output::pretty(&punctual_report::forecast::json(&answer)));
+    } else {
+        let mut text = punctual_report::forecast::text(&answer);
+        if arguments.table {
+            text += "\nWorst cases by stage and load\n\n";
+            text += &punctual_report::forecast::table_text(&answer);
+        }
+        output::print(&text);
+    }
+    Ok(0)
+}
+
+/// What recordings hold, one input for each measure and load; runs of the same follow one another.
+pub(super) fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
+    let mut inputs: Vec<Input> = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
+    for path in paths {
+        for (run, input) in open(path)? {
+            let key = format!("{run} {} {}", input.measure, input.load);
+            anyhow::ensure!(!seen.contains(&key), "{}: the same run stands there twice", path.display());
+            seen.push(key);
+            let position = inputs.iter().position(|other| other.clone().followed_by(input.clone()).is_ok());
+            match position {
+                Some(position) => {
+                    let first = inputs.remove(position);
+                    inputs.insert(position, first.followed_by(input)?);
+                }
+                None => inputs.push(input),
+            }
+        }
+    }
+    Ok(inputs)
+}
+
+fn open(path: &Path) -> anyhow::Result<Vec<(String, Input)>> {
+    let recording = Recording::open(path)?;
+    let (tail, maxima) = (recording.tail()?, recording.block_maxima()?);
+    let inputs = Input::from_recording(recording.document(), &tail, &maxima, recording.damaged())
+        .with_context(|| path.display().to_string())?;
+    let run = recording.document().provenance.run_id.clone();
+    Ok(inputs.into_iter().map(|input| (run.clone(), input)).collect())
+}
+
+fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
+    let usage = |error: &dyn std::fmt::Display| Usage(error.to_string());
+    let mut catalogue = Catalogue::shipped().clone();
+    if let Some(path) = &arguments.profiles {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        catalogue.extend(Catalogue::parse(&text).with_context(|| path.display().to_string())?);
+    }
+    let mut devices: Vec<Profile> = Vec::new();
+    for spec in &arguments.device {
+        let mut device = catalogue.parse_spec(spec).map_err(|error| usage(&error))?;
+        if let Some(period) = &arguments.period {
+            device = device.with_period(parse_period(period).map_err(|error| usage(&error))?);
+        }
+        if let Some(buffers) = arguments.buffers {
+            device = device.with_buffers(buffers);
+        }
+        if let Some(compute) = &arguments.compute {
+            device =
+                device.with_compute(parse_duration(compute, BareUnit::Microseconds).map_err(|error| usage(&error))?);
+        }
+        devices.push(device);
+    }
+    if devices.is_empty() {
+        devices = catalogue.profiles().to_vec();
+    }
+    let want_s = arguments.want.as_ref().map(|want| parse_want(want)).transpose().map_err(|error| usage(&error))?;
+    let horizons = arguments.horizon.iter().map(|text| Horizon::parse(text)).collect::<Result<_, _>>();
+    if let Some(factor) = arguments.compression.filter(|factor| !(0.001..=1e6).contains(factor)) {
+        return Err(Usage(format!("--compression {factor} is out of range: give 0.001 to 1000000")).into());
+    }
+    if let Some(wrong) = arguments.reliability.iter().find(|percent| !(**percent > 0.0 && **percent < 100.0)) {
+        return Err(Usage(format!("--reliability {wrong} is out of range: give percent between 0 and 100")).into());
+    }
+    let stages = if arguments.table { Question::TABLE_STAGES.to_vec() } else { Question::default().stages };
+    Ok(Question {
+        horizons: horizons.map_err(|error| usage(&error))?,
+        stages,
+        devices,
+        want_s,
+        compression_thousandths: arguments.compression.map(|factor| (factor * 1_000.0).round() as u64),
+        advise: arguments.want.is_some(),
+        reliabilities: arguments.reliability.iter().map(|percent| percent / 100.0).collect(),
+        ..Question::default()
+    })
+}

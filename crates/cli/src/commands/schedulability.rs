@@ -1,0 +1,26 @@
+//! `punctual schedulability`.
+
+use crate::args::SchedulabilityArguments;
+use crate::output::{self, Output};
+use anyhow::Context;
+use punctual_forecast::schedulability::{TaskSet, analyse};
+use punctual_recording::Stage;
+
+pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow::Result<u8> {
+    let path = &arguments.tasks;
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let is_json = path.extension().is_some_and(|extension| extension == "json");
+    let set = if is_json { TaskSet::parse_rt_app(&text) } else { TaskSet::parse_toml(&text) };
+    let set = set.with_context(|| path.display().to_string())?;
+    let inputs = match &arguments.latency {
+        Some(recording) => super::forecast::inputs(std::slice::from_ref(recording))?,
+        None => Vec::new(),
+    };
+    let analysis = analyse(&set, inputs.first().map(|input| (input, Stage::Total)))?;
+    if output.json {
+        output::print(&output::pretty(&punctual_report::schedulability::json(&analysis)));
+    } else {
+        output::print(&punctual_report::schedulability::text(&analysis));
+    }
+    Ok(0)
+}
