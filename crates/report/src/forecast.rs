@@ -94,6 +94,7 @@ fn device_json(group: &Group, answer: &DeviceAnswer) -> Value {
         "over_is_upper_count": found.is_upper_count,
         "probability": found.probability,
         "extremal_index": found.extremal_index,
+        "dispersion": found.dispersion,
         "stalls_per_hour": estimate_json(&found.per_hour),
         "verdict": found.outcome.name(),
         "want_s": device.want_s,
