@@ -239,7 +239,7 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
         None => None,
     };
     if total.as_ref().is_some_and(comes_in_bursts) {
-        notes.push("stalls come in bursts: intervals counted from them are too narrow".to_owned());
+        notes.push("stalls come in bursts, so this load was not the same throughout: intervals are widened, and may still be too narrow".to_owned());
     }
     let compression_is_known = input.compression_thousandths.or(input.class.map(|_| 1)).is_some();
     if !compression_is_known && input.load != "none" {

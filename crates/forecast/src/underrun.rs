@@ -4,6 +4,7 @@ use crate::Error;
 use crate::input::Input;
 use crate::interval::{Estimate, further_exposure, weighted};
 use crate::stall::stalls;
+use crate::veto::overdispersion;
 use punctual_device::Profile;
 use punctual_recording::Stage;
 
@@ -41,6 +42,9 @@ pub struct Underruns {
     pub probability: Option<f64>,
     /// Stalls for each late wakeup; 1 where they come singly. `None` where none was late.
     pub extremal_index: Option<f64>,
+    /// How many times as variable stalls were as if they came independently, where that is no accident; else 1.
+    /// Intervals are widened by it, as those of a quasi-Poisson count.
+    pub dispersion: f64,
     /// Stalls beyond the slack for each hour of use that this device would meet.
     pub per_hour: Estimate,
     /// The mean time between underruns, s of use: one for each stall.
@@ -103,6 +107,9 @@ impl Input {
             weights[stall.cause] += chance(late, period as f64, beyond as f64) / tasks;
         }
         let (sum, squares) = (weights.iter().sum::<f64>(), weights.iter().map(|weight| weight * weight).sum::<f64>());
+        let times: Vec<u64> = found.peaks().iter().map(|peak| peak.1).collect();
+        let dispersion = overdispersion(&times, self.exposure_of(stage));
+        let squares = squares * dispersion;
         let certain = weighted(sum, squares, largest_weight);
         let index = found.extremal_index();
         let is_upper_count = slack_ns < lateness.complete_above_ns;
@@ -118,7 +125,7 @@ impl Input {
                 sum += weight * count as f64;
                 squares += weight * weight * count as f64;
             }
-            let most = weighted(sum, squares, largest_weight);
+            let most = weighted(sum, squares * dispersion, largest_weight);
             let value = index.map(|index| (index * sum).max(certain.low.unwrap_or(0.0)));
             (over, filled, Estimate { low: certain.low, value, high: most.high })
         } else {
@@ -141,6 +148,7 @@ impl Input {
             is_upper_count,
             probability: (activations > 0).then(|| (filled as f64 / activations as f64).min(1.0)),
             extremal_index: index,
+            dispersion,
             per_hour: rate.scaled(3_600.0),
             mttf_s,
             mttf_per_buffer_s: None,
@@ -257,6 +265,21 @@ mod tests {
         assert_eq!(judge(&every(7_000, 1), 100).outcome, Outcome::Holds);
         let near = judge(&every(3_600, 10), 10);
         assert_eq!((near.outcome, near.measure_further_s), (Outcome::Unknown, None));
+    }
+
+    #[test]
+    fn bursts_widen_the_interval() {
+        let at = |seconds: &dyn Fn(u64) -> u64| -> Vec<(u64, u64)> {
+            (0..200).map(|index| (seconds(index) * 1_000_000_000, 20_000_000)).collect()
+        };
+        let modem = device(4_000_000, 3, 1_000_000);
+        let judge =
+            |late: &[(u64, u64)]| input(1_000_000, late, 36_000_000, Some(0)).underruns(&modem, Stage::Total).unwrap();
+        let even = judge(&at(&|index| index * 180));
+        let bursts = judge(&at(&|index| index / 50 * 9_000 + index % 50));
+        assert!(even.dispersion == 1.0 && bursts.dispersion > 10.0);
+        assert_eq!(even.over, bursts.over);
+        assert!(bursts.mttf_s.low < even.mttf_s.low && bursts.mttf_s.high > even.mttf_s.high);
     }
 
     #[test]

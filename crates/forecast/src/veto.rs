@@ -52,6 +52,20 @@ fn dispersion(peaks: &[Peak], exposure: f64) -> f64 {
 
 /// The same for times alone, in any order; `None` where there are too few to tell.
 pub(crate) fn dispersion_of(times: &[u64], exposure: f64) -> Option<f64> {
+    Some(chi_squared_q((BLOCKS - 1) as f64, block_statistic(times, exposure)?))
+}
+
+/// How many times as variable as independent stalls these are, where that is no accident (1 %); else 1.
+pub(crate) fn overdispersion(times: &[u64], exposure: f64) -> f64 {
+    match block_statistic(times, exposure) {
+        Some(statistic) if chi_squared_q((BLOCKS - 1) as f64, statistic) < IMPLAUSIBLE => {
+            statistic / (BLOCKS - 1) as f64
+        }
+        _ => 1.0,
+    }
+}
+
+fn block_statistic(times: &[u64], exposure: f64) -> Option<f64> {
     if times.len() < FEWEST_PEAKS {
         return None;
     }
@@ -61,8 +75,7 @@ pub(crate) fn dispersion_of(times: &[u64], exposure: f64) -> Option<f64> {
         counts[block.min(BLOCKS - 1)] += 1.0;
     }
     let mean = times.len() as f64 / BLOCKS as f64;
-    let statistic: f64 = counts.iter().map(|count| (count - mean) * (count - mean) / mean).sum();
-    Some(chi_squared_q((BLOCKS - 1) as f64, statistic))
+    Some(counts.iter().map(|count| (count - mean) * (count - mean) / mean).sum())
 }
 
 /// Whether lengths are independent of those before: on ranks, so that one long stall does not decide alone.

@@ -92,6 +92,7 @@ pub(crate) fn device_json(load: &str, measure: &str, answer: &DeviceAnswer) -> V
         "over_is_upper_count": found.is_upper_count,
         "probability": found.probability,
         "extremal_index": found.extremal_index,
+        "dispersion": found.dispersion,
         "stalls_per_hour": estimate_json(&found.per_hour),
         "verdict": found.outcome.name(),
         "want_s": device.want_s,
