@@ -15,12 +15,17 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Names of this project's BPF programs in the kernel.
-fn programs_in_the_kernel() -> Vec<String> {
+/// This project's BPF programs in the kernel, by number and name.
+fn programs_in_the_kernel() -> Vec<(u32, String)> {
     let ours = ["timer_armed", "timer_expired", "thread_waking", "thread_switched_in", "interrupt"];
     let all = libbpf_rs::query::ProgInfoIter::default();
-    let names = all.map(|program| program.name.to_string_lossy().into_owned());
-    names.filter(|name| ours.iter().any(|own| own.starts_with(name.as_str()))).collect()
+    let named = all.map(|program| (program.id, program.name.to_string_lossy().into_owned()));
+    named.filter(|(_, name)| ours.iter().any(|own| own.starts_with(name.as_str()))).collect()
+}
+
+/// Whether all programs are gone that were not there before; somebody else may be measuring too.
+fn all_gone_but(before: &[(u32, String)]) -> bool {
+    wait_until(|| programs_in_the_kernel().iter().all(|program| before.contains(program)))
 }
 
 /// A load that notes its own process and one that detached itself from it.
@@ -37,6 +42,7 @@ fn pids(directory: &Path) -> Option<[String; 2]> {
 #[test]
 fn a_kill_at_any_moment_leaves_a_recording_and_nothing_else() {
     let _alone = alone();
+    let before = programs_in_the_kernel();
     for moment_ms in [50, 300, 1_100, 2_050] {
         let directory = tempfile::tempdir().unwrap();
         let words = ["record", "-q", "-D", "60s", "-o", "a.punctual", "--load-command", LOAD];
@@ -47,7 +53,7 @@ fn a_kill_at_any_moment_leaves_a_recording_and_nothing_else() {
         support::signal(&child, libc::SIGKILL);
         child.wait_with_output().unwrap();
         assert!(wait_until(|| !pids.iter().any(|pid| is_alive(pid))), "the load outlived the run");
-        assert!(wait_until(|| programs_in_the_kernel().is_empty()), "{:?}", programs_in_the_kernel());
+        assert!(all_gone_but(&before), "{:?}", programs_in_the_kernel());
         // At 50 ms the directory may stand without its first document: then there is nothing to open.
         if directory.path().join("a.punctual/recording.json").exists() {
             let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
@@ -64,6 +70,7 @@ fn a_kill_at_any_moment_leaves_a_recording_and_nothing_else() {
 #[test]
 fn an_interrupt_ends_cleanly_and_keeps_what_was_measured() {
     let _alone = alone();
+    let before = programs_in_the_kernel();
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let directory = tempfile::tempdir().unwrap();
         let words = ["record", "-q", "-D", "60s", "-o", "a.punctual", "--load-command", LOAD];
@@ -78,7 +85,7 @@ fn an_interrupt_ends_cleanly_and_keeps_what_was_measured() {
         assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::Interrupted);
         assert!(recording.document().counters.wakeups > 0);
         assert!(!pids.iter().any(|pid| is_alive(pid)), "the load outlived the run");
-        assert!(wait_until(|| programs_in_the_kernel().is_empty()));
+        assert!(all_gone_but(&before));
     }
 }
 
@@ -97,6 +104,7 @@ fn a_long_period_does_not_hold_up_an_interrupt() {
 #[test]
 fn a_full_disk_is_one_line_and_leaves_what_fitted() {
     let _alone = alone();
+    let before = programs_in_the_kernel();
     let directory = tempfile::tempdir().unwrap();
     let small = directory.path().join("small");
     std::fs::create_dir(&small).unwrap();
@@ -118,7 +126,7 @@ fn a_full_disk_is_one_line_and_leaves_what_fitted() {
     assert!(stderr(&output).lines().count() <= 2, "{}", stderr(&output));
     assert!(opened.unwrap().document().counters.wakeups > 0);
     assert_eq!(code(&report), 0, "{}", stderr(&report));
-    assert!(wait_until(|| programs_in_the_kernel().is_empty()));
+    assert!(all_gone_but(&before));
 }
 
 #[test]
