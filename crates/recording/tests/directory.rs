@@ -179,3 +179,41 @@ fn nothing_is_overwritten() {
     let error = Writer::create(directory.path(), provenance("1"), vec![]).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Exists);
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever is done to a recording's files: an answer or an error, never a panic, and stages still add up.
+    #[test]
+    fn damaged_recordings_are_refused_or_read_never_a_panic(
+        file in 0..4usize,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        keep in any::<prop::sample::Index>(),
+        cut in any::<bool>(),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.punctual");
+        let lates: Vec<u64> = (0..60).map(|index| 1_000 + index * 777).collect();
+        write(&path, "1", &lates, 20).finish(ended(), vec![]).unwrap();
+        let name = ["recording.json", "tail.parquet", "maxima/000001.parquet", "wakeups/000001-000003.parquet"][file];
+        let victim = path.join(name);
+        let mut bytes = std::fs::read(&victim).unwrap();
+        for (place, value) in &edits {
+            let place = place.index(bytes.len());
+            bytes[place] = *value;
+        }
+        if cut {
+            bytes.truncate(keep.index(bytes.len()));
+        }
+        std::fs::write(&victim, bytes).unwrap();
+        if let Ok(recording) = Recording::open(&path) {
+            let _ = recording.count_not_adding_up();
+            let _ = recording.tail();
+            let _ = recording.block_maxima();
+            for (_, distribution) in recording.document().distributions.iter() {
+                let _ = (distribution.mean(), distribution.quantile(0.5), distribution.count_above(1_000));
+            }
+            let _ = merge(&[recording.document().clone()]);
+        }
+    }
+}

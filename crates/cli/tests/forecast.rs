@@ -1,0 +1,126 @@
+//! `punctual forecast` and `punctual schedulability` as whole commands, on recordings that were made up.
+
+mod support;
+
+use punctual_recording::*;
+use std::path::Path;
+use support::{code, json, run, stderr, stdout};
+
+const MS: u64 = 1_000_000;
+
+/// An hour in miniature: a wakeup every 1 ms, each 2,000th of them 6 ms late, one a minute 20 ms.
+fn write(path: &Path, run_id: &str, seconds: u64, lost: u64) {
+    let provenance = Provenance {
+        run_id: run_id.into(),
+        started_ns: 1_000 * MS,
+        configuration: Configuration { interval_ns: MS, policy: "fifo".into(), bpf: false, ..Configuration::default() },
+        load: LoadInfo { name: "mixed".into(), ..LoadInfo::default() },
+        ..Provenance::default()
+    };
+    let counters = Counters { missed: Some(0), ..Counters::default() };
+    let task = Task { measure: "fifo:80".into(), tid: 7, cpu: Some(0), period_ns: MS, counters };
+    let mut writer = Writer::create(path, provenance, vec![task]).unwrap();
+    let mut index = 0;
+    while index < seconds * 1_000 {
+        let late = match index {
+            _ if index % 60_000 == 30_000 => 20 * MS + 1,
+            _ if index % 2_000 == 1_000 => 6 * MS + 1,
+            _ => 20_000 + index % 997 * 10,
+        };
+        let missed = late / MS;
+        let wakeup = Wakeup { tid: 7, expected_ns: (1_000 + index) * MS, total_ns: late, missed, ..Wakeup::default() };
+        writer.push(0, &wakeup);
+        index += 1 + missed;
+    }
+    writer.set_thread_counts(0, lost, 0, 0);
+    writer.flush().unwrap();
+    let end = Ended { reason: EndReason::Completed, detail: None, at_ns: (1_000 + seconds * 1_000) * MS };
+    writer.finish(end, Vec::new()).unwrap();
+}
+
+#[test]
+fn devices_hold_or_fail_by_what_was_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", 300, 0);
+    let answer = json(&run(directory.path(), &["forecast", "a", "--json"]));
+    assert_eq!(answer["schema"], "punctual.forecast/1");
+    let device = |id: &str| {
+        let devices = answer["devices"].as_array().unwrap();
+        devices.iter().find(|device| device["device"] == id).unwrap_or_else(|| panic!("no {id}")).clone()
+    };
+    // 6 ms every two seconds and 20 ms every minute: 155 stalls beyond 4.8 ms, 5 beyond 14 ms, none beyond 57.75 ms.
+    assert_eq!((&device("audio256")["over"], &device("audio256")["verdict"]), (&155.into(), &"fails".into()));
+    assert_eq!(device("modem")["over"], 5);
+    assert_eq!(device("rt-video")["over"], 0);
+    assert_eq!(device("rt-video")["verdict"], "unknown");
+    assert!(device("rt-video")["mttf_s"]["estimate"].is_null() && device("rt-video")["mttf_s"]["high"].is_null());
+    let mttf = device("modem")["mttf_s"]["estimate"].as_f64().unwrap();
+    assert!((mttf - 60.0).abs() < 2.0, "{mttf}");
+    assert_eq!(answer["horizons"].as_array().unwrap().len(), 3);
+
+    let text = stdout(&run(directory.path(), &["forecast", "a", "--device", "modem", "--want", "1/day", "--table"]));
+    assert!(text.contains("to run dry at most once in"), "{text}");
+    assert!(text.contains("Worst cases by stage and load"), "{text}");
+}
+
+#[test]
+fn runs_of_the_same_follow_one_another_and_one_run_counts_once() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", 60, 0);
+    write(&directory.path().join("b"), "2", 60, 0);
+    let answer = json(&run(directory.path(), &["forecast", "a", "b", "--json"]));
+    assert_eq!(answer["exposure_s"].as_f64().unwrap().round(), 120.0);
+    let twice = run(directory.path(), &["forecast", "a", "a"]);
+    assert_eq!(code(&twice), 1);
+    assert!(stderr(&twice).contains("the same run stands there twice"), "{}", stderr(&twice));
+}
+
+#[test]
+fn a_lossy_recording_says_so_first() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", 10, 17);
+    let text = stdout(&run(directory.path(), &["forecast", "a"]));
+    let first = text.lines().take(2).collect::<Vec<_>>().join(" ");
+    assert!(first.contains("lost"), "{first}");
+}
+
+#[test]
+fn wrong_questions_are_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", 2, 0);
+    std::fs::write(directory.path().join("tasks.toml"), "[[task]]\nname = \"a\"\nperiod = \"0ms\"\n").unwrap();
+    std::fs::write(directory.path().join("profiles.toml"), "[[device]]\nid = \"x\"\ncolour = 1\n").unwrap();
+    for (words, expected) in [
+        (vec!["forecast", "none"], 1),
+        (vec!["forecast", "a", "--device", "submarine"], 129),
+        (vec!["forecast", "a", "--device", "modem", "--period", "fast"], 129),
+        (vec!["forecast", "a", "--device", "modem", "--compute", "1h"], 1),
+        (vec!["forecast", "a", "--period", "1ms"], 129),
+        (vec!["forecast", "a", "--want", "often"], 129),
+        (vec!["forecast", "a", "--horizon", "never"], 129),
+        (vec!["forecast", "a", "--compression", "0"], 129),
+        (vec!["forecast", "a", "--reliability", "100"], 129),
+        (vec!["forecast", "a", "--profiles", "profiles.toml"], 1),
+        (vec!["forecast", "a", "--profiles", "none.toml"], 1),
+        (vec!["schedulability", "tasks.toml"], 1),
+        (vec!["schedulability", "none.toml"], 1),
+        (vec!["schedulability", "a/recording.json"], 1),
+    ] {
+        let output = run(directory.path(), &words);
+        assert_eq!(code(&output), expected, "{words:?}: {}{}", stdout(&output), stderr(&output));
+        let lines: Vec<String> = stderr(&output).lines().map(str::to_owned).collect();
+        assert!(lines[0].starts_with("error: ") && lines.len() <= 2, "{words:?}: {lines:?}");
+    }
+}
+
+#[test]
+fn the_example_task_set_breaks_where_it_should() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", 60, 0);
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/modem-and-audio.toml");
+    let plain = json(&run(directory.path(), &["schedulability", example, "--json"]));
+    assert_eq!(plain["schema"], "punctual.schedulability/1");
+    let with = json(&run(directory.path(), &["schedulability", example, "--latency", "a", "--json"]));
+    assert!(!with["verdict"].as_str().unwrap().is_empty());
+    assert_eq!(code(&run(directory.path(), &["schedulability", example])), 0);
+}
