@@ -55,7 +55,8 @@ fn devices_hold_or_fail_by_what_was_counted() {
     assert_eq!(device("rt-video")["verdict"], "unknown");
     assert!(device("rt-video")["mttf_s"]["estimate"].is_null() && device("rt-video")["mttf_s"]["high"].is_null());
     let mttf = device("modem")["mttf_s"]["estimate"].as_f64().unwrap();
-    assert!((mttf - 60.0).abs() < 2.0, "{mttf}");
+    // Of a device's activations every 8 ms, one in 8/7 meets the 7 ms in which a wakeup would be 14 ms late.
+    assert!((mttf - 60.0 * 8.0 / 7.0).abs() < 0.1, "{mttf}");
     assert_eq!(answer["horizons"].as_array().unwrap().len(), 3);
 
     let text = stdout(&run(directory.path(), &["forecast", "a", "--device", "modem", "--want", "1/day", "--table"]));
