@@ -8,7 +8,7 @@
 use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics};
 use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
 use punctual_kernel::{capabilities, clock, hold};
-use punctual_probe::{Follower, Plan, Policy, Step, Via, recording_cost_ns, run};
+use punctual_probe::{Follower, Plan, Step, Via, recording_cost_ns, run};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -40,21 +40,7 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 fn plan(directory: &Path, bpf: bool) -> Plan {
-    Plan {
-        interval_ns: INTERVAL_NS,
-        duration_ns: Some(SECONDS * 1_000_000_000),
-        policy: Policy::Fifo,
-        priorities: vec![80],
-        cpus: Some(vec![0]),
-        via: Via::Timer,
-        bpf,
-        power_request: true,
-        break_ns: None,
-        limits: Vec::new(),
-        output: directory.to_owned(),
-        load: Default::default(),
-        command_line: Vec::new(),
-    }
+    Plan { duration_ns: Some(SECONDS * 1_000_000_000), cpus: Some(vec![0]), bpf, ..Plan::new(directory) }
 }
 
 /// CPU time of the measuring thread per wakeup, us.

@@ -7,7 +7,7 @@
 
 use punctual_kernel::capabilities::{find_program, try_scheduling};
 use punctual_kernel::scheduling::Scheduling;
-use punctual_probe::{Plan, Policy, Step, Via, run};
+use punctual_probe::{Plan, Step, run};
 use punctual_recording::Stage;
 
 const ROUNDS: usize = 10;
@@ -61,21 +61,8 @@ fn main() {
 
 fn median_us(bpf: bool) -> f64 {
     let directory = tempfile::tempdir().expect("a directory");
-    let plan = Plan {
-        interval_ns: 1_000_000,
-        duration_ns: Some(SECONDS * 1_000_000_000),
-        policy: Policy::Fifo,
-        priorities: vec![80],
-        cpus: Some(vec![0]),
-        via: Via::Timer,
-        bpf,
-        power_request: true,
-        break_ns: None,
-        limits: Vec::new(),
-        output: directory.path().join("a"),
-        load: Default::default(),
-        command_line: Vec::new(),
-    };
+    let duration_ns = Some(SECONDS * 1_000_000_000);
+    let plan = Plan { duration_ns, cpus: Some(vec![0]), bpf, ..Plan::new(directory.path().join("a")) };
     let outcome = run(&plan, &mut |_| Step::Go).expect("a recording");
     let total = outcome.document.distributions.sum(|key| key.stage == Stage::Total);
     total.quantile(0.5).unwrap_or(0) as f64 / 1000.0

@@ -88,6 +88,26 @@ pub struct PlanError(pub(crate) String);
 const DEADLINE_PERIODS_NS: std::ops::RangeInclusive<u64> = 100_000..=4_000_000_000;
 
 impl Plan {
+    /// What `punctual record` measures when nothing else is asked for: FIFO 80 every 1 ms on every allowed CPU,
+    /// followed in the kernel, until told to stop.
+    pub fn new(output: impl Into<PathBuf>) -> Plan {
+        Plan {
+            interval_ns: 1_000_000,
+            duration_ns: None,
+            policy: Policy::Fifo,
+            priorities: vec![80],
+            cpus: None,
+            via: Via::Timer,
+            bpf: true,
+            power_request: true,
+            break_ns: None,
+            limits: Vec::new(),
+            output: output.into(),
+            load: LoadInfo::default(),
+            command_line: Vec::new(),
+        }
+    }
+
     /// The CPUs that the plan measures.
     ///
     /// # Errors

@@ -17,28 +17,35 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let limit = Duration::from_nanos(arguments.duration / 2);
     let load = Load::of_classes(&arguments.load, Some(limit), &punctual_study::local_machine());
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("check-", ""));
+    let is_new = !directory.exists();
     let interrupted = Interrupted::watch();
     let mut progress: Option<(Part, Progress)> = None;
-    let result = punctual_study::check(&CheckPlan { plan, load, directory }, &mut |part, observation| {
-        if progress.as_ref().is_none_or(|(shown, _)| *shown != part) {
-            if let Some((_, before)) = &progress {
-                before.done();
+    let result =
+        punctual_study::check(&CheckPlan { plan, load, directory: directory.clone() }, &mut |part, observation| {
+            if progress.as_ref().is_none_or(|(shown, _)| *shown != part) {
+                if let Some((_, before)) = &progress {
+                    before.done();
+                }
+                let what = match part {
+                    Part::Idle => "1/2 idle  ",
+                    Part::Loaded => "2/2 loaded",
+                };
+                progress = Some((part, Progress::new(arguments.threads.quiet, what)));
             }
-            let what = match part {
-                Part::Idle => "1/2 idle  ",
-                Part::Loaded => "2/2 loaded",
-            };
-            progress = Some((part, Progress::new(arguments.threads.quiet, what)));
-        }
-        if let Some((_, progress)) = &mut progress {
-            progress.show(observation);
-        }
-        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
-    });
+            if let Some((_, progress)) = &mut progress {
+                progress.show(observation);
+            }
+            if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+        });
     if let Some((_, progress)) = &progress {
         progress.done();
     }
-    let measurement = measurement(result?);
+    let check = result?;
+    if is_new {
+        super::hand_over(&directory);
+    }
+    check.parts.iter().for_each(|(path, _)| super::hand_over(path));
+    let measurement = measurement(check);
     output.measurement(&measurement);
     Ok(measurement.exit_code)
 }

@@ -11,7 +11,7 @@ pub(crate) mod schedulability;
 
 use crate::args::ThreadArguments;
 use crate::output::Usage;
-use punctual_probe::{Plan, Policy, Via};
+use punctual_probe::{Plan, Policy};
 use std::path::{Path, PathBuf};
 
 /// The plan of the options that all measurements share.
@@ -20,26 +20,37 @@ fn plan(threads: &ThreadArguments, policy: Policy) -> Result<Plan, Usage> {
     if !has_priority && !threads.priority.is_empty() {
         return Err(Usage(format!("--priority goes with --policy fifo or rr, not with {}", policy.name())));
     }
-    let mut priorities = threads.priority.clone();
-    priorities.dedup();
-    if priorities.is_empty() {
-        priorities.push(80);
+    let mut plan = Plan::new("");
+    if !threads.priority.is_empty() {
+        plan.priorities = threads.priority.clone();
+        plan.priorities.dedup();
     }
-    Ok(Plan {
-        interval_ns: threads.interval,
-        duration_ns: None,
-        policy,
-        priorities,
-        cpus: threads.cpus.as_ref().map(|cpus| cpus.0.clone()),
-        via: Via::Timer,
-        bpf: !threads.no_bpf,
-        power_request: !threads.no_power_request,
-        break_ns: None,
-        limits: Vec::new(),
-        output: PathBuf::new(),
-        load: Default::default(),
-        command_line: std::env::args().collect(),
-    })
+    plan.policy = policy;
+    plan.interval_ns = threads.interval;
+    plan.cpus = threads.cpus.as_ref().map(|cpus| cpus.0.clone());
+    plan.bpf = !threads.no_bpf;
+    plan.power_request = !threads.no_power_request;
+    plan.command_line = std::env::args().collect();
+    Ok(plan)
+}
+
+/// Gives what root wrote on a user's behalf, through sudo, to that user. Only for what this run made itself:
+/// everything below the path changes hands.
+fn hand_over(path: &Path) {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
+    if let (Some(user), Some(group)) = (number("SUDO_UID"), number("SUDO_GID")) {
+        give(path, user, group);
+    }
+}
+
+fn give(path: &Path, user: u32, group: u32) {
+    // A user who may not give files away is not root, and the files are his already.
+    let _ = std::os::unix::fs::lchown(path, Some(user), Some(group));
+    if path.symlink_metadata().is_ok_and(|about| about.is_dir()) {
+        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+            give(&entry.path(), user, group);
+        }
+    }
 }
 
 /// A name with the date and time that nothing has yet, in the current directory, or where that cannot be written in,

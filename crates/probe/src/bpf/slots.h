@@ -130,18 +130,21 @@ static __always_inline void stamp_waking(struct task_struct *task, bool after_so
 	slot->waking = bpf_ktime_get_ns();
 }
 
-static __always_inline void stamp_switch_in(struct task_struct *next)
+/* The scheduler switches to a measured thread that was woken: the same whatever woke it. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(thread_switched_in, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
 	__u32 number;
 	__u64 now;
 	struct slot *slot = find_slot(next->pid, &number);
 
 	if (!slot || !slot->waking || slot->switch_in)
-		return;
+		return 0;
 	now = bpf_ktime_get_ns();
 	slot->cpu = bpf_get_smp_processor_id();
 	add_steal(slot, number, now);
 	slot->switch_in = now;
+	return 0;
 }
 
 #endif

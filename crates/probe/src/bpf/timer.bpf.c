@@ -44,11 +44,4 @@ int BPF_PROG(thread_waking, struct task_struct *task)
 	return 0;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(thread_switched_in, bool preempted, struct task_struct *previous, struct task_struct *next)
-{
-	stamp_switch_in(next);
-	return 0;
-}
-
 char LICENSE[] SEC("license") = "GPL";
