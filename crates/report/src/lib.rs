@@ -1,1 +1,3 @@
 //! Recordings as text, JSON and CSV.
+
+pub mod sim;

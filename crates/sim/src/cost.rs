@@ -70,7 +70,9 @@ impl Cost {
                 let drawn = (i128::from(normal.mean.0) + offset).max(0) as u64;
                 normal.most.map_or(drawn, |most| drawn.min(most.0))
             }
-            Cost::Uniform(uniform) => uniform.least.0 + random.below(uniform.most.0.saturating_sub(uniform.least.0) + 1),
+            Cost::Uniform(uniform) => {
+                uniform.least.0 + random.below(uniform.most.0.saturating_sub(uniform.least.0) + 1)
+            }
             Cost::Choices(choices) => {
                 let total: u64 = choices.choices.iter().map(|(weight, _)| u64::from(*weight)).sum();
                 let mut at = random.below(total.max(1));

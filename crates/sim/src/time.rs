@@ -50,7 +50,7 @@ pub fn parse_span(text: &str) -> Result<Picoseconds, String> {
     let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().expect("digits") };
     let numerator: u128 = if fraction.is_empty() { 0 } else { fraction.parse().expect("digits") };
     let denominator = 10u128.pow(u32::try_from(fraction.len()).expect("at most 18"));
-    if (numerator * scale) % denominator != 0 {
+    if !(numerator * scale).is_multiple_of(denominator) {
         return Err(format!("{text:?} is not a whole number of picoseconds"));
     }
     let picoseconds = whole * scale + numerator * scale / denominator;

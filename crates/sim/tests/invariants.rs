@@ -29,11 +29,17 @@ fn thread(cpus: usize) -> impl Strategy<Value = ThreadSpec> {
         Just(Activity::Signalled),
         Just(Activity::Spinning),
         (30..400u64, 0..100u64).prop_map(|(period, offset)| Activity::Periodic { period, offset }),
-        (30..400u64, 0..100u64, prop_oneof![Just(TimerRule::Exact), Just(TimerRule::Rounded), Just(TimerRule::KernelPeriodic)])
+        (
+            30..400u64,
+            0..100u64,
+            prop_oneof![Just(TimerRule::Exact), Just(TimerRule::Rounded), Just(TimerRule::KernelPeriodic)]
+        )
             .prop_map(|(interval, offset, rule)| Activity::Timer { interval, offset, rule }),
     ];
-    let raise = prop::option::of((0..10u64, 1..20u64, 2..31u8).prop_map(|(after, length, irql)| Raise { after, length, irql }));
-    let constraint = prop::option::of((20..100u64, 1..20u64).prop_map(|(deadline, estimate)| ConstraintSpec { deadline, estimate }));
+    let raise =
+        prop::option::of((0..10u64, 1..20u64, 2..31u8).prop_map(|(after, length, irql)| Raise { after, length, irql }));
+    let constraint =
+        prop::option::of((20..100u64, 1..20u64).prop_map(|(deadline, estimate)| ConstraintSpec { deadline, estimate }));
     (0..cpus, policy(), activity, 0..30u64, raise, constraint, any::<bool>()).prop_map(
         |(cpu, policy, activity, work, raise, constraint, drop)| {
             let mut thread = match activity {
@@ -89,22 +95,24 @@ fn machine() -> impl Strategy<Value = MachineSpec> {
             clock,
             (5..60u64, 0..4u8, 0..3u64, any::<bool>(), any::<u64>(), prop_oneof![Just(LEVEL_SLOT), Just(30)]),
         )
-            .prop_map(move |(threads, sources, clock, (quantum, wait_boost, context_switch, fresh, seed, slot_level))| {
-                MachineSpec {
-                    cpus,
-                    seed,
-                    quantum,
-                    preempted_gets_fresh_quantum: fresh,
-                    wait_boost,
-                    context_switch,
-                    fpu_save: 1,
-                    slot_level,
-                    slot_unit: 10,
-                    clock: Some(clock),
-                    sources,
-                    threads,
-                }
-            })
+            .prop_map(
+                move |(threads, sources, clock, (quantum, wait_boost, context_switch, fresh, seed, slot_level))| {
+                    MachineSpec {
+                        cpus,
+                        seed,
+                        quantum,
+                        preempted_gets_fresh_quantum: fresh,
+                        wait_boost,
+                        context_switch,
+                        fpu_save: 1,
+                        slot_level,
+                        slot_unit: 10,
+                        clock: Some(clock),
+                        sources,
+                        threads,
+                    }
+                },
+            )
     })
 }
 
@@ -269,12 +277,8 @@ proptest! {
 
 #[test]
 fn constraints_are_granted_and_refused() {
-    let mut asks = ThreadSpec::new(
-        "asks",
-        Policy::Priority(4),
-        Activity::Periodic { period: 100, offset: 0 },
-        Cost::constant(30),
-    );
+    let mut asks =
+        ThreadSpec::new("asks", Policy::Priority(4), Activity::Periodic { period: 100, offset: 0 }, Cost::constant(30));
     asks.constraint = Some(ConstraintSpec { deadline: 40, estimate: 30 });
     let mut rival = asks.clone();
     rival.name = "rival".to_owned();

@@ -1,13 +1,13 @@
 //! The event loop, interrupts and deferred procedures.
 
-use super::threads::{State, Thread};
 use super::ready::ReadyQueue;
-use super::slots::{Request, SlotPlan};
-use super::specification::{Arrival, MachineSpec, Phases, Policy, WorkContext};
+use super::slots::SlotPlan;
+use super::specification::{Arrival, MachineSpec, Phases, WorkContext};
+use super::threads::{State, Thread};
 use super::{NONE, SourceSpec};
 use crate::calendar::Calendar;
 use crate::cost::Cost;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::observe::{Activation, Level, Observer, Slice, Unit};
 use crate::random::Random;
 use crate::time::{NEVER, Picoseconds, SECOND};
@@ -114,7 +114,7 @@ impl Engine {
     /// # Errors
     /// A line that names what is impossible: no CPU, a period of 0, an index out of range, a refused reservation.
     pub fn new(spec: MachineSpec) -> Result<Engine> {
-        check(&spec)?;
+        super::check::check(&spec)?;
         let mut source_specs = spec.sources.clone();
         let mut clock = NONE;
         if let Some(clock_spec) = &spec.clock {
@@ -153,7 +153,7 @@ impl Engine {
             })
             .collect();
         for (index, cpu) in cpus.iter_mut().enumerate() {
-            cpu.plan = plan(&spec, index)?;
+            cpu.plan = super::check::plan(&spec, index)?;
         }
         let slots = 3 * spec.cpus + 2 * spec.threads.len() + source_specs.len();
         let sources = source_specs
@@ -178,7 +178,8 @@ impl Engine {
                 block: 0,
             })
             .collect();
-        let threads = spec.threads.iter().enumerate().map(|(index, thread)| Thread::new(thread, &spec, index)).collect();
+        let threads =
+            spec.threads.iter().enumerate().map(|(index, thread)| Thread::new(thread, &spec, index)).collect();
         let unit = Unit::new(0, None, NEVER);
         let mut engine = Engine {
             calendar: Calendar::new(slots),
@@ -251,7 +252,11 @@ impl Engine {
                 self.dirty |= 1 << cpu;
             } else {
                 let thread = (slot - 3 * cpus) / 2;
-                if (slot - 3 * cpus) % 2 == 0 { self.release(thread, observer) } else { self.replenish(thread) }
+                if (slot - 3 * cpus).is_multiple_of(2) {
+                    self.release(thread, observer)
+                } else {
+                    self.replenish(thread)
+                }
             }
             self.decide(observer);
         }
@@ -357,8 +362,7 @@ impl Engine {
         }
         let source = &mut self.sources[source_index as usize];
         if source.spec.context == WorkContext::Irq {
-            let activation =
-                Activation { thread: None, cpu: index as u32, unit, start: unit.irq_start, end: self.now };
+            let activation = Activation { thread: None, cpu: index as u32, unit, start: unit.irq_start, end: self.now };
             observer.activation(&activation);
             return;
         }
@@ -381,8 +385,7 @@ impl Engine {
         } else if let Some(thread) = source.spec.thread.filter(|_| source.spec.context == WorkContext::Thread) {
             self.signal(thread, Unit { ready: self.now, ..unit });
         } else {
-            let activation =
-                Activation { thread: None, cpu: index as u32, unit, start: source.started, end: self.now };
+            let activation = Activation { thread: None, cpu: index as u32, unit, start: source.started, end: self.now };
             observer.activation(&activation);
         }
         let source = &mut self.sources[source_index as usize];
@@ -570,68 +573,6 @@ fn block_time(phases: &Phases, phase: usize, position: usize) -> Picoseconds {
     let length = u64::from(phase.samples[position]) * SECOND / phase.rate;
     let drift = i128::from(length) * i128::from(phases.parts_per_million) / 1_000_000;
     (i128::from(length) + drift) as u64
-}
-
-/// The slots of one CPU.
-fn plan(spec: &MachineSpec, cpu: usize) -> Result<SlotPlan> {
-    let mut requests = Vec::new();
-    for (index, thread) in spec.threads.iter().enumerate().filter(|(_, thread)| thread.cpu == cpu) {
-        if let Policy::Reservation { runtime, period, power_of_two, .. } = thread.policy {
-            if power_of_two && !period.is_power_of_two() {
-                return Err(Error::machine(format!(
-                    "thread {:?}: the reservation's period, {period}, is not a power of two",
-                    thread.name
-                )));
-            }
-            requests.push(Request { thread: index as u32, runtime, period });
-        }
-    }
-    SlotPlan::new(spec.slot_unit, &requests).map_err(|refused| Error::machine(refused.to_string()))
-}
-
-/// What no machine can be.
-fn check(spec: &MachineSpec) -> Result<()> {
-    let refuse = |what: String| Err(Error::machine(what));
-    if spec.cpus == 0 || spec.cpus > 64 {
-        return refuse(format!("a machine has 1 to 64 CPUs, not {}", spec.cpus));
-    }
-    if spec.quantum == 0 || spec.slot_unit == 0 {
-        return refuse("quantum and slot unit must not be 0".to_owned());
-    }
-    for source in &spec.sources {
-        let name = &source.name;
-        if source.cpu >= spec.cpus || source.thread.is_some_and(|thread| thread >= spec.threads.len()) {
-            return refuse(format!("source {name:?} names a CPU or thread that does not exist"));
-        }
-        if !(3..=31).contains(&source.irql) {
-            return refuse(format!("source {name:?}: interrupt levels are 3 to 31, not {}", source.irql));
-        }
-        let zero = match &source.arrival {
-            Arrival::Periodic { period, .. } => *period == 0,
-            Arrival::Poisson { mean } => *mean == 0,
-            Arrival::Times(times) => !times.is_sorted(),
-            Arrival::Phases(phases) => {
-                phases.phases.is_empty()
-                    || phases.phases.iter().any(|phase| {
-                        phase.rate == 0 || phase.samples.is_empty() || phase.samples.contains(&0)
-                    })
-            }
-            Arrival::Replay { block, blocks } => *block == 0 || blocks.is_empty(),
-        };
-        if zero {
-            return refuse(format!("source {name:?}: a period, rate or block of 0, or times out of order"));
-        }
-        if source.context == WorkContext::Thread && source.thread.is_none() {
-            return refuse(format!("source {name:?} works in a thread but names none"));
-        }
-    }
-    if let Some(clock) = &spec.clock {
-        if clock.period == Some(0) || clock.cpu >= spec.cpus {
-            return refuse("the clock's period is 0, or its CPU does not exist".to_owned());
-        }
-    }
-    spec.threads.iter().try_for_each(|thread| super::threads::check(thread, spec))?;
-    super::threads::admits_deadlines(spec)
 }
 
 impl Engine {

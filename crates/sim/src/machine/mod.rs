@@ -4,11 +4,13 @@
 //! slot, the end of a quantum or of a budget, a release, a replenishment. All state lives in arrays made when
 //! the machine is built; an event changes some of it and decides anew what each CPU concerned runs.
 
+mod check;
 mod engine;
 mod ready;
 mod slots;
 mod specification;
 mod threads;
+mod timers;
 
 pub use engine::{CpuTime, Engine};
 pub use ready::{LEVEL_DEADLINE, LEVEL_EDF, LEVEL_KERNEL, LEVEL_RATE_MONOTONIC, LEVEL_SLOT};

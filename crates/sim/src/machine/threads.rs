@@ -1,13 +1,12 @@
 //! Threads: what makes them ready, who runs, budgets and slots.
 
+use super::NONE;
 use super::engine::Engine;
 use super::ready::{LEVEL_DEADLINE, LEVEL_EDF, LEVEL_KERNEL, LEVEL_RATE_MONOTONIC, is_keyed};
 use super::specification::{Activity, LateWork, MachineSpec, Policy, ThreadSpec, TimerRule};
-use super::NONE;
-use crate::error::{Error, Result};
 use crate::observe::{Activation, Observer, Unit};
 use crate::random::Random;
-use crate::time::{MILLISECOND, NEVER, Picoseconds};
+use crate::time::{NEVER, Picoseconds};
 use std::collections::VecDeque;
 
 /// Shares are kept in 2^-20.
@@ -49,9 +48,9 @@ pub(super) struct Thread {
     boost: u8,
     pub(super) used: Picoseconds,
     /// Timer threads: when to fire next, and until when the system timer waits.
-    fire: Picoseconds,
-    due: Picoseconds,
-    woken: Picoseconds,
+    pub(super) fire: Picoseconds,
+    pub(super) due: Picoseconds,
+    pub(super) woken: Picoseconds,
     /// Floating budgets, in 2^-20 ps, so that nothing is lost to rounding; the deadline of the server.
     budget: i128,
     server_deadline: Picoseconds,
@@ -137,71 +136,6 @@ fn base_level(spec: &ThreadSpec, boost: u8, now: Picoseconds) -> u8 {
     }
 }
 
-/// What no thread can be.
-pub(super) fn check(thread: &ThreadSpec, spec: &MachineSpec) -> Result<()> {
-    let name = &thread.name;
-    let refuse = |what: &str| Err(Error::machine(format!("thread {name:?}: {what}")));
-    if thread.cpu >= spec.cpus {
-        return refuse("its CPU does not exist");
-    }
-    match thread.policy {
-        Policy::Priority(priority) if priority > 99 => return refuse("priorities are 0 to 99"),
-        Policy::Deadline { runtime, deadline, period, tick, .. } => {
-            if runtime == 0 || period == 0 || deadline == 0 || tick == Some(0) {
-                return refuse("runtime, deadline, period and tick must not be 0");
-            }
-            if runtime > deadline || deadline > period {
-                return refuse("runtime must not exceed deadline, nor deadline period");
-            }
-        }
-        Policy::RateMonotonic { period: 0 } | Policy::EarliestDeadline { deadline: 0 } => {
-            return refuse("a period or deadline of 0");
-        }
-        _ => {}
-    }
-    match thread.activity {
-        Activity::Periodic { period: 0, .. } => return refuse("a period of 0"),
-        Activity::Timer { interval, .. } => {
-            if interval == 0 {
-                return refuse("a timer interval of 0");
-            }
-            if spec.clock.is_none() {
-                return refuse("a timer needs a clock");
-            }
-        }
-        _ => {}
-    }
-    if thread.constraint.is_some_and(|constraint| constraint.estimate == 0 || constraint.estimate > constraint.deadline) {
-        return refuse("a constraint's estimate must be above 0 and at most its deadline");
-    }
-    if thread.raise.is_some_and(|raise| raise.irql < 2 || raise.irql > 31) {
-        return refuse("a thread raises itself to levels 2 to 31");
-    }
-    Ok(())
-}
-
-/// Whether the shares of all floating budgets on each CPU stay within 95 percent, as the kernel asks at admission.
-pub(super) fn admits_deadlines(spec: &MachineSpec) -> Result<()> {
-    for cpu in 0..spec.cpus {
-        let total: f64 = spec
-            .threads
-            .iter()
-            .filter(|thread| thread.cpu == cpu)
-            .map(|thread| match thread.policy {
-                Policy::Deadline { runtime, period, .. } => runtime as f64 / period as f64,
-                _ => 0.0,
-            })
-            .sum();
-        if total > 0.95 + 1e-9 {
-            return Err(Error::machine(format!(
-                "the deadline reservations of CPU {cpu} ask for {:.1} percent of it; at most 95 are admitted",
-                total * 100.0
-            )));
-        }
-    }
-    Ok(())
-}
-
 impl Engine {
     pub(super) fn start_threads(&mut self) {
         for index in 0..self.threads.len() {
@@ -232,7 +166,7 @@ impl Engine {
         }
     }
 
-    fn new_unit(&mut self, index: usize, arrival: Picoseconds) -> Unit {
+    pub(super) fn new_unit(&mut self, index: usize, arrival: Picoseconds) -> Unit {
         let thread = &mut self.threads[index];
         thread.sequence += 1;
         Unit {
@@ -252,7 +186,11 @@ impl Engine {
             let (now, deadline) = (self.now, self.now + constraint.deadline);
             let granted = self.cpus[cpu].plan.request(index as u32, now, deadline, constraint.estimate);
             let thread = &mut self.threads[index];
-            if granted { thread.granted += 1 } else { thread.refused += 1 }
+            if granted {
+                thread.granted += 1
+            } else {
+                thread.refused += 1
+            }
             answer = Some(granted);
             self.charge(cpu, observer);
             self.boundary(cpu);
@@ -270,7 +208,7 @@ impl Engine {
     }
 
     /// A blocked thread has work.
-    fn wake(&mut self, index: usize) {
+    pub(super) fn wake(&mut self, index: usize) {
         let spec = &self.spec.threads[index];
         let cpu = spec.cpu;
         let thread = &mut self.threads[index];
@@ -401,23 +339,23 @@ impl Engine {
         self.review(index);
         let highest = self.cpus[index].ready.highest();
         let present = self.cpus[index].thread;
-        if present != NONE {
-            if let Some(level) = highest {
-                let thread = &mut self.threads[present as usize];
-                let first = self.cpus[index].ready.first(level);
-                let beaten = level > thread.level
-                    || (level == thread.level && is_keyed(level) && self.cpus[index].ready.key(first) < thread.key);
-                let turn_over = level == thread.level && !is_keyed(level) && thread.quantum_left == 0;
-                if beaten || turn_over {
-                    if turn_over {
-                        thread.quantum_left = self.spec.quantum;
-                        thread.boost = thread.boost.saturating_sub(1);
-                    } else if self.spec.preempted_gets_fresh_quantum {
-                        thread.quantum_left = self.spec.quantum;
-                    }
-                    self.cpus[index].thread = NONE;
-                    self.enqueue(present as usize, beaten);
+        if present != NONE
+            && let Some(level) = highest
+        {
+            let thread = &mut self.threads[present as usize];
+            let first = self.cpus[index].ready.first(level);
+            let beaten = level > thread.level
+                || (level == thread.level && is_keyed(level) && self.cpus[index].ready.key(first) < thread.key);
+            let turn_over = level == thread.level && !is_keyed(level) && thread.quantum_left == 0;
+            if beaten || turn_over {
+                if turn_over {
+                    thread.quantum_left = self.spec.quantum;
+                    thread.boost = thread.boost.saturating_sub(1);
+                } else if self.spec.preempted_gets_fresh_quantum {
+                    thread.quantum_left = self.spec.quantum;
                 }
+                self.cpus[index].thread = NONE;
+                self.enqueue(present as usize, beaten);
             }
         }
         while self.cpus[index].thread == NONE {
@@ -577,18 +515,13 @@ impl Engine {
         }
         thread.segment = 0;
         let unit = thread.current.take().expect("a running thread has a unit");
-        let activation = Activation {
-            thread: Some(index as u32),
-            cpu: cpu as u32,
-            unit,
-            start: thread.started,
-            end: self.now,
-        };
+        let activation =
+            Activation { thread: Some(index as u32), cpu: cpu as u32, unit, start: thread.started, end: self.now };
         observer.activation(&activation);
-        if let Activity::Timer { interval, rule, .. } = self.spec.threads[index].activity {
-            if rule != TimerRule::KernelPeriodic {
-                thread.fire += interval;
-            }
+        if let Activity::Timer { interval, rule, .. } = self.spec.threads[index].activity
+            && rule != TimerRule::KernelPeriodic
+        {
+            thread.fire += interval;
         }
         if self.load(index, observer) {
             self.threads[index].started = self.now;
@@ -604,68 +537,5 @@ impl Engine {
             self.threads[index].state = State::Blocked;
             self.cpus[cpu].thread = NONE;
         }
-    }
-
-    fn system_time(&self) -> Picoseconds {
-        match self.spec.clock.as_ref().and_then(|clock| clock.period) {
-            Some(_) => self.system_time,
-            None => self.now,
-        }
-    }
-
-    /// Asks the system to wake a timer thread. It waits from `from`, the system's time.
-    fn arm(&mut self, index: usize, rule: TimerRule, from: Picoseconds) {
-        let thread = &mut self.threads[index];
-        thread.due = match rule {
-            TimerRule::Rounded => {
-                let wait = thread.fire.saturating_sub(from);
-                let milliseconds = ((wait + MILLISECOND / 2) / MILLISECOND).max(1);
-                from + milliseconds * MILLISECOND
-            }
-            TimerRule::Exact | TimerRule::KernelPeriodic => thread.fire,
-        };
-        self.arm_one_shot();
-    }
-
-    /// A clock that interrupts on demand: at the earliest time at which any timer is due.
-    fn arm_one_shot(&mut self) {
-        if self.spec.clock.as_ref().is_some_and(|clock| clock.period.is_none()) {
-            let due = self.threads.iter().map(|thread| thread.due).min().unwrap_or(NEVER);
-            let at = if due == NEVER { NEVER } else { due.max(self.now) };
-            self.calendar.set(self.slot_source(self.clock as usize), at);
-        }
-    }
-
-    /// Whether any timer is due at this time of the system.
-    pub(super) fn timer_due(&self, time: Picoseconds) -> bool {
-        self.threads.iter().any(|thread| thread.due <= time)
-    }
-
-    /// Expires the timers that are due at this time of the system.
-    pub(super) fn expire(&mut self, time: Picoseconds) {
-        for index in 0..self.threads.len() {
-            if self.threads[index].due > time {
-                continue;
-            }
-            let Activity::Timer { interval, rule, .. } = self.spec.threads[index].activity else { continue };
-            if rule == TimerRule::KernelPeriodic {
-                while self.threads[index].due <= time {
-                    let arrival = self.threads[index].due;
-                    self.threads[index].due += interval;
-                    let mut unit = self.new_unit(index, arrival);
-                    unit.irq_start = self.tick.irq_start;
-                    unit.dpc_start = self.tick.dpc_start;
-                    unit.ready = self.now;
-                    self.signal(index, unit);
-                }
-            } else {
-                self.threads[index].due = NEVER;
-                self.threads[index].woken = self.now;
-                if self.threads[index].state == State::Blocked {
-                    self.wake(index);
-                }
-            }
-        }
-        self.arm_one_shot();
     }
 }
