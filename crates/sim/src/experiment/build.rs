@@ -198,6 +198,9 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
             ),
         ));
     }
+    if machine.admission {
+        crate::theory::admit(&spec).map_err(|error| wrong(&["machine", "admission"], error.to_string()))?;
+    }
     Ok(Setup { spec, device, link, duration })
 }
 

@@ -88,6 +88,8 @@ pub struct Machine {
     pub slot_priority: Option<u8>,
     /// 1 ms.
     pub slot_unit: Option<Span>,
+    /// Whether rate-monotonic and EDF threads must pass their analysis.
+    pub admission: bool,
 }
 
 /// See [`crate::machine::ClockSpec`].

@@ -203,21 +203,27 @@ impl Engine {
 
     /// Calendar slots, lowest first at equal times: work done, slots of reservations, quanta and budgets,
     /// releases and replenishments, interrupts.
+    #[inline]
     fn slot_done(cpu: usize) -> usize {
         cpu
     }
+    #[inline]
     pub(super) fn slot_boundary(&self, cpu: usize) -> usize {
         self.spec.cpus + cpu
     }
+    #[inline]
     pub(super) fn slot_turn(&self, cpu: usize) -> usize {
         2 * self.spec.cpus + cpu
     }
+    #[inline]
     pub(super) fn slot_release(&self, thread: usize) -> usize {
         3 * self.spec.cpus + 2 * thread
     }
+    #[inline]
     pub(super) fn slot_replenish(&self, thread: usize) -> usize {
         3 * self.spec.cpus + 2 * thread + 1
     }
+    #[inline]
     pub(super) fn slot_source(&self, source: usize) -> usize {
         3 * self.spec.cpus + 2 * self.threads.len() + source
     }
@@ -300,6 +306,7 @@ impl Engine {
         }
     }
 
+    #[inline]
     fn decide<O: Observer>(&mut self, observer: &mut O) {
         while self.dirty != 0 {
             let cpu = self.dirty.trailing_zeros() as usize;
@@ -309,6 +316,7 @@ impl Engine {
     }
 
     /// Charges the time since the last look to what ran.
+    #[inline]
     pub(super) fn charge<O: Observer>(&mut self, index: usize, observer: &mut O) {
         let cpu = &mut self.cpus[index];
         let elapsed = self.now - cpu.since;
@@ -340,6 +348,7 @@ impl Engine {
     }
 
     /// The work on top of a CPU's stack is done.
+    #[inline]
     fn done<O: Observer>(&mut self, index: usize, observer: &mut O) {
         self.charge(index, observer);
         self.dirty |= 1 << index;
@@ -355,6 +364,7 @@ impl Engine {
     }
 
     /// A handler has returned.
+    #[inline]
     fn handled<O: Observer>(&mut self, index: usize, source_index: u32, unit: Unit, observer: &mut O) {
         let is_clock = source_index == self.clock;
         if is_clock && !self.timer_due(unit.arrival) {
@@ -376,6 +386,7 @@ impl Engine {
 
     /// One unit of a deferred procedure is done: the next one follows within the same call, as each interrupt
     /// counted meanwhile is worked off (soft-modem-2000 section 5.2).
+    #[inline]
     fn deferred_done<O: Observer>(&mut self, index: usize, source_index: u32, observer: &mut O) {
         let source = &mut self.sources[source_index as usize];
         let unit = source.current.take().expect("a deferred procedure runs for a unit");
@@ -397,6 +408,7 @@ impl Engine {
         }
     }
 
+    #[inline]
     fn begin_deferred(&mut self, index: usize, source_index: u32) {
         let source = &mut self.sources[source_index as usize];
         let mut unit = source.deferred.pop_front().expect("queued only with a unit");
@@ -413,6 +425,7 @@ impl Engine {
     }
 
     /// Decides what a CPU runs, and sets when that will be done.
+    #[inline]
     fn dispatch<O: Observer>(&mut self, index: usize, observer: &mut O) {
         self.charge(index, observer);
         loop {
@@ -451,6 +464,7 @@ impl Engine {
     }
 
     /// Starts the handler of the highest raised interrupt, if the level allows it.
+    #[inline]
     fn take_interrupt(&mut self, index: usize) -> bool {
         let cpu = &mut self.cpus[index];
         let level = match cpu.frames.last() {
@@ -486,6 +500,7 @@ impl Engine {
     }
 
     /// An interrupt is raised.
+    #[inline]
     fn raise<O: Observer>(&mut self, index: usize, observer: &mut O) {
         let now = self.now;
         let source = &mut self.sources[index];

@@ -63,6 +63,7 @@ impl ReadyQueue {
     }
 
     /// Queues a thread behind the others of its level; on a keyed level behind those with a key as small.
+    #[inline]
     pub(super) fn push_back(&mut self, level: u8, thread: u32, key: u64) {
         self.keys[thread as usize] = key;
         let mut after = self.tails[level as usize];
@@ -75,6 +76,7 @@ impl ReadyQueue {
     }
 
     /// Queues a thread before the others of its level; on a keyed level before those with a key as large.
+    #[inline]
     pub(super) fn push_front(&mut self, level: u8, thread: u32, key: u64) {
         self.keys[thread as usize] = key;
         let mut after = NONE;
@@ -87,6 +89,7 @@ impl ReadyQueue {
         self.link(level, thread, after);
     }
 
+    #[inline]
     fn link(&mut self, level: u8, thread: u32, after: u32) {
         let next = if after == NONE { self.heads[level as usize] } else { self.next[after as usize] };
         self.next[thread as usize] = next;
@@ -103,6 +106,7 @@ impl ReadyQueue {
     }
 
     /// Takes a thread off the level that it was queued on.
+    #[inline]
     pub(super) fn remove(&mut self, level: u8, thread: u32) {
         let (next, previous) = (self.next[thread as usize], self.previous[thread as usize]);
         match previous {

@@ -95,10 +95,12 @@ impl Thread {
     }
 
     /// The interrupt level that it has raised itself to.
+    #[inline]
     pub(super) fn irql(&self) -> u8 {
         if self.segment == 1 { self.raise_irql } else { 0 }
     }
 
+    #[inline]
     pub(super) fn charge(&mut self, elapsed: Picoseconds, quantum: Picoseconds) {
         self.remaining -= elapsed;
         self.used += elapsed;
@@ -116,6 +118,7 @@ impl Thread {
     }
 
     /// CPU time until a floating budget is used up at the present rate.
+    #[inline]
     fn until_exhausted(&self) -> Picoseconds {
         let budget = u128::try_from(self.budget).unwrap_or(0);
         budget.div_ceil(u128::from(self.rate.max(1))) as u64
@@ -123,6 +126,7 @@ impl Thread {
 }
 
 /// The level of a thread outside of slots.
+#[inline]
 fn base_level(spec: &ThreadSpec, boost: u8, now: Picoseconds) -> u8 {
     match spec.policy {
         Policy::Priority(priority) if (1..=15).contains(&priority) => (priority + boost).min(15),
@@ -166,6 +170,7 @@ impl Engine {
         }
     }
 
+    #[inline]
     pub(super) fn new_unit(&mut self, index: usize, arrival: Picoseconds) -> Unit {
         let thread = &mut self.threads[index];
         thread.sequence += 1;
@@ -177,6 +182,7 @@ impl Engine {
     }
 
     /// A periodic thread's release.
+    #[inline]
     pub(super) fn release<O: Observer>(&mut self, index: usize, observer: &mut O) {
         let Activity::Periodic { period, .. } = self.spec.threads[index].activity else { return };
         self.calendar.set(self.slot_release(index), self.now + period);
@@ -200,6 +206,7 @@ impl Engine {
     }
 
     /// One more unit for a thread.
+    #[inline]
     pub(super) fn signal(&mut self, index: usize, unit: Unit) {
         self.threads[index].units.push_back(unit);
         if self.threads[index].state == State::Blocked {
@@ -208,6 +215,7 @@ impl Engine {
     }
 
     /// A blocked thread has work.
+    #[inline]
     pub(super) fn wake(&mut self, index: usize) {
         let spec = &self.spec.threads[index];
         let cpu = spec.cpu;
@@ -231,6 +239,7 @@ impl Engine {
     }
 
     /// Queues a thread that has work at the level that it has now, or parks it.
+    #[inline]
     fn enqueue(&mut self, index: usize, front: bool) {
         let spec = &self.spec.threads[index];
         let cpu = &mut self.cpus[spec.cpu];
@@ -335,6 +344,7 @@ impl Engine {
     }
 
     /// Chooses the thread that a CPU runs. The CPU has been charged; no handler or deferred procedure wants it.
+    #[inline]
     pub(super) fn choose<O: Observer>(&mut self, index: usize, observer: &mut O) {
         self.review(index);
         let highest = self.cpus[index].ready.highest();
@@ -368,6 +378,7 @@ impl Engine {
     }
 
     /// Whether the present thread may stay what it is: in its slot, within its budget, at its level.
+    #[inline]
     fn review(&mut self, cpu: usize) {
         let present = self.cpus[cpu].thread;
         if present == NONE {
@@ -393,6 +404,7 @@ impl Engine {
     }
 
     /// Puts a thread on the CPU. A timer thread that was woken too early goes back to waiting at once.
+    #[inline]
     fn switch_to<O: Observer>(&mut self, cpu: usize, thread: u32, observer: &mut O) {
         let index = thread as usize;
         if self.threads[index].current.is_none() && !self.load(index, observer) {
@@ -432,6 +444,7 @@ impl Engine {
     }
 
     /// When to look again although nothing else happens: the end of a quantum somebody waits for, or of a budget.
+    #[inline]
     fn arm_turn(&mut self, cpu: usize) {
         let present = self.cpus[cpu].thread;
         let mut at = NEVER;
@@ -457,6 +470,7 @@ impl Engine {
     }
 
     /// Takes up the thread's next unit. False when there is none: then it has armed its timer, if it has one.
+    #[inline]
     fn load<O: Observer>(&mut self, index: usize, observer: &mut O) -> bool {
         if self.spec.threads[index].late_work == LateWork::DropStale {
             while self.threads[index].units.len() > 1 {
@@ -503,6 +517,7 @@ impl Engine {
     }
 
     /// The present segment of a CPU's thread is done.
+    #[inline]
     pub(super) fn thread_done<O: Observer>(&mut self, cpu: usize, observer: &mut O) {
         let index = self.cpus[cpu].thread as usize;
         let thread = &mut self.threads[index];

@@ -7,6 +7,7 @@ use crate::time::{MILLISECOND, NEVER, Picoseconds};
 
 impl Engine {
     /// What the system takes for the time: that of the last tick, if it has ticks.
+    #[inline]
     pub(super) fn system_time(&self) -> Picoseconds {
         match self.spec.clock.as_ref().and_then(|clock| clock.period) {
             Some(_) => self.system_time,
@@ -15,6 +16,7 @@ impl Engine {
     }
 
     /// Asks the system to wake a timer thread. It waits from `from`, the system's time.
+    #[inline]
     pub(super) fn arm(&mut self, index: usize, rule: TimerRule, from: Picoseconds) {
         let thread = &mut self.threads[index];
         thread.due = match rule {
@@ -38,6 +40,7 @@ impl Engine {
     }
 
     /// Whether any timer is due at this time of the system.
+    #[inline]
     pub(super) fn timer_due(&self, time: Picoseconds) -> bool {
         self.threads.iter().any(|thread| thread.due <= time)
     }
