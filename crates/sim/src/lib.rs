@@ -5,6 +5,7 @@
 //! * [`ledger`]: every table and figure of the papers beside what comes out ([`ledger::papers`]).
 //! * [`modem`], [`link`]: a sampling device, and a file over it.
 //! * [`whatif`], [`interference`]: a device on a machine that is taken as it was measured to be.
+//! * [`recorded`]: wakeups for a recording, slices for a timeline.
 //! * [`sweep`]: grids of questions, in shards. [`theory`]: what is known beforehand.
 //!
 //! Nothing here does I/O. Time is whole picoseconds, random numbers are whole numbers from a seed: a run is the
@@ -24,6 +25,7 @@ pub mod modem;
 pub mod observe;
 mod parallel;
 pub mod random;
+pub mod recorded;
 pub mod sweep;
 pub mod theory;
 pub mod time;

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::interference::Interference;
 use crate::machine::{Activity, Arrival, Engine, MachineSpec, Policy, SourceSpec, ThreadSpec, WorkContext};
 use crate::observe::{Activation, Observer, Unit};
-use crate::time::{LONGEST, NANOSECOND, Picoseconds, format_span};
+use crate::time::{LONGEST, MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, format_span};
 use punctual_recording::Distribution;
 
 /// No what-if handles more activations than this.
@@ -183,6 +183,36 @@ impl WhatIf {
             quantum: 20 * crate::time::MILLISECOND,
             seed: 1,
         }
+    }
+
+    /// The same question with one value set otherwise, for a sweep: `runtime` and `period` of the reservation in
+    /// milliseconds, `priority` of the thread, `buffers`, `compute` and `device-period` in microseconds.
+    ///
+    /// # Errors
+    /// A name that is none of these, a value below 1, or one that the context does not have.
+    pub fn with(&self, name: &str, value: i64) -> Result<WhatIf> {
+        let refuse = |what: &str| Err(Error::Sweep(format!("--sweep {name}={value}: {what}")));
+        let Some(number) = u64::try_from(value).ok().filter(|&number| number > 0) else {
+            return refuse("values are whole numbers from 1");
+        };
+        if number > LONGEST / MILLISECOND {
+            return refuse("such a value is longer than 30 days");
+        }
+        let short = u32::try_from(number).unwrap_or(u32::MAX);
+        let mut question = self.clone();
+        match (name, &mut question.context) {
+            ("runtime", Context::Reservation { runtime, .. }) => *runtime = number * MILLISECOND,
+            ("period", Context::Reservation { period, .. }) => *period = number * MILLISECOND,
+            ("runtime", Context::Slots { runtime, .. }) => *runtime = short,
+            ("period", Context::Slots { period, .. }) => *period = short,
+            ("priority", Context::Thread(priority)) if number <= 99 => *priority = short as u8,
+            ("buffers", _) => question.buffers = number,
+            ("compute", _) => question.compute = number * MICROSECOND,
+            ("device-period", _) => question.period = number * MICROSECOND,
+            ("runtime" | "period" | "priority", _) => return refuse("the context has no such value"),
+            _ => return refuse("runtime, period, priority, buffers, compute and device-period can be swept"),
+        }
+        Ok(question)
     }
 
     /// The machine that answers it.

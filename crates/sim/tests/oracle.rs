@@ -43,7 +43,9 @@ proptest! {
             .map(|&(period, compute, offset)| (Task { period, compute: compute.min(period), deadline: period }, offset))
             .collect();
         if monotonic {
+            // Of two with the same period whoever came first goes first, which the analysis does not know.
             tasks.sort_by_key(|(task, _)| task.period);
+            tasks.dedup_by_key(|(task, _)| task.period);
         }
         let plain: Vec<Task> = tasks.iter().map(|(task, _)| *task).collect();
         let bounds = response_times(&plain);
@@ -55,8 +57,8 @@ proptest! {
         }).collect::<Vec<_>>();
         let together = run(threads(true), 20_000);
         let anyhow = run(threads(false), 20_000);
-        for rank in 0..kept {
-            let bound = bounds[rank].unwrap();
+        for (rank, bound) in bounds.iter().take(kept).enumerate() {
+            let bound = bound.unwrap();
             prop_assert_eq!(together.1[rank], bound, "the first job of {} meets a critical instant", rank);
             prop_assert!(together.0[rank] <= bound && anyhow.0[rank] <= bound, "{} > {bound}", anyhow.0[rank]);
         }

@@ -103,6 +103,17 @@ fn nonsense_is_refused_in_one_line() {
     );
 }
 
+#[test]
+fn a_question_is_swept_by_name() {
+    let question = WhatIf::new(10 * MILLISECOND, 3, MILLISECOND, Context::parse("reservation:2ms/8ms").unwrap());
+    let swept = question.with("runtime", 3).unwrap().with("period", 9).unwrap().with("buffers", 4).unwrap();
+    assert_eq!(swept.context, Context::Reservation { runtime: 3 * MILLISECOND, period: 9 * MILLISECOND });
+    assert_eq!(swept.with("device-period", 500).unwrap().period, 500 * MICROSECOND);
+    for (name, value) in [("priority", 5), ("runtime", 0), ("nothing", 1), ("period", i64::MAX)] {
+        assert!(!question.with(name, value).unwrap_err().to_string().contains('\n'));
+    }
+}
+
 /// The plane of Figure 17, small: the same however it is split.
 #[test]
 fn a_sweep_over_an_experiment_is_the_same_in_shards() {

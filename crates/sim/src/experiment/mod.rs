@@ -5,15 +5,18 @@ mod collect;
 mod measure;
 mod place;
 pub mod schema;
+mod series;
 
 pub use build::{DeviceSpec, Setup};
 pub use collect::Run;
 pub use measure::Measure;
 pub use schema::{Class, Value};
+pub use series::Series;
+
+use crate::recorded::Timeline;
 
 use crate::error::{Error, Result};
 use crate::machine::Engine;
-use crate::observe::{Activation, Everything, Observer};
 use crate::time::{Picoseconds, SECOND};
 use measure::Subject;
 use punctual_recording::Wakeup;
@@ -326,7 +329,18 @@ impl Experiment {
         if from >= to || to - from > 10 * SECOND {
             return Err(self.at(&[], "a timeline shows more than nothing and at most 10 s"));
         }
-        Timeline::of(&self.setup(index, 0)?, from, to)
+        Timeline::of(&self.setup(index, 0)?.spec, from, to)
+    }
+
+    /// The points of a figure, from the first run of one case: what a picture of the paper's figure is drawn from.
+    ///
+    /// # Errors
+    /// A case, thread or device that does not exist, a machine that is impossible.
+    pub fn series(&self, case: Option<&str>, series: &Series) -> Result<Vec<(f64, f64)>> {
+        let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
+        let setup = self.setup(index, 0)?;
+        let run = collect::run(&setup)?;
+        series.points(&setup, &run).map_err(|what| self.at(&[], what))
     }
 
     /// Hands every wakeup of a run of one case, in order of completion, to `take`: for a recording.
@@ -336,7 +350,7 @@ impl Experiment {
     pub fn wakeups(&self, case: Option<&str>, run: u64, take: impl FnMut(&str, &Wakeup)) -> Result<()> {
         let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
         let setup = self.setup(index, run)?;
-        wakeups(&setup, take)
+        crate::recorded::wakeups(&setup.spec, setup.duration, take)
     }
 }
 
@@ -370,63 +384,6 @@ impl Point {
             Point { successes: 0, .. } => "insufficient",
             _ => "marginal",
         }
-    }
-}
-
-/// Hands every wakeup of a run, in order of completion, to `take`, with the name of the thread or source.
-///
-/// # Errors
-/// A machine that is impossible.
-pub fn wakeups<F: FnMut(&str, &Wakeup)>(setup: &Setup, take: F) -> Result<()> {
-    struct Recorder<'a, F> {
-        setup: &'a Setup,
-        take: F,
-    }
-    impl<F: FnMut(&str, &Wakeup)> Observer for Recorder<'_, F> {
-        fn activation(&mut self, activation: &Activation) {
-            let name = match (activation.thread, activation.unit.source) {
-                (Some(thread), _) => &self.setup.spec.threads[thread as usize].name,
-                (None, Some(source)) => &self.setup.spec.sources[source as usize].name,
-                (None, None) => return,
-            };
-            (self.take)(name, &activation.wakeup(0));
-        }
-    }
-    Engine::new(setup.spec.clone())?.run(setup.duration, &mut Recorder { setup, take });
-    Ok(())
-}
-
-/// Who ran when, at which level.
-#[derive(Debug, Clone)]
-pub struct Timeline {
-    /// Slices in order of their start.
-    pub slices: Vec<TimelineSlice>,
-    /// Activations that ended within.
-    pub activations: Vec<Activation>,
-}
-
-/// One stretch of a timeline.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TimelineSlice {
-    /// The stretch.
-    pub slice: crate::observe::Slice,
-    /// The name of what ran.
-    pub name: String,
-}
-
-impl Timeline {
-    fn of(setup: &Setup, from: Picoseconds, to: Picoseconds) -> Result<Timeline> {
-        let mut engine = Engine::new(setup.spec.clone())?;
-        engine.run(from, &mut crate::observe::Unwatched);
-        let mut seen = Everything::default();
-        engine.run(to, &mut seen);
-        let mut slices: Vec<TimelineSlice> = seen
-            .slices
-            .into_iter()
-            .map(|slice| TimelineSlice { slice, name: engine.name(slice.level, slice.index).to_owned() })
-            .collect();
-        slices.sort_by_key(|shown| (shown.slice.start, shown.slice.cpu));
-        Ok(Timeline { slices, activations: seen.activations })
     }
 }
 
