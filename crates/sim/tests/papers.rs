@@ -97,6 +97,23 @@ fn what_is_wrong_is_said_in_one_line_with_its_place() {
 }
 
 #[test]
+fn a_device_that_cannot_be_is_refused() {
+    let (_, text) = BUILTIN.iter().find(|(file, _)| *file == "soft-modem-rialto.toml").unwrap();
+    for (from, to) in [
+        ("parts_per_million = 100", "parts_per_million = -1000000"),
+        ("samples = [18]", "samples = [4000000000]"),
+        ("samples = [18]", "samples = []"),
+        ("rate = 7200", "rate = 0"),
+        ("rate = 7200", "rate = 1000000000000000"),
+        ("runs = 3", "runs = 1000000000"),
+        ("runs = 3", "runs = 0"),
+    ] {
+        let error = Experiment::parse("bad.toml", &text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.starts_with("bad.toml:") && !error.contains('\n'), "{to}: {error}");
+    }
+}
+
+#[test]
 fn every_built_in_experiment_is_found_by_its_name() {
     for (file, _) in BUILTIN {
         assert!(builtin(file).unwrap().is_ok());

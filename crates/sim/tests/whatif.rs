@@ -82,6 +82,15 @@ fn a_device_below_a_competitor_starves_and_every_due_buffer_counts() {
 }
 
 #[test]
+fn an_overloaded_machine_keeps_no_more_than_its_queues_hold() {
+    let mut question = WhatIf::new(MILLISECOND / 10, 2, MILLISECOND / 20, Context::Thread(10));
+    question.competitors = vec![50];
+    question.duration = 60 * SECOND;
+    let answer = question.answer().unwrap();
+    assert!(answer.activations >= 599_990 && answer.misses == answer.activations);
+}
+
+#[test]
 fn nonsense_is_refused_in_one_line() {
     let one_line = |question: WhatIf| {
         let error = question.answer().unwrap_err().to_string();

@@ -45,8 +45,13 @@ fn wrong(path: &[&str], what: impl Into<String>) -> Wrong {
     (path.iter().map(|&part| part.to_owned()).collect(), what.into())
 }
 
-/// No experiment handles more events than about this: runs times duration over the shortest period.
-const MOST_EVENTS: u128 = 20_000_000_000;
+/// No experiment handles more events than about this, since it keeps what it saw: runs and cases times duration
+/// over the shortest period.
+const MOST_EVENTS: u128 = 300_000_000;
+/// No block of a device has more samples.
+const MOST_SAMPLES: u32 = 1_000_000;
+/// No device's clock is further off, in parts in a million.
+const MOST_DRIFT: i64 = 100_000;
 
 /// Builds the machine of one run.
 pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
@@ -171,7 +176,7 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
             thread,
         });
     }
-    let device = file.device.as_ref().map(|device| add_device(&mut spec, device, run)).transpose()?;
+    let device = file.device.as_ref().map(|device| add_device(&mut spec, device)).transpose()?;
     if let Some(device) = &device {
         for (index, phase) in device.phases.phases.iter().enumerate() {
             let at = index.to_string();
@@ -246,9 +251,18 @@ fn policy(policy: &schema::Policy) -> Result<Policy, String> {
     })
 }
 
-fn add_device(spec: &mut MachineSpec, device: &schema::Device, run: u64) -> Result<DeviceSpec, Wrong> {
+fn add_device(spec: &mut MachineSpec, device: &schema::Device) -> Result<DeviceSpec, Wrong> {
     if device.phase.is_empty() {
         return Err(wrong(&["device"], "a device has at least one phase"));
+    }
+    if !(-MOST_DRIFT..=MOST_DRIFT).contains(&device.parts_per_million) {
+        return Err(wrong(&["device", "parts_per_million"], format!("a clock is off by at most {MOST_DRIFT} ppm")));
+    }
+    for (index, phase) in device.phase.iter().enumerate() {
+        if phase.samples.iter().any(|&samples| samples > MOST_SAMPLES) {
+            let what = format!("a block has at most {MOST_SAMPLES} samples");
+            return Err(wrong(&["device", "phase", &index.to_string(), "samples"], what));
+        }
     }
     let offset = match device.random_offset.0 {
         0 => 0,
@@ -278,7 +292,6 @@ fn add_device(spec: &mut MachineSpec, device: &schema::Device, run: u64) -> Resu
         thread = Some(spec.threads.len());
         spec.threads.push(made);
     }
-    let _ = run;
     spec.sources.push(SourceSpec {
         name: device.name.clone(),
         cpu: device.cpu,

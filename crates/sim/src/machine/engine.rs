@@ -17,6 +17,9 @@ use std::collections::VecDeque;
 const DISPATCH: u8 = 2;
 /// Handlers nested deeper than there are interrupt levels cannot be.
 const DEEPEST: usize = 32;
+/// Work that waits in one queue at most: what is beyond is counted as lost, so that an overloaded machine needs no
+/// more memory the longer it runs.
+pub(super) const MOST_WAITING: usize = 1 << 18;
 /// The part of the random numbers that all replays share, so that they draw the same blocks.
 const REPLAY_PART: u64 = 0xb10c;
 
@@ -292,9 +295,14 @@ impl Engine {
         (self.threads[thread].granted, self.threads[thread].refused)
     }
 
-    /// Interrupts of a source that were lost because one still waited.
+    /// Interrupts of a source that were lost because one still waited, or far too many did.
     pub fn lost(&self, source: usize) -> u64 {
         self.sources[source].lost
+    }
+
+    /// Work of a thread that was lost because far too much waited.
+    pub fn lost_work(&self, thread: usize) -> u64 {
+        self.threads[thread].lost
     }
 
     /// The name of what a slice shows.
@@ -374,6 +382,10 @@ impl Engine {
         if source.spec.context == WorkContext::Irq {
             let activation = Activation { thread: None, cpu: index as u32, unit, start: unit.irq_start, end: self.now };
             observer.activation(&activation);
+            return;
+        }
+        if source.deferred.len() >= MOST_WAITING {
+            source.lost += 1;
             return;
         }
         source.deferred.push_back(unit);
@@ -508,7 +520,7 @@ impl Engine {
         source.sequence += 1;
         let next = match &source.spec.arrival {
             Arrival::Periodic { period, .. } => now + period,
-            Arrival::Poisson { mean } => now + source.random.exponential(*mean),
+            Arrival::Poisson { mean } => now.saturating_add(source.random.exponential(*mean)),
             Arrival::Times(times) => {
                 source.position += 1;
                 times.get(source.position).copied().unwrap_or(NEVER)
@@ -538,7 +550,7 @@ impl Engine {
         }
         let cpu = source.spec.cpu;
         observer.arrival(index as u32, &unit);
-        if source.spec.latched && !source.waiting.is_empty() {
+        if (source.spec.latched && !source.waiting.is_empty()) || source.waiting.len() >= MOST_WAITING {
             source.lost += 1;
         } else {
             if source.waiting.is_empty() {

@@ -1,7 +1,7 @@
 //! Threads: what makes them ready, who runs, budgets and slots.
 
 use super::NONE;
-use super::engine::Engine;
+use super::engine::{Engine, MOST_WAITING};
 use super::ready::{LEVEL_DEADLINE, LEVEL_EDF, LEVEL_KERNEL, LEVEL_RATE_MONOTONIC, is_keyed};
 use super::specification::{Activity, LateWork, MachineSpec, Policy, ThreadSpec, TimerRule};
 use crate::observe::{Activation, Observer, Unit};
@@ -58,6 +58,7 @@ pub(super) struct Thread {
     rate: u64,
     pub(super) granted: u64,
     pub(super) refused: u64,
+    pub(super) lost: u64,
 }
 
 impl Thread {
@@ -87,6 +88,7 @@ impl Thread {
             rate: 1 << SHARE_BITS,
             granted: 0,
             refused: 0,
+            lost: 0,
         };
         if let Policy::Deadline { runtime, period, .. } = spec.policy {
             thread.share = (u128::from(runtime) << SHARE_BITS).div_ceil(u128::from(period)) as u64;
@@ -208,6 +210,10 @@ impl Engine {
     /// One more unit for a thread.
     #[inline]
     pub(super) fn signal(&mut self, index: usize, unit: Unit) {
+        if self.threads[index].units.len() >= MOST_WAITING {
+            self.threads[index].lost += 1;
+            return;
+        }
         self.threads[index].units.push_back(unit);
         if self.threads[index].state == State::Blocked {
             self.wake(index);
