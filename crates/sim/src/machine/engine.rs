@@ -2,7 +2,8 @@
 
 use super::ready::ReadyQueue;
 use super::slots::SlotPlan;
-use super::specification::{Arrival, MachineSpec, Phases, WorkContext};
+use super::source::{Source, block_time};
+use super::specification::{Arrival, MachineSpec, WorkContext};
 use super::threads::{State, Thread};
 use super::{NONE, SourceSpec};
 use crate::calendar::Calendar;
@@ -10,7 +11,7 @@ use crate::cost::Cost;
 use crate::error::Result;
 use crate::observe::{Activation, Level, Observer, Slice, Unit};
 use crate::random::Random;
-use crate::time::{NEVER, Picoseconds, SECOND};
+use crate::time::{NEVER, Picoseconds};
 use std::collections::VecDeque;
 
 /// The level from which no thread is switched and no deferred procedure starts.
@@ -68,27 +69,6 @@ impl Cpu {
     pub(super) fn above_threads(&self) -> bool {
         !self.frames.is_empty() || self.dpc != NONE
     }
-}
-
-#[derive(Debug)]
-struct Source {
-    spec: SourceSpec,
-    random: Random,
-    sequence: u64,
-    /// Raised and not handled.
-    waiting: VecDeque<Unit>,
-    /// Handled, and not yet taken up by the deferred procedure.
-    deferred: VecDeque<Unit>,
-    queued: bool,
-    current: Option<Unit>,
-    /// Start of the work of the present unit.
-    started: Picoseconds,
-    lost: u64,
-    /// Phase and position in the pattern of a sampling device; block and position of a replay; index of times.
-    phase: usize,
-    position: usize,
-    block_start: Picoseconds,
-    block: usize,
 }
 
 /// A machine that runs. Everything in it follows from its specification.
@@ -577,29 +557,6 @@ impl Engine {
         };
         self.calendar.set(self.slot_source(index), first);
     }
-}
-
-impl Source {
-    /// The next event of a replay. Empty blocks are passed over; blocks without any event give [`NEVER`].
-    fn next_replayed(&mut self, length: Picoseconds, blocks: &[Vec<(Picoseconds, Picoseconds)>]) -> Picoseconds {
-        while self.position >= blocks[self.block].len() {
-            self.position = 0;
-            self.block_start = self.block_start.saturating_add(length);
-            if self.block_start > NEVER / 2 || blocks.iter().all(Vec::is_empty) {
-                return NEVER;
-            }
-            self.block = self.random.below(blocks.len() as u64) as usize;
-        }
-        self.block_start + blocks[self.block][self.position].0
-    }
-}
-
-/// How long the device takes to transfer a block.
-fn block_time(phases: &Phases, phase: usize, position: usize) -> Picoseconds {
-    let phase = &phases.phases[phase];
-    let length = u64::from(phase.samples[position]) * SECOND / phase.rate;
-    let drift = i128::from(length) * i128::from(phases.parts_per_million) / 1_000_000;
-    (i128::from(length) + drift) as u64
 }
 
 impl Engine {

@@ -8,6 +8,7 @@ mod check;
 mod engine;
 mod ready;
 mod slots;
+mod source;
 mod specification;
 mod threads;
 mod timers;
