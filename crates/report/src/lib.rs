@@ -7,6 +7,7 @@ mod csv;
 pub mod forecast;
 mod json;
 pub mod schedulability;
+pub mod sim;
 mod stages;
 mod text;
 mod verdict;

@@ -1,0 +1,32 @@
+//! What can be wrong with a machine or an experiment.
+
+/// Why a machine cannot be built or an experiment not be read. One line each, with its place where it has one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// An experiment's text.
+    #[error("{file}:{line}: {what}")]
+    Text {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// Something that no machine can be.
+    #[error("{0}")]
+    Machine(String),
+    /// A sweep too large, a shard that does not exist.
+    #[error("{0}")]
+    Sweep(String),
+}
+
+/// The result of what can fail here.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// The machine named in this line is impossible.
+    pub(crate) fn machine(what: impl Into<String>) -> Error {
+        Error::Machine(what.into())
+    }
+}

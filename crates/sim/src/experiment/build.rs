@@ -1,0 +1,350 @@
+//! From an experiment's keys to a machine.
+
+use super::schema::{self, Context, File};
+use crate::link::LinkSpec;
+use crate::machine::{
+    Activity, Arrival, ClockSpec, ConstraintSpec, LEVEL_SLOT, LateWork, MachineSpec, PhaseSpec, Phases, Policy, Raise,
+    SourceSpec, ThreadSpec, TimerRule, WorkContext,
+};
+use crate::modem::Tolerance;
+use crate::random::mix;
+use crate::time::{MICROSECOND, MILLISECOND, NEVER, Picoseconds, SECOND};
+
+/// The sampling device of an experiment.
+#[derive(Debug, Clone)]
+pub struct DeviceSpec {
+    /// Its source.
+    pub source: usize,
+    /// Its thread.
+    pub thread: Option<usize>,
+    /// Its phases.
+    pub phases: Phases,
+    /// Their names.
+    pub phase_names: Vec<String>,
+    /// How it is judged.
+    pub tolerance: Tolerance,
+}
+
+/// A machine with what watches it: one case of an experiment.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The machine.
+    pub spec: MachineSpec,
+    /// Its device.
+    pub device: Option<DeviceSpec>,
+    /// The transfer.
+    pub link: Option<LinkSpec>,
+    /// How long a run is.
+    pub duration: Picoseconds,
+}
+
+/// What is wrong, and the path of keys to it.
+pub(super) type Wrong = (Vec<String>, String);
+
+fn wrong(path: &[&str], what: impl Into<String>) -> Wrong {
+    (path.iter().map(|&part| part.to_owned()).collect(), what.into())
+}
+
+/// No experiment handles more events than about this, since it keeps what it saw: runs and cases times duration
+/// over the shortest period.
+const MOST_EVENTS: u128 = 300_000_000;
+/// No block of a device has more samples.
+const MOST_SAMPLES: u32 = 1_000_000;
+/// No device's clock is further off, in parts in a million.
+const MOST_DRIFT: i64 = 100_000;
+
+/// Builds the machine of one run.
+pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
+    let duration = file.duration.ok_or_else(|| wrong(&["name"], "there is no duration, so nothing can be run"))?.0;
+    if duration == 0 {
+        return Err(wrong(&["duration"], "a run of no length shows nothing"));
+    }
+    if file.runs == 0 {
+        return Err(wrong(&["runs"], "0 runs show nothing"));
+    }
+    let seed = mix(file.seed ^ mix(run));
+    let machine = &file.machine;
+    let mut spec = MachineSpec {
+        cpus: machine.cpus.unwrap_or(1),
+        seed,
+        quantum: machine.quantum.map_or(20 * MILLISECOND, |span| span.0),
+        preempted_gets_fresh_quantum: machine.preempted_gets_fresh_quantum,
+        wait_boost: machine.wait_boost,
+        context_switch: machine.context_switch.map_or(0, |span| span.0),
+        fpu_save: machine.fpu_save.map_or(0, |span| span.0),
+        slot_level: machine.slot_priority.unwrap_or(LEVEL_SLOT),
+        slot_unit: machine.slot_unit.map_or(MILLISECOND, |span| span.0),
+        ..MachineSpec::default()
+    };
+    for (key, span) in [("quantum", spec.quantum), ("slot_unit", spec.slot_unit)] {
+        if span == 0 {
+            return Err(wrong(&["machine", key], format!("the machine's {key} must not be 0")));
+        }
+    }
+    if machine.slot_priority.is_some_and(|priority| priority > 99) {
+        return Err(wrong(&["machine", "slot_priority"], "priorities are 0 to 99"));
+    }
+    let mut shortest = duration;
+    let mut period = |path: &[&str], period: Picoseconds| -> Result<Picoseconds, Wrong> {
+        if period == 0 {
+            return Err(wrong(path, "a period of 0"));
+        }
+        shortest = shortest.min(period);
+        Ok(period)
+    };
+    if let Some(clock) = &file.clock {
+        let every = clock.period.map(|span| period(&["clock", "period"], span.0)).transpose()?;
+        spec.clock = Some(ClockSpec {
+            period: every,
+            offset: clock.offset.map_or(every.unwrap_or(0), |span| span.0),
+            irql: clock.irql.unwrap_or(28),
+            cpu: clock.cpu,
+            isr: clock.isr.clone(),
+            dpc: clock.dpc.clone(),
+        });
+    }
+    for (index, thread) in file.thread.iter().enumerate().filter(|(_, thread)| thread.present) {
+        let at = index.to_string();
+        let path = |key: &'static str| -> Vec<String> { vec!["thread".into(), at.clone(), key.into()] };
+        let activity = match &thread.activity {
+            schema::Activity::Signalled => Activity::Signalled,
+            schema::Activity::Spinning => Activity::Spinning,
+            schema::Activity::Periodic { period: every, offset } => Activity::Periodic {
+                period: period(&["thread", &at, "activity", "periodic", "period"], every.0)?,
+                offset: offset.0,
+            },
+            schema::Activity::Timer { interval, offset, rule } => Activity::Timer {
+                interval: period(&["thread", &at, "activity", "timer", "interval"], interval.0)?,
+                offset: offset.0,
+                rule: match rule {
+                    schema::Rule::Rounded => TimerRule::Rounded,
+                    schema::Rule::Exact => TimerRule::Exact,
+                    schema::Rule::KernelPeriodic => TimerRule::KernelPeriodic,
+                },
+            },
+        };
+        let mut made = ThreadSpec::new(
+            &thread.name,
+            policy(&thread.policy).map_err(|what| (path("policy"), what))?,
+            activity,
+            thread.work.clone(),
+        );
+        if activity == Activity::Spinning {
+            made.work = ThreadSpec::spinner("", 0).work;
+        }
+        made.cpu = thread.cpu;
+        made.raise =
+            thread.raise.as_ref().map(|raise| Raise { after: raise.after.0, length: raise.length.0, irql: raise.irql });
+        made.constraint = thread
+            .constraint
+            .as_ref()
+            .map(|constraint| ConstraintSpec { deadline: constraint.deadline.0, estimate: constraint.estimate.0 });
+        made.late_work = if thread.drop_stale { LateWork::DropStale } else { LateWork::WorkOff };
+        spec.threads.push(made);
+    }
+    for (index, source) in file.source.iter().enumerate() {
+        let at = index.to_string();
+        let thread = source
+            .thread
+            .as_ref()
+            .map(|name| {
+                let found = spec.threads.iter().position(|thread| thread.name == *name);
+                found.ok_or_else(|| wrong(&["source", &at, "thread"], format!("there is no thread {name:?}")))
+            })
+            .transpose()?;
+        let arrival = match &source.arrival {
+            schema::Arrival::Periodic { period: every, offset } => Arrival::Periodic {
+                period: period(&["source", &at, "arrival", "periodic", "period"], every.0)?,
+                offset: offset.0,
+            },
+            schema::Arrival::Poisson { mean } => {
+                Arrival::Poisson { mean: period(&["source", &at, "arrival", "poisson", "mean"], mean.0)? }
+            }
+            schema::Arrival::Times(times) => Arrival::Times(times.iter().map(|span| span.0).collect()),
+        };
+        spec.sources.push(SourceSpec {
+            name: source.name.clone(),
+            cpu: source.cpu,
+            irql: source.irql,
+            arrival,
+            latched: source.latched,
+            isr: source.isr.clone(),
+            dpc: source.dpc.clone(),
+            important: source.important,
+            work: source.work.clone(),
+            context: context(source.context),
+            thread,
+        });
+    }
+    let device = file.device.as_ref().map(|device| add_device(&mut spec, device)).transpose()?;
+    if let Some(device) = &device {
+        for (index, phase) in device.phases.phases.iter().enumerate() {
+            let at = index.to_string();
+            let least = phase.samples.iter().min().copied().unwrap_or(0);
+            if phase.rate == 0 || least == 0 {
+                return Err(wrong(&["device", "phase", &at], "a phase has a rate and blocks of samples above 0"));
+            }
+            period(&["device", "phase", &at], u64::from(least) * SECOND / phase.rate)?;
+        }
+    }
+    let link = match (&file.link, &device) {
+        (None, _) => None,
+        (Some(_), None) => return Err(wrong(&["link"], "a link needs a device")),
+        (Some(link), Some(device)) => Some(link_spec(link, device)?),
+    };
+    let events = u128::from(duration / shortest.max(1)) * u128::from(file.runs) * file.case.len().max(1) as u128;
+    if events > MOST_EVENTS {
+        return Err(wrong(
+            &["duration"],
+            format!(
+                "about {events} events are too many: {} runs of this length with something every {}",
+                file.runs,
+                crate::time::format_span(shortest)
+            ),
+        ));
+    }
+    if machine.admission {
+        crate::theory::admit(&spec).map_err(|error| wrong(&["machine", "admission"], error.to_string()))?;
+    }
+    Ok(Setup { spec, device, link, duration })
+}
+
+fn context(context: Context) -> WorkContext {
+    match context {
+        Context::Irq => WorkContext::Irq,
+        Context::Dpc => WorkContext::Dpc,
+        Context::Thread => WorkContext::Thread,
+    }
+}
+
+fn policy(policy: &schema::Policy) -> Result<Policy, String> {
+    Ok(match policy {
+        schema::Policy::Priority(priority) => Policy::Priority(*priority),
+        schema::Policy::Kernel => Policy::Kernel,
+        schema::Policy::RateMonotonic(period) => Policy::RateMonotonic { period: period.0 },
+        schema::Policy::EarliestDeadline(deadline) => Policy::EarliestDeadline { deadline: deadline.0 },
+        schema::Policy::Reservation { runtime, period, power_of_two, outside, from, before_priority } => {
+            if *runtime == 0 || runtime > period {
+                return Err(format!("a reservation of {runtime} of every {period} is impossible"));
+            }
+            Policy::Reservation {
+                runtime: *runtime,
+                period: *period,
+                power_of_two: *power_of_two,
+                outside: *outside,
+                from: from.0,
+                before_priority: before_priority.unwrap_or(24),
+            }
+        }
+        schema::Policy::Deadline { runtime, deadline, period, reclaim, tick } => {
+            if runtime.0 == 0 || runtime > period {
+                return Err("the runtime of a deadline reservation must be above 0 and at most its period".to_owned());
+            }
+            Policy::Deadline {
+                runtime: runtime.0,
+                deadline: deadline.unwrap_or(*period).0,
+                period: period.0,
+                reclaim: *reclaim,
+                tick: tick.map(|tick| tick.0),
+            }
+        }
+    })
+}
+
+fn add_device(spec: &mut MachineSpec, device: &schema::Device) -> Result<DeviceSpec, Wrong> {
+    if device.phase.is_empty() {
+        return Err(wrong(&["device"], "a device has at least one phase"));
+    }
+    if !(-MOST_DRIFT..=MOST_DRIFT).contains(&device.parts_per_million) {
+        return Err(wrong(&["device", "parts_per_million"], format!("a clock is off by at most {MOST_DRIFT} ppm")));
+    }
+    for (index, phase) in device.phase.iter().enumerate() {
+        if phase.samples.iter().any(|&samples| samples > MOST_SAMPLES) {
+            let what = format!("a block has at most {MOST_SAMPLES} samples");
+            return Err(wrong(&["device", "phase", &index.to_string(), "samples"], what));
+        }
+    }
+    let offset = match device.random_offset.0 {
+        0 => 0,
+        most => mix(spec.seed ^ 0x0ff5) % most,
+    };
+    let phases = Phases {
+        phases: device
+            .phase
+            .iter()
+            .map(|phase| PhaseSpec {
+                until: phase.until.map_or(NEVER, |span| span.0),
+                rate: phase.rate,
+                samples: phase.samples.clone(),
+                work: phase.work.clone(),
+            })
+            .collect(),
+        offset,
+        parts_per_million: device.parts_per_million,
+    };
+    let mut thread = None;
+    if device.context == Context::Thread {
+        let rule = device.policy.as_ref().ok_or_else(|| wrong(&["device", "context"], "a thread needs a policy"))?;
+        let rule = policy(rule).map_err(|what| wrong(&["device", "policy"], what))?;
+        let mut made = ThreadSpec::new(&device.name, rule, Activity::Signalled, crate::cost::Cost::default());
+        made.cpu = device.cpu;
+        made.late_work = if device.drop_stale { LateWork::DropStale } else { LateWork::WorkOff };
+        thread = Some(spec.threads.len());
+        spec.threads.push(made);
+    }
+    spec.sources.push(SourceSpec {
+        name: device.name.clone(),
+        cpu: device.cpu,
+        irql: device.irql.unwrap_or(9),
+        arrival: Arrival::Phases(phases.clone()),
+        latched: false,
+        isr: device.isr.clone(),
+        dpc: device.dpc.clone(),
+        important: false,
+        work: crate::cost::Cost::default(),
+        context: context(device.context),
+        thread,
+    });
+    Ok(DeviceSpec {
+        source: spec.sources.len() - 1,
+        thread,
+        phases,
+        phase_names: device.phase.iter().map(|phase| phase.name.clone()).collect(),
+        tolerance: Tolerance {
+            ring: device.ring.unwrap_or(u64::MAX),
+            start: device.start_tolerance.map_or(NEVER, |span| span.0),
+        },
+    })
+}
+
+fn link_spec(link: &schema::Link, device: &DeviceSpec) -> Result<LinkSpec, Wrong> {
+    let positive =
+        [("line_rate", link.line_rate), ("packet_bytes", link.packet_bytes), ("frame_bytes", link.frame_bytes)];
+    for (key, value) in positive {
+        if value == 0 {
+            return Err(wrong(&["link", key], format!("the link's {key} must not be 0")));
+        }
+    }
+    let connected = device.phase_names.iter().position(|name| *name == link.connected);
+    let connected = connected
+        .ok_or_else(|| wrong(&["link", "connected"], format!("the device has no phase {:?}", link.connected)))?;
+    let spec = LinkSpec {
+        line_rate: link.line_rate,
+        file_bytes: link.file_bytes,
+        frame_bytes: link.frame_bytes,
+        frame_overhead: link.frame_overhead,
+        window_frames: link.window_frames,
+        packet_bytes: link.packet_bytes,
+        packet_overhead: link.packet_overhead,
+        escaped_of_256: link.escaped_of_256,
+        retrain: link.retrain.0,
+        setup: link.setup.0,
+        give_up: link.give_up.0,
+        connected_phase: connected as u32,
+    };
+    let longest = u128::from(spec.byte_time()) * u128::from(spec.file_bytes.max(spec.window_frames * spec.frame_bytes));
+    if longest + u128::from(spec.setup) > u128::from(crate::time::LONGEST) || spec.byte_time() < MICROSECOND / 1_000 {
+        return Err(wrong(&["link"], "such a transfer would take more than 30 days, or less than 1 ns a byte"));
+    }
+    Ok(spec)
+}

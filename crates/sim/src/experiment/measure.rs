@@ -1,0 +1,410 @@
+//! What is read off the runs of an experiment.
+
+use super::collect::Run;
+use super::schema::Value;
+use crate::cost::Cost;
+use crate::machine::{Activity, Arrival, Engine, MachineSpec, Policy, SourceSpec, ThreadSpec, WorkContext};
+use crate::modem::{Block, Fate};
+use crate::observe::{Activation, Observer};
+use crate::time::{MICROSECOND, MILLISECOND, NEVER, Picoseconds, SECOND, Span};
+use serde::Deserialize;
+
+/// A measure. Threads and phases go by name.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "of", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Measure {
+    /// Of the first `first` times between starts of a thread, how many lie in `[from, to)`.
+    IntervalCount {
+        /// Whose.
+        thread: String,
+        /// From.
+        from: Span,
+        /// Below.
+        to: Span,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// As above, percent of all.
+    IntervalShare {
+        /// Whose.
+        thread: String,
+        /// From.
+        from: Span,
+        /// Below.
+        to: Span,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// Standard deviation of the times between starts, us.
+    IntervalDeviation {
+        /// Whose.
+        thread: String,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// Mean time between starts, us.
+    IntervalMean {
+        /// Whose.
+        thread: String,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// Shortest time between starts, us.
+    IntervalLeast {
+        /// Whose.
+        thread: String,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// Longest time between starts, us.
+    IntervalMost {
+        /// Whose.
+        thread: String,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// Longest time from due to start, us.
+    LatencyMost {
+        /// Whose.
+        thread: String,
+    },
+    /// Longest latency of one thread over that of another.
+    LatencyRatio {
+        /// Whose.
+        thread: String,
+        /// Over whose.
+        over: String,
+    },
+    /// Mean time between activations that start at least this late, s.
+    TimeBetweenLate {
+        /// Whose.
+        thread: String,
+        /// How late.
+        limit: Span,
+    },
+    /// Activations that start later than this.
+    LateCount {
+        /// Whose.
+        thread: String,
+        /// How late.
+        limit: Span,
+    },
+    /// Longest processing of a block from start to end, ms.
+    ElapsedMost {
+        /// Only in this phase.
+        phase: Option<String>,
+    },
+    /// Mean processing of a block from start to end, ms.
+    ElapsedMean {
+        /// Only in this phase.
+        phase: Option<String>,
+    },
+    /// Median processing of a block from start to end, ms.
+    ElapsedMedian {
+        /// Only in this phase.
+        phase: Option<String>,
+    },
+    /// Mean time between the device's interrupts, ms.
+    BlockIntervalMean {
+        /// In this phase.
+        phase: String,
+    },
+    /// Shortest time between the device's interrupts within a phase, ms.
+    BlockIntervalLeast {
+        /// In this phase.
+        phase: String,
+    },
+    /// Longest time between the device's interrupts within a phase, ms.
+    BlockIntervalMost {
+        /// In this phase.
+        phase: String,
+    },
+    /// When a phase began: the device's first interrupt in it, s.
+    PhaseStart {
+        /// Which.
+        phase: String,
+    },
+    /// Share of the CPU that processing blocks of this phase took, percent.
+    Load {
+        /// In this phase.
+        phase: String,
+    },
+    /// Most samples pending when a block was done, over all runs.
+    PendingMost {
+        /// Only from this phase on.
+        from_phase: Option<String>,
+    },
+    /// How often the ring wrapped, over all runs.
+    Overruns,
+    /// Blocks late or lost, percent.
+    FaultShare,
+    /// `sufficient` (no fault in any run), `marginal` (the file got through in some run, with faults),
+    /// `insufficient` (it never did).
+    Sufficiency,
+    /// By the paper's own rule: whether share and gap suffice.
+    PaperRule {
+        /// Work in each period of the device.
+        work: Span,
+        /// The device's period.
+        period: Span,
+    },
+    /// Runs in which the file got through.
+    Successes,
+    /// Mean time of the transfers that succeeded, s.
+    TransferMean,
+    /// How long the ring lasts, ms.
+    RingTime {
+        /// In this phase.
+        phase: String,
+    },
+    /// The longest stall without underrun of a device of `buffers` of length `period`, found by trying stalls, ms.
+    StallTolerance {
+        /// Length of one buffer.
+        period: Span,
+        /// Buffers.
+        buffers: u64,
+    },
+}
+
+/// What a measure needs to know of the experiment.
+pub(super) struct Subject<'a> {
+    pub(super) spec: &'a MachineSpec,
+    pub(super) device: Option<&'a super::build::DeviceSpec>,
+    pub(super) duration: Picoseconds,
+    pub(super) has_link: bool,
+}
+
+impl Subject<'_> {
+    fn thread(&self, name: &str) -> Result<usize, String> {
+        let found = self.spec.threads.iter().position(|thread| thread.name == name);
+        found.ok_or_else(|| format!("there is no thread {name:?}"))
+    }
+
+    fn phase(&self, name: &str) -> Result<u32, String> {
+        let device = self.device.ok_or("there is no device")?;
+        let found = device.phase_names.iter().position(|phase| phase == name);
+        found.map(|phase| phase as u32).ok_or_else(|| format!("the device has no phase {name:?}"))
+    }
+}
+
+fn starts(runs: &[Run], thread: usize, first: usize) -> Vec<Picoseconds> {
+    let mut gaps = Vec::new();
+    for run in runs {
+        gaps.extend(run.starts[thread].windows(2).map(|pair| pair[1].1 - pair[0].1).take(first));
+    }
+    gaps
+}
+
+fn micros(time: Picoseconds) -> f64 {
+    time as f64 / MICROSECOND as f64
+}
+
+fn millis(time: Picoseconds) -> f64 {
+    time as f64 / MILLISECOND as f64
+}
+
+fn mean(values: impl Iterator<Item = Picoseconds>) -> Option<f64> {
+    let (sum, count) = values.fold((0u128, 0u64), |(sum, count), value| (sum + u128::from(value), count + 1));
+    (count > 0).then(|| sum as f64 / count as f64)
+}
+
+impl Measure {
+    /// Checks the names in it.
+    pub(super) fn check(&self, subject: &Subject) -> Result<(), String> {
+        self.read(subject, &[]).map(|_| ())
+    }
+
+    /// Reads it off the runs; `None` where nothing of the kind happened.
+    pub(super) fn read(&self, subject: &Subject, runs: &[Run]) -> Result<Option<Value>, String> {
+        let number = |value: f64| Ok(Some(Value::Number(value)));
+        let maybe = |value: Option<f64>| Ok(value.map(Value::Number));
+        let blocks = |phase: &Option<String>| -> Result<Vec<&Block>, String> {
+            let phase = phase.as_deref().map(|name| subject.phase(name)).transpose()?;
+            Ok(runs.iter().flat_map(|run| &run.blocks).filter(|block| phase.is_none_or(|p| p == block.phase)).collect())
+        };
+        match self {
+            Measure::IntervalCount { thread, from, to, first } => {
+                let gaps = starts(runs, subject.thread(thread)?, *first);
+                number(gaps.iter().filter(|&&gap| (from.0..to.0).contains(&gap)).count() as f64)
+            }
+            Measure::IntervalShare { thread, from, to, first } => {
+                let gaps = starts(runs, subject.thread(thread)?, *first);
+                let within = gaps.iter().filter(|&&gap| (from.0..to.0).contains(&gap)).count();
+                maybe((!gaps.is_empty()).then(|| 100.0 * within as f64 / gaps.len() as f64))
+            }
+            Measure::IntervalDeviation { thread, first } => {
+                let gaps = starts(runs, subject.thread(thread)?, *first);
+                let Some(mean) = mean(gaps.iter().copied()) else { return Ok(None) };
+                let square: f64 = gaps.iter().map(|&gap| (gap as f64 - mean).powi(2)).sum();
+                number((square / gaps.len() as f64).sqrt() / MICROSECOND as f64)
+            }
+            Measure::IntervalMean { thread, first } => {
+                let gaps = starts(runs, subject.thread(thread)?, *first);
+                maybe(mean(gaps.into_iter()).map(|mean| mean / MICROSECOND as f64))
+            }
+            Measure::IntervalLeast { thread, first } => {
+                maybe(starts(runs, subject.thread(thread)?, *first).into_iter().min().map(micros))
+            }
+            Measure::IntervalMost { thread, first } => {
+                maybe(starts(runs, subject.thread(thread)?, *first).into_iter().max().map(micros))
+            }
+            Measure::LatencyMost { thread } => maybe(latency_most(runs, subject.thread(thread)?).map(micros)),
+            Measure::LatencyRatio { thread, over } => {
+                let (above, below) = (subject.thread(thread)?, subject.thread(over)?);
+                let pair = latency_most(runs, above).zip(latency_most(runs, below));
+                maybe(pair.map(|(above, below)| above as f64 / below.max(1) as f64))
+            }
+            Measure::TimeBetweenLate { thread, limit } => {
+                let late = late(runs, subject.thread(thread)?, limit.0);
+                let seconds = subject.duration as f64 / SECOND as f64 * runs.len() as f64;
+                maybe((late > 0).then(|| seconds / late as f64))
+            }
+            Measure::LateCount { thread, limit } => number(late(runs, subject.thread(thread)?, limit.0 + 1) as f64),
+            Measure::ElapsedMost { phase } => {
+                let blocks = blocks(phase)?;
+                maybe(blocks.iter().filter(|b| b.start != NEVER).map(|block| block.end - block.start).max().map(millis))
+            }
+            Measure::ElapsedMean { phase } => {
+                let blocks = blocks(phase)?;
+                let elapsed = blocks.iter().filter(|b| b.start != NEVER).map(|block| block.end - block.start);
+                maybe(mean(elapsed).map(|mean| mean / MILLISECOND as f64))
+            }
+            Measure::ElapsedMedian { phase } => {
+                let blocks = blocks(phase)?;
+                let mut elapsed: Vec<_> =
+                    blocks.iter().filter(|b| b.start != NEVER).map(|block| block.end - block.start).collect();
+                elapsed.sort_unstable();
+                maybe(elapsed.get(elapsed.len() / 2).copied().map(millis))
+            }
+            Measure::BlockIntervalMean { phase } => {
+                maybe(mean(block_gaps(runs, subject.phase(phase)?).into_iter()).map(|mean| mean / MILLISECOND as f64))
+            }
+            Measure::BlockIntervalLeast { phase } => {
+                maybe(block_gaps(runs, subject.phase(phase)?).into_iter().min().map(millis))
+            }
+            Measure::BlockIntervalMost { phase } => {
+                maybe(block_gaps(runs, subject.phase(phase)?).into_iter().max().map(millis))
+            }
+            Measure::PhaseStart { phase } => {
+                let first = blocks(&Some(phase.clone()))?.iter().map(|block| block.arrival).min();
+                maybe(first.map(|first| first as f64 / SECOND as f64))
+            }
+            Measure::Load { phase } => {
+                let wanted = Some(phase.clone());
+                let blocks = blocks(&wanted)?;
+                let busy: u128 = blocks.iter().filter(|b| b.start != NEVER).map(|b| u128::from(b.end - b.start)).sum();
+                let gap = mean(block_gaps(runs, subject.phase(phase)?).into_iter());
+                maybe(gap.map(|gap| 100.0 * busy as f64 / (gap * blocks.len() as f64)))
+            }
+            Measure::PendingMost { from_phase } => {
+                let from = from_phase.as_deref().map_or(Ok(0), |name| subject.phase(name))?;
+                let blocks = blocks(&None)?;
+                maybe(blocks.iter().filter(|b| b.phase >= from).map(|block| block.pending as f64).reduce(f64::max))
+            }
+            Measure::Overruns => number(runs.iter().map(|run| run.overruns as f64).sum()),
+            Measure::FaultShare => {
+                let blocks = blocks(&None)?;
+                let faults = blocks.iter().filter(|block| block.fate != Fate::Good).count();
+                maybe((!blocks.is_empty()).then(|| 100.0 * faults as f64 / blocks.len() as f64))
+            }
+            Measure::Sufficiency => {
+                if !subject.has_link {
+                    return Err("there is no link to be sufficient for".to_owned());
+                }
+                let faults: u64 = runs.iter().map(|run| run.transfer.faults).sum();
+                let through = runs.iter().filter(|run| run.transfer.took.is_some()).count();
+                let word = match (faults, through) {
+                    (0, _) => "sufficient",
+                    (_, 0) => "insufficient",
+                    _ => "marginal",
+                };
+                Ok(Some(Value::Text(word.to_owned())))
+            }
+            Measure::PaperRule { work, period } => {
+                let policy = subject.device.and_then(|device| device.thread).map(|t| subject.spec.threads[t].policy);
+                let Some(Policy::Reservation { runtime, period: of, .. }) = policy else {
+                    return Err("the device runs in no reservation".to_owned());
+                };
+                let share = u64::from(runtime) * period.0 >= work.0 * u64::from(of);
+                let gap = u64::from(of - runtime) * MILLISECOND <= period.0;
+                Ok(Some(Value::Text(if share && gap { "sufficient" } else { "insufficient" }.to_owned())))
+            }
+            Measure::Successes => number(runs.iter().filter(|run| run.transfer.took.is_some()).count() as f64),
+            Measure::TransferMean => {
+                let took = runs.iter().filter_map(|run| run.transfer.took);
+                maybe(mean(took).map(|mean| mean / SECOND as f64))
+            }
+            Measure::RingTime { phase } => {
+                let phase = subject.phase(phase)? as usize;
+                let device = subject.device.ok_or("there is no device")?;
+                number(device.tolerance.ring as f64 * 1000.0 / device.phases.phases[phase].rate as f64)
+            }
+            Measure::StallTolerance { period, buffers } => {
+                number(millis(stall_tolerance(period.0, *buffers, !runs.is_empty())?))
+            }
+        }
+    }
+}
+
+fn latency_most(runs: &[Run], thread: usize) -> Option<Picoseconds> {
+    runs.iter().flat_map(|run| &run.starts[thread]).map(|(arrival, start)| start - arrival).max()
+}
+
+fn late(runs: &[Run], thread: usize, limit: Picoseconds) -> usize {
+    runs.iter().flat_map(|run| &run.starts[thread]).filter(|(arrival, start)| start - arrival >= limit).count()
+}
+
+fn block_gaps(runs: &[Run], phase: u32) -> Vec<Picoseconds> {
+    let mut gaps = Vec::new();
+    for run in runs {
+        let within = |pair: &&[Block]| pair[0].phase == phase && pair[1].phase == phase;
+        gaps.extend(run.blocks.windows(2).filter(within).map(|pair| pair[1].arrival - pair[0].arrival));
+    }
+    gaps
+}
+
+/// Runs a machine with a buffered device and one stall, for longer and longer stalls by bisection, until the
+/// longest is found at which no buffer comes to its end unserved. To 1 us.
+fn stall_tolerance(period: Picoseconds, buffers: u64, measure: bool) -> Result<Picoseconds, String> {
+    if period == 0 || buffers < 2 {
+        return Err("a buffered device has at least two buffers, each of some length".to_owned());
+    }
+    if !measure {
+        return Ok(0);
+    }
+    struct Late(Picoseconds, bool);
+    impl Observer for Late {
+        fn activation(&mut self, activation: &Activation) {
+            self.1 |= activation.thread == Some(0) && activation.response() > self.0;
+        }
+    }
+    let (mut holds, mut fails) = (0, 2 * buffers * period);
+    while fails - holds > MICROSECOND {
+        let stall = holds.midpoint(fails);
+        let stalling = SourceSpec {
+            name: "stall".to_owned(),
+            cpu: 0,
+            irql: 30,
+            // Just before a release, so that the release waits for all of it.
+            arrival: Arrival::Times(vec![10 * period - 1]),
+            latched: false,
+            isr: Cost::constant(0),
+            dpc: Cost::constant(0),
+            important: false,
+            work: Cost::constant(stall),
+            context: WorkContext::Irq,
+            thread: None,
+        };
+        let device = ThreadSpec::new(
+            "device",
+            Policy::Priority(31),
+            Activity::Periodic { period, offset: 0 },
+            Cost::constant(0),
+        );
+        let spec = MachineSpec { sources: vec![stalling], threads: vec![device], ..MachineSpec::default() };
+        let mut late = Late((buffers - 1) * period, false);
+        Engine::new(spec).map_err(|error| error.to_string())?.run(30 * buffers * period, &mut late);
+        if late.1 { fails = stall } else { holds = stall }
+    }
+    Ok(holds.next_multiple_of(MICROSECOND))
+}

@@ -1,0 +1,85 @@
+//! Where in a TOML text a key stands, for errors; and cases, which set keys by their path.
+
+use toml::Value;
+use toml::de::{DeTable, DeValue};
+
+/// The line on which the value at this path stands, or that of the deepest part of the path there is. Elements
+/// of lists go by their index.
+pub(super) fn line_of(text: &str, path: &[&str]) -> usize {
+    let Ok(document) = DeTable::parse(text) else { return 1 };
+    let mut at = document.span().start;
+    let root = DeValue::Table(document.into_inner());
+    let mut value = &root;
+    for part in path {
+        let next = match value {
+            DeValue::Table(table) => table.iter().find(|(key, _)| key.get_ref() == part).map(|(key, value)| {
+                at = key.span().start;
+                value.get_ref()
+            }),
+            DeValue::Array(list) => part.parse::<usize>().ok().and_then(|index| list.get(index)).map(|value| {
+                at = value.span().start;
+                value.get_ref()
+            }),
+            _ => None,
+        };
+        let Some(next) = next else { break };
+        value = next;
+    }
+    line_at(text, at)
+}
+
+/// The line of a byte, from 1.
+pub(super) fn line_at(text: &str, byte: usize) -> usize {
+    1 + text.as_bytes()[..byte.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
+}
+
+/// Sets the value at a path such as `device.context` or `thread.spin.present`; elements of lists go by their
+/// `name`. A last part that is not there yet is added to its table.
+pub(super) fn set(document: &mut Value, path: &str, new: &Value) -> Result<(), String> {
+    let mut at = document;
+    let parts: Vec<&str> = path.split('.').collect();
+    for (index, part) in parts.iter().enumerate() {
+        let last = index + 1 == parts.len();
+        at = match at {
+            Value::Table(table) => {
+                if last {
+                    table.insert((*part).to_owned(), new.clone());
+                    return Ok(());
+                }
+                table.get_mut(*part).ok_or_else(|| format!("{path:?}: there is no {part:?}"))?
+            }
+            Value::Array(list) => list
+                .iter_mut()
+                .find(|element| element.get("name").and_then(Value::as_str) == Some(part))
+                .ok_or_else(|| format!("{path:?}: nothing in the list is named {part:?}"))?,
+            _ => return Err(format!("{path:?}: {part:?} is within something that has no keys")),
+        };
+    }
+    *at = new.clone();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "a = 1\n[b]\nc = 2\n\n[[d]]\nname = \"x\"\ne = 3\n[[d]]\nname = \"y\"\ne = 4\n";
+
+    #[test]
+    fn places_are_found() {
+        assert_eq!(line_of(TEXT, &["b", "c"]), 3);
+        assert_eq!(line_of(TEXT, &["d", "1", "e"]), 10);
+        assert_eq!(line_of(TEXT, &["b", "missing"]), 2);
+    }
+
+    #[test]
+    fn values_are_set_by_path() {
+        let mut document: Value = toml::from_str(TEXT).unwrap();
+        set(&mut document, "d.y.e", &Value::Integer(9)).unwrap();
+        set(&mut document, "b.new", &Value::Integer(7)).unwrap();
+        assert_eq!(document["d"][1]["e"].as_integer(), Some(9));
+        assert_eq!(document["b"]["new"].as_integer(), Some(7));
+        assert!(set(&mut document, "d.z.e", &Value::Integer(9)).is_err());
+        assert!(set(&mut document, "a.b.c", &Value::Integer(9)).is_err());
+    }
+}

@@ -1,0 +1,475 @@
+//! How an experiment is written: the keys of its TOML file.
+
+use crate::cost::Cost;
+use crate::time::Span;
+use serde::Deserialize;
+
+/// A whole file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// Always `punctual.experiment/1`.
+    pub schema: String,
+    /// A short name.
+    pub name: String,
+    /// The paper whose numbers it is held to, if any.
+    pub paper: Option<String>,
+    /// What it shows.
+    #[serde(default)]
+    pub about: String,
+    /// How long each run is; absent in a file of rows that no machine can give.
+    pub duration: Option<Span>,
+    /// How many runs, each with its own seed.
+    #[serde(default = "one")]
+    pub runs: u64,
+    /// The first seed.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Named assumptions, each with what is assumed and what it was fitted on.
+    #[serde(default)]
+    pub assumption: Vec<Assumption>,
+    /// The machine's rules.
+    #[serde(default)]
+    pub machine: Machine,
+    /// The clock that drives timers.
+    pub clock: Option<Clock>,
+    /// Interrupts.
+    #[serde(default)]
+    pub source: Vec<Source>,
+    /// Threads.
+    #[serde(default)]
+    pub thread: Vec<Thread>,
+    /// A sampling device.
+    pub device: Option<Device>,
+    /// A transfer over the device.
+    pub link: Option<Link>,
+    /// Variants; without any there is one, the file as it stands.
+    #[serde(default)]
+    pub case: Vec<Case>,
+    /// What the paper says.
+    #[serde(default)]
+    pub row: Vec<Row>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// A named assumption.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assumption {
+    /// Its name.
+    pub name: String,
+    /// What is assumed.
+    pub what: String,
+    /// The rows it was fitted on; empty when it was not fitted.
+    #[serde(default)]
+    pub fitted_on: Vec<String>,
+}
+
+/// The machine's rules. See [`crate::machine::MachineSpec`].
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Machine {
+    /// CPUs; 1.
+    pub cpus: Option<usize>,
+    /// 20 ms.
+    pub quantum: Option<Span>,
+    /// Whether a preempted thread gets a whole quantum anew.
+    pub preempted_gets_fresh_quantum: bool,
+    /// 0.
+    pub wait_boost: u8,
+    /// 0.
+    pub context_switch: Option<Span>,
+    /// 0.
+    pub fpu_save: Option<Span>,
+    /// The priority at which a thread runs in its slot; above all others when absent.
+    pub slot_priority: Option<u8>,
+    /// 1 ms.
+    pub slot_unit: Option<Span>,
+    /// Whether rate-monotonic and EDF threads must pass their analysis.
+    pub admission: bool,
+}
+
+/// See [`crate::machine::ClockSpec`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clock {
+    /// Absent: interrupts exactly on demand.
+    pub period: Option<Span>,
+    /// One period.
+    pub offset: Option<Span>,
+    /// 28.
+    pub irql: Option<u8>,
+    /// 0.
+    #[serde(default)]
+    pub cpu: usize,
+    /// 0.
+    #[serde(default)]
+    pub isr: Cost,
+    /// 0.
+    #[serde(default)]
+    pub dpc: Cost,
+}
+
+/// When interrupts come.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Arrival {
+    /// Every so often.
+    Periodic {
+        /// Between two.
+        period: Span,
+        /// The first.
+        #[serde(default)]
+        offset: Span,
+    },
+    /// At random.
+    Poisson {
+        /// Mean time between two.
+        mean: Span,
+    },
+    /// At these times.
+    Times(Vec<Span>),
+}
+
+/// Where work is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Context {
+    /// In the handler.
+    Irq,
+    /// In the deferred procedure.
+    Dpc,
+    /// In a thread.
+    Thread,
+}
+
+/// See [`crate::machine::SourceSpec`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Its name.
+    pub name: String,
+    /// 0.
+    #[serde(default)]
+    pub cpu: usize,
+    /// 3 to 31.
+    pub irql: u8,
+    /// When.
+    pub arrival: Arrival,
+    /// Whether interrupts are lost while one waits.
+    #[serde(default)]
+    pub latched: bool,
+    /// The handler itself.
+    #[serde(default)]
+    pub isr: Cost,
+    /// The deferred procedure itself.
+    #[serde(default)]
+    pub dpc: Cost,
+    /// Whether the deferred procedure goes first.
+    #[serde(default)]
+    pub important: bool,
+    /// The work.
+    #[serde(default)]
+    pub work: Cost,
+    /// Where the work is done.
+    pub context: Context,
+    /// The thread that does it.
+    pub thread: Option<String>,
+}
+
+/// See [`crate::machine::Policy`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Policy {
+    /// A priority.
+    Priority(u8),
+    /// Above all.
+    Kernel,
+    /// By this period.
+    RateMonotonic(Span),
+    /// By this relative deadline.
+    EarliestDeadline(Span),
+    /// Slots.
+    Reservation {
+        /// Units in each period.
+        runtime: u32,
+        /// Units.
+        period: u32,
+        /// Rialto/NT's restriction.
+        #[serde(default)]
+        power_of_two: bool,
+        /// Priority outside; absent: never outside.
+        outside: Option<u8>,
+        /// From when.
+        #[serde(default)]
+        from: Span,
+        /// 24.
+        before_priority: Option<u8>,
+    },
+    /// A floating budget.
+    Deadline {
+        /// Budget.
+        runtime: Span,
+        /// The period, when absent.
+        deadline: Option<Span>,
+        /// Between replenishments.
+        period: Span,
+        /// GRUB.
+        #[serde(default)]
+        reclaim: bool,
+        /// Enforcement at ticks only.
+        tick: Option<Span>,
+    },
+}
+
+/// How a timer asks for its wakeup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// Rounded to whole milliseconds, at least one.
+    Rounded,
+    /// Exactly.
+    Exact,
+    /// A periodic kernel timer.
+    KernelPeriodic,
+}
+
+/// See [`crate::machine::Activity`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Activity {
+    /// By a source.
+    Signalled,
+    /// Always.
+    Spinning,
+    /// Released periodically.
+    Periodic {
+        /// Between releases.
+        period: Span,
+        /// The first.
+        #[serde(default)]
+        offset: Span,
+    },
+    /// By the system's timers.
+    Timer {
+        /// Between callbacks.
+        interval: Span,
+        /// When it starts.
+        #[serde(default)]
+        offset: Span,
+        /// The rule.
+        rule: Rule,
+    },
+}
+
+/// See [`crate::machine::Raise`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Raise {
+    /// CPU time before.
+    #[serde(default)]
+    pub after: Span,
+    /// CPU time at that level.
+    pub length: Span,
+    /// The level.
+    pub irql: u8,
+}
+
+/// See [`crate::machine::ConstraintSpec`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constraint {
+    /// From release.
+    pub deadline: Span,
+    /// CPU time.
+    pub estimate: Span,
+}
+
+/// See [`crate::machine::ThreadSpec`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Thread {
+    /// Its name.
+    pub name: String,
+    /// 0.
+    #[serde(default)]
+    pub cpu: usize,
+    /// Whether it exists; a case may switch it off.
+    #[serde(default = "yes")]
+    pub present: bool,
+    /// Its rule.
+    pub policy: Policy,
+    /// What makes it run.
+    pub activity: Activity,
+    /// The work of one activation.
+    #[serde(default)]
+    pub work: Cost,
+    /// A part at raised level.
+    pub raise: Option<Raise>,
+    /// A constraint for each release.
+    pub constraint: Option<Constraint>,
+    /// Whether all but the newest work is dropped.
+    #[serde(default)]
+    pub drop_stale: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// One phase of a device.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// When it ends; the last one goes on.
+    pub until: Option<Span>,
+    /// Samples a second.
+    pub rate: u64,
+    /// Samples of each block, in turn.
+    pub samples: Vec<u32>,
+    /// The processing of a block.
+    pub work: Cost,
+}
+
+/// A sampling device.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// 0.
+    #[serde(default)]
+    pub cpu: usize,
+    /// 9.
+    pub irql: Option<u8>,
+    /// Where its blocks are processed.
+    pub context: Context,
+    /// The rule of its thread, in thread context.
+    pub policy: Option<Policy>,
+    /// The handler itself.
+    #[serde(default)]
+    pub isr: Cost,
+    /// The deferred procedure itself.
+    #[serde(default)]
+    pub dpc: Cost,
+    /// Samples of its ring.
+    pub ring: Option<u64>,
+    /// How late after its interrupt a block's processing may begin.
+    pub start_tolerance: Option<Span>,
+    /// By how many parts in a million its clock is slow.
+    #[serde(default)]
+    pub parts_per_million: i64,
+    /// Whether each run begins at a random time within this.
+    #[serde(default)]
+    pub random_offset: Span,
+    /// Whether all but the newest block is dropped.
+    #[serde(default)]
+    pub drop_stale: bool,
+    /// Its phases.
+    pub phase: Vec<Phase>,
+}
+
+/// See [`crate::link::LinkSpec`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Bits a second.
+    pub line_rate: u64,
+    /// Bytes.
+    pub file_bytes: u64,
+    /// Bytes.
+    pub frame_bytes: u64,
+    /// Bytes.
+    pub frame_overhead: u64,
+    /// Frames.
+    pub window_frames: u64,
+    /// Bytes.
+    pub packet_bytes: u64,
+    /// Bytes.
+    pub packet_overhead: u64,
+    /// Of 256.
+    pub escaped_of_256: u64,
+    /// Training.
+    pub retrain: Span,
+    /// Time without data.
+    pub setup: Span,
+    /// Given up after.
+    pub give_up: Span,
+    /// The first phase of the connection, by name.
+    pub connected: String,
+}
+
+/// A variant of the experiment.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// Keys and their values instead: `"device.context" = "dpc"`; elements of lists go by their name.
+    #[serde(default)]
+    pub set: toml::Table,
+}
+
+/// How a row is held to the paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// It must come out.
+    Exact,
+    /// Within the tolerance.
+    Approximate,
+    /// Within the tolerance, given a named assumption.
+    Assumption,
+    /// What the paper measured goes in.
+    Input,
+    /// It does not come out of this machine.
+    NotSimulated,
+}
+
+/// A number or a word.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A word.
+    Text(String),
+}
+
+/// One point of a paper.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// Its name, unique over all experiments.
+    pub id: String,
+    /// Where it stands in the paper, and what it is.
+    pub item: String,
+    /// In which case it is measured.
+    pub case: Option<String>,
+    /// How it is measured.
+    pub measure: Option<super::measure::Measure>,
+    /// What the paper prints.
+    pub published: Option<Value>,
+    /// The unit of both.
+    #[serde(default)]
+    pub unit: String,
+    /// How it is held.
+    pub class: Class,
+    /// Largest difference.
+    pub tolerance: Option<f64>,
+    /// Largest difference, percent of what is published.
+    pub tolerance_percent: Option<f64>,
+    /// Smallest value that holds.
+    pub at_least: Option<f64>,
+    /// Largest value that holds.
+    pub at_most: Option<f64>,
+    /// The assumption it rests on.
+    pub assumption: Option<String>,
+    /// Why it is an input, or not simulated.
+    pub because: Option<String>,
+}

@@ -1,0 +1,206 @@
+//! A file over the modem's line: what late blocks cost, by retransmission and retraining.
+//!
+//! The line carries bits at its rate. A V.42 frame adds its overhead, HDLC stuffs bits, PPP, IP and TCP add
+//! their headers and PPP escapes bytes: what is left of the rate follows from these, not from a fit. A block that
+//! was not processed in time loses what was in flight, which is sent again, and makes both modems train anew.
+//! A block that is not processed in time during training starts it over.
+
+use crate::modem::{Block, Fate};
+use crate::time::{Picoseconds, SECOND};
+
+/// The line, the protocols over it, and the file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkSpec {
+    /// Bits a second downstream.
+    pub line_rate: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Data bytes of one frame.
+    pub frame_bytes: u64,
+    /// Bytes that a frame adds: flag, address, control, check sequence.
+    pub frame_overhead: u64,
+    /// Frames in flight, lost and sent again when the line fails.
+    pub window_frames: u64,
+    /// Data bytes of one network packet.
+    pub packet_bytes: u64,
+    /// Bytes that a packet adds: PPP, IP and TCP headers.
+    pub packet_overhead: u64,
+    /// Of 256 bytes, how many are escaped to two.
+    pub escaped_of_256: u64,
+    /// How long training takes without a fault.
+    pub retrain: Picoseconds,
+    /// Time of the transfer in which nothing of the file flows: opening, closing, acknowledging, the network.
+    pub setup: Picoseconds,
+    /// After this long without a line the connection is given up.
+    pub give_up: Picoseconds,
+    /// The phase of the device from which on the connection stands.
+    pub connected_phase: u32,
+}
+
+/// What became of one transfer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Transfer {
+    /// How long it took; `None` if the connection was given up, or the run ended before the file was through.
+    pub took: Option<Picoseconds>,
+    /// How often the modems trained anew.
+    pub retrains: u64,
+    /// Blocks that were late or lost, from the start of the transfer to its end.
+    pub faults: u64,
+}
+
+impl LinkSpec {
+    /// How long the line needs for one byte of the file, overheads and all, in picoseconds.
+    pub fn byte_time(&self) -> Picoseconds {
+        let numerator = u128::from(SECOND)
+            * 8
+            * u128::from(self.packet_bytes + self.packet_overhead)
+            * u128::from(256 + self.escaped_of_256)
+            * u128::from(self.frame_bytes + self.frame_overhead)
+            * 63;
+        // HDLC stuffs a bit after five ones: once in 62 random bits.
+        let denominator =
+            u128::from(self.line_rate) * u128::from(self.packet_bytes) * 256 * u128::from(self.frame_bytes) * 62;
+        (numerator / denominator) as u64
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Up,
+    Training { since: Picoseconds, down: Picoseconds },
+    Over,
+}
+
+/// A transfer under way, fed with the device's blocks in order.
+#[derive(Debug, Clone)]
+pub struct Link {
+    spec: LinkSpec,
+    byte_time: Picoseconds,
+    state: State,
+    started: Option<Picoseconds>,
+    last: Picoseconds,
+    /// Time on the line that the file still needs.
+    missing: Picoseconds,
+    transfer: Transfer,
+}
+
+impl Link {
+    /// A transfer that begins with the first block of the connected phase.
+    pub fn new(spec: LinkSpec) -> Link {
+        let byte_time = spec.byte_time();
+        Link {
+            spec,
+            byte_time,
+            state: State::Up,
+            started: None,
+            last: 0,
+            missing: spec.setup + spec.file_bytes * byte_time,
+            transfer: Transfer::default(),
+        }
+    }
+
+    /// One block of the device has been dealt with.
+    pub fn block(&mut self, block: &Block) {
+        if block.phase < self.spec.connected_phase || self.state == State::Over {
+            return;
+        }
+        let now = block.end;
+        let Some(started) = self.started else {
+            self.started = Some(now);
+            self.last = now;
+            return;
+        };
+        let passed = now - self.last;
+        self.last = now;
+        let good = block.fate == Fate::Good;
+        self.transfer.faults += u64::from(!good);
+        match self.state {
+            State::Up if good => {
+                if passed >= self.missing {
+                    self.transfer.took = Some(now - started - (passed - self.missing));
+                    self.state = State::Over;
+                }
+                self.missing = self.missing.saturating_sub(passed);
+            }
+            State::Up => {
+                let whole = self.spec.setup + self.spec.file_bytes * self.byte_time;
+                let window = self.spec.window_frames * self.spec.frame_bytes * self.byte_time;
+                self.missing = (self.missing + window).min(whole);
+                self.transfer.retrains += 1;
+                self.state = State::Training { since: now, down: now };
+            }
+            State::Training { since, down } => {
+                if now - down > self.spec.give_up {
+                    self.state = State::Over;
+                } else if !good {
+                    self.state = State::Training { since: now, down };
+                } else if now - since >= self.spec.retrain {
+                    self.state = State::Up;
+                }
+            }
+            State::Over => {}
+        }
+    }
+
+    /// Whether the file is through, or the connection given up.
+    pub fn is_over(&self) -> bool {
+        self.state == State::Over
+    }
+
+    /// What became of it so far.
+    pub fn transfer(&self) -> Transfer {
+        self.transfer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::MILLISECOND;
+    use proptest::prelude::*;
+
+    fn spec() -> LinkSpec {
+        LinkSpec {
+            line_rate: 50_000,
+            file_bytes: 100_000,
+            frame_bytes: 128,
+            frame_overhead: 6,
+            window_frames: 15,
+            packet_bytes: 1460,
+            packet_overhead: 48,
+            escaped_of_256: 2,
+            retrain: 5 * SECOND,
+            setup: SECOND,
+            give_up: 100 * SECOND,
+            connected_phase: 0,
+        }
+    }
+
+    fn send(faults: &[u64]) -> Transfer {
+        let mut link = Link::new(spec());
+        for index in 0..10_000u64 {
+            let end = index * 12_500 * (MILLISECOND / 1000);
+            let fate = if faults.contains(&index) { Fate::Late } else { Fate::Good };
+            link.block(&Block { arrival: end, start: end, end, pending: 0, phase: 0, samples: 100, fate });
+        }
+        link.transfer()
+    }
+
+    #[test]
+    fn a_clean_line_carries_the_file_at_the_rate_less_overheads() {
+        let took = send(&[]).took.unwrap();
+        assert_eq!(took, SECOND + 100_000 * spec().byte_time());
+        let ideal = 100_000 * 8 * SECOND / 50_000;
+        assert!(took > ideal + SECOND && took < ideal * 5 / 4);
+    }
+
+    proptest! {
+        #[test]
+        fn every_fault_costs_at_least_a_retrain_unless_it_falls_into_one(faults in prop::collection::vec(1..1200u64, 0..4)) {
+            let clean = send(&[]);
+            let faulty = send(&faults);
+            prop_assert!(faulty.took.unwrap() >= clean.took.unwrap() + faulty.retrains * 5 * SECOND);
+            prop_assert!(faulty.retrains <= faulty.faults);
+        }
+    }
+}

@@ -1,0 +1,567 @@
+//! The event loop, interrupts and deferred procedures.
+
+use super::ready::ReadyQueue;
+use super::slots::SlotPlan;
+use super::source::{Source, block_time};
+use super::specification::{Arrival, MachineSpec, WorkContext};
+use super::threads::{State, Thread};
+use super::{NONE, SourceSpec};
+use crate::calendar::Calendar;
+use crate::cost::Cost;
+use crate::error::Result;
+use crate::observe::{Activation, Level, Observer, Slice, Unit};
+use crate::random::Random;
+use crate::time::{NEVER, Picoseconds};
+use std::collections::VecDeque;
+
+/// The level from which no thread is switched and no deferred procedure starts.
+const DISPATCH: u8 = 2;
+/// Handlers nested deeper than there are interrupt levels cannot be.
+const DEEPEST: usize = 32;
+/// Work that waits in one queue at most: what is beyond is counted as lost, so that an overloaded machine needs no
+/// more memory the longer it runs.
+pub(super) const MOST_WAITING: usize = 1 << 18;
+/// The part of the random numbers that all replays share, so that they draw the same blocks.
+const REPLAY_PART: u64 = 0xb10c;
+
+/// Where the time of one CPU went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// Handlers.
+    pub irq: Picoseconds,
+    /// Deferred procedures.
+    pub dpc: Picoseconds,
+    /// Threads.
+    pub thread: Picoseconds,
+    /// Nothing.
+    pub idle: Picoseconds,
+}
+
+#[derive(Debug)]
+struct Frame {
+    source: u32,
+    irql: u8,
+    remaining: Picoseconds,
+    unit: Unit,
+}
+
+#[derive(Debug)]
+pub(super) struct Cpu {
+    frames: Vec<Frame>,
+    /// Sources whose interrupt waits for the level to sink.
+    raised: Vec<u32>,
+    dpcs: VecDeque<u32>,
+    /// The source whose deferred procedure runs, and what is left of its present unit.
+    dpc: u32,
+    dpc_remaining: Picoseconds,
+    pub(super) thread: u32,
+    /// Who ran last, to know when a switch costs.
+    pub(super) last_thread: u32,
+    pub(super) ready: ReadyQueue,
+    pub(super) since: Picoseconds,
+    pub(super) plan: SlotPlan,
+    pub(super) slot_owner: u32,
+    time: CpuTime,
+}
+
+impl Cpu {
+    /// Whether a handler or a deferred procedure is on the CPU.
+    pub(super) fn above_threads(&self) -> bool {
+        !self.frames.is_empty() || self.dpc != NONE
+    }
+}
+
+/// A machine that runs. Everything in it follows from its specification.
+#[derive(Debug)]
+pub struct Engine {
+    pub(super) spec: MachineSpec,
+    pub(super) calendar: Calendar,
+    pub(super) cpus: Vec<Cpu>,
+    pub(super) threads: Vec<Thread>,
+    sources: Vec<Source>,
+    /// Index of the clock among the sources, [`NONE`] without one.
+    pub(super) clock: u32,
+    /// The time of the last tick: what the system takes for the time.
+    pub(super) system_time: Picoseconds,
+    /// Stamps of the tick whose timers are being expired.
+    pub(super) tick: Unit,
+    pub(super) now: Picoseconds,
+    events: u64,
+    /// CPUs that must decide anew.
+    pub(super) dirty: u64,
+}
+
+impl Engine {
+    /// Builds the machine.
+    ///
+    /// # Errors
+    /// A line that names what is impossible: no CPU, a period of 0, an index out of range, a refused reservation.
+    pub fn new(spec: MachineSpec) -> Result<Engine> {
+        super::check::check(&spec)?;
+        let mut source_specs = spec.sources.clone();
+        let mut clock = NONE;
+        if let Some(clock_spec) = &spec.clock {
+            clock = source_specs.len() as u32;
+            source_specs.push(SourceSpec {
+                name: "clock".to_owned(),
+                cpu: clock_spec.cpu,
+                irql: clock_spec.irql,
+                arrival: match clock_spec.period {
+                    Some(period) => Arrival::Periodic { period, offset: clock_spec.offset },
+                    None => Arrival::Times(Vec::new()),
+                },
+                latched: true,
+                isr: clock_spec.isr.clone(),
+                dpc: clock_spec.dpc.clone(),
+                important: false,
+                work: Cost::default(),
+                context: WorkContext::Dpc,
+                thread: None,
+            });
+        }
+        let mut cpus: Vec<Cpu> = (0..spec.cpus)
+            .map(|_| Cpu {
+                frames: Vec::with_capacity(DEEPEST),
+                raised: Vec::with_capacity(source_specs.len()),
+                dpcs: VecDeque::with_capacity(source_specs.len()),
+                dpc: NONE,
+                dpc_remaining: 0,
+                thread: NONE,
+                last_thread: NONE,
+                ready: ReadyQueue::new(spec.threads.len()),
+                since: 0,
+                plan: SlotPlan::default(),
+                slot_owner: NONE,
+                time: CpuTime::default(),
+            })
+            .collect();
+        for (index, cpu) in cpus.iter_mut().enumerate() {
+            cpu.plan = super::check::plan(&spec, index)?;
+        }
+        let slots = 3 * spec.cpus + 2 * spec.threads.len() + source_specs.len();
+        let sources = source_specs
+            .into_iter()
+            .enumerate()
+            .map(|(index, source)| Source {
+                random: match source.arrival {
+                    Arrival::Replay { .. } => Random::new(spec.seed, REPLAY_PART),
+                    _ => Random::new(spec.seed, 1_000_000 + index as u64),
+                },
+                spec: source,
+                sequence: 0,
+                waiting: VecDeque::with_capacity(16),
+                deferred: VecDeque::with_capacity(16),
+                queued: false,
+                current: None,
+                started: 0,
+                lost: 0,
+                phase: 0,
+                position: 0,
+                block_start: 0,
+                block: 0,
+            })
+            .collect();
+        let threads =
+            spec.threads.iter().enumerate().map(|(index, thread)| Thread::new(thread, &spec, index)).collect();
+        let unit = Unit::new(0, None, NEVER);
+        let mut engine = Engine {
+            calendar: Calendar::new(slots),
+            cpus,
+            threads,
+            sources,
+            clock,
+            system_time: 0,
+            tick: unit,
+            now: 0,
+            events: 0,
+            dirty: 0,
+            spec,
+        };
+        for source in 0..engine.sources.len() {
+            engine.schedule_first(source);
+        }
+        engine.start_threads();
+        Ok(engine)
+    }
+
+    /// Calendar slots, lowest first at equal times: work done, slots of reservations, quanta and budgets,
+    /// releases and replenishments, interrupts.
+    #[inline]
+    fn slot_done(cpu: usize) -> usize {
+        cpu
+    }
+    #[inline]
+    pub(super) fn slot_boundary(&self, cpu: usize) -> usize {
+        self.spec.cpus + cpu
+    }
+    #[inline]
+    pub(super) fn slot_turn(&self, cpu: usize) -> usize {
+        2 * self.spec.cpus + cpu
+    }
+    #[inline]
+    pub(super) fn slot_release(&self, thread: usize) -> usize {
+        3 * self.spec.cpus + 2 * thread
+    }
+    #[inline]
+    pub(super) fn slot_replenish(&self, thread: usize) -> usize {
+        3 * self.spec.cpus + 2 * thread + 1
+    }
+    #[inline]
+    pub(super) fn slot_source(&self, source: usize) -> usize {
+        3 * self.spec.cpus + 2 * self.threads.len() + source
+    }
+
+    /// Runs until `until` (inclusive); can be called again with a later time.
+    pub fn run<O: Observer>(&mut self, until: Picoseconds, observer: &mut O) {
+        let cpus = self.spec.cpus;
+        let threads_end = 3 * cpus + 2 * self.threads.len();
+        if self.now == 0 && self.events == 0 {
+            self.dirty = (1u64 << cpus) - 1;
+            self.decide(observer);
+        }
+        loop {
+            let time = self.calendar.earliest();
+            if time > until {
+                break;
+            }
+            let slot = self.calendar.earliest_slot();
+            self.now = time;
+            self.events += 1;
+            if slot < cpus {
+                self.done(slot, observer);
+            } else if slot >= threads_end {
+                self.raise(slot - threads_end, observer);
+            } else if slot < 2 * cpus {
+                self.charge(slot - cpus, observer);
+                self.boundary(slot - cpus);
+            } else if slot < 3 * cpus {
+                let cpu = slot - 2 * cpus;
+                self.charge(cpu, observer);
+                self.calendar.set(slot, NEVER);
+                self.dirty |= 1 << cpu;
+            } else {
+                let thread = (slot - 3 * cpus) / 2;
+                if (slot - 3 * cpus).is_multiple_of(2) {
+                    self.release(thread, observer)
+                } else {
+                    self.replenish(thread)
+                }
+            }
+            self.decide(observer);
+        }
+        self.now = until;
+        for cpu in 0..cpus {
+            self.charge(cpu, observer);
+        }
+    }
+
+    /// How many events were handled so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Where a CPU's time went.
+    pub fn cpu_time(&self, cpu: usize) -> CpuTime {
+        self.cpus[cpu].time
+    }
+
+    /// CPU time that a thread had.
+    pub fn thread_time(&self, thread: usize) -> Picoseconds {
+        self.threads[thread].used
+    }
+
+    /// Constraints of a thread: granted, refused.
+    pub fn constraints(&self, thread: usize) -> (u64, u64) {
+        (self.threads[thread].granted, self.threads[thread].refused)
+    }
+
+    /// Interrupts of a source that were lost because one still waited, or far too many did.
+    pub fn lost(&self, source: usize) -> u64 {
+        self.sources[source].lost
+    }
+
+    /// Work of a thread that was lost because far too much waited.
+    pub fn lost_work(&self, thread: usize) -> u64 {
+        self.threads[thread].lost
+    }
+
+    /// The name of what a slice shows.
+    pub fn name(&self, level: Level, index: u32) -> &str {
+        match level {
+            Level::Irq | Level::Dpc => &self.sources[index as usize].spec.name,
+            Level::Thread => &self.spec.threads[index as usize].name,
+            Level::Idle => "idle",
+        }
+    }
+
+    #[inline]
+    fn decide<O: Observer>(&mut self, observer: &mut O) {
+        while self.dirty != 0 {
+            let cpu = self.dirty.trailing_zeros() as usize;
+            self.dirty &= self.dirty - 1;
+            self.dispatch(cpu, observer);
+        }
+    }
+
+    /// Charges the time since the last look to what ran.
+    #[inline]
+    pub(super) fn charge<O: Observer>(&mut self, index: usize, observer: &mut O) {
+        let cpu = &mut self.cpus[index];
+        let elapsed = self.now - cpu.since;
+        if elapsed == 0 {
+            return;
+        }
+        let start = cpu.since;
+        cpu.since = self.now;
+        let (level, who, rank) = if let Some(frame) = cpu.frames.last_mut() {
+            frame.remaining -= elapsed;
+            cpu.time.irq += elapsed;
+            (Level::Irq, frame.source, frame.irql)
+        } else if cpu.dpc != NONE {
+            cpu.dpc_remaining -= elapsed;
+            cpu.time.dpc += elapsed;
+            (Level::Dpc, cpu.dpc, DISPATCH)
+        } else if cpu.thread != NONE {
+            cpu.time.thread += elapsed;
+            let thread = &mut self.threads[cpu.thread as usize];
+            thread.charge(elapsed, self.spec.quantum);
+            (Level::Thread, cpu.thread, thread.level)
+        } else {
+            cpu.time.idle += elapsed;
+            (Level::Idle, 0, 0)
+        };
+        if O::SLICES {
+            observer.slice(Slice { cpu: index as u32, start, end: self.now, level, index: who, rank });
+        }
+    }
+
+    /// The work on top of a CPU's stack is done.
+    #[inline]
+    fn done<O: Observer>(&mut self, index: usize, observer: &mut O) {
+        self.charge(index, observer);
+        self.dirty |= 1 << index;
+        let cpu = &mut self.cpus[index];
+        if let Some(frame) = cpu.frames.pop() {
+            self.handled(index, frame.source, frame.unit, observer);
+        } else if cpu.dpc != NONE {
+            let source = cpu.dpc;
+            self.deferred_done(index, source, observer);
+        } else {
+            self.thread_done(index, observer);
+        }
+    }
+
+    /// A handler has returned.
+    #[inline]
+    fn handled<O: Observer>(&mut self, index: usize, source_index: u32, unit: Unit, observer: &mut O) {
+        let is_clock = source_index == self.clock;
+        if is_clock && !self.timer_due(unit.arrival) {
+            return;
+        }
+        let source = &mut self.sources[source_index as usize];
+        if source.spec.context == WorkContext::Irq {
+            let activation = Activation { thread: None, cpu: index as u32, unit, start: unit.irq_start, end: self.now };
+            observer.activation(&activation);
+            return;
+        }
+        if source.deferred.len() >= MOST_WAITING {
+            source.lost += 1;
+            return;
+        }
+        source.deferred.push_back(unit);
+        if !source.queued {
+            source.queued = true;
+            let queue = &mut self.cpus[index].dpcs;
+            if source.spec.important { queue.push_front(source_index) } else { queue.push_back(source_index) }
+        }
+    }
+
+    /// One unit of a deferred procedure is done: the next one follows within the same call, as each interrupt
+    /// counted meanwhile is worked off (soft-modem-2000 section 5.2).
+    #[inline]
+    fn deferred_done<O: Observer>(&mut self, index: usize, source_index: u32, observer: &mut O) {
+        let source = &mut self.sources[source_index as usize];
+        let unit = source.current.take().expect("a deferred procedure runs for a unit");
+        if source_index == self.clock {
+            self.tick = unit;
+            self.expire(unit.arrival);
+        } else if let Some(thread) = source.spec.thread.filter(|_| source.spec.context == WorkContext::Thread) {
+            self.signal(thread, Unit { ready: self.now, ..unit });
+        } else {
+            let activation = Activation { thread: None, cpu: index as u32, unit, start: source.started, end: self.now };
+            observer.activation(&activation);
+        }
+        let source = &mut self.sources[source_index as usize];
+        if source.deferred.is_empty() {
+            source.queued = false;
+            self.cpus[index].dpc = NONE;
+        } else {
+            self.begin_deferred(index, source_index);
+        }
+    }
+
+    #[inline]
+    fn begin_deferred(&mut self, index: usize, source_index: u32) {
+        let source = &mut self.sources[source_index as usize];
+        let mut unit = source.deferred.pop_front().expect("queued only with a unit");
+        unit.dpc_start = self.now;
+        let mut length = source.spec.dpc.draw(&mut source.random);
+        if source.spec.context == WorkContext::Dpc && source_index != self.clock {
+            length += unit.work + self.spec.fpu_save;
+        }
+        source.current = Some(unit);
+        source.started = self.now;
+        let cpu = &mut self.cpus[index];
+        cpu.dpc = source_index;
+        cpu.dpc_remaining = length;
+    }
+
+    /// Decides what a CPU runs, and sets when that will be done.
+    #[inline]
+    fn dispatch<O: Observer>(&mut self, index: usize, observer: &mut O) {
+        self.charge(index, observer);
+        loop {
+            let cpu = &mut self.cpus[index];
+            if !cpu.raised.is_empty() && self.take_interrupt(index) {
+                continue;
+            }
+            let cpu = &mut self.cpus[index];
+            if !cpu.frames.is_empty() || cpu.dpc != NONE {
+                break;
+            }
+            if cpu.thread != NONE && self.threads[cpu.thread as usize].irql() >= DISPATCH {
+                break;
+            }
+            if let Some(source) = cpu.dpcs.pop_front() {
+                self.begin_deferred(index, source);
+                continue;
+            }
+            self.choose(index, observer);
+            break;
+        }
+        let cpu = &self.cpus[index];
+        let remaining = if let Some(frame) = cpu.frames.last() {
+            frame.remaining
+        } else if cpu.dpc != NONE {
+            cpu.dpc_remaining
+        } else if cpu.thread != NONE {
+            self.threads[cpu.thread as usize].remaining
+        } else {
+            NEVER
+        };
+        self.calendar.set(Self::slot_done(index), self.now.saturating_add(remaining));
+        if self.cpus[index].above_threads() {
+            self.calendar.set(self.slot_turn(index), NEVER);
+        }
+    }
+
+    /// Starts the handler of the highest raised interrupt, if the level allows it.
+    #[inline]
+    fn take_interrupt(&mut self, index: usize) -> bool {
+        let cpu = &mut self.cpus[index];
+        let level = match cpu.frames.last() {
+            Some(frame) => frame.irql,
+            None if cpu.dpc != NONE => DISPATCH,
+            None if cpu.thread != NONE => self.threads[cpu.thread as usize].irql(),
+            None => 0,
+        };
+        let mut best: Option<(usize, u8)> = None;
+        for (at, &source) in cpu.raised.iter().enumerate() {
+            let irql = self.sources[source as usize].spec.irql;
+            if irql > best.map_or(level, |(_, irql)| irql) {
+                best = Some((at, irql));
+            }
+        }
+        let Some((at, irql)) = best else { return false };
+        let source_index = cpu.raised[at];
+        let source = &mut self.sources[source_index as usize];
+        let mut unit = source.waiting.pop_front().expect("raised only with a unit");
+        if source.waiting.is_empty() {
+            cpu.raised.remove(at);
+        }
+        unit.irq_start = self.now;
+        let mut remaining = source.spec.isr.draw(&mut source.random);
+        if source.spec.context == WorkContext::Irq {
+            remaining += unit.work + self.spec.fpu_save;
+        }
+        if source_index == self.clock {
+            self.system_time = self.system_time.max(unit.arrival);
+        }
+        cpu.frames.push(Frame { source: source_index, irql, remaining, unit });
+        true
+    }
+
+    /// An interrupt is raised.
+    #[inline]
+    fn raise<O: Observer>(&mut self, index: usize, observer: &mut O) {
+        let now = self.now;
+        let source = &mut self.sources[index];
+        let mut unit = Unit::new(source.sequence, Some(index as u32), now);
+        source.sequence += 1;
+        let next = match &source.spec.arrival {
+            Arrival::Periodic { period, .. } => now + period,
+            Arrival::Poisson { mean } => now.saturating_add(source.random.exponential(*mean)),
+            Arrival::Times(times) => {
+                source.position += 1;
+                times.get(source.position).copied().unwrap_or(NEVER)
+            }
+            Arrival::Phases(phases) => {
+                let phase = &phases.phases[source.phase];
+                unit.phase = source.phase as u32;
+                unit.samples = phase.samples[source.position];
+                unit.work = phase.work.draw(&mut source.random);
+                source.position = (source.position + 1) % phase.samples.len();
+                if now >= phase.until && source.phase + 1 < phases.phases.len() {
+                    source.phase += 1;
+                    source.position = 0;
+                }
+                now + block_time(phases, source.phase, source.position)
+            }
+            Arrival::Replay { block, blocks } => {
+                unit.work = blocks[source.block][source.position].1;
+                source.position += 1;
+                let block = *block;
+                let blocks = blocks.clone();
+                source.next_replayed(block, &blocks)
+            }
+        };
+        if !matches!(source.spec.arrival, Arrival::Phases(_) | Arrival::Replay { .. }) {
+            unit.work = source.spec.work.draw(&mut source.random);
+        }
+        let cpu = source.spec.cpu;
+        observer.arrival(index as u32, &unit);
+        if (source.spec.latched && !source.waiting.is_empty()) || source.waiting.len() >= MOST_WAITING {
+            source.lost += 1;
+        } else {
+            if source.waiting.is_empty() {
+                self.cpus[cpu].raised.push(index as u32);
+            }
+            source.waiting.push_back(unit);
+        }
+        self.calendar.set(self.slot_source(index), next);
+        self.dirty |= 1 << cpu;
+    }
+
+    fn schedule_first(&mut self, index: usize) {
+        let source = &mut self.sources[index];
+        let first = match &source.spec.arrival {
+            Arrival::Periodic { offset, .. } => *offset,
+            Arrival::Poisson { mean } => source.random.exponential(*mean),
+            Arrival::Times(times) => times.first().copied().unwrap_or(NEVER),
+            Arrival::Phases(phases) => phases.offset + block_time(phases, 0, 0),
+            Arrival::Replay { block, blocks } => {
+                let (block, blocks) = (*block, blocks.clone());
+                source.block = source.random.below(blocks.len() as u64) as usize;
+                source.next_replayed(block, &blocks)
+            }
+        };
+        self.calendar.set(self.slot_source(index), first);
+    }
+}
+
+impl Engine {
+    /// What a thread is doing, for tests of what must always hold.
+    pub fn is_ready(&self, thread: usize) -> bool {
+        matches!(self.threads[thread].state, State::Ready | State::Running)
+    }
+}

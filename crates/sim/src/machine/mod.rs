@@ -1,0 +1,25 @@
+//! The machine: interrupts over deferred procedures over threads, on one or more CPUs.
+//!
+//! Time advances from event to event. An event is an interrupt raised, a piece of work done, a boundary of a
+//! slot, the end of a quantum or of a budget, a release, a replenishment. All state lives in arrays made when
+//! the machine is built; an event changes some of it and decides anew what each CPU concerned runs.
+
+mod check;
+mod engine;
+mod ready;
+mod slots;
+mod source;
+mod specification;
+mod threads;
+mod timers;
+
+pub use engine::{CpuTime, Engine};
+pub use ready::{LEVEL_DEADLINE, LEVEL_EDF, LEVEL_KERNEL, LEVEL_RATE_MONOTONIC, LEVEL_SLOT};
+pub use slots::{MOST_UNITS, Refused, Request, SlotPlan};
+pub use specification::{
+    Activity, Arrival, ClockSpec, ConstraintSpec, LateWork, MachineSpec, PhaseSpec, Phases, Policy, Raise, SourceSpec,
+    ThreadSpec, TimerRule, WorkContext,
+};
+
+/// No thread, no source.
+pub(crate) const NONE: u32 = u32::MAX;

@@ -1,0 +1,56 @@
+//! A source of interrupts as it runs: what waits, and when the next one comes.
+
+use super::specification::{Phases, SourceSpec};
+use crate::observe::Unit;
+use crate::random::Random;
+use crate::time::{NEVER, Picoseconds, SECOND};
+use std::collections::VecDeque;
+
+/// A source and its state.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) spec: SourceSpec,
+    pub(super) random: Random,
+    pub(super) sequence: u64,
+    /// Raised and not handled.
+    pub(super) waiting: VecDeque<Unit>,
+    /// Handled, and not yet taken up by the deferred procedure.
+    pub(super) deferred: VecDeque<Unit>,
+    pub(super) queued: bool,
+    pub(super) current: Option<Unit>,
+    /// Start of the work of the present unit.
+    pub(super) started: Picoseconds,
+    pub(super) lost: u64,
+    /// Phase and position in the pattern of a sampling device; block and position of a replay; index of times.
+    pub(super) phase: usize,
+    pub(super) position: usize,
+    pub(super) block_start: Picoseconds,
+    pub(super) block: usize,
+}
+
+impl Source {
+    /// The next event of a replay. Empty blocks are passed over; blocks without any event give [`NEVER`].
+    pub(super) fn next_replayed(
+        &mut self,
+        length: Picoseconds,
+        blocks: &[Vec<(Picoseconds, Picoseconds)>],
+    ) -> Picoseconds {
+        while self.position >= blocks[self.block].len() {
+            self.position = 0;
+            self.block_start = self.block_start.saturating_add(length);
+            if self.block_start > NEVER / 2 || blocks.iter().all(Vec::is_empty) {
+                return NEVER;
+            }
+            self.block = self.random.below(blocks.len() as u64) as usize;
+        }
+        self.block_start + blocks[self.block][self.position].0
+    }
+}
+
+/// How long the device takes to transfer a block.
+pub(super) fn block_time(phases: &Phases, phase: usize, position: usize) -> Picoseconds {
+    let phase = &phases.phases[phase];
+    let length = u64::from(phase.samples[position]) * SECOND / phase.rate;
+    let drift = i128::from(length) * i128::from(phases.parts_per_million) / 1_000_000;
+    (i128::from(length) + drift) as u64
+}

@@ -1,0 +1,562 @@
+//! Threads: what makes them ready, who runs, budgets and slots.
+
+use super::NONE;
+use super::engine::{Engine, MOST_WAITING};
+use super::ready::{LEVEL_DEADLINE, LEVEL_EDF, LEVEL_KERNEL, LEVEL_RATE_MONOTONIC, is_keyed};
+use super::specification::{Activity, LateWork, MachineSpec, Policy, ThreadSpec, TimerRule};
+use crate::observe::{Activation, Observer, Unit};
+use crate::random::Random;
+use crate::time::{NEVER, Picoseconds};
+use std::collections::VecDeque;
+
+/// Shares are kept in 2^-20.
+const SHARE_BITS: u32 = 20;
+/// What SCHED_DEADLINE may use of a CPU at most: 95 percent.
+const SHARE_MOST: u64 = (1 << SHARE_BITS) * 95 / 100;
+
+/// What a thread is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// It has nothing to do.
+    Blocked,
+    /// It waits for the CPU.
+    Ready,
+    /// It is the CPU's present thread, perhaps preempted by handlers.
+    Running,
+    /// It has work but must not run: outside its slots, or its budget is used up.
+    Parked,
+}
+
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) state: State,
+    /// The level at which it competes now.
+    pub(super) level: u8,
+    key: u64,
+    random: Random,
+    units: VecDeque<Unit>,
+    current: Option<Unit>,
+    started: Picoseconds,
+    sequence: u64,
+    /// Lengths before, within and after the part at raised level, and which of them runs.
+    segments: [Picoseconds; 3],
+    segment: usize,
+    raise_irql: u8,
+    /// Left of the present segment.
+    pub(super) remaining: Picoseconds,
+    quantum_left: Picoseconds,
+    boost: u8,
+    pub(super) used: Picoseconds,
+    /// Timer threads: when to fire next, and until when the system timer waits.
+    pub(super) fire: Picoseconds,
+    pub(super) due: Picoseconds,
+    pub(super) woken: Picoseconds,
+    /// Floating budgets, in 2^-20 ps, so that nothing is lost to rounding; the deadline of the server.
+    budget: i128,
+    server_deadline: Picoseconds,
+    share: u64,
+    rate: u64,
+    pub(super) granted: u64,
+    pub(super) refused: u64,
+    pub(super) lost: u64,
+}
+
+impl Thread {
+    pub(super) fn new(spec: &ThreadSpec, machine: &MachineSpec, index: usize) -> Thread {
+        let mut thread = Thread {
+            state: State::Blocked,
+            level: base_level(spec, 0, 0),
+            key: 0,
+            random: Random::new(machine.seed, 2_000_000 + index as u64),
+            units: VecDeque::with_capacity(64),
+            current: None,
+            started: NEVER,
+            sequence: 0,
+            segments: [0; 3],
+            segment: 0,
+            raise_irql: 0,
+            remaining: 0,
+            quantum_left: machine.quantum,
+            boost: 0,
+            used: 0,
+            fire: NEVER,
+            due: NEVER,
+            woken: NEVER,
+            budget: 0,
+            server_deadline: 0,
+            share: 0,
+            rate: 1 << SHARE_BITS,
+            granted: 0,
+            refused: 0,
+            lost: 0,
+        };
+        if let Policy::Deadline { runtime, period, .. } = spec.policy {
+            thread.share = (u128::from(runtime) << SHARE_BITS).div_ceil(u128::from(period)) as u64;
+        }
+        thread
+    }
+
+    /// The interrupt level that it has raised itself to.
+    #[inline]
+    pub(super) fn irql(&self) -> u8 {
+        if self.segment == 1 { self.raise_irql } else { 0 }
+    }
+
+    #[inline]
+    pub(super) fn charge(&mut self, elapsed: Picoseconds, quantum: Picoseconds) {
+        self.remaining -= elapsed;
+        self.used += elapsed;
+        if self.quantum_left > elapsed {
+            self.quantum_left -= elapsed;
+        } else if self.quantum_left < elapsed {
+            // Nobody waited when the quantum ended: whole quanta went by.
+            self.quantum_left = quantum - (elapsed - self.quantum_left) % quantum;
+        } else {
+            self.quantum_left = 0;
+        }
+        if self.share > 0 {
+            self.budget -= i128::from(elapsed) * i128::from(self.rate);
+        }
+    }
+
+    /// CPU time until a floating budget is used up at the present rate.
+    #[inline]
+    fn until_exhausted(&self) -> Picoseconds {
+        let budget = u128::try_from(self.budget).unwrap_or(0);
+        budget.div_ceil(u128::from(self.rate.max(1))) as u64
+    }
+}
+
+/// The level of a thread outside of slots.
+#[inline]
+fn base_level(spec: &ThreadSpec, boost: u8, now: Picoseconds) -> u8 {
+    match spec.policy {
+        Policy::Priority(priority) if (1..=15).contains(&priority) => (priority + boost).min(15),
+        Policy::Priority(priority) => priority,
+        Policy::Kernel => LEVEL_KERNEL,
+        Policy::RateMonotonic { .. } => LEVEL_RATE_MONOTONIC,
+        Policy::EarliestDeadline { .. } => LEVEL_EDF,
+        Policy::Deadline { .. } => LEVEL_DEADLINE,
+        Policy::Reservation { from, before_priority, .. } if now < from => before_priority,
+        Policy::Reservation { outside, .. } => outside.unwrap_or(0),
+    }
+}
+
+impl Engine {
+    pub(super) fn start_threads(&mut self) {
+        for index in 0..self.threads.len() {
+            match self.spec.threads[index].activity {
+                Activity::Spinning => {
+                    let unit = self.new_unit(index, 0);
+                    self.threads[index].units.push_back(unit);
+                    self.wake(index);
+                }
+                Activity::Periodic { offset, .. } => self.calendar.set(self.slot_release(index), offset),
+                Activity::Timer { interval, offset, rule } => {
+                    self.threads[index].fire = offset + interval;
+                    self.arm(index, rule, offset);
+                }
+                Activity::Signalled => {}
+            }
+            if let Policy::Reservation { from, .. } = self.spec.threads[index].policy {
+                // The thread's level changes when its reservation begins: look at it then.
+                if from > 0 {
+                    self.calendar.set(self.slot_replenish(index), from);
+                }
+            }
+        }
+        for cpu in 0..self.spec.cpus {
+            if !self.cpus[cpu].plan.is_empty() {
+                self.boundary(cpu);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn new_unit(&mut self, index: usize, arrival: Picoseconds) -> Unit {
+        let thread = &mut self.threads[index];
+        thread.sequence += 1;
+        Unit {
+            ready: arrival,
+            work: self.spec.threads[index].work.draw(&mut thread.random),
+            ..Unit::new(thread.sequence - 1, None, arrival)
+        }
+    }
+
+    /// A periodic thread's release.
+    #[inline]
+    pub(super) fn release<O: Observer>(&mut self, index: usize, observer: &mut O) {
+        let Activity::Periodic { period, .. } = self.spec.threads[index].activity else { return };
+        self.calendar.set(self.slot_release(index), self.now + period);
+        let mut answer = None;
+        if let Some(constraint) = self.spec.threads[index].constraint {
+            let cpu = self.spec.threads[index].cpu;
+            let (now, deadline) = (self.now, self.now + constraint.deadline);
+            let granted = self.cpus[cpu].plan.request(index as u32, now, deadline, constraint.estimate);
+            let thread = &mut self.threads[index];
+            if granted {
+                thread.granted += 1
+            } else {
+                thread.refused += 1
+            }
+            answer = Some(granted);
+            self.charge(cpu, observer);
+            self.boundary(cpu);
+        }
+        let unit = Unit { granted: answer, ..self.new_unit(index, self.now) };
+        self.signal(index, unit);
+    }
+
+    /// One more unit for a thread.
+    #[inline]
+    pub(super) fn signal(&mut self, index: usize, unit: Unit) {
+        if self.threads[index].units.len() >= MOST_WAITING {
+            self.threads[index].lost += 1;
+            return;
+        }
+        self.threads[index].units.push_back(unit);
+        if self.threads[index].state == State::Blocked {
+            self.wake(index);
+        }
+    }
+
+    /// A blocked thread has work.
+    #[inline]
+    pub(super) fn wake(&mut self, index: usize) {
+        let spec = &self.spec.threads[index];
+        let cpu = spec.cpu;
+        let thread = &mut self.threads[index];
+        if let Policy::Deadline { runtime, deadline, period, .. } = spec.policy {
+            // A server that slept keeps what it has only if that cannot exceed its share until its deadline.
+            let left = thread.server_deadline.saturating_sub(self.now);
+            let keeps = left > 0
+                && thread.budget.max(0) * i128::from(period) <= (i128::from(left) * i128::from(runtime)) << SHARE_BITS;
+            if !keeps {
+                thread.server_deadline = self.now + deadline;
+                thread.budget = i128::from(runtime) << SHARE_BITS;
+            }
+        }
+        if self.spec.wait_boost > 0 {
+            thread.boost = self.spec.wait_boost;
+        }
+        thread.quantum_left = self.spec.quantum;
+        self.enqueue(index, false);
+        self.dirty |= 1 << cpu;
+    }
+
+    /// Queues a thread that has work at the level that it has now, or parks it.
+    #[inline]
+    fn enqueue(&mut self, index: usize, front: bool) {
+        let spec = &self.spec.threads[index];
+        let cpu = &mut self.cpus[spec.cpu];
+        let thread = &mut self.threads[index];
+        let in_slot = cpu.slot_owner == index as u32;
+        thread.level = if in_slot { self.spec.slot_level } else { base_level(spec, thread.boost, self.now) };
+        let parked = match spec.policy {
+            Policy::Reservation { outside: None, from, .. } => !in_slot && self.now >= from,
+            Policy::Deadline { .. } => thread.budget <= 0,
+            _ => false,
+        };
+        if parked {
+            thread.state = State::Parked;
+            if let Policy::Deadline { deadline, period, .. } = spec.policy {
+                let next = (thread.server_deadline - deadline + period).max(self.now);
+                self.calendar.set(self.slot_replenish(index), next);
+            }
+            return;
+        }
+        thread.state = State::Ready;
+        thread.key = match spec.policy {
+            Policy::RateMonotonic { period } => period,
+            Policy::EarliestDeadline { deadline } => {
+                let unit = thread.current.as_ref().or(thread.units.front());
+                unit.map_or(NEVER, |unit| unit.arrival.saturating_add(deadline))
+            }
+            Policy::Deadline { .. } => thread.server_deadline,
+            _ => 0,
+        };
+        if front {
+            cpu.ready.push_front(thread.level, index as u32, thread.key);
+        } else {
+            cpu.ready.push_back(thread.level, index as u32, thread.key);
+        }
+    }
+
+    /// Takes a thread from wherever it stands and queues it at its new level.
+    fn requeue(&mut self, index: usize) {
+        let cpu = self.spec.threads[index].cpu;
+        match self.threads[index].state {
+            State::Blocked => return,
+            State::Ready => {
+                let level = self.threads[index].level;
+                self.cpus[cpu].ready.remove(level, index as u32);
+            }
+            // A thread at raised level keeps the CPU: it is looked at again when it comes down.
+            State::Running if self.threads[index].irql() >= 2 => {
+                self.dirty |= 1 << cpu;
+                return;
+            }
+            State::Running => self.cpus[cpu].thread = NONE,
+            State::Parked => {}
+        }
+        self.enqueue(index, false);
+        self.dirty |= 1 << cpu;
+    }
+
+    /// A budget is replenished, or a reservation begins.
+    pub(super) fn replenish(&mut self, index: usize) {
+        self.calendar.set(self.slot_replenish(index), NEVER);
+        if let Policy::Deadline { runtime, period, .. } = self.spec.threads[index].policy {
+            let thread = &mut self.threads[index];
+            while thread.budget <= 0 {
+                thread.server_deadline += period;
+                thread.budget += i128::from(runtime) << SHARE_BITS;
+            }
+            if thread.state == State::Parked {
+                self.requeue(index);
+            }
+        } else {
+            self.requeue_charged(index);
+        }
+    }
+
+    /// As [`Self::requeue`], for a moment at which the CPU has not been charged: it will be when it decides.
+    fn requeue_charged(&mut self, index: usize) {
+        let cpu = self.spec.threads[index].cpu;
+        if self.threads[index].state == State::Running {
+            self.dirty |= 1 << cpu;
+        } else {
+            self.requeue(index);
+        }
+    }
+
+    /// A slot begins or ends. The CPU has been charged.
+    pub(super) fn boundary(&mut self, cpu: usize) {
+        let (owner, until) = self.cpus[cpu].plan.owner_at(self.now);
+        self.calendar.set(self.slot_boundary(cpu), until);
+        let before = std::mem::replace(&mut self.cpus[cpu].slot_owner, owner);
+        if before == owner {
+            return;
+        }
+        for index in [before, owner] {
+            if index != NONE && !self.cpus[cpu].above_threads() {
+                self.requeue(index as usize);
+            } else if index != NONE {
+                // Behind a handler the present thread stays present: it is looked at when the handler returns.
+                self.requeue_charged(index as usize);
+            }
+        }
+        self.dirty |= 1 << cpu;
+    }
+
+    /// Chooses the thread that a CPU runs. The CPU has been charged; no handler or deferred procedure wants it.
+    #[inline]
+    pub(super) fn choose<O: Observer>(&mut self, index: usize, observer: &mut O) {
+        self.review(index);
+        let highest = self.cpus[index].ready.highest();
+        let present = self.cpus[index].thread;
+        if present != NONE
+            && let Some(level) = highest
+        {
+            let thread = &mut self.threads[present as usize];
+            let first = self.cpus[index].ready.first(level);
+            let beaten = level > thread.level
+                || (level == thread.level && is_keyed(level) && self.cpus[index].ready.key(first) < thread.key);
+            let turn_over = level == thread.level && !is_keyed(level) && thread.quantum_left == 0;
+            if beaten || turn_over {
+                if turn_over {
+                    thread.quantum_left = self.spec.quantum;
+                    thread.boost = thread.boost.saturating_sub(1);
+                } else if self.spec.preempted_gets_fresh_quantum {
+                    thread.quantum_left = self.spec.quantum;
+                }
+                self.cpus[index].thread = NONE;
+                self.enqueue(present as usize, beaten);
+            }
+        }
+        while self.cpus[index].thread == NONE {
+            let Some(level) = self.cpus[index].ready.highest() else { break };
+            let first = self.cpus[index].ready.first(level);
+            self.cpus[index].ready.remove(level, first);
+            self.switch_to(index, first, observer);
+        }
+        self.arm_turn(index);
+    }
+
+    /// Whether the present thread may stay what it is: in its slot, within its budget, at its level.
+    #[inline]
+    fn review(&mut self, cpu: usize) {
+        let present = self.cpus[cpu].thread;
+        if present == NONE {
+            return;
+        }
+        let index = present as usize;
+        let spec = &self.spec.threads[index];
+        let in_slot = self.cpus[cpu].slot_owner == present;
+        let thread = &self.threads[index];
+        let stays = match spec.policy {
+            Policy::Deadline { tick, .. } => {
+                thread.budget > 0 || tick.is_some_and(|tick| !self.now.is_multiple_of(tick))
+            }
+            Policy::Reservation { outside: None, from, .. } => in_slot || self.now < from,
+            _ => true,
+        };
+        let level = if in_slot { self.spec.slot_level } else { base_level(spec, thread.boost, self.now) };
+        if stays && level == thread.level {
+            return;
+        }
+        self.cpus[cpu].thread = NONE;
+        self.enqueue(index, false);
+    }
+
+    /// Puts a thread on the CPU. A timer thread that was woken too early goes back to waiting at once.
+    #[inline]
+    fn switch_to<O: Observer>(&mut self, cpu: usize, thread: u32, observer: &mut O) {
+        let index = thread as usize;
+        if self.threads[index].current.is_none() && !self.load(index, observer) {
+            self.threads[index].state = State::Blocked;
+            return;
+        }
+        self.cpus[cpu].thread = thread;
+        self.threads[index].state = State::Running;
+        if self.cpus[cpu].last_thread != thread {
+            self.threads[index].remaining += self.spec.context_switch;
+            self.cpus[cpu].last_thread = thread;
+        }
+        if let Policy::Deadline { reclaim, .. } = self.spec.threads[index].policy {
+            self.threads[index].rate = if reclaim { self.reclaim_rate(cpu, index) } else { 1 << SHARE_BITS };
+        }
+        let started = &mut self.threads[index].started;
+        if *started == NEVER {
+            *started = self.now;
+        }
+    }
+
+    /// At which rate a reclaiming server uses its budget: slower, the more the others leave. A server counts as
+    /// inactive from the moment at which it blocks.
+    fn reclaim_rate(&self, cpu: usize, own: usize) -> u64 {
+        let (mut total, mut inactive) = (0, 0);
+        for (thread, spec) in self.threads.iter().zip(&self.spec.threads) {
+            if spec.cpu == cpu && thread.share > 0 {
+                total += thread.share;
+                if thread.state == State::Blocked {
+                    inactive += thread.share;
+                }
+            }
+        }
+        let extra = SHARE_MOST.saturating_sub(total);
+        let own_share = (self.threads[own].share << SHARE_BITS) / SHARE_MOST;
+        own_share.max((1u64 << SHARE_BITS).saturating_sub(inactive + extra)).max(1)
+    }
+
+    /// When to look again although nothing else happens: the end of a quantum somebody waits for, or of a budget.
+    #[inline]
+    fn arm_turn(&mut self, cpu: usize) {
+        let present = self.cpus[cpu].thread;
+        let mut at = NEVER;
+        if present != NONE {
+            let thread = &self.threads[present as usize];
+            match self.spec.threads[present as usize].policy {
+                Policy::Deadline { tick, .. } => {
+                    at = self.now + thread.until_exhausted();
+                    if let Some(tick) = tick {
+                        at = at.div_ceil(tick) * tick;
+                        if at == self.now {
+                            at += tick;
+                        }
+                    }
+                }
+                _ if !is_keyed(thread.level) && self.cpus[cpu].ready.first(thread.level) != NONE => {
+                    at = self.now.saturating_add(thread.quantum_left);
+                }
+                _ => {}
+            }
+        }
+        self.calendar.set(self.slot_turn(cpu), at);
+    }
+
+    /// Takes up the thread's next unit. False when there is none: then it has armed its timer, if it has one.
+    #[inline]
+    fn load<O: Observer>(&mut self, index: usize, observer: &mut O) -> bool {
+        if self.spec.threads[index].late_work == LateWork::DropStale {
+            while self.threads[index].units.len() > 1 {
+                let stale = self.threads[index].units.pop_front().expect("more than one");
+                observer.dropped(&stale, self.now);
+            }
+        }
+        let spec = &self.spec.threads[index];
+        let unit = match spec.activity {
+            Activity::Timer { rule, .. } if rule != TimerRule::KernelPeriodic => {
+                let system_time = self.system_time();
+                let fire = self.threads[index].fire;
+                if fire > system_time {
+                    self.arm(index, rule, system_time);
+                    return false;
+                }
+                let mut unit = self.new_unit(index, fire);
+                unit.irq_start = self.tick.irq_start;
+                unit.dpc_start = self.tick.dpc_start;
+                unit.ready = self.threads[index].woken;
+                unit
+            }
+            _ => match self.threads[index].units.pop_front() {
+                Some(unit) => unit,
+                None => return false,
+            },
+        };
+        let spec = &self.spec.threads[index];
+        let thread = &mut self.threads[index];
+        let (before, raised) = match spec.raise {
+            Some(raise) => {
+                thread.raise_irql = raise.irql;
+                let before = raise.after.min(unit.work);
+                (before, raise.length.min(unit.work - before))
+            }
+            None => (unit.work, 0),
+        };
+        thread.segments = [before, raised, unit.work - before - raised];
+        thread.segment = 0;
+        thread.remaining = before;
+        thread.current = Some(unit);
+        thread.started = NEVER;
+        true
+    }
+
+    /// The present segment of a CPU's thread is done.
+    #[inline]
+    pub(super) fn thread_done<O: Observer>(&mut self, cpu: usize, observer: &mut O) {
+        let index = self.cpus[cpu].thread as usize;
+        let thread = &mut self.threads[index];
+        while thread.segment < 2 {
+            thread.segment += 1;
+            thread.remaining = thread.segments[thread.segment];
+            if thread.remaining > 0 {
+                return;
+            }
+        }
+        thread.segment = 0;
+        let unit = thread.current.take().expect("a running thread has a unit");
+        let activation =
+            Activation { thread: Some(index as u32), cpu: cpu as u32, unit, start: thread.started, end: self.now };
+        observer.activation(&activation);
+        if let Activity::Timer { interval, rule, .. } = self.spec.threads[index].activity
+            && rule != TimerRule::KernelPeriodic
+        {
+            thread.fire += interval;
+        }
+        if self.load(index, observer) {
+            self.threads[index].started = self.now;
+            if matches!(self.spec.threads[index].policy, Policy::EarliestDeadline { .. }) {
+                // The next job has its own deadline.
+                let unit = self.threads[index].current.take();
+                self.threads[index].started = NEVER;
+                self.cpus[cpu].thread = NONE;
+                self.threads[index].current = unit;
+                self.enqueue(index, false);
+            }
+        } else {
+            self.threads[index].state = State::Blocked;
+            self.cpus[cpu].thread = NONE;
+        }
+    }
+}

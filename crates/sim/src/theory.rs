@@ -1,0 +1,122 @@
+//! What theory says beforehand: response times under fixed priorities, demand under earliest deadline first.
+//!
+//! Independent of the machine, so each can be held against the other.
+
+use crate::error::{Error, Result};
+use crate::machine::{Activity, MachineSpec, Policy};
+use crate::time::{Picoseconds, format_span};
+
+/// A periodic task as theory sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Task {
+    /// Between releases.
+    pub period: Picoseconds,
+    /// The most that one job computes.
+    pub compute: Picoseconds,
+    /// From release to deadline, at most the period.
+    pub deadline: Picoseconds,
+}
+
+/// The longest response of each task under preemptive fixed priorities, tasks in order of falling priority, by
+/// response-time analysis; `None` where it exceeds the period, so that jobs pile up.
+pub fn response_times(tasks: &[Task]) -> Vec<Option<Picoseconds>> {
+    tasks
+        .iter()
+        .enumerate()
+        .map(|(index, task)| {
+            let mut response = task.compute;
+            loop {
+                let higher = tasks[..index].iter().try_fold(0u64, |sum, higher| {
+                    sum.checked_add(response.div_ceil(higher.period).checked_mul(higher.compute)?)
+                });
+                let next = higher.and_then(|higher| higher.checked_add(task.compute))?;
+                if next > task.period {
+                    return None;
+                }
+                if next == response {
+                    return Some(response);
+                }
+                response = next;
+            }
+        })
+        .collect()
+}
+
+/// Whether all deadlines are met under preemptive EDF on one CPU, by demand in every busy interval: exact.
+///
+/// # Errors
+/// The share asked for, when it exceeds the CPU; or the time by which more is asked for than there is.
+pub fn edf_feasible(tasks: &[Task]) -> std::result::Result<(), String> {
+    let share: f64 = tasks.iter().map(|task| task.compute as f64 / task.period as f64).sum();
+    if share > 1.0 + 1e-12 {
+        return Err(format!("they ask for {:.1} percent of a CPU", share * 100.0));
+    }
+    let demand = |by: Picoseconds| -> u128 {
+        tasks
+            .iter()
+            .filter(|task| by >= task.deadline)
+            .map(|task| u128::from((by - task.deadline) / task.period + 1) * u128::from(task.compute))
+            .sum()
+    };
+    // Beyond the first moment at which everything released is done nothing new can happen.
+    let mut busy: u128 = tasks.iter().map(|task| u128::from(task.compute)).sum();
+    loop {
+        let next: u128 =
+            tasks.iter().map(|task| busy.div_ceil(u128::from(task.period)) * u128::from(task.compute)).sum();
+        if next == busy {
+            break;
+        }
+        busy = next;
+        if busy > u128::from(u64::MAX / 4) {
+            return Err("their busy period is too long to examine".to_owned());
+        }
+    }
+    let mut points: Vec<Picoseconds> = Vec::new();
+    for task in tasks {
+        let mut at = task.deadline;
+        while u128::from(at) <= busy {
+            points.push(at);
+            at += task.period;
+            if points.len() > 1_000_000 {
+                return Err("there are too many deadlines to examine".to_owned());
+            }
+        }
+    }
+    match points.into_iter().filter(|&by| demand(by) > u128::from(by)).min() {
+        Some(by) => Err(format!("more is due by {} than there is time", format_span(by))),
+        None => Ok(()),
+    }
+}
+
+/// Admission by theory: rate-monotonic threads of each CPU by response-time analysis, EDF threads by demand, each
+/// as if it were alone there. Reservations and floating budgets are always admitted by the machine itself.
+///
+/// # Errors
+/// One line that names CPU or thread.
+pub fn admit(spec: &MachineSpec) -> Result<()> {
+    for cpu in 0..spec.cpus {
+        let mut monotonic: Vec<(&str, Task)> = Vec::new();
+        let mut earliest: Vec<Task> = Vec::new();
+        for thread in spec.threads.iter().filter(|thread| thread.cpu == cpu) {
+            let Activity::Periodic { period, .. } = thread.activity else { continue };
+            let compute = thread.work.longest();
+            match thread.policy {
+                Policy::RateMonotonic { .. } => {
+                    monotonic.push((&thread.name, Task { period, compute, deadline: period }));
+                }
+                Policy::EarliestDeadline { deadline } => earliest.push(Task { period, compute, deadline }),
+                _ => {}
+            }
+        }
+        monotonic.sort_by_key(|(_, task)| task.period);
+        let tasks: Vec<Task> = monotonic.iter().map(|(_, task)| *task).collect();
+        for ((name, _), response) in monotonic.iter().zip(response_times(&tasks)) {
+            if response.is_none() {
+                return Err(Error::Machine(format!("thread {name:?} would miss deadlines: it is not admitted")));
+            }
+        }
+        edf_feasible(&earliest)
+            .map_err(|why| Error::Machine(format!("the EDF threads of CPU {cpu} are not admitted: {why}")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,344 @@
+//! What if a device ran on this machine: a simulated machine with the interference that was measured.
+
+use crate::cost::Cost;
+use crate::error::{Error, Result};
+use crate::interference::Interference;
+use crate::machine::{Activity, Arrival, Engine, MachineSpec, Policy, SourceSpec, ThreadSpec, WorkContext};
+use crate::observe::{Activation, Observer, Unit};
+use crate::time::{LONGEST, MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, format_span};
+use punctual_recording::Distribution;
+
+/// No what-if handles more activations than this.
+const MOST_ACTIVATIONS: u64 = 2_000_000_000;
+
+/// Where the device's work runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Context {
+    /// In its interrupt handler.
+    Irq,
+    /// In softirq context.
+    Softirq,
+    /// In a thread of this fixed priority, 1 to 99.
+    Thread(u8),
+    /// In a reservation by a floating budget (`SCHED_DEADLINE`).
+    Reservation {
+        /// Budget, ps.
+        runtime: Picoseconds,
+        /// Of every, ps.
+        period: Picoseconds,
+    },
+    /// In a reservation by precomputed slots of 1 ms, never outside of them.
+    Slots {
+        /// Milliseconds.
+        runtime: u32,
+        /// Of every so many.
+        period: u32,
+    },
+}
+
+impl Context {
+    /// Reads `irq`, `softirq`, `thread:80`, `reservation:2ms/8ms` or `slots:2/8`.
+    ///
+    /// # Errors
+    /// A line that says what is wrong.
+    pub fn parse(text: &str) -> std::result::Result<Context, String> {
+        let wrong =
+            || format!("{text:?} is no context: irq, softirq, thread:80, reservation:2ms/8ms and slots:2/8 are");
+        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        let pair = || rest.split_once('/').ok_or_else(wrong);
+        match kind {
+            "irq" if rest.is_empty() => Ok(Context::Irq),
+            "softirq" | "dpc" if rest.is_empty() => Ok(Context::Softirq),
+            "thread" => {
+                let priority = rest.parse().map_err(|_| wrong())?;
+                if !(1..=99).contains(&priority) {
+                    return Err(format!("priority {priority} is not within 1 to 99"));
+                }
+                Ok(Context::Thread(priority))
+            }
+            "reservation" => {
+                let (runtime, period) = pair()?;
+                let runtime = crate::time::parse_span(runtime)?;
+                let period = crate::time::parse_span(period)?;
+                Ok(Context::Reservation { runtime, period })
+            }
+            "slots" => {
+                let (runtime, period) = pair()?;
+                let number = |part: &str| part.parse::<u32>().map_err(|_| wrong());
+                Ok(Context::Slots { runtime: number(runtime)?, period: number(period)? })
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// The question.
+#[derive(Debug, Clone)]
+pub struct WhatIf {
+    /// The device's period, ps.
+    pub period: Picoseconds,
+    /// Its buffers, at least 2.
+    pub buffers: u64,
+    /// Its compute time for each period, ps.
+    pub compute: Picoseconds,
+    /// Where that runs.
+    pub context: Context,
+    /// Priorities of threads that never stop computing.
+    pub competitors: Vec<u8>,
+    /// A thread that does nothing but wake: priority and period. Its lateness is the others' latency.
+    pub bystander: Option<(u8, Picoseconds)>,
+    /// What else takes the CPU.
+    pub interference: Option<Interference>,
+    /// How long the simulated time is.
+    pub duration: Picoseconds,
+    /// How long threads of one priority take turns for.
+    pub quantum: Picoseconds,
+    /// From which all random numbers come.
+    pub seed: u64,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Activations that were due and are settled.
+    pub activations: u64,
+    /// Of those, how many were not done within `(buffers - 1) * period`.
+    pub misses: u64,
+    /// Most activations that were due and not done at one time.
+    pub pending_most: u64,
+    /// From due to start of the work, ns.
+    pub latency: Distribution,
+    /// From due to done, ns.
+    pub response: Distribution,
+    /// The bystander's lateness, ns.
+    pub bystander: Option<Distribution>,
+    /// Times between the bystander's starts, ns.
+    pub bystander_intervals: Option<Distribution>,
+    /// Share of the CPU that the device had, the competitors had, and that nobody had.
+    pub shares: [f64; 3],
+    /// Simulated time, ps.
+    pub exposure: Picoseconds,
+    /// Events handled.
+    pub events: u64,
+}
+
+impl Answer {
+    /// One sentence.
+    pub fn verdict(&self) -> String {
+        let time = format_span(self.exposure);
+        match self.misses {
+            0 => format!("No buffer of {} missed in {time} of simulated time.", self.activations),
+            misses => format!("{misses} buffers of {} missed in {time} of simulated time.", self.activations),
+        }
+    }
+}
+
+struct Watch {
+    source: u32,
+    bystander: u32,
+    limit: Picoseconds,
+    arrived: u64,
+    answer: Answer,
+    last_bystander: Option<Picoseconds>,
+}
+
+impl Observer for Watch {
+    fn arrival(&mut self, source: u32, _unit: &Unit) {
+        if source == self.source {
+            self.arrived += 1;
+            self.answer.pending_most = self.answer.pending_most.max(self.arrived - self.answer.activations);
+        }
+    }
+
+    fn activation(&mut self, activation: &Activation) {
+        if activation.unit.source == Some(self.source) {
+            self.answer.activations += 1;
+            self.answer.misses += u64::from(activation.response() > self.limit);
+            self.answer.latency.record(activation.latency() / NANOSECOND);
+            self.answer.response.record(activation.response() / NANOSECOND);
+        } else if activation.thread == Some(self.bystander) && activation.unit.source.is_none() {
+            if let Some(lateness) = &mut self.answer.bystander {
+                lateness.record(activation.latency() / NANOSECOND);
+            }
+            if let (Some(gaps), Some(last)) = (&mut self.answer.bystander_intervals, self.last_bystander) {
+                gaps.record((activation.start - last) / NANOSECOND);
+            }
+            self.last_bystander = Some(activation.start);
+        }
+    }
+}
+
+impl WhatIf {
+    /// A device alone on a machine without interference, for an hour, seed 1.
+    pub fn new(period: Picoseconds, buffers: u64, compute: Picoseconds, context: Context) -> WhatIf {
+        WhatIf {
+            period,
+            buffers,
+            compute,
+            context,
+            competitors: Vec::new(),
+            bystander: None,
+            interference: None,
+            duration: 3600 * crate::time::SECOND,
+            quantum: 20 * crate::time::MILLISECOND,
+            seed: 1,
+        }
+    }
+
+    /// The same question with one value set otherwise, for a sweep: `runtime` and `period` of the reservation in
+    /// milliseconds, `priority` of the thread, `buffers`, `compute` and `device-period` in microseconds.
+    ///
+    /// # Errors
+    /// A name that is none of these, a value below 1, or one that the context does not have.
+    pub fn with(&self, name: &str, value: i64) -> Result<WhatIf> {
+        let refuse = |what: &str| Err(Error::Sweep(format!("--sweep {name}={value}: {what}")));
+        let Some(number) = u64::try_from(value).ok().filter(|&number| number > 0) else {
+            return refuse("values are whole numbers from 1");
+        };
+        if number > LONGEST / MILLISECOND {
+            return refuse("such a value is longer than 30 days");
+        }
+        let short = u32::try_from(number).unwrap_or(u32::MAX);
+        let mut question = self.clone();
+        match (name, &mut question.context) {
+            ("runtime", Context::Reservation { runtime, .. }) => *runtime = number * MILLISECOND,
+            ("period", Context::Reservation { period, .. }) => *period = number * MILLISECOND,
+            ("runtime", Context::Slots { runtime, .. }) => *runtime = short,
+            ("period", Context::Slots { period, .. }) => *period = short,
+            ("priority", Context::Thread(priority)) if number <= 99 => *priority = short as u8,
+            ("buffers", _) => question.buffers = number,
+            ("compute", _) => question.compute = number * MICROSECOND,
+            ("device-period", _) => question.period = number * MICROSECOND,
+            ("runtime" | "period" | "priority", _) => return refuse("the context has no such value"),
+            _ => return refuse("runtime, period, priority, buffers, compute and device-period can be swept"),
+        }
+        Ok(question)
+    }
+
+    /// The machine that answers it.
+    ///
+    /// # Errors
+    /// A line that names what is impossible.
+    pub fn machine(&self) -> Result<MachineSpec> {
+        let refuse = |what: String| Err(Error::Machine(what));
+        if self.period == 0 || self.duration == 0 {
+            return refuse("the device's period and the simulated time must not be 0".to_owned());
+        }
+        if self.buffers < 2 {
+            return refuse(format!("a device has at least 2 buffers, not {}", self.buffers));
+        }
+        if self.compute > self.period {
+            return refuse(format!(
+                "the device computes {} of every {}: it can never keep up",
+                format_span(self.compute),
+                format_span(self.period)
+            ));
+        }
+        let shortest = self.bystander.map_or(self.period, |(_, period)| period.min(self.period));
+        if shortest == 0 || self.duration > LONGEST || self.duration / shortest > MOST_ACTIVATIONS {
+            return refuse(format!("more than {MOST_ACTIVATIONS} activations: shorten the simulated time"));
+        }
+        let (path, switch) = self.interference.as_ref().map_or((0, 0), Interference::path);
+        let mut spec =
+            MachineSpec { seed: self.seed, quantum: self.quantum, context_switch: switch, ..MachineSpec::default() };
+        let policy = match self.context {
+            Context::Irq | Context::Softirq => None,
+            Context::Thread(priority) => Some(Policy::Priority(priority)),
+            Context::Reservation { runtime, period } => {
+                Some(Policy::Deadline { runtime, deadline: period, period, reclaim: false, tick: None })
+            }
+            Context::Slots { runtime, period } => Some(Policy::Reservation {
+                runtime,
+                period,
+                power_of_two: false,
+                outside: None,
+                from: 0,
+                before_priority: 1,
+            }),
+        };
+        // The device's thread first, then bystander, competitors and whatever was measured.
+        if let Some(policy) = policy {
+            spec.threads.push(ThreadSpec::new("device", policy, Activity::Signalled, Cost::default()));
+        }
+        if let Some((priority, period)) = self.bystander {
+            // Just after the device's interrupt wherever the two coincide, so that it meets the worst case.
+            let activity = Activity::Periodic { period, offset: 1 };
+            spec.threads.push(ThreadSpec::new("bystander", Policy::Priority(priority), activity, Cost::default()));
+        }
+        for &priority in &self.competitors {
+            spec.threads.push(ThreadSpec::spinner("competitor", priority));
+        }
+        if let Some(interference) = &self.interference {
+            let (sources, taker) = interference.sources(self.period, 0, spec.threads.len());
+            spec.sources = sources;
+            spec.threads.push(taker);
+        }
+        spec.sources.push(SourceSpec {
+            name: "device".to_owned(),
+            cpu: 0,
+            irql: 20,
+            arrival: Arrival::Periodic { period: self.period, offset: self.period },
+            latched: false,
+            isr: Cost::constant(path),
+            dpc: Cost::default(),
+            important: false,
+            work: Cost::constant(self.compute),
+            context: match self.context {
+                Context::Irq => WorkContext::Irq,
+                Context::Softirq => WorkContext::Dpc,
+                _ => WorkContext::Thread,
+            },
+            thread: policy.is_some().then_some(0),
+        });
+        Ok(spec)
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// A line that names what is impossible.
+    pub fn answer(&self) -> Result<Answer> {
+        let spec = self.machine()?;
+        let named = |name: &str| spec.threads.iter().position(|thread| thread.name == name);
+        let mut watch = Watch {
+            source: spec.sources.len() as u32 - 1,
+            bystander: named("bystander").map_or(u32::MAX, |index| index as u32),
+            limit: (self.buffers - 1) * self.period,
+            arrived: 0,
+            answer: Answer {
+                activations: 0,
+                misses: 0,
+                pending_most: 0,
+                latency: Distribution::new(),
+                response: Distribution::new(),
+                bystander: self.bystander.map(|_| Distribution::new()),
+                bystander_intervals: self.bystander.map(|_| Distribution::new()),
+                shares: [0.0; 3],
+                exposure: self.duration,
+                events: 0,
+            },
+            last_bystander: None,
+        };
+        let mut engine = Engine::new(spec.clone())?;
+        engine.run(self.duration, &mut watch);
+        let mut answer = watch.answer;
+        // What is due and was never done by the end has missed, if its time is over.
+        let due = (self.duration.saturating_sub(watch.limit) / self.period).min(watch.arrived);
+        if answer.activations < due {
+            answer.misses += due - answer.activations;
+            answer.activations = due;
+        }
+        let of = |time: Picoseconds| time as f64 / self.duration as f64;
+        let device = match self.context {
+            Context::Irq | Context::Softirq => answer.activations.saturating_mul(self.compute),
+            _ => engine.thread_time(0),
+        };
+        let competitors = (0..spec.threads.len())
+            .filter(|&index| spec.threads[index].name == "competitor")
+            .map(|index| engine.thread_time(index))
+            .sum();
+        answer.shares = [of(device), of(competitors), of(engine.cpu_time(0).idle)];
+        answer.events = engine.events();
+        Ok(answer)
+    }
+}

@@ -1,0 +1,179 @@
+//! What-ifs: against arithmetic where there is any, and against the recording they were drawn from.
+
+use proptest::prelude::*;
+use punctual_recording::Wakeup;
+use punctual_sim::experiment::Experiment;
+use punctual_sim::interference::Interference;
+use punctual_sim::ledger::builtin;
+use punctual_sim::sweep::{Axis, Shard, Sweep};
+use punctual_sim::time::{MICROSECOND, MILLISECOND, SECOND};
+use punctual_sim::whatif::{Context, WhatIf};
+
+fn wakeup(index: u64, late_ns: u64) -> Wakeup {
+    Wakeup {
+        expected_ns: 7_000 + index * 1_000_000,
+        irq_ns: Some(2_000),
+        wake_ns: Some(1_000),
+        thread_ns: Some(1_500 + late_ns),
+        user_ns: Some(500),
+        total_ns: 5_000 + late_ns,
+        ..Wakeup::default()
+    }
+}
+
+/// A minute at 1 kHz with a stall of five wakeups every `every`.
+fn stalls(every: u64) -> Vec<Wakeup> {
+    let late = |index: u64| match index % every {
+        at @ 0..5 => (5 - at) * 1_000_000,
+        _ => 0,
+    };
+    (0..60_000).map(|index| wakeup(index, late(index))).collect()
+}
+
+#[test]
+fn a_device_with_the_recordings_period_is_as_late_as_the_recording() {
+    let recorded = stalls(700);
+    let interference = Interference::from_wakeups(1_000_000, &recorded);
+    let mut question = WhatIf::new(MILLISECOND, 2, 0, Context::Thread(80));
+    question.interference = Some(interference);
+    question.duration = 600 * SECOND;
+    let answer = question.answer().unwrap();
+    for limit in [500_000u64, 1_500_000, 2_500_000, 3_500_000, 4_500_000] {
+        let measured = recorded.iter().filter(|wakeup| wakeup.total_ns > limit).count() as f64 / recorded.len() as f64;
+        let simulated = answer.latency.count_above(limit) as f64 / answer.latency.count() as f64;
+        assert!((simulated / measured - 1.0).abs() < 0.1, "{limit}: {measured} {simulated}");
+    }
+}
+
+#[test]
+fn more_buffers_miss_less_and_the_reservation_keeps_the_bystander_waiting_by_its_runtime() {
+    let interference = Interference::from_wakeups(1_000_000, &stalls(2_000));
+    let ask = |buffers, context| {
+        let mut question = WhatIf::new(4 * MILLISECOND, buffers, MILLISECOND, context);
+        question.interference = Some(interference.clone());
+        question.competitors = vec![8];
+        question.bystander = Some((95, MILLISECOND));
+        question.duration = 200 * SECOND;
+        question.answer().unwrap()
+    };
+    let misses: Vec<u64> = (2..5).map(|buffers| ask(buffers, Context::Thread(80)).misses).collect();
+    assert!(misses[0] > 0 && misses.is_sorted_by(|more, fewer| more >= fewer) && misses[2] == 0, "{misses:?}");
+    // A device above in interrupt context holds the bystander up by its compute time.
+    let alone = ask(3, Context::Thread(80)).bystander.unwrap().quantile(0.5).unwrap();
+    assert!(alone < 10_000);
+    let mut quiet = WhatIf::new(4 * MILLISECOND, 3, MILLISECOND, Context::Irq);
+    quiet.bystander = Some((95, MILLISECOND));
+    quiet.duration = 10 * SECOND;
+    let mut reserved = quiet.clone();
+    reserved.context = Context::Reservation { runtime: 1200 * MICROSECOND, period: 4 * MILLISECOND };
+    for question in [quiet, reserved] {
+        let late = question.answer().unwrap().bystander.unwrap();
+        assert_eq!(late.max(), Some(999_999), "{:?}", question.context);
+    }
+}
+
+#[test]
+fn a_device_below_a_competitor_starves_and_every_due_buffer_counts() {
+    let mut question = WhatIf::new(10 * MILLISECOND, 2, MILLISECOND, Context::Thread(10));
+    question.competitors = vec![50];
+    question.duration = 10 * SECOND;
+    let answer = question.answer().unwrap();
+    assert!(answer.activations >= 998 && answer.misses == answer.activations, "{answer:?}");
+}
+
+#[test]
+fn an_overloaded_machine_keeps_no_more_than_its_queues_hold() {
+    let mut question = WhatIf::new(MILLISECOND / 10, 2, MILLISECOND / 20, Context::Thread(10));
+    question.competitors = vec![50];
+    question.duration = 60 * SECOND;
+    let answer = question.answer().unwrap();
+    assert!(answer.activations >= 599_990 && answer.misses == answer.activations);
+}
+
+#[test]
+fn nonsense_is_refused_in_one_line() {
+    let one_line = |question: WhatIf| {
+        let error = question.answer().unwrap_err().to_string();
+        assert!(!error.contains('\n') && !error.is_empty());
+    };
+    one_line(WhatIf::new(0, 2, 0, Context::Irq));
+    one_line(WhatIf::new(10, 2, 11, Context::Irq));
+    one_line(WhatIf::new(10, 1, 1, Context::Irq));
+    one_line(WhatIf::new(1, 2, 1, Context::Irq));
+    one_line(WhatIf::new(SECOND, 2, 1, Context::Reservation { runtime: 99, period: 100 }));
+    one_line(WhatIf::new(SECOND, 2, 1, Context::Reservation { runtime: 2, period: 1 }));
+    one_line(WhatIf::new(SECOND, 2, 1, Context::Slots { runtime: 3, period: 2 }));
+    for text in ["", "irq:1", "thread", "thread:0", "thread:100", "reservation:1ms", "slots:a/b", "nowhere"] {
+        assert!(!Context::parse(text).unwrap_err().contains('\n'), "{text}");
+    }
+    assert_eq!(
+        Context::parse("reservation:2ms/8ms"),
+        Ok(Context::Reservation { runtime: 2 * MILLISECOND, period: 8 * MILLISECOND })
+    );
+}
+
+#[test]
+fn a_question_is_swept_by_name() {
+    let question = WhatIf::new(10 * MILLISECOND, 3, MILLISECOND, Context::parse("reservation:2ms/8ms").unwrap());
+    let swept = question.with("runtime", 3).unwrap().with("period", 9).unwrap().with("buffers", 4).unwrap();
+    assert_eq!(swept.context, Context::Reservation { runtime: 3 * MILLISECOND, period: 9 * MILLISECOND });
+    assert_eq!(swept.with("device-period", 500).unwrap().period, 500 * MICROSECOND);
+    for (name, value) in [("priority", 5), ("runtime", 0), ("nothing", 1), ("period", i64::MAX)] {
+        assert!(!question.with(name, value).unwrap_err().to_string().contains('\n'));
+    }
+}
+
+/// The plane of Figure 17, small: the same however it is split.
+#[test]
+fn a_sweep_over_an_experiment_is_the_same_in_shards() {
+    let text = punctual_sim::ledger::BUILTIN.iter().find(|(file, _)| *file == "soft-modem-table3.toml").unwrap().1;
+    let text = text.replacen("duration = \"400s\"", "duration = \"60s\"", 1).replacen("runs = 10", "runs = 1", 1);
+    let experiment = Experiment::parse("small.toml", &text).unwrap();
+    let sweep = Sweep::new(vec![Axis::parse("runtime=1..3").unwrap(), Axis::parse("period=2..16:7").unwrap()]).unwrap();
+    let work = |values: &[i64]| {
+        let keys = [("device.policy.reservation.runtime", values[0]), ("device.policy.reservation.period", values[1])];
+        experiment.point(None, &keys).unwrap()
+    };
+    let all: Vec<u64> = (0..sweep.points()).collect();
+    let whole = sweep.run(&all, 2, work);
+    let mut parts = Vec::new();
+    for index in 0..3 {
+        parts.extend(sweep.run(&sweep.of_shard(Shard { index, of: 3 }, &[]), 1, work));
+    }
+    parts.sort_by_key(|(point, _)| *point);
+    assert_eq!(whole, parts);
+    let class = |runtime, period| {
+        let at = |(point, _): &&(u64, punctual_sim::experiment::Point)| sweep.values(*point) == [runtime, period];
+        whole.iter().find(at).unwrap().1.class()
+    };
+    assert_eq!((class(3, 2), class(1, 2), class(1, 9)), ("impossible", "sufficient", "insufficient"));
+    assert!(builtin("soft-modem-table3").unwrap().is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn the_answer_adds_up(period in 1..20u64, compute in 0..10u64, buffers in 2..5u64, late in prop::collection::vec((0..9_000u64, 1..30u64), 0..20), which in 0..5usize, seed: u64) {
+        let context = [
+            Context::Irq, Context::Softirq, Context::Thread(80),
+            Context::Reservation { runtime: 2 * MILLISECOND, period: 4 * MILLISECOND }, Context::Slots { runtime: 1, period: 3 },
+        ][which];
+        let mut wakeups: Vec<Wakeup> = (0..9_000).map(|index| wakeup(index, 0)).collect();
+        for (at, late) in late {
+            wakeups[at as usize] = wakeup(at, late * 1_000_000);
+        }
+        let mut question = WhatIf::new(period * MILLISECOND, buffers, compute.min(period) * MILLISECOND, context);
+        question.interference = Some(Interference::from_wakeups(1_000_000, &wakeups));
+        question.competitors = vec![8];
+        question.duration = 20 * SECOND;
+        question.seed = seed;
+        let answer = question.answer().unwrap();
+        prop_assert!(answer.misses <= answer.activations && answer.latency.count() <= answer.activations);
+        prop_assert!(answer.shares.iter().sum::<f64>() <= 1.0 + 1e-9);
+        prop_assert_eq!(&answer, &question.answer().unwrap());
+        if answer.misses == 0 {
+            prop_assert!(answer.response.max().unwrap_or(0) <= (buffers - 1) * period * 1_000_000);
+        }
+    }
+}
