@@ -46,6 +46,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual schedulability examples/modem-and-audio.toml\n  punctual schedulability tasks.toml --latency a.punctual\n  punctual schedulability rt-app.json"
     )]
     Schedulability(SchedulabilityArguments),
+    /// Simulate: the papers' machine beside their numbers, and what a device would meet on yours
+    Sim(SimArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
     Capabilities,
     /// Print a completion script for a shell
@@ -194,6 +196,78 @@ pub(crate) struct SchedulabilityArguments {
     /// A recording, made without these tasks, whose latency they meet
     #[arg(long, value_name = "RECORDING")]
     pub(crate) latency: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimArguments {
+    #[command(subcommand)]
+    pub(crate) command: SimCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SimCommand {
+    /// List the experiments that come with the program
+    List,
+    /// Run an experiment and print what the paper says beside what came out
+    #[command(
+        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-callbacks --case CONTROL -o control.punctual"
+    )]
+    Run(SimRunArguments),
+    /// Run all built-in experiments: every table and figure of three papers beside what came out
+    #[command(after_help = "Example:\n  punctual sim papers --json | jq '.rows[] | select(.holds == false)'")]
+    Papers,
+    /// Ask what a device would meet, on a machine that is taken as it was recorded
+    #[command(
+        after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet"
+    )]
+    Whatif(SimWhatifArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimRunArguments {
+    /// A file, or the name of an experiment that comes with the program
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiment: String,
+    /// Only the wakeups of this case, for -o
+    #[arg(long, value_name = "NAME", requires = "output")]
+    pub(crate) case: Option<String>,
+    /// Write the wakeups of one case (the first, unless --case names it) as a recording
+    #[arg(short, long, value_name = "NAME.punctual")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimWhatifArguments {
+    /// The device, such as modem or `audio 64@48kHz x3`
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: String,
+    /// Where its work runs: irq, softirq, thread:80, reservation:2ms/8ms (floating budget) or slots:2/8 (fixed, ms)
+    #[arg(long, value_name = "CONTEXT", default_value = "thread:80")]
+    pub(crate) context: String,
+    /// A recording of the machine: what made wakeups late there takes the CPU here
+    #[arg(long, value_name = "RECORDING")]
+    pub(crate) interference: Option<PathBuf>,
+    /// A thread of this priority that never stops computing; may be repeated
+    #[arg(long, value_name = "spin:PRIORITY")]
+    pub(crate) competitor: Vec<String>,
+    /// The priority of a thread that only wakes every 1 ms, to see what the device does to others
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub(crate) bystander: Option<u8>,
+    /// How long the simulated time is
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    pub(crate) duration: u64,
+    /// Where all random numbers come from
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) seed: u64,
+    /// Ask at every point of a grid: period=4..20, runtime=1,2,4, priority, buffers, compute (us); may be repeated
+    #[arg(long, value_name = "NAME=VALUES")]
+    pub(crate) sweep: Vec<String>,
+    /// Compute only this part of the grid: 1/4 is the first of four
+    #[arg(long, value_name = "I/N", requires = "sweep")]
+    pub(crate) shard: Option<String>,
+    /// Write a row for each point of the grid as Parquet; points that stand there already are not computed again
+    #[arg(short, long, value_name = "FILE.parquet", requires = "sweep")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

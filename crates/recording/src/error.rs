@@ -37,6 +37,11 @@ impl Error {
         Error { kind, path: path.as_ref().to_owned(), message: message.into() }
     }
 
+    /// Something else stands where a file should be written.
+    pub fn occupied(path: impl AsRef<Path>, message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Exists, path, message)
+    }
+
     pub(crate) fn io(path: impl AsRef<Path>, doing: &str, source: std::io::Error) -> Error {
         let message = match source.kind() {
             std::io::ErrorKind::StorageFull => format!("{doing}: no space left on the device"),

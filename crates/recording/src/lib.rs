@@ -25,6 +25,7 @@ mod document;
 mod error;
 mod limit;
 mod merge;
+mod numbers;
 mod reader;
 mod segments;
 mod stage;
@@ -42,6 +43,7 @@ pub use document::{
 pub use error::{Error, ErrorKind, Result};
 pub use limit::LimitSpec;
 pub use merge::{compatible, merge};
+pub use numbers::{read_numbers, write_numbers};
 pub use reader::Recording;
 pub use stage::Stage;
 pub use tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};

@@ -253,7 +253,7 @@ fn read_wakeups(segment: &Segment, take: &mut impl FnMut(&Wakeup)) -> Result<()>
     })
 }
 
-fn stage_of(path: &Path, rows: &Rows, column: usize, row: usize) -> Result<Stage> {
+fn stage_of(path: &Path, rows: &Rows<'_>, column: usize, row: usize) -> Result<Stage> {
     let code = rows.get(column, row);
     Stage::from_code(code).ok_or_else(|| Error::new(ErrorKind::Invalid, path, format!("knows no stage {code}")))
 }

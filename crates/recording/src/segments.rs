@@ -10,19 +10,19 @@ const JOIN: usize = 60;
 /// Writes `000001.parquet`, `000002.parquet`, ... and joins them into `000001-000060.parquet`.
 pub(crate) struct SegmentWriter {
     directory: PathBuf,
-    schema: &'static Schema,
-    rows: Rows,
+    schema: &'static Schema<'static>,
+    rows: Rows<'static>,
     written: u64,
     unjoined: Vec<u64>,
 }
 
 impl SegmentWriter {
-    pub(crate) fn create(directory: PathBuf, schema: &'static Schema) -> Result<SegmentWriter> {
+    pub(crate) fn create(directory: PathBuf, schema: &'static Schema<'static>) -> Result<SegmentWriter> {
         std::fs::create_dir(&directory).map_err(|error| Error::io(&directory, "cannot create", error))?;
         Ok(SegmentWriter { directory, schema, rows: Rows::new(schema), written: 0, unjoined: Vec::new() })
     }
 
-    pub(crate) fn rows(&mut self) -> &mut Rows {
+    pub(crate) fn rows(&mut self) -> &mut Rows<'static> {
         &mut self.rows
     }
 
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::table::required;
 
-    static SCHEMA: Schema = Schema { name: "test", columns: &[required("a")] };
+    static SCHEMA: Schema<'static> = Schema { name: "test", columns: &[required("a")] };
 
     #[test]
     fn joining_keeps_every_row_and_an_interrupted_joining_repeats_none() {

@@ -17,37 +17,45 @@ const ROW_GROUP: usize = 1 << 17;
 
 /// A column of 64-bit whole numbers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
+pub(crate) struct Column<'a> {
+    pub(crate) name: &'a str,
     pub(crate) optional: bool,
 }
 
 /// A column that every row has.
-pub(crate) const fn required(name: &'static str) -> Column {
+pub(crate) const fn required(name: &str) -> Column<'_> {
     Column { name, optional: false }
 }
 
 /// A column that a row may lack.
-pub(crate) const fn optional(name: &'static str) -> Column {
+pub(crate) const fn optional(name: &str) -> Column<'_> {
     Column { name, optional: true }
 }
 
 /// The shape of a table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Schema {
-    pub(crate) name: &'static str,
-    pub(crate) columns: &'static [Column],
+pub(crate) struct Schema<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) columns: &'a [Column<'a>],
 }
 
 /// Rows of a table, column by column; a missing value is `None`.
-pub(crate) struct Rows {
-    schema: &'static Schema,
+pub(crate) struct Rows<'a> {
+    schema: &'a Schema<'a>,
     columns: Vec<Vec<Option<i64>>>,
 }
 
-impl Rows {
-    pub(crate) fn new(schema: &'static Schema) -> Rows {
+impl<'a> Rows<'a> {
+    pub(crate) fn new(schema: &'a Schema<'a>) -> Rows<'a> {
         Rows { schema, columns: vec![Vec::new(); schema.columns.len()] }
+    }
+
+    /// Adds a row whose length is that of the schema.
+    pub(crate) fn push_row(&mut self, row: &[Option<i64>]) {
+        debug_assert_eq!(row.len(), self.columns.len());
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            column.push(*value);
+        }
     }
 
     /// Adds a row; the values stand in the order of the schema's columns.
@@ -83,13 +91,13 @@ impl Rows {
 
 /// Writes a table to a file in row groups.
 pub(crate) struct TableWriter<'a> {
-    schema: &'static Schema,
+    schema: &'a Schema<'a>,
     path: &'a Path,
     writer: SerializedFileWriter<File>,
 }
 
 impl<'a> TableWriter<'a> {
-    pub(crate) fn create(path: &'a Path, schema: &'static Schema) -> Result<TableWriter<'a>> {
+    pub(crate) fn create(path: &'a Path, schema: &'a Schema<'a>) -> Result<TableWriter<'a>> {
         let fields = schema
             .columns
             .iter()
@@ -115,14 +123,14 @@ impl<'a> TableWriter<'a> {
         Ok(TableWriter { schema, path, writer })
     }
 
-    pub(crate) fn write(&mut self, rows: &Rows) -> Result<()> {
+    pub(crate) fn write(&mut self, rows: &Rows<'_>) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
         self.write_row_group(rows).map_err(|error| failed(self.path, "cannot write", error))
     }
 
-    fn write_row_group(&mut self, rows: &Rows) -> parquet::errors::Result<()> {
+    fn write_row_group(&mut self, rows: &Rows<'_>) -> parquet::errors::Result<()> {
         let mut group = self.writer.next_row_group()?;
         let (mut values, mut levels) = (Vec::new(), Vec::new());
         for (column, cells) in self.schema.columns.iter().zip(&rows.columns) {
@@ -145,7 +153,7 @@ impl<'a> TableWriter<'a> {
 }
 
 /// Writes rows under a temporary name and renames the file into place, so that it appears whole or not at all.
-pub(crate) fn write_table(path: &Path, rows: &Rows) -> Result<()> {
+pub(crate) fn write_table(path: &Path, rows: &Rows<'_>) -> Result<()> {
     let temporary = path.with_extension("tmp");
     let written = (|| {
         let mut writer = TableWriter::create(&temporary, rows.schema)?;
@@ -164,8 +172,8 @@ pub(crate) fn write_table(path: &Path, rows: &Rows) -> Result<()> {
 /// Columns the file lacks read as absent; columns the schema lacks are passed over.
 pub(crate) fn read_table(
     path: &Path,
-    schema: &'static Schema,
-    mut take: impl FnMut(&Rows) -> Result<()>,
+    schema: &Schema<'_>,
+    mut take: impl FnMut(&Rows<'_>) -> Result<()>,
 ) -> Result<()> {
     let file = File::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
     let damaged = |error| failed(path, "is not a whole table", error);
@@ -218,7 +226,7 @@ pub(crate) fn read_table(
 }
 
 /// Writes several files' rows into one, in order, in constant memory.
-pub(crate) fn concatenate(sources: &[std::path::PathBuf], target: &Path, schema: &'static Schema) -> Result<()> {
+pub(crate) fn concatenate(sources: &[std::path::PathBuf], target: &Path, schema: &Schema<'_>) -> Result<()> {
     let temporary = target.with_extension("tmp");
     let mut writer = TableWriter::create(&temporary, schema)?;
     let mut gathered = Rows::new(schema);
@@ -253,7 +261,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    static SCHEMA: Schema = Schema { name: "test", columns: &[required("a"), optional("b")] };
+    static SCHEMA: Schema<'static> = Schema { name: "test", columns: &[required("a"), optional("b")] };
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]

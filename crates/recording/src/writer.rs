@@ -9,7 +9,7 @@ use crate::tail::{LargestValues, OpenBlock};
 use crate::{Distribution, Stage, Wakeup};
 use std::path::{Path, PathBuf};
 
-pub(crate) static WAKEUPS: Schema = Schema {
+pub(crate) static WAKEUPS: Schema<'static> = Schema {
     name: "wakeups",
     columns: &[
         required("cpu"),
@@ -26,12 +26,12 @@ pub(crate) static WAKEUPS: Schema = Schema {
     ],
 };
 
-pub(crate) static TAIL: Schema = Schema {
+pub(crate) static TAIL: Schema<'static> = Schema {
     name: "tail",
     columns: &[required("tid"), required("stage"), required("expected_ns"), required("value_ns")],
 };
 
-pub(crate) static MAXIMA: Schema = Schema {
+pub(crate) static MAXIMA: Schema<'static> = Schema {
     name: "maxima",
     columns: &[required("tid"), required("stage"), required("block"), required("max_ns"), required("count")],
 };
@@ -294,7 +294,7 @@ impl Writer {
     }
 }
 
-fn push_maximum(rows: &mut Rows, tid: i64, stage: Stage, (block, max, count): (u64, u64, u64)) {
+fn push_maximum(rows: &mut Rows<'_>, tid: i64, stage: Stage, (block, max, count): (u64, u64, u64)) {
     rows.push([Some(tid), Some(stage.code()), Some(signed(block)), Some(signed(max)), Some(signed(count))]);
 }
 

@@ -9,6 +9,7 @@ mod json;
 pub mod schedulability;
 pub mod sim;
 mod stages;
+pub mod sweep;
 mod text;
 mod verdict;
 

@@ -6,7 +6,7 @@
 //! * [`modem`], [`link`]: a sampling device, and a file over it.
 //! * [`whatif`], [`interference`]: a device on a machine that is taken as it was measured to be.
 //! * [`recorded`]: wakeups for a recording, slices for a timeline.
-//! * [`sweep`]: grids of questions, in shards. [`theory`]: what is known beforehand.
+//! * [`sweep`], [`swept`]: grids of questions, in shards, and what came out. [`theory`]: what is known beforehand.
 //!
 //! Nothing here does I/O. Time is whole picoseconds, random numbers are whole numbers from a seed: a run is the
 //! same everywhere.
@@ -27,6 +27,7 @@ mod parallel;
 pub mod random;
 pub mod recorded;
 pub mod sweep;
+pub mod swept;
 pub mod theory;
 pub mod time;
 pub mod whatif;

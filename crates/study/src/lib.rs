@@ -1,10 +1,12 @@
 //! Plans of several recordings, and what is concluded from them.
 //!
 //! * [`record_under`]: one recording with a load beside it.
+//! * [`sweep`]: the same what-if at every point of a grid, resumable and in shards.
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
 
 mod check;
 mod loaded;
+pub mod sweep;
 
 pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check};
 pub use loaded::{StudyError, local_machine, record_under};

@@ -1,0 +1,221 @@
+//! `punctual sim`.
+
+use crate::args::{SimCommand, SimRunArguments, SimWhatifArguments};
+use crate::output::{self, Output, Usage};
+use crate::signals::Interrupted;
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use punctual_device::Catalogue;
+use punctual_recording::{
+    Configuration, Counters, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer,
+};
+use punctual_sim::experiment::Experiment;
+use punctual_sim::interference::Interference;
+use punctual_sim::ledger::{self, BUILTIN};
+use punctual_sim::sweep::{Axis, Shard, Sweep};
+use punctual_sim::time::{MILLISECOND, NANOSECOND};
+use punctual_sim::whatif::{Context, WhatIf};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(crate) fn run(command: &SimCommand, output: Output) -> anyhow::Result<u8> {
+    match command {
+        SimCommand::List => list(output),
+        SimCommand::Run(arguments) => run_experiment(arguments, output),
+        SimCommand::Papers => papers(output),
+        SimCommand::Whatif(arguments) => whatif(arguments, output),
+    }
+}
+
+fn answer(
+    output: Output,
+    json: impl FnOnce() -> serde_json::Value,
+    text: impl FnOnce() -> String,
+) -> anyhow::Result<u8> {
+    if output.json {
+        output::print(&output::pretty(&json()));
+    } else {
+        output::print(&text());
+    }
+    Ok(0)
+}
+
+fn list(output: Output) -> anyhow::Result<u8> {
+    let experiments: Vec<Experiment> =
+        BUILTIN.iter().map(|(file, text)| Experiment::parse(file, text)).collect::<Result<_, _>>()?;
+    let names = || experiments.iter().map(Experiment::name);
+    let json = || {
+        let listed = experiments.iter().map(|experiment| {
+            serde_json::json!({ "name": experiment.name(), "cases": experiment.cases().collect::<Vec<_>>() })
+        });
+        serde_json::json!({
+            "schema": "punctual.sim-list/1",
+            "verdict": format!("{} experiments come with the program.", experiments.len()),
+            "exit_code": 0,
+            "experiments": listed.collect::<Vec<_>>(),
+        })
+    };
+    answer(output, json, || {
+        let mut text = format!("{} experiments come with the program: punctual sim run NAME\n\n", experiments.len());
+        for (name, experiment) in names().zip(&experiments) {
+            let cases: Vec<&str> = experiment.cases().collect();
+            text += &format!(
+                "  {name}{}\n",
+                if cases.len() > 1 { format!(": {}", cases.join(", ")) } else { String::new() }
+            );
+        }
+        text
+    })
+}
+
+fn experiment(name: &str) -> anyhow::Result<Experiment> {
+    if let Some(known) = ledger::builtin(name) {
+        return Ok(known?);
+    }
+    let text = std::fs::read_to_string(name).with_context(|| {
+        format!("cannot read {name}, and no such experiment comes with the program (punctual sim list)")
+    })?;
+    Ok(Experiment::parse(name, &text)?)
+}
+
+fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result<u8> {
+    let experiment = experiment(&arguments.experiment)?;
+    if let Some(path) = &arguments.output {
+        record(&experiment, arguments.case.as_deref(), path)?;
+    }
+    let outcome = experiment.run()?;
+    let code = answer(
+        output,
+        || punctual_report::sim::outcome_json(&outcome),
+        || punctual_report::sim::outcome_text(&outcome),
+    )?;
+    if let (Some(path), false) = (&arguments.output, output.json) {
+        eprintln!("recording: {}", path.display());
+    }
+    Ok(code)
+}
+
+/// Writes the wakeups of one case's first run as an ordinary recording: a task for each thread or source by name.
+fn record(experiment: &Experiment, case: Option<&str>, path: &Path) -> anyhow::Result<()> {
+    let mut by_name: BTreeMap<String, Vec<Wakeup>> = BTreeMap::new();
+    experiment.wakeups(case, 0, |name, wakeup| by_name.entry(name.to_owned()).or_default().push(*wakeup))?;
+    let tasks = by_name.iter().zip(1..).map(|((name, wakeups), tid)| Task {
+        measure: name.clone(),
+        tid,
+        cpu: wakeups.first().map(|wakeup| wakeup.cpu),
+        period_ns: period_of(wakeups),
+        counters: Counters { missed: Some(0), ..Counters::default() },
+    });
+    let cpus = by_name.values().flatten().map(|wakeup| wakeup.cpu).collect::<std::collections::BTreeSet<_>>();
+    let provenance = Provenance {
+        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: std::env::args().collect(),
+        run_id: punctual_kernel::host::run_id(),
+        configuration: Configuration {
+            policy: "simulated".to_owned(),
+            via: experiment.name().to_owned(),
+            cpus: cpus.into_iter().collect(),
+            bpf: true,
+            ..Configuration::default()
+        },
+        load: LoadInfo { name: case.unwrap_or(experiment.name()).to_owned(), ..LoadInfo::default() },
+        blind: vec!["everything that is not in the experiment: this machine was simulated".to_owned()],
+        ..Provenance::default()
+    };
+    let mut writer = Writer::create(path, provenance, tasks.collect())?;
+    for (index, (wakeups, tid)) in by_name.values().zip(1..).enumerate() {
+        for wakeup in wakeups {
+            writer.push(index, &Wakeup { tid, ..*wakeup });
+        }
+        writer.flush()?;
+    }
+    writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns: 0 }, Vec::new())?;
+    Ok(())
+}
+
+/// The usual time between the due times of wakeups, ns; 0 for less than two.
+fn period_of(wakeups: &[Wakeup]) -> u64 {
+    let mut gaps: Vec<u64> = wakeups.windows(2).map(|pair| pair[1].expected_ns.abs_diff(pair[0].expected_ns)).collect();
+    gaps.sort_unstable();
+    gaps.get(gaps.len() / 2).copied().unwrap_or(0)
+}
+
+fn papers(output: Output) -> anyhow::Result<u8> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let ledger = ledger::papers(threads)?;
+    answer(output, || punctual_report::sim::ledger_json(&ledger), || punctual_report::sim::ledger_text(&ledger))
+}
+
+fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> {
+    let question = question(arguments)?;
+    if arguments.sweep.is_empty() {
+        let found = question.answer()?;
+        return answer(
+            output,
+            || punctual_report::sim::whatif_json(&found),
+            || punctual_report::sim::whatif_text(&found),
+        );
+    }
+    let usage = |error: punctual_sim::Error| Usage(error.to_string());
+    let axes = arguments.sweep.iter().map(|axis| Axis::parse(axis)).collect::<Result<Vec<_>, _>>().map_err(usage)?;
+    let grid = Sweep::new(axes).map_err(usage)?;
+    for axis in grid.axes() {
+        // A name that the context does not have is a mistake, not a grid of impossible machines.
+        let first = axis.values.first().copied().unwrap_or(0);
+        question.with(&axis.name, first).map_err(usage)?;
+    }
+    let shard = arguments.shard.as_deref().map(Shard::parse).transpose().map_err(usage)?.unwrap_or(Shard::WHOLE);
+    let interrupted = Interrupted::watch();
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("sweeping {wide_bar} {pos}/{len} points") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    let points =
+        punctual_study::sweep::sweep(&question, &grid, shard, arguments.output.as_deref(), &mut |done, total| {
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+            !interrupted.is_set()
+        });
+    bar.finish_and_clear();
+    let points = points?;
+    answer(
+        output,
+        || punctual_report::sweep::json(&grid, &points, interrupted.is_set()),
+        || punctual_report::sweep::text(&grid, &points, interrupted.is_set()),
+    )
+}
+
+fn question(arguments: &SimWhatifArguments) -> anyhow::Result<WhatIf> {
+    let device = Catalogue::shipped().parse_spec(&arguments.device).map_err(|error| Usage(error.to_string()))?;
+    let context = Context::parse(&arguments.context).map_err(Usage)?;
+    let mut question =
+        WhatIf::new(device.period_ns * NANOSECOND, u64::from(device.buffers), device.compute_ns * NANOSECOND, context);
+    question.duration = arguments.duration.saturating_mul(NANOSECOND);
+    question.seed = arguments.seed;
+    question.bystander = arguments.bystander.map(|priority| (priority, MILLISECOND));
+    for competitor in &arguments.competitor {
+        let priority = competitor.strip_prefix("spin:").and_then(|priority| priority.parse::<u8>().ok());
+        let priority = priority.filter(|priority| (1..=99).contains(priority));
+        question.competitors.push(priority.ok_or_else(|| {
+            Usage(format!("`{competitor}` is no competitor: write spin:PRIORITY with a priority from 1 to 99"))
+        })?);
+    }
+    if let Some(path) = &arguments.interference {
+        question.interference = Some(interference(path)?);
+    }
+    Ok(question)
+}
+
+/// What one recorded task met. Of several, the one whose wakeups were latest in sum: the worst of the machine's CPUs.
+fn interference(path: &Path) -> anyhow::Result<Interference> {
+    let recording = Recording::open(path)?;
+    let mut by_task: BTreeMap<u32, Vec<Wakeup>> = BTreeMap::new();
+    recording.for_each_wakeup(|wakeup| by_task.entry(wakeup.tid).or_default().push(*wakeup))?;
+    let worst =
+        by_task.into_iter().max_by_key(|(_, wakeups)| wakeups.iter().map(|wakeup| wakeup.total_ns).sum::<u64>());
+    let (tid, wakeups) = worst.with_context(|| format!("{}: holds no wakeup", path.display()))?;
+    let task = recording.document().tasks.iter().find(|task| task.tid == tid);
+    let period = task.map(|task| task.period_ns).filter(|period| *period > 0);
+    let period = period.with_context(|| format!("{}: holds no periodic task", path.display()))?;
+    Ok(Interference::from_wakeups(period, &wakeups))
+}

@@ -1,0 +1,78 @@
+//! What came out of a what-if at every point of a grid.
+
+use punctual_recording::format_ns;
+use punctual_sim::sweep::Sweep;
+use punctual_sim::swept::Point;
+use serde_json::{Value, json};
+
+fn verdict(points: &[Point], interrupted: bool) -> String {
+    let outcomes = points.iter().filter_map(|point| point.outcome);
+    let without = outcomes.clone().filter(|outcome| outcome.misses == 0).count();
+    let possible = outcomes.count();
+    let kept = if interrupted { " It was interrupted; what was computed was kept." } else { "" };
+    format!("No buffer was missed at {without} of {possible} points; {} more cannot be.{kept}", points.len() - possible)
+}
+
+/// The points for people: a plane where there are two axes, else a table.
+pub fn text(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
+    let verdict = verdict(points, interrupted);
+    if let [up, right] = grid.axes() {
+        let mut rows = Vec::new();
+        for row in (0..up.values.len()).rev() {
+            let mut cells = vec![up.values[row].to_string()];
+            for column in 0..right.values.len() {
+                let number = (row * right.values.len() + column) as u64;
+                let point = points.iter().find(|point| point.number == number);
+                cells.push(match point.map(|point| point.outcome) {
+                    None => String::new(),
+                    Some(None) => "-".to_owned(),
+                    Some(Some(outcome)) => outcome.misses.to_string(),
+                });
+            }
+            rows.push(cells);
+        }
+        let mut header = vec![format!("{} \\ {}", up.name, right.name)];
+        header.extend(right.values.iter().map(i64::to_string));
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        let table = crate::table(&header, 0..header.len(), rows);
+        return format!("{verdict}\n\nMissed buffers (- where no such machine can be)\n\n{table}\n");
+    }
+    let mut header: Vec<&str> = grid.axes().iter().map(|axis| axis.name.as_str()).collect();
+    header.extend(["activations", "misses", "most pending", "latest start"]);
+    let rows = points.iter().map(|point| {
+        let mut cells: Vec<String> = grid.values(point.number).iter().map(i64::to_string).collect();
+        match &point.outcome {
+            Some(outcome) => {
+                cells.extend([outcome.activations, outcome.misses, outcome.pending_max].map(|count| count.to_string()));
+                cells.push(format_ns(outcome.latency_max_ns));
+            }
+            None => cells.extend(["-".to_owned(), "-".to_owned(), "-".to_owned(), "cannot be".to_owned()]),
+        }
+        cells
+    });
+    format!("{verdict}\n\n{}\n", crate::table(&header, 0..header.len(), rows))
+}
+
+/// The points for programs: `punctual.whatif-sweep/1`.
+pub fn json(grid: &Sweep, points: &[Point], interrupted: bool) -> Value {
+    let rows = points.iter().map(|point| {
+        let values = grid.axes().iter().zip(grid.values(point.number));
+        let mut row: serde_json::Map<String, Value> =
+            values.map(|(axis, value)| (axis.name.clone(), value.into())).collect();
+        row.insert("point".to_owned(), point.number.into());
+        let outcome = &point.outcome;
+        row.insert("possible".to_owned(), outcome.is_some().into());
+        row.insert("activations".to_owned(), outcome.map(|outcome| outcome.activations).into());
+        row.insert("misses".to_owned(), outcome.map(|outcome| outcome.misses).into());
+        row.insert("pending_max".to_owned(), outcome.map(|outcome| outcome.pending_max).into());
+        row.insert("latency_max_ns".to_owned(), outcome.map(|outcome| outcome.latency_max_ns).into());
+        Value::Object(row)
+    });
+    json!({
+        "schema": "punctual.whatif-sweep/1",
+        "verdict": verdict(points, interrupted),
+        "exit_code": 0,
+        "interrupted": interrupted,
+        "points": rows.collect::<Vec<_>>(),
+    })
+}

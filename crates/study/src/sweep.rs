@@ -1,0 +1,150 @@
+//! The same what-if at every point of a grid: in parallel, in shards, resumable; a Parquet row a point.
+
+use punctual_recording::{read_numbers, write_numbers};
+use punctual_sim::sweep::{Shard, Sweep};
+use punctual_sim::swept::{Outcome, Point};
+use punctual_sim::whatif::WhatIf;
+use std::path::Path;
+
+/// Names of the columns that hold an outcome.
+const OUTCOME: [&str; 7] =
+    ["activations", "misses", "pending_max", "latency_p50_ns", "latency_max_ns", "response_max_ns", "device_ppm"];
+
+/// Points computed before the file is written anew and the caller is asked whether to go on.
+const BATCH: usize = 32;
+
+/// Asks a question at the points of a grid that belong to a shard. Those that stand in `output` already, from the same
+/// question, are not computed again. `observe` is told how many of how many are done and says whether to go on;
+/// what was computed before it said no is kept and returned.
+///
+/// # Errors
+/// Where `output` cannot be read or written, or holds the answers to another question.
+pub fn sweep(
+    question: &WhatIf,
+    grid: &Sweep,
+    shard: Shard,
+    output: Option<&Path>,
+    observe: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Vec<Point>, punctual_recording::Error> {
+    let identity = identity(question, grid);
+    let mut points = match output {
+        Some(path) if path.exists() => read(path, identity)?,
+        _ => Vec::new(),
+    };
+    let done: Vec<u64> = points.iter().map(|point| point.number).collect();
+    let own = grid.of_shard(shard, &done);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let names: Vec<&str> = grid.axes().iter().map(|axis| axis.name.as_str()).collect();
+    let ask = |values: &[i64]| -> Option<Outcome> {
+        let mut asked = question.clone();
+        for (name, value) in names.iter().zip(values) {
+            asked = asked.with(name, *value).ok()?;
+        }
+        asked.answer().ok().map(|answer| Outcome::of(&answer))
+    };
+    for (batch, chunk) in own.chunks(BATCH).enumerate() {
+        if !observe(batch * BATCH, own.len()) {
+            break;
+        }
+        points.extend(grid.run(chunk, threads, ask).into_iter().map(|(number, outcome)| Point { number, outcome }));
+        points.sort_by_key(|point| point.number);
+        if let Some(path) = output {
+            write(path, identity, grid, &points)?;
+        }
+    }
+    Ok(points)
+}
+
+/// Tells questions apart, so that one's answers are never taken for another's (FNV-1a, 63 bits).
+fn identity(question: &WhatIf, grid: &Sweep) -> i64 {
+    let text = format!("{question:?} {:?}", grid.axes());
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    (hash >> 1) as i64
+}
+
+fn write(path: &Path, identity: i64, grid: &Sweep, points: &[Point]) -> Result<(), punctual_recording::Error> {
+    let mut names = vec!["question", "point"];
+    names.extend(grid.axes().iter().map(|axis| axis.name.as_str()));
+    names.extend(OUTCOME);
+    let rows: Vec<Vec<Option<i64>>> = points
+        .iter()
+        .map(|point| {
+            let mut row = vec![Some(identity), Some(point.number as i64)];
+            row.extend(grid.values(point.number).into_iter().map(Some));
+            match &point.outcome {
+                Some(outcome) => row.extend(outcome.numbers().map(|number| i64::try_from(number).ok())),
+                None => row.extend([None; OUTCOME.len()]),
+            }
+            row
+        })
+        .collect();
+    write_numbers(path, &names, &rows)
+}
+
+fn read(path: &Path, identity: i64) -> Result<Vec<Point>, punctual_recording::Error> {
+    let names: Vec<&str> = ["question", "point"].into_iter().chain(OUTCOME).collect();
+    let rows = read_numbers(path, &names)?;
+    if rows.iter().any(|row| row[0] != Some(identity)) {
+        return Err(punctual_recording::Error::occupied(
+            path,
+            "holds the answers to another question: choose another name with -o",
+        ));
+    }
+    let number = |value: Option<i64>| value.and_then(|value| u64::try_from(value).ok());
+    let points = rows.iter().filter_map(|row| {
+        let numbers: Option<Vec<u64>> = row[2..].iter().map(|value| number(*value)).collect();
+        let outcome = numbers.and_then(|numbers| numbers.try_into().ok()).map(Outcome::from_numbers);
+        Some(Point { number: number(row[1])?, outcome })
+    });
+    Ok(points.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_sim::sweep::Axis;
+    use punctual_sim::time::{MILLISECOND, SECOND};
+    use punctual_sim::whatif::Context;
+
+    fn question() -> (WhatIf, Sweep) {
+        let context = Context::parse("slots:1/4").unwrap();
+        let mut question = WhatIf::new(12 * MILLISECOND, 2, 2 * MILLISECOND, context);
+        question.duration = 2 * SECOND;
+        let axes = ["period=2..9", "runtime=1..6"].map(|axis| Axis::parse(axis).unwrap());
+        (question, Sweep::new(axes.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn shards_and_resumed_sweeps_give_what_one_sweep_gives() {
+        let (question, grid) = question();
+        let whole = sweep(&question, &grid, Shard::WHOLE, None, &mut |_, _| true).unwrap();
+        assert_eq!(whole.len() as u64, grid.points());
+        assert!(whole.iter().any(|point| point.outcome.is_none()), "6 ms of every 2 cannot be");
+        assert!(whole.iter().any(|point| point.outcome.is_some_and(|outcome| outcome.misses == 0)));
+
+        let mut sharded = Vec::new();
+        for shard in ["1/3", "2/3", "3/3"] {
+            sharded.extend(sweep(&question, &grid, Shard::parse(shard).unwrap(), None, &mut |_, _| true).unwrap());
+        }
+        sharded.sort_by_key(|point| point.number);
+        assert_eq!(sharded, whole);
+
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("points.parquet");
+        let stopped = sweep(&question, &grid, Shard::WHOLE, Some(&path), &mut |done, _| done < BATCH).unwrap();
+        assert_eq!(stopped.len(), BATCH);
+        let mut computed = 0;
+        let resumed = sweep(&question, &grid, Shard::WHOLE, Some(&path), &mut |_, total| {
+            computed = total;
+            true
+        });
+        assert_eq!(resumed.unwrap(), whole);
+        assert_eq!(computed as u64, grid.points() - BATCH as u64);
+
+        let other = WhatIf { seed: 2, ..question };
+        let refused = sweep(&other, &grid, Shard::WHOLE, Some(&path), &mut |_, _| true).unwrap_err();
+        assert!(refused.to_string().contains("another question"), "{refused}");
+    }
+}
