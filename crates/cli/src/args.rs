@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "punctual", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
 #[command(
-    after_help = "Examples:\n  sudo punctual check                  a verdict on this machine in a minute\n  sudo punctual record -D 10s --load mixed\n  punctual report latest.punctual --json\n\nExit codes: 0 fine, 1 error, 2 a limit that you set was exceeded, 129 wrong usage."
+    after_help = "Examples:\n  sudo punctual check                  a verdict on this machine in a minute\n  sudo punctual record -D 10s --load mixed\n  punctual report a.punctual --json\n\nExit codes: 0 fine, 1 error, 2 a limit that you set was exceeded, 129 wrong usage."
 )]
 pub(crate) struct Arguments {
     /// Answer in JSON, also on failure
@@ -210,7 +210,7 @@ pub(crate) enum SimCommand {
     List,
     /// Run an experiment and print what the paper says beside what came out
     #[command(
-        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-callbacks --case CONTROL -o control.punctual"
+        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-callbacks --case control -o control.punctual"
     )]
     Run(SimRunArguments),
     /// Run all built-in experiments: every table and figure of three papers beside what came out

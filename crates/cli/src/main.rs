@@ -8,6 +8,7 @@ mod signals;
 
 use args::{Arguments, Command};
 use clap::Parser;
+use clap::error::ErrorKind;
 use output::Output;
 use std::process::ExitCode;
 
@@ -39,21 +40,27 @@ fn main() -> ExitCode {
         Command::Man { directory } => commands::generate::man(&directory, output),
     };
     let code = result.unwrap_or_else(|error| output.fail(&error));
+    if output::is_unwritten() {
+        output::say(&punctual_report::failure("the answer could not be written to the standard output", None));
+        return ExitCode::FAILURE;
+    }
     ExitCode::from(code)
 }
 
 /// Help and version are no errors; everything else is one line and the right exit code, as JSON where it was asked for.
 fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     if !error.use_stderr() {
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        return if error.print().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    let message = one_line(&error.to_string());
+    let message = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing, such as check".to_owned(),
+        _ => one_line(&error.to_string()),
+    };
     let hint = hint_for(words);
     if words.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
         output::print(&output::pretty(&punctual_report::error(&message, Some(&hint), USAGE)));
     } else {
-        eprintln!("{}", punctual_report::failure(&message, Some(&hint)));
+        output::say(&punctual_report::failure(&message, Some(&hint)));
     }
     ExitCode::from(USAGE)
 }

@@ -3,7 +3,8 @@
 use punctual_probe::RunError;
 use punctual_report::Measurement;
 use punctual_study::StudyError;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How to answer.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +21,7 @@ impl Output {
         } else if self.csv {
             print(&punctual_report::csv(measurement));
         } else {
-            print(&punctual_report::measurement_text(measurement));
+            print_text(&punctual_report::measurement_text(measurement));
         }
     }
 
@@ -34,7 +35,7 @@ impl Output {
         if self.json {
             print(&pretty(&punctual_report::error(&message, hint, code)));
         } else {
-            let _ = writeln!(std::io::stderr(), "{}", punctual_report::failure(&message, hint));
+            say(&punctual_report::failure(&message, hint));
         }
         code
     }
@@ -63,14 +64,41 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
     None
 }
 
-/// Prints data; a reader that has gone away is no error.
+/// Set when data could not be written for another reason than that nobody reads it.
+static UNWRITTEN: AtomicBool = AtomicBool::new(false);
+
+/// Prints data. A reader that has gone away is no error; anything else makes the program fail: see [`is_unwritten`].
 pub(crate) fn print(text: &str) {
     let mut output = std::io::stdout().lock();
-    let _ = output.write_all(text.as_bytes());
-    if !text.ends_with('\n') {
-        let _ = output.write_all(b"\n");
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let written = write!(output, "{text}{end}").and_then(|()| output.flush());
+    if written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
+        UNWRITTEN.store(true, Ordering::Relaxed);
     }
-    let _ = output.flush();
+}
+
+/// Prints text for people: names out of recordings and kernels cannot steer the terminal.
+pub(crate) fn print_text(text: &str) {
+    let harmless: String = text
+        .chars()
+        .map(|character| if character.is_control() && character != '\n' { '\u{fffd}' } else { character })
+        .collect();
+    print(&harmless);
+}
+
+/// Whether data could not be written.
+pub(crate) fn is_unwritten() -> bool {
+    UNWRITTEN.load(Ordering::Relaxed)
+}
+
+/// A line on the standard error stream; one that cannot be written is nobody's loss.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A note on the standard error stream.
+pub(crate) fn note(text: &str) {
+    say(&format!("note: {text}"));
 }
 
 pub(crate) fn pretty(value: &serde_json::Value) -> String {

@@ -6,20 +6,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Becomes true at the first signal that asks the program to end.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Interrupted(Arc<AtomicBool>);
+pub(crate) struct Interrupted {
+    asked: Arc<AtomicBool>,
+    /// Set once the program has seen the first signal: two that come together, as `timeout` sends them, are one.
+    seen: Arc<AtomicBool>,
+}
 
 impl Interrupted {
     pub(crate) fn watch() -> Interrupted {
         let interrupted = Interrupted::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // In this order: the second signal finds the flag set by the first.
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&interrupted.0));
-            let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted.0));
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&interrupted.seen));
+            let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted.asked));
         }
         interrupted
     }
 
     pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        let asked = self.asked.load(Ordering::Relaxed);
+        if asked {
+            self.seen.store(true, Ordering::Relaxed);
+        }
+        asked
     }
 }

@@ -213,3 +213,46 @@ fn nothing_is_overwritten() {
     assert!(stderr(&output).contains("already exists"), "{}", stderr(&output));
     assert_eq!(std::fs::read_dir(directory.path().join("a.punctual")).unwrap().count(), 1);
 }
+
+#[test]
+fn a_command_that_ends_at_once_ends_the_run_every_time_and_cannot_pass_a_limit_unmeasured() {
+    for _ in 0..8 {
+        let (directory, output) = record(&["-a", "0", "--limit", "max=1h", "--", "true"]);
+        let (recording, wakeups) = open(directory.path());
+        assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::CommandEnded);
+        assert_eq!(code(&output), i32::from(wakeups.is_empty()), "{}", stdout(&output));
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["record", "-q", "-o", "a.punctual", "--", "no-such-program-anywhere"]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("could not be started"), "{}", stderr(&output));
+    assert!(!directory.path().join("a.punctual").exists());
+}
+
+#[test]
+fn a_killed_guard_is_told_and_leaves_no_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let scratch = directory.path().join("tmp");
+    std::fs::create_dir(&scratch).unwrap();
+    let mut command = support::punctual();
+    let child = command
+        .current_dir(directory.path())
+        .env("TMPDIR", &scratch)
+        .args(["record", "-q", "-D", "3s", "--load", "cpu", "-o", "a.punctual"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let made = || std::fs::read_dir(&scratch).unwrap().next().is_some();
+    assert!(support::wait_until(|| made() && directory.path().join("a.punctual").exists()));
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap_or_default();
+    let Some(guard) = children.split_whitespace().next() else {
+        support::skip("killed guard", "this kernel does not list children");
+        return;
+    };
+    // SAFETY: sends a signal to the guard, a child of the program that was just started.
+    unsafe { libc::kill(guard.parse().unwrap(), libc::SIGKILL) };
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0);
+    assert!(stdout(&output).contains("ended from outside"), "{}", stdout(&output));
+    assert!(!made(), "the guard's directory was left");
+}

@@ -133,3 +133,48 @@ fn newer_and_unreadable_recordings_are_one_line() {
         assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
     }
 }
+
+#[test]
+fn a_tail_of_another_run_or_none_at_all_is_not_believed() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", "none", 2_000, 1, Some(EndReason::Completed));
+    write(&directory.path().join("b"), "2", "none", 2_000, 3, Some(EndReason::Completed));
+    std::fs::copy(directory.path().join("b/tail.parquet"), directory.path().join("a/tail.parquet")).unwrap();
+    let foreign = run(directory.path(), &["forecast", "a"]);
+    assert_eq!(code(&foreign), 1);
+    assert!(stderr(&foreign).contains("does not belong to this recording"), "{}", stderr(&foreign));
+    std::fs::remove_file(directory.path().join("b/tail.parquet")).unwrap();
+    assert_eq!(code(&run(directory.path(), &["forecast", "b"])), 0, "the wakeups hold the tail too");
+    std::fs::remove_dir_all(directory.path().join("b/wakeups")).unwrap();
+    let missing = run(directory.path(), &["forecast", "b"]);
+    assert!(code(&missing) == 1 && stderr(&missing).contains("is missing"), "{}", stderr(&missing));
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", "none", 100, 1, Some(EndReason::Completed));
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = support::punctual()
+        .current_dir(directory.path())
+        .args(["report", "a", "--json"])
+        .stdout(full)
+        .stderr(std::process::Stdio::piped())
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("could not be written"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_directory_of_recordings_stands_for_them_and_names_cannot_steer_the_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let inner = directory.path().join("checked");
+    std::fs::create_dir(&inner).unwrap();
+    write(&inner.join("a.punctual"), "1", "none", 100, 1, Some(EndReason::Completed));
+    write(&inner.join("b.punctual"), "2", "red\u{1b}[31m", 100, 1, Some(EndReason::Completed));
+    let output = run(directory.path(), &["report", "checked"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("red") && !stdout(&output).contains('\u{1b}'), "{}", stdout(&output));
+    assert_eq!(code(&run(directory.path(), &["report", "checked/a.punctual/recording.json"])), 0);
+}

@@ -174,7 +174,9 @@ impl Input {
     /// Hours of use for each hour measured: as the load says, else as its class does, else 1.
     pub fn compression(&self) -> f64 {
         let thousandths = self.compression_thousandths.or(self.class.map(|class| class.compression_thousandths()));
-        thousandths.filter(|&thousandths| thousandths > 0).map_or(1.0, |thousandths| thousandths as f64 / 1_000.0)
+        thousandths
+            .filter(|thousandths| (1..=1_000_000_000).contains(thousandths))
+            .map_or(1.0, |thousandths| thousandths as f64 / 1_000.0)
     }
 
     /// For how long this stage was watched, ns: less than the whole where some wakeups were not observed.

@@ -74,6 +74,13 @@ pub fn in_shifted_time_namespace() -> bool {
     })
 }
 
+/// Whether this process numbers its threads otherwise than the kernel's programs do, because it is in a PID namespace.
+pub fn in_pid_namespace() -> bool {
+    /// The inode of the first PID namespace, fixed in the kernel's `PROC_PID_INIT_INO`.
+    const FIRST: &str = "pid:[4026531836]";
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() != FIRST)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

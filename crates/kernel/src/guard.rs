@@ -42,7 +42,10 @@ pub struct GuardedRun {
 #[serde(rename_all = "snake_case")]
 pub enum GuardEvent {
     /// All commands were started.
-    Started,
+    Started {
+        /// The directory that was made for them.
+        scratch: PathBuf,
+    },
     /// A command could not be started.
     NotStarted {
         /// Its place in the run.
@@ -67,6 +70,8 @@ pub struct Guard {
     input: Option<ChildStdin>,
     output: Option<ChildStdout>,
     received: Vec<u8>,
+    /// Removed by the guard, unless somebody killed it.
+    scratch: Option<PathBuf>,
 }
 
 /// The hidden subcommand under which the guard runs.
@@ -94,7 +99,7 @@ impl Guard {
             line.push(b'\n');
             input.write_all(&line).map_err(failed)?;
         }
-        Ok(Guard { child, input, output, received: Vec::new() })
+        Ok(Guard { child, input, output, received: Vec::new(), scratch: None })
     }
 
     /// What the guard has told since the last call; waits up to `patience` for something.
@@ -116,7 +121,11 @@ impl Guard {
         let mut events = Vec::new();
         while let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.received.drain(..=end).collect();
-            events.extend(serde_json::from_slice::<GuardEvent>(&line).ok());
+            let event = serde_json::from_slice::<GuardEvent>(&line).ok();
+            if let Some(GuardEvent::Started { scratch }) = &event {
+                self.scratch = Some(scratch.clone());
+            }
+            events.extend(event);
         }
         events
     }
@@ -137,6 +146,16 @@ impl Guard {
         let deadline = Instant::now() + Duration::from_secs(6);
         while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(5));
+        }
+        // One that does not answer takes its children along; one that was killed left its directory.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        if let Some(scratch) = self.scratch.take().filter(|scratch| scratch.exists()) {
+            // What wrote there is just being killed.
+            std::thread::sleep(Duration::from_millis(100));
+            let _ = std::fs::remove_dir_all(scratch);
         }
     }
 }
@@ -178,7 +197,7 @@ pub fn serve() -> Result<(), Refused> {
         }
     }
     if all_started {
-        tell(&GuardEvent::Started);
+        tell(&GuardEvent::Started { scratch: scratch.clone() });
     }
     watch(&mut running, end_by, &scratch);
     end_descendants();

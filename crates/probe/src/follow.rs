@@ -33,6 +33,10 @@ impl Follower {
                 "a time namespace shifts this process's clock",
             ));
         }
+        if clock::in_pid_namespace() {
+            let reason = "a PID namespace (a container?) hides this process's thread ids from the kernel's programs";
+            return Err(Refused::because("following wakeups in the kernel", reason));
+        }
         if via == Via::Softirq && host::is_preempt_rt() {
             return Err(Refused::because("making a softirq callback", "PREEMPT_RT kernels refuse bpf_timer"));
         }

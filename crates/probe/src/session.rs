@@ -248,7 +248,10 @@ fn spawn_threads(
             return Err(refused.into());
         }
         if let Some(refused) = ready.refused {
-            let remedy = capabilities::real_time_remedy();
+            let remedy = match scheduling {
+                Scheduling::Deadline { .. } => "it takes root, and a control group that admits it".to_owned(),
+                _ => capabilities::real_time_remedy(),
+            };
             note(provenance, format!("measured at normal priority, not {scheduling} ({refused}; {remedy})"));
         }
         tasks.push(Task {

@@ -66,6 +66,9 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.as_os_str().is_empty() {
+            return formatter.write_str(&self.message);
+        }
         write!(formatter, "{}: {}", self.path.display(), self.message)
     }
 }

@@ -96,6 +96,7 @@ impl Recording {
                 }
                 Ok(())
             })?;
+            self.check_tail(&path, &values)?;
             return Ok(values);
         }
         let mut largest: BTreeMap<(u32, Stage), LargestValues> = BTreeMap::new();
@@ -110,7 +111,25 @@ impl Recording {
             let tail = kept.sorted().into_iter();
             values.extend(tail.map(|(value_ns, expected_ns)| TailValue { tid, stage, expected_ns, value_ns }));
         }
+        if values.is_empty() && self.document.counters.wakeups > 0 {
+            let message = "the table is missing, and the wakeups that it could be rebuilt from are too";
+            return Err(Error::new(ErrorKind::Invalid, path, message));
+        }
         Ok(values)
+    }
+
+    /// A tail that belongs to this recording has the largest total of each measure.
+    fn check_tail(&self, path: &Path, values: &[TailValue]) -> Result<()> {
+        for measure in self.document.distributions.measures() {
+            let all = self.document.distributions.sum(|key| key.measure == measure && key.stage == Stage::Total);
+            let tasks = || self.document.tasks.iter().filter(|task| task.measure == measure);
+            let own =
+                values.iter().filter(|value| value.stage == Stage::Total && tasks().any(|task| task.tid == value.tid));
+            if own.map(|value| value.value_ns).max() != all.max() {
+                return Err(Error::new(ErrorKind::Invalid, path, "does not belong to this recording"));
+            }
+        }
+        Ok(())
     }
 
     /// The largest value of each second, task and stage; rebuilt from the wakeups where the recording was cut.

@@ -58,12 +58,12 @@ impl Stage {
     /// What the stage is, in a few words, for tables.
     pub fn meaning(self) -> &'static str {
         match self {
-            Stage::Irq => "timer due -> interrupt handler runs",
-            Stage::Softirq => "-> softirq callback runs",
-            Stage::Wake => "-> thread made runnable",
-            Stage::Thread => "-> thread switched in",
-            Stage::User => "-> first instruction of the program",
-            Stage::Total => "timer due -> first instruction",
+            Stage::Irq => "timer due -> interrupt",
+            Stage::Softirq => "-> softirq callback",
+            Stage::Wake => "-> made runnable",
+            Stage::Thread => "-> switched in",
+            Stage::User => "-> first instruction",
+            Stage::Total => "timer due -> program",
             Stage::DpcInterruptLatency => "irq + softirq",
             Stage::ThreadLatency => "thread + user",
         }

@@ -196,6 +196,12 @@ pub(crate) fn read_table(
                 continue;
             };
             let about = descriptor.column(index);
+            let chunk = group.metadata().column(index);
+            let places =
+                [Some(chunk.data_page_offset()), chunk.dictionary_page_offset(), Some(chunk.compressed_size())];
+            if places.into_iter().flatten().any(|place| place < 0) {
+                return Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: a negative place"));
+            }
             if about.physical_type() != PhysicalType::INT64 {
                 return Err(Error::new(
                     ErrorKind::Invalid,

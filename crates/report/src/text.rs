@@ -26,7 +26,7 @@ pub fn table(header: &[&str], numbers: Range<usize>, rows: impl IntoIterator<Ite
         table.add_row(row);
     }
     for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((1, 1));
+        column.set_padding((0, 2));
         if numbers.contains(&index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -103,7 +103,7 @@ fn losses(document: &Document) -> String {
     if let Some(steal) = steal_ns {
         let _ = write!(line, "   host steal {}", format_ns(steal));
         if let Some(within) = wakeup_steal_ns {
-            let _ = write!(line, " (at most {} of it within wakeups)", format_ns(within));
+            let _ = write!(line, " to the tick, at most {} within wakeups", format_ns(within));
         }
     }
     if let Some(cost) = cpu_ns.checked_div(wakeups) {

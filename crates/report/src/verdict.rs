@@ -42,7 +42,8 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
             name => format!("under load ({name})"),
         };
         let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
-            sentences.push(format!("No wakeup was measured {load}."));
+            let unjudged = if document.limits.is_empty() { "" } else { ", so that no limit can be judged" };
+            sentences.push(format!("No wakeup was measured {load}{unjudged}."));
             sentences.extend(end_in_words(document));
             continue;
         };

@@ -72,17 +72,30 @@ pub fn record_under(
             .collect(),
         time_limit: plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME),
     };
-    let mut guard = Guard::start(&run).map_err(|refused| StudyError::Load(refused.to_string()))?;
-    wait_for_start(&mut guard, load)?;
+    // A class of load runs before the measurement begins, so that its start is not measured. A program whose end
+    // ends the measurement is measured whole: it starts when the measurement has.
+    let whole = load.commands.iter().any(|command| command.ends_measurement);
+    let mut running = if whole { None } else { Some(Running::start(&run, load, WARM_UP)?) };
+    let mut failed = None;
     let mut gone = false;
     let outcome = punctual_probe::run(&plan, &mut |observation| {
-        for event in guard.events(Duration::ZERO) {
+        if running.is_none() {
+            match Running::start(&run, load, Duration::ZERO) {
+                Ok(started) => running = Some(started),
+                Err(error) => {
+                    failed = Some(error);
+                    return Step::Stop(EndReason::Failed, Some("the load could not be started".to_owned()));
+                }
+            }
+        }
+        let Some(running) = &mut running else { return Step::Go };
+        for event in running.events() {
             let GuardEvent::Ended { index, code, last_words } = event else { continue };
             let command = &load.commands[index];
             let how = code.map_or("was ended by a signal".to_owned(), |code| format!("ended with code {code}"));
             let words = last_words.map(|words| format!(": {words}")).unwrap_or_default();
-            let trouble =
-                format!("`{}` {how} after {:.1} s{words}", name_of(&command.words), observation.elapsed.as_secs_f64());
+            let elapsed = observation.elapsed.as_secs_f64();
+            let trouble = format!("`{}` {how} after {elapsed:.1} s{words}", name_of(&command.words));
             if command.ends_measurement {
                 if code != Some(0) {
                     observation.load_trouble(trouble);
@@ -91,30 +104,50 @@ pub fn record_under(
             }
             observation.load_trouble(trouble);
         }
-        if !gone && guard.is_gone() {
+        if !gone && running.guard.is_gone() {
             gone = true;
             observation.load_trouble("the load was ended from outside".to_owned());
         }
         observe(observation)
     });
-    guard.end();
+    drop(running);
+    if let Some(error) = failed {
+        // Nothing was measured under the load, and nothing stood there before.
+        let _ = std::fs::remove_dir_all(&plan.output);
+        return Err(error);
+    }
     Ok(outcome?)
 }
 
-fn wait_for_start(guard: &mut Guard, load: &Load) -> Result<(), StudyError> {
-    for event in guard.events(START_PATIENCE) {
-        match event {
-            GuardEvent::Started => {
-                std::thread::sleep(WARM_UP);
-                return Ok(());
+/// A load that was started.
+struct Running {
+    guard: Guard,
+    /// What the guard told together with the start.
+    told: Vec<GuardEvent>,
+}
+
+impl Running {
+    fn start(run: &GuardedRun, load: &Load, warm_up: Duration) -> Result<Running, StudyError> {
+        let mut guard = Guard::start(run).map_err(|refused| StudyError::Load(refused.to_string()))?;
+        let mut told = guard.events(START_PATIENCE);
+        for event in &told {
+            if let GuardEvent::NotStarted { index, reason } = event {
+                return Err(StudyError::Load(format!("`{}`: {reason}", name_of(&load.commands[*index].words))));
             }
-            GuardEvent::NotStarted { index, reason } => {
-                return Err(StudyError::Load(format!("`{}`: {reason}", name_of(&load.commands[index].words))));
-            }
-            GuardEvent::Ended { .. } => {}
         }
+        if !told.iter().any(|event| matches!(event, GuardEvent::Started { .. })) {
+            return Err(StudyError::Load("the guard process did not answer".to_owned()));
+        }
+        told.retain(|event| matches!(event, GuardEvent::Ended { .. }));
+        std::thread::sleep(warm_up);
+        Ok(Running { guard, told })
     }
-    Err(StudyError::Load("the guard process did not answer".to_owned()))
+
+    fn events(&mut self) -> Vec<GuardEvent> {
+        let mut events = std::mem::take(&mut self.told);
+        events.extend(self.guard.events(Duration::ZERO));
+        events
+    }
 }
 
 fn name_of(words: &[String]) -> &str {

@@ -36,6 +36,6 @@ pub(crate) fn run(output: Output) -> anyhow::Result<u8> {
             text += &format!("  {}: {}\n", line.name, line.remedy.as_deref().unwrap_or_default());
         }
     }
-    output::print(&text);
+    output::print_text(&text);
     Ok(0)
 }

@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
             text += "\nWorst cases by stage and load\n\n";
             text += &punctual_report::forecast::table_text(&answer);
         }
-        output::print(&text);
+        output::print_text(&text);
     }
     Ok(0)
 }
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
 pub(super) fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     let mut inputs: Vec<Input> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
-    for path in paths {
+    for path in &super::expand(paths) {
         for (run, input) in open(path)? {
             let key = format!("{run} {} {}", input.measure, input.load);
             anyhow::ensure!(!seen.contains(&key), "{}: the same run stands there twice", path.display());

@@ -9,7 +9,7 @@ pub(crate) fn guard() -> ExitCode {
     match punctual_kernel::guard::serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(refused) => {
-            eprintln!("error: {refused}");
+            crate::output::say(&format!("error: {refused}"));
             ExitCode::FAILURE
         }
     }
@@ -22,7 +22,7 @@ pub(crate) fn built_in_load(words: &[OsString]) -> ExitCode {
     match punctual_load::built_in::run(class, Path::new(scratch)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            crate::output::say(&format!("error: {error}"));
             ExitCode::FAILURE
         }
     }

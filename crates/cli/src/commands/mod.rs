@@ -13,6 +13,7 @@ pub(crate) mod sim;
 use crate::args::ThreadArguments;
 use crate::output::Usage;
 use punctual_probe::{Plan, Policy};
+use punctual_recording::Limit;
 use std::path::{Path, PathBuf};
 
 /// The plan of the options that all measurements share.
@@ -31,8 +32,45 @@ fn plan(threads: &ThreadArguments, policy: Policy) -> Result<Plan, Usage> {
     plan.cpus = threads.cpus.as_ref().map(|cpus| cpus.0.clone());
     plan.bpf = !threads.no_bpf;
     plan.power_request = !threads.no_power_request;
-    plan.command_line = std::env::args().collect();
+    plan.command_line = command_line();
     Ok(plan)
+}
+
+/// The words of the command line; what is not text is shown as well as it can be.
+fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Recordings by path: a directory that holds recordings, such as a check leaves, stands for those,
+/// and a `recording.json` for the directory it is in.
+fn expand(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut expanded = Vec::new();
+    for path in paths {
+        if path.file_name().is_some_and(|name| name == "recording.json") {
+            expanded.push(path.parent().map_or_else(|| path.clone(), Path::to_owned));
+            continue;
+        }
+        let inside = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut inside: Vec<PathBuf> = inside.filter(|inner| inner.join("recording.json").exists()).collect();
+        inside.sort();
+        if path.join("recording.json").exists() || inside.is_empty() {
+            expanded.push(path.clone());
+        } else {
+            expanded.extend(inside);
+        }
+    }
+    expanded
+}
+
+/// 2 where a limit was exceeded, 1 where there was nothing to judge, which is not the same as having kept it.
+fn limits_exit_code(limits: &[Limit]) -> u8 {
+    if limits.iter().any(|limit| limit.exceeded) {
+        2
+    } else if limits.iter().any(|limit| limit.found_ns.is_none()) {
+        1
+    } else {
+        0
+    }
 }
 
 /// Gives what root wrote on a user's behalf, through sudo, to that user. Only for what this run made itself:

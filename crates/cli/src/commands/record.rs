@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     progress.done();
     let outcome = result?;
     super::hand_over(&plan.output);
-    let exit_code = if outcome.exceeded.is_empty() { 0 } else { 2 };
+    let exit_code = super::limits_exit_code(&outcome.document.limits);
     let failed = outcome.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Watchdog);
     let mut measurement = Measurement {
         parts: vec![(plan.output, outcome.document)],

@@ -1,7 +1,7 @@
 //! `punctual report`.
 
 use crate::args::ReportArguments;
-use crate::output::Output;
+use crate::output::{self, Output};
 use punctual_recording::{Document, Recording, Stage, compatible, merge};
 use punctual_report::Measurement;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use std::path::PathBuf;
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
     let output = Output { csv: arguments.csv, ..output };
     let mut parts: Vec<(PathBuf, Vec<Document>)> = Vec::new();
-    for path in &arguments.recordings {
+    for path in &super::expand(&arguments.recordings) {
         let recording = Recording::open(path)?;
         for damaged in recording.damaged() {
-            eprintln!("note: left out: {damaged}");
+            output::note(&format!("left out: {damaged}"));
         }
         let wrong = recording.count_not_adding_up()?;
         anyhow::ensure!(wrong == 0, "{}: the stages of {wrong} wakeups do not add up to their totals", path.display());
@@ -35,9 +35,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         if let Some(limits) = &arguments.limit {
             let total = document.distributions.sum(|key| key.stage == Stage::Total);
             document.limits = limits.0.iter().map(|limit| limit.judge(&total)).collect();
-            if document.limits.iter().any(|limit| limit.exceeded) {
-                measurement.exit_code = 2;
-            }
+            measurement.exit_code = measurement.exit_code.max(super::limits_exit_code(&document.limits));
         }
     }
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();

@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow
     if output.json {
         output::print(&output::pretty(&punctual_report::schedulability::json(&analysis)));
     } else {
-        output::print(&punctual_report::schedulability::text(&analysis));
+        output::print_text(&punctual_report::schedulability::text(&analysis));
     }
     Ok(0)
 }

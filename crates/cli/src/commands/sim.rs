@@ -90,7 +90,7 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
         || punctual_report::sim::outcome_text(&outcome),
     )?;
     if let (Some(path), false) = (&arguments.output, output.json) {
-        eprintln!("recording: {}", path.display());
+        output::note(&format!("recording: {}", path.display()));
     }
     Ok(code)
 }
@@ -109,7 +109,7 @@ fn record(experiment: &Experiment, case: Option<&str>, path: &Path) -> anyhow::R
     let cpus = by_name.values().flatten().map(|wakeup| wakeup.cpu).collect::<std::collections::BTreeSet<_>>();
     let provenance = Provenance {
         punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args().collect(),
+        command_line: super::command_line(),
         run_id: punctual_kernel::host::run_id(),
         configuration: Configuration {
             policy: "simulated".to_owned(),

@@ -1,0 +1,97 @@
+//! `punctual sim` as whole commands.
+
+mod support;
+
+use punctual_recording::Recording;
+use support::{code, json, run, stderr, stdout};
+
+#[test]
+fn every_judged_point_of_the_papers_holds() {
+    let directory = tempfile::tempdir().unwrap();
+    let answer = json(&run(directory.path(), &["sim", "papers", "--json"]));
+    assert_eq!(answer["schema"], "punctual.papers/1");
+    let rows = answer["rows"].as_array().unwrap();
+    let failing: Vec<_> = rows.iter().filter(|row| row["holds"] == false).collect();
+    assert!(failing.is_empty(), "{failing:?}");
+    for row in rows {
+        let class = row["class"].as_str().unwrap();
+        assert!(class != "not_simulated" || row["why_not"].is_string(), "{row}");
+        assert!(class != "assumption" || row["assumption"].is_string(), "{row}");
+        assert!(!matches!(class, "exact" | "approximate" | "assumption") || row["holds"] == true, "{row}");
+    }
+}
+
+#[test]
+fn an_experiment_runs_by_name_or_file_and_its_wakeups_are_a_recording() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["sim", "run", "nt-timers-table3", "--json", "-o", "a.punctual"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(json(&output)["schema"], "punctual.sim/1");
+    let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
+    assert_eq!(recording.count_not_adding_up().unwrap(), 0);
+    assert!(recording.document().counters.wakeups > 9_000);
+    // The same code reads it as reads a measured one.
+    assert_eq!(code(&run(directory.path(), &["report", "a.punctual"])), 0);
+    assert_eq!(code(&run(directory.path(), &["forecast", "a.punctual"])), 0);
+    assert!(stdout(&run(directory.path(), &["sim", "list"])).contains("soft-modem-table3"));
+}
+
+#[test]
+fn a_what_if_on_a_recording_and_a_sweep_that_resumes() {
+    let directory = tempfile::tempdir().unwrap();
+    run(directory.path(), &["sim", "run", "nt-timers-table3", "-o", "a.punctual"]);
+    let words = ["sim", "whatif", "--device", "audio64", "--interference", "a.punctual", "-D", "1m", "--json"];
+    let answer = json(&run(directory.path(), &words));
+    assert_eq!(answer["schema"], "punctual.whatif/1");
+    assert!(answer["activations"].as_u64().unwrap() > 40_000);
+
+    let sweep = ["--sweep", "period=4..7", "--sweep", "runtime=1..2", "-D", "10s", "--json"];
+    let base = ["sim", "whatif", "--device", "modem", "--context", "slots:1/4"];
+    let words = |extra: &[&'static str]| base.iter().chain(&sweep).chain(extra).copied().collect::<Vec<_>>();
+    let whole = json(&run(directory.path(), &words(&[])));
+    assert_eq!(whole["points"].as_array().unwrap().len(), 8);
+    run(directory.path(), &words(&["-o", "points.parquet", "--shard", "1/2"]));
+    let resumed = json(&run(directory.path(), &words(&["-o", "points.parquet"])));
+    assert_eq!(resumed["points"], whole["points"]);
+}
+
+#[test]
+fn wrong_questions_are_one_line_with_their_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+    write("key.toml", "schema = \"punctual.experiment/1\"\nname = \"x\"\nduration = \"1s\"\ncolour = 1\n");
+    write("empty.toml", "");
+    for (words, expected) in [
+        (vec!["sim", "run", "key.toml"], 1),
+        (vec!["sim", "run", "empty.toml"], 1),
+        (vec!["sim", "run", "no-such-experiment"], 1),
+        (vec!["sim", "whatif", "--device", "submarine"], 129),
+        (vec!["sim", "whatif", "--device", "modem", "--context", "moon"], 129),
+        (vec!["sim", "whatif", "--device", "modem", "--competitor", "90"], 129),
+        (vec!["sim", "whatif", "--device", "modem", "--context", "reservation:9ms/8ms", "-D", "1s"], 1),
+        (vec!["sim", "whatif", "--device", "modem", "--sweep", "period=1..1000000000"], 129),
+        (vec!["sim", "whatif", "--device", "modem", "--sweep", "colour=1..2"], 129),
+        (
+            vec![
+                "sim",
+                "whatif",
+                "--device",
+                "modem",
+                "--context",
+                "slots:1/4",
+                "--sweep",
+                "period=4",
+                "--shard",
+                "3/2",
+            ],
+            129,
+        ),
+        (vec!["sim"], 129),
+    ] {
+        let output = run(directory.path(), &words);
+        assert_eq!(code(&output), expected, "{words:?}: {}{}", stdout(&output), stderr(&output));
+        let lines: Vec<String> = stderr(&output).lines().map(str::to_owned).collect();
+        assert!(lines[0].starts_with("error: ") && lines.len() <= 2, "{words:?}: {lines:?}");
+    }
+    assert!(stderr(&run(directory.path(), &["sim", "run", "key.toml"])).contains("key.toml:4"));
+}
