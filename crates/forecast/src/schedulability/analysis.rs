@@ -175,8 +175,14 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
         );
         (Standing::OnAverage, Some(index), extra, text)
     } else {
-        let with =
-            if latency.is_some() { ", with the latency of the permitted rate charged to every activation" } else { "" };
+        let too_short = figures.iter().flatten().any(|figure| figure.is_longest_seen);
+        let with = match latency {
+            None => "",
+            Some(_) if too_short => {
+                ", with the longest latency seen charged to every activation; the recording is too short to know the permitted one"
+            }
+            Some(_) => ", with the latency of the permitted rate charged to every activation",
+        };
         (Standing::Schedulable, None, &zero, format!("schedulable: every deadline is met{with}"))
     };
     let fixes = breaking.map_or_else(Vec::new, |index| fixes(set, extra, index));
