@@ -46,7 +46,7 @@ fn assert_accounted(recording: &Recording, wakeups: &[Wakeup]) {
 
 #[test]
 fn stages_of_every_wakeup_add_up_and_every_activation_is_accounted_for() {
-    requires!("stages", "BPF", "BTF", "real-time priority");
+    requires!("stages", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
     let (directory, output) = record(&["-D", "2s"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let (recording, wakeups) = open(directory.path());
@@ -65,7 +65,7 @@ fn stages_of_every_wakeup_add_up_and_every_activation_is_accounted_for() {
 
 #[test]
 fn the_softirq_chain_has_all_stages() {
-    requires!("softirq chain", "BPF", "BTF", "softirq path", "real-time priority");
+    requires!("softirq chain", "BPF", "BTF", "kernel's thread ids", "softirq path", "real-time priority");
     let (directory, output) = record(&["-D", "2s", "--via", "softirq", "--load", "mixed"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let (recording, wakeups) = open(directory.path());
@@ -255,4 +255,28 @@ fn a_killed_guard_is_told_and_leaves_no_directory() {
     assert_eq!(code(&output), 0);
     assert!(stdout(&output).contains("ended from outside"), "{}", stdout(&output));
     assert!(!made(), "the guard's directory was left");
+}
+
+#[test]
+fn a_pid_namespace_falls_back_to_the_total_and_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new("unshare")
+        .args(["--pid", "--fork", "--mount-proc"])
+        .arg(env!("CARGO_BIN_EXE_punctual"))
+        .args(["record", "-q", "-D", "1s", "-o", "a.punctual"])
+        .current_dir(directory.path())
+        .output();
+    let Ok(output) = output
+        .as_ref()
+        .map_err(ToString::to_string)
+        .and_then(|output| if stderr(output).contains("unshare") { Err(stderr(output)) } else { Ok(output) })
+    else {
+        support::skip("PID namespace", "only root can make one");
+        return;
+    };
+    assert_eq!(code(output), 0, "{}", stderr(output));
+    let (recording, _) = open(directory.path());
+    assert!(!recording.document().provenance.configuration.bpf);
+    assert_eq!(recording.document().counters.unobserved, 0);
+    assert!(stdout(output).contains("only the total is measured"), "{}", stdout(output));
 }

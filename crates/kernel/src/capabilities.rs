@@ -44,6 +44,7 @@ pub fn all() -> Vec<Capability> {
         locked_memory(),
         power_request(),
         time_namespace(),
+        pid_namespace(),
         throttling(),
         performance_counters(),
         load_generator(),
@@ -181,6 +182,19 @@ fn time_namespace() -> Capability {
         true => Err("a time namespace shifts the clock".to_owned()),
     };
     judged("unshifted clock", "kernel stamps that fit the program's clock", found, "run outside the time namespace")
+}
+
+fn pid_namespace() -> Capability {
+    let found = match clock::in_pid_namespace() {
+        false => Ok("thread ids are the kernel's".to_owned()),
+        true => Err("a PID namespace (a container?) hides this process's thread ids from BPF programs".to_owned()),
+    };
+    judged(
+        "kernel's thread ids",
+        "splitting a wakeup into its stages",
+        found,
+        "run outside the container, or with --pid=host",
+    )
 }
 
 fn throttling() -> Capability {
