@@ -183,6 +183,12 @@ pub(crate) struct ForecastArguments {
     /// Worst cases of every stage and load as one table
     #[arg(long)]
     pub(crate) table: bool,
+    /// Mean time between underruns against the amount of buffering, for work that begins after each measured stage
+    #[arg(long)]
+    pub(crate) curve: bool,
+    /// The share of a period that computing takes, for --curve, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "25", requires = "curve", value_parser = clap::value_parser!(u64).range(0..=100))]
+    pub(crate) curve_compute: u64,
     /// The shortest period that is met with this reliability, in percent; several with commas
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) reliability: Vec<f64>,

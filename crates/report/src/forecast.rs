@@ -247,7 +247,8 @@ fn group_text(out: &mut String, group: &Group) {
                     (None, Some(further)) => format!("cannot tell yet: measure {} more", format_seconds(further)),
                     (None, None) => "cannot tell".to_owned(),
                 };
-                vec![format!("{}", scale.reliability), period]
+                // As it was asked for: 0.999 is no binary fraction.
+                vec![format!("{} %", (scale.reliability * 1e8).round() / 1e6), period]
             })
             .collect();
         columns(out, &rows);

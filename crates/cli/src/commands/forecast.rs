@@ -4,9 +4,12 @@ use crate::args::ForecastArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_device::{Catalogue, Profile, parse_period, parse_want};
-use punctual_forecast::{Horizon, Input, Question};
-use punctual_recording::{BareUnit, Recording, parse_duration};
+use punctual_forecast::{CurveQuestion, Horizon, Input, Question};
+use punctual_recording::{BareUnit, Recording, Stage, parse_duration};
 use std::path::{Path, PathBuf};
+
+/// The amounts of buffering of a curve, ms: those of Cota-Robles and Held, OSDI 1999, Figures 6 and 7, and around.
+const BUFFERING_MS: [u64; 14] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64];
 
 pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Result<u8> {
     let question = question(arguments)?;
@@ -97,6 +100,11 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
         want_s,
         compression_thousandths: arguments.compression.map(|factor| (factor * 1_000.0).round() as u64),
         advise: arguments.want.is_some(),
+        curve: arguments.curve.then(|| CurveQuestion {
+            buffering_ns: BUFFERING_MS.map(|milliseconds| milliseconds * 1_000_000).to_vec(),
+            compute_thousandths: arguments.curve_compute * 10,
+            stages: vec![Stage::DpcInterruptLatency, Stage::Total],
+        }),
         reliabilities: arguments.reliability.iter().map(|percent| percent / 100.0).collect(),
         ..Question::default()
     })
