@@ -2,8 +2,10 @@
 //!
 //! * [`record_under`]: one recording with a load beside it.
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
+//! * [`idle`]: loops that want their CPU all the time, and what took it from them.
 
 mod check;
+pub mod idle;
 mod loaded;
 
 pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check};
