@@ -4,7 +4,7 @@
 mod attribution;
 mod tally;
 
-pub use attribution::{AROUND, OUTSIDE, Part, attribute, period};
+pub use attribution::{AROUND, LONGEST_AROUND_NS, OUTSIDE, Part, attribute, period};
 
 use crate::StudyError;
 use punctual_probe::{IdlePlan, IdleSession, RunError, Step};
