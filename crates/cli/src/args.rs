@@ -36,6 +36,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine"
     )]
     Report(ReportArguments),
+    /// Show what takes the CPU away from a loop that wants it all; needs no privilege
+    #[command(
+        after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n\nA bare number is seconds for -D, microseconds for --threshold."
+    )]
+    Idle(IdleArguments),
     /// Say how often it will be too late: worst hour, day and week, and how often devices run dry
     #[command(
         after_help = "Examples:\n  punctual forecast a.punctual\n  punctual forecast a.punctual --device modem --horizon day\n  punctual forecast a.punctual --device audio --period 64@48kHz --want 1/day\n  punctual forecast idle.punctual loaded.punctual --table"
@@ -133,6 +138,39 @@ pub(crate) struct ThreadArguments {
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IdleArguments {
+    /// How long to measure
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub(crate) duration: u64,
+    /// CPUs to measure, one loop on each: 0 or 0-3,6 [default: all this process may use]
+    #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
+    pub(crate) cpus: Option<Cpus>,
+    /// Keep only gaps longer than this
+    #[arg(long, value_name = "TIME", default_value = "5us", value_parser = threshold)]
+    pub(crate) threshold: u64,
+    /// How the loops compete: idle gets what nobody else wants, fifo goes before all normal threads
+    #[arg(long, value_enum, default_value = "idle")]
+    pub(crate) policy: IdlePolicy,
+    /// Do not follow what takes the CPU inside the kernel: gaps have no causes
+    #[arg(long)]
+    pub(crate) no_bpf: bool,
+    /// The recording to write [default: idle-DATE-TIME.punctual in the current directory]
+    #[arg(short, long, value_name = "NAME.punctual")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IdlePolicy {
+    /// SCHED_IDLE
+    Idle,
+    /// SCHED_FIFO 1, for 90 of every 100 ms
+    Fifo,
 }
 
 #[derive(Debug, Args)]
@@ -321,6 +359,17 @@ fn interval(text: &str) -> Result<u64, String> {
     }
     let (shortest, longest) = (format_ns(*INTERVALS_NS.start()), "1 h");
     Err(format!("`{text}` is out of range: give {shortest} to {longest}, such as 1ms"))
+}
+
+/// Below, the loop's own readings are gaps; above, hardly anything is.
+const THRESHOLDS_NS: std::ops::RangeInclusive<u64> = 500..=1_000_000_000;
+
+fn threshold(text: &str) -> Result<u64, String> {
+    let threshold = parse_duration(text, BareUnit::Microseconds)?;
+    if THRESHOLDS_NS.contains(&threshold) {
+        return Ok(threshold);
+    }
+    Err(format!("`{text}` is out of range: give 500ns to 1s, such as 5us"))
 }
 
 fn cpus(text: &str) -> Result<Cpus, String> {

@@ -27,6 +27,21 @@ fn reason_in(said: &str) -> Option<String> {
     before_statistics.map(|(reason, _)| reason).or_else(telling).map(str::to_owned)
 }
 
+/// Programs that an object marks as optional are loaded where the kernel has the tracepoint they are for.
+fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
+    let mut kernel = None;
+    for mut program in open.progs_mut().filter(|program| !program.autoload()) {
+        let section = program.section().to_string_lossy().into_owned();
+        let Some(tracepoint) = section.trim_start_matches('?').strip_prefix("tp_btf/") else { continue };
+        let kernel = kernel.get_or_insert_with(|| libbpf_rs::btf::Btf::from_vmlinux().ok());
+        let name = format!("btf_trace_{tracepoint}");
+        let found = kernel
+            .as_ref()
+            .and_then(|kernel| kernel.type_by_name::<libbpf_rs::btf::types::Typedef<'_>>(&name).map(|_| ()));
+        program.set_autoload(found.is_some());
+    }
+}
+
 /// A loaded and attached BPF object.
 pub struct LoadedObject {
     // Dropped first, so that no program runs while its maps go.
@@ -36,6 +51,8 @@ pub struct LoadedObject {
 
 impl LoadedObject {
     /// Loads an object with this configuration as its read-only data. Attach it with [`LoadedObject::attach`].
+    ///
+    /// A program in a section `?tp_btf/NAME` is left out where the kernel has no such tracepoint.
     ///
     /// # Errors
     /// What the kernel refused, with the verifier's reason where it gave one.
@@ -56,6 +73,7 @@ impl LoadedObject {
                     .ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("it has no read-only data")))?;
                 map.set_initial_value(data)?;
             }
+            leave_out_missing(&mut open);
             open.load()
         };
         let object = load().map_err(|error: libbpf_rs::Error| {
@@ -80,7 +98,7 @@ impl LoadedObject {
     /// What the kernel refused.
     pub fn attach(&mut self) -> Result<(), Refused> {
         for program in self.object.progs_mut() {
-            if program.prog_type() == libbpf_rs::ProgramType::Syscall {
+            if program.prog_type() == libbpf_rs::ProgramType::Syscall || !program.autoload() {
                 continue;
             }
             let link = program.attach().map_err(|error| {

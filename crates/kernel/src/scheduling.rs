@@ -8,6 +8,8 @@ use std::fmt;
 pub enum Scheduling {
     /// `SCHED_OTHER`: time sharing.
     Other,
+    /// `SCHED_IDLE`: what nobody else wants.
+    Idle,
     /// `SCHED_FIFO` with a priority from 1 to 99.
     Fifo(u32),
     /// `SCHED_RR` with a priority from 1 to 99.
@@ -25,6 +27,7 @@ impl fmt::Display for Scheduling {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Scheduling::Other => write!(formatter, "other"),
+            Scheduling::Idle => write!(formatter, "idle"),
             Scheduling::Fifo(priority) => write!(formatter, "fifo:{priority}"),
             Scheduling::RoundRobin(priority) => write!(formatter, "rr:{priority}"),
             Scheduling::Deadline { .. } => write!(formatter, "deadline"),
@@ -56,6 +59,7 @@ pub fn set_scheduling(scheduling: Scheduling) -> Result<(), Refused> {
     let mut attributes = SchedAttr { size: size_of::<SchedAttr>() as u32, ..SchedAttr::default() };
     match scheduling {
         Scheduling::Other => attributes.policy = libc::SCHED_OTHER as u32,
+        Scheduling::Idle => attributes.policy = libc::SCHED_IDLE as u32,
         Scheduling::Fifo(priority) => {
             attributes.policy = libc::SCHED_FIFO as u32;
             attributes.priority = priority;

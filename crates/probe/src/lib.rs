@@ -7,6 +7,9 @@
 
 mod control;
 mod follow;
+mod idle;
+mod idle_loop;
+mod idle_trace;
 mod plan;
 mod ring;
 mod sample;
@@ -15,6 +18,9 @@ mod slots;
 mod thread;
 
 pub use follow::{Follower, object_bytes};
+pub use idle::{IdlePlan, IdleSession, LoopTotals, Taken};
+pub use idle_loop::{RawGap, Ticker};
+pub use idle_trace::{Ran, TraceEntry};
 pub use plan::{Plan, PlanError, Policy, Via};
 pub use session::{Observation, Outcome, RunError, Step, run};
 pub use thread::recording_cost_ns;

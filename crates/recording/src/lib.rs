@@ -7,6 +7,7 @@
 //! wakeups/000001.parquet    a row a wakeup, one column a stage; a segment a second
 //! maxima/000001.parquet     the largest value of each second, task and stage
 //! tail.parquet              the 10,000 largest values of each task and stage, with their times
+//! gaps/, gaps.json          of an idle loop: when it did not have its CPU, and what had it
 //! ```
 //!
 //! Times are whole nanoseconds of `CLOCK_MONOTONIC`; there are no floats on disk.
@@ -23,6 +24,7 @@
 mod distribution;
 mod document;
 mod error;
+mod gaps;
 mod limit;
 mod merge;
 mod numbers;
@@ -41,6 +43,10 @@ pub use document::{
     Setting, Task,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use gaps::{
+    CauseKind, CauseSum, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost, Periodicity, for_each_gap,
+    read_gap_document,
+};
 pub use limit::LimitSpec;
 pub use merge::{compatible, merge};
 pub use numbers::{read_numbers, write_numbers};

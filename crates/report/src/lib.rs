@@ -5,6 +5,7 @@
 
 mod csv;
 pub mod forecast;
+pub mod idle;
 mod json;
 pub mod schedulability;
 pub mod sim;

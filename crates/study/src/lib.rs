@@ -3,8 +3,10 @@
 //! * [`record_under`]: one recording with a load beside it.
 //! * [`sweep`]: the same what-if at every point of a grid, resumable and in shards.
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
+//! * [`idle`]: loops that want their CPU all the time, and what took it from them.
 
 mod check;
+pub mod idle;
 mod loaded;
 pub mod sweep;
 

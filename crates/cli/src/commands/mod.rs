@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod forecast;
 pub(crate) mod generate;
 pub(crate) mod hidden;
+pub(crate) mod idle;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod schedulability;

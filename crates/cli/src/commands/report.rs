@@ -7,6 +7,11 @@ use punctual_report::Measurement;
 use std::path::PathBuf;
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
+    if let [path] = arguments.recordings.as_slice()
+        && let Some(code) = super::idle::report(path, output)?
+    {
+        return Ok(code);
+    }
     let output = Output { csv: arguments.csv, ..output };
     let mut parts: Vec<(PathBuf, Vec<Document>)> = Vec::new();
     for path in &super::expand(&arguments.recordings) {

@@ -7,6 +7,7 @@
 #define PUNCTUAL_SLOTS_H
 
 #include "kernel.h"
+#include "steal.h"
 
 #define MAX_TASKS 1024
 #define INDEX_SIZE 4096
@@ -63,11 +64,7 @@ static __always_inline struct slot *find_slot(__u32 tid, __u32 *number)
 
 static __always_inline __u64 read_steal(void)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	if (!bpf_core_field_exists(task->se.cfs_rq))
-		return 0;
-	return READ_AS((void *)task->se.cfs_rq->rq + configuration.steal_offset, struct kvm_steal_time, steal);
+	return read_steal_at(configuration.steal_offset);
 }
 
 /* The steal counter stands here when a stage begins. */

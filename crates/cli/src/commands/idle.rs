@@ -1,0 +1,83 @@
+//! `punctual idle`.
+
+use crate::args::{IdleArguments, IdlePolicy};
+use crate::output::{self, Output};
+use crate::signals::Interrupted;
+use indicatif::{ProgressBar, ProgressStyle};
+use punctual_probe::{IdlePlan, Step};
+use punctual_recording::{EndReason, Recording, format_ns, read_gap_document};
+use punctual_report::idle::{IdleReport, json, text};
+use punctual_study::idle::{IdleProgress, measure_idle};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+pub(crate) fn run(arguments: &IdleArguments, output: Output) -> anyhow::Result<u8> {
+    let plan = IdlePlan {
+        duration_ns: arguments.duration,
+        cpus: arguments.cpus.as_ref().map(|cpus| cpus.0.clone()),
+        threshold_ns: arguments.threshold,
+        real_time: arguments.policy == IdlePolicy::Fifo,
+        bpf: !arguments.no_bpf,
+        output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("idle-", ".punctual")),
+        command_line: std::env::args().collect(),
+    };
+    let interrupted = Interrupted::watch();
+    let mut line = Line::new(arguments.quiet);
+    let result = measure_idle(&plan, &mut |progress| {
+        line.show(progress);
+        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+    });
+    line.bar.finish_and_clear();
+    let (document, gaps) = result?;
+    Ok(print(&IdleReport { recording: &plan.output, document: &document, gaps: &gaps }, output))
+}
+
+/// Shows a recording of idle time; `None` where it is none.
+pub(crate) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> {
+    let Some(gaps) = read_gap_document(path)? else { return Ok(None) };
+    let recording = Recording::open(path)?;
+    Ok(Some(print(&IdleReport { recording: path, document: recording.document(), gaps: &gaps }, output)))
+}
+
+fn print(report: &IdleReport<'_>, output: Output) -> u8 {
+    if output.json {
+        output::print(&output::pretty(&json(report)));
+    } else {
+        output::print(&text(report));
+    }
+    report.exit_code()
+}
+
+/// The progress line.
+struct Line {
+    bar: ProgressBar,
+    shown: Option<Instant>,
+}
+
+impl Line {
+    fn new(quiet: bool) -> Line {
+        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_prefix("idle");
+        Line { bar, shown: None }
+    }
+
+    fn show(&mut self, progress: &IdleProgress<'_>) {
+        if self.bar.is_hidden() || self.shown.is_some_and(|shown| shown.elapsed() < Duration::from_millis(250)) {
+            return;
+        }
+        if self.shown.is_none() {
+            for note in progress.fallbacks {
+                self.bar.println(format!("note: {note}"));
+            }
+        }
+        self.shown = Some(Instant::now());
+        self.bar.set_length(progress.duration.as_millis() as u64);
+        self.bar.set_position(progress.elapsed.as_millis() as u64);
+        let left = progress.duration.saturating_sub(progress.elapsed).as_secs_f64().ceil();
+        let longest = format_ns(progress.longest_ns);
+        self.bar.set_message(format!("{} gaps, longest {longest}  {left:.0} s left", progress.gaps));
+    }
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Notes what took each followed CPU from the loop that wants it all: interrupts, softirqs, other threads.
+ * Each becomes an entry in a ring of its CPU; user space maps the rings, and `idle_trace.rs` declares the same records.
+ */
+#include "kernel.h"
+#include "steal.h"
+
+#define MAX_CPUS 512
+#define MAX_RINGS 32
+#define RING_ENTRIES 4096
+#define NAME_SIZE 16
+
+enum entry_kind {
+	ENTRY_VECTOR = 1,	/* id: one of `enum vector` */
+	ENTRY_DEVICE = 2,	/* id: the interrupt's number; name: its first handler's */
+	ENTRY_SOFTIRQ = 3,	/* id: the softirq's number */
+	ENTRY_THREAD = 4,	/* id: thread id; name: the thread's */
+};
+
+enum vector {
+	LOCAL_TIMER = 1,
+	RESCHEDULE = 2,
+	CALL_FUNCTION = 3,
+	CALL_FUNCTION_SINGLE = 4,
+	IRQ_WORK = 5,
+};
+
+/* One cache line. Times are ns of CLOCK_MONOTONIC. */
+struct entry {
+	__u64 sequence;		/* its position in the ring + 1, written last */
+	__u64 start;
+	__u64 end;
+	__u64 steal;		/* the host's steal counter at the end, ns; 0: not known */
+	__u64 stolen;		/* how much it grew between start and end, ns */
+	__u32 kind;
+	__u32 id;
+	char name[NAME_SIZE];
+};
+
+/* What has begun on a CPU and not ended. */
+struct open_interval {
+	__u64 start;
+	__u64 steal;
+};
+
+struct ring {
+	struct entry entries[RING_ENTRIES] __attribute__((aligned(64)));
+	__u64 head;		/* entries ever begun */
+	struct open_interval interrupt;
+	struct open_interval softirq;
+	struct open_interval thread;
+	__u64 pad;
+};
+
+struct traced {
+	struct ring rings[MAX_RINGS] __attribute__((aligned(64)));
+	/* For each ring, the loop's thread id. */
+	__u32 loops[MAX_RINGS];
+	/* From CPU to ring number + 1; 0: not followed. Filled by user space. */
+	__u16 ring_of[MAX_CPUS];
+};
+
+struct idle_configuration {
+	/* From the run queue to the host's steal counter of the same CPU, bytes; 0: not known. */
+	__s64 steal_offset;
+};
+
+struct traced traced;
+const volatile struct idle_configuration idle_configuration = {};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct irqaction {
+	const char *name;
+};
+
+struct task_struct___named {
+	int pid;
+	char comm[NAME_SIZE];
+};
+
+#pragma clang attribute pop
+
+static __always_inline __u64 steal_now(void)
+{
+	return idle_configuration.steal_offset ? read_steal_at(idle_configuration.steal_offset) : 0;
+}
+
+static __always_inline struct ring *own_ring(__u32 *number)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u32 entry;
+
+	if (cpu >= MAX_CPUS)
+		return 0;
+	entry = traced.ring_of[cpu];
+	if (!entry)
+		return 0;
+	*number = (entry - 1) & (MAX_RINGS - 1);
+	return &traced.rings[*number];
+}
+
+static __always_inline void begin(struct open_interval *open)
+{
+	open->steal = steal_now();
+	open->start = bpf_ktime_get_ns();
+}
+
+/* An interrupt may come while a softirq's entry is written: the position is taken atomically, the mark comes last. */
+static __always_inline struct entry *add(struct ring *ring, struct open_interval *open, __u32 kind, __u32 id,
+					 __u64 *position)
+{
+	struct entry *entry;
+	__u64 steal;
+
+	if (!open->start)
+		return 0;
+	steal = steal_now();
+	*position = __sync_fetch_and_add(&ring->head, 1);
+	entry = &ring->entries[*position & (RING_ENTRIES - 1)];
+	entry->sequence = 0;
+	entry->start = open->start;
+	entry->end = bpf_ktime_get_ns();
+	entry->steal = steal;
+	entry->stolen = steal - open->steal;
+	entry->kind = kind;
+	entry->id = id;
+	open->start = 0;
+	return entry;
+}
+
+static __always_inline void publish(struct entry *entry, __u64 position)
+{
+	barrier();
+	*(volatile __u64 *)&entry->sequence = position + 1;
+}
+
+static __always_inline int interrupt_begins(void)
+{
+	__u32 number;
+	struct ring *ring = own_ring(&number);
+
+	if (ring)
+		begin(&ring->interrupt);
+	return 0;
+}
+
+static __always_inline int vector_ends(__u32 vector)
+{
+	__u32 number;
+	__u64 position;
+	struct ring *ring = own_ring(&number);
+	struct entry *entry = ring ? add(ring, &ring->interrupt, ENTRY_VECTOR, vector, &position) : 0;
+
+	if (entry)
+		publish(entry, position);
+	return 0;
+}
+
+#define VECTOR(tracepoint, number)                                                                             \
+	SEC("?tp_btf/" #tracepoint "_entry")                                                                   \
+	int BPF_PROG(tracepoint##_begins, int vector)                                                          \
+	{                                                                                                      \
+		return interrupt_begins();                                                                     \
+	}                                                                                                      \
+	SEC("?tp_btf/" #tracepoint "_exit")                                                                    \
+	int BPF_PROG(tracepoint##_ends, int vector)                                                            \
+	{                                                                                                      \
+		return vector_ends(number);                                                                    \
+	}
+
+VECTOR(local_timer, LOCAL_TIMER)
+VECTOR(reschedule, RESCHEDULE)
+VECTOR(call_function, CALL_FUNCTION)
+VECTOR(call_function_single, CALL_FUNCTION_SINGLE)
+VECTOR(irq_work, IRQ_WORK)
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(device_interrupt_begins, int irq, struct irqaction *action)
+{
+	return interrupt_begins();
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(device_interrupt_ends, int irq, struct irqaction *action, int handled)
+{
+	__u32 number;
+	__u64 position;
+	struct ring *ring = own_ring(&number);
+	struct entry *entry = ring ? add(ring, &ring->interrupt, ENTRY_DEVICE, irq, &position) : 0;
+
+	if (entry) {
+		bpf_probe_read_kernel_str(entry->name, NAME_SIZE, BPF_CORE_READ(action, name));
+		publish(entry, position);
+	}
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_begins, unsigned int vector)
+{
+	__u32 number;
+	struct ring *ring = own_ring(&number);
+
+	if (ring)
+		begin(&ring->softirq);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_ends, unsigned int vector)
+{
+	__u32 number;
+	__u64 position;
+	struct ring *ring = own_ring(&number);
+	struct entry *entry = ring ? add(ring, &ring->softirq, ENTRY_SOFTIRQ, vector, &position) : 0;
+
+	if (entry)
+		publish(entry, position);
+	return 0;
+}
+
+/* Every thread but the loop's own is noted from its switch in to its switch out. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(thread_ran, bool preempted, struct task_struct *previous, struct task_struct *next)
+{
+	__u32 number;
+	__u64 position;
+	struct ring *ring = own_ring(&number);
+	struct entry *entry;
+
+	if (!ring)
+		return 0;
+	entry = add(ring, &ring->thread, ENTRY_THREAD, previous->pid, &position);
+	if (entry) {
+		bpf_probe_read_kernel_str(entry->name, NAME_SIZE, ((struct task_struct___named *)previous)->comm);
+		publish(entry, position);
+	}
+	if ((__u32)next->pid != traced.loops[number])
+		begin(&ring->thread);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

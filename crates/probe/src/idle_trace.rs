@@ -1,0 +1,218 @@
+//! Loads the programs that note what takes a CPU away: the Rust side of `bpf/idle.bpf.c`.
+
+use punctual_kernel::bpf::{LoadedObject, SharedMemory};
+use punctual_kernel::{Refused, clock, steal};
+use std::sync::atomic::{Ordering, fence};
+
+const MAX_CPUS: usize = 512;
+const MAX_RINGS: usize = 32;
+const RING_ENTRIES: usize = 4096;
+const NAME_SIZE: usize = 16;
+
+/// `struct entry` of `bpf/idle.bpf.c`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+struct Entry {
+    sequence: u64,
+    start: u64,
+    end: u64,
+    steal: u64,
+    stolen: u64,
+    kind: u32,
+    id: u32,
+    name: [u8; NAME_SIZE],
+}
+
+/// `struct ring` of `bpf/idle.bpf.c`.
+#[repr(C)]
+struct Ring {
+    entries: [Entry; RING_ENTRIES],
+    head: u64,
+    open: [u64; 6],
+    pad: u64,
+}
+
+/// `struct traced` of `bpf/idle.bpf.c`.
+#[repr(C)]
+struct Traced {
+    rings: [Ring; MAX_RINGS],
+    loops: [u32; MAX_RINGS],
+    ring_of: [u16; MAX_CPUS],
+}
+
+/// What ran on a CPU instead of its loop.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ran {
+    /// An interrupt, by its class (`local_timer`, `reschedule`, ...) or, for a device's, its handler's name.
+    Interrupt(String),
+    /// A softirq, by its name (`timer`, `net_rx`, ...).
+    Softirq(String),
+    /// A thread, by its name.
+    Thread(String),
+}
+
+/// An interval in which something else ran on a CPU. Times are ns of `CLOCK_MONOTONIC`. Threads may hold softirqs and
+/// interrupts inside, softirqs interrupts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceEntry {
+    /// When it began.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// The host's steal counter of this CPU at the end, ns; `None` where it cannot be read.
+    pub steal_ns: Option<u64>,
+    /// How much of the interval the host stole, ns.
+    pub stolen_ns: u64,
+    /// What ran.
+    pub ran: Ran,
+}
+
+/// Interrupt vectors as the programs number them.
+const VECTORS: [&str; 5] = ["local_timer", "reschedule", "call_function", "call_function_single", "irq_work"];
+/// Softirqs by number, as in `/proc/softirqs`.
+const SOFTIRQS: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
+
+/// The programs in the kernel; they leave it when this is dropped.
+pub(crate) struct Tracer {
+    // Dropped first, so that nothing writes into memory that is gone.
+    _object: LoadedObject,
+    memory: SharedMemory,
+    steal_known: bool,
+    /// For each followed CPU: how far its ring has been read.
+    read: Vec<u64>,
+}
+
+impl Tracer {
+    /// Loads and attaches the programs for these CPUs and loops (CPU, thread id).
+    pub(crate) fn start(loops: &[(u32, u32)]) -> Result<Tracer, Refused> {
+        let doing = "noting what takes the CPU";
+        if clock::in_shifted_time_namespace() {
+            return Err(Refused::because(doing, "a time namespace shifts this process's clock"));
+        }
+        if loops.len() > MAX_RINGS || loops.iter().any(|&(cpu, _)| cpu as usize >= MAX_CPUS) {
+            let most = format!("at most {MAX_RINGS} CPUs numbered below {MAX_CPUS} at once: choose some with -a");
+            return Err(Refused::because(doing, most));
+        }
+        let steal_offset = steal::steal_offset_from_run_queue();
+        let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
+        let mut object = LoadedObject::load("idle", bytes, Some(&steal_offset.unwrap_or(0).to_ne_bytes()))?;
+        let memory = object.shared_globals()?;
+        let traced = memory.at::<Traced>(0, 1).as_ptr();
+        for (number, &(cpu, tid)) in loops.iter().enumerate() {
+            // SAFETY: within the mapping (`at` checked) and the arrays (checked above); the programs, which only read
+            // these, are attached later.
+            unsafe {
+                (&raw mut (*traced).loops[number]).write_volatile(tid);
+                (&raw mut (*traced).ring_of[cpu as usize]).write_volatile(number as u16 + 1);
+            }
+        }
+        object.attach()?;
+        Ok(Tracer { _object: object, memory, steal_known: steal_offset.is_some(), read: vec![0; loops.len()] })
+    }
+
+    pub(crate) fn steal_known(&self) -> bool {
+        self.steal_known
+    }
+
+    /// Takes what was noted on the CPU with this index since the last time. Returns how many entries were lost.
+    pub(crate) fn take(&mut self, index: usize, into: &mut Vec<TraceEntry>) -> u64 {
+        let traced = self.memory.at::<Traced>(0, 1).as_ptr();
+        // SAFETY: within the mapping; the number of followed CPUs was checked against the number of rings.
+        let ring = unsafe { &raw mut (*traced).rings[index] };
+        // SAFETY: within the ring; written by the programs as a whole word.
+        let head = || unsafe { (&raw const (*ring).head).read_volatile() };
+        let end = head();
+        let mut lost = 0;
+        let mut position = self.read[index];
+        if end - position > RING_ENTRIES as u64 {
+            lost += end - position - RING_ENTRIES as u64;
+            position = end - RING_ENTRIES as u64;
+        }
+        while position < end {
+            // SAFETY: the index is taken modulo the number of entries. A program may overwrite the entry meanwhile:
+            // the copy is plain numbers, and is thrown away if its mark or the head says so.
+            let entry = unsafe { (&raw const (*ring).entries[position as usize & (RING_ENTRIES - 1)]).read_volatile() };
+            fence(Ordering::Acquire);
+            let overwritten = head() - position > RING_ENTRIES as u64;
+            if entry.sequence != position + 1 && !overwritten {
+                // Still being written: it and what follows come next time.
+                break;
+            }
+            match named(&entry) {
+                Some(ran) if !overwritten => into.push(TraceEntry {
+                    start_ns: entry.start,
+                    end_ns: entry.end,
+                    steal_ns: self.steal_known.then_some(entry.steal),
+                    stolen_ns: entry.stolen,
+                    ran,
+                }),
+                _ => lost += 1,
+            }
+            position += 1;
+        }
+        self.read[index] = position;
+        lost
+    }
+}
+
+fn named(entry: &Entry) -> Option<Ran> {
+    let name = || {
+        let length = entry.name.iter().position(|&byte| byte == 0).unwrap_or(NAME_SIZE);
+        String::from_utf8_lossy(&entry.name[..length]).into_owned()
+    };
+    let id = entry.id as usize;
+    Some(match entry.kind {
+        1 => Ran::Interrupt((*VECTORS.get(id.checked_sub(1)?)?).to_owned()),
+        2 => Ran::Interrupt(name()),
+        3 => Ran::Softirq(SOFTIRQS.get(id).map_or_else(|| format!("softirq {id}"), |&name| name.to_owned())),
+        // The kernel's own idle loop: nothing wanted the CPU, and the loop was stopped.
+        4 if id == 0 => Ran::Thread("(idle)".to_owned()),
+        4 => Ran::Thread(name()),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
+    use libbpf_rs::btf::{Btf, HasSize};
+    use std::mem::offset_of;
+
+    #[test]
+    fn the_records_are_those_of_the_programs() {
+        let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
+        let btf = Btf::from_raw("idle", bytes).unwrap().unwrap();
+        let offsets = |name: &str| {
+            let record: Struct<'_> = btf.type_by_name(name).unwrap();
+            let offsets: Vec<usize> = record
+                .iter()
+                .map(|member| {
+                    let MemberAttr::Normal { offset } = member.attr else { panic!("a bit field in {name}") };
+                    offset as usize / 8
+                })
+                .collect();
+            (record.size(), offsets)
+        };
+        let entry = vec![
+            offset_of!(Entry, sequence),
+            offset_of!(Entry, start),
+            offset_of!(Entry, end),
+            offset_of!(Entry, steal),
+            offset_of!(Entry, stolen),
+            offset_of!(Entry, kind),
+            offset_of!(Entry, id),
+            offset_of!(Entry, name),
+        ];
+        assert_eq!(offsets("entry"), (size_of::<Entry>(), entry));
+        let (size, ring) = offsets("ring");
+        assert_eq!((size, ring[0], ring[1]), (size_of::<Ring>(), 0, offset_of!(Ring, head)));
+        let traced = vec![offset_of!(Traced, rings), offset_of!(Traced, loops), offset_of!(Traced, ring_of)];
+        assert_eq!(offsets("traced"), (size_of::<Traced>(), traced));
+        for section in [".bss", ".rodata"] {
+            let section: DataSec<'_> = btf.type_by_name(section).unwrap();
+            assert_eq!(section.iter().map(|variable| variable.offset).collect::<Vec<_>>(), [0]);
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Times in which a loop that wanted its CPU did not have it: a table `gaps/` and a summary `gaps.json`
+//! beside `recording.json`.
+
+use crate::Distribution;
+use crate::error::{Error, ErrorKind, Result};
+use crate::segments::{self, SegmentWriter};
+use crate::table::{self, Schema, required};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The name and version of `gaps.json`.
+pub const GAPS_SCHEMA: &str = "punctual.gaps/1";
+
+static GAPS: Schema = Schema {
+    name: "gaps",
+    columns: &[
+        required("start_ns"),
+        required("length_ns"),
+        required("cpu"),
+        required("kind"),
+        required("name"),
+        required("cause_ns"),
+    ],
+};
+
+/// What kind of thing had the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CauseKind {
+    /// An interrupt: one of the processor's own by class, a device's by its handler.
+    Irq,
+    /// A softirq.
+    Softirq,
+    /// Another thread.
+    Thread,
+    /// Nothing that this kernel traced: the host, the firmware, a sibling hyperthread.
+    Outside,
+    /// Before, between and after what was traced (entering and leaving the kernel, switching), or where entries were
+    /// lost.
+    Unknown,
+    /// Nothing was followed.
+    NotFollowed,
+}
+
+impl CauseKind {
+    /// All kinds; the position is the code in the table `gaps`.
+    pub const ALL: [CauseKind; 6] = [
+        CauseKind::Irq,
+        CauseKind::Softirq,
+        CauseKind::Thread,
+        CauseKind::Outside,
+        CauseKind::Unknown,
+        CauseKind::NotFollowed,
+    ];
+
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            CauseKind::Irq => "irq",
+            CauseKind::Softirq => "softirq",
+            CauseKind::Thread => "thread",
+            CauseKind::Outside => "outside",
+            CauseKind::Unknown => "unknown",
+            CauseKind::NotFollowed => "not_followed",
+        }
+    }
+}
+
+/// A gap and what took most of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// When the loop ran last, ns of `CLOCK_MONOTONIC`.
+    pub start_ns: u64,
+    /// How long it then did not run, ns.
+    pub length_ns: u64,
+    /// Whose loop.
+    pub cpu: u32,
+    /// What took most of it.
+    pub kind: CauseKind,
+    /// Its name: a position in [`GapDocument::names`].
+    pub name: u32,
+    /// How much of the gap that took, ns.
+    pub cause_ns: u64,
+}
+
+/// What is known of all gaps together. Integers only; times are ns.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GapDocument {
+    /// [`GAPS_SCHEMA`].
+    pub schema: String,
+    /// Only gaps longer than this were kept, ns.
+    pub threshold_ns: u64,
+    /// `tsc` or `clock_gettime`.
+    pub clock: String,
+    /// Ticks of that clock in a second.
+    pub ticks_per_second: u64,
+    /// Whether gaps were put down to what caused them.
+    pub followed: bool,
+    /// Entries of the kernel's that were overwritten before they could be read.
+    pub entries_lost: u64,
+    /// Names that gaps and causes refer to by position.
+    pub names: Vec<String>,
+    /// Each measured CPU.
+    pub cpus: Vec<CpuGaps>,
+    /// What took the time, the most first.
+    pub causes: Vec<CauseSum>,
+    /// The smallest gap that held one interrupt of a class and nothing else.
+    pub interrupt_costs: Vec<InterruptCost>,
+    /// What recurs at a steady rate.
+    pub periods: Vec<Periodicity>,
+    /// The lengths of all gaps.
+    pub lengths: Distribution,
+    /// The longest gaps, longest first.
+    pub longest: Vec<Gap>,
+    /// The width of a bin of each CPU's profile, ns.
+    pub bin_ns: u64,
+}
+
+/// One CPU. The figures are those that `rtla osnoise` prints.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuGaps {
+    /// Its number.
+    pub cpu: u32,
+    /// How long the loop measured, its gaps included, ns.
+    pub runtime_ns: u64,
+    /// The sum of its gaps, ns.
+    pub noise_ns: u64,
+    /// How many gaps.
+    pub gaps: u64,
+    /// Gaps that could not be handed on in time.
+    pub gaps_lost: u64,
+    /// The largest sum of gaps within a second, ns.
+    pub max_noise_ns: u64,
+    /// The longest gap, ns.
+    pub max_single_ns: u64,
+    /// Gaps with nothing traced inside.
+    pub outside: u64,
+    /// Interrupts inside gaps.
+    pub irq: u64,
+    /// Softirqs inside gaps.
+    pub softirq: u64,
+    /// Runs of other threads inside gaps.
+    pub thread: u64,
+    /// Readings of the clock.
+    pub iterations: u64,
+    /// Steal that the kernel counted for this CPU meanwhile, ns, in steps of 10 ms.
+    pub steal_ns: Option<u64>,
+    /// The sum of gaps with nothing traced inside, ns.
+    pub outside_ns: u64,
+    /// How much of that the host's steal counter confirms, ns, at most; `None` where it cannot be read in the kernel.
+    pub outside_stolen_ns: Option<u64>,
+    /// For each bin of the run, how much of it gaps took, ns.
+    pub profile: Vec<u64>,
+}
+
+/// One cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CauseSum {
+    /// Its kind.
+    pub kind: CauseKind,
+    /// Its name: a position in [`GapDocument::names`].
+    pub name: u32,
+    /// How often it took some of a gap.
+    pub count: u64,
+    /// How much in all, ns.
+    pub total_ns: u64,
+    /// The most in one gap, ns.
+    pub max_ns: u64,
+}
+
+/// What one interrupt costs at least.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterruptCost {
+    /// Its class: a position in [`GapDocument::names`].
+    pub name: u32,
+    /// The smallest gap with one of them and nothing else, ticks of the clock.
+    pub smallest_ticks: u64,
+    /// How many gaps held just one of them.
+    pub count: u64,
+}
+
+/// Something that recurs at a steady rate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Periodicity {
+    /// Where.
+    pub cpu: u32,
+    /// Its kind.
+    pub kind: CauseKind,
+    /// Its name: a position in [`GapDocument::names`].
+    pub name: u32,
+    /// Its period, ns.
+    pub period_ns: u64,
+    /// Thousandths of its intervals that are this period or a small multiple of it, to a tenth.
+    pub share_thousandths: u64,
+    /// How many intervals were looked at.
+    pub count: u64,
+}
+
+/// Writes `gaps/` and `gaps.json` into the directory of a recording.
+pub struct GapWriter {
+    directory: PathBuf,
+    rows: SegmentWriter,
+}
+
+impl GapWriter {
+    /// Begins to write into a directory that [`crate::Writer::create`] has made.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where the file system refuses.
+    pub fn create(directory: impl Into<PathBuf>) -> Result<GapWriter> {
+        let directory = directory.into();
+        let rows = SegmentWriter::create(directory.join("gaps"), &GAPS)?;
+        Ok(GapWriter { directory, rows })
+    }
+
+    /// Takes a gap.
+    pub fn push(&mut self, gap: &Gap) {
+        let signed = |value: u64| Some(i64::try_from(value).unwrap_or(i64::MAX));
+        self.rows.rows().push([
+            signed(gap.start_ns),
+            signed(gap.length_ns),
+            Some(i64::from(gap.cpu)),
+            Some(gap.kind as i64),
+            Some(i64::from(gap.name)),
+            signed(gap.cause_ns),
+        ]);
+    }
+
+    /// Closes the open segment and writes `gaps.json` anew, by rename.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable.
+    pub fn flush(&mut self, document: &GapDocument) -> Result<()> {
+        self.rows.close_segment()?;
+        self.rows.join(false)?;
+        self.write(document)
+    }
+
+    /// Writes what is left and joins the segments.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable.
+    pub fn finish(mut self, document: &GapDocument) -> Result<()> {
+        self.rows.close_segment()?;
+        self.rows.join(true)?;
+        self.write(document)
+    }
+
+    fn write(&self, document: &GapDocument) -> Result<()> {
+        let path = self.directory.join("gaps.json");
+        let temporary = path.with_extension("tmp");
+        let text = serde_json::to_vec(document)
+            .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("cannot be put into JSON: {error}")))?;
+        let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, &path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+        written.map_err(|error| Error::io(path, "cannot write", error))
+    }
+}
+
+/// The summary of a recording's gaps; `None` for a recording of wakeups.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`], [`ErrorKind::NewerSchema`] or [`ErrorKind::Io`].
+pub fn read_gap_document(recording: &Path) -> Result<Option<GapDocument>> {
+    let path = recording.join("gaps.json");
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(path, "cannot read", error)),
+    };
+    let document: GapDocument = serde_json::from_slice(&text)
+        .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("is not a summary of gaps: {error}")))?;
+    if document.schema != GAPS_SCHEMA {
+        let message = format!("has the schema `{}`; this version reads {GAPS_SCHEMA}", document.schema);
+        return Err(Error::new(ErrorKind::NewerSchema, &path, message));
+    }
+    let names = document.names.len();
+    if document.causes.iter().any(|cause| cause.name as usize >= names)
+        || document.longest.iter().any(|gap| gap.name as usize >= names)
+        || document.periods.iter().any(|period| period.name as usize >= names)
+        || document.interrupt_costs.iter().any(|cost| cost.name as usize >= names)
+    {
+        return Err(Error::new(ErrorKind::Invalid, &path, "refers to a name that it does not hold"));
+    }
+    Ok(Some(document))
+}
+
+/// Hands on every gap of a recording, each CPU's in order of time.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
+pub fn for_each_gap(recording: &Path, mut take: impl FnMut(&Gap)) -> Result<()> {
+    for segment in segments::list(&recording.join("gaps"))? {
+        table::read_table(&segment.path, &GAPS, |rows| {
+            for row in 0..rows.len() {
+                let unsigned = |column| u64::try_from(rows.get(column, row)).unwrap_or(0);
+                let narrow = |column| u32::try_from(rows.get(column, row)).unwrap_or(0);
+                let code = rows.get(3, row);
+                let kind = usize::try_from(code).ok().and_then(|code| CauseKind::ALL.get(code).copied());
+                let kind = kind.ok_or_else(|| {
+                    Error::new(ErrorKind::Invalid, &segment.path, format!("knows no kind of cause {code}"))
+                })?;
+                take(&Gap {
+                    start_ns: unsigned(0),
+                    length_ns: unsigned(1),
+                    cpu: narrow(2),
+                    kind,
+                    name: narrow(4),
+                    cause_ns: unsigned(5),
+                });
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(read_gap_document(directory.path()).unwrap(), None);
+        let mut writer = GapWriter::create(directory.path()).unwrap();
+        let mut document =
+            GapDocument { schema: GAPS_SCHEMA.to_owned(), names: vec!["a".to_owned()], ..GapDocument::default() };
+        let mut gaps = Vec::new();
+        for number in 0..200 {
+            let kind = CauseKind::ALL[number as usize % 6];
+            let gap = Gap { start_ns: number * 4_000_000, length_ns: 7_000, cpu: 1, kind, name: 0, cause_ns: number };
+            document.lengths.record(gap.length_ns);
+            writer.push(&gap);
+            gaps.push(gap);
+            if number % 3 == 0 {
+                writer.flush(&document).unwrap();
+            }
+        }
+        writer.finish(&document).unwrap();
+        assert_eq!(read_gap_document(directory.path()).unwrap(), Some(document.clone()));
+        let mut read = Vec::new();
+        for_each_gap(directory.path(), |gap| read.push(*gap)).unwrap();
+        assert_eq!(read, gaps);
+
+        std::fs::write(directory.path().join("gaps.json"), "{}").unwrap();
+        assert_eq!(read_gap_document(directory.path()).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+}

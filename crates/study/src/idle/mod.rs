@@ -1,0 +1,140 @@
+//! What takes the CPU away from a loop that wants it all: runs the loops, puts each gap down to its causes, writes
+//! the recording.
+
+mod attribution;
+mod tally;
+
+pub use attribution::{AROUND, LONGEST_AROUND_NS, OUTSIDE, Part, attribute, period};
+
+use crate::StudyError;
+use punctual_probe::{IdlePlan, IdleSession, RunError, Step};
+use punctual_recording::{
+    Counters, Document, EndReason, Ended, GapDocument, GapWriter, Provenance, Result as RecordingResult, Task, Writer,
+};
+use std::time::{Duration, Instant};
+use tally::Tally;
+
+/// How a measurement of idle time goes.
+#[derive(Debug)]
+pub struct IdleProgress<'a> {
+    /// Since the loops began.
+    pub elapsed: Duration,
+    /// How long it is to be.
+    pub duration: Duration,
+    /// What could not be done as asked.
+    pub fallbacks: &'a [String],
+    /// Gaps so far.
+    pub gaps: u64,
+    /// The longest so far, ns.
+    pub longest_ns: u64,
+}
+
+/// The rest of the program looks after the loops this often.
+const ROUND: Duration = Duration::from_millis(20);
+/// A segment is closed this often.
+const FLUSH: Duration = Duration::from_secs(1);
+/// How much longer than asked to wait for loops that do not get to run.
+const GRACE: Duration = Duration::from_millis(200);
+
+struct Files {
+    writer: Writer,
+    gaps: GapWriter,
+}
+
+/// Carries out a plan. `observe` is called about every 20 ms and says whether to go on.
+///
+/// # Errors
+/// [`StudyError`]; whatever was measured before a failure stands in the recording.
+pub fn measure_idle(
+    plan: &IdlePlan,
+    observe: &mut dyn FnMut(&IdleProgress<'_>) -> Step,
+) -> Result<(Document, GapDocument), StudyError> {
+    let mut session = IdleSession::start(plan)?;
+    let provenance = session.provenance().clone();
+    let fallbacks = provenance.fallbacks.clone();
+    let mut tally = Tally::new(&session, plan.threshold_ns, provenance.started_ns);
+    let mut files = create(plan, &session, provenance).map_err(RunError::Recording)?;
+    let began = Instant::now();
+    let duration = Duration::from_nanos(plan.duration_ns);
+    let mut flushed = Instant::now();
+    let ended = loop {
+        for index in 0..session.loops().len() {
+            let taken = session.take(index);
+            tally.take(index, taken, |gap| files.gaps.push(gap));
+        }
+        if flushed.elapsed() >= FLUSH {
+            flushed = Instant::now();
+            count(&session, &mut tally, &mut files);
+            if let Err(error) = files.gaps.flush(&tally.document()).and_then(|()| files.writer.flush()) {
+                session.stop();
+                let detail = Some(error.to_string());
+                let failed = Ended { reason: EndReason::Failed, detail, at_ns: 0 };
+                let _ = files.writer.finish(failed, Vec::new());
+                return Err(RunError::Recording(error).into());
+            }
+        }
+        if session.is_starved() {
+            let detail = "the loops left the rest of the program no CPU time for 5 s";
+            break (EndReason::Watchdog, Some(detail.to_owned()));
+        }
+        if session.is_finished() || began.elapsed() > duration.saturating_add(GRACE) {
+            break (EndReason::Completed, None);
+        }
+        let progress = IdleProgress {
+            elapsed: began.elapsed(),
+            duration,
+            fallbacks: &fallbacks,
+            gaps: tally.gaps(),
+            longest_ns: tally.longest_ns(),
+        };
+        if let Step::Stop(reason, detail) = observe(&progress) {
+            break (reason, detail);
+        }
+        std::thread::sleep(ROUND);
+    };
+    session.stop();
+    for index in 0..session.loops().len() {
+        let taken = session.take(index);
+        tally.take(index, taken, |gap| files.gaps.push(gap));
+        if let Some(gap) = session.open_gap(index) {
+            files.gaps.push(&tally.take_open(index, gap));
+        }
+    }
+    count(&session, &mut tally, &mut files);
+    let at_ns = punctual_kernel::clock::monotonic_ns();
+    // Out of the kernel before the writing, which may take long.
+    drop(session);
+    let document = tally.document();
+    let Files { writer, gaps } = files;
+    gaps.finish(&document).map_err(RunError::Recording)?;
+    let ended = Ended { reason: ended.0, detail: ended.1, at_ns };
+    Ok((writer.finish(ended, Vec::new()).map_err(RunError::Recording)?, document))
+}
+
+fn create(plan: &IdlePlan, session: &IdleSession, provenance: Provenance) -> RecordingResult<Files> {
+    let measure = if plan.real_time { "fifo:1" } else { "idle" };
+    let tasks = session.loops().into_iter().map(|(cpu, tid)| Task {
+        measure: measure.to_owned(),
+        tid,
+        cpu: Some(cpu),
+        period_ns: 0,
+        counters: Counters::default(),
+    });
+    let writer = Writer::create(&plan.output, provenance, tasks.collect())?;
+    let gaps = GapWriter::create(&plan.output)?;
+    Ok(Files { writer, gaps })
+}
+
+/// Takes over what the loops count themselves.
+fn count(session: &IdleSession, tally: &mut Tally, files: &mut Files) {
+    let mut steal = None;
+    for index in 0..session.loops().len() {
+        let totals = session.totals(index);
+        tally.set_totals(index, &totals);
+        files.writer.set_thread_counts(index, totals.lost, 0, totals.measured_ns.saturating_sub(tally.noise_ns(index)));
+        if let Some(stolen) = totals.steal_ns {
+            *steal.get_or_insert(0) += stolen;
+        }
+    }
+    files.writer.set_steal(steal);
+}

@@ -1,0 +1,318 @@
+//! Adds up gaps and their causes as they come, in bounded memory.
+
+use super::attribution::{Part, attribute, period};
+use punctual_probe::{IdleSession, LoopTotals, Ran, RawGap, Taken, Ticker, TraceEntry};
+use punctual_recording::{
+    CauseKind, CauseSum, CpuGaps, Distribution, GAPS_SCHEMA, Gap, GapDocument, InterruptCost, Periodicity,
+};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Names beyond this many are one.
+const MOST_NAMES: usize = 4096;
+/// Times of each cause and CPU that are kept to look for a period.
+const MOST_TIMES: usize = 4096;
+/// Of the longest gaps this many stand in the summary; all stand in the table.
+const LONGEST: usize = 20;
+/// Profiles begin with bins this wide, ns.
+const BIN_NS: u64 = 100_000_000;
+/// When a run has more bins than this, pairs are joined.
+const MOST_BINS: usize = 1200;
+/// Entries of one CPU that wait for their gap.
+const MOST_PENDING: usize = 1 << 20;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// One CPU's sums.
+struct Cpu {
+    sums: CpuGaps,
+    pending: VecDeque<TraceEntry>,
+    /// The host's steal counter after the last entry, ns.
+    steal: Option<u64>,
+    /// Time outside that the steal counter has not accounted for, ns.
+    outside_unconfirmed: u64,
+    /// The running second and the sum of the gaps that began in it, ns.
+    second: (u64, u64),
+    times: BTreeMap<(CauseKind, u32), Vec<u64>>,
+}
+
+pub(crate) struct Tally {
+    ticker: Ticker,
+    threshold_ns: u64,
+    followed: bool,
+    start_ns: u64,
+    entries_lost: u64,
+    names: Vec<String>,
+    numbers: BTreeMap<String, u32>,
+    cpus: Vec<Cpu>,
+    causes: BTreeMap<(CauseKind, u32), CauseSum>,
+    costs: BTreeMap<u32, InterruptCost>,
+    lengths: Distribution,
+    longest: Vec<Gap>,
+    bin_ns: u64,
+}
+
+impl Tally {
+    pub(crate) fn new(session: &IdleSession, threshold_ns: u64, start_ns: u64) -> Tally {
+        let cpus = session.loops().into_iter().map(|(cpu, _)| Cpu {
+            sums: CpuGaps { cpu, ..CpuGaps::default() },
+            pending: VecDeque::new(),
+            steal: None,
+            outside_unconfirmed: 0,
+            second: (0, 0),
+            times: BTreeMap::new(),
+        });
+        Tally {
+            ticker: session.ticker(),
+            threshold_ns,
+            followed: session.is_followed(),
+            start_ns,
+            entries_lost: 0,
+            names: Vec::new(),
+            numbers: BTreeMap::new(),
+            cpus: cpus.collect(),
+            causes: BTreeMap::new(),
+            costs: BTreeMap::new(),
+            lengths: Distribution::new(),
+            longest: Vec::new(),
+            bin_ns: BIN_NS,
+        }
+    }
+
+    pub(crate) fn gaps(&self) -> u64 {
+        self.lengths.count()
+    }
+
+    pub(crate) fn longest_ns(&self) -> u64 {
+        self.lengths.max().unwrap_or(0)
+    }
+
+    pub(crate) fn noise_ns(&self, index: usize) -> u64 {
+        self.cpus[index].sums.noise_ns
+    }
+
+    pub(crate) fn set_totals(&mut self, index: usize, totals: &LoopTotals) {
+        let sums = &mut self.cpus[index].sums;
+        sums.runtime_ns = totals.measured_ns.max(sums.noise_ns);
+        sums.iterations = totals.iterations;
+        sums.gaps_lost = totals.lost;
+        sums.steal_ns = totals.steal_ns;
+    }
+
+    /// Takes what a CPU handed on, and hands on its gaps with their causes.
+    pub(crate) fn take(&mut self, index: usize, taken: Taken, mut found: impl FnMut(&Gap)) {
+        self.entries_lost += taken.entries_lost;
+        let whole = taken.entries_lost == 0;
+        self.cpus[index].pending.extend(taken.entries);
+        for raw in taken.gaps {
+            let gap = self.gap(index, raw, whole);
+            found(&gap);
+        }
+        // What ended before the loop went on and lies in no gap was shorter than the threshold.
+        let cpu = &mut self.cpus[index];
+        while cpu.pending.front().is_some_and(|entry| entry.end_ns <= taken.reached_ns)
+            || cpu.pending.len() > MOST_PENDING
+        {
+            if let Some(entry) = cpu.pending.pop_front() {
+                self.entries_lost += u64::from(entry.end_ns > taken.reached_ns);
+                cpu.pass(&entry);
+            }
+        }
+    }
+
+    /// Takes a gap that was not over when the run ended: the thread that had the CPU then has no entry yet.
+    pub(crate) fn take_open(&mut self, index: usize, raw: RawGap) -> Gap {
+        let start_ns = raw.end_ns.saturating_sub(self.ticker.ns(raw.ticks));
+        let pending = &mut self.cpus[index].pending;
+        pending.push_back(TraceEntry {
+            start_ns: pending.back().map_or(start_ns, |entry| entry.end_ns),
+            end_ns: raw.end_ns,
+            steal_ns: None,
+            stolen_ns: 0,
+            ran: Ran::Thread("(running at the end)".to_owned()),
+        });
+        self.gap(index, raw, true)
+    }
+
+    fn gap(&mut self, index: usize, raw: RawGap, whole: bool) -> Gap {
+        let length_ns = self.ticker.ns(raw.ticks);
+        let start_ns = raw.end_ns.saturating_sub(length_ns);
+        let inside = self.cpus[index].inside(start_ns, raw.end_ns);
+        let parts = if !self.followed {
+            vec![Part { kind: CauseKind::NotFollowed, name: "not followed".to_owned(), ns: length_ns }]
+        } else if inside.is_empty() && !whole {
+            vec![Part { kind: CauseKind::Unknown, name: "entries lost".to_owned(), ns: length_ns }]
+        } else {
+            attribute(start_ns, raw.end_ns, &inside)
+        };
+        self.count_inside(index, raw, &inside);
+        let outside = parts.iter().filter(|part| part.kind == CauseKind::Outside).map(|part| part.ns).sum();
+        self.cpus[index].take_outside(outside, &inside);
+        let cpu_number = self.cpus[index].sums.cpu;
+        let mut main = Gap { start_ns, length_ns, cpu: cpu_number, kind: CauseKind::Unknown, name: 0, cause_ns: 0 };
+        for part in &parts {
+            let name = self.number(&part.name);
+            if part.ns > main.cause_ns {
+                (main.kind, main.name, main.cause_ns) = (part.kind, name, part.ns);
+            }
+            let empty = CauseSum { kind: part.kind, name, count: 0, total_ns: 0, max_ns: 0 };
+            let sum = self.causes.entry((part.kind, name)).or_insert(empty);
+            sum.count += 1;
+            sum.total_ns += part.ns;
+            sum.max_ns = sum.max_ns.max(part.ns);
+            if part.kind != CauseKind::Unknown {
+                let times = self.cpus[index].times.entry((part.kind, name)).or_default();
+                if times.len() < MOST_TIMES {
+                    times.push(start_ns);
+                }
+            }
+        }
+        self.lengths.record(length_ns);
+        self.cpus[index].add(&main, self.start_ns);
+        self.fill_profile(index, start_ns, raw.end_ns);
+        if self.longest.len() < LONGEST || self.longest.last().is_some_and(|least| least.length_ns < length_ns) {
+            let at = self.longest.partition_point(|other| other.length_ns >= length_ns);
+            self.longest.insert(at, main);
+            self.longest.truncate(LONGEST);
+        }
+        main
+    }
+
+    fn count_inside(&mut self, index: usize, raw: RawGap, inside: &[TraceEntry]) {
+        let sums = &mut self.cpus[index].sums;
+        for entry in inside {
+            match entry.ran {
+                Ran::Interrupt(_) => sums.irq += 1,
+                Ran::Softirq(_) => sums.softirq += 1,
+                Ran::Thread(_) => sums.thread += 1,
+            }
+        }
+        if let [TraceEntry { ran: Ran::Interrupt(name), .. }] = inside {
+            let name = self.number(&name.clone());
+            let new = InterruptCost { name, smallest_ticks: u64::MAX, count: 0 };
+            let cost = self.costs.entry(name).or_insert(new);
+            cost.count += 1;
+            cost.smallest_ticks = cost.smallest_ticks.min(raw.ticks);
+        }
+    }
+
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let name = if self.names.len() >= MOST_NAMES { "(others)" } else { name };
+        let new = self.names.len() as u32;
+        let number = *self.numbers.entry(name.to_owned()).or_insert(new);
+        if number == new {
+            self.names.push(name.to_owned());
+        }
+        number
+    }
+
+    fn fill_profile(&mut self, index: usize, start_ns: u64, end_ns: u64) {
+        let (start, end) = (start_ns.saturating_sub(self.start_ns), end_ns.saturating_sub(self.start_ns));
+        while (end / self.bin_ns) as usize >= MOST_BINS {
+            for cpu in &mut self.cpus {
+                let joined = cpu.sums.profile.chunks(2).map(|pair| pair.iter().sum()).collect();
+                cpu.sums.profile = joined;
+            }
+            self.bin_ns *= 2;
+        }
+        let profile = &mut self.cpus[index].sums.profile;
+        let last = (end / self.bin_ns) as usize;
+        if profile.len() <= last {
+            profile.resize(last + 1, 0);
+        }
+        for (bin, sum) in profile.iter_mut().enumerate().skip((start / self.bin_ns) as usize) {
+            let (from, to) = (bin as u64 * self.bin_ns, (bin as u64 + 1) * self.bin_ns);
+            if from >= end {
+                break;
+            }
+            *sum += end.min(to).saturating_sub(start.max(from));
+        }
+    }
+
+    /// Everything so far. Looks for periods: not for every round.
+    pub(crate) fn document(&self) -> GapDocument {
+        let mut causes: Vec<CauseSum> = self.causes.values().cloned().collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.total_ns));
+        let mut periods = Vec::new();
+        for cpu in &self.cpus {
+            for (&(kind, name), times) in &cpu.times {
+                if let Some((period_ns, share_thousandths)) = period(times) {
+                    let count = times.len() as u64 - 1;
+                    periods.push(Periodicity { cpu: cpu.sums.cpu, kind, name, period_ns, share_thousandths, count });
+                }
+            }
+        }
+        let cpus = self.cpus.iter().map(|cpu| {
+            let mut sums = cpu.sums.clone();
+            sums.max_noise_ns = sums.max_noise_ns.max(cpu.second.1);
+            sums
+        });
+        GapDocument {
+            schema: GAPS_SCHEMA.to_owned(),
+            threshold_ns: self.threshold_ns,
+            clock: if self.ticker.is_tsc { "tsc" } else { "clock_gettime" }.to_owned(),
+            ticks_per_second: self.ticker.per_second,
+            followed: self.followed,
+            entries_lost: self.entries_lost,
+            names: self.names.clone(),
+            cpus: cpus.collect(),
+            causes,
+            interrupt_costs: self.costs.values().cloned().collect(),
+            periods,
+            lengths: self.lengths.clone(),
+            longest: self.longest.clone(),
+            bin_ns: self.bin_ns,
+        }
+    }
+}
+
+impl Cpu {
+    /// Takes the entries out of what is pending that lie in this gap, and passes by those before it.
+    fn inside(&mut self, start_ns: u64, end_ns: u64) -> Vec<TraceEntry> {
+        let mut inside = Vec::new();
+        while self.pending.front().is_some_and(|entry| entry.start_ns < end_ns) {
+            let Some(entry) = self.pending.pop_front() else { break };
+            if entry.end_ns > start_ns {
+                inside.push(entry);
+            } else {
+                self.pass(&entry);
+            }
+        }
+        inside
+    }
+
+    /// The steal counter at the beginning of an entry tells what the host took since the one before.
+    fn pass(&mut self, entry: &TraceEntry) {
+        let Some(steal) = entry.steal_ns else { return };
+        if let Some(before) = self.steal {
+            let stolen = steal.saturating_sub(entry.stolen_ns).saturating_sub(before).min(self.outside_unconfirmed);
+            self.outside_unconfirmed -= stolen;
+            *self.sums.outside_stolen_ns.get_or_insert(0) += stolen;
+        }
+        self.steal = Some(steal);
+    }
+
+    /// Takes how much of a gap was outside, and the entries inside it.
+    fn take_outside(&mut self, outside_ns: u64, inside: &[TraceEntry]) {
+        self.sums.outside += u64::from(outside_ns > 0 && inside.is_empty());
+        self.sums.outside_ns += outside_ns;
+        self.outside_unconfirmed += outside_ns;
+        for entry in inside {
+            self.pass(entry);
+        }
+    }
+
+    fn add(&mut self, gap: &Gap, start_ns: u64) {
+        let sums = &mut self.sums;
+        sums.gaps += 1;
+        sums.noise_ns += gap.length_ns;
+        sums.max_single_ns = sums.max_single_ns.max(gap.length_ns);
+        let second = gap.start_ns.saturating_sub(start_ns) / SECOND_NS;
+        if second != self.second.0 {
+            sums.max_noise_ns = sums.max_noise_ns.max(self.second.1);
+            self.second = (second, 0);
+        }
+        self.second.1 += gap.length_ns;
+    }
+}
