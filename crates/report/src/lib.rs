@@ -4,12 +4,19 @@
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
 mod csv;
+mod figures;
 pub mod forecast;
 mod json;
+mod page;
+pub mod perfetto;
+pub mod plane;
+mod plot;
 pub mod schedulability;
 pub mod sim;
+pub mod sim_page;
 mod stages;
 mod text;
+pub mod timeline;
 mod verdict;
 
 pub use csv::csv;
