@@ -46,7 +46,7 @@ impl Kind {
 pub(crate) struct Figure {
     pub(crate) paper: &'static str,
     /// What it is called here: the paper's number, then what it shows.
-    title: &'static str,
+    pub(crate) title: &'static str,
     pub(crate) experiment: &'static str,
     case: &'static str,
     kind: Kind,
@@ -71,7 +71,7 @@ const DIAL: &str = "soft-modem-dialup";
 const CALLBACKS: &str = "soft-modem-callbacks";
 const RIALTO: &str = "soft-modem-rialto";
 
-/// Those that there are points for. Figure 17 is a plane and stands elsewhere.
+/// Those that there are points for. Figure 17 is a plane and stands elsewhere; Figure 9 does not come out.
 pub(crate) const FIGURES: &[Figure] = &[
     figure(
         NT,
@@ -144,7 +144,6 @@ pub(crate) const FIGURES: &[Figure] = &[
         Kind::Elapsed,
         &["Figure 8:"],
     ),
-    figure(MODEM, "Figure 9: elapsed time of a run of the thread, THR 8", DIAL, "THR 8", Kind::Elapsed, &["Figure 9:"]),
     figure(MODEM, "Figure 10: callbacks without the modem", CALLBACKS, "control", Kind::Intervals, &["Figure 10:"]),
     figure(MODEM, "Figure 11: callbacks beside the modem, INT", CALLBACKS, "INT", Kind::Intervals, &["Figure 11:"]),
     figure(MODEM, "Figure 12: callbacks beside the modem, DPC", CALLBACKS, "DPC", Kind::Intervals, &["Figure 12:"]),
@@ -219,7 +218,7 @@ fn said(rows: &[&LedgerRow], unit: &str) -> Vec<f64> {
 }
 
 /// Points as a figure with its caption.
-fn draw(title: &str, kind: Kind, points: &[(f64, f64)], rows: &[&LedgerRow], heading: bool, out: &mut String) {
+fn draw(title: &str, kind: Kind, points: &[(f64, f64)], rows: &[&LedgerRow], out: &mut String) {
     let [x, y, x_unit, y_unit] = kind.labels();
     let histogram = kind == Kind::Intervals;
     let (mut said_x, said_y) = (said(rows, x_unit), said(rows, y_unit));
@@ -231,12 +230,15 @@ fn draw(title: &str, kind: Kind, points: &[(f64, f64)], rows: &[&LedgerRow], hea
     said_x.dedup();
     let plot = Plot { title, x, y, histogram, said_y: &said_y, said_x: &said_x };
     let (svg, drawn) = plot.svg(points);
-    let thinned =
-        if drawn < points.len() { format!(" {drawn} of {} points drawn.", points.len()) } else { String::new() };
-    if heading {
-        let _ = writeln!(out, "<h3>{}</h3>", escape(title));
-    }
-    let _ = writeln!(out, "<figure class=\"wide\">{svg}<figcaption>{}.{thinned}</figcaption></figure>", escape(title));
+    let caption = if drawn < points.len() {
+        format!("{drawn} of {} points drawn.", points.len())
+    } else if histogram {
+        format!("{} buckets of 50 us.", points.len())
+    } else {
+        format!("{} points.", points.len())
+    };
+    let _ = writeln!(out, "<h3>{}</h3>", escape(title));
+    let _ = writeln!(out, "<figure class=\"wide\">{svg}<figcaption class=\"soft\">{caption}</figcaption></figure>");
 }
 
 /// These figures, each with the rows that belong to it.
@@ -249,7 +251,7 @@ pub(crate) fn figures_of(figures: &[&Figure], rows: &[&LedgerRow], out: &mut Str
         let points = experiment?.series(Some(figure.case), &figure.kind.series())?;
         let own: Vec<&LedgerRow> =
             rows.iter().copied().filter(|row| figure.rows.iter().any(|begin| row.item.starts_with(begin))).collect();
-        draw(figure.title, figure.kind, &points, &own, true, out);
+        draw(figure.title, figure.kind, &points, &own, out);
         if !own.is_empty() {
             beside(figure.title, &own, out);
         }
@@ -257,11 +259,11 @@ pub(crate) fn figures_of(figures: &[&Figure], rows: &[&LedgerRow], out: &mut Str
     Ok(())
 }
 
-/// The readings beside a figure: few as they are; many behind a fold.
+/// The readings beside a figure: many can be folded away, and are open to be printed.
 fn beside(title: &str, rows: &[&LedgerRow], out: &mut String) {
     let fold = rows.len() > 6;
     if fold {
-        let _ = writeln!(out, "<details><summary>{} readings</summary>", rows.len());
+        let _ = writeln!(out, "<details open=\"open\"><summary>{} readings</summary>", rows.len());
     }
     table(&format!("{title}: published and simulated"), rows.iter().copied(), out);
     if fold {
@@ -282,7 +284,7 @@ pub(crate) fn own_figures(experiment: &Experiment, out: &mut String) {
             let Ok(points) = experiment.series(name, &kind.series()) else { return };
             if drawn < MOST_OWN && !points.is_empty() {
                 let [_, what, ..] = kind.labels();
-                draw(&format!("{} {what}", name.unwrap_or("as written")), kind, &points, &[], true, out);
+                draw(&format!("{} {what}", name.unwrap_or("as written")), kind, &points, &[], out);
                 drawn += 1;
             }
         }

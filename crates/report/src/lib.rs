@@ -1,4 +1,4 @@
-//! Recordings as text for people, JSON for programs, CSV for spreadsheets.
+//! Recordings as text for people, JSON for programs, CSV for spreadsheets; the simulator also as pages and traces.
 //!
 //! Text begins with a verdict in words; what was lost, missed, unobserved or done otherwise than asked
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.

@@ -19,7 +19,10 @@ pub(crate) fn escape(text: &str) -> String {
 
 /// A number with no more digits than a reader can use.
 pub(crate) fn number(value: f64) -> String {
-    if value == value.trunc() && value.abs() < 1e15 { format!("{value}") } else { format!("{value:.3}") }
+    if value == value.trunc() && value.abs() < 1e15 {
+        return format!("{value}");
+    }
+    format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A coordinate in a picture: a tenth of a pixel, without trailing zeros, for there are many of them.
@@ -116,6 +119,7 @@ pub(crate) mod tests {
 
     #[test]
     fn coordinates_are_short() {
+        assert_eq!((number(14.7), number(2.0), number(1.0001)), ("14.7".into(), "2".into(), "1".into()));
         assert_eq!((coordinate(3.0), coordinate(3.26), coordinate(10.0)), ("3".into(), "3.3".into(), "10".into()));
     }
 }

@@ -91,7 +91,7 @@ fn draw(cell: &Cell, most: u64, x: f64, y: f64, side: f64, name: &str, out: &mut
     let (size, fits) = match letter.chars().count() {
         1 => (14.0, side >= 14.0),
         2 => (12.0, side >= 20.0),
-        _ => (10.0, side >= 27.0),
+        _ => (9.0, side >= 26.0),
     };
     if fits {
         let ink = match class {

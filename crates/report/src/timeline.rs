@@ -20,7 +20,11 @@ const MOST_LATE: usize = 2000;
 enum Lane {
     Interrupts,
     Deferred,
-    Thread(u32),
+    Thread {
+        /// How far below the highest priority it stood at its highest in this run.
+        below: u8,
+        index: u32,
+    },
 }
 
 struct Row<'a> {
@@ -30,11 +34,19 @@ struct Row<'a> {
 
 fn rows(timeline: &Timeline) -> BTreeMap<(u32, Lane), Row<'_>> {
     let mut rows: BTreeMap<(u32, Lane), Row> = BTreeMap::new();
+    let mut highest: BTreeMap<u32, u8> = BTreeMap::new();
+    for shown in timeline.slices.iter().filter(|shown| shown.slice.level == Level::Thread) {
+        let rank = highest.entry(shown.slice.index).or_default();
+        *rank = (*rank).max(shown.slice.rank);
+    }
     for shown in &timeline.slices {
         let (lane, name) = match shown.slice.level {
             Level::Irq => (Lane::Interrupts, "interrupts"),
             Level::Dpc => (Lane::Deferred, "deferred procedures"),
-            Level::Thread => (Lane::Thread(shown.slice.index), shown.name.as_str()),
+            Level::Thread => {
+                let index = shown.slice.index;
+                (Lane::Thread { below: u8::MAX - highest[&index], index }, shown.name.as_str())
+            }
             Level::Idle => continue,
         };
         let row = rows.entry((shown.slice.cpu, lane)).or_insert(Row { name, slices: Vec::new() });
@@ -47,7 +59,7 @@ fn class(lane: Lane) -> String {
     match lane {
         Lane::Interrupts => "irq".to_owned(),
         Lane::Deferred => "dpc".to_owned(),
-        Lane::Thread(index) => format!("t{}", index % 4),
+        Lane::Thread { index, .. } => format!("t{}", index % 4),
     }
 }
 
@@ -55,7 +67,7 @@ fn level_name(lane: Lane) -> &'static str {
     match lane {
         Lane::Interrupts => "interrupt",
         Lane::Deferred => "deferred procedure",
-        Lane::Thread(_) => "thread",
+        Lane::Thread { .. } => "thread",
     }
 }
 
@@ -99,7 +111,7 @@ fn bars(row: &Row, lane: Lane, top: f64, at: impl Fn(Picoseconds) -> f64, out: &
             format!(
                 "{} ({} {}), {} ms, {}",
                 first.name,
-                if matches!(lane, Lane::Thread(_)) { "priority" } else { "level" },
+                if matches!(lane, Lane::Thread { .. }) { "priority" } else { "level" },
                 first.slice.rank,
                 number(first.slice.start as f64 / MILLISECOND as f64),
                 micros(busy)
@@ -163,7 +175,7 @@ fn picture(timeline: &Timeline, rows: &BTreeMap<(u32, Lane), Row>, from: Picosec
             top + LANE - 6.0
         );
         bars(row, *lane, top, at, &mut out);
-        if let Lane::Thread(index) = lane {
+        if let Lane::Thread { index, .. } = lane {
             late(timeline, *cpu, *index, from, top + BAR + 2.5, at, &mut out);
         }
     }
