@@ -1,17 +1,24 @@
-//! Recordings as text for people, JSON for programs, CSV for spreadsheets.
+//! Recordings as text for people, JSON for programs, CSV for spreadsheets; the simulator also as pages and traces.
 //!
 //! Text begins with a verdict in words; what was lost, missed, unobserved or done otherwise than asked
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
 mod csv;
+mod figures;
 pub mod forecast;
 pub mod idle;
 mod json;
+mod page;
+pub mod perfetto;
+pub mod plane;
+mod plot;
 pub mod schedulability;
 pub mod sim;
+pub mod sim_page;
 mod stages;
 pub mod sweep;
 mod text;
+pub mod timeline;
 mod verdict;
 
 pub use csv::csv;

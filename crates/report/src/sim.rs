@@ -9,10 +9,11 @@ use punctual_sim::whatif::Answer;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-const CLASSES: [Class; 5] = [Class::Exact, Class::Approximate, Class::Assumption, Class::Input, Class::NotSimulated];
+pub(crate) const CLASSES: [Class; 5] =
+    [Class::Exact, Class::Approximate, Class::Assumption, Class::Input, Class::NotSimulated];
 
 /// The name of a class in JSON and text.
-fn class_name(class: Class) -> &'static str {
+pub(crate) fn class_name(class: Class) -> &'static str {
     match class {
         Class::Exact => "exact",
         Class::Approximate => "approximate",

@@ -2,7 +2,8 @@
 //!
 //! Scheduling events a second on one core at three run lengths, an hour of the modem machine, and a set of
 //! periodic tasks that other simulators can run too. Times are CPU time where the system tells it (else wall time),
-//! the best of five: this measures the program, not what else the computer does.
+//! the best of five: this measures the program, not what else the computer does. `against-simso/compare.py` lays the
+//! task set beside SimSo.
 
 use punctual_sim::Engine;
 use punctual_sim::cost::Cost;
@@ -112,8 +113,24 @@ fn measure(name: &str, spec: &MachineSpec, seconds: u64, out: &mut impl Write) {
     );
 }
 
+/// One run of the ten tasks for `against-simso/compare.py`: jobs and the seconds they took.
+fn tasks_once(seconds: u64, out: &mut impl Write) {
+    let mut engine = Engine::new(tasks()).expect("a machine that is possible");
+    let mut jobs = Jobs::default();
+    let (start, cpu_start) = (Instant::now(), cpu_seconds());
+    engine.run(seconds * SECOND, &mut jobs);
+    let took = cpu_seconds().zip(cpu_start).map_or(start.elapsed().as_secs_f64(), |(end, start)| end - start);
+    let _ = writeln!(out, "{} {took}", jobs.0);
+}
+
 fn main() {
     let mut out = std::io::stdout().lock();
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [.., option, seconds] = arguments.as_slice()
+        && option == "--tasks"
+    {
+        return tasks_once(seconds.parse().expect("whole seconds"), &mut out);
+    }
     for seconds in [60, 600, 3600] {
         measure("modem machine", &modem(), seconds, &mut out);
     }

@@ -1,0 +1,275 @@
+//! A timeline as a Perfetto trace, for its viewer and its query engine.
+//!
+//! The trace format is protobuf, of which it takes two kinds of field: whole numbers of variable length, and things
+//! with a length before them. So it is written by hand here: one track for each level and thread below a track for
+//! each CPU, a slice as a pair of begin and end. Times are nanoseconds of the simulated machine's clock.
+
+use punctual_sim::observe::Level;
+use punctual_sim::recorded::{Timeline, TimelineSlice};
+use punctual_sim::time::NANOSECOND;
+use std::collections::BTreeMap;
+
+// Field numbers of the public trace format.
+const TRACE_PACKET: u32 = 1;
+const PACKET_TIMESTAMP: u32 = 8;
+const PACKET_SEQUENCE: u32 = 10;
+const PACKET_EVENT: u32 = 11;
+const PACKET_FLAGS: u32 = 13;
+const PACKET_TRACK: u32 = 60;
+const TRACK_UUID: u32 = 1;
+const TRACK_NAME: u32 = 2;
+const TRACK_PARENT: u32 = 5;
+const TRACK_ORDERING: u32 = 11;
+const TRACK_RANK: u32 = 12;
+const EVENT_ANNOTATION: u32 = 4;
+const EVENT_TYPE: u32 = 9;
+const EVENT_TRACK: u32 = 11;
+const EVENT_CATEGORY: u32 = 22;
+const EVENT_NAME: u32 = 23;
+const ANNOTATION_UNSIGNED: u32 = 3;
+const ANNOTATION_NAME: u32 = 10;
+
+const SLICE_BEGIN: u64 = 1;
+const SLICE_END: u64 = 2;
+const ORDER_EXPLICIT: u64 = 3;
+const SEQUENCE: u64 = 1;
+
+fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn whole(out: &mut Vec<u8>, field: u32, value: u64) {
+    varint(out, u64::from(field) << 3);
+    varint(out, value);
+}
+
+fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
+    varint(out, u64::from(field) << 3 | 2);
+    varint(out, value.len() as u64);
+    out.extend_from_slice(value);
+}
+
+/// A message within a message.
+fn message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    let mut inner = Vec::new();
+    write(&mut inner);
+    bytes(out, field, &inner);
+}
+
+/// A track below a CPU. The order of the variants is the order on the screen.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    Interrupts,
+    Deferred,
+    Thread(u32),
+}
+
+fn lane(shown: &TimelineSlice) -> Option<Lane> {
+    match shown.slice.level {
+        Level::Irq => Some(Lane::Interrupts),
+        Level::Dpc => Some(Lane::Deferred),
+        Level::Thread => Some(Lane::Thread(shown.slice.index)),
+        Level::Idle => None,
+    }
+}
+
+fn describe(out: &mut Vec<u8>, uuid: u64, name: &str, parent: Option<u64>, rank: u64) {
+    message(out, TRACE_PACKET, |packet| {
+        whole(packet, PACKET_SEQUENCE, SEQUENCE);
+        message(packet, PACKET_TRACK, |track| {
+            whole(track, TRACK_UUID, uuid);
+            bytes(track, TRACK_NAME, name.as_bytes());
+            if let Some(parent) = parent {
+                whole(track, TRACK_PARENT, parent);
+            }
+            whole(track, TRACK_ORDERING, ORDER_EXPLICIT);
+            whole(track, TRACK_RANK, rank);
+        });
+    });
+}
+
+fn event(out: &mut Vec<u8>, first: &mut bool, time: u64, write: impl FnOnce(&mut Vec<u8>)) {
+    message(out, TRACE_PACKET, |packet| {
+        whole(packet, PACKET_TIMESTAMP, time);
+        whole(packet, PACKET_SEQUENCE, SEQUENCE);
+        // A reader drops a sequence until it is told that nothing earlier is needed to understand it.
+        whole(packet, PACKET_FLAGS, if *first { 1 } else { 2 });
+        *first = false;
+        message(packet, PACKET_EVENT, write);
+    });
+}
+
+/// The trace: what a file for Perfetto holds.
+pub fn trace(timeline: &Timeline) -> Vec<u8> {
+    let mut tracks: BTreeMap<(u32, Lane), (u64, &str)> = BTreeMap::new();
+    for shown in &timeline.slices {
+        let Some(lane) = lane(shown) else { continue };
+        let name = match lane {
+            Lane::Interrupts => "interrupts",
+            Lane::Deferred => "deferred procedures",
+            Lane::Thread(_) => &shown.name,
+        };
+        tracks.entry((shown.slice.cpu, lane)).or_insert((0, name));
+    }
+    let mut out = Vec::new();
+    let mut last_cpu = None;
+    for (rank, ((cpu, _), (uuid, name))) in tracks.iter_mut().enumerate() {
+        let parent = (u64::from(*cpu) + 1) << 32;
+        if last_cpu != Some(*cpu) {
+            describe(&mut out, parent, &format!("CPU {cpu}"), None, u64::from(*cpu));
+            last_cpu = Some(*cpu);
+        }
+        *uuid = parent + 1 + rank as u64;
+        describe(&mut out, *uuid, name, Some(parent), rank as u64);
+    }
+    let mut first = true;
+    // Begin and end stand together: equal times keep their order in a reader, and slices of a track never overlap.
+    for shown in &timeline.slices {
+        let Some(lane) = lane(shown) else { continue };
+        let uuid = tracks[&(shown.slice.cpu, lane.clone())].0;
+        let (category, rank) = match lane {
+            Lane::Interrupts => ("interrupt", "interrupt level"),
+            Lane::Deferred => ("deferred procedure", "interrupt level"),
+            Lane::Thread(_) => ("thread", "priority"),
+        };
+        event(&mut out, &mut first, shown.slice.start / NANOSECOND, |event| {
+            message(event, EVENT_ANNOTATION, |annotation| {
+                whole(annotation, ANNOTATION_UNSIGNED, u64::from(shown.slice.rank));
+                bytes(annotation, ANNOTATION_NAME, rank.as_bytes());
+            });
+            whole(event, EVENT_TYPE, SLICE_BEGIN);
+            whole(event, EVENT_TRACK, uuid);
+            bytes(event, EVENT_CATEGORY, category.as_bytes());
+            bytes(event, EVENT_NAME, shown.name.as_bytes());
+        });
+        event(&mut out, &mut first, shown.slice.end / NANOSECOND, |event| {
+            whole(event, EVENT_TYPE, SLICE_END);
+            whole(event, EVENT_TRACK, uuid);
+        });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_sim::ledger::builtin;
+    use punctual_sim::time::{MILLISECOND, SECOND};
+
+    /// A reader of its own, from the format's description: field number, and whole number or bytes.
+    enum Field<'a> {
+        Whole(u64),
+        Bytes(&'a [u8]),
+    }
+
+    fn read_varint(data: &mut &[u8]) -> u64 {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = data[0];
+            *data = &data[1..];
+            value |= u64::from(byte % 128) << shift;
+            if byte < 128 {
+                return value;
+            }
+        }
+        panic!("a number of more than 64 bits")
+    }
+
+    fn fields(mut data: &[u8]) -> BTreeMap<u64, Vec<Field<'_>>> {
+        let mut found: BTreeMap<u64, Vec<Field>> = BTreeMap::new();
+        while !data.is_empty() {
+            let key = read_varint(&mut data);
+            let field = match key % 8 {
+                0 => Field::Whole(read_varint(&mut data)),
+                2 => {
+                    let length = read_varint(&mut data) as usize;
+                    let (value, rest) = data.split_at(length);
+                    data = rest;
+                    Field::Bytes(value)
+                }
+                other => panic!("wire type {other}"),
+            };
+            found.entry(key / 8).or_default().push(field);
+        }
+        found
+    }
+
+    fn number(of: &BTreeMap<u64, Vec<Field>>, field: u64) -> Option<u64> {
+        of.get(&field).map(|values| match values[0] {
+            Field::Whole(value) => value,
+            Field::Bytes(_) => panic!("field {field} is no number"),
+        })
+    }
+
+    fn part<'a>(of: &BTreeMap<u64, Vec<Field<'a>>>, field: u64) -> Option<&'a [u8]> {
+        of.get(&field).map(|values| match values[0] {
+            Field::Bytes(value) => value,
+            Field::Whole(_) => panic!("field {field} is a number"),
+        })
+    }
+
+    #[test]
+    fn a_trace_reads_back_as_the_slices_it_was_made_from() {
+        let experiment = builtin("soft-modem-dialup").unwrap().unwrap();
+        let timeline = experiment.timeline(Some("THR 24"), 24 * SECOND, 24 * SECOND + 50 * MILLISECOND).unwrap();
+        let data = trace(&timeline);
+        let mut tracks = BTreeMap::new();
+        let mut begun: BTreeMap<u64, (u64, String)> = BTreeMap::new();
+        let mut slices = Vec::new();
+        let whole = fields(&data);
+        assert_eq!(whole.keys().copied().collect::<Vec<_>>(), [1]);
+        for packet in &whole[&1] {
+            let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
+            let packet = fields(packet);
+            if let Some(track) = part(&packet, 60) {
+                let track = fields(track);
+                let name = String::from_utf8(part(&track, 2).unwrap().to_vec()).unwrap();
+                assert!(tracks.insert(number(&track, 1).unwrap(), (name, number(&track, 5))).is_none());
+                continue;
+            }
+            let time = number(&packet, 8).unwrap();
+            let event = fields(part(&packet, 11).unwrap());
+            let track = number(&event, 11).unwrap();
+            assert!(tracks.contains_key(&track), "a track that was never described");
+            match number(&event, 9) {
+                Some(1) => {
+                    let name = String::from_utf8(part(&event, 23).unwrap().to_vec()).unwrap();
+                    assert!(begun.insert(track, (time, name)).is_none(), "two slices at once on one track");
+                }
+                Some(2) => {
+                    let (start, name) = begun.remove(&track).expect("an end has its begin");
+                    slices.push((start, time, name));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(begun.is_empty());
+        let expected: Vec<(u64, u64, String)> = timeline
+            .slices
+            .iter()
+            .filter(|shown| shown.slice.level != Level::Idle)
+            .map(|shown| (shown.slice.start / NANOSECOND, shown.slice.end / NANOSECOND, shown.name.clone()))
+            .collect();
+        assert_eq!(slices, expected);
+        let names: Vec<&str> = tracks.values().map(|track| track.0.as_str()).collect();
+        for name in ["CPU 0", "interrupts", "deferred procedures", "modem", "spin"] {
+            assert_eq!(names.iter().filter(|known| **known == name).count(), 1, "{name} in {names:?}");
+        }
+        assert!(tracks.values().all(|(_, parent)| parent.is_none_or(|parent| tracks.contains_key(&parent))));
+    }
+
+    #[test]
+    fn numbers_of_any_size_are_written() {
+        for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX] {
+            let mut out = Vec::new();
+            varint(&mut out, value);
+            let mut rest = out.as_slice();
+            assert_eq!(read_varint(&mut rest), value);
+            assert!(rest.is_empty());
+        }
+    }
+}
