@@ -258,8 +258,19 @@ pub(crate) enum SimCommand {
     )]
     Run(SimRunArguments),
     /// Run all built-in experiments: every table and figure of three papers beside what came out
-    #[command(after_help = "Example:\n  punctual sim papers --json | jq '.rows[] | select(.holds == false)'")]
-    Papers,
+    #[command(
+        after_help = "Examples:\n  punctual sim papers --html papers.html\n  punctual sim papers --json | jq '.rows[] | select(.holds == false)'"
+    )]
+    Papers {
+        /// Write a page with the papers' figures redrawn from the simulation
+        #[arg(long, value_name = "FILE.html")]
+        html: Option<PathBuf>,
+    },
+    /// Show who ran when, at which level, in a short stretch of a run
+    #[command(
+        after_help = "Examples:\n  punctual sim timeline soft-modem-dialup --case 'THR 24' --from 24s --to 24.05s --html t.html\n  punctual sim timeline soft-modem-dialup --perfetto t.pftrace"
+    )]
+    Timeline(SimTimelineArguments),
     /// Ask what a device would meet, on a machine that is taken as it was recorded
     #[command(
         after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet"
@@ -272,12 +283,37 @@ pub(crate) struct SimRunArguments {
     /// A file, or the name of an experiment that comes with the program
     #[arg(value_name = "EXPERIMENT")]
     pub(crate) experiment: String,
+    /// Write a page with its points and pictures
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Only the wakeups of this case, for -o
     #[arg(long, value_name = "NAME", requires = "output")]
     pub(crate) case: Option<String>,
     /// Write the wakeups of one case (the first, unless --case names it) as a recording
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimTimelineArguments {
+    /// A file, or the name of an experiment that comes with the program
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiment: String,
+    /// The case [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) case: Option<String>,
+    /// From this simulated time
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time)]
+    pub(crate) from: u64,
+    /// To this simulated time, at most 10 s later [default: 50 ms later]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) to: Option<u64>,
+    /// Write it as a page
+    #[arg(long, value_name = "FILE.html", required_unless_present = "perfetto")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write it as a trace for Perfetto
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -309,6 +345,9 @@ pub(crate) struct SimWhatifArguments {
     /// Compute only this part of the grid: 1/4 is the first of four
     #[arg(long, value_name = "I/N", requires = "sweep")]
     pub(crate) shard: Option<String>,
+    /// Write the grid as a page with a picture
+    #[arg(long, value_name = "FILE.html", requires = "sweep")]
+    pub(crate) html: Option<PathBuf>,
     /// Write a row for each point of the grid as Parquet; points that stand there already are not computed again
     #[arg(short, long, value_name = "FILE.parquet", requires = "sweep")]
     pub(crate) output: Option<PathBuf>,
@@ -350,6 +389,10 @@ fn duration(text: &str) -> Result<u64, String> {
         0 => Err("a measurement must take some time: give a duration above 0, such as 10s".to_owned()),
         duration => Ok(duration),
     }
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    parse_duration(text, BareUnit::Seconds)
 }
 
 fn interval(text: &str) -> Result<u64, String> {

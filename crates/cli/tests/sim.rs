@@ -95,3 +95,41 @@ fn wrong_questions_are_one_line_with_their_place() {
     }
     assert!(stderr(&run(directory.path(), &["sim", "run", "key.toml"])).contains("key.toml:4"));
 }
+
+#[test]
+fn pages_timelines_and_traces_are_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let page = |words: &[&str], name: &str| {
+        let output = run(directory.path(), words);
+        assert_eq!(code(&output), 0, "{words:?}: {}", stderr(&output));
+        std::fs::read(directory.path().join(name)).unwrap()
+    };
+    let papers = page(&["sim", "papers", "--html", "p.html", "--json"], "p.html");
+    let papers = String::from_utf8(papers).unwrap();
+    assert!(papers.contains("<svg") && !papers.contains("http://") && !papers.contains("https://"));
+    let run_page = page(&["sim", "run", "nt-timers-table3", "--html", "r.html"], "r.html");
+    assert!(String::from_utf8(run_page).unwrap().contains("9760"));
+    let words =
+        ["sim", "timeline", "soft-modem-dialup", "--from", "24s", "--html", "t.html", "--perfetto", "t.pftrace"];
+    assert!(String::from_utf8(page(&words, "t.html")).unwrap().contains("<svg"));
+    assert!(std::fs::metadata(directory.path().join("t.pftrace")).unwrap().len() > 100);
+    let words = [
+        "sim",
+        "whatif",
+        "--device",
+        "modem",
+        "--context",
+        "slots:1/4",
+        "--sweep",
+        "period=4..7",
+        "--sweep",
+        "runtime=1..2",
+        "-D",
+        "10s",
+        "--html",
+        "w.html",
+    ];
+    assert!(String::from_utf8(page(&words, "w.html")).unwrap().contains("<svg"));
+    assert_eq!(code(&run(directory.path(), &["sim", "timeline", "soft-modem-dialup"])), 129);
+    assert_eq!(code(&run(directory.path(), &["sim", "papers", "--html", "/proc/none/x.html"])), 1);
+}

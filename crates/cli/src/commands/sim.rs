@@ -1,14 +1,15 @@
 //! `punctual sim`.
 
-use crate::args::{SimCommand, SimRunArguments, SimWhatifArguments};
+use crate::args::{SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
 use crate::output::{self, Output, Usage};
 use crate::signals::Interrupted;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_device::Catalogue;
 use punctual_recording::{
-    Configuration, Counters, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer,
+    Configuration, Counters, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer, format_ns,
 };
+use punctual_report::plane::Cell;
 use punctual_sim::experiment::Experiment;
 use punctual_sim::interference::Interference;
 use punctual_sim::ledger::{self, BUILTIN};
@@ -22,7 +23,8 @@ pub(crate) fn run(command: &SimCommand, output: Output) -> anyhow::Result<u8> {
     match command {
         SimCommand::List => list(output),
         SimCommand::Run(arguments) => run_experiment(arguments, output),
-        SimCommand::Papers => papers(output),
+        SimCommand::Papers { html } => papers(html.as_deref(), output),
+        SimCommand::Timeline(arguments) => timeline(arguments, output),
         SimCommand::Whatif(arguments) => whatif(arguments, output),
     }
 }
@@ -84,6 +86,9 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
         record(&experiment, arguments.case.as_deref(), path)?;
     }
     let outcome = experiment.run()?;
+    if let Some(path) = &arguments.html {
+        write(path, punctual_report::sim_page::experiment_html(&experiment, &outcome)?.as_bytes())?;
+    }
     let code = answer(
         output,
         || punctual_report::sim::outcome_json(&outcome),
@@ -140,9 +145,41 @@ fn period_of(wakeups: &[Wakeup]) -> u64 {
     gaps.get(gaps.len() / 2).copied().unwrap_or(0)
 }
 
-fn papers(output: Output) -> anyhow::Result<u8> {
+/// Writes a file beside the answer.
+fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<u8> {
+    let experiment = experiment(&arguments.experiment)?;
+    let to = arguments.to.unwrap_or(arguments.from.saturating_add(50_000_000));
+    let picoseconds = |nanoseconds: u64| nanoseconds.saturating_mul(NANOSECOND);
+    let timeline = experiment.timeline(arguments.case.as_deref(), picoseconds(arguments.from), picoseconds(to))?;
+    let case = arguments.case.as_deref().or_else(|| experiment.cases().next()).unwrap_or_default();
+    if let Some(path) = &arguments.html {
+        let title = format!("{} {case}", experiment.name());
+        write(path, punctual_report::timeline::html(&timeline, title.trim()).as_bytes())?;
+    }
+    if let Some(path) = &arguments.perfetto {
+        write(path, &punctual_report::perfetto::trace(&timeline))?;
+    }
+    let verdict = format!(
+        "{} stretches and {} finished activations between {} and {}.",
+        timeline.slices.len(),
+        timeline.activations.len(),
+        format_ns(arguments.from),
+        format_ns(to)
+    );
+    let json = || serde_json::json!({ "schema": "punctual.timeline/1", "verdict": verdict, "exit_code": 0 });
+    answer(output, json, || verdict.clone())
+}
+
+fn papers(html: Option<&Path>, output: Output) -> anyhow::Result<u8> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let ledger = ledger::papers(threads)?;
+    if let Some(path) = html {
+        write(path, punctual_report::sim_page::papers_html(&ledger)?.as_bytes())?;
+    }
     answer(output, || punctual_report::sim::ledger_json(&ledger), || punctual_report::sim::ledger_text(&ledger))
 }
 
@@ -178,6 +215,15 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         });
     bar.finish_and_clear();
     let points = points?;
+    if let Some(path) = &arguments.html {
+        let cell = |point: &punctual_sim::swept::Point| match &point.outcome {
+            Some(outcome) => Cell::Count(outcome.misses),
+            None => Cell::Impossible,
+        };
+        let cells: Vec<(u64, Cell)> = points.iter().map(|point| (point.number, cell(point))).collect();
+        let title = format!("Missed buffers of {} in {}", arguments.device, arguments.context);
+        write(path, punctual_report::plane::plane_html(&grid, &cells, &title).as_bytes())?;
+    }
     answer(
         output,
         || punctual_report::sweep::json(&grid, &points, interrupted.is_set()),
