@@ -328,7 +328,8 @@ fn longest(text: &mut String, report: &IdleReport<'_>) {
         let cause = if gap.kind == CauseKind::NotFollowed {
             "-".to_owned()
         } else {
-            format!("{} {}", report.cause(gap.kind, gap.name), percent(gap.cause_ns, gap.length_ns))
+            let share = gap.cause_ns.map_or_else(String::new, |ns| percent(ns, gap.length_ns));
+            format!("{} {share}", report.cause(gap.kind, gap.name))
         };
         vec![
             microseconds(Some(gap.length_ns)),

@@ -147,11 +147,11 @@ impl Tally {
         let outside = parts.iter().filter(|part| part.kind == CauseKind::Outside).map(|part| part.ns).sum();
         self.cpus[index].take_outside(outside, &inside);
         let cpu_number = self.cpus[index].sums.cpu;
-        let mut main = Gap { start_ns, length_ns, cpu: cpu_number, kind: CauseKind::Unknown, name: 0, cause_ns: 0 };
+        let mut main = Gap { start_ns, length_ns, cpu: cpu_number, kind: CauseKind::Unknown, name: 0, cause_ns: None };
         for part in &parts {
             let name = self.number(&part.name);
-            if part.ns > main.cause_ns {
-                (main.kind, main.name, main.cause_ns) = (part.kind, name, part.ns);
+            if Some(part.ns) > main.cause_ns {
+                (main.kind, main.name, main.cause_ns) = (part.kind, name, Some(part.ns));
             }
             let empty = CauseSum { kind: part.kind, name, count: 0, total_ns: 0, max_ns: 0 };
             let sum = self.causes.entry((part.kind, name)).or_insert(empty);
