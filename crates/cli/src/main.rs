@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Report(report) => commands::report::run(&report, output),
         Command::Forecast(forecast) => commands::forecast::run(&forecast, output),
         Command::Schedulability(tasks) => commands::schedulability::run(&tasks, output),
+        Command::Timers(timers) => commands::timers::run(&timers, output),
         Command::Capabilities => commands::capabilities::run(output),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { directory } => commands::generate::man(&directory, output),

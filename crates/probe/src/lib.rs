@@ -13,6 +13,7 @@ mod sample;
 mod session;
 mod slots;
 mod thread;
+pub mod ways;
 
 pub use follow::{Follower, object_bytes};
 pub use plan::{Plan, PlanError, Policy, Via};

@@ -9,6 +9,7 @@ mod json;
 pub mod schedulability;
 mod stages;
 mod text;
+pub mod timers;
 mod verdict;
 
 pub use csv::csv;

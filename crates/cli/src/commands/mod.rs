@@ -8,6 +8,7 @@ pub(crate) mod hidden;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod schedulability;
+pub(crate) mod timers;
 
 use crate::args::ThreadArguments;
 use crate::output::Usage;
