@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_load::Class;
+use punctual_probe::ways::WayKind;
 use punctual_recording::{BareUnit, LimitSpec, format_ns, parse_duration, parse_list};
 use std::path::PathBuf;
 
@@ -53,6 +54,11 @@ pub(crate) enum Command {
     Schedulability(SchedulabilityArguments),
     /// Simulate: the papers' machine beside their numbers, and what a device would meet on yours
     Sim(SimArguments),
+    /// Measure each way to get a periodic callback: granularity, drift, catch-up, and the patterns of known faults
+    #[command(
+        after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n\nA bare number is microseconds for -i and --stall, seconds for -D."
+    )]
+    Timers(TimersArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
     Capabilities,
     /// Print a completion script for a shell
@@ -353,6 +359,31 @@ pub(crate) struct SimWhatifArguments {
     pub(crate) output: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct TimersArguments {
+    /// How long to measure in all
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub(crate) duration: u64,
+    /// The period of the callbacks
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
+    pub(crate) interval: u64,
+    /// The ways to measure, by name; several with commas [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = way)]
+    pub(crate) way: Vec<WayKind>,
+    /// Real-time priority, 1 to 99 [default: normal scheduling]
+    #[arg(short, long, value_name = "PRIORITY", value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub(crate) priority: Option<u32>,
+    /// How long to be busy to see what each way does after it, up to 500ms; 0 for not at all [default: five and a half periods]
+    #[arg(long, value_name = "TIME", value_parser = stall)]
+    pub(crate) stall: Option<u64>,
+    /// Keep the callbacks as a recording
+    #[arg(short, long, value_name = "NAME.punctual")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PolicyName {
     /// SCHED_FIFO
@@ -413,6 +444,21 @@ fn threshold(text: &str) -> Result<u64, String> {
         return Ok(threshold);
     }
     Err(format!("`{text}` is out of range: give 500ns to 1s, such as 5us"))
+}
+
+/// The longest stall, ns: longer would keep others from the CPU.
+const LONGEST_STALL_NS: u64 = 500_000_000;
+
+fn stall(text: &str) -> Result<u64, String> {
+    let stall = parse_duration(text, BareUnit::Microseconds)?;
+    if stall <= LONGEST_STALL_NS {
+        return Ok(stall);
+    }
+    Err(format!("`{text}` is too long a stall: give up to {}, or 0 for none", format_ns(LONGEST_STALL_NS)))
+}
+
+fn way(text: &str) -> Result<WayKind, String> {
+    text.trim().parse()
 }
 
 fn cpus(text: &str) -> Result<Cpus, String> {

@@ -59,3 +59,22 @@ fn line(totals: &Totals) -> String {
         totals.counters.missed.unwrap_or(0)
     )
 }
+
+/// A line with what is being measured now and how much time is left.
+pub(crate) struct StepProgress(ProgressBar);
+
+impl StepProgress {
+    pub(crate) fn new(quiet: bool, what: &str) -> StepProgress {
+        StepProgress(Progress::new(quiet, what).bar)
+    }
+
+    pub(crate) fn show(&mut self, step: &str, elapsed: Duration, duration: Duration) {
+        self.0.set_length(duration.as_millis() as u64);
+        self.0.set_position(elapsed.min(duration).as_millis() as u64);
+        self.0.set_message(format!("{step}  {:.0} s left", duration.saturating_sub(elapsed).as_secs_f64().ceil()));
+    }
+
+    pub(crate) fn done(&self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -16,6 +16,7 @@ mod sample;
 mod session;
 mod slots;
 mod thread;
+pub mod ways;
 
 pub use follow::{Follower, object_bytes};
 pub use idle::{IdlePlan, IdleSession, LoopTotals, Taken};

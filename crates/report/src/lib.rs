@@ -19,6 +19,7 @@ mod stages;
 pub mod sweep;
 mod text;
 pub mod timeline;
+pub mod timers;
 mod verdict;
 
 pub use csv::csv;

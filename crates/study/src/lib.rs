@@ -4,11 +4,13 @@
 //! * [`sweep`]: the same what-if at every point of a grid, resumable and in shards.
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
+//! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
 mod check;
 pub mod idle;
 mod loaded;
 pub mod sweep;
+pub mod timers;
 
 pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check};
 pub use loaded::{StudyError, local_machine, record_under};

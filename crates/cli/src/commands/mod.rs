@@ -10,6 +10,7 @@ pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod schedulability;
 pub(crate) mod sim;
+pub(crate) mod timers;
 
 use crate::args::ThreadArguments;
 use crate::output::Usage;

@@ -1,0 +1,44 @@
+//! `punctual timers`.
+
+use crate::args::TimersArguments;
+use crate::output::{self, Output};
+use crate::progress::StepProgress;
+use crate::signals::Interrupted;
+use punctual_probe::ways::WayKind;
+use punctual_study::timers::{TimersPlan, measure};
+
+pub(crate) fn run(arguments: &TimersArguments, output: Output) -> anyhow::Result<u8> {
+    let mut ways: Vec<WayKind> = Vec::new();
+    for way in &arguments.way {
+        if !ways.contains(way) {
+            ways.push(*way);
+        }
+    }
+    if ways.is_empty() {
+        ways = WayKind::ALL.to_vec();
+    }
+    let plan = TimersPlan {
+        period_ns: arguments.interval,
+        duration_ns: arguments.duration,
+        ways,
+        priority: arguments.priority,
+        stall_ns: arguments.stall,
+        output: arguments.output.clone(),
+        command_line: std::env::args().collect(),
+    };
+    let interrupted = Interrupted::watch();
+    let mut progress = StepProgress::new(arguments.quiet, "timers");
+    let result = measure(&plan, &mut |now| {
+        progress.show(now.way.name(), now.elapsed, now.duration);
+        !interrupted.is_set()
+    });
+    progress.done();
+    let (timers, _) = result?;
+    let recording = plan.output.as_deref();
+    if output.json {
+        output::print(&output::pretty(&punctual_report::timers::json(&timers, recording)));
+    } else {
+        output::print(&punctual_report::timers::text(&timers, recording));
+    }
+    Ok(0)
+}

@@ -1,0 +1,142 @@
+//! `punctual timers` against the running kernel: names, counts and orders; never how fast.
+
+mod support;
+
+use punctual_recording::{EndReason, Recording};
+use std::time::Duration;
+use support::{code, json, run, start, stderr, stdout, wait_until};
+
+#[test]
+fn every_way_is_measured_or_absent_with_a_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["timers", "-q", "-D", "5s", "--json", "-o", "a.punctual"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!((answer["schema"].as_str(), answer["exit_code"].as_u64()), (Some("punctual.timers/1"), Some(0)));
+    assert!(!answer["verdict"].as_str().unwrap().is_empty());
+    let ways = answer["ways"].as_array().unwrap();
+    assert_eq!(ways.len(), 16);
+    let mut callbacks = 0;
+    for way in ways {
+        let name = way["way"].as_str().unwrap();
+        if let Some(reason) = way["absent"].as_str() {
+            support::skip(name, reason);
+            assert!(way["callbacks"].is_null());
+            continue;
+        }
+        let count = way["callbacks"].as_u64().unwrap();
+        callbacks += count;
+        assert!(count >= 2, "{way}");
+        let bins = way["histogram"]["bins"].as_array().unwrap();
+        assert_eq!(bins.iter().map(|bin| bin["count"].as_u64().unwrap()).sum::<u64>(), count - 1, "{name}");
+        for kind in ["intervals", "lateness", "overshoot"] {
+            let of = |figure: &str| way[kind][figure].as_i64().unwrap();
+            assert!(of("min_ns") <= of("mean_ns") && of("mean_ns") <= of("max_ns"), "{name} {kind}");
+        }
+        // Linux never calls before the time that was asked for.
+        assert!(way["overshoot"]["min_ns"].as_i64().unwrap() >= 0, "{name}");
+        assert!(way["shortest_wait_ns"].as_u64().unwrap() >= way["unit_ns"].as_u64().unwrap(), "{name}");
+        // What takes longer than asked each time cannot keep to the grid.
+        if way["anchored"] == false {
+            assert!(way["drift_ppm"].as_f64().is_none_or(|ppm| ppm > 0.0), "{name}");
+        }
+    }
+    let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
+    let document = recording.document();
+    assert_eq!(document.ended.as_ref().unwrap().reason, EndReason::Completed);
+    assert_eq!(document.counters.wakeups, callbacks);
+    let missed: u64 = ways.iter().filter_map(|way| way["missed"].as_u64()).sum();
+    assert_eq!(document.counters.missed, Some(missed));
+    assert_eq!(document.tasks.len(), 16);
+    let report = run(directory.path(), &["report", "a.punctual"]);
+    assert_eq!(code(&report), 0, "{}", stderr(&report));
+    assert!(stdout(&report).contains("nanosleep-absolute"));
+    let forecast = run(directory.path(), &["forecast", "a.punctual", "--device", "modem"]);
+    assert_eq!(code(&forecast), 0, "{}", stderr(&forecast));
+}
+
+#[test]
+fn only_the_ways_asked_for_and_text_with_the_verdict_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["timers", "-q", "-D", "1s", "-i", "500us", "--way", "timerfd,nanosleep-relative,timerfd"];
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.lines().next().unwrap().contains("nanosleep-relative"), "{text}");
+    assert!(text.contains("Times between callbacks") && !text.contains("epoll"), "{text}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing was to be kept");
+}
+
+#[test]
+fn without_a_stall_nothing_is_said_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["timers", "-q", "-D", "200ms", "--stall", "0", "--way", "condvar", "--json"];
+    let answer = json(&run(directory.path(), &words));
+    assert!(answer["stall_ns"].is_null() && answer["ways"][0]["after_stall"].is_null(), "{answer}");
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let name = format!("{signal}.punctual");
+        let child = start(directory.path(), &["timers", "-q", "-D", "60s", "--json", "-o", &name]);
+        assert!(wait_until(|| directory.path().join(&name).exists()));
+        std::thread::sleep(Duration::from_millis(700));
+        support::signal(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let answer = json(&output);
+        assert_eq!(answer["interrupted"], true);
+        assert!(answer["ways"][0]["callbacks"].as_u64().unwrap() > 0, "{answer}");
+        let recording = Recording::open(directory.path().join(&name)).unwrap();
+        assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::Interrupted);
+        assert!(recording.document().counters.wakeups > 0);
+    }
+}
+
+#[test]
+fn a_user_without_privilege_gets_every_way() {
+    // SAFETY: takes no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        support::skip("timers without privilege", "only root can become somebody else");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let program = directory.path().join("punctual");
+    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
+    let ways = "timerfd,posix-signal,setitimer,select,condvar,busy";
+    let output = std::process::Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(&program)
+        .args(["timers", "-q", "-D", "1s", "-p", "50", "--way", ways, "--json"])
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    assert!(answer["ways"].as_array().unwrap().iter().all(|way| way["callbacks"].as_u64() > Some(0)), "{answer}");
+    assert_eq!(answer["scheduling"], "other");
+    assert!(answer["notes"].to_string().contains("measured at normal priority"), "{answer}");
+}
+
+#[test]
+fn wrong_usage_is_one_line_and_help_has_examples() {
+    let directory = tempfile::tempdir().unwrap();
+    for words in [
+        ["timers", "--way", "sundial"],
+        ["timers", "-i", "0"],
+        ["timers", "-D", "0"],
+        ["timers", "-p", "100"],
+        ["timers", "--stall", "1s"],
+        ["timers", "--stall", "x"],
+    ] {
+        let output = run(directory.path(), &words);
+        assert_eq!(code(&output), 129, "{words:?}");
+        assert!(stderr(&output).lines().count() <= 2, "{}", stderr(&output));
+    }
+    assert!(stdout(&run(directory.path(), &["timers", "--help"])).contains("Examples"));
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,316 @@
+//! The ways to get periodic callbacks, measured one after the other in a given time.
+
+use crate::StudyError;
+use punctual_kernel::scheduling::allowed_cpus;
+use punctual_kernel::{capabilities, clock, host, steal};
+use punctual_probe::RunError;
+use punctual_probe::ways::{STALLS, SignalsHeld, WayKind, WayPlan, WayRun, WayThread};
+use punctual_recording::{
+    Configuration, Counters, Document, EndReason, Ended, LoadInfo, Provenance, Task, Wakeup, Writer,
+};
+use punctual_timing::{Callback, Measured, Slack, Stream, Summary, Timers, WayResult, analyse, catch_up, majority};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct TimersPlan {
+    /// The period of the callbacks, ns.
+    pub period_ns: u64,
+    /// How long all of it may take, ns.
+    pub duration_ns: u64,
+    /// The ways, in this order.
+    pub ways: Vec<WayKind>,
+    /// The priority under `SCHED_FIFO`; normal scheduling otherwise.
+    pub priority: Option<u32>,
+    /// How long each stall lasts, ns; 0: none; `None`: five and a half periods.
+    pub stall_ns: Option<u64>,
+    /// The recording to write, if any.
+    pub output: Option<PathBuf>,
+    /// The command line, for provenance.
+    pub command_line: Vec<String>,
+}
+
+/// How the measurement goes.
+#[derive(Debug, Clone, Copy)]
+pub struct TimersProgress {
+    /// The way that is measured.
+    pub way: WayKind,
+    /// Since the beginning.
+    pub elapsed: Duration,
+    /// How long all of it may take.
+    pub duration: Duration,
+}
+
+/// A stall without a length of its own lasts so many half periods.
+const STALL_HALF_PERIODS: u64 = 11;
+/// The longest stall that nobody asked for, ns.
+const STALL_NS: u64 = 100_000_000;
+/// Of the time of a way with timer slack, in hundredths: so much is measured with the slack that programs get.
+const WITH_SLACK: u64 = 70;
+/// How the note begins that says so.
+const AT_NORMAL_PRIORITY: &str = "measured at normal priority";
+/// What setting up a way takes, ns, about; starting Python takes longer.
+const SET_UP_NS: u64 = 5_000_000;
+const SET_UP_PYTHON_NS: u64 = 300_000_000;
+
+/// Measures the ways. `observe` is asked about every 20 ms and says whether to go on.
+///
+/// # Errors
+/// [`StudyError`]: a thread could not be started or the recording could not be written. A way that this machine does not
+/// have is no error: it stands in the result with the reason.
+pub fn measure(
+    plan: &TimersPlan,
+    observe: &mut dyn FnMut(TimersProgress) -> bool,
+) -> Result<(Timers, Option<Document>), StudyError> {
+    let began = Instant::now();
+    let _signals = SignalsHeld::hold();
+    let threads: Result<Vec<WayThread>, _> = plan.ways.iter().map(|&way| WayThread::spawn(way)).collect();
+    let threads = threads.map_err(RunError::from)?;
+    let steal_before = steal::steal_ns(&allowed_cpus());
+    let mut writer = match &plan.output {
+        Some(output) => Some(Writer::create(output, provenance(plan), tasks(plan, &threads))?),
+        None => None,
+    };
+    let mut timers = Timers {
+        period_ns: plan.period_ns,
+        scheduling: plan.priority.map_or("other".to_owned(), |priority| format!("fifo:{priority}")),
+        stall_ns: None,
+        ways: Vec::new(),
+        notes: Vec::new(),
+        interrupted: false,
+    };
+    let end = began + Duration::from_nanos(plan.duration_ns);
+    let kinds: Vec<WayKind> = threads.iter().map(WayThread::kind).collect();
+    for (index, thread) in threads.into_iter().enumerate() {
+        if timers.interrupted {
+            break;
+        }
+        let (kind, tid) = (thread.kind(), thread.tid());
+        let left = u64::try_from(end.saturating_duration_since(Instant::now()).as_nanos()).unwrap_or(u64::MAX);
+        let way_plan = way_plan(plan, &kinds[index..], left);
+        let duration = Duration::from_nanos(plan.duration_ns);
+        let mut interrupted = false;
+        let result = thread.run(way_plan, &mut || {
+            interrupted |= !observe(TimersProgress { way: kind, elapsed: began.elapsed(), duration });
+            !interrupted
+        });
+        timers.interrupted |= interrupted;
+        let result = match result {
+            None => Err("it was still in its wait when the measurement ended".to_owned()),
+            Some(Err(refused)) => Err(refused.to_string()),
+            Some(Ok(run)) => {
+                note_run(&mut timers, kind, &run);
+                if let Some(writer) = &mut writer {
+                    push(writer, index, (tid, kind), plan.period_ns, &run)?;
+                }
+                Ok(judge(kind, plan.period_ns, &run))
+            }
+        };
+        if way_plan.stall_ns > 0 {
+            timers.stall_ns = Some(way_plan.stall_ns);
+        }
+        timers.ways.push(WayResult {
+            name: kind.name().to_owned(),
+            call: kind.call().to_owned(),
+            unit_ns: kind.unit_ns(),
+            anchored: kind.is_anchored(),
+            measured: result,
+        });
+    }
+    // What was asked for and not given to any.
+    if timers.notes.iter().any(|note| note.starts_with(AT_NORMAL_PRIORITY)) {
+        timers.scheduling = "other".to_owned();
+    }
+    let document = match writer {
+        None => None,
+        Some(mut writer) => {
+            let steal = steal::steal_ns(&allowed_cpus()).zip(steal_before);
+            writer.set_steal(steal.map(|(now, before)| now.saturating_sub(before)));
+            writer.provenance_mut().fallbacks.clone_from(&timers.notes);
+            let reason = if timers.interrupted { EndReason::Interrupted } else { EndReason::Completed };
+            Some(writer.finish(Ended { reason, detail: None, at_ns: 0 }, Vec::new())?)
+        }
+    };
+    Ok((timers, document))
+}
+
+/// What to measure of the first of these ways, that all of them have this time together.
+fn way_plan(plan: &TimersPlan, ways: &[WayKind], left_ns: u64) -> WayPlan {
+    let period = plan.period_ns;
+    let stall_ns = stall_ns(plan.stall_ns, period);
+    // A relative wait takes a period for each callback that was held up.
+    let stalls = STALLS as u64 * (2 * stall_ns + 10 * period);
+    let set_up = |way: &WayKind| {
+        let shortest = 15 * way.unit_ns().max(100_000);
+        shortest + if *way == WayKind::PythonSleep { SET_UP_PYTHON_NS } else { SET_UP_NS }
+    };
+    let all: u64 = ways.iter().map(set_up).sum();
+    let share = left_ns.saturating_sub(all) / ways.len().max(1) as u64;
+    let stall_ns = if stalls > share / 2 && plan.stall_ns.is_none() { 0 } else { stall_ns };
+    let measuring = if stall_ns > 0 { share.saturating_sub(stalls) } else { share };
+    let has_slack = ways.first().is_some_and(|way| way.has_slack()) && plan.priority.is_none();
+    let duration_ns = if has_slack { measuring / 100 * WITH_SLACK } else { measuring };
+    WayPlan {
+        period_ns: period,
+        duration_ns: duration_ns.max(2 * period),
+        without_slack_ns: if has_slack { measuring - duration_ns } else { 0 },
+        stall_ns,
+        priority: plan.priority,
+    }
+}
+
+/// Whole periods and a half, so that the next point of the grid is half a period away: what came at once is told from
+/// what came on the grid.
+fn stall_ns(asked: Option<u64>, period_ns: u64) -> u64 {
+    match asked {
+        Some(0) => 0,
+        Some(stall) => (stall / period_ns).max(2) * period_ns + period_ns / 2,
+        None => match period_ns / 2 * STALL_HALF_PERIODS {
+            stall if stall <= STALL_NS => stall,
+            _ => 0,
+        },
+    }
+}
+
+fn provenance(plan: &TimersPlan) -> Provenance {
+    let blind = "the stages of a wakeup: only the total is measured";
+    Provenance {
+        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: plan.command_line.clone(),
+        run_id: host::run_id(),
+        host: host::host(),
+        configuration: Configuration {
+            interval_ns: plan.period_ns,
+            policy: if plan.priority.is_some() { "fifo" } else { "other" }.to_owned(),
+            priorities: plan.priority.into_iter().collect(),
+            cpus: allowed_cpus(),
+            via: "timer".to_owned(),
+            ..Configuration::default()
+        },
+        load: LoadInfo { name: "none".to_owned(), ..LoadInfo::default() },
+        tuning: host::tuning(),
+        started_ns: clock::monotonic_ns(),
+        monotonic_to_unix_ns: clock::unix_ns() as i64 - clock::monotonic_ns() as i64,
+        fallbacks: Vec::new(),
+        blind: vec![blind.to_owned()],
+    }
+}
+
+fn tasks(plan: &TimersPlan, threads: &[WayThread]) -> Vec<Task> {
+    let task = |thread: &WayThread| Task {
+        measure: thread.kind().name().to_owned(),
+        tid: thread.tid(),
+        cpu: None,
+        period_ns: plan.period_ns,
+        counters: Counters { missed: Some(0), ..Counters::default() },
+    };
+    threads.iter().map(task).collect()
+}
+
+fn note_run(timers: &mut Timers, kind: WayKind, run: &WayRun) {
+    let name = kind.name();
+    let mut note = |note: String| {
+        if !timers.notes.contains(&note) {
+            timers.notes.push(note);
+        }
+    };
+    if let Some(refused) = &run.refused {
+        let remedy = if kind == WayKind::Busy { String::new() } else { capabilities::real_time_remedy() };
+        match kind {
+            WayKind::Busy => note(refused.clone()),
+            _ => note(format!("{AT_NORMAL_PRIORITY} ({refused}; {remedy})")),
+        }
+    }
+    if run.lost > 0 {
+        note(format!("{name}: {} callbacks came for which there was no room", run.lost));
+    }
+    if run.starved {
+        note(format!("{name} left the rest of the program no CPU time and was ended: use a longer period"));
+    }
+}
+
+fn stream(kind: WayKind, period_ns: u64, run: &WayRun) -> Stream<'_> {
+    Stream { period_ns, origin_ns: run.origin_ns, anchored: kind.is_anchored(), callbacks: &run.callbacks }
+}
+
+fn push(
+    writer: &mut Writer,
+    task: usize,
+    (tid, kind): (u32, WayKind),
+    period_ns: u64,
+    run: &WayRun,
+) -> punctual_recording::Result<()> {
+    let missed = stream(kind, period_ns, run).missed();
+    for ((callback, cpu), missed) in run.callbacks.iter().zip(&run.cpus).zip(missed) {
+        let total_ns = callback.at_ns.saturating_sub(callback.asked_ns);
+        let (cpu, expected_ns) = (*cpu, callback.asked_ns);
+        writer.push(task, &Wakeup { cpu, tid, expected_ns, total_ns, missed, ..Wakeup::default() });
+    }
+    writer.set_thread_counts(task, run.lost, 0, run.cpu_ns);
+    writer.flush()
+}
+
+fn judge(kind: WayKind, period_ns: u64, run: &WayRun) -> Measured {
+    // Where waits are rounded to a large part of the period, the lateness against the grid is that of the rounding.
+    let coarse = kind.unit_ns() > period_ns / 10;
+    let median = |callbacks: &[Callback]| {
+        let overshoot = callbacks.iter().map(|callback| callback.at_ns as i64 - callback.asked_ns as i64);
+        let between = callbacks.windows(2).map(|pair| (pair[1].at_ns - pair[0].at_ns) as i64 - period_ns as i64);
+        let summary = if coarse { Summary::of(between) } else { Summary::of(overshoot) };
+        summary.map(|summary| summary.median_ns)
+    };
+    let slack = median(&run.callbacks).zip(median(&run.without_slack));
+    let seen: Vec<_> =
+        run.stalls.iter().map(|stall| catch_up(period_ns, stall.stall_ns, stall.end_ns, &stall.after)).collect();
+    Measured {
+        analysis: analyse(&stream(kind, period_ns, run)),
+        resolution_ns: run.resolution_ns,
+        granularity_ns: run.granularity_ns,
+        catch_up: (!seen.is_empty()).then(|| majority(&seen)),
+        slack: slack.map(|(default_ns, without_ns)| Slack { default_ns, without_ns }),
+        cpu_ns_per_callback: run.cpu_ns.checked_div(run.callbacks.len() as u64),
+        lost: run.lost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(duration_ns: u64, period_ns: u64) -> TimersPlan {
+        TimersPlan {
+            period_ns,
+            duration_ns,
+            ways: WayKind::ALL.to_vec(),
+            priority: None,
+            stall_ns: None,
+            output: None,
+            command_line: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn all_ways_share_the_time() {
+        let plan = plan(20_000_000_000, 1_000_000);
+        let mut used = 0;
+        for index in 0..plan.ways.len() {
+            let way = way_plan(&plan, &plan.ways[index..], plan.duration_ns - used);
+            assert!(way.duration_ns > 500_000_000, "{way:?}");
+            assert_eq!(way.stall_ns, 5_500_000);
+            assert_eq!(way.without_slack_ns > 0, plan.ways[index].has_slack());
+            used += way.duration_ns + way.without_slack_ns + STALLS as u64 * (2 * way.stall_ns + 10 * way.period_ns);
+        }
+        assert!(used <= plan.duration_ns, "{used}");
+    }
+
+    #[test]
+    fn where_there_is_no_time_there_is_no_stall() {
+        let short = way_plan(&plan(1_000_000, 1_000_000), &WayKind::ALL, 1_000_000);
+        assert_eq!((short.stall_ns, short.duration_ns), (0, 2_000_000));
+        assert_eq!(stall_ns(Some(7_300_000), 1_000_000), 7_500_000);
+        assert_eq!(stall_ns(Some(1), 1_000_000), 2_500_000);
+        assert_eq!(stall_ns(Some(0), 1_000_000), 0);
+        assert_eq!(stall_ns(None, 3_600_000_000_000), 0);
+    }
+}
