@@ -260,7 +260,7 @@ pub(crate) enum SimCommand {
     List,
     /// Run an experiment and print what the paper says beside what came out
     #[command(
-        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-callbacks --case control -o control.punctual"
+        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..8 --sweep device.policy.reservation.period=4..20 --html plane.html\n  punctual sim run soft-modem-callbacks --case control -o control.punctual"
     )]
     Run(SimRunArguments),
     /// Run all built-in experiments: every table and figure of three papers beside what came out
@@ -289,13 +289,16 @@ pub(crate) struct SimRunArguments {
     /// A file, or the name of an experiment that comes with the program
     #[arg(value_name = "EXPERIMENT")]
     pub(crate) experiment: String,
+    /// Run one case at every point of a grid instead: KEY=4..20, a whole-number key of the file; may be repeated
+    #[arg(long, value_name = "KEY=VALUES", conflicts_with = "output")]
+    pub(crate) sweep: Vec<String>,
     /// Write a page with its points and pictures
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Only the wakeups of this case, for -o
-    #[arg(long, value_name = "NAME", requires = "output")]
+    /// Which case, for -o and --sweep [default: the first]
+    #[arg(long, value_name = "NAME")]
     pub(crate) case: Option<String>,
-    /// Write the wakeups of one case (the first, unless --case names it) as a recording
+    /// Write the wakeups of one case as a recording
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The experiments that come with the program: file name and text.
 pub const BUILTIN: &[(&str, &str)] = &[
-    ("nt-timers-table2.toml", include_str!("../experiments/nt-timers-table2.toml")),
-    ("nt-timers-table3.toml", include_str!("../experiments/nt-timers-table3.toml")),
-    ("soft-modem-dialup.toml", include_str!("../experiments/soft-modem-dialup.toml")),
-    ("soft-modem-callbacks.toml", include_str!("../experiments/soft-modem-callbacks.toml")),
-    ("soft-modem-rialto.toml", include_str!("../experiments/soft-modem-rialto.toml")),
-    ("soft-modem-table1.toml", include_str!("../experiments/soft-modem-table1.toml")),
-    ("soft-modem-table2.toml", include_str!("../experiments/soft-modem-table2.toml")),
-    ("soft-modem-table3.toml", include_str!("../experiments/soft-modem-table3.toml")),
-    ("wdm-latency.toml", include_str!("../experiments/wdm-latency.toml")),
-    ("wdm-rates.toml", include_str!("../experiments/wdm-rates.toml")),
+    ("nt-timers-table2.toml", include_str!("../../../experiments/nt-timers-table2.toml")),
+    ("nt-timers-table3.toml", include_str!("../../../experiments/nt-timers-table3.toml")),
+    ("soft-modem-dialup.toml", include_str!("../../../experiments/soft-modem-dialup.toml")),
+    ("soft-modem-callbacks.toml", include_str!("../../../experiments/soft-modem-callbacks.toml")),
+    ("soft-modem-rialto.toml", include_str!("../../../experiments/soft-modem-rialto.toml")),
+    ("soft-modem-table1.toml", include_str!("../../../experiments/soft-modem-table1.toml")),
+    ("soft-modem-table2.toml", include_str!("../../../experiments/soft-modem-table2.toml")),
+    ("soft-modem-table3.toml", include_str!("../../../experiments/soft-modem-table3.toml")),
+    ("wdm-latency.toml", include_str!("../../../experiments/wdm-latency.toml")),
+    ("wdm-rates.toml", include_str!("../../../experiments/wdm-rates.toml")),
 ];
 
 /// All rows of all built-in experiments.

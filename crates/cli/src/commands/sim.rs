@@ -82,6 +82,9 @@ fn experiment(name: &str) -> anyhow::Result<Experiment> {
 
 fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result<u8> {
     let experiment = experiment(&arguments.experiment)?;
+    if !arguments.sweep.is_empty() {
+        return sweep_experiment(&experiment, arguments, output);
+    }
     if let Some(path) = &arguments.output {
         record(&experiment, arguments.case.as_deref(), path)?;
     }
@@ -98,6 +101,75 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
         output::note(&format!("recording: {}", path.display()));
     }
     Ok(code)
+}
+
+/// Runs one case at every point of a grid: sufficient, marginal or insufficient, as in Figure 17 of the modem paper.
+fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output: Output) -> anyhow::Result<u8> {
+    let grid = grid(&arguments.sweep)?;
+    let names: Vec<&str> = grid.axes().iter().map(|axis| axis.name.as_str()).collect();
+    let case = arguments.case.as_deref();
+    let point = |values: &[i64]| {
+        let set: Vec<(&str, i64)> = names.iter().copied().zip(values.iter().copied()).collect();
+        experiment.point(case, &set)
+    };
+    // A key that is not in the file is a mistake, not a grid of impossible machines.
+    point(&grid.values(0)).map_err(|error| Usage(error.to_string()))?;
+    let interrupted = Interrupted::watch();
+    let bar = progress_bar();
+    bar.set_length(grid.points());
+    let numbers: Vec<u64> = (0..grid.points()).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut points = Vec::new();
+    for batch in numbers.chunks(8) {
+        if interrupted.is_set() {
+            break;
+        }
+        for (number, found) in grid.run(batch, threads, point) {
+            points.push((number, found?));
+        }
+        bar.set_position(points.len() as u64);
+    }
+    bar.finish_and_clear();
+    if let Some(path) = &arguments.html {
+        let cells: Vec<(u64, Cell)> = points.iter().map(|(number, point)| (*number, Cell::from(point))).collect();
+        write(path, punctual_report::plane::plane_html(&grid, &cells, experiment.name()).as_bytes())?;
+    }
+    let count = |class: &str| points.iter().filter(|(_, point)| point.class() == class).count();
+    let verdict = format!(
+        "{} of {} points are sufficient, {} marginal, {} insufficient, {} impossible.",
+        count("sufficient"),
+        points.len(),
+        count("marginal"),
+        count("insufficient"),
+        count("impossible")
+    );
+    let json = || {
+        let rows = points.iter().map(|(number, point)| {
+            serde_json::json!({
+                "point": number, "values": grid.values(*number), "class": point.class(), "impossible": point.impossible,
+                "runs": point.runs, "blocks": point.blocks, "faults": point.faults, "pending_max": point.pending_most,
+                "overruns": point.overruns, "successes": point.successes, "transfer_faults": point.transfer_faults,
+            })
+        });
+        serde_json::json!({
+            "schema": "punctual.sim-sweep/1", "verdict": verdict, "exit_code": 0, "axes": names,
+            "points": rows.collect::<Vec<_>>(),
+        })
+    };
+    answer(output, json, || format!("{verdict}\n\n{}", punctual_report::sim::plane_text(&grid, &points)))
+}
+
+fn grid(axes: &[String]) -> Result<Sweep, Usage> {
+    let axes = axes.iter().map(|axis| Axis::parse(axis)).collect::<Result<Vec<_>, _>>();
+    axes.and_then(Sweep::new).map_err(|error| Usage(error.to_string()))
+}
+
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("sweeping {wide_bar} {pos}/{len} points") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
 }
 
 /// Writes the wakeups of one case's first run as an ordinary recording: a task for each thread or source by name.
@@ -194,8 +266,7 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         );
     }
     let usage = |error: punctual_sim::Error| Usage(error.to_string());
-    let axes = arguments.sweep.iter().map(|axis| Axis::parse(axis)).collect::<Result<Vec<_>, _>>().map_err(usage)?;
-    let grid = Sweep::new(axes).map_err(usage)?;
+    let grid = grid(&arguments.sweep)?;
     for axis in grid.axes() {
         // A name that the context does not have is a mistake, not a grid of impossible machines.
         let first = axis.values.first().copied().unwrap_or(0);
@@ -203,10 +274,7 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
     }
     let shard = arguments.shard.as_deref().map(Shard::parse).transpose().map_err(usage)?.unwrap_or(Shard::WHOLE);
     let interrupted = Interrupted::watch();
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("sweeping {wide_bar} {pos}/{len} points") {
-        bar.set_style(style.progress_chars("=> "));
-    }
+    let bar = progress_bar();
     let points =
         punctual_study::sweep::sweep(&question, &grid, shard, arguments.output.as_deref(), &mut |done, total| {
             bar.set_length(total as u64);
