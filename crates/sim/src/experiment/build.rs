@@ -139,7 +139,14 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
             .constraint
             .as_ref()
             .map(|constraint| ConstraintSpec { deadline: constraint.deadline.0, estimate: constraint.estimate.0 });
-        made.late_work = if thread.drop_stale { LateWork::DropStale } else { LateWork::WorkOff };
+        made.late_work = match (thread.drop_stale, thread.event) {
+            (false, false) => LateWork::WorkOff,
+            (true, false) => LateWork::DropStale,
+            (false, true) => LateWork::Event,
+            (true, true) => {
+                return Err((path("event"), "an event keeps no stale work that could be dropped".to_owned()));
+            }
+        };
         spec.threads.push(made);
     }
     for (index, source) in file.source.iter().enumerate() {

@@ -285,6 +285,11 @@ impl Engine {
         self.threads[thread].lost
     }
 
+    /// Signals of a thread that found its synchronization event set already.
+    pub fn merged(&self, thread: usize) -> u64 {
+        self.threads[thread].merged
+    }
+
     /// The name of what a slice shows.
     pub fn name(&self, level: Level, index: u32) -> &str {
         match level {

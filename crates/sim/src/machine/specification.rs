@@ -252,6 +252,9 @@ pub enum LateWork {
     WorkOff,
     /// All but the newest is dropped.
     DropStale,
+    /// The thread waits for a synchronization event (wdm-latency-1999 section 2.2): it stays set until one wait is
+    /// satisfied, so that signals which find it set are one with it. See [`crate::Engine::merged`].
+    Event,
 }
 
 /// A part of each activation during which the thread raises its interrupt level.

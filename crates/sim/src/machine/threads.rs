@@ -59,6 +59,7 @@ pub(super) struct Thread {
     pub(super) granted: u64,
     pub(super) refused: u64,
     pub(super) lost: u64,
+    pub(super) merged: u64,
 }
 
 impl Thread {
@@ -89,6 +90,7 @@ impl Thread {
             granted: 0,
             refused: 0,
             lost: 0,
+            merged: 0,
         };
         if let Policy::Deadline { runtime, period, .. } = spec.policy {
             thread.share = (u128::from(runtime) << SHARE_BITS).div_ceil(u128::from(period)) as u64;
@@ -212,6 +214,13 @@ impl Engine {
     pub(super) fn signal(&mut self, index: usize, unit: Unit) {
         if self.threads[index].units.len() >= MOST_WAITING {
             self.threads[index].lost += 1;
+            return;
+        }
+        // One satisfied the wait for what the thread works on or is about to; one more can stay set.
+        let thread = &mut self.threads[index];
+        let taken = usize::from(thread.current.is_none() && thread.state != State::Blocked);
+        if self.spec.threads[index].late_work == LateWork::Event && thread.units.len() > taken {
+            thread.merged += 1;
             return;
         }
         self.threads[index].units.push_back(unit);
