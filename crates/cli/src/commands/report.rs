@@ -7,14 +7,15 @@ use punctual_report::Measurement;
 use std::path::PathBuf;
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
-    if let [path] = arguments.recordings.as_slice()
+    let recordings = super::expand(&arguments.recordings);
+    if let [path] = recordings.as_slice()
         && let Some(code) = super::idle::report(path, output)?
     {
         return Ok(code);
     }
     let output = Output { csv: arguments.csv, ..output };
     let mut parts: Vec<(PathBuf, Vec<Document>)> = Vec::new();
-    for path in &super::expand(&arguments.recordings) {
+    for path in &recordings {
         let recording = Recording::open(path)?;
         for damaged in recording.damaged() {
             output::note(&format!("left out: {damaged}"));

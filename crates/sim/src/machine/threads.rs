@@ -111,8 +111,10 @@ impl Thread {
         if self.quantum_left > elapsed {
             self.quantum_left -= elapsed;
         } else if self.quantum_left < elapsed {
-            // Nobody waited when the quantum ended: whole quanta went by.
-            self.quantum_left = quantum - (elapsed - self.quantum_left) % quantum;
+            // Nobody waited when the quantum ended: whole quanta went by. The last may end just now, as below:
+            // what a thread is charged must not depend on how its time is cut.
+            let over = (elapsed - self.quantum_left) % quantum;
+            self.quantum_left = if over == 0 { 0 } else { quantum - over };
         } else {
             self.quantum_left = 0;
         }
