@@ -5,7 +5,7 @@
 
 use crate::Refused;
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, PrintLevel};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
@@ -57,6 +57,19 @@ impl LoadedObject {
     /// # Errors
     /// What the kernel refused, with the verifier's reason where it gave one.
     pub fn load(name: &str, elf: &[u8], read_only: Option<&[u8]>) -> Result<LoadedObject, Refused> {
+        LoadedObject::load_sized(name, elf, read_only, &[])
+    }
+
+    /// The same with maps of another number of entries than the object says.
+    ///
+    /// # Errors
+    /// As [`LoadedObject::load`].
+    pub fn load_sized(
+        name: &str,
+        elf: &[u8],
+        read_only: Option<&[u8]>,
+        sizes: &[(&str, u32)],
+    ) -> Result<LoadedObject, Refused> {
         let doing = || format!("loading the BPF programs of `{name}`");
         if let Ok(mut said) = SAID.lock() {
             said.clear();
@@ -72,6 +85,11 @@ impl LoadedObject {
                     .find(|map| map.name().to_string_lossy().ends_with(".rodata"))
                     .ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("it has no read-only data")))?;
                 map.set_initial_value(data)?;
+            }
+            for (name, entries) in sizes {
+                if let Some(mut map) = open.maps_mut().find(|map| map.name() == *name) {
+                    map.set_max_entries(*entries)?;
+                }
             }
             leave_out_missing(&mut open);
             open.load()
@@ -98,7 +116,9 @@ impl LoadedObject {
     /// What the kernel refused.
     pub fn attach(&mut self) -> Result<(), Refused> {
         for program in self.object.progs_mut() {
-            if program.prog_type() == libbpf_rs::ProgramType::Syscall || !program.autoload() {
+            let is_called =
+                matches!(program.prog_type(), libbpf_rs::ProgramType::Syscall | libbpf_rs::ProgramType::PerfEvent);
+            if is_called || !program.autoload() {
                 continue;
             }
             let link = program.attach().map_err(|error| {
@@ -110,6 +130,38 @@ impl LoadedObject {
             self.links.push(link);
         }
         Ok(())
+    }
+
+    /// Runs a program at each overflow of a perf event, until this object is dropped.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn attach_perf_event(&mut self, program: &str, event: OwnedFd) -> Result<(), Refused> {
+        use std::os::fd::IntoRawFd;
+        let doing = || format!("attaching the BPF program `{program}`");
+        let found = self.object.progs_mut().find(|candidate| candidate.name() == program);
+        let found = found.ok_or_else(|| Refused::because(doing(), "there is no such program"))?;
+        // The library closes the descriptor with the link.
+        let link = found.attach_perf_event(event.into_raw_fd());
+        self.links.push(link.map_err(|error| Refused::because(doing(), error.to_string()))?);
+        Ok(())
+    }
+
+    /// The names of the programs that were left out because this kernel lacks their tracepoint.
+    pub fn left_out(&self) -> Vec<String> {
+        let missing = self.object.progs().filter(|program| !program.autoload());
+        missing.map(|program| program.name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// The memory of an array map that may be mapped, for reading.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn map_memory(&self, name: &str) -> Result<SharedMemory, Refused> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.ok_or_else(|| Refused::because("mapping BPF memory", format!("there is no map `{name}`")))?;
+        let length = (map.value_size() as usize).next_multiple_of(8) * map.max_entries() as usize;
+        SharedMemory::map(map.as_fd(), 0, length, false)
     }
 
     /// Runs a program that is called rather than attached, with this context.

@@ -28,19 +28,30 @@ fn parse_steal(stat: &str, cpus: &[u32], ticks_per_second: u64) -> Option<u64> {
 /// the distance between the two is the same on every CPU. `None` where this is no KVM guest
 /// or the kernel's type information does not list the variables.
 pub fn steal_offset_from_run_queue() -> Option<i64> {
-    let btf = Btf::from_vmlinux().ok()?;
-    let section: DataSec<'_> = btf.type_by_name(".data..percpu")?;
-    let mut offsets = [None, None];
-    for variable in section.iter() {
-        let about = btf.type_by_id::<BtfType<'_>>(variable.ty)?;
-        let about = Var::try_from(about).ok()?;
-        match about.name().and_then(|name| name.to_str()) {
-            Some("steal_time") => offsets[0] = Some(i64::from(variable.offset)),
-            Some("runqueues") => offsets[1] = Some(i64::from(variable.offset)),
-            _ => {}
+    per_cpu_offsets_from_run_queue(&["steal_time"]).pop()?
+}
+
+/// The same for any of the kernel's per-CPU variables, in the order asked for.
+pub fn per_cpu_offsets_from_run_queue(names: &[&str]) -> Vec<Option<i64>> {
+    let found = || -> Option<Vec<Option<i64>>> {
+        let btf = Btf::from_vmlinux().ok()?;
+        let section: DataSec<'_> = btf.type_by_name(".data..percpu")?;
+        let mut offsets = vec![None; names.len()];
+        let mut run_queue = None;
+        for variable in section.iter() {
+            let about = btf.type_by_id::<BtfType<'_>>(variable.ty)?;
+            let about = Var::try_from(about).ok()?;
+            let Some(name) = about.name().and_then(|name| name.to_str()) else { continue };
+            if name == "runqueues" {
+                run_queue = Some(i64::from(variable.offset));
+            } else if let Some(position) = names.iter().position(|wanted| *wanted == name) {
+                offsets[position] = Some(i64::from(variable.offset));
+            }
         }
-    }
-    Some(offsets[0]? - offsets[1]?)
+        let run_queue = run_queue?;
+        Some(offsets.into_iter().map(|offset| Some(offset? - run_queue)).collect())
+    };
+    found().unwrap_or_else(|| vec![None; names.len()])
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod session;
 mod slots;
 mod thread;
 pub mod ways;
+pub mod why;
 
 pub use follow::{Follower, object_bytes};
 pub use idle::{IdlePlan, IdleSession, LoopTotals, Taken};

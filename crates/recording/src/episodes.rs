@@ -24,9 +24,9 @@ pub struct RecorderSummary {
     pub over_budget: u64,
     /// Episodes whose evidence is not whole.
     pub void: u64,
-    /// CPU time of the recorder's programs, ns, where it was measured.
-    pub programs_ns: Option<u64>,
-    /// CPU time of sampling as estimated from the number of samples, ns.
+    /// What samples are taken by: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.
+    pub sample_clock: Option<String>,
+    /// Stacks that were taken in all.
     pub samples: u64,
     /// CPU time of the threads that collect and write the evidence, ns.
     pub collecting_ns: u64,
@@ -135,6 +135,31 @@ pub fn for_each_episode(recording: &Path, mut take: impl FnMut(Episode)) -> Resu
     }
 }
 
+/// Changes every episode of a recording; the file is replaced by rename when all are written.
+///
+/// # Errors
+/// As [`for_each_episode`]; the file stays as it was then.
+pub fn rewrite_episodes(recording: &Path, mut change: impl FnMut(&mut Episode)) -> Result<()> {
+    let path = directory(recording).join("episodes.jsonl");
+    let temporary = path.with_extension("tmp");
+    let io = |error| Error::io(&temporary, "cannot write", error);
+    let mut file = std::io::BufWriter::new(File::create(&temporary).map_err(io)?);
+    let mut written = Ok(());
+    let read = for_each_episode(recording, |mut episode| {
+        change(&mut episode);
+        if written.is_ok() {
+            written =
+                serde_json::to_writer(&mut file, &episode).map_err(Into::into).and_then(|()| file.write_all(b"\n"));
+        }
+    });
+    let done = read.and_then(|_| written.and_then(|()| file.flush()).map_err(io));
+    let done = done.and_then(|()| std::fs::rename(&temporary, &path).map_err(io));
+    if done.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    done
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +217,9 @@ mod tests {
         let mut read = Vec::new();
         assert!(!for_each_episode(recording, |episode| read.push(episode)).unwrap());
         assert_eq!(read, [episode()]);
+
+        rewrite_episodes(recording, |episode| episode.id = 2).unwrap();
+        for_each_episode(recording, |episode| assert_eq!(episode.id, 2)).unwrap();
 
         let path = recording.join("events/episodes.jsonl");
         let whole = std::fs::read(&path).unwrap();

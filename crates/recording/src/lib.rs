@@ -46,7 +46,7 @@ pub use document::{
     Setting, Task,
 };
 pub use episode::Episode;
-pub use episodes::{EpisodeWriter, RecorderSummary, for_each_episode, read_recorder_summary};
+pub use episodes::{EpisodeWriter, RecorderSummary, for_each_episode, read_recorder_summary, rewrite_episodes};
 pub use error::{Error, ErrorKind, Result};
 pub use gaps::{
     CauseKind, CauseSum, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost, Periodicity, for_each_gap,

@@ -21,6 +21,9 @@ mod text;
 pub mod timeline;
 pub mod timers;
 mod verdict;
+pub mod why;
+pub mod why_trace;
+pub mod why_tree;
 
 pub use csv::csv;
 pub use json::{error, failure, measurement};

@@ -1,5 +1,7 @@
 //! The command line.
 
+pub(crate) mod why;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_load::Class;
 use punctual_probe::ways::WayKind;
@@ -29,7 +31,7 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Measure how late periodic threads run, stage by stage
     #[command(
-        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n\nA bare number is microseconds for -i and -b, seconds for -D."
+        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n  sudo punctual record --why 500us -D 60s         and who made it late: see punctual why\n\nA bare number is microseconds for -i and -b, seconds for -D."
     )]
     Record(RecordArguments),
     /// Show recordings; those of the same configuration and load are added up
@@ -37,6 +39,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine"
     )]
     Report(ReportArguments),
+    /// Say who made wakeups late: interrupts, softirqs, threads, the host, by name and to the nanosecond
+    #[command(
+        after_help = "Examples:\n  sudo punctual record --why 500us -D 60s --load mixed -o a.punctual\n  punctual why a.punctual                          causes, and the latest wakeups\n  punctual why a.punctual --episode 3              one late wakeup in full\n  punctual why a.punctual --perfetto a.pftrace     to look at in Perfetto\n  punctual why a.punctual --folded > a.folded      for flame graphs"
+    )]
+    Why(why::WhyArguments),
     /// Show what takes the CPU away from a loop that wants it all; needs no privilege
     #[command(
         after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n\nA bare number is seconds for -D, microseconds for --threshold."
@@ -116,6 +123,8 @@ pub(crate) struct RecordArguments {
     /// The recording to write [default: DATE-TIME.punctual in the current directory]
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) why: why::WhyRecordArguments,
     #[command(flatten)]
     pub(crate) threads: ThreadArguments,
     /// Run this command as the load and measure for as long as it runs
