@@ -39,8 +39,8 @@ mod writer;
 
 pub use distribution::{Distribution, Distributions, Key};
 pub use document::{
-    Configuration, Counters, Document, EndReason, Ended, Host, Limit, LoadInfo, Provenance, SCHEMA, SCHEMA_VERSION,
-    Setting, Task,
+    Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, Provenance,
+    SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use gaps::{
@@ -54,5 +54,5 @@ pub use reader::Recording;
 pub use stage::Stage;
 pub use tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
 pub use units::{BareUnit, format_ns, parse_duration, parse_list};
-pub use wakeup::{Stamps, Wakeup};
+pub use wakeup::{FollowedStamps, Stamps, Wakeup};
 pub use writer::{Totals, Writer};
