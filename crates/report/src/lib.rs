@@ -5,6 +5,7 @@
 
 mod csv;
 mod figures;
+mod followed;
 pub mod forecast;
 pub mod idle;
 mod json;

@@ -65,10 +65,18 @@ pub fn record_under(
     // Before anything runs: a plan that cannot be carried out starts no load.
     plan.measured_cpus().map_err(RunError::from)?;
     plan.schedulings().map_err(RunError::from)?;
+    if let Some(selection) = &plan.follow {
+        selection.check().map_err(RunError::from)?;
+    }
+    let mark = plan.command_mark();
     let commands = load.commands.iter();
     let run = GuardedRun {
         commands: commands
-            .map(|command| GuardedCommand { words: command.words.clone(), quiet: command.quiet })
+            .map(|command| GuardedCommand {
+                words: command.words.clone(),
+                quiet: command.quiet,
+                mark: mark.clone().filter(|_| command.ends_measurement),
+            })
             .collect(),
         time_limit: plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME),
     };

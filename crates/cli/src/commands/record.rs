@@ -1,11 +1,11 @@
 //! `punctual record`.
 
-use crate::args::{PolicyName, RecordArguments, ViaName};
+use crate::args::{FollowArguments, PolicyName, RecordArguments, ViaName};
 use crate::output::{Output, Usage};
 use crate::progress::Progress;
 use crate::signals::Interrupted;
 use punctual_load::Load;
-use punctual_probe::{Plan, Policy, Step, Via};
+use punctual_probe::{Plan, Policy, Selection, Step, Via};
 use punctual_recording::EndReason;
 use punctual_report::Measurement;
 use std::time::Duration;
@@ -47,6 +47,7 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
         PolicyName::Deadline => Policy::Deadline,
     };
     let mut plan = super::plan(&arguments.threads, policy)?;
+    plan.follow = selection(&arguments.follow)?;
     plan.via = match arguments.via {
         ViaName::Timer => Via::Timer,
         ViaName::Softirq => Via::Softirq,
@@ -60,6 +61,17 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     plan.limits = arguments.limit.as_ref().map(|limits| limits.0.clone()).unwrap_or_default();
     plan.output = arguments.output.clone().unwrap_or_else(|| super::fresh_name("", ".punctual"));
     Ok(plan)
+}
+
+fn selection(arguments: &FollowArguments) -> Result<Option<Selection>, Usage> {
+    let mut selection = Selection::default();
+    selection.processes.clone_from(&arguments.pid);
+    selection.threads.clone_from(&arguments.tid);
+    selection.command = arguments.follow;
+    for expression in &arguments.comm {
+        selection.add_name(expression).map_err(|error| Usage(error.to_string()))?;
+    }
+    Ok(Some(selection).filter(|selection| !selection.is_empty()))
 }
 
 fn load(arguments: &RecordArguments, plan: &Plan) -> Load {
