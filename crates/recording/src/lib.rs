@@ -39,8 +39,8 @@ mod writer;
 
 pub use distribution::{Distribution, Distributions, Key};
 pub use document::{
-    Configuration, Counters, Document, EndReason, Ended, Host, Limit, LoadInfo, Provenance, SCHEMA, SCHEMA_VERSION,
-    Setting, Task,
+    Configuration, Counters, Document, EndReason, Ended, Host, Limit, LoadInfo, LoadScore, Provenance, SCHEMA,
+    SCHEMA_VERSION, Setting, Task,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use gaps::{
