@@ -42,8 +42,8 @@ mod writer;
 
 pub use distribution::{Distribution, Distributions, Key};
 pub use document::{
-    Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, Provenance,
-    SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
+    Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
+    Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
 };
 pub use episode::Episode;
 pub use episodes::{EpisodeWriter, RecorderSummary, for_each_episode, read_recorder_summary};
