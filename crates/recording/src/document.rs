@@ -224,8 +224,38 @@ pub struct LoadInfo {
     pub commands: Vec<Vec<String>>,
     /// Hours of a person's use that an hour of it stands for, times 1,000; unknown for loads that imitate nobody.
     pub compression_thousandths: Option<u64>,
+    /// How long it ran before measuring began, ns, so that its start is not measured.
+    #[serde(default)]
+    pub warm_up_ns: u64,
+    /// What it got done while it was measured, by command; nothing where that is not known.
+    #[serde(default)]
+    pub scores: Vec<LoadScore>,
     /// What went wrong with it, if anything did.
     pub trouble: Vec<String>,
+}
+
+/// What one command of a load got done: its throughput is the count over the time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadScore {
+    /// Which command, the same in every recording under the same load.
+    pub name: String,
+    /// What was counted: `iterations`, `frames`, ...
+    pub unit: String,
+    /// How many, times 1,000: an iteration that was under way when counting began counts by its share.
+    pub count_thousandths: u64,
+    /// The time they were counted over, ns, never 0: the measurement, or the part of it that is known.
+    pub elapsed_ns: u64,
+    /// From one start of the command to the next, ns, where it was held to a pace and cannot get more done than that.
+    pub pace_ns: Option<u64>,
+}
+
+impl LoadScore {
+    /// How many a second, times 1,000, rounded.
+    pub fn rate_thousandths(&self) -> u64 {
+        let nanoseconds = u128::from(self.elapsed_ns.max(1));
+        let rate = (u128::from(self.count_thousandths) * 1_000_000_000 + nanoseconds / 2) / nanoseconds;
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
 }
 
 /// A measured thread.

@@ -358,7 +358,7 @@ fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-fn write_json(path: &Path, document: &Document) -> Result<()> {
+pub(crate) fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
     let temporary = path.with_extension("tmp");
     let text = serde_json::to_vec(document)
         .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("cannot be put into JSON: {error}")))?;

@@ -88,6 +88,7 @@ fn end_in_words(document: &Document) -> Option<String> {
     match ended.reason {
         EndReason::ThreadsEnded => Some("It ended with the threads that it followed.".to_owned()),
         EndReason::Completed | EndReason::CommandEnded | EndReason::LimitExceeded => None,
+        EndReason::ThreadsEnded => Some("It ended with the threads that were followed.".to_owned()),
         EndReason::Interrupted => Some("It was interrupted; what was measured was kept.".to_owned()),
         EndReason::Watchdog => Some(format!("It was ended early{detail}.")),
         EndReason::Failed => Some(format!("It failed{detail}.")),

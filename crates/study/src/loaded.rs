@@ -58,6 +58,7 @@ pub fn record_under(
         commands: load.commands.iter().map(|command| command.words.clone()).collect(),
         compression_thousandths: None,
         trouble: load.notes.clone(),
+        ..LoadInfo::default()
     };
     if load.is_none() {
         return Ok(punctual_probe::run(&plan, observe)?);
