@@ -86,7 +86,6 @@ fn end_in_words(document: &Document) -> Option<String> {
     };
     let detail = ended.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
     match ended.reason {
-        EndReason::ThreadsEnded => Some("It ended with the threads that it followed.".to_owned()),
         EndReason::Completed | EndReason::CommandEnded | EndReason::LimitExceeded => None,
         EndReason::ThreadsEnded => Some("It ended with the threads that were followed.".to_owned()),
         EndReason::Interrupted => Some("It was interrupted; what was measured was kept.".to_owned()),
