@@ -35,6 +35,7 @@ pub fn measurement(measurement: &Measurement) -> Value {
         json!({
             "cut": documents().any(|document| document.ended.is_none()),
             "limits": documents().flat_map(|document| &document.limits).collect::<Vec<_>>(),
+            "scores": documents().flat_map(scores).collect::<Vec<_>>(),
             "devices": measurement.devices.iter().map(device).collect::<Vec<_>>(),
             "parts": measurement.parts.iter().map(|(path, document)| part(path, document)).collect::<Vec<_>>(),
         }),
@@ -70,6 +71,12 @@ fn counters(counters: &Counters) -> Value {
         "wakeup_steal_ns": counters.wakeup_steal_ns,
         "cost": { "cpu_ns_per_wakeup": counters.cpu_ns.checked_div(counters.wakeups) },
     })
+}
+
+/// What the load got done, a row a score.
+fn scores(document: &Document) -> Vec<Value> {
+    let load = crate::load_name(document);
+    document.provenance.load.scores.iter().map(|score| crate::load::score_json(load, score)).collect()
 }
 
 fn part(path: &std::path::Path, document: &Document) -> Value {
