@@ -130,6 +130,18 @@ impl LoadedObject {
         }
     }
 
+    /// The descriptor of a map, for as long as the object lives.
+    ///
+    /// # Errors
+    /// Where the object has no such map.
+    pub fn map_descriptor(&self, name: &str) -> Result<BorrowedFd<'_>, Refused> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.ok_or_else(|| Refused::because(format!("using the BPF map `{name}`"), "there is no such map"))?;
+        let descriptor = map.as_fd();
+        // SAFETY: the object owns the descriptor and closes it only when it is dropped itself.
+        Ok(unsafe { BorrowedFd::borrow_raw(std::os::fd::AsRawFd::as_raw_fd(&descriptor)) })
+    }
+
     /// Puts a map into a map of maps.
     ///
     /// # Errors

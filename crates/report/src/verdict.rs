@@ -78,6 +78,7 @@ fn end_in_words(document: &Document) -> Option<String> {
     let detail = ended.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
     match ended.reason {
         EndReason::Completed | EndReason::CommandEnded | EndReason::LimitExceeded => None,
+        EndReason::ThreadsEnded => Some("It ended with the threads that were followed.".to_owned()),
         EndReason::Interrupted => Some("It was interrupted; what was measured was kept.".to_owned()),
         EndReason::Watchdog => Some(format!("It was ended early{detail}.")),
         EndReason::Failed => Some(format!("It failed{detail}.")),
