@@ -60,10 +60,10 @@ impl LoadedObject {
         LoadedObject::load_sized(name, elf, read_only, &[])
     }
 
-    /// The same with maps of another number of entries than the object says.
+    /// As [`LoadedObject::load`], with this many entries in maps whose size is known only here.
     ///
     /// # Errors
-    /// As [`LoadedObject::load`].
+    /// As for [`LoadedObject::load`].
     pub fn load_sized(
         name: &str,
         elf: &[u8],
@@ -86,8 +86,9 @@ impl LoadedObject {
                     .ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("it has no read-only data")))?;
                 map.set_initial_value(data)?;
             }
-            for (name, entries) in sizes {
-                if let Some(mut map) = open.maps_mut().find(|map| map.name() == *name) {
+            for mut map in open.maps_mut() {
+                let name = map.name().to_string_lossy().into_owned();
+                if let Some((_, entries)) = sizes.iter().find(|(sized, _)| *sized == name) {
                     map.set_max_entries(*entries)?;
                 }
             }
@@ -153,17 +154,6 @@ impl LoadedObject {
         missing.map(|program| program.name().to_string_lossy().into_owned()).collect()
     }
 
-    /// The memory of an array map that may be mapped, for reading.
-    ///
-    /// # Errors
-    /// What the kernel refused.
-    pub fn map_memory(&self, name: &str) -> Result<SharedMemory, Refused> {
-        let map = self.object.maps().find(|map| map.name() == name);
-        let map = map.ok_or_else(|| Refused::because("mapping BPF memory", format!("there is no map `{name}`")))?;
-        let length = (map.value_size() as usize).next_multiple_of(8) * map.max_entries() as usize;
-        SharedMemory::map(map.as_fd(), 0, length, false)
-    }
-
     /// Runs a program that is called rather than attached, with this context.
     ///
     /// # Errors
@@ -180,6 +170,18 @@ impl LoadedObject {
             let error = std::io::Error::from_raw_os_error((output.return_value as i32).wrapping_neg());
             Err(Refused::because(doing(), crate::plain(&error)))
         }
+    }
+
+    /// The descriptor of a map, for as long as the object lives.
+    ///
+    /// # Errors
+    /// Where the object has no such map.
+    pub fn map_descriptor(&self, name: &str) -> Result<BorrowedFd<'_>, Refused> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.ok_or_else(|| Refused::because(format!("using the BPF map `{name}`"), "there is no such map"))?;
+        let descriptor = map.as_fd();
+        // SAFETY: the object owns the descriptor and closes it only when it is dropped itself.
+        Ok(unsafe { BorrowedFd::borrow_raw(std::os::fd::AsRawFd::as_raw_fd(&descriptor)) })
     }
 
     /// Puts a map into a map of maps.
@@ -203,6 +205,17 @@ impl LoadedObject {
         let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
         let map = map.ok_or_else(|| Refused::because("mapping BPF memory", "the object has no globals"))?;
         SharedMemory::map(map.as_fd(), 0, map.value_size() as usize, true)
+    }
+
+    /// An array that user space may map, all entries of it.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn shared_array(&self, name: &str) -> Result<SharedMemory, Refused> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.ok_or_else(|| Refused::because("mapping BPF memory", format!("there is no map `{name}`")))?;
+        let length = map.value_size() as usize * map.max_entries() as usize;
+        SharedMemory::map(map.as_fd(), 0, length, true)
     }
 
     /// Descriptors of the loaded programs, by name.

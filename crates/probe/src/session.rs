@@ -10,7 +10,8 @@ use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{Refused, capabilities, clock, host, steal};
 use punctual_recording::{
-    Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, Provenance, Task, Totals, Writer,
+    Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Task, Totals,
+    Wakeup, Writer,
 };
 use rtrb::{Consumer, RingBuffer};
 use std::sync::Arc;
@@ -34,7 +35,13 @@ pub struct Observation<'a> {
     pub duration: Option<Duration>,
     /// What could not be done as asked, known from the start.
     pub fallbacks: &'a [String],
-    writer: &'a mut Writer,
+    /// The wakeups that came since the last step, whole: each began at its `expected_ns` and took its `total_ns`.
+    pub finished: &'a [Wakeup],
+    /// When measuring began, ns of `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
+    /// When it ended: only in the last call, in which nothing is measured any more and the recording is not closed yet.
+    pub ended_ns: Option<u64>,
+    pub(crate) writer: &'a mut Writer,
 }
 
 impl Observation<'_> {
@@ -46,6 +53,11 @@ impl Observation<'_> {
     /// Puts down in the recording what went wrong with the load.
     pub fn load_trouble(&mut self, trouble: String) {
         self.writer.provenance_mut().load.trouble.push(trouble);
+    }
+
+    /// Puts down in the recording what the load got done.
+    pub fn load_scores(&mut self, scores: Vec<LoadScore>) {
+        self.writer.provenance_mut().load.scores = scores;
     }
 }
 
@@ -77,7 +89,7 @@ const ROUND: Duration = Duration::from_millis(50);
 /// The same while late wakeups are looked into: the evidence does not wait for long.
 const WATCHED_ROUND: Duration = Duration::from_millis(10);
 /// A segment is closed this often.
-const FLUSH: Duration = Duration::from_secs(1);
+pub(crate) const FLUSH: Duration = Duration::from_secs(1);
 /// A queue holds what its thread hands on in this time.
 const QUEUE_NS: u64 = 10_000_000_000;
 
@@ -91,11 +103,15 @@ struct Measured {
     priority: i16,
 }
 
-/// Carries out a plan. `observe` is called about every 50 ms and says whether to go on.
+/// Carries out a plan. `observe` is called about every 50 ms and says whether to go on; and once more when nothing is
+/// measured any more.
 ///
 /// # Errors
 /// [`RunError`]; whatever was measured before a failure stands in the recording.
 pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -> Result<Outcome, RunError> {
+    if let Some(selection) = &plan.follow {
+        return crate::foreign::run(plan, selection, observe);
+    }
     let cpus = plan.measured_cpus()?;
     let schedulings = plan.schedulings()?;
     let mut provenance = provenance(plan, &cpus);
@@ -130,14 +146,26 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     let end = plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration));
     control.start(start, end);
 
-    let mut rounds =
-        Rounds { plan, start, fallbacks: &fallbacks, cpus: &cpus, steal_before, steal_known, watch: watch.as_mut() };
+    let mut rounds = Rounds {
+        plan,
+        start,
+        fallbacks: &fallbacks,
+        cpus: &cpus,
+        steal_before,
+        steal_known,
+        watch: watch.as_mut(),
+        finished: Vec::new(),
+    };
     let ended = rounds.until_the_end(&control, &mut measured, &mut writer, observe);
+    let ended_ns = clock::monotonic_ns().min(end);
     control.stop();
     rounds.wait_for_threads(&mut measured, &mut writer);
     rounds.count(&measured, &mut writer);
     // Out of the kernel before the writing, which may take long.
     drop(follower);
+    if ended.is_ok() {
+        observe(&mut Observation { ended_ns: Some(ended_ns), ..rounds.observation(&mut writer) });
+    }
     let ended = match watch.map(Watch::finish) {
         Some(Err(error)) => ended.and(Err(error)),
         _ => ended,
@@ -333,7 +361,7 @@ fn equip(
 }
 
 /// Causes that cannot be recorded are no reason not to measure.
-fn start_recorder(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRecorder> {
+pub(crate) fn start_recorder(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRecorder> {
     match FlightRecorder::start(plan.why.as_ref()?.sample_rate) {
         Ok(recorder) => Some(recorder),
         Err(refused) => {
@@ -362,7 +390,7 @@ fn note_blindness(provenance: &mut Provenance, steal_known: bool, recorder: Opti
     provenance.blind = blind.into_iter().map(str::to_owned).collect();
 }
 
-fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {
+pub(crate) fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {
     let mut limits: Vec<Limit> = plan.limits.iter().map(|limit| limit.judge(total)).collect();
     if let Some(limit_ns) = plan.break_ns {
         let found_ns = total.max();
@@ -380,6 +408,8 @@ struct Rounds<'a> {
     steal_before: Option<u64>,
     steal_known: bool,
     watch: Option<&'a mut Watch>,
+    /// The wakeups that this round brought.
+    finished: Vec<Wakeup>,
 }
 
 impl Rounds<'_> {
@@ -414,23 +444,31 @@ impl Rounds<'_> {
             if measured.iter().all(|thread| thread.thread.is_finished()) {
                 return Ok(ended(EndReason::Completed, None));
             }
-            let mut observation = Observation {
-                elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
-                duration: self.plan.duration_ns.map(Duration::from_nanos),
-                fallbacks: self.fallbacks,
-                writer,
-            };
-            if let Step::Stop(reason, detail) = observe(&mut observation) {
+            if let Step::Stop(reason, detail) = observe(&mut self.observation(writer)) {
                 return Ok(ended(reason, detail));
             }
             std::thread::sleep(if self.watch.is_some() { WATCHED_ROUND } else { ROUND });
         }
     }
 
+    fn observation<'a>(&'a self, writer: &'a mut Writer) -> Observation<'a> {
+        Observation {
+            elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
+            duration: self.plan.duration_ns.map(Duration::from_nanos),
+            fallbacks: self.fallbacks,
+            started_ns: self.start,
+            ended_ns: None,
+            finished: &self.finished,
+            writer,
+        }
+    }
+
     fn take(&mut self, measured: &mut [Measured], writer: &mut Writer) {
+        self.finished.clear();
         for (index, thread) in measured.iter_mut().enumerate() {
             while let Ok(sample) = thread.queue.pop() {
                 let wakeup = sample.wakeup(thread.tid, self.steal_known);
+                self.finished.push(wakeup);
                 if let Some(watch) = &mut self.watch {
                     watch.wakeup(&wakeup, &thread.name, thread.priority);
                 }

@@ -42,8 +42,8 @@ mod writer;
 
 pub use distribution::{Distribution, Distributions, Key};
 pub use document::{
-    Configuration, Counters, Document, EndReason, Ended, Host, Limit, LoadInfo, Provenance, SCHEMA, SCHEMA_VERSION,
-    Setting, Task,
+    Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
+    Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
 };
 pub use episode::Episode;
 pub use episodes::{EpisodeWriter, RecorderSummary, for_each_episode, read_recorder_summary, rewrite_episodes};
@@ -59,5 +59,5 @@ pub use reader::Recording;
 pub use stage::Stage;
 pub use tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
 pub use units::{BareUnit, format_ns, parse_duration, parse_list};
-pub use wakeup::{Stamps, Wakeup};
+pub use wakeup::{FollowedStamps, Stamps, Wakeup};
 pub use writer::{Totals, Writer};

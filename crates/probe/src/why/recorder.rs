@@ -40,7 +40,7 @@ impl FlightRecorder {
         let possible = possible_cpus();
         let mut object =
             LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
-        let rings = Rings::new(object.map_memory("rings")?, possible);
+        let rings = Rings::new(object.shared_array("rings")?, possible);
         let cpus = online_cpus();
         object.attach()?;
         let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
