@@ -4,9 +4,9 @@ use super::DrillKind;
 use super::irq_off::IrqOff;
 use super::kernel_burn::KernelBurn;
 use super::throttle;
+use punctual_kernel::Refused;
 use punctual_kernel::capabilities::{Availability, real_time_remedy, try_scheduling};
 use punctual_kernel::scheduling::{self, Scheduling};
-use punctual_kernel::{Refused, bpf};
 
 /// Whether a drill can be had.
 #[derive(Debug, Clone)]
@@ -34,12 +34,10 @@ fn try_out(kind: DrillKind) -> Result<(Availability, String), Refused> {
     let first = allowed.first().copied().unwrap_or(0);
     match kind {
         DrillKind::Irq | DrillKind::Softirq => {
-            bpf::may_load()?;
             KernelBurn::start(kind, &[first])?;
             yes("its programs load and see their timer")
         }
         DrillKind::IrqOff => {
-            bpf::may_load()?;
             IrqOff::load()?.try_out()?;
             yes("its program may turn interrupts off")
         }
@@ -51,7 +49,7 @@ fn try_out(kind: DrillKind) -> Result<(Availability, String), Refused> {
             yes("real-time priority was granted")
         }
         DrillKind::Throttle => {
-            try_scheduling(throttle::reservation(2_000_000))?;
+            try_scheduling(throttle::reservation(2_000_000)).map_err(throttle::with_reason)?;
             yes("SCHED_DEADLINE was granted")
         }
         DrillKind::Migrate if allowed.len() < 2 => {

@@ -13,8 +13,7 @@ pub struct Injection {
     pub number: u64,
     /// Where it began.
     pub cpu: u32,
-    /// The culprit's thread; `None` where a BPF program runs inside an interrupt or softirq, or by its side for
-    /// a system call of that thread.
+    /// The culprit's thread, or the one whose system call it is; `None` inside an interrupt or a softirq.
     pub tid: Option<u32>,
     /// How long it was to last, ns.
     pub asked_ns: u64,

@@ -28,6 +28,7 @@ pub(crate) struct IrqOff {
 
 impl IrqOff {
     pub(crate) fn load() -> Result<IrqOff, Refused> {
+        super::kernel_burn::check_clock()?;
         let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/drill_irq_off.bpf.o"));
         let object = LoadedObject::load(PROGRAM, bytes, None)?;
         Ok(IrqOff { object })

@@ -43,6 +43,14 @@ fn object_bytes(kind: DrillKind) -> &'static [u8] {
     }
 }
 
+/// The programs' stamps must be of this process's clock.
+pub(super) fn check_clock() -> Result<(), Refused> {
+    if clock::in_shifted_time_namespace() {
+        return Err(Refused::because("logging the truth", "a time namespace shifts this process's clock"));
+    }
+    Ok(())
+}
+
 /// The programs in the kernel; they leave it when this is dropped.
 pub(crate) struct KernelBurn {
     _object: LoadedObject,
@@ -56,6 +64,7 @@ impl KernelBurn {
         if kind == DrillKind::Softirq && host::is_preempt_rt() {
             return Err(Refused::because("making a softirq callback", "PREEMPT_RT kernels refuse bpf_timer"));
         }
+        check_clock()?;
         let mut object = LoadedObject::load(kind.culprit(), object_bytes(kind), None)?;
         let memory = Arc::new(object.shared_globals()?);
         object.attach()?;

@@ -218,7 +218,7 @@ fn posts(plan: &DrillPlan, cpus: &[u32]) -> Result<(Vec<Post>, Held), Refused> {
             (each(&prepare, culprit), Held::Nothing)
         }
         DrillKind::Throttle => {
-            let prepare: Prepare = Box::new(|| Ok(boxed(Overrunner::prepare())));
+            let prepare: Prepare = Box::new(|| Overrunner::prepare().map(boxed));
             (vec![(culprit, first, prepare)], Held::Nothing)
         }
         DrillKind::Migrate => {

@@ -22,6 +22,13 @@ pub(crate) fn reservation(length_ns: u64) -> Scheduling {
     Scheduling::Deadline { runtime_ns: RUNTIME_NS, period_ns: RUNTIME_NS + length_ns + MARGIN_NS }
 }
 
+/// Why a reservation was refused.
+pub(crate) fn with_reason(refused: Refused) -> Refused {
+    let reason =
+        "it takes root or CAP_SYS_NICE, every CPU for this process, and bandwidth that nobody else has reserved";
+    Refused::because(refused.doing, format!("{}; {reason}", refused.reason))
+}
+
 /// Lives in the victim's thread, which cannot be pinned.
 pub(crate) struct Overrunner {
     tid: u32,
@@ -29,9 +36,11 @@ pub(crate) struct Overrunner {
 
 impl Overrunner {
     /// Sets the calling thread up.
-    pub(crate) fn prepare() -> Overrunner {
+    pub(crate) fn prepare() -> Result<Overrunner, Refused> {
         drop_timer_slack();
-        Overrunner { tid: clock::thread_id() }
+        set_scheduling(reservation(2_000_000)).map_err(with_reason)?;
+        set_scheduling(Scheduling::Other)?;
+        Ok(Overrunner { tid: clock::thread_id() })
     }
 
     /// Works until the clock jumps by nearly the length while hardly any CPU time was used.
