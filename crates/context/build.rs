@@ -5,6 +5,10 @@ fn main() {
     #[expect(clippy::print_stdout, reason = "build scripts talk to cargo through it")]
     {
         println!("cargo:rerun-if-changed=../probe/src/bpf/kernel.h");
+        println!("cargo:rerun-if-changed=../probe/src/bpf/steal.h");
+        println!("cargo:rerun-if-changed=../datapump/src/c");
     }
-    punctual_bpf_build::compile(std::path::Path::new("src/bpf"), &["drill_irq", "drill_softirq", "drill_irq_off"]);
+    let directory = std::path::Path::new("src/bpf");
+    punctual_bpf_build::compile(directory, &["drill_irq", "drill_softirq", "drill_irq_off"]);
+    punctual_bpf_build::compile(directory, &["device_irq", "device_softirq"]);
 }

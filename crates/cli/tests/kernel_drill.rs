@@ -148,10 +148,10 @@ delaying! {
     a_thread_of_the_same_priority_delays_threads: "same-priority", until_switched_in, thread;
 }
 
-/// Runs a drill with a victim of its own.
-fn with_victim(kind: &str, words: &[&str]) -> Vec<Injection> {
+/// Runs a drill with a victim of its own, with injections of this length.
+fn with_victim(kind: &str, length: &str, words: &[&str]) -> Vec<Injection> {
     let directory = tempfile::tempdir().unwrap();
-    let words = [&["drill", kind, "--for", "2ms", "--every", "60ms", "-D", "1s", "-q", "--json"], words].concat();
+    let words = [&["drill", kind, "--for", length, "--every", "60ms", "-D", "1s", "-q", "--json"], words].concat();
     let output = run(directory.path(), &words);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     injections(&json(&output), kind)
@@ -168,7 +168,7 @@ fn drills_with_a_victim_of_their_own_make_it_suffer() {
         if !can(kind) {
             continue;
         }
-        let found = with_victim(kind, &[]);
+        let found = with_victim(kind, "2ms", &[]);
         let met: Vec<&Injection> = found.iter().filter(|one| one.victim.is_object()).collect();
         assert!(met.len() * 2 >= found.len(), "{kind}: {found:?}");
         for one in &met {
@@ -199,7 +199,7 @@ fn drills_with_a_victim_of_their_own_make_it_suffer() {
 #[test]
 fn pages_of_a_file_are_read_again() {
     let _alone = alone();
-    let found = with_victim("page-fault", &["--pages", "file"]);
+    let found = with_victim("page-fault", "2ms", &["--pages", "file"]);
     // In memory that is a file system, nothing needs to be read: those are plain faults.
     assert!(found.iter().all(|one| one.whole["faults"].as_u64() > Some(0)), "{found:?}");
 }
@@ -290,12 +290,19 @@ fn an_interrupt_ends_a_drill_with_what_was_injected() {
 #[test]
 fn the_same_seed_asks_for_the_same_lengths() {
     let _alone = alone();
-    let asked = |seed: &str| {
-        let found = with_victim("page-fault", &["--seed", seed, "--for", "200us..5ms"]);
-        found.iter().map(|one| one.asked_ns).take(3).collect::<Vec<_>>()
+    // By number: one that came too late is left out.
+    let asked = |seed: &str| -> Vec<(u64, u64)> {
+        let found = with_victim("page-fault", "200us..5ms", &["--seed", seed]);
+        found.iter().map(|one| (one.whole["number"].as_u64().unwrap(), one.asked_ns)).collect()
     };
-    assert_eq!(asked("5"), asked("5"));
-    assert_ne!(asked("5"), asked("6"));
+    let (first, again, other) = (asked("5"), asked("5"), asked("6"));
+    let same = |left: &[(u64, u64)], right: &[(u64, u64)]| {
+        let both = left.iter().filter_map(|one| right.iter().find(|two| two.0 == one.0).map(|two| (one.1, two.1)));
+        both.map(|(one, two)| one == two).collect::<Vec<bool>>()
+    };
+    let equal = same(&first, &again);
+    assert!(!equal.is_empty() && equal.iter().all(|&same| same), "{first:?} {again:?}");
+    assert!(same(&first, &other).iter().all(|&same| !same), "{first:?} {other:?}");
 }
 
 #[test]
