@@ -267,10 +267,24 @@ impl<'a> Courtroom<'a> {
             // User code is preempted by the interrupt that tells of the waking: it did not come.
             return Blamed::new(Kind::Blind, "outside this kernel");
         }
-        if self.sampling_stopped(slice, start, end) {
+        if self.sampling_stopped(slice, start, end) || self.timer_was_kept(slice, start, end) {
             return with(Kind::IrqOff);
         }
         with(Kind::Kernel)
+    }
+
+    /// Whether a timer that was due in the first half of a stretch came at its end only: interrupts were off.
+    fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
+        let cpu = self.episode.events[slice.ends_with].cpu;
+        end - start > OWN_PATH_NS
+            && self.episode.events.iter().any(|event| {
+                event.cpu == cpu
+                    && event.kind == EventKind::TimerBegin
+                    && event.at_ns >= end
+                    && event.at_ns - end < OWN_PATH_NS
+                    && event.extra >= start
+                    && event.extra < start + (end - start) / 2
+            })
     }
 
     /// Whether the sampling clock was silent for more than three periods: interrupts were off.

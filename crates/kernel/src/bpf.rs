@@ -218,6 +218,13 @@ impl LoadedObject {
         SharedMemory::map(map.as_fd(), 0, length, true)
     }
 
+    /// The entries of a map that has values for each CPU: key, and the values.
+    pub fn entries_per_cpu(&self, name: &str) -> Vec<(Vec<u8>, Vec<Vec<u8>>)> {
+        let Some(map) = self.object.maps().find(|map| map.name() == name) else { return Vec::new() };
+        let values = |key: &Vec<u8>| map.lookup_percpu(key, libbpf_rs::MapFlags::ANY).ok().flatten();
+        map.keys().filter_map(|key| values(&key).map(|values| (key, values))).collect()
+    }
+
     /// Descriptors of the loaded programs, by name.
     pub fn programs(&self) -> Vec<(String, i32)> {
         use std::os::fd::AsRawFd;

@@ -36,6 +36,51 @@ pub struct RecorderSummary {
     pub missing: Vec<String>,
 }
 
+/// What an interrupt handler, a softirq or a callback took over a whole run, late wakeups or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandlerSum {
+    /// `irq` for classes of interrupts, `handler` for devices' handlers, `softirq`, `tasklet`, `callback` for kernel
+    /// timers, `timer_irq` and `timer_softirq` for high-resolution ones, `softirq_queue` for softirq work that was
+    /// queued at once.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// How often it ran.
+    pub count: u64,
+    /// How long in all, ns, with what interrupted it.
+    pub total_ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// When that ended, ns of `CLOCK_MONOTONIC`.
+    pub longest_at_ns: u64,
+}
+
+/// The sums of a recording; `None` where it was made without the recorder, or was cut short.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] or [`ErrorKind::Io`].
+pub fn read_handler_sums(recording: &Path) -> Result<Option<Vec<HandlerSum>>> {
+    read_json(&directory(recording).join("handlers.json"), "are no sums of handlers")
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(path: &Path, is_not: &str) -> Result<Option<T>> {
+    match std::fs::read(path) {
+        Ok(text) => serde_json::from_slice(&text)
+            .map(Some)
+            .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("{is_not}: {error}"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(path, "cannot read", error)),
+    }
+}
+
+/// Writes the sums into a recording that has `events/`.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn write_handler_sums(recording: &Path, sums: &[HandlerSum]) -> Result<()> {
+    crate::writer::write_json(&directory(recording).join("handlers.json"), &sums)
+}
+
 fn directory(recording: &Path) -> PathBuf {
     recording.join("events")
 }
@@ -92,14 +137,7 @@ impl EpisodeWriter {
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`].
 pub fn read_recorder_summary(recording: &Path) -> Result<Option<RecorderSummary>> {
-    let path = directory(recording).join("recorder.json");
-    match std::fs::read(&path) {
-        Ok(text) => serde_json::from_slice(&text)
-            .map(Some)
-            .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("is not a recorder's summary: {error}"))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io(path, "cannot read", error)),
-    }
+    read_json(&directory(recording).join("recorder.json"), "is not a recorder's summary")
 }
 
 /// Hands on every episode of a recording. Returns whether the last line was cut off, as a kill leaves it.

@@ -25,6 +25,8 @@ pub mod timeline;
 pub mod timers;
 mod verdict;
 pub mod why;
+pub mod why_handlers;
+pub mod why_page;
 pub mod why_trace;
 pub mod why_tree;
 

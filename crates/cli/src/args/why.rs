@@ -40,6 +40,9 @@ pub(crate) struct WhyArguments {
     /// Write a trace for Perfetto: CPUs, threads, interrupts, softirqs, the late thread's parts, the samples
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
+    /// Show every interrupt handler, softirq and callback of the run against limits, whether or not a wakeup was late
+    #[arg(long, conflicts_with_all = ["episode", "folded", "perfetto", "html"])]
+    pub(crate) all_handlers: bool,
     /// Write a page with a section a cause and a flame graph
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,

@@ -3,9 +3,11 @@
 use crate::args::why::WhyArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_recording::{Episode, Recording, for_each_episode, read_recorder_summary};
+use punctual_recording::{Episode, Recording, for_each_episode, read_handler_sums, read_recorder_summary};
 use punctual_report::why::{EpisodeView, WhyReport, episode_text, json, text};
+use punctual_report::why_handlers;
 use punctual_report::why_tree::{CallTree, add_lateness, folded};
+use std::path::Path;
 
 /// A trace of more episodes than this is of no use to a viewer.
 const MOST_TRACED: usize = 200;
@@ -19,6 +21,9 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         }
     };
     let recording = Recording::open(&path)?;
+    if arguments.all_handlers {
+        return all_handlers(&path, output);
+    }
     let recorder = read_recorder_summary(&path)?;
     let mut views = Vec::new();
     let mut traced: Vec<Episode> = Vec::new();
@@ -46,6 +51,10 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let cut = recording.is_cut() || cut_line;
     let blind = &document.provenance.blind;
     let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, blind);
+    if let Some(file) = &arguments.html {
+        let page = punctual_report::why_page::html(&report, &lateness);
+        std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))?;
+    }
     if output.json {
         output::print(&output::pretty(&json(&report, arguments.episode)));
     } else if arguments.folded {
@@ -54,6 +63,21 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         output::print_text(&format!("{}\n\n{}", report.verdict(), episode_text(&report, view, true)));
     } else {
         output::print_text(&text(&report));
+    }
+    Ok(0)
+}
+
+fn all_handlers(path: &Path, output: Output) -> anyhow::Result<u8> {
+    let sums = read_handler_sums(path)?.with_context(|| {
+        format!(
+            "{}: holds no sums of handlers: record with --why, and let it end by itself or with Ctrl-C",
+            path.display()
+        )
+    })?;
+    if output.json {
+        output::print(&output::pretty(&why_handlers::json(path, &sums)));
+    } else {
+        output::print_text(&why_handlers::text(path, &sums));
     }
     Ok(0)
 }

@@ -73,12 +73,18 @@ static __always_inline __u64 interrupted(void)
 	SEC("?tp_btf/" #tracepoint "_entry")                                                                   \
 	int BPF_PROG(tracepoint##_begins, int vector)                                                          \
 	{                                                                                                      \
+		struct ring *ring = own_ring();                                                                \
+		if (ring)                                                                                      \
+			ring->open.vector = bpf_ktime_get_ns();                                                \
 		return note_named(VECTOR_BEGIN, number, interrupted());                                        \
 	}                                                                                                      \
 	SEC("?tp_btf/" #tracepoint "_exit")                                                                    \
 	int BPF_PROG(tracepoint##_ends, int vector)                                                            \
 	{                                                                                                      \
-		return note(VECTOR_END, number, 0);                                                            \
+		struct ring *ring = own_ring();                                                                \
+		if (ring)                                                                                      \
+			note_end(ring, VECTOR_END, number, &ring->open.vector, 0);                             \
+		return 0;                                                                                      \
 	}
 
 VECTOR(local_timer, 1)
@@ -101,6 +107,7 @@ int BPF_PROG(handler_begins, int irq, struct irqaction *action)
 	record->value = irq;
 	record->extra = interrupted();
 	bpf_probe_read_kernel_str(record->name, NAME_SIZE, BPF_CORE_READ(action, name));
+	ring->open.handler = record->time;
 	end_record(record, position);
 	return 0;
 }
@@ -108,19 +115,49 @@ int BPF_PROG(handler_begins, int irq, struct irqaction *action)
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(handler_ends, int irq, struct irqaction *action, int handled)
 {
-	return note(HANDLER_END, irq, 0);
+	struct ring *ring = own_ring();
+
+	if (ring)
+		note_end(ring, HANDLER_END, irq, &ring->open.handler, (__u64)action->handler);
+	return 0;
 }
 
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(softirq_begins, unsigned int vector)
 {
+	struct ring *ring = own_ring();
+
+	if (ring) {
+		ring->open.raised &= ~(1ULL << (vector & 63));
+		ring->open.softirq = bpf_ktime_get_ns();
+	}
 	return note_named(SOFTIRQ_BEGIN, vector, 0);
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(softirq_ends, unsigned int vector)
 {
-	return note(SOFTIRQ_END, vector, 0);
+	struct ring *ring = own_ring();
+
+	if (!ring)
+		return 0;
+	ring->open.queued += note_end(ring, SOFTIRQ_END, vector, &ring->open.softirq, 0);
+	/* None is left: what ran since there was none before was queued together at most. */
+	if (!ring->open.raised) {
+		sum_up(QUEUED, 0, 0, ring->open.queued, bpf_ktime_get_ns());
+		ring->open.queued = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(softirq_raised, unsigned int vector)
+{
+	struct ring *ring = own_ring();
+
+	if (ring)
+		ring->open.raised |= 1ULL << (vector & 63);
+	return 0;
 }
 
 /* The function that the timer is for: of a BPF program's timer its callback, of a sampling clock its program. */
@@ -164,6 +201,7 @@ int BPF_PROG(timer_begins, struct hrtimer *timer)
 	struct ring *ring = own_ring();
 	struct record *record;
 	__u64 position, now;
+	__u32 inside;
 
 	if (!ring)
 		return 0;
@@ -172,6 +210,9 @@ int BPF_PROG(timer_begins, struct hrtimer *timer)
 	record->value = function_of(timer);
 	record->extra = due;
 	end_record(record, position);
+	inside = !!(record->context & HARDIRQ_MASK);
+	ring->open.timer[inside] = now;
+	ring->open.timer_function[inside] = record->value;
 	/* Much later than anything that happens: another clock's time. */
 	if (now > due + recorder_configuration.late_ns && now - due < 10000000000ULL)
 		take_late_stack(ctx, ring, now);
@@ -181,19 +222,34 @@ int BPF_PROG(timer_begins, struct hrtimer *timer)
 SEC("tp_btf/hrtimer_expire_exit")
 int BPF_PROG(timer_ends, struct hrtimer *timer)
 {
-	return note(TIMER_END, 0, 0);
+	struct ring *ring = own_ring();
+	__u32 inside = !!(nesting() & HARDIRQ_MASK);
+
+	if (ring)
+		note_end(ring, TIMER_END, inside, &ring->open.timer[inside], ring->open.timer_function[inside]);
+	return 0;
 }
 
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(callback_begins, struct timer_list *timer)
 {
+	struct ring *ring = own_ring();
+
+	if (ring) {
+		ring->open.callback = bpf_ktime_get_ns();
+		ring->open.callback_function = (__u64)timer->function;
+	}
 	return note(CALLBACK_BEGIN, (__u64)timer->function, 0);
 }
 
 SEC("tp_btf/timer_expire_exit")
 int BPF_PROG(callback_ends, struct timer_list *timer)
 {
-	return note(CALLBACK_END, 0, 0);
+	struct ring *ring = own_ring();
+
+	if (ring)
+		note_end(ring, CALLBACK_END, 0, &ring->open.callback, ring->open.callback_function);
+	return 0;
 }
 
 SEC("tp_btf/workqueue_execute_start")
@@ -211,13 +267,23 @@ int BPF_PROG(work_ends, struct work_struct *work)
 SEC("?tp_btf/tasklet_entry")
 int BPF_PROG(tasklet_begins, void *tasklet, void *function)
 {
+	struct ring *ring = own_ring();
+
+	if (ring) {
+		ring->open.tasklet = bpf_ktime_get_ns();
+		ring->open.tasklet_function = (__u64)function;
+	}
 	return note(TASKLET_BEGIN, (__u64)function, 0);
 }
 
 SEC("?tp_btf/tasklet_exit")
 int BPF_PROG(tasklet_ends, void *tasklet, void *function)
 {
-	return note(TASKLET_END, 0, 0);
+	struct ring *ring = own_ring();
+
+	if (ring)
+		note_end(ring, TASKLET_END, 0, &ring->open.tasklet, ring->open.tasklet_function);
+	return 0;
 }
 
 SEC("?tp_btf/page_fault_user")

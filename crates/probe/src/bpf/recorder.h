@@ -69,13 +69,52 @@ struct stack {
 	__u64 user[FRAMES];
 };
 
+/* What is open on a CPU, for the sums: when it began. */
+struct open_handlers {
+	__u64 vector;
+	__u64 handler;
+	__u64 softirq;
+	__u64 tasklet;
+	__u64 callback;
+	__u64 timer[2];		/* in a softirq, in an interrupt */
+	__u64 timer_function[2];
+	__u64 callback_function;
+	__u64 tasklet_function;
+	__u64 raised;		/* softirqs that were raised and have not begun: a bit each */
+	__u64 queued;		/* how long softirqs have run since there was none of them, ns */
+};
+
+/* What has sums: one of `enum record_kind`, its number and function; of handlers the function is theirs. */
+struct handler_key {
+	__u32 kind;
+	__u32 number;
+	__u64 function;
+};
+
+struct handler_sum {
+	__u64 count;
+	__u64 total;
+	__u64 longest;
+	__u64 longest_at;
+};
+
+/* The kind under which the sums of softirq work that was queued at once stand. */
+#define QUEUED 100
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct handler_key);
+	__type(value, struct handler_sum);
+} handler_sums SEC(".maps");
+
 struct ring {
 	struct record records[RECORDS] __attribute__((aligned(64)));
 	struct stack stacks[SAMPLES];
 	__u64 head;		/* records ever begun */
 	__u64 stack_head;	/* stacks ever begun */
 	__u64 last_late;	/* when the last stack at a late interrupt was taken */
-	__u64 pad[5];
+	struct open_handlers open;
 };
 
 struct recorder_configuration {
@@ -125,6 +164,7 @@ struct hrtimer___due {
 
 struct irqaction {
 	const char *name;
+	void *handler;
 };
 
 struct timer_list {
@@ -237,6 +277,46 @@ static __always_inline int note_named(__u32 kind, __u64 value, __u64 extra)
 	copy_name(record->name, task->comm);
 	end_record(record, position);
 	return 0;
+}
+
+/* Adds a run to the sums of what ran. */
+static __always_inline void sum_up(__u32 kind, __u32 number, __u64 function, __u64 ran, __u64 now)
+{
+	struct handler_key key = { .kind = kind, .number = number, .function = function };
+	struct handler_sum *sum = bpf_map_lookup_elem(&handler_sums, &key);
+	struct handler_sum first = {};
+
+	if (!sum) {
+		bpf_map_update_elem(&handler_sums, &key, &first, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&handler_sums, &key);
+		if (!sum)
+			return;
+	}
+	sum->count++;
+	sum->total += ran;
+	if (ran > sum->longest) {
+		sum->longest = ran;
+		sum->longest_at = now;
+	}
+}
+
+/* Notes an end, and adds the run that began at `*began`. Returns how long it was, ns; 0: it was not seen to begin. */
+static __always_inline __u64 note_end(struct ring *ring, __u32 kind, __u64 value, __u64 *began, __u64 function)
+{
+	struct record *record;
+	__u64 position, now, ran = 0;
+
+	record = begin_record(ring, kind, &position);
+	record->value = value;
+	record->extra = 0;
+	now = record->time;
+	end_record(record, position);
+	if (*began) {
+		ran = now - *began;
+		sum_up(kind, value, function, ran, now);
+	}
+	*began = 0;
+	return ran;
 }
 
 static __always_inline struct stack *begin_stack(struct ring *ring, __u64 *position)

@@ -35,7 +35,7 @@ pub(super) struct Evidence {
 }
 
 /// Softirqs by number, as in `/proc/softirqs`.
-const SOFTIRQS: [&str; 10] =
+pub(super) const SOFTIRQS: [&str; 10] =
     ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 /// Makes episodes; remembers symbols between them.

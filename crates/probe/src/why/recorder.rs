@@ -1,10 +1,12 @@
 //! Loads the flight recorder's programs, and the sampling clock.
 
+use super::handlers::handler_sums;
 use super::rings::{Copied, Rings};
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::{Refused, bpf_programs, clock, steal};
+use punctual_recording::HandlerSum;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// The compiled programs.
@@ -52,6 +54,11 @@ impl FlightRecorder {
         self.clock
     }
 
+    /// Descriptors of its programs, by name, for statistics.
+    pub fn programs(&self) -> Vec<(String, i32)> {
+        self.object.programs()
+    }
+
     /// The kernel's numbers of its programs.
     pub fn program_ids(&self) -> Vec<u32> {
         self.object.programs().iter().filter_map(|(_, program)| bpf_programs::id_of(*program)).collect()
@@ -64,6 +71,11 @@ impl FlightRecorder {
 
     pub(super) fn samples_taken(&self) -> u64 {
         self.rings.stacks_taken()
+    }
+
+    /// What every handler, softirq and callback took since the start.
+    pub fn handler_sums(&self) -> Vec<HandlerSum> {
+        handler_sums(&self.object.entries_per_cpu("handler_sums"))
     }
 
     /// What happened on each CPU between two times in the past.

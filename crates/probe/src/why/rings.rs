@@ -79,7 +79,8 @@ struct Ring {
     head: u64,
     stack_head: u64,
     last_late: u64,
-    pad: [u64; 5],
+    /// What is open, for the programs' sums.
+    open: [u64; 13],
 }
 
 /// What a CPU's ring held of a stretch of time.
@@ -242,7 +243,7 @@ mod tests {
             offset_of!(Ring, head),
             offset_of!(Ring, stack_head),
             offset_of!(Ring, last_late),
-            offset_of!(Ring, pad),
+            offset_of!(Ring, open),
         ];
         assert_eq!(offsets("ring"), (size_of::<Ring>(), ring));
         let (size, configuration) = offsets("recorder_configuration");

@@ -5,7 +5,7 @@ use super::hooks::HookWatch;
 use super::naming::name_places;
 use super::recorder::FlightRecorder;
 use punctual_kernel::{clock, hold};
-use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Wakeup, format_ns};
+use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Wakeup, format_ns, write_handler_sums};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -112,6 +112,9 @@ impl Watch {
         let thread = thread.spawn(move || write_episodes(writer, &receiver, &shared, most)).ok();
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
+        let mut hooks = HookWatch::new(own);
+        // The first late wakeup may come with the first of all.
+        hooks.read(clock::monotonic_ns());
         let summary = RecorderSummary {
             threshold: settings.threshold.name(),
             sample_rate: settings.sample_rate,
@@ -133,7 +136,7 @@ impl Watch {
             budget: BURST,
             accepted: 0,
             pending: VecDeque::new(),
-            hooks: HookWatch::new(own),
+            hooks,
             summary,
             sender: Some(sender),
             written,
@@ -254,12 +257,14 @@ impl Watch {
         let summary = self.summary();
         let failed = self.written.lock().ok().and_then(|mut written| written.failed.take());
         let recording = std::mem::take(&mut self.recording);
+        let sums = write_handler_sums(&recording, &self.recorder.handler_sums());
         // Out of the kernel before what takes long. Locked memory would have every file that is looked into read whole.
         drop(self);
         if summary.kept > 0 {
             hold::unlock_memory();
             name_places(&recording);
         }
+        sums?;
         failed.map_or(Ok(summary), Err)
     }
 }
