@@ -131,9 +131,6 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     for (thread, equipment) in measured.iter().zip(equipment) {
         thread.thread.begin(equipment);
     }
-    // Far enough ahead for the threads to have seen it.
-    let start = clock::monotonic_ns() + 5_000_000;
-    provenance.started_ns = start;
     provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - clock::monotonic_ns() as i64;
     let steal_before = steal::steal_ns(&cpus);
     let fallbacks = provenance.fallbacks.clone();
@@ -143,6 +140,9 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
         Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &own_programs)?),
         None => None,
     };
+    // Far enough ahead for the threads to have seen it.
+    let start = clock::monotonic_ns() + 5_000_000;
+    writer.provenance_mut().started_ns = start;
     let end = plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration));
     control.start(start, end);
 

@@ -54,6 +54,8 @@ const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
 /// Episodes that may wait to be written.
 const WAITING: usize = 64;
+/// The program that takes samples, as the kernel names it.
+const SAMPLER: &str = "take_sample";
 const SECOND_NS: u64 = 1_000_000_000;
 /// The usual delivery of a timer interrupt is not believed beyond this, ns.
 const MOST_USUAL_NS: u64 = 50_000;
@@ -104,12 +106,14 @@ impl Watch {
         own_programs: &[u32],
     ) -> punctual_recording::Result<Watch> {
         let writer = EpisodeWriter::create(recording)?;
+        // Before the measurement: reading the kernel's symbols takes a tenth of a second.
+        let investigator = Investigator::new();
         let (sender, receiver) = sync_channel(WAITING);
         let written = Arc::new(Mutex::new(Written::default()));
         let shared = Arc::clone(&written);
         let most = settings.most_episodes;
         let thread = std::thread::Builder::new().name("why".to_owned());
-        let thread = thread.spawn(move || write_episodes(writer, &receiver, &shared, most)).ok();
+        let thread = thread.spawn(move || write_episodes(writer, investigator, &receiver, &shared, most)).ok();
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
         let mut hooks = HookWatch::new(own);
@@ -246,6 +250,9 @@ impl Watch {
             std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
         }
         let result = self.round();
+        let sums = self.recorder.handler_sums();
+        let sampling = sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER);
+        self.summary.sampling_ns = self.recorder.clock().map(|_| sampling.map(|sum| sum.total_ns).sum());
         if let Some(sender) = self.sender.take() {
             // Waits until there is room: what was kept is to be written.
             let _ = sender.send(Message::Summary(Box::new(self.summary())));
@@ -257,21 +264,25 @@ impl Watch {
         let summary = self.summary();
         let failed = self.written.lock().ok().and_then(|mut written| written.failed.take());
         let recording = std::mem::take(&mut self.recording);
-        let sums = write_handler_sums(&recording, &self.recorder.handler_sums());
+        let written = write_handler_sums(&recording, &sums);
         // Out of the kernel before what takes long. Locked memory would have every file that is looked into read whole.
         drop(self);
         if summary.kept > 0 {
             hold::unlock_memory();
             name_places(&recording);
         }
-        sums?;
+        written?;
         failed.map_or(Ok(summary), Err)
     }
 }
 
-fn write_episodes(mut writer: EpisodeWriter, receiver: &Receiver<Message>, shared: &Mutex<Written>, most: u64) {
-    // Before the measurement: reading the kernel's symbols takes a tenth of a second.
-    let mut investigator = Investigator::new();
+fn write_episodes(
+    mut writer: EpisodeWriter,
+    mut investigator: Investigator,
+    receiver: &Receiver<Message>,
+    shared: &Mutex<Written>,
+    most: u64,
+) {
     let mut kept = 0;
     for message in receiver {
         let result = match message {
