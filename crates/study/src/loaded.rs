@@ -100,9 +100,9 @@ pub fn record_under_watched(
         if let Some(ended_ns) = observation.ended_ns {
             let mut all = Vec::new();
             for running in running.drain(..) {
-                let (scores, trouble) = running.end(ended_ns);
-                trouble.into_iter().for_each(|trouble| observation.load_trouble(trouble));
-                all.extend(scores);
+                let done = running.end(ended_ns);
+                done.trouble.into_iter().chain(done.notes).for_each(|trouble| observation.load_trouble(trouble));
+                all.extend(done.scores);
             }
             observation.load_scores(all);
             return Step::Go;
