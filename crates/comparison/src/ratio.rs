@@ -15,7 +15,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// How many times as variable whole runs are as their own seconds say, measured on repeats.
 pub const WITHIN: f64 = 2.5;
 /// What is known beforehand counts as much as so many degrees of freedom.
-pub const PRIOR_DEGREES: f64 = 8.0;
+pub const PRIOR_DEGREES: f64 = 12.0;
 
 /// The ratio of a quantile of B to that of A.
 #[derive(Debug, Clone, Copy, PartialEq)]
