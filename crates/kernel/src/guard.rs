@@ -26,6 +26,9 @@ pub struct GuardedCommand {
     pub words: Vec<String>,
     /// Whether its output is thrown away; otherwise it goes to the standard error stream.
     pub quiet: bool,
+    /// The name it has until it becomes the program, at most 15 bytes: whoever follows its threads knows it by that.
+    #[serde(default)]
+    pub mark: Option<String>,
 }
 
 /// What the guard is to run.
@@ -241,10 +244,14 @@ fn start(command: &GuardedCommand, index: usize, scratch: &Path) -> std::io::Res
     } else {
         child.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
     }
+    let mark = command.mark.as_deref().and_then(|mark| std::ffi::CString::new(mark).ok());
     // SAFETY: between fork and exec only async-signal-safe system calls on plain data are made.
     unsafe {
-        child.pre_exec(|| {
+        child.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+            if let Some(mark) = &mark {
+                libc::prctl(libc::PR_SET_NAME, mark.as_ptr(), 0, 0, 0);
+            }
             Ok(())
         });
     }

@@ -6,6 +6,7 @@
 pub mod compare;
 mod csv;
 mod figures;
+mod followed;
 pub mod forecast;
 pub mod idle;
 mod json;

@@ -66,6 +66,7 @@ pub fn record_under(
         warm_up_ns: 0,
         scores: Vec::new(),
         trouble: load.notes.clone(),
+        ..LoadInfo::default()
     };
     if load.is_none() {
         return Ok(punctual_probe::run(&plan, observe)?);
@@ -73,10 +74,18 @@ pub fn record_under(
     // Before anything runs: a plan that cannot be carried out starts no load.
     plan.measured_cpus().map_err(RunError::from)?;
     plan.schedulings().map_err(RunError::from)?;
+    if let Some(selection) = &plan.follow {
+        selection.check().map_err(RunError::from)?;
+    }
+    let mark = plan.command_mark();
     let commands = load.commands.iter();
     let run = GuardedRun {
         commands: commands
-            .map(|command| GuardedCommand { words: command.words.clone(), quiet: command.quiet })
+            .map(|command| GuardedCommand {
+                words: command.words.clone(),
+                quiet: command.quiet,
+                mark: mark.clone().filter(|_| command.ends_measurement),
+            })
             .collect(),
         time_limit: plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME),
     };

@@ -1,8 +1,10 @@
 //! The command line.
 
 mod compare;
+mod follow;
 
 pub(crate) use compare::{CompareArguments, MeasuringArguments};
+pub(crate) use follow::FollowArguments;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_load::Class;
@@ -31,9 +33,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  punctual check --json | jq .verdict"
     )]
     Check(CheckArguments),
-    /// Measure how late periodic threads run, stage by stage
+    /// Measure how late periodic threads run, stage by stage, or other programs' threads
     #[command(
-        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n\nA bare number is microseconds for -i and -b, seconds for -D."
+        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n  sudo punctual record --comm '^ffmpeg' -D 10s    the wakeups of ffmpeg's threads\n  sudo punctual record --follow -- make -j2       those of a command and all it starts\n\nA bare number is microseconds for -i and -b, seconds for -D."
     )]
     Record(RecordArguments),
     /// Show recordings; those of the same configuration and load are added up
@@ -127,6 +129,8 @@ pub(crate) struct RecordArguments {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) threads: ThreadArguments,
+    #[command(flatten)]
+    pub(crate) follow: FollowArguments,
     /// Run this command as the load and measure for as long as it runs
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) program: Vec<String>,

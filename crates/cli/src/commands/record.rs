@@ -1,11 +1,11 @@
 //! `punctual record`.
 
-use crate::args::{PolicyName, RecordArguments, ThreadArguments, ViaName};
+use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
 use crate::output::{Output, Usage};
 use crate::progress::Progress;
 use crate::signals::Interrupted;
 use punctual_load::Load;
-use punctual_probe::{Plan, Policy, Step, Via};
+use punctual_probe::{Plan, Policy, Selection, Step, Via};
 use punctual_recording::EndReason;
 use punctual_report::Measurement;
 use std::time::Duration;
@@ -41,6 +41,7 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
 
 fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     let mut plan = plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
+    plan.follow = selection(&arguments.follow)?;
     let default = if arguments.program.is_empty() { Some(DEFAULT_NS) } else { None };
     plan.duration_ns = arguments.duration.or(default);
     plan.break_ns = arguments.break_ns;
@@ -66,6 +67,17 @@ pub(super) fn plan_of_chain(threads: &ThreadArguments, policy: PolicyName, via: 
         return Err(Usage("--via softirq is made of BPF programs: it does not go with --no-bpf".to_owned()));
     }
     Ok(plan)
+}
+
+fn selection(arguments: &FollowArguments) -> Result<Option<Selection>, Usage> {
+    let mut selection = Selection::default();
+    selection.processes.clone_from(&arguments.pid);
+    selection.threads.clone_from(&arguments.tid);
+    selection.command = arguments.follow;
+    for expression in &arguments.comm {
+        selection.add_name(expression).map_err(|error| Usage(error.to_string()))?;
+    }
+    Ok(Some(selection).filter(|selection| !selection.is_empty()))
 }
 
 fn load(arguments: &RecordArguments, plan: &Plan) -> Load {
