@@ -9,6 +9,7 @@ mod figures;
 mod followed;
 pub mod forecast;
 pub mod idle;
+pub mod interarrival;
 mod json;
 mod page;
 pub mod perfetto;

@@ -5,15 +5,18 @@
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
 //! * [`alternate`]: two sides measured in turn; [`open_side`]: recordings taken up to be compared.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
+//! * [`late_events`]: the late events of a recording, and how they follow one another.
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
 mod check;
 mod compare;
 pub mod idle;
+mod late_events;
 mod loaded;
 pub mod sweep;
 pub mod timers;
 
 pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check};
 pub use compare::{Alternation, SidePlan, Turn, alternate, open_side};
+pub use late_events::{LateEvents, late_events};
 pub use loaded::{StudyError, local_machine, record_under};

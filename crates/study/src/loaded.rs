@@ -63,8 +63,6 @@ pub fn record_under(
         name: load.name.clone(),
         commands: load.commands.iter().map(|command| command.words.clone()).collect(),
         compression_thousandths: None,
-        warm_up_ns: 0,
-        scores: Vec::new(),
         trouble: load.notes.clone(),
         ..LoadInfo::default()
     };
