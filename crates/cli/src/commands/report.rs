@@ -4,12 +4,14 @@ use crate::args::ReportArguments;
 use crate::output::{self, Output};
 use punctual_recording::{Document, Recording, Stage, compatible, merge};
 use punctual_report::Measurement;
+use punctual_report::interarrival::InterarrivalRow;
 use std::path::PathBuf;
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
     let recordings = super::expand(&arguments.recordings);
+    let interarrival = interarrival(&recordings, arguments)?;
     if let [path] = recordings.as_slice()
-        && let Some(code) = super::idle::report(path, output)?
+        && let Some(code) = super::idle::report(path, output, &interarrival)?
     {
         return Ok(code);
     }
@@ -46,6 +48,34 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     }
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     measurement.verdict = punctual_report::recording_verdict(&documents);
+    if output.json && !interarrival.is_empty() {
+        let mut report = punctual_report::measurement(&measurement);
+        report["interarrival"] = punctual_report::interarrival::json(&interarrival);
+        output::print(&output::pretty(&report));
+        return Ok(measurement.exit_code);
+    }
     output.measurement(&measurement);
+    if !interarrival.is_empty() {
+        output::print_text(&format!("\n{}", punctual_report::interarrival::text(&interarrival)));
+    }
     Ok(measurement.exit_code)
+}
+
+/// How late events follow one another, where that was asked for.
+fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::Result<Vec<InterarrivalRow>> {
+    let mut rows = Vec::new();
+    if arguments.interarrival.is_empty() {
+        return Ok(rows);
+    }
+    for path in recordings {
+        let found = punctual_study::late_events(path, arguments.stage, &arguments.interarrival)?;
+        rows.extend(found.into_iter().map(|row| InterarrivalRow {
+            recording: path.display().to_string(),
+            whose: row.whose,
+            stage: row.stage,
+            late: row.late,
+            events: row.events,
+        }));
+    }
+    Ok(rows)
 }
