@@ -6,6 +6,7 @@
 mod csv;
 mod figures;
 pub mod forecast;
+pub mod html;
 pub mod idle;
 mod json;
 mod page;

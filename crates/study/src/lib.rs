@@ -12,5 +12,5 @@ mod loaded;
 pub mod sweep;
 pub mod timers;
 
-pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check};
+pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check, judge};
 pub use loaded::{StudyError, local_machine, record_under};

@@ -187,6 +187,9 @@ pub(crate) struct ReportArguments {
     /// Print the stage table as CSV, in nanoseconds
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+    /// Write a page with pictures, one file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Show each CPU by itself
     #[arg(long)]
     pub(crate) by_cpu: bool,
