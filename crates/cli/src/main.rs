@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check::run(&check, output),
         Command::Record(record) => commands::record::run(&record, output),
         Command::Report(report) => commands::report::run(&report, output),
+        Command::Compare(compare) => commands::compare::run(&compare, output),
         Command::Idle(idle) => commands::idle::run(&idle, output),
         Command::Forecast(forecast) => commands::forecast::run(&forecast, output),
         Command::Schedulability(tasks) => commands::schedulability::run(&tasks, output),

@@ -3,6 +3,7 @@
 //! Text begins with a verdict in words; what was lost, missed, unobserved or done otherwise than asked
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
+pub mod compare;
 mod csv;
 mod figures;
 mod followed;

@@ -1,8 +1,10 @@
 //! The command line.
 
+mod compare;
 mod follow;
 mod load;
 
+pub(crate) use compare::{CompareArguments, MeasuringArguments};
 pub(crate) use follow::FollowArguments;
 pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
 
@@ -43,6 +45,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine"
     )]
     Report(ReportArguments),
+    /// Hold two sides of recordings against each other: better, worse, or no difference that the data can show
+    #[command(
+        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not set back: run the command that does after it. A bare number is seconds for -D, microseconds for -i."
+    )]
+    Compare(CompareArguments),
     /// Show what takes the CPU away from a loop that wants it all; needs no privilege
     #[command(
         after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n\nA bare number is seconds for -D, microseconds for --threshold."
