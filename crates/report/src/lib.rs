@@ -8,6 +8,7 @@ mod csv;
 mod figures;
 mod followed;
 pub mod forecast;
+pub mod html;
 pub mod idle;
 pub mod interarrival;
 mod json;

@@ -12,16 +12,16 @@
 mod check;
 mod compare;
 pub mod idle;
-mod load_run;
 mod late_events;
+mod load_run;
 mod loaded;
 mod running;
 pub mod sweep;
 pub mod timers;
 
-pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check};
+pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check, judge};
+pub use compare::{Alternation, SidePlan, Turn, alternate, open_side};
+pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};
 pub use loaded::{StudyError, local_machine, record_under, record_under_watched};
 pub use running::GettingReady;
-pub use compare::{Alternation, SidePlan, Turn, alternate, open_side};
-pub use late_events::{LateEvents, late_events};

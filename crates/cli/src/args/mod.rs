@@ -211,6 +211,9 @@ pub(crate) struct ReportArguments {
     /// The stage whose lateness --interarrival looks at
     #[arg(long, value_name = "STAGE", default_value = "total", value_parser = stage, requires = "interarrival")]
     pub(crate) stage: Stage,
+    /// Write a page with pictures, one file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Show each CPU by itself
     #[arg(long)]
     pub(crate) by_cpu: bool,
