@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Schedulability(tasks) => commands::schedulability::run(&tasks, output),
         Command::Sim(sim) => commands::sim::run(&sim.command, output),
         Command::Timers(timers) => commands::timers::run(&timers, output),
+        Command::Drill(drill) => commands::drill::run(&drill, output),
         Command::Load(load) => commands::load::run(&load, output),
         Command::Capabilities => commands::capabilities::run(output),
         Command::Completions { shell } => commands::generate::completions(shell),

@@ -5,6 +5,7 @@
 
 pub mod compare;
 mod csv;
+pub mod drill;
 mod figures;
 mod followed;
 pub mod forecast;

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod compare;
+pub(crate) mod drill;
 mod follow;
 mod load;
 
@@ -72,6 +73,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n\nA bare number is microseconds for -i and --stall, seconds for -D."
     )]
     Timers(TimersArguments),
+    /// Inject a known cause of lateness for a bounded time, to see what it looks like and to test an alarm
+    #[command(
+        after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms, all together take at most 25 % of a CPU (50 % with --yes),\nand all ends with the program, whatever ends it. A bare number is seconds for -D, microseconds elsewhere."
+    )]
+    Drill(drill::DrillArguments),
     /// Real programs and artificial load to measure beside: list, show, install, try out
     Load(LoadArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
