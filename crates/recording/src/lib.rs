@@ -8,6 +8,7 @@
 //! maxima/000001.parquet     the largest value of each second, task and stage
 //! tail.parquet              the 10,000 largest values of each task and stage, with their times
 //! gaps/, gaps.json          of an idle loop: when it did not have its CPU, and what had it
+//! activations/, activations.json   of soft devices: each block they processed, and what became of them
 //! ```
 //!
 //! Times are whole nanoseconds of `CLOCK_MONOTONIC`; there are no floats on disk.
@@ -21,6 +22,7 @@
 //! * [`Writer`]: rows in, a crash-safe directory out.
 //! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
 
+mod activations;
 mod distribution;
 mod document;
 mod error;
@@ -37,6 +39,10 @@ mod units;
 mod wakeup;
 mod writer;
 
+pub use activations::{
+    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, for_each_activation,
+    read_activation_document,
+};
 pub use distribution::{Distribution, Distributions, Key};
 pub use document::{
     Configuration, Counters, Document, EndReason, Ended, Host, Limit, LoadInfo, Provenance, SCHEMA, SCHEMA_VERSION,

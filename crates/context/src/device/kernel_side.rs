@@ -102,11 +102,6 @@ impl KernelSide {
         Ok(())
     }
 
-    /// Another period, from now on.
-    pub(crate) fn set_period(&self, period_ns: u64) -> Result<(), Refused> {
-        self.source.as_ref().map_or(Ok(()), |source| source.set_period(period_ns))
-    }
-
     /// No interrupt comes any more.
     pub(crate) fn stop(&mut self) {
         self.source = None;

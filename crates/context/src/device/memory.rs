@@ -136,6 +136,7 @@ impl DeviceMemory {
     }
 
     /// The pump as it stands.
+    #[cfg(test)]
     pub(crate) fn pump(&self) -> Pump {
         // SAFETY: within the mapping.
         unsafe { (&raw const (*self.record()).pump.0).read_volatile() }
