@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Schedulability(tasks) => commands::schedulability::run(&tasks, output),
         Command::Sim(sim) => commands::sim::run(&sim.command, output),
         Command::Timers(timers) => commands::timers::run(&timers, output),
+        Command::Device(device) => commands::device::run(&device.command, output),
         Command::Capabilities => commands::capabilities::run(output),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { directory } => commands::generate::man(&directory, output),

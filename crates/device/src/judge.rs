@@ -52,14 +52,16 @@ impl Judge {
 
     /// Takes the next activation and adds it to the summary.
     pub fn take(&mut self, row: &ActivationRow, summary: &mut DeviceSummary) {
-        // Numbers that are missing were given up before this one.
-        let missing = row.block.saturating_sub(self.next_block);
+        // Numbers that are missing were given up before this one. What waited only because no program was called for
+        // its interrupt is held against nobody.
+        let missing = if row.unobserved { 0 } else { row.block.saturating_sub(self.next_block) };
         for back in (1..=missing).rev().take(KEPT) {
             let arrival_ns = row.arrival_ns.saturating_sub(back * self.period_ns);
             self.miss(row.block - back, arrival_ns, row.start_ns, self.last_executed_ns, summary);
         }
         self.next_block = row.block + 1;
-        if row.cut || row.end_ns > row.arrival_ns + self.tolerance_ns {
+        let late = row.end_ns > row.arrival_ns + self.tolerance_ns;
+        if row.cut || (late && !row.unobserved) {
             self.miss(row.block, row.arrival_ns, row.end_ns, row.executed_ns, summary);
         }
         self.last_executed_ns = row.executed_ns;
@@ -128,8 +130,9 @@ mod tests {
         judge.take(&row(1, 1_500, 500), &mut summary);
         judge.take(&row(2, 1_600, 500), &mut summary);
         judge.take(&row(5, 0, 500), &mut summary);
+        judge.take(&ActivationRow { unobserved: true, ..row(6, 1_600, 500) }, &mut summary);
         assert_eq!(judge.underruns().iter().map(|underrun| underrun.block).collect::<Vec<_>>(), [2, 3, 4]);
-        assert_eq!((summary.underruns, summary.processed), (3, 4));
+        assert_eq!((summary.underruns, summary.processed), (3, 5));
         let late = judge.underruns()[0];
         assert!(late.is_explained_by(100) && !late.is_explained_by(99));
     }

@@ -24,6 +24,7 @@ static ACTIVATIONS: Schema = Schema {
         required("queued"),
         required("cpu"),
         required("cut"),
+        required("unobserved"),
     ],
 };
 
@@ -52,6 +53,8 @@ pub struct ActivationRow {
     pub cpu: u32,
     /// Whether the work was given up before it was done.
     pub cut: bool,
+    /// Whether its interrupt came and no program was called for it, so that it waited for the next.
+    pub unobserved: bool,
 }
 
 /// What is known of all devices. Integers only; times are ns.
@@ -66,7 +69,11 @@ pub struct ActivationDocument {
     /// The measure of the bystander's wakeups, such as `fifo:95`.
     pub bystander: String,
     /// The measure of the control's wakeups.
-    pub control: Option<String>,
+    pub control: String,
+    /// Times between the bystander's callbacks, ns.
+    pub bystander_intervals: Distribution,
+    /// When the devices began, ns of `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
 }
 
 /// One device.
@@ -112,6 +119,9 @@ pub struct DeviceSummary {
     pub cut: u64,
     /// Blocks whose interrupt came together with a later one's.
     pub coalesced: u64,
+    /// Interrupts that came and that no program was called for. Buffers that were late for that are no underruns:
+    /// a real interrupt would have been served.
+    pub unobserved: u64,
     /// How often the ring wrapped.
     pub overruns: u64,
     /// Records that were lost: those blocks were processed, and nothing more is known of them.
@@ -180,6 +190,7 @@ impl ActivationWriter {
             Some(i64::from(row.queued)),
             Some(i64::from(row.cpu)),
             Some(i64::from(row.cut)),
+            Some(i64::from(row.unobserved)),
         ]);
     }
 
@@ -253,6 +264,7 @@ pub fn for_each_activation(recording: &Path, mut take: impl FnMut(&ActivationRow
                     queued: narrow(8),
                     cpu: narrow(9),
                     cut: rows.get(10, row) != 0,
+                    unobserved: rows.get(11, row) != 0,
                 });
             }
             Ok(())
@@ -285,6 +297,7 @@ mod tests {
                 queued: 1,
                 cpu: 1,
                 cut: block % 7 == 0,
+                unobserved: block % 11 == 0,
             };
             summary.elapsed.record(90);
             writer.push(&row);

@@ -4,6 +4,7 @@
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
 mod csv;
+pub mod device;
 mod figures;
 pub mod forecast;
 pub mod idle;

@@ -3,10 +3,12 @@
 //! * [`record_under`]: one recording with a load beside it.
 //! * [`sweep`]: the same what-if at every point of a grid, resumable and in shards.
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
+//! * [`device`]: soft devices in their contexts, and what they do to a bystander.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
 mod check;
+pub mod device;
 pub mod idle;
 mod loaded;
 pub mod sweep;

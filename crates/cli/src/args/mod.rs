@@ -1,5 +1,7 @@
 //! The command line.
 
+pub(crate) mod device;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_load::Class;
 use punctual_probe::ways::WayKind;
@@ -59,6 +61,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n\nA bare number is microseconds for -i and --stall, seconds for -D."
     )]
     Timers(TimersArguments),
+    /// Run soft devices in interrupt, softirq, thread or reservation context, and see what they do to others
+    Device(device::DeviceArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
     Capabilities,
     /// Print a completion script for a shell

@@ -2,6 +2,7 @@
 
 pub(crate) mod capabilities;
 pub(crate) mod check;
+pub(crate) mod device;
 pub(crate) mod forecast;
 pub(crate) mod generate;
 pub(crate) mod hidden;

@@ -59,6 +59,17 @@ impl Arrivals {
     }
 }
 
+impl Arrivals {
+    /// How many interrupts came, since the last call, that no program was called for.
+    #[inline]
+    pub(super) fn unobserved(&mut self) -> u64 {
+        let Arrivals::Interrupt(ring) = self else { return 0 };
+        let before = ring.unobserved;
+        ring.unobserved = ring.memory.read(|record| field!(record, unobserved));
+        ring.unobserved - before
+    }
+}
+
 /// The ring buffer through which the softirq callback wakes the thread.
 pub(super) struct WakeRing {
     descriptor: OwnedFd,
@@ -66,6 +77,7 @@ pub(super) struct WakeRing {
     producer: SharedMemory,
     memory: DeviceMemory,
     seen: u64,
+    unobserved: u64,
 }
 
 impl WakeRing {
@@ -76,7 +88,7 @@ impl WakeRing {
         let producer = SharedMemory::map(ring, page as u64, page, false)?;
         let descriptor =
             ring.try_clone_to_owned().map_err(|error| Refused::because("keeping a ring buffer", error.to_string()))?;
-        Ok(WakeRing { descriptor, consumer, producer, memory, seen: 0 })
+        Ok(WakeRing { descriptor, consumer, producer, memory, seen: 0, unobserved: 0 })
     }
 
     #[inline]

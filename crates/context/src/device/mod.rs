@@ -16,5 +16,5 @@ mod worker;
 pub use calibrate::Speed;
 pub use competitor::{Competing, Competitor};
 pub use kernel_side::KernelCounts;
-pub use memory::{Activation, CUT};
+pub use memory::{Activation, CUT, UNOBSERVED};
 pub use rig::{DeviceCounts, DeviceSetup, LONGEST_KERNEL_WORK_NS, Rig, SHORTEST_PERIOD_NS, Wake};

@@ -2,7 +2,7 @@
 
 use super::arrivals::Arrivals;
 use super::control::{Control, Watchdog};
-use super::memory::{Activation, CUT};
+use super::memory::{Activation, CUT, UNOBSERVED};
 use crate::context::{Context, Form, Reservation};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::scheduling::{self, Scheduling};
@@ -146,18 +146,25 @@ fn work(mut setup: WorkerSetup) {
     let slots = setup.reservation.is_some_and(|reservation| reservation.form == Form::Slots);
     let mut budget = Budget::new(&setup);
     let mut watchdog = Watchdog::default();
+    let mut unobserved = 0u64;
     while !control.is_stopped() {
         let now = clock::monotonic_ns();
         setup.arrivals.poll(&mut setup.line, now);
         watchdog.check(&control, now);
         match setup.line.begin(now) {
             Some(arrival) => {
-                let activation = process(&mut setup, &mut budget, arrival);
+                unobserved += setup.arrivals.unobserved();
+                let mut activation = process(&mut setup, &mut budget, arrival);
+                if unobserved > 0 {
+                    unobserved -= 1;
+                    activation.flags |= UNOBSERVED;
+                }
                 control.publish(&setup.line);
                 if setup.queue.push(activation).is_err() {
                     control.lost_records.fetch_add(1, Relaxed);
                 }
             }
+            None if unobserved > 0 => unobserved = 0,
             // A slot in which there is nothing to do is given back; the next comes in the next period.
             None if slots => scheduling::give_up_turn(),
             None => setup.arrivals.wait(),
