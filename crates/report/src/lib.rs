@@ -5,6 +5,7 @@
 
 pub mod compare;
 mod csv;
+pub mod device;
 pub mod drill;
 mod figures;
 mod followed;

@@ -8,6 +8,7 @@ mod load;
 pub(crate) use compare::{CompareArguments, MeasuringArguments};
 pub(crate) use follow::FollowArguments;
 pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
+pub(crate) mod device;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_load::Source;
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Drill(drill::DrillArguments),
     /// Real programs and artificial load to measure beside: list, show, install, try out
     Load(LoadArguments),
+    /// Run soft devices in interrupt, softirq, thread or reservation context, and see what they do to others
+    Device(device::DeviceArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
     Capabilities,
     /// Print a completion script for a shell
