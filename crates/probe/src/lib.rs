@@ -5,7 +5,9 @@
 //! copy the stamps that BPF programs left for them in one cache line of shared memory, and push 64 bytes
 //! to a preallocated queue. The calling thread does everything else.
 
+mod calibrated;
 mod control;
+pub mod echo;
 mod follow;
 mod idle;
 mod idle_loop;
@@ -18,6 +20,7 @@ mod slots;
 mod thread;
 pub mod ways;
 
+pub use calibrated::{BINS_EACH, Calibration, DURATION_BINS};
 pub use follow::{Follower, object_bytes};
 pub use idle::{IdlePlan, IdleSession, LoopTotals, Taken};
 pub use idle_loop::{RawGap, Ticker};

@@ -1,13 +1,26 @@
 //! `punctual report`.
 
 use crate::args::ReportArguments;
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
 use punctual_recording::{Document, Recording, Stage, compatible, merge};
 use punctual_report::Measurement;
 use std::path::PathBuf;
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
     let recordings = super::expand(&arguments.recordings);
+    if let Some(path) = recordings.iter().find(|path| path.join("gaps.json").exists()) {
+        let refused = if recordings.len() > 1 {
+            Some("report it by itself")
+        } else if arguments.csv || arguments.limit.is_some() {
+            Some("--csv and --limit do not apply; --json has all its figures")
+        } else {
+            None
+        };
+        if let Some(instead) = refused {
+            let path = path.display();
+            return Err(Usage(format!("{path} holds gaps of idle loops, no wakeups: {instead}")).into());
+        }
+    }
     if let [path] = recordings.as_slice()
         && let Some(code) = super::idle::report(path, output)?
     {
