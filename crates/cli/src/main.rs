@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Schedulability(tasks) => commands::schedulability::run(&tasks, output),
         Command::Sim(sim) => commands::sim::run(&sim.command, output),
         Command::Timers(timers) => commands::timers::run(&timers, output),
+        Command::Load(load) => commands::load::run(&load, output),
         Command::Capabilities => commands::capabilities::run(output),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { directory } => commands::generate::man(&directory, output),

@@ -56,6 +56,18 @@ const SCHED_DEADLINE: u32 = 6;
 /// # Errors
 /// What the kernel refused, with its reason.
 pub fn set_scheduling(scheduling: Scheduling) -> Result<(), Refused> {
+    set_scheduling_of(0, scheduling, false)
+}
+
+/// `SCHED_FLAG_RECLAIM`: the thread may use time that other reservations do not.
+const RECLAIM: u64 = 0x02;
+
+/// Sets the scheduling of a thread of this process, 0 for the calling one. A reservation that may `reclaim` also uses
+/// time that other reservations leave.
+///
+/// # Errors
+/// What the kernel refused, with its reason and, for a reservation, the way round.
+pub fn set_scheduling_of(tid: u32, scheduling: Scheduling, reclaim: bool) -> Result<(), Refused> {
     let mut attributes = SchedAttr { size: size_of::<SchedAttr>() as u32, ..SchedAttr::default() };
     match scheduling {
         Scheduling::Other => attributes.policy = libc::SCHED_OTHER as u32,
@@ -73,11 +85,62 @@ pub fn set_scheduling(scheduling: Scheduling) -> Result<(), Refused> {
             attributes.runtime = runtime_ns;
             attributes.deadline = period_ns;
             attributes.period = period_ns;
+            attributes.flags = if reclaim { RECLAIM } else { 0 };
         }
     }
-    // SAFETY: the structure is as large as its size field says and lives through the call; 0 is this thread.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) };
-    if result == 0 { Ok(()) } else { Err(Refused::last_os_error(format!("setting {scheduling}"))) }
+    // SAFETY: the structure is as large as its size field says and lives through the call.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &attributes, 0) };
+    if result == 0 {
+        return Ok(());
+    }
+    let error = std::io::Error::last_os_error();
+    let refused = Refused::because(format!("setting {scheduling}"), crate::plain(&error));
+    if !matches!(scheduling, Scheduling::Deadline { .. }) {
+        return Err(refused);
+    }
+    let why = match error.raw_os_error() {
+        Some(libc::EBUSY) => {
+            "the kernel admits reservations of 95 % of the CPUs together (kernel.sched_rt_runtime_us): ask for a smaller \
+             share, or end other reservations"
+        }
+        Some(libc::EPERM) => {
+            "it takes root or CAP_SYS_NICE, and a thread that may run on every CPU of its set: see punctual capabilities"
+        }
+        Some(libc::EINVAL) => {
+            "the kernel takes runtimes from 1.024 us up to the period, and periods within \
+             kernel.sched_deadline_period_min_us and _max_us, usually 100us to 4s"
+        }
+        _ => return Err(refused),
+    };
+    Err(Refused::because(refused.doing, format!("{} ({why})", refused.reason)))
+}
+
+/// Gives up the CPU; a thread with a reservation, the rest of its budget of this period.
+#[inline]
+pub fn give_up_turn() {
+    // SAFETY: takes no arguments.
+    unsafe { libc::sched_yield() };
+}
+
+/// Makes the calling thread more (negative) or less eager among normal threads; refusals are ignored.
+pub fn set_nice(nice: i32) {
+    // SAFETY: takes plain numbers; 0 is the calling thread.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+}
+
+/// Lets the calling thread run on these CPUs.
+///
+/// # Errors
+/// What the kernel refused, with its reason.
+pub fn allow_cpus(cpus: &[u32]) -> Result<(), Refused> {
+    let words = cpus.iter().max().map_or(1, |cpu| *cpu as usize / 64 + 1);
+    let mut set = vec![0u64; words];
+    for cpu in cpus {
+        set[*cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+    // SAFETY: the kernel reads the given number of bytes from the buffer.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&set[..]), set.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(Refused::last_os_error("choosing a thread's CPUs")) }
 }
 
 /// The CPUs on which the calling thread may run, in ascending order.

@@ -24,10 +24,16 @@ fn parse_steal(stat: &str, cpus: &[u32], ticks_per_second: u64) -> Option<u64> {
 
 /// How far the host's steal counter lies from a CPU's run queue in the kernel's per-CPU memory, bytes.
 ///
-/// BPF programs can find the run queue of their CPU, but not per-CPU variables by name on every kernel;
-/// the distance between the two is the same on every CPU. `None` where this is no KVM guest
-/// or the kernel's type information does not list the variables.
+/// `None` where this is no KVM guest or the kernel's type information does not list the variables.
 pub fn steal_offset_from_run_queue() -> Option<i64> {
+    offset_from_run_queue("steal_time")
+}
+
+/// How far a per-CPU variable of the kernel lies from the same CPU's run queue, bytes.
+///
+/// BPF programs can find the run queue of their CPU, but not per-CPU variables by name on every kernel;
+/// the distance between the two is the same on every CPU. `None` where the kernel's type information does not list it.
+pub fn offset_from_run_queue(name: &str) -> Option<i64> {
     let btf = Btf::from_vmlinux().ok()?;
     let section: DataSec<'_> = btf.type_by_name(".data..percpu")?;
     let mut offsets = [None, None];
@@ -35,7 +41,7 @@ pub fn steal_offset_from_run_queue() -> Option<i64> {
         let about = btf.type_by_id::<BtfType<'_>>(variable.ty)?;
         let about = Var::try_from(about).ok()?;
         match about.name().and_then(|name| name.to_str()) {
-            Some("steal_time") => offsets[0] = Some(i64::from(variable.offset)),
+            Some(found) if found == name => offsets[0] = Some(i64::from(variable.offset)),
             Some("runqueues") => offsets[1] = Some(i64::from(variable.offset)),
             _ => {}
         }

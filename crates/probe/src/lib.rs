@@ -9,6 +9,7 @@ mod calibrated;
 mod control;
 pub mod echo;
 mod follow;
+mod foreign;
 mod idle;
 mod idle_loop;
 mod idle_trace;
@@ -22,6 +23,7 @@ pub mod ways;
 
 pub use calibrated::{BINS_EACH, Calibration, DURATION_BINS};
 pub use follow::{Follower, object_bytes};
+pub use foreign::{Programs, Selection};
 pub use idle::{IdlePlan, IdleSession, LoopTotals, Taken};
 pub use idle_loop::{RawGap, Ticker};
 pub use idle_trace::{Ran, TraceEntry};

@@ -1,7 +1,13 @@
 //! The command line.
 
+mod follow;
+mod load;
+
+pub(crate) use follow::FollowArguments;
+pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use punctual_load::Class;
+use punctual_load::Source;
 use punctual_probe::ways::{WayClock, WayKind};
 use punctual_recording::{BareUnit, LimitSpec, format_ns, parse_duration, parse_list};
 use std::path::PathBuf;
@@ -27,9 +33,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  punctual check --json | jq .verdict"
     )]
     Check(CheckArguments),
-    /// Measure how late periodic threads run, stage by stage
+    /// Measure how late periodic threads run, stage by stage, or other programs' threads
     #[command(
-        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n\nA bare number is microseconds for -i and -b, seconds for -D."
+        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n  sudo punctual record --comm '^ffmpeg' -D 10s    the wakeups of ffmpeg's threads\n  sudo punctual record --follow -- make -j2       those of a command and all it starts\n\nA bare number is microseconds for -i and -b, seconds for -D."
     )]
     Record(RecordArguments),
     /// Show recordings; those of the same configuration and load are added up
@@ -59,6 +65,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n  sudo punctual timers --effects                 what timer slack, clock and priority do\n  punctual timers --clock boottime --way timerfd,nanosleep-absolute\n\nA bare number is microseconds for -i and --stall, seconds for -D."
     )]
     Timers(TimersArguments),
+    /// Real programs and artificial load to measure beside: list, show, install, try out
+    Load(LoadArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
     Capabilities,
     /// Print a completion script for a shell
@@ -80,9 +88,9 @@ pub(crate) struct CheckArguments {
     /// How long to measure in all: half of it idle, half under load
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: u64,
-    /// The load of the second half: cpu, memory, disk, network, fork, syscall, timer, mixed; several with commas
-    #[arg(long, value_name = "CLASS", default_value = "mixed", value_delimiter = ',')]
-    pub(crate) load: Vec<Class>,
+    /// The load of the second half: a name from `punctual load list` or a load file; several with commas
+    #[arg(long, value_name = "LOAD", default_value = "mixed", value_delimiter = ',')]
+    pub(crate) load: Vec<Source>,
     /// The directory for the two recordings [default: check-DATE-TIME in the current directory]
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
@@ -107,9 +115,10 @@ pub(crate) struct RecordArguments {
     /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
-    /// Keep the machine busy meanwhile: none, cpu, memory, disk, network, fork, syscall, timer, mixed; several with commas
-    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
-    pub(crate) load: Vec<Class>,
+    /// Keep the machine busy meanwhile: a name from `punctual load list`, such as mixed or office, or a load file;
+    /// several with commas
+    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
+    pub(crate) load: Vec<Source>,
     /// Keep the machine busy with this shell command, ended with the measurement
     #[arg(long, value_name = "COMMAND")]
     pub(crate) load_command: Vec<String>,
@@ -118,6 +127,8 @@ pub(crate) struct RecordArguments {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) threads: ThreadArguments,
+    #[command(flatten)]
+    pub(crate) follow: FollowArguments,
     /// Run this command as the load and measure for as long as it runs
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) program: Vec<String>,

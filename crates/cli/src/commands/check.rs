@@ -2,7 +2,7 @@
 
 use crate::args::CheckArguments;
 use crate::output::Output;
-use crate::progress::Progress;
+use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
 use punctual_load::Load;
 use punctual_probe::{Policy, Step};
@@ -15,13 +15,16 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let mut plan = super::plan(&arguments.threads, Policy::Fifo)?;
     plan.duration_ns = Some(arguments.duration);
     let limit = Duration::from_nanos(arguments.duration / 2);
-    let load = Load::of_classes(&arguments.load, Some(limit), &punctual_study::local_machine());
+    let load = Load::of_sources(&arguments.load, Some(limit), &punctual_study::local_machine())?;
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("check-", ""));
     let is_new = !directory.exists();
     let interrupted = Interrupted::watch();
     let mut progress: Option<(Part, Progress)> = None;
-    let result =
-        punctual_study::check(&CheckPlan { plan, load, directory: directory.clone() }, &mut |part, observation| {
+    let mut ready = ReadyProgress::new(arguments.threads.quiet);
+    let result = punctual_study::check(
+        &CheckPlan { plan, load, directory: directory.clone() },
+        &mut |stage| ready.show(stage) && !interrupted.is_set(),
+        &mut |part, observation| {
             if progress.as_ref().is_none_or(|(shown, _)| *shown != part) {
                 if let Some((_, before)) = &progress {
                     before.done();
@@ -36,7 +39,9 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
                 progress.show(observation);
             }
             if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
-        });
+        },
+    );
+    ready.done();
     if let Some((_, progress)) = &progress {
         progress.done();
     }

@@ -6,6 +6,7 @@ pub(crate) mod forecast;
 pub(crate) mod generate;
 pub(crate) mod hidden;
 pub(crate) mod idle;
+pub(crate) mod load;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod schedulability;

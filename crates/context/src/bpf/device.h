@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A soft device on one CPU: its interrupt, its line, and its datapump where that runs in the kernel.
+ * User space maps this memory; `device/memory.rs` declares the same records, and a test holds the two together.
+ */
+#ifndef PUNCTUAL_DEVICE_H
+#define PUNCTUAL_DEVICE_H
+
+#include "interrupt.h"
+#include "../../../probe/src/bpf/steal.h"
+#include "../../../datapump/src/c/line.h"
+#include "../../../datapump/src/c/pump.h"
+
+#define ACTIVATIONS 4096
+/* No activation works longer than this: others wait for it. */
+#define LONGEST_WORK_NS 5000000ULL
+/* Of each window, half may be worked. */
+#define WINDOW_NS 100000000ULL
+/* User space says this often at least that it is alive. */
+#define HEARTBEAT_NS 800000000ULL
+/* The clock is read once for so many units of work. */
+#define UNITS_A_LOOK 16
+/* No more blocks than this are worked off in one activation. */
+#define BLOCKS_A_BOUT 64
+
+/* The work was given up before it was done. */
+#define CUT 1
+
+/* Where work ran, by the kernel's own count. */
+#define LEVEL_THREAD 1
+#define LEVEL_SOFTIRQ 2
+#define LEVEL_INTERRUPT 4
+#define LEVEL_NMI 8
+
+/* One block that was processed, in one cache line. Times are ns of CLOCK_MONOTONIC. */
+struct activation {
+	__u64 block;		/* its number */
+	__u64 arrival;		/* when it was complete */
+	__u64 interrupt;	/* when its interrupt, or a later one, came; 0: not known */
+	__u64 start;		/* when processing began */
+	__u64 end;		/* when it ended */
+	__u64 executed;		/* how much of that the work had the CPU for */
+	__u32 pending;		/* samples that had come and were not processed when it ended */
+	__u32 cpu;
+	__u32 queued;		/* interrupts that waited when it began, its own included */
+	__u32 flags;
+};
+
+struct device {
+	struct interrupt_source sources[MAX_CPUS];
+	__u64 heartbeat;	/* when user space was alive last */
+	__u64 interrupts;	/* that came */
+	__u64 refused;		/* blocks that were not processed to leave others half of the CPU */
+	__u64 cut;		/* blocks whose processing was given up */
+	__u64 deaf;		/* interrupts that did nothing because user space had gone */
+	__u64 last_interrupt;	/* when it came */
+	__u64 last_due;		/* when it was due */
+	__u64 interrupt_ns;	/* in interrupts that only queue, all together */
+	__u64 window_begin;
+	__u64 window_worked;
+	__u64 calibrated;	/* ns that the units asked for took */
+	__u64 levels;		/* every LEVEL_ at which work was seen to run */
+	__u64 written;		/* activations so far */
+	__u64 queue;		/* interrupts that wait for the softirq */
+	__u64 interrupted;	/* ns of timer interrupts since the beginning, while in the softirq callback */
+	__u64 entered;		/* when the timer interrupt in the callback began; 0: in none */
+	__u32 in_callback;	/* the CPU + 1 while it runs */
+	__u32 units;		/* of work in a block */
+	struct line line;
+	struct pump pump __attribute__((aligned(64)));
+	struct activation activations[ACTIVATIONS] __attribute__((aligned(64)));
+};
+
+struct configuration {
+	/* From the run queue to the host's steal counter of the same CPU, bytes; 0: not known. */
+	__s64 steal_offset;
+	/* From the run queue to the count of interrupts that the CPU is in, bytes; 0: not known. */
+	__s64 preempt_offset;
+	/* What the softirq callback does: work (0) or wake a thread (1). */
+	__u64 wakes;
+};
+
+struct device device;
+const volatile struct configuration configuration = {};
+
+/* A bout of work, on the stack of the program. */
+struct bout {
+	__u64 limit;		/* when to give up */
+	__u64 cut;
+};
+
+static __always_inline __u64 stolen_so_far(void)
+{
+	return configuration.steal_offset ? read_steal_at(configuration.steal_offset) : 0;
+}
+
+/* The level of interrupt at which this runs: the fields of the kernel's `preempt_count`. */
+static __always_inline __u32 level_now(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 count = 0;
+
+	if (!configuration.preempt_offset || !bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	bpf_probe_read_kernel(&count, sizeof(count), (void *)task->se.cfs_rq->rq + configuration.preempt_offset);
+	if (count & 0x00f00000)
+		return LEVEL_NMI;
+	if (count & 0x000f0000)
+		return LEVEL_INTERRUPT;
+	return count & 0xff00 ? LEVEL_SOFTIRQ : LEVEL_THREAD;
+}
+
+static int work_unit(__u32 index, struct bout *bout)
+{
+	if (!(index & (UNITS_A_LOOK - 1)) && bpf_ktime_get_ns() > bout->limit) {
+		bout->cut = 1;
+		return 1;
+	}
+	pump_unit(&device.pump);
+	return 0;
+}
+
+/* Whether another block would take more than half of the CPU. */
+static __always_inline bool is_too_much(__u64 now)
+{
+	if (now - device.window_begin > WINDOW_NS) {
+		device.window_begin = now;
+		device.window_worked = 0;
+	}
+	return device.window_worked > WINDOW_NS / 2;
+}
+
+/* Processes the oldest block, if there is one. */
+static int work_block(__u32 index, struct bout *bout)
+{
+	struct line *line = &device.line;
+	struct activation *activation;
+	__u64 start, end, away, arrival;
+	__u64 steal, interrupted;
+	__u32 units = device.units;
+
+	start = bpf_ktime_get_ns();
+	line_begin(line, start);
+	if (line->taken >= line->arrived)
+		return 1;
+	arrival = line_oldest(line);
+	if (is_too_much(start)) {
+		device.refused++;
+		line->taken++;
+		return 0;
+	}
+	activation = &device.activations[device.written & (ACTIVATIONS - 1)];
+	activation->block = line->taken;
+	activation->arrival = arrival;
+	activation->interrupt = device.last_interrupt;
+	activation->queued = line->arrived - line->taken;
+	steal = stolen_so_far();
+	interrupted = device.interrupted;
+	bpf_loop(units, work_unit, bout, 0);
+	end = bpf_ktime_get_ns();
+	away = stolen_so_far() - steal + device.interrupted - interrupted;
+	line->taken++;
+	activation->start = start;
+	activation->end = end;
+	activation->executed = end - start > away ? end - start - away : 0;
+	activation->pending = line_pending(line, end);
+	activation->cpu = bpf_get_smp_processor_id();
+	activation->flags = bout->cut ? CUT : 0;
+	device.levels |= level_now();
+	device.window_worked += end - start;
+	device.written++;
+	if (bout->cut) {
+		device.cut++;
+		return 1;
+	}
+	return 0;
+}
+
+static __always_inline void work_off(void)
+{
+	struct bout bout = { .limit = bpf_ktime_get_ns() + LONGEST_WORK_NS };
+
+	bpf_loop(BLOCKS_A_BOUT, work_block, &bout, 0);
+}
+
+/* Whether this is the device's interrupt, on which user space still counts; its block then has arrived. */
+static __always_inline bool arrives(struct hrtimer *timer, __u64 *now)
+{
+	__u32 cpu;
+
+	if (!is_interrupt(device.sources, timer, &cpu))
+		return false;
+	*now = bpf_ktime_get_ns();
+	if (*now > device.heartbeat + HEARTBEAT_NS) {
+		device.deaf++;
+		return false;
+	}
+	device.interrupts++;
+	device.last_interrupt = *now;
+	device.last_due = timer->_softexpires;
+	line_arrive(&device.line, timer->_softexpires);
+	return true;
+}
+
+SEC("tp_btf/hrtimer_start")
+int BPF_PROG(device_learns, struct hrtimer *timer, int mode)
+{
+	learn_interrupt(device.sources, timer, mode);
+	return 0;
+}
+
+/* How long this many units take, for calibration. */
+struct calibration {
+	__u32 units;
+};
+
+SEC("syscall")
+int calibrate(struct calibration *context)
+{
+	struct bout bout = {};
+	__u64 start = bpf_ktime_get_ns();
+
+	bout.limit = start + LONGEST_WORK_NS;
+	bpf_loop(context->units, work_unit, &bout, 0);
+	device.calibrated = bpf_ktime_get_ns() - start;
+	return bout.cut ? -62 : 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A soft device whose interrupt queues a softirq callback: a bpf_timer that is due at once. The callback works, or
+ * wakes a thread as a semaphore would. There is one callback; interrupts that come before it runs are counted, and
+ * each one's block is worked off.
+ */
+#include "device.h"
+
+#define CLOCK_MONOTONIC 1
+#define BPF_F_TIMER_CPU_PIN (1ULL << 1)
+
+struct callback {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct callback);
+} callbacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} wakes SEC(".maps");
+
+static int device_callback(void *map, __u32 *number, struct callback *callback)
+{
+	__u64 now;
+
+	__sync_lock_test_and_set(&device.queue, 0);
+	if (configuration.wakes) {
+		now = bpf_ktime_get_ns();
+		bpf_ringbuf_output(&wakes, &now, sizeof(now), BPF_RB_FORCE_WAKEUP);
+		return 0;
+	}
+	device.entered = 0;
+	device.in_callback = bpf_get_smp_processor_id() + 1;
+	work_off();
+	device.in_callback = 0;
+	return 0;
+}
+
+/* Called once before the interrupt begins. */
+SEC("syscall")
+int prepare(void *context)
+{
+	__u32 number = 0;
+	struct callback *callback = bpf_map_lookup_elem(&callbacks, &number);
+	long error;
+
+	if (!callback)
+		return -2;
+	error = bpf_timer_init(&callback->timer, &callbacks, CLOCK_MONOTONIC);
+	if (error)
+		return error;
+	return bpf_timer_set_callback(&callback->timer, device_callback);
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(device_interrupt, struct hrtimer *timer)
+{
+	__u32 number = 0;
+	__u64 now;
+	struct callback *callback;
+
+	if (!arrives(timer, &now))
+		return 0;
+	callback = bpf_map_lookup_elem(&callbacks, &number);
+	__sync_fetch_and_add(&device.queue, 1);
+	if (callback)
+		bpf_timer_start(&callback->timer, 0, BPF_F_TIMER_CPU_PIN);
+	device.interrupt_ns += bpf_ktime_get_ns() - now;
+	return 0;
+}
+
+/* What timer interrupts take out of the callback is not its execution. */
+SEC("?tp_btf/local_timer_entry")
+int BPF_PROG(timer_interrupts_callback, int vector)
+{
+	if (device.in_callback == bpf_get_smp_processor_id() + 1)
+		device.entered = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("?tp_btf/local_timer_exit")
+int BPF_PROG(timer_leaves_callback, int vector)
+{
+	if (device.in_callback == bpf_get_smp_processor_id() + 1 && device.entered) {
+		device.interrupted += bpf_ktime_get_ns() - device.entered;
+		device.entered = 0;
+	}
+	return 0;
+}

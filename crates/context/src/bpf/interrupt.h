@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The interrupt: the timer of a perf event of the software CPU clock. The kernel arms it on the event's CPU and calls
+ * its handler in hard interrupt context, on PREEMPT_RT too; a program on `hrtimer_expire_entry` runs just before that.
+ * Which timer belongs to the event is learnt when the thread that opened it enables it on that CPU:
+ * `interrupt.rs` declares the same record and does so.
+ */
+#ifndef PUNCTUAL_INTERRUPT_H
+#define PUNCTUAL_INTERRUPT_H
+
+#include "kernel.h"
+
+#define MAX_CPUS 512
+#define HRTIMER_MODE_REL 1
+
+/* One a CPU. */
+struct interrupt_source {
+	__u64 timer;		/* the event's timer; 0: not known */
+	__u32 learner;		/* the thread that is about to enable the event; 0: nobody */
+	__u32 pad;
+};
+
+extern const void perf_swevent_hrtimer __ksym;
+
+/* Call from `hrtimer_start`: the timer that the learner starts here is the event's. */
+static __always_inline void learn_interrupt(struct interrupt_source *sources, struct hrtimer *timer, int mode)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct interrupt_source *source;
+
+	if (cpu >= MAX_CPUS)
+		return;
+	source = &sources[cpu];
+	/* Other events that expire meanwhile start their timers again too, but with an absolute time. */
+	if (!source->learner || !(mode & HRTIMER_MODE_REL) ||
+	    source->learner != (__u32)bpf_get_current_pid_tgid() || timer->function != &perf_swevent_hrtimer)
+		return;
+	source->timer = (__u64)timer;
+	source->learner = 0;
+}
+
+/* Call from `hrtimer_expire_entry`: whether this is the interrupt of this CPU. */
+static __always_inline bool is_interrupt(struct interrupt_source *sources, struct hrtimer *timer, __u32 *cpu)
+{
+	*cpu = bpf_get_smp_processor_id();
+	return *cpu < MAX_CPUS && sources[*cpu].timer == (__u64)timer;
+}
+
+#endif

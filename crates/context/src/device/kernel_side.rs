@@ -1,0 +1,188 @@
+//! A device's BPF programs: its interrupt, and its work where that runs in the kernel.
+
+use super::memory::{Activation, Configuration, DeviceMemory, DeviceRecord, field};
+use crate::interrupt::{InterruptSource, SourceTable};
+use punctual_datapump::{Line, Pump};
+use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::{Refused, clock, host, steal};
+use std::mem::offset_of;
+use std::os::fd::BorrowedFd;
+
+/// What a device's interrupt does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// The work.
+    Work,
+    /// Queue a softirq callback that works.
+    Softirq,
+    /// Queue a softirq callback that wakes a thread.
+    Wake,
+}
+
+impl Mode {
+    #[cfg(test)]
+    pub(crate) const ALL: [Mode; 3] = [Mode::Work, Mode::Softirq, Mode::Wake];
+
+    pub(crate) fn object(self) -> &'static [u8] {
+        match self {
+            Mode::Work => include_bytes!(concat!(env!("OUT_DIR"), "/device_irq.bpf.o")),
+            Mode::Softirq | Mode::Wake => include_bytes!(concat!(env!("OUT_DIR"), "/device_softirq.bpf.o")),
+        }
+    }
+}
+
+/// What a device's programs counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KernelCounts {
+    /// Interrupts that came.
+    pub interrupts: u64,
+    /// Blocks that were not processed, to leave others half of the CPU.
+    pub refused: u64,
+    /// Blocks whose processing was given up after 5 ms.
+    pub cut: u64,
+    /// ns spent in interrupts that only queue.
+    pub interrupt_ns: u64,
+    /// The levels at which work was seen to run, by the kernel's own count: bit 0 thread, 1 softirq, 2 hard interrupt,
+    /// 3 NMI; 0 where this kernel's count cannot be read.
+    pub levels: u64,
+}
+
+/// The programs in the kernel; they leave it when this is dropped.
+pub(crate) struct KernelSide {
+    // Dropped first: no interrupt comes while the programs go.
+    source: Option<InterruptSource>,
+    memory: DeviceMemory,
+    object: LoadedObject,
+    read: u64,
+}
+
+impl KernelSide {
+    /// Loads the programs, without attaching them yet.
+    pub(crate) fn load(mode: Mode) -> Result<KernelSide, Refused> {
+        let doing = "running work in the kernel";
+        if clock::in_shifted_time_namespace() {
+            return Err(Refused::because(doing, "a time namespace shifts this process's clock"));
+        }
+        if mode != Mode::Work && host::is_preempt_rt() {
+            let reason =
+                "PREEMPT_RT kernels refuse bpf_timer: use irq, or a thread that the timer wakes (--wake timer)";
+            return Err(Refused::because("making a softirq callback", reason));
+        }
+        let configuration = Configuration {
+            steal_offset: steal::steal_offset_from_run_queue().unwrap_or(0),
+            preempt_offset: steal::offset_from_run_queue("__preempt_count").unwrap_or(0),
+            wakes: u64::from(mode == Mode::Wake),
+        };
+        let object = LoadedObject::load("device", mode.object(), Some(&configuration.bytes()))?;
+        let memory = DeviceMemory::new(object.shared_globals()?);
+        if mode != Mode::Work {
+            object.call("prepare", &mut [0; 8])?;
+        }
+        Ok(KernelSide { source: None, memory, object, read: 0 })
+    }
+
+    /// How long so many units of work take here, ns.
+    pub(crate) fn time_units(&self, pump: &Pump, units: u32) -> Result<u64, Refused> {
+        self.memory.set_work(&Line::default(), pump, 0);
+        self.object.call("calibrate", &mut units.to_ne_bytes())?;
+        Ok(self.memory.read(|record| field!(record, calibrated)))
+    }
+
+    /// Sets up the work and attaches the programs.
+    pub(crate) fn prepare(&mut self, line: &Line, pump: &Pump, units: u32) -> Result<(), Refused> {
+        self.memory.set_work(line, pump, units);
+        self.object.attach()
+    }
+
+    /// Starts the interrupt: the first comes a period from now.
+    pub(crate) fn start(&mut self, cpu: u32, period_ns: u64) -> Result<(), Refused> {
+        self.beat();
+        let table = SourceTable::new(self.memory.shared(), offset_of!(DeviceRecord, sources));
+        self.source = Some(InterruptSource::start(cpu, period_ns, &table)?);
+        Ok(())
+    }
+
+    /// Another period, from now on.
+    pub(crate) fn set_period(&self, period_ns: u64) -> Result<(), Refused> {
+        self.source.as_ref().map_or(Ok(()), |source| source.set_period(period_ns))
+    }
+
+    /// No interrupt comes any more.
+    pub(crate) fn stop(&mut self) {
+        self.source = None;
+    }
+
+    /// Tells the programs that this process is alive.
+    pub(crate) fn beat(&self) {
+        self.memory.write(|record| field!(record, heartbeat), clock::monotonic_ns());
+    }
+
+    pub(crate) fn memory(&self) -> &DeviceMemory {
+        &self.memory
+    }
+
+    /// The ring through which the callback wakes a thread.
+    pub(crate) fn wakes(&self) -> Result<BorrowedFd<'_>, Refused> {
+        self.object.map_descriptor("wakes")
+    }
+
+    /// Hands on what was processed since the last time; returns how many activations were lost.
+    pub(crate) fn take(&mut self, take: &mut dyn FnMut(&Activation)) -> u64 {
+        self.memory.take(&mut self.read, take)
+    }
+
+    pub(crate) fn counts(&self) -> KernelCounts {
+        let read = |field: fn(*mut DeviceRecord) -> *mut u64| self.memory.read(field);
+        KernelCounts {
+            interrupts: read(|record| field!(record, interrupts)),
+            refused: read(|record| field!(record, refused)),
+            cut: read(|record| field!(record, cut)),
+            interrupt_ns: read(|record| field!(record, interrupt_ns)),
+            levels: read(|record| field!(record, levels)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    const SAMPLES: u64 = 1_000_000;
+
+    /// Runs a pump in this mode until it has filtered a million samples.
+    fn filtered(mode: Mode) -> Result<(Pump, u64), Refused> {
+        let mut side = KernelSide::load(mode)?;
+        // 4,000 samples every 2 ms, each filtered once: about an eighth of the CPU.
+        side.prepare(&Line::new(2_000_000, 4_000, 0, false), &Pump::new(1), 4_000)?;
+        let cpu = *punctual_kernel::scheduling::allowed_cpus().last().expect("a CPU");
+        side.start(cpu, 2_000_000)?;
+        let began = Instant::now();
+        while side.memory.pump().samples < SAMPLES && began.elapsed() < Duration::from_secs(20) {
+            side.beat();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        side.stop();
+        std::thread::sleep(Duration::from_millis(20));
+        Ok((side.memory.pump(), side.counts().levels))
+    }
+
+    #[test]
+    fn machine_the_pump_gives_the_same_output_in_every_context() {
+        for (mode, level) in [(Mode::Work, 4), (Mode::Softirq, 2)] {
+            let (pump, levels) = match filtered(mode) {
+                Ok(filtered) => filtered,
+                Err(refused) => {
+                    eprintln!("SKIPPED the pump in {mode:?}: {refused}");
+                    continue;
+                }
+            };
+            assert!(pump.samples >= SAMPLES, "{mode:?}: {}", pump.samples);
+            let mut native = Pump::new(1);
+            native.run(pump.samples);
+            assert!(native == pump, "{mode:?}: the outputs differ within {} samples", pump.samples);
+            // By the kernel's own count: nowhere else but where it should. ksoftirqd counts as softirq too.
+            assert!(levels == level || levels == 0, "{mode:?}: {levels:#b}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The memory that a device's BPF programs and this process share: the Rust side of `bpf/device.h`.
+
+use crate::interrupt::{MAX_CPUS, SourceRecord};
+use punctual_datapump::{Line, Pump};
+use punctual_kernel::bpf::SharedMemory;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+pub(crate) const ACTIVATIONS: usize = 4096;
+
+/// One block that was processed: `struct activation` of `bpf/device.h`. Times are ns of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Activation {
+    /// Its number, from 0.
+    pub block: u64,
+    /// When it was complete.
+    pub arrival: u64,
+    /// When its interrupt, or a later one, came; 0: not known.
+    pub interrupt: u64,
+    /// When processing began.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
+    /// How much of that the work had the CPU for.
+    pub executed: u64,
+    /// Samples that had come and were not processed when it ended.
+    pub pending: u32,
+    /// The CPU.
+    pub cpu: u32,
+    /// Blocks that waited when it began, its own included.
+    pub queued: u32,
+    /// [`CUT`] or 0.
+    pub flags: u32,
+}
+
+/// The work was given up before it was done, so that others get the CPU.
+pub const CUT: u32 = 1;
+
+/// `struct device` of `bpf/device.h`.
+#[repr(C)]
+pub(crate) struct DeviceRecord {
+    pub(crate) sources: [SourceRecord; MAX_CPUS],
+    pub(crate) heartbeat: u64,
+    pub(crate) interrupts: u64,
+    pub(crate) refused: u64,
+    pub(crate) cut: u64,
+    pub(crate) deaf: u64,
+    pub(crate) last_interrupt: u64,
+    pub(crate) last_due: u64,
+    pub(crate) interrupt_ns: u64,
+    pub(crate) window_begin: u64,
+    pub(crate) window_worked: u64,
+    pub(crate) calibrated: u64,
+    pub(crate) levels: u64,
+    pub(crate) written: u64,
+    pub(crate) queue: u64,
+    pub(crate) interrupted: u64,
+    pub(crate) entered: u64,
+    pub(crate) in_callback: u32,
+    pub(crate) units: u32,
+    pub(crate) line: Line,
+    pub(crate) pump: PumpRecord,
+    pub(crate) activations: [Activation; ACTIVATIONS],
+}
+
+/// A pump on a cache line of its own.
+#[repr(C, align(64))]
+pub(crate) struct PumpRecord(pub(crate) Pump);
+
+/// `struct configuration` of `bpf/device.h`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Configuration {
+    pub(crate) steal_offset: i64,
+    pub(crate) preempt_offset: i64,
+    pub(crate) wakes: u64,
+}
+
+impl Configuration {
+    pub(crate) fn bytes(&self) -> [u8; size_of::<Configuration>()] {
+        let mut bytes = [0; size_of::<Configuration>()];
+        bytes[..8].copy_from_slice(&self.steal_offset.to_ne_bytes());
+        bytes[8..16].copy_from_slice(&self.preempt_offset.to_ne_bytes());
+        bytes[16..].copy_from_slice(&self.wakes.to_ne_bytes());
+        bytes
+    }
+}
+
+/// The mapped record.
+#[derive(Clone)]
+pub(crate) struct DeviceMemory(Arc<SharedMemory>);
+
+impl DeviceMemory {
+    pub(crate) fn new(memory: SharedMemory) -> DeviceMemory {
+        DeviceMemory(Arc::new(memory))
+    }
+
+    pub(crate) fn shared(&self) -> Arc<SharedMemory> {
+        Arc::clone(&self.0)
+    }
+
+    fn record(&self) -> *mut DeviceRecord {
+        self.0.at::<DeviceRecord>(0, 1).as_ptr()
+    }
+
+    /// Reads a number that the programs write.
+    #[inline]
+    pub(crate) fn read(&self, field: impl FnOnce(*mut DeviceRecord) -> *mut u64) -> u64 {
+        // SAFETY: `field` names a field of the record, which lies within the mapping (`at` checked).
+        unsafe { AtomicU64::from_ptr(field(self.record())).load(Ordering::Acquire) }
+    }
+
+    /// Writes a number that the programs read.
+    #[inline]
+    pub(crate) fn write(&self, field: impl FnOnce(*mut DeviceRecord) -> *mut u64, value: u64) {
+        // SAFETY: as in `read`.
+        unsafe { AtomicU64::from_ptr(field(self.record())).store(value, Ordering::Release) }
+    }
+
+    /// Sets up the work; only before the interrupt begins.
+    pub(crate) fn set_work(&self, line: &Line, pump: &Pump, units: u32) {
+        let record = self.record();
+        // SAFETY: within the mapping; no program touches these fields before the first interrupt.
+        unsafe {
+            (&raw mut (*record).line).write_volatile(*line);
+            (&raw mut (*record).pump.0).write_volatile(pump.clone());
+            (&raw mut (*record).units).write_volatile(units);
+        }
+    }
+
+    /// The line as it stands; torn only where an interrupt comes in between.
+    pub(crate) fn line(&self) -> Line {
+        // SAFETY: within the mapping.
+        unsafe { (&raw const (*self.record()).line).read_volatile() }
+    }
+
+    /// The pump as it stands.
+    pub(crate) fn pump(&self) -> Pump {
+        // SAFETY: within the mapping.
+        unsafe { (&raw const (*self.record()).pump.0).read_volatile() }
+    }
+
+    /// Hands on the activations since the one with number `read`, and returns how many were overwritten before.
+    pub(crate) fn take(&self, read: &mut u64, take: &mut dyn FnMut(&Activation)) -> u64 {
+        let mut lost = 0;
+        let written = self.read(|record| field!(record, written));
+        if written - *read >= ACTIVATIONS as u64 {
+            lost += written - *read - (ACTIVATIONS as u64 - 1);
+            *read = written - (ACTIVATIONS as u64 - 1);
+        }
+        while *read < written {
+            let cell = (*read % ACTIVATIONS as u64) as usize;
+            // SAFETY: within the mapping and the array.
+            let activation = unsafe { (&raw const (*self.record()).activations[cell]).read_volatile() };
+            fence(Ordering::Acquire);
+            // The cell that is being written now is this one only if the programs are a whole round ahead.
+            if self.read(|record| field!(record, written)) - *read >= ACTIVATIONS as u64 {
+                lost += 1;
+            } else {
+                take(&activation);
+            }
+            *read += 1;
+        }
+        lost
+    }
+}
+
+/// The address of a field of a record.
+macro_rules! field {
+    ($record:expr, $name:ident) => {
+        // SAFETY: computes an address within the record that the pointer points to.
+        unsafe { &raw mut (*$record).$name }
+    };
+}
+pub(crate) use field;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
+    use libbpf_rs::btf::{Btf, HasSize};
+    use std::mem::offset_of;
+
+    fn members(btf: &Btf<'_>, name: &str) -> (usize, Vec<(String, usize)>) {
+        let record: Struct<'_> = btf.type_by_name(name).unwrap();
+        let members = record.iter().map(|member| {
+            let MemberAttr::Normal { offset } = member.attr else { panic!("a bit field in {name}") };
+            (member.name.unwrap().to_string_lossy().into_owned(), offset as usize / 8)
+        });
+        (record.size(), members.collect())
+    }
+
+    macro_rules! offsets {
+        ($record:ty, $($field:ident),+) => {
+            (size_of::<$record>(), vec![$((stringify!($field).to_owned(), offset_of!($record, $field))),+])
+        };
+    }
+
+    #[test]
+    fn the_records_are_those_of_the_programs() {
+        for mode in super::super::kernel_side::Mode::ALL {
+            let btf = Btf::from_raw("device", mode.object()).unwrap().unwrap();
+            assert_eq!(
+                members(&btf, "activation"),
+                offsets!(Activation, block, arrival, interrupt, start, end, executed, pending, cpu, queued, flags)
+            );
+            assert_eq!(
+                members(&btf, "device"),
+                offsets!(
+                    DeviceRecord,
+                    sources,
+                    heartbeat,
+                    interrupts,
+                    refused,
+                    cut,
+                    deaf,
+                    last_interrupt,
+                    last_due,
+                    interrupt_ns,
+                    window_begin,
+                    window_worked,
+                    calibrated,
+                    levels,
+                    written,
+                    queue,
+                    interrupted,
+                    entered,
+                    in_callback,
+                    units,
+                    line,
+                    pump,
+                    activations
+                )
+            );
+            assert_eq!(members(&btf, "configuration"), offsets!(Configuration, steal_offset, preempt_offset, wakes));
+            assert_eq!(members(&btf, "line").0, size_of::<Line>());
+            assert_eq!(members(&btf, "pump").0, size_of::<Pump>());
+            for section in [".bss", ".rodata"] {
+                let section: DataSec<'_> = btf.type_by_name(section).unwrap();
+                let offsets: Vec<u32> = section.iter().map(|variable| variable.offset).collect();
+                assert_eq!(offsets, [0], "{section:?}");
+            }
+        }
+    }
+}

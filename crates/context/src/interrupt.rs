@@ -1,0 +1,145 @@
+//! The interrupt: a timer that expires on one CPU in hard interrupt context, where a BPF program runs.
+//!
+//! It is the timer of a perf event of the software CPU clock: pinned to its CPU, re-armed by the kernel without drift,
+//! and gone with the descriptor, whatever ends the process. The other half is `bpf/interrupt.h`.
+
+use perf_event_open_sys as perf;
+use perf_event_open_sys::bindings;
+use punctual_kernel::bpf::SharedMemory;
+use punctual_kernel::{Refused, clock, scheduling};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+
+/// CPUs that the programs have room for.
+pub const MAX_CPUS: usize = 512;
+
+/// The shortest period of the kernel's software clock events, ns.
+pub const SHORTEST_PERIOD_NS: u64 = 10_000;
+
+/// `struct interrupt_source` of `bpf/interrupt.h`, one a CPU. Its fields are the programs' and this module's business.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SourceRecord {
+    timer: u64,
+    learner: u32,
+    pad: u32,
+}
+
+/// The programs' table of sources, within the memory they share with this process.
+#[derive(Clone)]
+pub struct SourceTable {
+    memory: Arc<SharedMemory>,
+    offset: usize,
+}
+
+impl SourceTable {
+    /// The table of [`MAX_CPUS`] records that begins `offset` bytes into the memory.
+    pub fn new(memory: Arc<SharedMemory>, offset: usize) -> SourceTable {
+        SourceTable { memory, offset }
+    }
+
+    fn record(&self, cpu: u32) -> *mut SourceRecord {
+        let offset = self.offset + cpu as usize * size_of::<SourceRecord>();
+        self.memory.at::<SourceRecord>(offset, 1).as_ptr()
+    }
+
+    /// Whose timer the programs take next for the CPU's interrupt.
+    fn set_learner(&self, cpu: u32, learner: u32) {
+        // SAFETY: the record lies within the mapping (`at` checked) and is accessed by volatile reads and writes only.
+        unsafe { (&raw mut (*self.record(cpu)).learner).write_volatile(learner) }
+    }
+
+    fn forget(&self, cpu: u32) {
+        // SAFETY: as above.
+        unsafe { (&raw mut (*self.record(cpu)).timer).write_volatile(0) }
+    }
+
+    fn is_known(&self, cpu: u32) -> bool {
+        // SAFETY: as above.
+        unsafe { (&raw const (*self.record(cpu)).timer).read_volatile() != 0 }
+    }
+}
+
+/// A timer of one CPU. It stops when this is dropped.
+pub struct InterruptSource {
+    event: OwnedFd,
+    cpu: u32,
+    table: SourceTable,
+}
+
+impl InterruptSource {
+    /// Opens and starts the timer, and has the programs learn it.
+    ///
+    /// The programs must be attached, one of them calling `learn_interrupt`. The first interrupt comes
+    /// `period_ns` from now, at least [`SHORTEST_PERIOD_NS`].
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn start(cpu: u32, period_ns: u64, table: &SourceTable) -> Result<InterruptSource, Refused> {
+        let doing = || format!("making an interrupt on CPU {cpu}");
+        if cpu as usize >= MAX_CPUS {
+            return Err(Refused::because(doing(), format!("there is room for CPUs below {MAX_CPUS} only")));
+        }
+        let source = InterruptSource { event: open(cpu, period_ns)?, cpu, table: table.clone() };
+        // Enabled on its own CPU, the event starts its timer in the system call of a thread that the program knows.
+        let enable = || {
+            scheduling::pin_to(cpu)?;
+            source.table.set_learner(cpu, clock::thread_id());
+            // SAFETY: the descriptor is a perf event's; the call takes a plain number.
+            let result = unsafe { perf::ioctls::ENABLE(source.event.as_raw_fd(), 0) };
+            let refused = Refused::last_os_error(format!("starting the timer of CPU {cpu}"));
+            source.table.set_learner(cpu, 0);
+            if result == 0 { Ok(()) } else { Err(refused) }
+        };
+        let enabled = std::thread::scope(|scope| scope.spawn(enable).join());
+        enabled.unwrap_or_else(|_| Err(Refused::because(doing(), "the thread ended early")))?;
+        if !table.is_known(cpu) {
+            return Err(Refused::because(doing(), "the BPF program did not see the event's timer start"));
+        }
+        Ok(source)
+    }
+
+    /// The CPU it belongs to.
+    pub fn cpu(&self) -> u32 {
+        self.cpu
+    }
+
+    /// The next interrupt comes `period_ns` from now, and the following ones at that distance.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn set_period(&self, period_ns: u64) -> Result<(), Refused> {
+        let period = period_ns.max(SHORTEST_PERIOD_NS);
+        // SAFETY: the descriptor is a perf event's; the kernel reads one number that lives through the call.
+        let result = unsafe { perf::ioctls::PERIOD(self.event.as_raw_fd(), (&raw const period) as u64) };
+        if result == 0 { Ok(()) } else { Err(Refused::last_os_error(format!("arming the timer of CPU {}", self.cpu))) }
+    }
+}
+
+impl Drop for InterruptSource {
+    fn drop(&mut self) {
+        // Before the event goes: its memory may become somebody else's timer.
+        self.table.forget(self.cpu);
+    }
+}
+
+/// Opens the event, not yet started.
+fn open(cpu: u32, period_ns: u64) -> Result<OwnedFd, Refused> {
+    let mut attributes = bindings::perf_event_attr {
+        type_: bindings::PERF_TYPE_SOFTWARE,
+        size: size_of::<bindings::perf_event_attr>() as u32,
+        config: u64::from(bindings::PERF_COUNT_SW_CPU_CLOCK),
+        ..Default::default()
+    };
+    attributes.__bindgen_anon_1.sample_period = period_ns.max(SHORTEST_PERIOD_NS);
+    attributes.set_disabled(1);
+    // SAFETY: the attributes are as large as they say and live through the call; every process, one CPU, no group.
+    let descriptor = unsafe {
+        perf::perf_event_open(&raw mut attributes, -1, cpu as i32, -1, bindings::PERF_FLAG_FD_CLOEXEC.into())
+    };
+    if descriptor < 0 {
+        return Err(Refused::last_os_error(format!("opening a timer event on CPU {cpu}")));
+    }
+    // SAFETY: a descriptor just made, owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}

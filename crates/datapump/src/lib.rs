@@ -1,0 +1,13 @@
+//! The work of a sampling device, and the line it works for: freestanding C, one source for this processor and for BPF.
+//!
+//! * [`Pump`]: filters each sample of a ring by multiplying and accumulating (`c/pump.h`). It stands in for the signal
+//!   processing of a soft device: the same to the bit wherever it runs, and as long as it is asked to be.
+//! * [`Line`]: blocks of samples that arrive at a steady rate, whoever takes them or not (`c/line.h`).
+//!
+//! Both have a fixed layout, so that a BPF program and the process that loaded it can share them.
+
+mod line;
+mod pump;
+
+pub use line::Line;
+pub use pump::{PUMP_RING, Pump, TAPS};
