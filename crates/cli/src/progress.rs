@@ -52,12 +52,16 @@ impl Progress {
 
 fn line(totals: &Totals) -> String {
     let show = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), format_ns);
+    // Nobody knows what threads without a grid have missed.
+    let counted = totals
+        .counters
+        .missed
+        .map_or_else(|| format!("wakeups {}", totals.counters.wakeups), |missed| format!("missed {missed}"));
     format!(
-        "p50 {}  p99 {}  max {}  missed {} ",
+        "p50 {}  p99 {}  max {}  {counted} ",
         show(totals.total.quantile(0.5)),
         show(totals.total.quantile(0.99)),
         show(totals.total.max()),
-        totals.counters.missed.unwrap_or(0)
     )
 }
 

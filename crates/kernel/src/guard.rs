@@ -30,6 +30,9 @@ pub struct GuardedCommand {
     /// Whether its output is thrown away, and it runs in the directory that the guard makes; otherwise its output goes
     /// to the standard error stream.
     pub quiet: bool,
+    /// The name it has until it becomes the program, at most 15 bytes: whoever follows its threads knows it by that.
+    #[serde(default)]
+    pub mark: Option<String>,
     /// Whether to tell every line it writes.
     pub tells_lines: bool,
     /// Whether to run it again when it ends.

@@ -7,6 +7,7 @@
 
 mod control;
 mod follow;
+mod foreign;
 mod idle;
 mod idle_loop;
 mod idle_trace;
@@ -19,6 +20,7 @@ mod thread;
 pub mod ways;
 
 pub use follow::{Follower, object_bytes};
+pub use foreign::{Programs, Selection};
 pub use idle::{IdlePlan, IdleSession, LoopTotals, Taken};
 pub use idle_loop::{RawGap, Ticker};
 pub use idle_trace::{Ran, TraceEntry};

@@ -3,10 +3,16 @@
 //! Text begins with a verdict in words; what was lost, missed, unobserved or done otherwise than asked
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
+pub mod compare;
 mod csv;
+pub mod device;
+pub mod drill;
 mod figures;
+mod followed;
 pub mod forecast;
+pub mod html;
 pub mod idle;
+pub mod interarrival;
 mod json;
 mod load;
 mod page;

@@ -35,7 +35,7 @@ pub fn run_load(
     go_on: &mut dyn FnMut(Duration) -> bool,
 ) -> Result<LoadRun, StudyError> {
     let limit = duration.saturating_add(OVERTIME);
-    let mut running = Running::start(load, Some(limit), getting_ready)?;
+    let mut running = Running::start(load, Some(limit), None, getting_ready)?;
     let (began, began_ns) = (Instant::now(), clock::monotonic_ns());
     running.begin(began_ns);
     let mut trouble = Vec::new();

@@ -19,6 +19,12 @@ pub enum StudyError {
     /// What was recorded could not be judged.
     #[error(transparent)]
     Forecast(#[from] punctual_forecast::Error),
+    /// What was recorded cannot be compared.
+    #[error(transparent)]
+    Comparison(#[from] punctual_comparison::Error),
+    /// What has to be done before a measurement failed, or what was to be read stands there twice or empty.
+    #[error("{0}")]
+    Setting(String),
     /// The load could not be started.
     #[error("the load could not be started: {0}")]
     Load(String),
@@ -84,13 +90,17 @@ pub fn record_under_watched(
     // Before anything runs: a plan that cannot be carried out starts no load.
     plan.measured_cpus().map_err(RunError::from)?;
     plan.schedulings().map_err(RunError::from)?;
+    if let Some(selection) = &plan.follow {
+        selection.check().map_err(RunError::from)?;
+    }
     let limit = plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME);
     let mut running = Vec::new();
     if !beside.is_none() {
-        running.push(Running::start(&beside, limit, getting_ready)?);
+        running.push(Running::start(&beside, limit, None, getting_ready)?);
     }
     // A program whose end ends the measurement is measured whole: it starts when the measurement has.
     let mut to_start = Some(&program).filter(|program| !program.is_none());
+    let mark = plan.command_mark();
     let mut failed = None;
     let outcome = punctual_probe::run(&plan, &mut |observation| {
         if let Some(ended_ns) = observation.ended_ns {
@@ -105,7 +115,7 @@ pub fn record_under_watched(
         }
         running.iter_mut().for_each(|running| running.begin(observation.started_ns));
         if let Some(program) = to_start.take() {
-            match Running::start(program, limit, &mut |_| true) {
+            match Running::start(program, limit, mark.as_deref(), &mut |_| true) {
                 Ok(mut started) => {
                     started.begin(clock::monotonic_ns());
                     running.push(started);

@@ -65,15 +65,17 @@ const ROUND: Duration = Duration::from_millis(50);
 
 impl<'a> Running<'a> {
     /// Starts a load and returns when it has warmed up. All of it is ended this long after that at the latest.
+    /// A command whose end ends the measurement has the name `mark` until it becomes the program.
     pub(crate) fn start(
         load: &'a Load,
         limit: Option<Duration>,
+        mark: Option<&str>,
         getting_ready: &mut dyn FnMut(GettingReady) -> bool,
     ) -> Result<Running<'a>, StudyError> {
         let warm_up = load.warm_up;
         let run = GuardedRun {
             preparations: load.preparations.iter().map(preparation).collect(),
-            commands: load.commands.iter().map(command).collect(),
+            commands: load.commands.iter().map(|words| command(words, mark)).collect(),
             time_limit: limit.map(|limit| limit + PREPARATION + START + warm_up),
         };
         let guard = Guard::start(&run).map_err(|refused| StudyError::Load(refused.to_string()))?;
@@ -256,10 +258,11 @@ fn preparation(preparation: &punctual_load::Preparation) -> GuardedPreparation {
     GuardedPreparation { files: preparation.files.clone(), script: preparation.script.clone() }
 }
 
-fn command(command: &LoadCommand) -> GuardedCommand {
+fn command(command: &LoadCommand, mark: Option<&str>) -> GuardedCommand {
     GuardedCommand {
         words: command.words.clone(),
         quiet: command.quiet,
+        mark: mark.filter(|_| command.ends_measurement).map(str::to_owned),
         tells_lines: command.lines.is_some(),
         repeat: command.repeat,
         pace: command.pace,

@@ -1,13 +1,19 @@
 //! The command line.
 
+mod compare;
+pub(crate) mod drill;
+mod follow;
 mod load;
 
+pub(crate) use compare::{CompareArguments, MeasuringArguments};
+pub(crate) use follow::FollowArguments;
 pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
+pub(crate) mod device;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_load::Source;
 use punctual_probe::ways::WayKind;
-use punctual_recording::{BareUnit, LimitSpec, format_ns, parse_duration, parse_list};
+use punctual_recording::{BareUnit, LimitSpec, Stage, format_ns, parse_duration, parse_list};
 use std::path::PathBuf;
 
 /// How late time-dependent work runs on this machine.
@@ -31,16 +37,21 @@ pub(crate) enum Command {
         after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  punctual check --json | jq .verdict"
     )]
     Check(CheckArguments),
-    /// Measure how late periodic threads run, stage by stage
+    /// Measure how late periodic threads run, stage by stage, or other programs' threads
     #[command(
-        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n\nA bare number is microseconds for -i and -b, seconds for -D."
+        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n  sudo punctual record --comm '^ffmpeg' -D 10s    the wakeups of ffmpeg's threads\n  sudo punctual record --follow -- make -j2       those of a command and all it starts\n\nA bare number is microseconds for -i and -b, seconds for -D."
     )]
     Record(RecordArguments),
     /// Show recordings; those of the same configuration and load are added up
     #[command(
-        after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine"
+        after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine\n  punctual report a.punctual --interarrival 100us,1ms"
     )]
     Report(ReportArguments),
+    /// Hold two sides of recordings against each other: better, worse, or no difference that the data can show
+    #[command(
+        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not set back: run the command that does after it. A bare number is seconds for -D, microseconds for -i."
+    )]
+    Compare(CompareArguments),
     /// Show what takes the CPU away from a loop that wants it all; needs no privilege
     #[command(
         after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n\nA bare number is seconds for -D, microseconds for --threshold."
@@ -63,8 +74,15 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n\nA bare number is microseconds for -i and --stall, seconds for -D."
     )]
     Timers(TimersArguments),
+    /// Inject a known cause of lateness for a bounded time, to see what it looks like and to test an alarm
+    #[command(
+        after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms, all together take at most 25 % of a CPU (50 % with --yes),\nand all ends with the program, whatever ends it. A bare number is seconds for -D, microseconds elsewhere."
+    )]
+    Drill(drill::DrillArguments),
     /// Real programs and artificial load to measure beside: list, show, install, try out
     Load(LoadArguments),
+    /// Run soft devices in interrupt, softirq, thread or reservation context, and see what they do to others
+    Device(device::DeviceArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
     Capabilities,
     /// Print a completion script for a shell
@@ -125,6 +143,8 @@ pub(crate) struct RecordArguments {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) threads: ThreadArguments,
+    #[command(flatten)]
+    pub(crate) follow: FollowArguments,
     /// Run this command as the load and measure for as long as it runs
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) program: Vec<String>,
@@ -194,6 +214,15 @@ pub(crate) struct ReportArguments {
     /// Print the stage table as CSV, in nanoseconds
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+    /// Show whether wakeups later than these thresholds come periodically, in clusters or at random: 100us,1ms
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = interval, conflicts_with = "csv")]
+    pub(crate) interarrival: Vec<u64>,
+    /// The stage whose lateness --interarrival looks at
+    #[arg(long, value_name = "STAGE", default_value = "total", value_parser = stage, requires = "interarrival")]
+    pub(crate) stage: Stage,
+    /// Write a page with pictures, one file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Show each CPU by itself
     #[arg(long)]
     pub(crate) by_cpu: bool,
@@ -465,6 +494,12 @@ fn stall(text: &str) -> Result<u64, String> {
         return Ok(stall);
     }
     Err(format!("`{text}` is too long a stall: give up to {}, or 0 for none", format_ns(LONGEST_STALL_NS)))
+}
+
+fn stage(text: &str) -> Result<Stage, String> {
+    let names = Stage::ALL.map(Stage::name);
+    let found = Stage::ALL.into_iter().find(|stage| stage.name() == text);
+    found.ok_or_else(|| format!("there is no stage `{text}`: give one of {}", names.join(", ")))
 }
 
 fn way(text: &str) -> Result<WayKind, String> {

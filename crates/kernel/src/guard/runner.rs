@@ -351,10 +351,14 @@ fn start(
     } else {
         child.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
     }
+    let mark = command.mark.as_deref().and_then(|mark| std::ffi::CString::new(mark).ok());
     // SAFETY: between fork and exec only async-signal-safe system calls on plain data are made.
     unsafe {
-        child.pre_exec(|| {
+        child.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+            if let Some(mark) = &mark {
+                libc::prctl(libc::PR_SET_NAME, mark.as_ptr(), 0, 0, 0);
+            }
             Ok(())
         });
     }
