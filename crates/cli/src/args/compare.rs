@@ -2,7 +2,7 @@
 
 use super::{PolicyName, ThreadArguments, ViaName, duration};
 use clap::Args;
-use punctual_load::Class;
+use punctual_load::Source;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -36,9 +36,9 @@ pub(crate) struct MeasuringArguments {
     /// The same for side B
     #[arg(long, value_name = "COMMAND", requires = "repeat")]
     pub(crate) while_b: Vec<String>,
-    /// Keep the machine busy on both sides: none, cpu, memory, disk, network, fork, syscall, timer, mixed; several with commas
-    #[arg(long, value_name = "CLASS", value_delimiter = ',', requires = "repeat")]
-    pub(crate) load: Vec<Class>,
+    /// Keep the machine busy on both sides: a name from `punctual load list` or a load file; several with commas
+    #[arg(long, value_name = "LOAD", value_delimiter = ',', requires = "repeat")]
+    pub(crate) load: Vec<Source>,
     /// Keep the machine busy on both sides with this shell command, ended with each measurement
     #[arg(long, value_name = "COMMAND", requires = "repeat")]
     pub(crate) load_command: Vec<String>,
