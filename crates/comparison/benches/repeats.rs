@@ -7,6 +7,8 @@
 //! alone say; then the share of false alarms when neighbours, and groups of neighbours in turn, are compared.
 //! With `--csv`: a line for each run, stage and quantile.
 
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
 use punctual_comparison::{Estimate, FIGURES, Gather, Outcome, Run, Side, compare};
 use punctual_recording::{Recording, Stage};
 use std::path::PathBuf;
