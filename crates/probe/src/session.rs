@@ -9,7 +9,8 @@ use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{Refused, capabilities, clock, host, steal};
 use punctual_recording::{
-    Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, Provenance, Task, Totals, Wakeup, Writer,
+    Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Task, Totals,
+    Wakeup, Writer,
 };
 use rtrb::{Consumer, RingBuffer};
 use std::sync::Arc;
@@ -35,6 +36,10 @@ pub struct Observation<'a> {
     pub fallbacks: &'a [String],
     /// The wakeups that came since the last step, whole: each began at its `expected_ns` and took its `total_ns`.
     pub finished: &'a [Wakeup],
+    /// When measuring began, ns of `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
+    /// When it ended: only in the last call, in which nothing is measured any more and the recording is not closed yet.
+    pub ended_ns: Option<u64>,
     pub(crate) writer: &'a mut Writer,
 }
 
@@ -47,6 +52,11 @@ impl Observation<'_> {
     /// Puts down in the recording what went wrong with the load.
     pub fn load_trouble(&mut self, trouble: String) {
         self.writer.provenance_mut().load.trouble.push(trouble);
+    }
+
+    /// Puts down in the recording what the load got done.
+    pub fn load_scores(&mut self, scores: Vec<LoadScore>) {
+        self.writer.provenance_mut().load.scores = scores;
     }
 }
 
@@ -87,7 +97,8 @@ struct Measured {
     tid: u32,
 }
 
-/// Carries out a plan. `observe` is called about every 50 ms and says whether to go on.
+/// Carries out a plan. `observe` is called about every 50 ms and says whether to go on; and once more when nothing is
+/// measured any more.
 ///
 /// # Errors
 /// [`RunError`]; whatever was measured before a failure stands in the recording.
@@ -126,11 +137,15 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     let mut rounds =
         Rounds { plan, start, fallbacks: &fallbacks, cpus: &cpus, steal_before, steal_known, finished: Vec::new() };
     let ended = rounds.until_the_end(&control, &mut measured, &mut writer, observe);
+    let ended_ns = clock::monotonic_ns().min(end);
     control.stop();
     rounds.wait_for_threads(&mut measured, &mut writer);
     rounds.count(&measured, &mut writer);
     // Out of the kernel before the writing, which may take long.
     drop(follower);
+    if ended.is_ok() {
+        observe(&mut Observation { ended_ns: Some(ended_ns), ..rounds.observation(&mut writer) });
+    }
     match ended {
         Ok(ended) => {
             let limits = judge(plan, &writer.totals().total);
@@ -374,17 +389,22 @@ impl Rounds<'_> {
             if measured.iter().all(|thread| thread.thread.is_finished()) {
                 return Ok(ended(EndReason::Completed, None));
             }
-            let mut observation = Observation {
-                elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
-                duration: self.plan.duration_ns.map(Duration::from_nanos),
-                fallbacks: self.fallbacks,
-                finished: &self.finished,
-                writer,
-            };
-            if let Step::Stop(reason, detail) = observe(&mut observation) {
+            if let Step::Stop(reason, detail) = observe(&mut self.observation(writer)) {
                 return Ok(ended(reason, detail));
             }
             std::thread::sleep(ROUND);
+        }
+    }
+
+    fn observation<'a>(&'a self, writer: &'a mut Writer) -> Observation<'a> {
+        Observation {
+            elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
+            duration: self.plan.duration_ns.map(Duration::from_nanos),
+            fallbacks: self.fallbacks,
+            started_ns: self.start,
+            ended_ns: None,
+            finished: &self.finished,
+            writer,
         }
     }
 

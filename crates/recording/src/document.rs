@@ -234,6 +234,19 @@ pub struct LoadInfo {
     pub trouble: Vec<String>,
 }
 
+impl LoadInfo {
+    /// Adds what the same load got done in another run. A score that one of the two does not have is not known of both.
+    pub fn add_scores(&mut self, other: &LoadInfo) {
+        self.scores.retain_mut(|score| {
+            let same = |found: &&LoadScore| (&found.name, &found.unit) == (&score.name, &score.unit);
+            let Some(more) = other.scores.iter().find(same) else { return false };
+            score.count_thousandths = score.count_thousandths.saturating_add(more.count_thousandths);
+            score.elapsed_ns = score.elapsed_ns.saturating_add(more.elapsed_ns);
+            true
+        });
+    }
+}
+
 /// What one command of a load got done: its throughput is the count over the time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadScore {

@@ -9,6 +9,7 @@
 //! tail.parquet              the 10,000 largest values of each task and stage, with their times
 //! events/                   of `record --why`: the evidence around each late wakeup, a JSON line an episode
 //! gaps/, gaps.json          of an idle loop: when it did not have its CPU, and what had it
+//! activations/, activations.json   of soft devices: each block they processed, and what became of them
 //! ```
 //!
 //! Times are whole nanoseconds of `CLOCK_MONOTONIC`; there are no floats on disk.
@@ -22,6 +23,7 @@
 //! * [`Writer`]: rows in, a crash-safe directory out.
 //! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
 
+mod activations;
 mod distribution;
 mod document;
 pub mod episode;
@@ -40,6 +42,10 @@ mod units;
 mod wakeup;
 mod writer;
 
+pub use activations::{
+    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, for_each_activation,
+    read_activation_document,
+};
 pub use distribution::{Distribution, Distributions, Key};
 pub use document::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,

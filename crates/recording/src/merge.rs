@@ -57,6 +57,7 @@ pub fn merge(documents: &[Document]) -> Result<Document> {
         }
         sum.limits.extend(document.limits.iter().cloned());
         sum.segments += document.segments;
+        sum.provenance.load.add_scores(&document.provenance.load);
         for note in &document.provenance.fallbacks {
             if !sum.provenance.fallbacks.contains(note) {
                 sum.provenance.fallbacks.push(note.clone());

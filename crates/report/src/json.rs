@@ -40,6 +40,7 @@ pub fn measurement(measurement: &Measurement) -> Value {
         json!({
             "cut": documents().any(|document| document.ended.is_none()),
             "limits": documents().flat_map(|document| &document.limits).collect::<Vec<_>>(),
+            "scores": documents().flat_map(scores).collect::<Vec<_>>(),
             "devices": measurement.devices.iter().map(device).collect::<Vec<_>>(),
             "parts": measurement.parts.iter().map(|(path, document)| part(path, document)).collect::<Vec<_>>(),
         }),
@@ -80,6 +81,12 @@ fn counters(counters: &Counters) -> Value {
 /// Followed threads use their CPU time for work of their own: what following them cost is what punctual used.
 fn cost_of_following(document: &Document) -> Option<u64> {
     document.followed.as_ref().map(|followed| followed.cost_ns)
+}
+
+/// What the load got done, a row a score.
+fn scores(document: &Document) -> Vec<Value> {
+    let load = crate::load_name(document);
+    document.provenance.load.scores.iter().map(|score| crate::load::score_json(load, score)).collect()
 }
 
 fn part(path: &std::path::Path, document: &Document) -> Value {

@@ -50,6 +50,9 @@ pub fn measurement_text(measurement: &Measurement) -> String {
         }
         let _ = writeln!(text, "\n{}", heading(document));
         let _ = writeln!(text, "{}", losses(document));
+        if let Some(line) = load_line(document) {
+            let _ = writeln!(text, "{line}");
+        }
         let rows = stage_rows(document);
         let shown = rows.iter().filter(|row| measurement.by_cpu || row.cpu.is_none());
         let several = document.distributions.measures().len() > 1;
@@ -99,6 +102,19 @@ fn heading(document: &Document) -> String {
         spoken_duration(document),
         grouped(document.counters.wakeups)
     )
+}
+
+/// What the load got done, if that is known.
+fn load_line(document: &Document) -> Option<String> {
+    let load = &document.provenance.load;
+    if load.scores.is_empty() {
+        return None;
+    }
+    let mut line = format!("load did {}", crate::scores_in_words(&load.scores));
+    if let Some(compression) = load.compression_thousandths {
+        let _ = write!(line, "   an hour of it stands for {} of use", crate::load::thousandths(compression));
+    }
+    Some(line)
 }
 
 fn losses(document: &Document) -> String {

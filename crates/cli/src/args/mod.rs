@@ -1,13 +1,17 @@
 //! The command line.
 
 mod compare;
+pub(crate) mod drill;
 mod follow;
+mod load;
 
 pub(crate) use compare::{CompareArguments, MeasuringArguments};
 pub(crate) use follow::FollowArguments;
+pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
+pub(crate) mod device;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use punctual_load::Class;
+use punctual_load::Source;
 use punctual_probe::ways::WayKind;
 use punctual_recording::{BareUnit, LimitSpec, Stage, format_ns, parse_duration, parse_list};
 use std::path::PathBuf;
@@ -70,6 +74,15 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n\nA bare number is microseconds for -i and --stall, seconds for -D."
     )]
     Timers(TimersArguments),
+    /// Inject a known cause of lateness for a bounded time, to see what it looks like and to test an alarm
+    #[command(
+        after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms, all together take at most 25 % of a CPU (50 % with --yes),\nand all ends with the program, whatever ends it. A bare number is seconds for -D, microseconds elsewhere."
+    )]
+    Drill(drill::DrillArguments),
+    /// Real programs and artificial load to measure beside: list, show, install, try out
+    Load(LoadArguments),
+    /// Run soft devices in interrupt, softirq, thread or reservation context, and see what they do to others
+    Device(device::DeviceArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
     Capabilities,
     /// Print a completion script for a shell
@@ -91,9 +104,9 @@ pub(crate) struct CheckArguments {
     /// How long to measure in all: half of it idle, half under load
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: u64,
-    /// The load of the second half: cpu, memory, disk, network, fork, syscall, timer, mixed; several with commas
-    #[arg(long, value_name = "CLASS", default_value = "mixed", value_delimiter = ',')]
-    pub(crate) load: Vec<Class>,
+    /// The load of the second half: a name from `punctual load list` or a load file; several with commas
+    #[arg(long, value_name = "LOAD", default_value = "mixed", value_delimiter = ',')]
+    pub(crate) load: Vec<Source>,
     /// The directory for the two recordings [default: check-DATE-TIME in the current directory]
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
@@ -118,9 +131,10 @@ pub(crate) struct RecordArguments {
     /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
-    /// Keep the machine busy meanwhile: none, cpu, memory, disk, network, fork, syscall, timer, mixed; several with commas
-    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
-    pub(crate) load: Vec<Class>,
+    /// Keep the machine busy meanwhile: a name from `punctual load list`, such as mixed or office, or a load file;
+    /// several with commas
+    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
+    pub(crate) load: Vec<Source>,
     /// Keep the machine busy with this shell command, ended with the measurement
     #[arg(long, value_name = "COMMAND")]
     pub(crate) load_command: Vec<String>,
@@ -206,6 +220,9 @@ pub(crate) struct ReportArguments {
     /// The stage whose lateness --interarrival looks at
     #[arg(long, value_name = "STAGE", default_value = "total", value_parser = stage, requires = "interarrival")]
     pub(crate) stage: Stage,
+    /// Write a page with pictures, one file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Show each CPU by itself
     #[arg(long)]
     pub(crate) by_cpu: bool,

@@ -2,9 +2,9 @@
 
 use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
 use crate::output::{Output, Usage};
-use crate::progress::Progress;
+use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
-use punctual_load::Load;
+use punctual_load::{Load, NotRunnable};
 use punctual_probe::{Plan, Policy, Selection, Step, Via};
 use punctual_recording::EndReason;
 use punctual_report::Measurement;
@@ -15,13 +15,20 @@ const DEFAULT_NS: u64 = 60_000_000_000;
 
 pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result<u8> {
     let plan = plan(arguments)?;
-    let load = load(arguments, &plan);
+    let load = load(arguments, &plan)?;
     let interrupted = Interrupted::watch();
     let mut progress = Progress::new(arguments.threads.quiet, "recording");
-    let result = punctual_study::record_under(plan.clone(), &load, &mut |observation| {
-        progress.show(observation);
-        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
-    });
+    let mut ready = ReadyProgress::new(arguments.threads.quiet);
+    let result = punctual_study::record_under_watched(
+        plan.clone(),
+        &load,
+        &mut |stage| ready.show(stage) && !interrupted.is_set(),
+        &mut |observation| {
+            progress.show(observation);
+            if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+        },
+    );
+    ready.done();
     progress.done();
     let outcome = result?;
     super::hand_over(&plan.output);
@@ -80,14 +87,14 @@ fn selection(arguments: &FollowArguments) -> Result<Option<Selection>, Usage> {
     Ok(Some(selection).filter(|selection| !selection.is_empty()))
 }
 
-fn load(arguments: &RecordArguments, plan: &Plan) -> Load {
+fn load(arguments: &RecordArguments, plan: &Plan) -> Result<Load, NotRunnable> {
     let limit = plan.duration_ns.map(Duration::from_nanos);
-    let mut load = Load::of_classes(&arguments.load, limit, &punctual_study::local_machine());
+    let mut load = Load::of_sources(&arguments.load, limit, &punctual_study::local_machine())?;
     for command in &arguments.load_command {
         load.add_shell_command(command);
     }
     if !arguments.program.is_empty() {
         load.add_program(arguments.program.clone());
     }
-    load
+    Ok(load)
 }

@@ -46,6 +46,9 @@ pub(crate) fn run(
     };
     let ended = session.until_the_end(&mut writer, observe);
     session.finish(&mut writer);
+    if let Ok(ended) = &ended {
+        observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
+    }
     match ended {
         Ok(ended) => {
             let limits = judge(plan, &writer.totals().total);
@@ -113,18 +116,23 @@ impl Session<'_> {
             if end.is_some_and(|end| now >= end) {
                 return Ok(ended(EndReason::Completed, None));
             }
-            let mut observation = Observation {
-                elapsed: Duration::from_nanos(now.saturating_sub(self.start)),
-                duration: self.plan.duration_ns.map(Duration::from_nanos),
-                fallbacks: &[],
-                finished: &self.finished,
-                writer,
-            };
-            if let Step::Stop(reason, detail) = observe(&mut observation) {
+            if let Step::Stop(reason, detail) = observe(&mut self.observation(writer)) {
                 return Ok(ended(reason, detail));
             }
             let left = end.map_or(ROUND, |end| Duration::from_nanos(end.saturating_sub(clock::monotonic_ns())));
             std::thread::sleep(left.min(ROUND));
+        }
+    }
+
+    fn observation<'a>(&'a self, writer: &'a mut Writer) -> Observation<'a> {
+        Observation {
+            elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
+            duration: self.plan.duration_ns.map(Duration::from_nanos),
+            fallbacks: &[],
+            finished: &self.finished,
+            started_ns: self.start,
+            ended_ns: None,
+            writer,
         }
     }
 
