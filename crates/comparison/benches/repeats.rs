@@ -53,7 +53,7 @@ fn main() {
     }
     for group in [1usize, 2, 3, 5] {
         let (mut compared, mut alarms, mut stage_alarms) = (0, 0, 0);
-        for chunk in runs.chunks_exact(2 * group) {
+        for chunk in runs.windows(2 * group).step_by(group) {
             // A B B A A B ...
             let side = |wanted: bool| {
                 let own = chunk.iter().enumerate().filter(|(index, _)| (index % 4 == 0 || index % 4 == 3) == wanted);
