@@ -39,6 +39,7 @@ mod stage;
 mod table;
 mod tail;
 mod units;
+mod validation;
 mod wakeup;
 mod writer;
 
@@ -55,8 +56,8 @@ pub use episode::Episode;
 pub use episodes::{EpisodeWriter, RecorderSummary, for_each_episode, read_recorder_summary};
 pub use error::{Error, ErrorKind, Result};
 pub use gaps::{
-    CauseKind, CauseSum, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost, Periodicity, for_each_gap,
-    read_gap_document,
+    CalibratedCount, CauseKind, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,
+    Periodicity, for_each_gap, read_gap_document,
 };
 pub use limit::LimitSpec;
 pub use merge::{compatible, merge};
@@ -65,5 +66,8 @@ pub use reader::Recording;
 pub use stage::Stage;
 pub use tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
 pub use units::{BareUnit, format_ns, parse_duration, parse_list};
+pub use validation::{
+    Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
+};
 pub use wakeup::{FollowedStamps, Stamps, Wakeup};
 pub use writer::{Totals, Writer};

@@ -27,6 +27,7 @@ pub mod sweep;
 mod text;
 pub mod timeline;
 pub mod timers;
+pub mod validation;
 mod verdict;
 
 pub use csv::csv;

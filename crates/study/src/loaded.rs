@@ -82,7 +82,6 @@ pub fn record_under_watched(
         warm_up_ns: u64::try_from(beside.warm_up.as_nanos()).unwrap_or(u64::MAX),
         scores: Vec::new(),
         trouble: load.notes.clone(),
-        ..LoadInfo::default()
     };
     if load.is_none() {
         return Ok(punctual_probe::run(&plan, observe)?);

@@ -1,7 +1,7 @@
 //! `punctual report`.
 
 use crate::args::ReportArguments;
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_recording::{Document, Recording, Stage, compatible, merge};
 use punctual_report::html::{History, Recorded, recording_page};
@@ -14,6 +14,19 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         punctual_report::html::can_draw()?;
     }
     let recordings = super::expand(&arguments.recordings);
+    if let Some(path) = recordings.iter().find(|path| path.join("gaps.json").exists()) {
+        let refused = if recordings.len() > 1 {
+            Some("report it by itself")
+        } else if arguments.csv || arguments.limit.is_some() {
+            Some("--csv and --limit do not apply; --json has all its figures")
+        } else {
+            None
+        };
+        if let Some(instead) = refused {
+            let path = path.display();
+            return Err(Usage(format!("{path} holds gaps of idle loops, no wakeups: {instead}")).into());
+        }
+    }
     let interarrival = interarrival(&recordings, arguments)?;
     if let [path] = recordings.as_slice()
         && let Some(code) = super::idle::report(path, output, &interarrival)?
