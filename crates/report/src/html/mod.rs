@@ -4,17 +4,23 @@
 //! here as HTML, so that they can be read without any script; each [`Picture`] is data that the bundled script draws
 //! by its kind (`page/src/KIND.ts`). [`Page::html`] puts all of it into one file.
 
+mod comparison;
 mod curve;
+mod forecast;
 mod heat;
 mod history;
+mod intervals;
 mod recording;
 mod setting;
 mod style;
 mod table;
 
+pub use comparison::comparison_page;
 pub use curve::{Curve, CurveLine, Mark, survival};
+pub use forecast::forecast_page;
 pub use heat::{Cell, Heat};
 pub use history::{History, Series, SeriesLine};
+pub use intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
 pub use recording::{Recorded, recording_page};
 pub use table::{Column, Table, Value};
 
@@ -119,6 +125,10 @@ pub enum Drawing {
     Series(Series),
     /// Cells over time.
     Heat(Heat),
+    /// Numbers with their intervals, one a line.
+    Intervals(Intervals),
+    /// Curves of such numbers.
+    Band(Band),
 }
 
 impl Page {
