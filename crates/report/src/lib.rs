@@ -10,6 +10,7 @@ mod followed;
 pub mod forecast;
 pub mod html;
 pub mod idle;
+pub mod interarrival;
 mod json;
 mod load;
 mod page;

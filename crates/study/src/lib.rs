@@ -6,11 +6,13 @@
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
 //! * [`alternate`]: two sides measured in turn; [`open_side`]: recordings taken up to be compared.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
+//! * [`late_events`]: the late events of a recording, and how they follow one another.
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
 mod check;
 mod compare;
 pub mod idle;
+mod late_events;
 mod load_run;
 mod loaded;
 mod running;
@@ -19,6 +21,7 @@ pub mod timers;
 
 pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check, judge};
 pub use compare::{Alternation, SidePlan, Turn, alternate, open_side};
+pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};
 pub use loaded::{StudyError, local_machine, record_under, record_under_watched};
 pub use running::GettingReady;

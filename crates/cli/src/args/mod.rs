@@ -11,7 +11,7 @@ pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_load::Source;
 use punctual_probe::ways::WayKind;
-use punctual_recording::{BareUnit, LimitSpec, format_ns, parse_duration, parse_list};
+use punctual_recording::{BareUnit, LimitSpec, Stage, format_ns, parse_duration, parse_list};
 use std::path::PathBuf;
 
 /// How late time-dependent work runs on this machine.
@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Record(RecordArguments),
     /// Show recordings; those of the same configuration and load are added up
     #[command(
-        after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine"
+        after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine\n  punctual report a.punctual --interarrival 100us,1ms"
     )]
     Report(ReportArguments),
     /// Hold two sides of recordings against each other: better, worse, or no difference that the data can show
@@ -208,6 +208,12 @@ pub(crate) struct ReportArguments {
     /// Write a page with pictures, one file that needs nothing else
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
+    /// Show whether wakeups later than these thresholds come periodically, in clusters or at random: 100us,1ms
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = interval, conflicts_with = "csv")]
+    pub(crate) interarrival: Vec<u64>,
+    /// The stage whose lateness --interarrival looks at
+    #[arg(long, value_name = "STAGE", default_value = "total", value_parser = stage, requires = "interarrival")]
+    pub(crate) stage: Stage,
     /// Show each CPU by itself
     #[arg(long)]
     pub(crate) by_cpu: bool,
@@ -482,6 +488,12 @@ fn stall(text: &str) -> Result<u64, String> {
         return Ok(stall);
     }
     Err(format!("`{text}` is too long a stall: give up to {}, or 0 for none", format_ns(LONGEST_STALL_NS)))
+}
+
+fn stage(text: &str) -> Result<Stage, String> {
+    let names = Stage::ALL.map(Stage::name);
+    let found = Stage::ALL.into_iter().find(|stage| stage.name() == text);
+    found.ok_or_else(|| format!("there is no stage `{text}`: give one of {}", names.join(", ")))
 }
 
 fn way(text: &str) -> Result<WayKind, String> {

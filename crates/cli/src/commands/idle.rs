@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use punctual_probe::{IdlePlan, Step};
 use punctual_recording::{EndReason, Recording, format_ns, read_gap_document};
 use punctual_report::idle::{IdleReport, json, text};
+use punctual_report::interarrival::InterarrivalRow;
 use punctual_study::idle::{IdleProgress, measure_idle};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -33,10 +34,21 @@ pub(crate) fn run(arguments: &IdleArguments, output: Output) -> anyhow::Result<u
 }
 
 /// Shows a recording of idle time; `None` where it is none.
-pub(crate) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> {
+pub(crate) fn report(path: &Path, output: Output, interarrival: &[InterarrivalRow]) -> anyhow::Result<Option<u8>> {
     let Some(gaps) = read_gap_document(path)? else { return Ok(None) };
     let recording = Recording::open(path)?;
-    Ok(Some(print(&IdleReport { recording: path, document: recording.document(), gaps: &gaps }, output)))
+    let report = IdleReport { recording: path, document: recording.document(), gaps: &gaps };
+    if output.json && !interarrival.is_empty() {
+        let mut value = json(&report);
+        value["interarrival"] = punctual_report::interarrival::json(interarrival);
+        output::print(&output::pretty(&value));
+        return Ok(Some(report.exit_code()));
+    }
+    let code = print(&report, output);
+    if !interarrival.is_empty() {
+        output::print_text(&format!("\n{}", punctual_report::interarrival::text(interarrival)));
+    }
+    Ok(Some(code))
 }
 
 fn print(report: &IdleReport<'_>, output: Output) -> u8 {

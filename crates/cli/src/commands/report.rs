@@ -3,8 +3,9 @@
 use crate::args::ReportArguments;
 use crate::output::{self, Output};
 use anyhow::Context;
-use punctual_recording::{Document, Recording, Stage, compatible, merge};
+use punctual_recording::{Document, Recording, Stage, compatible, merge, read_gap_document};
 use punctual_report::html::{History, Recorded, recording_page};
+use punctual_report::interarrival::InterarrivalRow;
 use punctual_report::{DeviceRow, Measurement, load_name};
 use std::path::{Path, PathBuf};
 
@@ -13,11 +14,14 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         punctual_report::html::can_draw()?;
     }
     let recordings = super::expand(&arguments.recordings);
-    if let [path] = recordings.as_slice()
-        && let Some(code) = super::idle::report(path, output)?
-    {
-        anyhow::ensure!(arguments.html.is_none(), "{}: there is no page for gaps of an idle loop yet", path.display());
-        return Ok(code);
+    let interarrival = interarrival(&recordings, arguments)?;
+    if let [path] = recordings.as_slice() {
+        if arguments.html.is_some() && read_gap_document(path)?.is_some() {
+            anyhow::bail!("{}: there is no page for the gaps of an idle loop yet", path.display());
+        }
+        if let Some(code) = super::idle::report(path, output, &interarrival)? {
+            return Ok(code);
+        }
     }
     let output = Output { csv: arguments.csv, ..output };
     let mut parts: Vec<Vec<(PathBuf, Document)>> = Vec::new();
@@ -67,7 +71,16 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         measurement.devices = devices.iter().flatten().cloned().collect();
         write_page(path, &recording_page(&measurement, &devices, &recorded).html()?)?;
     }
+    if output.json && !interarrival.is_empty() {
+        let mut report = punctual_report::measurement(&measurement);
+        report["interarrival"] = punctual_report::interarrival::json(&interarrival);
+        output::print(&output::pretty(&report));
+        return Ok(measurement.exit_code);
+    }
     output.measurement(&measurement);
+    if !interarrival.is_empty() {
+        output::print_text(&format!("\n{}", punctual_report::interarrival::text(&interarrival)));
+    }
     Ok(measurement.exit_code)
 }
 
@@ -129,4 +142,23 @@ pub(super) fn write_page(path: &Path, html: &str) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))?;
     output::note(&format!("page: {}", path.display()));
     Ok(())
+}
+
+/// How late events follow one another, where that was asked for.
+fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::Result<Vec<InterarrivalRow>> {
+    let mut rows = Vec::new();
+    if arguments.interarrival.is_empty() {
+        return Ok(rows);
+    }
+    for path in recordings {
+        let found = punctual_study::late_events(path, arguments.stage, &arguments.interarrival)?;
+        rows.extend(found.into_iter().map(|row| InterarrivalRow {
+            recording: path.display().to_string(),
+            whose: row.whose,
+            stage: row.stage,
+            late: row.late,
+            events: row.events,
+        }));
+    }
+    Ok(rows)
 }

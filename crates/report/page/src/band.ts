@@ -1,6 +1,6 @@
 // Seconds against lengths of time, both logarithmic, each with its interval.
 import * as Plot from "@observablehq/plot";
-import { along, colour, dash, element, margin, nearest, paper, thinned } from "./axes";
+import { along, colour, dash, element, margin, nearest, paper, thinned, TIMES } from "./axes";
 import type { Band, Drawn, Interval, Renderer } from "./types";
 import { milliseconds, seconds } from "./words";
 
@@ -10,9 +10,6 @@ function inWords({ low, estimate, high }: Interval): string {
   if (high !== null) return `at most ${seconds(high)}`;
   return "not known";
 }
-
-/** Ticks at whole powers of ten are no times people think in: these are. */
-const TIMES = [1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000, 86400, 864000, 31536000, 315360000, 3153600000];
 
 function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn {
   const height = Math.round(Math.min(440, Math.max(300, width * 0.45)));
@@ -34,8 +31,8 @@ function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn 
     y: { type: "log", domain: yDomain, label: null },
     marks: [
       Plot.gridY(yTicks, { stroke: "var(--line)", strokeOpacity: 1 }),
-      Plot.axisY(yTicks, { tickFormat: seconds, label: picture.y_axis, labelAnchor: "center", labelArrow: "none", tickSize: 4, labelOffset: 72 }),
-      Plot.axisX(xTicks, { tickFormat: (ms: number) => String(Number(ms.toPrecision(4))), label: picture.x_axis, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
+      Plot.axisY(yTicks, { text: seconds, label: picture.y_axis, labelAnchor: "center", labelArrow: "none", tickSize: 4, labelOffset: 72 }),
+      Plot.axisX(xTicks, { text: (ms: number) => String(Number(ms.toPrecision(4))), label: picture.x_axis, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
       lines.map((line) =>
         Plot.line(line.seconds, {
           x: (_: Interval, index: number) => line.ns[index] / 1e6,

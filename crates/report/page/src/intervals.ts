@@ -1,6 +1,6 @@
 // Numbers with their intervals, one a line, on a logarithmic axis.
 import * as Plot from "@observablehq/plot";
-import { along, colour, decades, element, margin, paper, thinned } from "./axes";
+import { along, colour, decades, element, margin, paper, thinned, TIMES } from "./axes";
 import type { Drawn, Interval, Intervals, Renderer } from "./types";
 import { factor, seconds } from "./words";
 
@@ -26,7 +26,8 @@ function domainOf(picture: Intervals): [number, number] {
 }
 
 /** 1, 2 and 5 of each decade where there are few decades, powers of ten else. */
-function ticksOf([low, high]: [number, number]): number[] {
+function ticksOf(picture: Intervals, [low, high]: [number, number]): number[] {
+  if (picture.unit === "seconds") return TIMES.filter((time) => time >= low && time <= high);
   const span = Math.log10(high / low);
   if (span > 3) return decades(low, high);
   const factors = span < 0.5 ? [1, 1.1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8, 9] : span < 1.2 ? [1, 1.5, 2, 3, 5, 7] : [1, 2, 5];
@@ -45,7 +46,7 @@ function draw(picture: Intervals, width: number): Drawn {
   const left = Math.min(Math.round(width * 0.42), longest * 6.6 + 16);
   const domain = domainOf(picture);
   const room = width - left - margin.right;
-  const ticks = thinned(ticksOf(domain), Math.floor(room / 62));
+  const ticks = thinned(ticksOf(picture, domain), Math.floor(room / 62));
   const short = (name: string) => {
     const most = Math.floor((left - 14) / 6.4);
     return name.length > most ? `${name.slice(0, Math.max(1, most - 1))}…` : name;
@@ -60,7 +61,7 @@ function draw(picture: Intervals, width: number): Drawn {
     y: { type: "linear", domain: [picture.rows.length || 1, 0], label: null },
     marks: [
       Plot.gridX(ticks, { stroke: "var(--line)", strokeOpacity: 1 }),
-      Plot.axisX(ticks, { tickFormat: (value: number) => told(picture, value), label: picture.axis, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
+      Plot.axisX(ticks, { text: (value: number) => (picture.unit === "factor" ? String(Number(value.toPrecision(3))) : seconds(value)), label: picture.axis, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
       Plot.axisY(
         picture.rows.map((_, row) => row + 0.5),
         { tickFormat: (at: number) => short(picture.rows[Math.floor(at)].name), label: null, tickSize: 0 },

@@ -35,6 +35,9 @@ const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
 pub const NEEDS_SCRIPT: &str = "this punctual was built without the script that draws pages: install Node.js 18 or newer and npm, \
      run scripts/setup and build again";
 
+/// A verdict of more letters than this is set smaller.
+const LONG: usize = 400;
+
 /// A page that cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoScript;
@@ -145,9 +148,10 @@ impl Page {
         let mut pictures = Vec::new();
         let mut body = format!(
             "<a class=\"skip\" href=\"#main\">Skip to the pictures and tables</a>\n<header>\n<p class=\"context\">{}</p>\n\
-             <h1>{}</h1>\n<p class=\"verdict\">{}</p>\n",
+             <h1>{}</h1>\n<p class=\"verdict{}\">{}</p>\n",
             escape(&self.context),
             escape(&self.title),
+            if self.verdict.len() > LONG { " long" } else { "" },
             escape(&self.verdict)
         );
         list("warnings", "Know this first", &self.warnings, &mut body);
