@@ -80,6 +80,10 @@ impl InterruptSource {
         if cpu as usize >= MAX_CPUS {
             return Err(Refused::because(doing(), format!("there is room for CPUs below {MAX_CPUS} only")));
         }
+        if clock::in_pid_namespace() {
+            let reason = "a PID namespace (a container?) hides this process's thread ids from the kernel's programs";
+            return Err(Refused::because(doing(), reason));
+        }
         let source = InterruptSource { event: open(cpu, period_ns)?, cpu, table: table.clone() };
         // Enabled on its own CPU, the event starts its timer in the system call of a thread that the program knows.
         let enable = || {

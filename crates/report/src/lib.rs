@@ -5,6 +5,8 @@
 
 pub mod compare;
 mod csv;
+pub mod device;
+pub mod drill;
 mod figures;
 mod followed;
 pub mod forecast;
@@ -25,6 +27,7 @@ pub mod sweep;
 mod text;
 pub mod timeline;
 pub mod timers;
+pub mod validation;
 mod verdict;
 
 pub use csv::csv;

@@ -5,12 +5,14 @@
 //! * [`sweep`]: the same what-if at every point of a grid, resumable and in shards.
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
 //! * [`alternate`]: two sides measured in turn; [`open_side`]: recordings taken up to be compared.
+//! * [`device`]: soft devices in their contexts, and what they do to a bystander.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
 //! * [`late_events`]: the late events of a recording, and how they follow one another.
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
 mod check;
 mod compare;
+pub mod device;
 pub mod idle;
 mod late_events;
 mod load_run;

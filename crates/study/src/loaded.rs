@@ -82,7 +82,6 @@ pub fn record_under_watched(
         warm_up_ns: u64::try_from(beside.warm_up.as_nanos()).unwrap_or(u64::MAX),
         scores: Vec::new(),
         trouble: load.notes.clone(),
-        ..LoadInfo::default()
     };
     if load.is_none() {
         return Ok(punctual_probe::run(&plan, observe)?);
@@ -106,9 +105,9 @@ pub fn record_under_watched(
         if let Some(ended_ns) = observation.ended_ns {
             let mut all = Vec::new();
             for running in running.drain(..) {
-                let (scores, trouble) = running.end(ended_ns);
-                trouble.into_iter().for_each(|trouble| observation.load_trouble(trouble));
-                all.extend(scores);
+                let done = running.end(ended_ns);
+                done.trouble.into_iter().chain(done.notes).for_each(|trouble| observation.load_trouble(trouble));
+                all.extend(done.scores);
             }
             observation.load_scores(all);
             return Step::Go;

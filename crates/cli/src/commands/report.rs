@@ -1,9 +1,9 @@
 //! `punctual report`.
 
 use crate::args::ReportArguments;
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_recording::{Document, Recording, Stage, compatible, merge, read_gap_document};
+use punctual_recording::{Document, Recording, Stage, compatible, merge};
 use punctual_report::html::{History, Recorded, recording_page};
 use punctual_report::interarrival::InterarrivalRow;
 use punctual_report::{DeviceRow, Measurement, load_name};
@@ -14,14 +14,26 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         punctual_report::html::can_draw()?;
     }
     let recordings = super::expand(&arguments.recordings);
+    if let Some(path) = recordings.iter().find(|path| path.join("gaps.json").exists()) {
+        let refused = if recordings.len() > 1 {
+            Some("report it by itself")
+        } else if arguments.csv || arguments.limit.is_some() {
+            Some("--csv and --limit do not apply; --json has all its figures")
+        } else if arguments.html.is_some() {
+            Some("there is no page for them yet; --json has all its figures")
+        } else {
+            None
+        };
+        if let Some(instead) = refused {
+            let path = path.display();
+            return Err(Usage(format!("{path} holds gaps of idle loops, no wakeups: {instead}")).into());
+        }
+    }
     let interarrival = interarrival(&recordings, arguments)?;
-    if let [path] = recordings.as_slice() {
-        if arguments.html.is_some() && read_gap_document(path)?.is_some() {
-            anyhow::bail!("{}: there is no page for the gaps of an idle loop yet", path.display());
-        }
-        if let Some(code) = super::idle::report(path, output, &interarrival)? {
-            return Ok(code);
-        }
+    if let [path] = recordings.as_slice()
+        && let Some(code) = super::idle::report(path, output, &interarrival)?
+    {
+        return Ok(code);
     }
     let output = Output { csv: arguments.csv, ..output };
     let mut parts: Vec<Vec<(PathBuf, Document)>> = Vec::new();
@@ -84,6 +96,25 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     Ok(measurement.exit_code)
 }
 
+/// How late events follow one another, where that was asked for.
+fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::Result<Vec<InterarrivalRow>> {
+    let mut rows = Vec::new();
+    if arguments.interarrival.is_empty() {
+        return Ok(rows);
+    }
+    for path in recordings {
+        let found = punctual_study::late_events(path, arguments.stage, &arguments.interarrival)?;
+        rows.extend(found.into_iter().map(|row| InterarrivalRow {
+            recording: path.display().to_string(),
+            whose: row.whose,
+            stage: row.stage,
+            late: row.late,
+            events: row.events,
+        }));
+    }
+    Ok(rows)
+}
+
 fn check_sums(path: &Path, wrong: u64) -> anyhow::Result<()> {
     anyhow::ensure!(wrong == 0, "{}: the stages of {wrong} wakeups do not add up to their totals", path.display());
     Ok(())
@@ -142,23 +173,4 @@ pub(super) fn write_page(path: &Path, html: &str) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))?;
     output::note(&format!("page: {}", path.display()));
     Ok(())
-}
-
-/// How late events follow one another, where that was asked for.
-fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::Result<Vec<InterarrivalRow>> {
-    let mut rows = Vec::new();
-    if arguments.interarrival.is_empty() {
-        return Ok(rows);
-    }
-    for path in recordings {
-        let found = punctual_study::late_events(path, arguments.stage, &arguments.interarrival)?;
-        rows.extend(found.into_iter().map(|row| InterarrivalRow {
-            recording: path.display().to_string(),
-            whose: row.whose,
-            stage: row.stage,
-            late: row.late,
-            events: row.events,
-        }));
-    }
-    Ok(rows)
 }
