@@ -13,6 +13,9 @@ pub(crate) struct CompareArguments {
     /// Devices whose slack is compared, such as modem or `audio 64@48kHz x3`; may be repeated [default: those of check]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Vec<String>,
+    /// Write a page with pictures, one file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Measure both sides so many times, in the order A B B A, and compare
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=99), help_heading = "Measure and compare")]
     pub(crate) repeat: Option<u32>,

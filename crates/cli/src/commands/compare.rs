@@ -14,12 +14,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
+    if arguments.html.is_some() {
+        punctual_report::html::can_draw()?;
+    }
     let devices = devices(&arguments.device)?;
     let sides = match arguments.repeat {
         Some(repeats) => measure(&arguments.measuring, repeats as usize)?,
         None => [0, 1].map(|index| recorded(&arguments.sides[index])).into_iter().collect::<Result<Vec<_>, _>>()?,
     };
     let comparison: Comparison = punctual_comparison::compare(&sides[0], &sides[1], &devices)?;
+    if let Some(path) = &arguments.html {
+        let page = punctual_report::html::comparison_page(&comparison, &sides[0], &sides[1]);
+        super::report::write_page(path, &page.html()?)?;
+    }
     if output.json {
         output::print(&output::pretty(&punctual_report::compare::json(&comparison)));
     } else {
