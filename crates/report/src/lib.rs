@@ -5,6 +5,7 @@
 
 mod csv;
 pub mod device;
+pub mod device_study;
 mod figures;
 pub mod forecast;
 pub mod idle;
