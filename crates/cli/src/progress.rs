@@ -3,6 +3,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_probe::Observation;
 use punctual_recording::{Totals, format_ns};
+use punctual_study::GettingReady;
 use std::time::{Duration, Instant};
 
 /// The line is written anew this often; adding up distributions is not free.
@@ -51,12 +52,16 @@ impl Progress {
 
 fn line(totals: &Totals) -> String {
     let show = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), format_ns);
+    // Nobody knows what threads without a grid have missed.
+    let counted = totals
+        .counters
+        .missed
+        .map_or_else(|| format!("wakeups {}", totals.counters.wakeups), |missed| format!("missed {missed}"));
     format!(
-        "p50 {}  p99 {}  max {}  missed {} ",
+        "p50 {}  p99 {}  max {}  {counted} ",
         show(totals.total.quantile(0.5)),
         show(totals.total.quantile(0.99)),
         show(totals.total.max()),
-        totals.counters.missed.unwrap_or(0)
     )
 }
 
@@ -76,5 +81,34 @@ impl StepProgress {
 
     pub(crate) fn done(&self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// A line while a load gets ready, where that takes longer than one would wait in the dark.
+pub(crate) struct ReadyProgress(StepProgress);
+
+impl ReadyProgress {
+    pub(crate) fn new(quiet: bool) -> ReadyProgress {
+        ReadyProgress(StepProgress::new(quiet, "load     "))
+    }
+
+    /// Always true: to go on.
+    pub(crate) fn show(&mut self, stage: GettingReady) -> bool {
+        const DARK: Duration = Duration::from_secs(1);
+        match stage {
+            GettingReady::Preparing(elapsed) if elapsed > DARK => {
+                self.0.show("making its files", Duration::ZERO, Duration::ZERO);
+            }
+            GettingReady::WarmingUp(elapsed, warm_up) if elapsed < warm_up && warm_up > DARK => {
+                self.0.show("warming up", elapsed, warm_up);
+            }
+            GettingReady::WarmingUp(elapsed, warm_up) if elapsed >= warm_up => self.done(),
+            _ => {}
+        }
+        true
+    }
+
+    pub(crate) fn done(&self) {
+        self.0.done();
     }
 }

@@ -125,6 +125,12 @@ impl Input {
                 stages,
             });
         }
+        if inputs.is_empty() && document.followed.is_some() {
+            let message = "it is of other programs' threads, and nobody knows when those should have run: \
+                           without a period there is no forecast (`punctual record` without --pid, --tid, --comm and \
+                           --follow measures periodic threads)";
+            return Err(Error::Recording(message.to_owned()));
+        }
         if inputs.is_empty() {
             return Err(Error::Recording("it holds no wakeup of a periodic task".to_owned()));
         }

@@ -57,6 +57,19 @@ impl LoadedObject {
     /// # Errors
     /// What the kernel refused, with the verifier's reason where it gave one.
     pub fn load(name: &str, elf: &[u8], read_only: Option<&[u8]>) -> Result<LoadedObject, Refused> {
+        LoadedObject::load_sized(name, elf, read_only, &[])
+    }
+
+    /// As [`LoadedObject::load`], with this many entries in maps whose size is known only here.
+    ///
+    /// # Errors
+    /// As for [`LoadedObject::load`].
+    pub fn load_sized(
+        name: &str,
+        elf: &[u8],
+        read_only: Option<&[u8]>,
+        sizes: &[(&str, u32)],
+    ) -> Result<LoadedObject, Refused> {
         let doing = || format!("loading the BPF programs of `{name}`");
         if let Ok(mut said) = SAID.lock() {
             said.clear();
@@ -72,6 +85,12 @@ impl LoadedObject {
                     .find(|map| map.name().to_string_lossy().ends_with(".rodata"))
                     .ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("it has no read-only data")))?;
                 map.set_initial_value(data)?;
+            }
+            for mut map in open.maps_mut() {
+                let name = map.name().to_string_lossy().into_owned();
+                if let Some((_, entries)) = sizes.iter().find(|(sized, _)| *sized == name) {
+                    map.set_max_entries(*entries)?;
+                }
             }
             leave_out_missing(&mut open);
             open.load()
@@ -163,6 +182,17 @@ impl LoadedObject {
         let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
         let map = map.ok_or_else(|| Refused::because("mapping BPF memory", "the object has no globals"))?;
         SharedMemory::map(map.as_fd(), 0, map.value_size() as usize, true)
+    }
+
+    /// An array that user space may map, all entries of it.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn shared_array(&self, name: &str) -> Result<SharedMemory, Refused> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.ok_or_else(|| Refused::because("mapping BPF memory", format!("there is no map `{name}`")))?;
+        let length = map.value_size() as usize * map.max_entries() as usize;
+        SharedMemory::map(map.as_fd(), 0, length, true)
     }
 
     /// Descriptors of the loaded programs, by name.

@@ -155,7 +155,7 @@ fn host_steal() -> Capability {
 
 fn locked_memory() -> Capability {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock);
-    let root = rustix::process::geteuid().is_root();
+    let root = is_root();
     let found = match limit.current {
         None => Ok("unlimited".to_owned()),
         Some(bytes) if root => Ok(format!("root may exceed the limit of {} KiB", bytes / 1024)),
@@ -230,6 +230,11 @@ fn load_generator() -> Capability {
         None => Err("not installed: a small built-in load stands in for it".to_owned()),
     };
     judged("stress-ng", "--load", found, "apt-get install stress-ng, or your distribution's equivalent")
+}
+
+/// Whether this process may do what only root may.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 /// Where a program stands on the `PATH`.

@@ -150,10 +150,18 @@ pub fn allowed_cpus() -> Vec<u32> {
 /// # Errors
 /// What the kernel refused, with its reason.
 pub fn pin_to(cpu: u32) -> Result<(), Refused> {
+    pin_thread_to(0, cpu)
+}
+
+/// Pins a thread, by its id, to one CPU; moves it there if it runs elsewhere.
+///
+/// # Errors
+/// What the kernel refused, with its reason.
+pub fn pin_thread_to(tid: u32, cpu: u32) -> Result<(), Refused> {
     let mut set = vec![0u64; cpu as usize / 64 + 1];
     set[cpu as usize / 64] |= 1 << (cpu % 64);
     // SAFETY: the kernel reads the given number of bytes from the buffer.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&set[..]), set.as_ptr()) };
+    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, tid, size_of_val(&set[..]), set.as_ptr()) };
     if result == 0 { Ok(()) } else { Err(Refused::last_os_error(format!("pinning a thread to CPU {cpu}"))) }
 }
 

@@ -14,6 +14,18 @@ pub fn object_bytes(via: Via) -> &'static [u8] {
     }
 }
 
+/// Where the kernel's programs would see other times or thread ids than this process.
+pub(crate) fn refuse_namespaces(doing: &str) -> Result<(), Refused> {
+    if clock::in_shifted_time_namespace() {
+        return Err(Refused::because(doing, "a time namespace shifts this process's clock"));
+    }
+    if clock::in_pid_namespace() {
+        let reason = "a PID namespace (a container?) hides this process's thread ids from the kernel's programs";
+        return Err(Refused::because(doing, reason));
+    }
+    Ok(())
+}
+
 /// The programs in the kernel; they leave it when this is dropped.
 pub struct Follower {
     object: LoadedObject,
@@ -27,16 +39,7 @@ impl Follower {
     /// # Errors
     /// What the kernel refused.
     pub fn load(via: Via) -> Result<Follower, Refused> {
-        if clock::in_shifted_time_namespace() {
-            return Err(Refused::because(
-                "following wakeups in the kernel",
-                "a time namespace shifts this process's clock",
-            ));
-        }
-        if clock::in_pid_namespace() {
-            let reason = "a PID namespace (a container?) hides this process's thread ids from the kernel's programs";
-            return Err(Refused::because("following wakeups in the kernel", reason));
-        }
+        refuse_namespaces("following wakeups in the kernel")?;
         if via == Via::Softirq && host::is_preempt_rt() {
             return Err(Refused::because("making a softirq callback", "PREEMPT_RT kernels refuse bpf_timer"));
         }

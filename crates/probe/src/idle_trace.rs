@@ -70,7 +70,7 @@ pub struct TraceEntry {
 /// Interrupt vectors as the programs number them.
 const VECTORS: [&str; 5] = ["local_timer", "reschedule", "call_function", "call_function_single", "irq_work"];
 /// Softirqs by number, as in `/proc/softirqs`.
-const SOFTIRQS: [&str; 10] =
+pub(crate) const SOFTIRQS: [&str; 10] =
     ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 /// The programs in the kernel; they leave it when this is dropped.

@@ -5,8 +5,11 @@
 //! copy the stamps that BPF programs left for them in one cache line of shared memory, and push 64 bytes
 //! to a preallocated queue. The calling thread does everything else.
 
+mod calibrated;
 mod control;
+pub mod echo;
 mod follow;
+mod foreign;
 mod idle;
 mod idle_loop;
 mod idle_trace;
@@ -18,7 +21,9 @@ mod slots;
 mod thread;
 pub mod ways;
 
+pub use calibrated::{BINS_EACH, Calibration, DURATION_BINS};
 pub use follow::{Follower, object_bytes};
+pub use foreign::{Programs, Selection};
 pub use idle::{IdlePlan, IdleSession, LoopTotals, Taken};
 pub use idle_loop::{RawGap, Ticker};
 pub use idle_trace::{Ran, TraceEntry};

@@ -1,5 +1,6 @@
 //! What to measure.
 
+use crate::foreign::Selection;
 use punctual_kernel::scheduling::{Scheduling, allowed_cpus};
 use punctual_recording::{LimitSpec, LoadInfo};
 use std::path::PathBuf;
@@ -51,6 +52,9 @@ impl Via {
 /// What to measure, and where to write it.
 #[derive(Debug, Clone)]
 pub struct Plan {
+    /// Whose threads to follow in place of measuring with threads of its own: then the interval, policy, priorities,
+    /// CPUs, `via`, `bpf` and the power request do not matter.
+    pub follow: Option<Selection>,
     /// The period of each thread, ns.
     pub interval_ns: u64,
     /// How long to measure, ns; `None` until told to stop.
@@ -92,6 +96,7 @@ impl Plan {
     /// followed in the kernel, until told to stop.
     pub fn new(output: impl Into<PathBuf>) -> Plan {
         Plan {
+            follow: None,
             interval_ns: 1_000_000,
             duration_ns: None,
             policy: Policy::Fifo,
@@ -106,6 +111,12 @@ impl Plan {
             load: LoadInfo::default(),
             command_line: Vec::new(),
         }
+    }
+
+    /// The name by which the followed command is to be known before it becomes the program; `None` where no command
+    /// is followed.
+    pub fn command_mark(&self) -> Option<String> {
+        self.follow.as_ref().filter(|selection| selection.command).map(|_| crate::foreign::mark())
     }
 
     /// The CPUs that the plan measures.

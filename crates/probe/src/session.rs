@@ -9,7 +9,8 @@ use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{Refused, capabilities, clock, host, steal};
 use punctual_recording::{
-    Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, Provenance, Task, Totals, Writer,
+    Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Task, Totals,
+    Wakeup, Writer,
 };
 use rtrb::{Consumer, RingBuffer};
 use std::sync::Arc;
@@ -33,7 +34,13 @@ pub struct Observation<'a> {
     pub duration: Option<Duration>,
     /// What could not be done as asked, known from the start.
     pub fallbacks: &'a [String],
-    writer: &'a mut Writer,
+    /// The wakeups that came since the last step, whole: each began at its `expected_ns` and took its `total_ns`.
+    pub finished: &'a [Wakeup],
+    /// When measuring began, ns of `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
+    /// When it ended: only in the last call, in which nothing is measured any more and the recording is not closed yet.
+    pub ended_ns: Option<u64>,
+    pub(crate) writer: &'a mut Writer,
 }
 
 impl Observation<'_> {
@@ -45,6 +52,11 @@ impl Observation<'_> {
     /// Puts down in the recording what went wrong with the load.
     pub fn load_trouble(&mut self, trouble: String) {
         self.writer.provenance_mut().load.trouble.push(trouble);
+    }
+
+    /// Puts down in the recording what the load got done.
+    pub fn load_scores(&mut self, scores: Vec<LoadScore>) {
+        self.writer.provenance_mut().load.scores = scores;
     }
 }
 
@@ -74,7 +86,7 @@ pub enum RunError {
 /// The rest of the program looks after the threads this often.
 const ROUND: Duration = Duration::from_millis(50);
 /// A segment is closed this often.
-const FLUSH: Duration = Duration::from_secs(1);
+pub(crate) const FLUSH: Duration = Duration::from_secs(1);
 /// A queue holds what its thread hands on in this time.
 const QUEUE_NS: u64 = 10_000_000_000;
 
@@ -85,11 +97,15 @@ struct Measured {
     tid: u32,
 }
 
-/// Carries out a plan. `observe` is called about every 50 ms and says whether to go on.
+/// Carries out a plan. `observe` is called about every 50 ms and says whether to go on; and once more when nothing is
+/// measured any more.
 ///
 /// # Errors
 /// [`RunError`]; whatever was measured before a failure stands in the recording.
 pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -> Result<Outcome, RunError> {
+    if let Some(selection) = &plan.follow {
+        return crate::foreign::run(plan, selection, observe);
+    }
     let cpus = plan.measured_cpus()?;
     let schedulings = plan.schedulings()?;
     let mut provenance = provenance(plan, &cpus);
@@ -118,13 +134,18 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     let end = plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration));
     control.start(start, end);
 
-    let mut rounds = Rounds { plan, start, fallbacks: &fallbacks, cpus: &cpus, steal_before, steal_known };
+    let mut rounds =
+        Rounds { plan, start, fallbacks: &fallbacks, cpus: &cpus, steal_before, steal_known, finished: Vec::new() };
     let ended = rounds.until_the_end(&control, &mut measured, &mut writer, observe);
+    let ended_ns = clock::monotonic_ns().min(end);
     control.stop();
     rounds.wait_for_threads(&mut measured, &mut writer);
     rounds.count(&measured, &mut writer);
     // Out of the kernel before the writing, which may take long.
     drop(follower);
+    if ended.is_ok() {
+        observe(&mut Observation { ended_ns: Some(ended_ns), ..rounds.observation(&mut writer) });
+    }
     match ended {
         Ok(ended) => {
             let limits = judge(plan, &writer.totals().total);
@@ -318,7 +339,7 @@ fn note_blindness(provenance: &mut Provenance, steal_known: bool) {
     provenance.blind = blind.into_iter().map(str::to_owned).collect();
 }
 
-fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {
+pub(crate) fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {
     let mut limits: Vec<Limit> = plan.limits.iter().map(|limit| limit.judge(total)).collect();
     if let Some(limit_ns) = plan.break_ns {
         let found_ns = total.max();
@@ -335,6 +356,8 @@ struct Rounds<'a> {
     cpus: &'a [u32],
     steal_before: Option<u64>,
     steal_known: bool,
+    /// The wakeups that this round brought.
+    finished: Vec<Wakeup>,
 }
 
 impl Rounds<'_> {
@@ -366,29 +389,38 @@ impl Rounds<'_> {
             if measured.iter().all(|thread| thread.thread.is_finished()) {
                 return Ok(ended(EndReason::Completed, None));
             }
-            let mut observation = Observation {
-                elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
-                duration: self.plan.duration_ns.map(Duration::from_nanos),
-                fallbacks: self.fallbacks,
-                writer,
-            };
-            if let Step::Stop(reason, detail) = observe(&mut observation) {
+            if let Step::Stop(reason, detail) = observe(&mut self.observation(writer)) {
                 return Ok(ended(reason, detail));
             }
             std::thread::sleep(ROUND);
         }
     }
 
-    fn take(&self, measured: &mut [Measured], writer: &mut Writer) {
+    fn observation<'a>(&'a self, writer: &'a mut Writer) -> Observation<'a> {
+        Observation {
+            elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
+            duration: self.plan.duration_ns.map(Duration::from_nanos),
+            fallbacks: self.fallbacks,
+            started_ns: self.start,
+            ended_ns: None,
+            finished: &self.finished,
+            writer,
+        }
+    }
+
+    fn take(&mut self, measured: &mut [Measured], writer: &mut Writer) {
+        self.finished.clear();
         for (index, thread) in measured.iter_mut().enumerate() {
             while let Ok(sample) = thread.queue.pop() {
-                writer.push(index, &sample.wakeup(thread.tid, self.steal_known));
+                let wakeup = sample.wakeup(thread.tid, self.steal_known);
+                writer.push(index, &wakeup);
+                self.finished.push(wakeup);
             }
         }
     }
 
     /// Threads end after their next wakeup; one that sleeps for long is left to sleep.
-    fn wait_for_threads(&self, measured: &mut [Measured], writer: &mut Writer) {
+    fn wait_for_threads(&mut self, measured: &mut [Measured], writer: &mut Writer) {
         let patience = Duration::from_nanos(self.plan.interval_ns.saturating_mul(2)).min(Duration::from_millis(300))
             + Duration::from_millis(50);
         let asked = Instant::now();

@@ -29,6 +29,74 @@ pub struct Document {
     pub segments: u64,
     /// Every value, by measure, stage, CPU and load.
     pub distributions: Distributions,
+    /// Of a recording of other programs' threads: who they were and what woke them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<Followed>,
+}
+
+/// Threads that were not punctual's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Followed {
+    /// Whom the user asked for, in words: `process 4711`, `thread 4712`, `threads named ^ffmpeg`, `the command`.
+    pub asked: Vec<String>,
+    /// The threads, in the order of [`Document::tasks`]; a thread that changed its name or policy stands there again.
+    pub threads: Vec<FollowedThread>,
+    /// What woke them, each once. A wakeup's `woken_by` is a position in this list.
+    pub wakers: Vec<Waker>,
+    /// CPU time that punctual itself used meanwhile, ns. What its BPF programs take is part of the threads' own.
+    pub cost_ns: u64,
+}
+
+/// A followed thread.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowedThread {
+    /// Its thread id.
+    pub tid: u32,
+    /// Its process.
+    pub process: u32,
+    /// Its name.
+    pub name: String,
+    /// When it ended, ns of `CLOCK_MONOTONIC`; `None` where it did not, as far as is known.
+    pub ended_ns: Option<u64>,
+    /// How often what woke it, by kind and name; beyond the 64th, `others`.
+    pub woken_by: BTreeMap<String, u64>,
+}
+
+/// The kind of what wakes threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WakerKind {
+    /// A timer of the thread's own.
+    Timer,
+    /// An interrupt's handler.
+    Interrupt,
+    /// A softirq.
+    Softirq,
+    /// Another thread.
+    Thread,
+}
+
+/// What woke a thread.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Waker {
+    /// Its kind.
+    pub kind: WakerKind,
+    /// The timer's use, the interrupt handler's or vector's name, the softirq's, the thread's.
+    pub name: String,
+    /// The interrupt's number or the thread's id.
+    pub id: Option<u32>,
+}
+
+impl std::fmt::Display for Waker {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = match self.kind {
+            WakerKind::Timer => "timer",
+            WakerKind::Interrupt => "interrupt",
+            WakerKind::Softirq => "softirq",
+            WakerKind::Thread => "thread",
+        };
+        write!(formatter, "{kind} {}", self.name)
+    }
 }
 
 /// Why a recording ended.
@@ -43,6 +111,8 @@ pub enum EndReason {
     LimitExceeded,
     /// The command that was the load ended.
     CommandEnded,
+    /// All threads that were followed have ended.
+    ThreadsEnded,
     /// The measuring threads kept the rest of the program from running.
     Watchdog,
     /// The measurement or the writing of it failed.
@@ -127,15 +197,15 @@ pub struct Host {
 /// How the measurement was set up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Configuration {
-    /// The period of each measured thread, ns.
+    /// The period of each measured thread, ns; 0 where other programs' threads were followed.
     pub interval_ns: u64,
-    /// The scheduling policy that was asked for: `fifo`, `rr`, `other`, `deadline`.
+    /// The scheduling policy that was asked for: `fifo`, `rr`, `other`, `deadline`; empty for followed threads.
     pub policy: String,
     /// The priorities that were asked for; empty where the policy has none.
     pub priorities: Vec<u32>,
     /// The CPUs that were asked for.
     pub cpus: Vec<u32>,
-    /// What wakes the threads: `timer`, or `softirq` out of a softirq callback.
+    /// What wakes the threads: `timer`, `softirq` out of a softirq callback, or `own` for followed threads.
     pub via: String,
     /// Whether the stages were followed inside the kernel by BPF programs.
     pub bpf: bool,
@@ -154,20 +224,63 @@ pub struct LoadInfo {
     pub commands: Vec<Vec<String>>,
     /// Hours of a person's use that an hour of it stands for, times 1,000; unknown for loads that imitate nobody.
     pub compression_thousandths: Option<u64>,
+    /// How long it ran before measuring began, ns, so that its start is not measured.
+    #[serde(default)]
+    pub warm_up_ns: u64,
+    /// What it got done while it was measured, by command; nothing where that is not known.
+    #[serde(default)]
+    pub scores: Vec<LoadScore>,
     /// What went wrong with it, if anything did.
     pub trouble: Vec<String>,
+}
+
+impl LoadInfo {
+    /// Adds what the same load got done in another run. A score that one of the two does not have is not known of both.
+    pub fn add_scores(&mut self, other: &LoadInfo) {
+        self.scores.retain_mut(|score| {
+            let same = |found: &&LoadScore| (&found.name, &found.unit) == (&score.name, &score.unit);
+            let Some(more) = other.scores.iter().find(same) else { return false };
+            score.count_thousandths = score.count_thousandths.saturating_add(more.count_thousandths);
+            score.elapsed_ns = score.elapsed_ns.saturating_add(more.elapsed_ns);
+            true
+        });
+    }
+}
+
+/// What one command of a load got done: its throughput is the count over the time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadScore {
+    /// Which command, the same in every recording under the same load.
+    pub name: String,
+    /// What was counted: `iterations`, `frames`, ...
+    pub unit: String,
+    /// How many, times 1,000: an iteration that was under way when counting began counts by its share.
+    pub count_thousandths: u64,
+    /// The time they were counted over, ns, never 0: the measurement, or the part of it that is known.
+    pub elapsed_ns: u64,
+    /// From one start of the command to the next, ns, where it was held to a pace and cannot get more done than that.
+    pub pace_ns: Option<u64>,
+}
+
+impl LoadScore {
+    /// How many a second, times 1,000, rounded.
+    pub fn rate_thousandths(&self) -> u64 {
+        let nanoseconds = u128::from(self.elapsed_ns.max(1));
+        let rate = (u128::from(self.count_thousandths) * 1_000_000_000 + nanoseconds / 2) / nanoseconds;
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
 }
 
 /// A measured thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// The key of its distributions: policy and priority, such as `fifo:80`.
+    /// The key of its distributions: policy and priority, such as `fifo:80`; of a followed thread its name before.
     pub measure: String,
     /// Its thread id.
     pub tid: u32,
     /// The CPU it was pinned to; `None` where it could move.
     pub cpu: Option<u32>,
-    /// Its period, ns.
+    /// Its period, ns; 0 for a followed thread, whose period nobody knows.
     pub period_ns: u64,
     /// What was counted for it.
     pub counters: Counters,

@@ -7,6 +7,7 @@
 //! wakeups/000001.parquet    a row a wakeup, one column a stage; a segment a second
 //! maxima/000001.parquet     the largest value of each second, task and stage
 //! tail.parquet              the 10,000 largest values of each task and stage, with their times
+//! events/                   of `record --why`: the evidence around each late wakeup, a JSON line an episode
 //! gaps/, gaps.json          of an idle loop: when it did not have its CPU, and what had it
 //! activations/, activations.json   of soft devices: each block they processed, and what became of them
 //! ```
@@ -25,6 +26,8 @@
 mod activations;
 mod distribution;
 mod document;
+pub mod episode;
+mod episodes;
 mod error;
 mod gaps;
 mod limit;
@@ -36,6 +39,7 @@ mod stage;
 mod table;
 mod tail;
 mod units;
+mod validation;
 mod wakeup;
 mod writer;
 
@@ -45,13 +49,15 @@ pub use activations::{
 };
 pub use distribution::{Distribution, Distributions, Key};
 pub use document::{
-    Configuration, Counters, Document, EndReason, Ended, Host, Limit, LoadInfo, Provenance, SCHEMA, SCHEMA_VERSION,
-    Setting, Task,
+    Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
+    Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
 };
+pub use episode::Episode;
+pub use episodes::{EpisodeWriter, RecorderSummary, for_each_episode, read_recorder_summary};
 pub use error::{Error, ErrorKind, Result};
 pub use gaps::{
-    CauseKind, CauseSum, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost, Periodicity, for_each_gap,
-    read_gap_document,
+    CalibratedCount, CauseKind, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,
+    Periodicity, for_each_gap, read_gap_document,
 };
 pub use limit::LimitSpec;
 pub use merge::{compatible, merge};
@@ -60,5 +66,8 @@ pub use reader::Recording;
 pub use stage::Stage;
 pub use tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
 pub use units::{BareUnit, format_ns, parse_duration, parse_list};
-pub use wakeup::{Stamps, Wakeup};
+pub use validation::{
+    Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
+};
+pub use wakeup::{FollowedStamps, Stamps, Wakeup};
 pub use writer::{Totals, Writer};

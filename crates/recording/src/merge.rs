@@ -12,6 +12,10 @@ pub fn compatible(left: &Document, right: &Document) -> Option<String> {
     if a.configuration != b.configuration {
         return differs("the configuration", &a.configuration, &b.configuration);
     }
+    let asked = |document: &Document| document.followed.as_ref().map(|followed| followed.asked.clone());
+    if asked(left) != asked(right) {
+        return differs("whom they followed", &asked(left), &asked(right));
+    }
     if (&a.load.name, &a.load.commands) != (&b.load.name, &b.load.commands) {
         return differs("the load", &a.load.name, &b.load.name);
     }
@@ -44,8 +48,16 @@ pub fn merge(documents: &[Document]) -> Result<Document> {
         sum.counters.add(&document.counters);
         sum.distributions.add(&document.distributions);
         sum.tasks.extend(document.tasks.iter().cloned());
+        if let (Some(followed), Some(other)) = (&mut sum.followed, &document.followed) {
+            followed.threads.extend(other.threads.iter().cloned());
+            // Positions in the list are those of the first recording: no wakeup is read from a sum.
+            let new = other.wakers.iter().filter(|waker| !followed.wakers.contains(waker)).cloned();
+            followed.wakers.extend(new.collect::<Vec<_>>());
+            followed.cost_ns += other.cost_ns;
+        }
         sum.limits.extend(document.limits.iter().cloned());
         sum.segments += document.segments;
+        sum.provenance.load.add_scores(&document.provenance.load);
         for note in &document.provenance.fallbacks {
             if !sum.provenance.fallbacks.contains(note) {
                 sum.provenance.fallbacks.push(note.clone());

@@ -103,13 +103,14 @@ impl Recording {
         self.for_each_wakeup(|wakeup| {
             for stage in Stage::ALL {
                 if let Some(value) = wakeup.stage(stage) {
-                    largest.entry((wakeup.tid, stage)).or_default().offer(value, wakeup.expected_ns);
+                    let kept = largest.entry((wakeup.tid, stage)).or_default();
+                    kept.offer(value, wakeup.expected_ns, wakeup.tid);
                 }
             }
         })?;
         for ((tid, stage), kept) in largest {
             let tail = kept.sorted().into_iter();
-            values.extend(tail.map(|(value_ns, expected_ns)| TailValue { tid, stage, expected_ns, value_ns }));
+            values.extend(tail.map(|(value_ns, expected_ns, _)| TailValue { tid, stage, expected_ns, value_ns }));
         }
         if values.is_empty() && self.document.counters.wakeups > 0 {
             let message = "the table is missing, and the wakeups that it could be rebuilt from are too";
@@ -125,7 +126,10 @@ impl Recording {
             let tasks = || self.document.tasks.iter().filter(|task| task.measure == measure);
             let own =
                 values.iter().filter(|value| value.stage == Stage::Total && tasks().any(|task| task.tid == value.tid));
-            if own.map(|value| value.value_ns).max() != all.max() {
+            let largest = own.map(|value| value.value_ns).max();
+            // A followed thread that changed its name has values in more than one measure.
+            let renamed = self.document.followed.is_some();
+            if if renamed { largest < all.max() } else { largest != all.max() } {
                 return Err(Error::new(ErrorKind::Invalid, path, "does not belong to this recording"));
             }
         }
@@ -230,7 +234,7 @@ fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &m
             let Some(task) = document.tasks.iter_mut().find(|task| task.tid == wakeup.tid) else { continue };
             let counted = Counters {
                 wakeups: 1,
-                missed: Some(wakeup.missed),
+                missed: (task.period_ns > 0).then_some(wakeup.missed),
                 unobserved: u64::from(document.provenance.configuration.bpf && !wakeup.is_observed()),
                 wakeup_steal_ns: wakeup.steal_ns,
                 ..Counters::default()
@@ -266,6 +270,9 @@ fn read_wakeups(segment: &Segment, take: &mut impl FnMut(&Wakeup)) -> Result<()>
                 thread_ns: maybe(8),
                 user_ns: maybe(9),
                 steal_ns: maybe(10),
+                work_ns: maybe(11),
+                executed_ns: maybe(12),
+                woken_by: maybe(13).and_then(|position| u32::try_from(position).ok()),
             });
         }
         Ok(())

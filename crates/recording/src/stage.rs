@@ -26,11 +26,15 @@ pub enum Stage {
     DpcInterruptLatency,
     /// `thread` + `user`: from the signal to the first instruction after the wait (thread latency).
     ThreadLatency,
+    /// From being switched in until the thread blocks again, preemptions included. Not part of the total.
+    Work,
+    /// `total` + `work`: from what woke the thread until it blocks again.
+    Response,
 }
 
 impl Stage {
     /// All stages and composites, in the order in which tables show them.
-    pub const ALL: [Stage; 8] = [
+    pub const ALL: [Stage; 10] = [
         Stage::Irq,
         Stage::Softirq,
         Stage::Wake,
@@ -39,6 +43,8 @@ impl Stage {
         Stage::Total,
         Stage::DpcInterruptLatency,
         Stage::ThreadLatency,
+        Stage::Work,
+        Stage::Response,
     ];
 
     /// The name used in options, JSON and tables.
@@ -52,6 +58,8 @@ impl Stage {
             Stage::Total => "total",
             Stage::DpcInterruptLatency => "dpc_interrupt_latency",
             Stage::ThreadLatency => "thread_latency",
+            Stage::Work => "work",
+            Stage::Response => "response",
         }
     }
 
@@ -66,6 +74,8 @@ impl Stage {
             Stage::Total => "timer due -> program",
             Stage::DpcInterruptLatency => "irq + softirq",
             Stage::ThreadLatency => "thread + user",
+            Stage::Work => "switched in -> blocks again",
+            Stage::Response => "total + work",
         }
     }
 
@@ -79,9 +89,9 @@ impl Stage {
         self as i64
     }
 
-    /// Whether this is a sum of other stages rather than one of the five disjoint ones.
+    /// Whether this is a sum of other stages.
     pub fn is_sum(self) -> bool {
-        self >= Stage::Total
+        self >= Stage::Total && self != Stage::Work
     }
 }
 
@@ -95,7 +105,7 @@ mod tests {
             assert_eq!(Stage::from_code(stage.code()), Some(stage));
             assert_eq!(serde_json::to_value(stage).unwrap(), stage.name());
         }
-        assert_eq!(Stage::from_code(8), None);
+        assert_eq!(Stage::from_code(10), None);
         assert_eq!(Stage::from_code(-1), None);
     }
 }

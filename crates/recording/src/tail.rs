@@ -4,7 +4,7 @@ use crate::Stage;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How many of the largest values are kept for each task and stage.
+/// How many of the largest values are kept for each task and stage; of followed threads for each measure and stage.
 pub const TAIL_LENGTH: usize = 10_000;
 
 /// The length of a block of block maxima, ns.
@@ -40,21 +40,21 @@ pub struct BlockMaximum {
 
 /// Keeps the largest values it is shown.
 #[derive(Debug, Default)]
-pub(crate) struct LargestValues(BinaryHeap<Reverse<(u64, u64)>>);
+pub(crate) struct LargestValues(BinaryHeap<Reverse<(u64, u64, u32)>>);
 
 impl LargestValues {
-    pub(crate) fn offer(&mut self, value_ns: u64, expected_ns: u64) {
+    pub(crate) fn offer(&mut self, value_ns: u64, expected_ns: u64, tid: u32) {
         if self.0.len() < TAIL_LENGTH {
-            self.0.push(Reverse((value_ns, expected_ns)));
+            self.0.push(Reverse((value_ns, expected_ns, tid)));
         } else if let Some(mut smallest) = self.0.peek_mut()
             && value_ns > smallest.0.0
         {
-            *smallest = Reverse((value_ns, expected_ns));
+            *smallest = Reverse((value_ns, expected_ns, tid));
         }
     }
 
-    /// (value, expected time), largest first.
-    pub(crate) fn sorted(&self) -> Vec<(u64, u64)> {
+    /// (value, expected time, thread), largest first.
+    pub(crate) fn sorted(&self) -> Vec<(u64, u64, u32)> {
         let mut values: Vec<_> = self.0.iter().map(|entry| entry.0).collect();
         values.sort_unstable_by_key(|&entry| Reverse(entry));
         values
@@ -97,11 +97,11 @@ mod tests {
         fn the_largest_are_kept(mut values in prop::collection::vec(0..1_000_000u64, 0..15_000)) {
             let mut largest = LargestValues::default();
             for (time, &value) in values.iter().enumerate() {
-                largest.offer(value, time as u64);
+                largest.offer(value, time as u64, 1);
             }
             values.sort_unstable_by_key(|&value| Reverse(value));
             values.truncate(TAIL_LENGTH);
-            let kept: Vec<u64> = largest.sorted().into_iter().map(|(value, _)| value).collect();
+            let kept: Vec<u64> = largest.sorted().into_iter().map(|(value, ..)| value).collect();
             prop_assert_eq!(kept, values);
         }
 

@@ -32,7 +32,8 @@ pub struct Wakeup {
     pub cpu: u32,
     /// The thread.
     pub tid: u32,
-    /// When the timer was to expire, ns of `CLOCK_MONOTONIC`.
+    /// When the timer was to expire, or of a followed thread that no timer woke, when what is known of its wakeup
+    /// began; ns of `CLOCK_MONOTONIC`.
     pub expected_ns: u64,
     /// See [`Stage::Irq`].
     pub irq_ns: Option<u64>,
@@ -51,9 +52,63 @@ pub struct Wakeup {
     pub missed: u64,
     /// At most this much of the total was time in which the host ran something else, where it can be known.
     pub steal_ns: Option<u64>,
+    /// See [`Stage::Work`]; of followed threads.
+    pub work_ns: Option<u64>,
+    /// How much of the work the thread was on a CPU; of followed threads.
+    pub executed_ns: Option<u64>,
+    /// What woke the thread: a position in the document's `followed.wakers`; of followed threads.
+    pub woken_by: Option<u32>,
+}
+
+/// The instants at which one wakeup of a followed thread passed each point, ns of `CLOCK_MONOTONIC`; 0: not passed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FollowedStamps {
+    /// When what is known of the wakeup began: its timer was due, the interrupt or softirq that woke it began,
+    /// or another thread woke it.
+    pub began: u64,
+    /// First instruction of the timer's handler, where a timer woke it.
+    pub irq: u64,
+    /// The thread was made runnable.
+    pub waking: u64,
+    /// It was switched in.
+    pub switch_in: u64,
+    /// It blocked again.
+    pub switch_out: u64,
 }
 
 impl Wakeup {
+    /// The wakeup of a followed thread. Its chain ends where the thread is switched in: nobody sees its first
+    /// instruction. `None` where the stamps are out of order by more than 1 us, so that nothing is to be believed.
+    pub fn from_followed(stamps: &FollowedStamps, cpu: u32, tid: u32) -> Option<Wakeup> {
+        let mut lengths = [None; 3];
+        let mut reached = stamps.began;
+        let points = [stamps.irq, if stamps.waking == stamps.began { 0 } else { stamps.waking }, stamps.switch_in];
+        for (length, &point) in lengths.iter_mut().zip(&points) {
+            if point == 0 {
+                continue;
+            }
+            if point + CLOCK_DISAGREEMENT_NS < reached {
+                return None;
+            }
+            let point = point.max(reached);
+            *length = Some(point - reached);
+            reached = point;
+        }
+        let [irq_ns, wake_ns, thread_ns] = lengths;
+        thread_ns?;
+        Some(Wakeup {
+            cpu,
+            tid,
+            expected_ns: stamps.began,
+            irq_ns,
+            wake_ns,
+            thread_ns,
+            total_ns: reached - stamps.began,
+            work_ns: (stamps.switch_out != 0).then(|| stamps.switch_out.saturating_sub(reached)),
+            ..Wakeup::default()
+        })
+    }
+
     /// The wakeup with these stamps.
     ///
     /// Stages are given only where the interrupt and the wake were seen and the stamps are in order
@@ -91,7 +146,8 @@ impl Wakeup {
 
     /// Whether the stages were seen, not the total alone.
     pub fn is_observed(&self) -> bool {
-        self.user_ns.is_some()
+        // A followed thread's first instruction is never seen, its switch always.
+        self.user_ns.is_some() || self.thread_ns.is_some()
     }
 
     /// The length of a stage or composite, if this wakeup has it.
@@ -105,6 +161,8 @@ impl Wakeup {
             Stage::Total => Some(self.total_ns),
             Stage::DpcInterruptLatency => Some(self.irq_ns? + self.softirq_ns?),
             Stage::ThreadLatency => Some(self.thread_ns.unwrap_or(0) + self.user_ns?),
+            Stage::Work => self.work_ns,
+            Stage::Response => Some(self.total_ns + self.work_ns?),
         }
     }
 
@@ -151,6 +209,31 @@ mod tests {
             let [expected, irq, softirq, waking, switch_in, user] = at;
             let wakeup = Wakeup::from_stamps(&Stamps { expected, irq, softirq, waking, switch_in, user }, 0, 1);
             prop_assert!(wakeup.adds_up());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_followed_wakeup_adds_up_and_ends_at_its_switch(
+            began in 1..1_000_000_000u64, steps in prop::array::uniform4(0..5_000_000u64), by_timer: bool,
+        ) {
+            let irq = if by_timer { began + steps[0] } else { 0 };
+            let waking = began + steps[0] + steps[1];
+            let switch_in = waking + steps[2];
+            let stamps = FollowedStamps { began, irq, waking, switch_in, switch_out: switch_in + steps[3] };
+            let wakeup = Wakeup::from_followed(&stamps, 0, 1).unwrap();
+            prop_assert!(wakeup.adds_up() && wakeup.is_observed());
+            prop_assert_eq!(wakeup.total_ns, switch_in - began);
+            prop_assert_eq!(wakeup.stage(Stage::Response), Some(switch_in + steps[3] - began));
+            prop_assert_eq!(wakeup.irq_ns.is_some(), by_timer);
+            prop_assert_eq!(wakeup.user_ns, None);
+        }
+
+        #[test]
+        fn stamps_of_a_followed_wakeup_in_any_order_add_up_or_are_not_believed(at in prop::array::uniform5(0..10_000u64)) {
+            let [began, irq, waking, switch_in, switch_out] = at;
+            let stamps = FollowedStamps { began, irq, waking, switch_in, switch_out };
+            prop_assert!(Wakeup::from_followed(&stamps, 0, 1).is_none_or(|wakeup| wakeup.adds_up()));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Rows in, a crash-safe recording directory out.
 
 use crate::distribution::{Distributions, Key};
-use crate::document::{Counters, Document, Ended, Limit, Provenance, SCHEMA, Task};
+use crate::document::{Counters, Document, Ended, Followed, Limit, Provenance, SCHEMA, Task};
 use crate::error::{Error, ErrorKind, Result};
 use crate::segments::SegmentWriter;
 use crate::table::{self, Rows, Schema, optional, required};
@@ -23,6 +23,9 @@ pub(crate) static WAKEUPS: Schema<'static> = Schema {
         optional("thread_ns"),
         optional("user_ns"),
         optional("steal_ns"),
+        optional("work_ns"),
+        optional("executed_ns"),
+        optional("woken_by"),
     ],
 };
 
@@ -40,12 +43,23 @@ const STAGES: usize = Stage::ALL.len();
 
 /// Accumulates one task's wakeups.
 struct TaskState {
-    /// Distributions of each CPU the task was seen on; one, unless it may move.
-    by_cpu: Vec<(u32, [Distribution; STAGES])>,
-    largest: [LargestValues; STAGES],
+    /// Position of its measure.
+    measure: usize,
+    /// Position of its largest values: its own, or those of its measure where it has no period, because of threads
+    /// that come and go there may be very many.
+    tail: usize,
     blocks: [OpenBlock; STAGES],
     /// Of the unobserved: those that never became a wakeup.
     unseen: u64,
+}
+
+/// Accumulates the wakeups of all tasks of a measure.
+struct MeasureState {
+    name: String,
+    /// Distributions of each CPU its tasks were seen on.
+    by_cpu: Vec<(u32, [Distribution; STAGES])>,
+    /// Position of the largest values of those of its tasks that have no period.
+    tail: Option<usize>,
 }
 
 /// What has been measured so far, for a progress line.
@@ -66,6 +80,8 @@ pub struct Writer {
     directory: PathBuf,
     document: Document,
     states: Vec<TaskState>,
+    measures: Vec<MeasureState>,
+    tails: Vec<[LargestValues; STAGES]>,
     observing: bool,
     wakeups: SegmentWriter,
     maxima: SegmentWriter,
@@ -97,27 +113,33 @@ impl Writer {
         std::fs::create_dir_all(&directory).map_err(|error| Error::io(&directory, "cannot create", error))?;
         let wakeups = SegmentWriter::create(directory.join("wakeups"), &WAKEUPS)?;
         let maxima = SegmentWriter::create(directory.join("maxima"), &MAXIMA)?;
-        let states = tasks
-            .iter()
-            .map(|_| TaskState {
-                by_cpu: Vec::new(),
-                largest: Default::default(),
-                blocks: Default::default(),
-                unseen: 0,
-            })
-            .collect();
         let observing = provenance.configuration.bpf;
         let document = Document {
             schema: SCHEMA.to_owned(),
             ended: None,
             provenance,
-            tasks,
+            tasks: Vec::new(),
             counters: Counters::default(),
             limits: Vec::new(),
             segments: 0,
             distributions: Distributions::default(),
+            followed: None,
         };
-        let mut writer = Writer { directory, document, states, observing, wakeups, maxima, flushes: 0, last_ns: 0 };
+        let mut writer = Writer {
+            directory,
+            document,
+            states: Vec::new(),
+            measures: Vec::new(),
+            tails: Vec::new(),
+            observing,
+            wakeups,
+            maxima,
+            flushes: 0,
+            last_ns: 0,
+        };
+        for task in tasks {
+            writer.add_task(task);
+        }
         if let Err(error) = writer.write_document() {
             // Nothing was measured yet: leave nothing behind.
             let _ = std::fs::remove_dir_all(&writer.directory);
@@ -131,11 +153,33 @@ impl Writer {
         &self.directory
     }
 
+    /// Takes in another task, whose wakeups will follow. Returns its index.
+    pub fn add_task(&mut self, task: Task) -> usize {
+        let measure = self.measures.iter().position(|measure| measure.name == task.measure).unwrap_or_else(|| {
+            self.measures.push(MeasureState { name: task.measure.clone(), by_cpu: Vec::new(), tail: None });
+            self.measures.len() - 1
+        });
+        let shared = if task.period_ns == 0 { self.measures[measure].tail } else { None };
+        let tail = shared.unwrap_or_else(|| {
+            self.tails.push(Default::default());
+            self.tails.len() - 1
+        });
+        if task.period_ns == 0 {
+            self.measures[measure].tail = Some(tail);
+        }
+        self.states.push(TaskState { measure, tail, blocks: Default::default(), unseen: 0 });
+        self.document.tasks.push(task);
+        self.states.len() - 1
+    }
+
     /// Takes a wakeup of the task with this index.
     pub fn push(&mut self, task: usize, wakeup: &Wakeup) {
+        let has_grid = self.document.tasks[task].period_ns > 0;
         let counters = &mut self.document.tasks[task].counters;
         counters.wakeups += 1;
-        *counters.missed.get_or_insert(0) += wakeup.missed;
+        if has_grid || wakeup.missed > 0 {
+            *counters.missed.get_or_insert(0) += wakeup.missed;
+        }
         if self.observing && !wakeup.is_observed() {
             counters.unobserved += 1;
         }
@@ -144,17 +188,19 @@ impl Writer {
         }
         self.last_ns = self.last_ns.max(wakeup.expected_ns + wakeup.total_ns);
         let state = &mut self.states[task];
-        let position = state.by_cpu.iter().position(|(cpu, _)| *cpu == wakeup.cpu).unwrap_or_else(|| {
-            state.by_cpu.push((wakeup.cpu, Default::default()));
-            state.by_cpu.len() - 1
+        let by_cpu = &mut self.measures[state.measure].by_cpu;
+        let position = by_cpu.iter().position(|(cpu, _)| *cpu == wakeup.cpu).unwrap_or_else(|| {
+            by_cpu.push((wakeup.cpu, Default::default()));
+            by_cpu.len() - 1
         });
-        let distributions = &mut state.by_cpu[position].1;
+        let distributions = &mut by_cpu[position].1;
+        let largest = &mut self.tails[state.tail];
         let tid = i64::from(wakeup.tid);
         for stage in Stage::ALL {
             let Some(value) = wakeup.stage(stage) else { continue };
             let index = stage as usize;
             distributions[index].record(value);
-            state.largest[index].offer(value, wakeup.expected_ns);
+            largest[index].offer(value, wakeup.expected_ns, wakeup.tid);
             if let Some(closed) = state.blocks[index].offer(value, wakeup.expected_ns) {
                 push_maximum(self.maxima.rows(), tid, stage, closed);
             }
@@ -173,6 +219,9 @@ impl Writer {
             maybe(wakeup.thread_ns),
             maybe(wakeup.user_ns),
             maybe(wakeup.steal_ns),
+            maybe(wakeup.work_ns),
+            maybe(wakeup.executed_ns),
+            wakeup.woken_by.map(i64::from),
         ]);
     }
 
@@ -184,6 +233,11 @@ impl Writer {
         counters.cpu_ns = cpu_ns;
         counters.unobserved = counters.unobserved - self.states[task].unseen + unseen;
         self.states[task].unseen = unseen;
+    }
+
+    /// Says who the followed threads are and what woke them, in a recording of other programs' threads.
+    pub fn followed_mut(&mut self) -> &mut Followed {
+        self.document.followed.get_or_insert_default()
     }
 
     /// Sets the host steal on the measured CPUs since the beginning, ns.
@@ -199,7 +253,7 @@ impl Writer {
     /// What has been measured so far.
     pub fn totals(&self) -> Totals {
         let mut total = Distribution::new();
-        for (_, distributions) in self.states.iter().flat_map(|state| &state.by_cpu) {
+        for (_, distributions) in self.measures.iter().flat_map(|measure| &measure.by_cpu) {
             total.add(&distributions[Stage::Total as usize]);
         }
         Totals { total, counters: self.counters() }
@@ -239,7 +293,7 @@ impl Writer {
         }
         let closed = self.wakeups.close_segment().and_then(|()| self.wakeups.join(true));
         let closed = closed.and_then(|()| self.maxima.close_segment()).and_then(|()| self.maxima.join(true));
-        let closed = closed.and_then(|()| self.write_tail(&tids));
+        let closed = closed.and_then(|()| self.write_tail());
         // Even where the tables could not be finished, try to say so: the document may have room where they had not.
         self.document.ended = Some(ended);
         self.document.limits = limits;
@@ -253,12 +307,13 @@ impl Writer {
         closed.and(written).map(|()| self.document)
     }
 
-    fn write_tail(&self, tids: &[i64]) -> Result<()> {
+    fn write_tail(&self) -> Result<()> {
         let mut rows = Rows::new(&TAIL);
-        for (state, &tid) in self.states.iter().zip(tids) {
+        for largest in &self.tails {
             for stage in Stage::ALL {
-                for (value, expected) in state.largest[stage as usize].sorted() {
-                    rows.push([Some(tid), Some(stage.code()), Some(signed(expected)), Some(signed(value))]);
+                for (value, expected, tid) in largest[stage as usize].sorted() {
+                    let tid = Some(i64::from(tid));
+                    rows.push([tid, Some(stage.code()), Some(signed(expected)), Some(signed(value))]);
                 }
             }
         }
@@ -279,11 +334,11 @@ impl Writer {
         let load =
             if self.document.provenance.load.name.is_empty() { "none" } else { &self.document.provenance.load.name };
         let mut distributions = Distributions::default();
-        for (task, state) in self.document.tasks.iter().zip(&self.states) {
-            for (cpu, by_stage) in &state.by_cpu {
+        for measure in &self.measures {
+            for (cpu, by_stage) in &measure.by_cpu {
                 for (stage, distribution) in Stage::ALL.into_iter().zip(by_stage) {
                     if distribution.count() > 0 {
-                        let key = Key { measure: task.measure.clone(), stage, cpu: *cpu, load: load.to_owned() };
+                        let key = Key { measure: measure.name.clone(), stage, cpu: *cpu, load: load.to_owned() };
                         distributions.entry(key).add(distribution);
                     }
                 }
@@ -303,7 +358,7 @@ fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-fn write_json(path: &Path, document: &Document) -> Result<()> {
+pub(crate) fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
     let temporary = path.with_extension("tmp");
     let text = serde_json::to_vec(document)
         .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("cannot be put into JSON: {error}")))?;

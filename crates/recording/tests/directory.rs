@@ -217,3 +217,50 @@ proptest! {
         }
     }
 }
+
+fn followed(index: u64, tid: u32) -> Wakeup {
+    let began = 5_000 * MS + index * MS;
+    let stamps =
+        FollowedStamps { began, irq: 0, waking: began + 700, switch_in: began + 3_000, switch_out: began + 90_000 };
+    Wakeup {
+        executed_ns: Some(60_000),
+        woken_by: Some((index % 2) as u32),
+        ..Wakeup::from_followed(&stamps, 0, tid).unwrap()
+    }
+}
+
+#[test]
+fn threads_that_come_later_and_have_no_period_are_written_and_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
+    let mut writer = Writer::create(&path, provenance("1"), Vec::new()).unwrap();
+    let followed_task = |tid: u32, name: &str| Task {
+        measure: format!("{name} other"),
+        tid,
+        cpu: None,
+        period_ns: 0,
+        counters: Counters::default(),
+    };
+    // The second takes another name, the third shares the first's.
+    let tasks = [(7, "a"), (8, "b"), (8, "c"), (9, "a")].map(|(tid, name)| writer.add_task(followed_task(tid, name)));
+    for index in 0..100 {
+        let task = tasks[index as usize % 4];
+        writer.push(task, &followed(index, [7, 8, 8, 9][index as usize % 4]));
+    }
+    writer.set_thread_counts(0, 2, 3, 5);
+    writer.followed_mut().wakers.push(Waker { kind: WakerKind::Thread, name: "x".into(), id: Some(3) });
+    writer.finish(ended(), Vec::new()).unwrap();
+    let recording = Recording::open(&path).unwrap();
+    let document = recording.document();
+    assert_eq!(document.counters.missed, None);
+    assert_eq!((document.counters.wakeups, document.counters.lost, document.counters.unobserved), (100, 2, 3));
+    assert_eq!(document.distributions.measures(), ["a other", "b other", "c other"]);
+    let sum = |stage| document.distributions.sum(|key| key.stage == stage);
+    assert_eq!(sum(Stage::Work).count(), 100);
+    assert_eq!(sum(Stage::Response).max(), Some(90_000));
+    assert_eq!(rows(&recording)[1], followed(1, 8));
+    assert_eq!(recording.tail().unwrap().iter().filter(|value| value.stage == Stage::Work).count(), 100);
+    assert_eq!(recording.count_not_adding_up().unwrap(), 0);
+    let merged = merge(std::slice::from_ref(document)).unwrap();
+    assert_eq!(merged.followed.unwrap().wakers.len(), 1);
+}

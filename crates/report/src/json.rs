@@ -30,11 +30,17 @@ pub fn measurement(measurement: &Measurement) -> Value {
         "fallbacks": distinct(documents().flat_map(|document| &document.provenance.fallbacks)),
         "stages": documents().flat_map(stage_rows).collect::<Vec<_>>(),
     });
+    let mut counted = counters(&sum);
+    if documents().any(|document| document.followed.is_some()) {
+        let cost: u64 = documents().filter_map(cost_of_following).sum();
+        counted["cost"]["cpu_ns_per_wakeup"] = cost.checked_div(sum.wakeups).into();
+    }
     let members = [
-        counters(&sum),
+        counted,
         json!({
             "cut": documents().any(|document| document.ended.is_none()),
             "limits": documents().flat_map(|document| &document.limits).collect::<Vec<_>>(),
+            "scores": documents().flat_map(scores).collect::<Vec<_>>(),
             "devices": measurement.devices.iter().map(device).collect::<Vec<_>>(),
             "parts": measurement.parts.iter().map(|(path, document)| part(path, document)).collect::<Vec<_>>(),
         }),
@@ -72,6 +78,17 @@ fn counters(counters: &Counters) -> Value {
     })
 }
 
+/// Followed threads use their CPU time for work of their own: what following them cost is what punctual used.
+fn cost_of_following(document: &Document) -> Option<u64> {
+    document.followed.as_ref().map(|followed| followed.cost_ns)
+}
+
+/// What the load got done, a row a score.
+fn scores(document: &Document) -> Vec<Value> {
+    let load = crate::load_name(document);
+    document.provenance.load.scores.iter().map(|score| crate::load::score_json(load, score)).collect()
+}
+
 fn part(path: &std::path::Path, document: &Document) -> Value {
     let mut part = json!({
         "recording": path,
@@ -80,8 +97,13 @@ fn part(path: &std::path::Path, document: &Document) -> Value {
         "cut": document.ended.is_none(),
         "provenance": document.provenance,
         "tasks": document.tasks,
+        "followed": document.followed,
     });
-    if let (Value::Object(part), Value::Object(counted)) = (&mut part, counters(&document.counters)) {
+    let mut counted = counters(&document.counters);
+    if let Some(cost) = cost_of_following(document) {
+        counted["cost"]["cpu_ns_per_wakeup"] = cost.checked_div(document.counters.wakeups).into();
+    }
+    if let (Value::Object(part), Value::Object(counted)) = (&mut part, counted) {
         part.extend(counted);
     }
     part

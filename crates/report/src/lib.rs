@@ -3,13 +3,19 @@
 //! Text begins with a verdict in words; what was lost, missed, unobserved or done otherwise than asked
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
+pub mod compare;
 mod csv;
 pub mod device;
 pub mod device_study;
+pub mod drill;
 mod figures;
+mod followed;
 pub mod forecast;
+pub mod html;
 pub mod idle;
+pub mod interarrival;
 mod json;
+mod load;
 mod page;
 pub mod perfetto;
 pub mod plane;
@@ -22,10 +28,15 @@ pub mod sweep;
 mod text;
 pub mod timeline;
 pub mod timers;
+pub mod validation;
 mod verdict;
 
 pub use csv::csv;
 pub use json::{error, failure, measurement};
+pub use load::{
+    LoadResult, LoadRow, load_installed, load_list, load_list_text, load_result, load_result_text, load_shown,
+    score_in_words, scores_in_words,
+};
 pub use stages::{StageRow, stage_rows};
 pub use text::{measurement_text, microseconds, table};
 pub use verdict::{check_verdict, recording_verdict};

@@ -3,7 +3,7 @@
 use crate::verdict::{grouped, spoken_duration};
 use crate::{Measurement, StageRow, load_name, stage_rows};
 use comfy_table::{CellAlignment, Table, presets};
-use punctual_recording::{Counters, Document, format_ns};
+use punctual_recording::{Counters, Document, Stage, format_ns};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -43,12 +43,20 @@ pub fn measurement_text(measurement: &Measurement) -> String {
         let _ = writeln!(text, "note: {note}");
     }
     for (path, document) in &measurement.parts {
+        if let Some(followed) = &document.followed {
+            let _ = write!(text, "\n{}", crate::followed::followed_text(document, followed, measurement.by_cpu));
+            let _ = writeln!(text, "\nrecording: {}", path.display());
+            continue;
+        }
         let _ = writeln!(text, "\n{}", heading(document));
         let _ = writeln!(text, "{}", losses(document));
+        if let Some(line) = load_line(document) {
+            let _ = writeln!(text, "{line}");
+        }
         let rows = stage_rows(document);
         let shown = rows.iter().filter(|row| measurement.by_cpu || row.cpu.is_none());
         let several = document.distributions.measures().len() > 1;
-        let _ = writeln!(text, "\n{}", stage_table(shown, several, measurement.by_cpu));
+        let _ = writeln!(text, "\n{}", stage_table(shown, several, measurement.by_cpu, false));
         let _ = writeln!(text, "\nrecording: {}", path.display());
     }
     if !measurement.devices.is_empty() {
@@ -96,6 +104,19 @@ fn heading(document: &Document) -> String {
     )
 }
 
+/// What the load got done, if that is known.
+fn load_line(document: &Document) -> Option<String> {
+    let load = &document.provenance.load;
+    if load.scores.is_empty() {
+        return None;
+    }
+    let mut line = format!("load did {}", crate::scores_in_words(&load.scores));
+    if let Some(compression) = load.compression_thousandths {
+        let _ = write!(line, "   an hour of it stands for {} of use", crate::load::thousandths(compression));
+    }
+    Some(line)
+}
+
 fn losses(document: &Document) -> String {
     let Counters { wakeups, missed, unobserved, lost, wakeup_steal_ns, steal_ns, cpu_ns } = document.counters;
     let missed = missed.map_or_else(|| "-".to_owned(), grouped);
@@ -112,7 +133,12 @@ fn losses(document: &Document) -> String {
     line
 }
 
-fn stage_table<'a>(rows: impl Iterator<Item = &'a StageRow>, several: bool, by_cpu: bool) -> String {
+pub(crate) fn stage_table<'a>(
+    rows: impl Iterator<Item = &'a StageRow>,
+    several: bool,
+    by_cpu: bool,
+    followed: bool,
+) -> String {
     let mut header = vec!["stage", "from -> to"];
     if several {
         header.insert(0, "threads");
@@ -126,7 +152,7 @@ fn stage_table<'a>(rows: impl Iterator<Item = &'a StageRow>, several: bool, by_c
         &header,
         left..header.len(),
         rows.map(|row| {
-            let mut cells = vec![row.stage.name().to_owned(), row.stage.meaning().to_owned()];
+            let mut cells = vec![row.stage.name().to_owned(), meaning(row.stage, followed).to_owned()];
             if several {
                 cells.insert(0, row.measure.clone());
             }
@@ -138,6 +164,14 @@ fn stage_table<'a>(rows: impl Iterator<Item = &'a StageRow>, several: bool, by_c
             cells
         }),
     )
+}
+
+/// What the stage is: a followed thread's chain may begin elsewhere and ends where it is switched in.
+fn meaning(stage: Stage, followed: bool) -> &'static str {
+    match stage {
+        Stage::Total if followed => "timer, interrupt or waker -> switched in",
+        _ => stage.meaning(),
+    }
 }
 
 fn device_table(measurement: &Measurement) -> String {

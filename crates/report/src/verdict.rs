@@ -47,6 +47,12 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
             sentences.extend(end_in_words(document));
             continue;
         };
+        if let Some(followed) = &document.followed {
+            sentences.push(crate::followed::followed_verdict(document, followed, &load));
+            sentences.extend(over_limits(document));
+            sentences.extend(end_in_words(document));
+            continue;
+        }
         let mut sentence = format!(
             "In {} {load}, the latest of {} wakeups ran {} late; half ran within {}",
             spoken_duration(document),
@@ -58,17 +64,20 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
             sentence += &format!(", 99.9 % within {}", format_ns(total.quantile(0.999).unwrap_or(max)));
         }
         sentences.push(sentence + ".");
-        for limit in document.limits.iter().filter(|limit| limit.exceeded) {
-            let found = limit.found_ns.map_or_else(|| "unknown".to_owned(), format_ns);
-            sentences.push(format!(
-                "Over the limit: {} is {found}, allowed were {}.",
-                limit.what,
-                format_ns(limit.limit_ns)
-            ));
-        }
+        sentences.extend(over_limits(document));
         sentences.extend(end_in_words(document));
     }
     sentences.join(" ")
+}
+
+fn over_limits(document: &Document) -> Vec<String> {
+    let exceeded = document.limits.iter().filter(|limit| limit.exceeded);
+    exceeded
+        .map(|limit| {
+            let found = limit.found_ns.map_or_else(|| "unknown".to_owned(), format_ns);
+            format!("Over the limit: {} is {found}, allowed were {}.", limit.what, format_ns(limit.limit_ns))
+        })
+        .collect()
 }
 
 fn end_in_words(document: &Document) -> Option<String> {
@@ -78,6 +87,7 @@ fn end_in_words(document: &Document) -> Option<String> {
     let detail = ended.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
     match ended.reason {
         EndReason::Completed | EndReason::CommandEnded | EndReason::LimitExceeded => None,
+        EndReason::ThreadsEnded => Some("It ended with the threads that were followed.".to_owned()),
         EndReason::Interrupted => Some("It was interrupted; what was measured was kept.".to_owned()),
         EndReason::Watchdog => Some(format!("It was ended early{detail}.")),
         EndReason::Failed => Some(format!("It failed{detail}.")),

@@ -1,6 +1,6 @@
 //! The first thing a user does: an idle recording, a loaded one, and what both mean for common devices.
 
-use crate::{StudyError, record_under};
+use crate::{GettingReady, StudyError, record_under_watched};
 use punctual_device::{Catalogue, Profile};
 use punctual_forecast::{DeviceAnswer, Input, Question, answer};
 use punctual_load::Load;
@@ -57,12 +57,14 @@ pub struct Check {
     pub devices: Vec<DeviceCount>,
 }
 
-/// Measures an idle part and a loaded part, each half as long as the plan says.
+/// Measures an idle part and a loaded part, each half as long as the plan says. `getting_ready` is called while the
+/// load warms up, and says whether to go on.
 ///
 /// # Errors
 /// [`StudyError`].
 pub fn check(
     check: &CheckPlan,
+    getting_ready: &mut dyn FnMut(GettingReady) -> bool,
     observe: &mut dyn FnMut(Part, &mut Observation<'_>) -> Step,
 ) -> Result<Check, StudyError> {
     let mut parts: Vec<(PathBuf, Document)> = Vec::new();
@@ -72,11 +74,16 @@ pub fn check(
         plan.duration_ns = plan.duration_ns.map(|duration| duration / 2);
         plan.output = check.directory.join(name);
         let mut stopped = false;
-        let outcome = record_under(plan.clone(), load, &mut |observation| {
+        let result = record_under_watched(plan.clone(), load, getting_ready, &mut |observation| {
             let step = observe(part, observation);
             stopped |= step != Step::Go;
             step
-        })?;
+        });
+        let outcome = match result {
+            // What was measured before is kept.
+            Err(StudyError::Interrupted) if !parts.is_empty() => break,
+            other => other?,
+        };
         parts.push((plan.output, outcome.document));
         if stopped {
             break;
@@ -94,11 +101,19 @@ fn judge_devices(path: &Path, document: &Document) -> Result<Vec<DeviceCount>, S
     if document.counters.wakeups == 0 {
         return Ok(Vec::new());
     }
-    let catalogue = Catalogue::shipped();
-    let devices: Vec<Profile> = catalogue_ids().into_iter().filter_map(|id| catalogue.find(id)).cloned().collect();
     let recording = Recording::open(path)?;
     let inputs = Input::from_recording(document, &recording.tail()?, &recording.block_maxima()?, recording.damaged())?;
-    let answer = answer(&inputs, &Question { devices, horizons: Vec::new(), ..Question::default() })?;
+    judge(document, &inputs)
+}
+
+/// What each device of a check would have met in a recording, or in several that were added up: `inputs` are theirs.
+///
+/// # Errors
+/// [`StudyError`] where the forecast cannot be made.
+pub fn judge(document: &Document, inputs: &[Input]) -> Result<Vec<DeviceCount>, StudyError> {
+    let catalogue = Catalogue::shipped();
+    let devices: Vec<Profile> = catalogue_ids().into_iter().filter_map(|id| catalogue.find(id)).cloned().collect();
+    let answer = answer(inputs, &Question { devices, horizons: Vec::new(), ..Question::default() })?;
     let counts = answer.groups.into_iter().flat_map(|group| {
         let (load, measure) = (group.load, group.measure);
         group.devices.into_iter().map(move |answer| {

@@ -1,7 +1,7 @@
 //! One recording with a load beside it.
 
-use punctual_kernel::guard::{Guard, GuardEvent, GuardedCommand, GuardedRun};
-use punctual_kernel::{capabilities, host};
+use crate::running::{GettingReady, Noted, Running};
+use punctual_kernel::{capabilities, clock, host};
 use punctual_load::{Load, Machine};
 use punctual_probe::{Observation, Outcome, Plan, RunError, Step};
 use punctual_recording::{EndReason, LoadInfo};
@@ -19,15 +19,20 @@ pub enum StudyError {
     /// What was recorded could not be judged.
     #[error(transparent)]
     Forecast(#[from] punctual_forecast::Error),
+    /// What was recorded cannot be compared.
+    #[error(transparent)]
+    Comparison(#[from] punctual_comparison::Error),
+    /// What has to be done before a measurement failed, or what was to be read stands there twice or empty.
+    #[error("{0}")]
+    Setting(String),
     /// The load could not be started.
     #[error("the load could not be started: {0}")]
     Load(String),
+    /// The user or the system asked to stop before anything was measured.
+    #[error("interrupted while the load was getting ready: nothing was measured")]
+    Interrupted,
 }
 
-/// How long the guard may take to start the load.
-const START_PATIENCE: Duration = Duration::from_secs(5);
-/// How long a load runs before the measurement begins, so that its own start is not measured.
-const WARM_UP: Duration = Duration::from_millis(300);
 /// How much longer than the measurement a load may run, whatever happens.
 const OVERTIME: Duration = Duration::from_secs(30);
 
@@ -41,6 +46,8 @@ pub fn local_machine() -> Machine {
         own_program: std::env::current_exe().unwrap_or_else(|_| "punctual".into()),
         // Two at once should not meet on one port.
         first_port: 20_000 + (std::process::id() % 2_000) as u16 * 16,
+        find_program: capabilities::find_program,
+        has_display: ["DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(|name| std::env::var_os(name).is_some()),
     }
 }
 
@@ -49,14 +56,31 @@ pub fn local_machine() -> Machine {
 /// # Errors
 /// [`StudyError`].
 pub fn record_under(
-    mut plan: Plan,
+    plan: Plan,
     load: &Load,
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<Outcome, StudyError> {
+    record_under_watched(plan, load, &mut |_| true, observe)
+}
+
+/// The same, for a load that may take a while to get ready: `getting_ready` is called meanwhile, and says whether to
+/// go on.
+///
+/// # Errors
+/// [`StudyError`]; [`StudyError::Interrupted`] where `getting_ready` said to stop.
+pub fn record_under_watched(
+    mut plan: Plan,
+    load: &Load,
+    getting_ready: &mut dyn FnMut(GettingReady) -> bool,
+    observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
+) -> Result<Outcome, StudyError> {
+    let (beside, program) = load.split();
     plan.load = LoadInfo {
         name: load.name.clone(),
         commands: load.commands.iter().map(|command| command.words.clone()).collect(),
-        compression_thousandths: None,
+        compression_thousandths: load.compression_thousandths,
+        warm_up_ns: u64::try_from(beside.warm_up.as_nanos()).unwrap_or(u64::MAX),
+        scores: Vec::new(),
         trouble: load.notes.clone(),
     };
     if load.is_none() {
@@ -65,48 +89,48 @@ pub fn record_under(
     // Before anything runs: a plan that cannot be carried out starts no load.
     plan.measured_cpus().map_err(RunError::from)?;
     plan.schedulings().map_err(RunError::from)?;
-    let commands = load.commands.iter();
-    let run = GuardedRun {
-        commands: commands
-            .map(|command| GuardedCommand { words: command.words.clone(), quiet: command.quiet })
-            .collect(),
-        time_limit: plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME),
-    };
-    // A class of load runs before the measurement begins, so that its start is not measured. A program whose end
-    // ends the measurement is measured whole: it starts when the measurement has.
-    let whole = load.commands.iter().any(|command| command.ends_measurement);
-    let mut running = if whole { None } else { Some(Running::start(&run, load, WARM_UP)?) };
+    if let Some(selection) = &plan.follow {
+        selection.check().map_err(RunError::from)?;
+    }
+    let limit = plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME);
+    let mut running = Vec::new();
+    if !beside.is_none() {
+        running.push(Running::start(&beside, limit, None, getting_ready)?);
+    }
+    // A program whose end ends the measurement is measured whole: it starts when the measurement has.
+    let mut to_start = Some(&program).filter(|program| !program.is_none());
+    let mark = plan.command_mark();
     let mut failed = None;
-    let mut gone = false;
     let outcome = punctual_probe::run(&plan, &mut |observation| {
-        if running.is_none() {
-            match Running::start(&run, load, Duration::ZERO) {
-                Ok(started) => running = Some(started),
+        if let Some(ended_ns) = observation.ended_ns {
+            let mut all = Vec::new();
+            for running in running.drain(..) {
+                let done = running.end(ended_ns);
+                done.trouble.into_iter().chain(done.notes).for_each(|trouble| observation.load_trouble(trouble));
+                all.extend(done.scores);
+            }
+            observation.load_scores(all);
+            return Step::Go;
+        }
+        running.iter_mut().for_each(|running| running.begin(observation.started_ns));
+        if let Some(program) = to_start.take() {
+            match Running::start(program, limit, mark.as_deref(), &mut |_| true) {
+                Ok(mut started) => {
+                    started.begin(clock::monotonic_ns());
+                    running.push(started);
+                }
                 Err(error) => {
                     failed = Some(error);
                     return Step::Stop(EndReason::Failed, Some("the load could not be started".to_owned()));
                 }
             }
         }
-        let Some(running) = &mut running else { return Step::Go };
-        for event in running.events() {
-            let GuardEvent::Ended { index, code, last_words } = event else { continue };
-            let command = &load.commands[index];
-            let how = code.map_or("was ended by a signal".to_owned(), |code| format!("ended with code {code}"));
-            let words = last_words.map(|words| format!(": {words}")).unwrap_or_default();
-            let elapsed = observation.elapsed.as_secs_f64();
-            let trouble = format!("`{}` {how} after {elapsed:.1} s{words}", name_of(&command.words));
-            if command.ends_measurement {
-                if code != Some(0) {
-                    observation.load_trouble(trouble);
-                }
+        for running in &mut running {
+            let Noted { trouble, over } = running.look();
+            trouble.into_iter().for_each(|trouble| observation.load_trouble(trouble));
+            if over {
                 return Step::Stop(EndReason::CommandEnded, None);
             }
-            observation.load_trouble(trouble);
-        }
-        if !gone && running.guard.is_gone() {
-            gone = true;
-            observation.load_trouble("the load was ended from outside".to_owned());
         }
         observe(observation)
     });
@@ -117,44 +141,4 @@ pub fn record_under(
         return Err(error);
     }
     Ok(outcome?)
-}
-
-/// A load that was started.
-struct Running {
-    guard: Guard,
-    /// What the guard told together with the start.
-    told: Vec<GuardEvent>,
-}
-
-impl Running {
-    fn start(run: &GuardedRun, load: &Load, warm_up: Duration) -> Result<Running, StudyError> {
-        let mut guard = Guard::start(run).map_err(|refused| StudyError::Load(refused.to_string()))?;
-        let mut told = guard.events(START_PATIENCE);
-        for event in &told {
-            if let GuardEvent::NotStarted { index, reason } = event {
-                return Err(StudyError::Load(format!("`{}`: {reason}", name_of(&load.commands[*index].words))));
-            }
-        }
-        if !told.iter().any(|event| matches!(event, GuardEvent::Started { .. })) {
-            return Err(StudyError::Load("the guard process did not answer".to_owned()));
-        }
-        told.retain(|event| matches!(event, GuardEvent::Ended { .. }));
-        std::thread::sleep(warm_up);
-        Ok(Running { guard, told })
-    }
-
-    fn events(&mut self) -> Vec<GuardEvent> {
-        let mut events = std::mem::take(&mut self.told);
-        events.extend(self.guard.events(Duration::ZERO));
-        events
-    }
-}
-
-fn name_of(words: &[String]) -> &str {
-    match words {
-        // A shell command is known by what the user wrote.
-        [shell, _, command] if shell == "/bin/sh" => command,
-        [program, ..] => program,
-        [] => "",
-    }
 }

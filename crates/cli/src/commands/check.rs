@@ -2,26 +2,29 @@
 
 use crate::args::CheckArguments;
 use crate::output::Output;
-use crate::progress::Progress;
+use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
 use punctual_load::Load;
 use punctual_probe::{Policy, Step};
 use punctual_recording::EndReason;
 use punctual_report::{DeviceRow, Measurement};
-use punctual_study::{Check, CheckPlan, Part};
+use punctual_study::{Check, CheckPlan, DeviceCount, Part};
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<u8> {
     let mut plan = super::plan(&arguments.threads, Policy::Fifo)?;
     plan.duration_ns = Some(arguments.duration);
     let limit = Duration::from_nanos(arguments.duration / 2);
-    let load = Load::of_classes(&arguments.load, Some(limit), &punctual_study::local_machine());
+    let load = Load::of_sources(&arguments.load, Some(limit), &punctual_study::local_machine())?;
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("check-", ""));
     let is_new = !directory.exists();
     let interrupted = Interrupted::watch();
     let mut progress: Option<(Part, Progress)> = None;
-    let result =
-        punctual_study::check(&CheckPlan { plan, load, directory: directory.clone() }, &mut |part, observation| {
+    let mut ready = ReadyProgress::new(arguments.threads.quiet);
+    let result = punctual_study::check(
+        &CheckPlan { plan, load, directory: directory.clone() },
+        &mut |stage| ready.show(stage) && !interrupted.is_set(),
+        &mut |part, observation| {
             if progress.as_ref().is_none_or(|(shown, _)| *shown != part) {
                 if let Some((_, before)) = &progress {
                     before.done();
@@ -36,7 +39,9 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
                 progress.show(observation);
             }
             if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
-        });
+        },
+    );
+    ready.done();
     if let Some((_, progress)) = &progress {
         progress.done();
     }
@@ -51,20 +56,24 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
 }
 
 fn measurement(check: Check) -> Measurement {
-    let devices = check.devices.into_iter().map(|device| DeviceRow {
-        load: device.load,
-        measure: device.measure,
-        answer: device.answer,
-        late_wakeups: device.late_wakeups,
-        late_wakeups_on_worst_cpu: device.late_wakeups_on_worst_cpu,
-    });
     let mut measurement = Measurement {
         parts: check.parts,
-        devices: devices.collect(),
+        devices: check.devices.into_iter().map(device_row).collect(),
         verdict: String::new(),
         exit_code: 0,
         by_cpu: false,
     };
     measurement.verdict = punctual_report::check_verdict(&measurement);
     measurement
+}
+
+/// A device's fate as reports show it.
+pub(super) fn device_row(device: DeviceCount) -> DeviceRow {
+    DeviceRow {
+        load: device.load,
+        measure: device.measure,
+        answer: device.answer,
+        late_wakeups: device.late_wakeups,
+        late_wakeups_on_worst_cpu: device.late_wakeups_on_worst_cpu,
+    }
 }

@@ -2,11 +2,14 @@
 
 pub(crate) mod capabilities;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod device;
+pub(crate) mod drill;
 pub(crate) mod forecast;
 pub(crate) mod generate;
 pub(crate) mod hidden;
 pub(crate) mod idle;
+pub(crate) mod load;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod schedulability;

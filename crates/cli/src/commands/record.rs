@@ -1,11 +1,11 @@
 //! `punctual record`.
 
-use crate::args::{PolicyName, RecordArguments, ViaName};
+use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
 use crate::output::{Output, Usage};
-use crate::progress::Progress;
+use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
-use punctual_load::Load;
-use punctual_probe::{Plan, Policy, Step, Via};
+use punctual_load::{Load, NotRunnable};
+use punctual_probe::{Plan, Policy, Selection, Step, Via};
 use punctual_recording::EndReason;
 use punctual_report::Measurement;
 use std::time::Duration;
@@ -15,13 +15,20 @@ const DEFAULT_NS: u64 = 60_000_000_000;
 
 pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result<u8> {
     let plan = plan(arguments)?;
-    let load = load(arguments, &plan);
+    let load = load(arguments, &plan)?;
     let interrupted = Interrupted::watch();
     let mut progress = Progress::new(arguments.threads.quiet, "recording");
-    let result = punctual_study::record_under(plan.clone(), &load, &mut |observation| {
-        progress.show(observation);
-        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
-    });
+    let mut ready = ReadyProgress::new(arguments.threads.quiet);
+    let result = punctual_study::record_under_watched(
+        plan.clone(),
+        &load,
+        &mut |stage| ready.show(stage) && !interrupted.is_set(),
+        &mut |observation| {
+            progress.show(observation);
+            if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+        },
+    );
+    ready.done();
     progress.done();
     let outcome = result?;
     super::hand_over(&plan.output);
@@ -40,20 +47,8 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
 }
 
 fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
-    let policy = match arguments.policy {
-        PolicyName::Fifo => Policy::Fifo,
-        PolicyName::Rr => Policy::RoundRobin,
-        PolicyName::Other => Policy::Other,
-        PolicyName::Deadline => Policy::Deadline,
-    };
-    let mut plan = super::plan(&arguments.threads, policy)?;
-    plan.via = match arguments.via {
-        ViaName::Timer => Via::Timer,
-        ViaName::Softirq => Via::Softirq,
-    };
-    if plan.via == Via::Softirq && !plan.bpf {
-        return Err(Usage("--via softirq is made of BPF programs: it does not go with --no-bpf".to_owned()));
-    }
+    let mut plan = plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
+    plan.follow = selection(&arguments.follow)?;
     let default = if arguments.program.is_empty() { Some(DEFAULT_NS) } else { None };
     plan.duration_ns = arguments.duration.or(default);
     plan.break_ns = arguments.break_ns;
@@ -62,14 +57,44 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     Ok(plan)
 }
 
-fn load(arguments: &RecordArguments, plan: &Plan) -> Load {
+/// The plan of the options that say which threads are measured, and what wakes them.
+pub(super) fn plan_of_chain(threads: &ThreadArguments, policy: PolicyName, via: ViaName) -> Result<Plan, Usage> {
+    let policy = match policy {
+        PolicyName::Fifo => Policy::Fifo,
+        PolicyName::Rr => Policy::RoundRobin,
+        PolicyName::Other => Policy::Other,
+        PolicyName::Deadline => Policy::Deadline,
+    };
+    let mut plan = super::plan(threads, policy)?;
+    plan.via = match via {
+        ViaName::Timer => Via::Timer,
+        ViaName::Softirq => Via::Softirq,
+    };
+    if plan.via == Via::Softirq && !plan.bpf {
+        return Err(Usage("--via softirq is made of BPF programs: it does not go with --no-bpf".to_owned()));
+    }
+    Ok(plan)
+}
+
+fn selection(arguments: &FollowArguments) -> Result<Option<Selection>, Usage> {
+    let mut selection = Selection::default();
+    selection.processes.clone_from(&arguments.pid);
+    selection.threads.clone_from(&arguments.tid);
+    selection.command = arguments.follow;
+    for expression in &arguments.comm {
+        selection.add_name(expression).map_err(|error| Usage(error.to_string()))?;
+    }
+    Ok(Some(selection).filter(|selection| !selection.is_empty()))
+}
+
+fn load(arguments: &RecordArguments, plan: &Plan) -> Result<Load, NotRunnable> {
     let limit = plan.duration_ns.map(Duration::from_nanos);
-    let mut load = Load::of_classes(&arguments.load, limit, &punctual_study::local_machine());
+    let mut load = Load::of_sources(&arguments.load, limit, &punctual_study::local_machine())?;
     for command in &arguments.load_command {
         load.add_shell_command(command);
     }
     if !arguments.program.is_empty() {
         load.add_program(arguments.program.clone());
     }
-    load
+    Ok(load)
 }

@@ -39,14 +39,16 @@ int BPF_PROG(drill_source, struct hrtimer *timer, int mode)
 static __always_inline struct shot *take_shot(struct hrtimer *timer, __u32 *cpu)
 {
 	struct shot *shot;
+	__u64 armed;
 
 	if (!is_interrupt(drill.sources, timer, cpu))
 		return 0;
 	shot = &drill.shots[*cpu & (MAX_CPUS - 1)];
-	if (!shot->armed)
+	/* In one step: user space may be taking it back. */
+	armed = __sync_lock_test_and_set(&shot->armed, 0);
+	if (!armed)
 		return 0;
-	shot->taken = shot->armed;
-	shot->armed = 0;
+	shot->taken = armed;
 	return shot;
 }
 

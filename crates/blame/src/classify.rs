@@ -1,0 +1,339 @@
+//! Who had a slice of time, given what the victim was doing.
+
+use crate::kind::Kind;
+use crate::replay::{Running, Slice};
+use crate::story::{Chapter, Doing};
+use punctual_recording::Episode;
+use punctual_recording::episode::{
+    Event, EventKind, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE, StackSample, VECTORS,
+};
+use std::collections::BTreeMap;
+
+/// A verdict on a slice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Blamed {
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    pub(crate) detail: Option<String>,
+}
+
+impl Blamed {
+    pub(crate) fn new(kind: Kind, name: impl Into<String>) -> Blamed {
+        Blamed { kind, name: name.into(), detail: None }
+    }
+
+    pub(crate) fn unknown(why: &str) -> Blamed {
+        Blamed::new(Kind::Unknown, why)
+    }
+
+    pub(crate) fn steal() -> Blamed {
+        Blamed::new(Kind::Steal, "the host")
+    }
+}
+
+/// The victim's own way through the kernel takes microseconds; what is longer and unexplained is not called ordinary.
+const OWN_PATH_NS: u64 = 50_000;
+/// The scheduler takes this long at most to switch once nothing stands in the way.
+const SWITCH_NS: u64 = 10_000;
+/// A stack at a late interrupt belongs to an interrupt that began at most this long before it.
+const LATE_STACK_NS: u64 = 200_000;
+/// A thread of this priority number or above is a normal one.
+const NORMAL: i16 = 100;
+
+impl Doing {
+    pub(crate) fn wants_cpu(self) -> bool {
+        !matches!(self, Doing::Blocked { .. })
+    }
+}
+
+/// All that is needed to judge.
+pub(crate) struct Courtroom<'a> {
+    episode: &'a Episode,
+    /// The event that woke the victim.
+    waking: Option<&'a Event>,
+    /// Names of threads, wherever one was seen.
+    threads: BTreeMap<u32, &'a str>,
+}
+
+impl<'a> Courtroom<'a> {
+    pub(crate) fn new(episode: &'a Episode, waking: Option<usize>) -> Courtroom<'a> {
+        let mut threads = BTreeMap::new();
+        for event in &episode.events {
+            match event.kind {
+                EventKind::Switch => threads.insert(event.value as u32, episode.name(event.name)),
+                EventKind::Waking | EventKind::VectorBegin => threads.insert(event.tid, episode.name(event.name)),
+                _ => None,
+            };
+        }
+        for sample in &episode.samples {
+            threads.entry(sample.tid).or_insert_with(|| episode.name(sample.name));
+        }
+        threads.insert(0, "idle");
+        Courtroom { episode, waking: waking.map(|index| &episode.events[index]), threads }
+    }
+
+    fn thread(&self, tid: u32) -> String {
+        self.threads.get(&tid).map_or_else(|| format!("thread {tid}"), |&name| name.to_owned())
+    }
+
+    /// The verdicts on `own` ns of a slice between two times, by time; they add up to `own`.
+    pub(crate) fn judge(&self, chapter: &Chapter, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
+        if let Doing::Blocked { left_state, woken_by } = chapter.doing {
+            return vec![(self.blocked(left_state, woken_by), own)];
+        }
+        if let Some((inner, outer)) = slice.interrupt() {
+            return vec![(self.interrupt(chapter, inner, outer, own), own)];
+        }
+        let ends_with = &self.episode.events[slice.ends_with];
+        match chapter.doing {
+            Doing::Due => self.due(slice, start, end, own, ends_with),
+            Doing::Running => match slice.softirq() {
+                Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
+                None => self.own_path(slice, start, own),
+            },
+            Doing::Waiting { since_ns } => match slice.softirq() {
+                Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
+                None => self.waiting_and_switch(slice, since_ns, start, end, own),
+            },
+            Doing::Blocked { .. } => Vec::new(),
+        }
+    }
+
+    /// The time after a CPU's last event.
+    pub(crate) fn after_last(&self, chapter: &Chapter, last: &Event, ns: u64) -> Vec<(Blamed, u64)> {
+        let runs_victim = last.kind == EventKind::Switch && last.value == u64::from(self.episode.victim.tid)
+            || last.kind != EventKind::Switch && last.tid == self.episode.victim.tid;
+        match chapter.doing {
+            Doing::Running if runs_victim => path(ns),
+            Doing::Blocked { left_state, woken_by } => vec![(self.blocked(left_state, woken_by), ns)],
+            _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
+        }
+    }
+
+    fn interrupt(&self, chapter: &Chapter, inner: &Running, outer: &Running, ns: u64) -> Blamed {
+        let name = self.running_name(inner);
+        // The victim's own timer function, from its entry to the waking, is how a wakeup goes.
+        let own = chapter.doing == Doing::Due
+            && inner.kind == EventKind::TimerBegin
+            && ns < OWN_PATH_NS
+            && self.waking.is_some_and(|waking| {
+                waking.cpu == chapter.cpu && inner.began_ns.is_some_and(|began| began <= waking.at_ns) && {
+                    chapter.end_ns == waking.at_ns && waking.at_ns - inner.began_ns.unwrap_or(0) <= ns
+                }
+            });
+        if own {
+            return Blamed::new(Kind::KernelWake, "timer to waking");
+        }
+        let mut blamed = Blamed::new(Kind::Irq, name);
+        if inner != outer {
+            blamed.detail = Some(format!("in {}", self.running_name(outer)));
+        }
+        blamed
+    }
+
+    fn running_name(&self, running: &Running) -> String {
+        let given = self.episode.name(running.name);
+        match running.kind {
+            EventKind::VectorBegin => VECTORS
+                .get(running.value as usize)
+                .map_or_else(|| format!("vector {}", running.value), |&name| name.to_owned()),
+            _ => given.to_owned(),
+        }
+    }
+
+    fn softirq(&self, slice: &Slice, inner: &Running, outer: &Running, start: u64, end: u64) -> Blamed {
+        let mut blamed = Blamed::new(Kind::Softirq, self.running_name(inner));
+        blamed.detail = self.sampled(slice, start, end);
+        if blamed.detail.is_none() && inner != outer {
+            blamed.detail = Some(format!("in softirq {}", self.running_name(outer)));
+        }
+        blamed
+    }
+
+    /// The victim's timer is due and its interrupt does not come.
+    fn due(&self, slice: &Slice, start: u64, end: u64, own: u64, ends_with: &Event) -> Vec<(Blamed, u64)> {
+        if slice.tid == 0 && slice.softirq().is_none() {
+            return vec![(Blamed::new(Kind::IdleExit, "idle"), own)];
+        }
+        // As long as an interrupt usually takes to come, nobody held it.
+        let usual = own.min(self.episode.usual_delivery_ns);
+        let mut verdicts = vec![(Blamed::new(Kind::KernelWake, "interrupt delivery"), usual)];
+        let rest = own - usual;
+        if rest == 0 {
+            return verdicts;
+        }
+        let interrupted =
+            (ends_with.kind == EventKind::VectorBegin && ends_with.at_ns == slice.end_ns).then_some(ends_with);
+        let blamed = match (slice.softirq(), interrupted) {
+            (None, Some(event)) if event.extra & INTERRUPTED_USER != 0 => {
+                // User code cannot turn interrupts off.
+                Blamed::new(Kind::Blind, "outside this kernel")
+            }
+            (Some((inner, _)), Some(event)) => Blamed {
+                detail: self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)),
+                ..Blamed::new(Kind::IrqOff, format!("softirq {}", self.running_name(inner)))
+            },
+            (None, Some(event)) => Blamed {
+                detail: self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)),
+                ..Blamed::new(Kind::IrqOff, self.thread(slice.tid))
+            },
+            // Something else happened first, so interrupts were not off all the time.
+            (_, None) => Blamed::new(Kind::Blind, format!("while {} ran", self.thread(slice.tid))),
+        };
+        verdicts.push((blamed, rest));
+        verdicts
+    }
+
+    /// The code that was running when a late interrupt came at last: what kept interrupts off.
+    fn interrupted_code(&self, event: &Event) -> Option<String> {
+        let late = self.episode.samples.iter().find(|sample| {
+            sample.at_late_interrupt
+                && sample.cpu == event.cpu
+                && sample.at_ns >= event.at_ns
+                && sample.at_ns - event.at_ns < LATE_STACK_NS
+        });
+        late.and_then(|sample| self.telling_frame(sample))
+    }
+
+    /// The victim is ready and another thread runs; what ends with the switch to the victim ends with the scheduler's work.
+    fn waiting_and_switch(&self, slice: &Slice, since_ns: u64, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
+        let ends_with = &self.episode.events[slice.ends_with];
+        let blamed = self.waiting(slice, since_ns, start, end, ends_with);
+        let let_in = ends_with.kind == EventKind::Switch
+            && ends_with.value == u64::from(self.episode.victim.tid)
+            && ends_with.at_ns == end
+            && matches!(blamed.kind, Kind::Kernel | Kind::IdleExit | Kind::IrqOff);
+        let switch = if let_in { own.min(SWITCH_NS) } else { 0 };
+        vec![(blamed, own - switch), (Blamed::new(Kind::KernelWake, "switch"), switch)]
+    }
+
+    /// Who runs while the victim is ready.
+    fn waiting(&self, slice: &Slice, since_ns: u64, start: u64, end: u64, ends_with: &Event) -> Blamed {
+        let victim = self.episode.victim.priority;
+        let name = self.thread(slice.tid);
+        let chosen = slice.since_ns.is_some_and(|since| since >= since_ns);
+        let real_time = victim < NORMAL;
+        let detail = || self.sampled(slice, start, end);
+        let with = |kind| Blamed { detail: detail(), ..Blamed::new(kind, name.clone()) };
+        if slice.tid == self.episode.victim.tid {
+            // On its way out: it was woken before it had gone.
+            return Blamed::new(Kind::KernelWake, "not yet asleep");
+        }
+        if slice.tid == 0 {
+            return if chosen { Blamed::new(Kind::Throttled, "idle") } else { Blamed::new(Kind::IdleExit, "idle") };
+        }
+        if name.starts_with("migration/") {
+            return with(Kind::Migration);
+        }
+        if slice.priority < victim {
+            return with(Kind::HigherPriority);
+        }
+        if slice.priority == victim {
+            return with(Kind::SamePriority);
+        }
+        if !real_time {
+            return with(Kind::LowerPriority);
+        }
+        if chosen {
+            // The scheduler took a thread that has no right to go first.
+            let fair = slice.priority >= NORMAL && victim >= 0;
+            return with(if fair { Kind::FairServer } else { Kind::Throttled });
+        }
+        let came_late = ends_with.kind == EventKind::VectorBegin && ends_with.extra & INTERRUPTED_USER != 0;
+        if came_late && end - start > OWN_PATH_NS {
+            // User code is preempted by the interrupt that tells of the waking: it did not come.
+            return Blamed::new(Kind::Blind, "outside this kernel");
+        }
+        if self.sampling_stopped(slice, start, end) {
+            return with(Kind::IrqOff);
+        }
+        with(Kind::Kernel)
+    }
+
+    /// Whether the sampling clock was silent for more than three periods: interrupts were off.
+    fn sampling_stopped(&self, slice: &Slice, start: u64, end: u64) -> bool {
+        let period = self.episode.sample_period_ns;
+        period > 0
+            && (end - start).saturating_sub(slice.steal_ns) > 3 * period
+            && !self.samples(slice, start, end).any(|sample| !sample.at_late_interrupt)
+    }
+
+    fn samples(&self, slice: &Slice, start: u64, end: u64) -> impl Iterator<Item = &StackSample> {
+        let cpu = self.episode.events[slice.ends_with].cpu;
+        let inside = move |sample: &&StackSample| sample.cpu == cpu && sample.at_ns >= start && sample.at_ns <= end;
+        self.episode.samples.iter().filter(inside)
+    }
+
+    /// The function that samples saw most in a stretch of time.
+    fn sampled(&self, slice: &Slice, start: u64, end: u64) -> Option<String> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for sample in self.samples(slice, start, end).filter(|sample| !sample.at_late_interrupt) {
+            if let Some(frame) = self.telling_frame(sample) {
+                *counts.entry(frame).or_default() += 1;
+            }
+        }
+        counts.into_iter().max_by_key(|(_, count)| *count).map(|(frame, _)| frame)
+    }
+
+    /// The innermost frame that says what was being done.
+    fn telling_frame(&self, sample: &StackSample) -> Option<String> {
+        let frames: Vec<_> =
+            sample.frames.iter().filter_map(|&number| self.episode.frames.get(number as usize)).collect();
+        let begin = if sample.at_late_interrupt {
+            // What stands above the interrupt's entry is the interrupt's own.
+            let entry = |name: &str| name.starts_with("asm_sysvec") || name.starts_with("asm_common_interrupt");
+            frames.iter().rposition(|frame| entry(&frame.function))? + 1
+        } else {
+            0
+        };
+        let tells =
+            |name: &str| !(name.contains("spin_unlock") || name.contains("irq_restore") || name.contains("irq_enable"));
+        let inside = frames.get(begin..)?;
+        inside.iter().find(|frame| tells(&frame.function)).or(inside.first()).map(|frame| frame.function.clone())
+    }
+
+    fn own_path(&self, slice: &Slice, start: u64, own: u64) -> Vec<(Blamed, u64)> {
+        let tid = self.episode.victim.tid;
+        let fault = |event: &&Event| {
+            matches!(event.kind, EventKind::FaultUser | EventKind::FaultKernel)
+                && event.tid == tid
+                && event.at_ns <= start
+                && slice.since_ns.is_none_or(|since| event.at_ns >= since)
+        };
+        if self.episode.events.iter().any(|event| fault(&event)) {
+            return vec![(Blamed::new(Kind::Fault, self.episode.victim.name.clone()), own)];
+        }
+        path(own)
+    }
+
+    fn blocked(&self, left_state: u32, woken_by: Option<usize>) -> Blamed {
+        let victim = self.episode.victim.tid;
+        let events = &self.episode.events;
+        let waker = woken_by.map(|index| &events[index]);
+        let by = waker.map_or_else(|| "not yet woken".to_owned(), |event| self.thread(event.tid));
+        let before = |event: &&Event| event.tid == victim && waker.is_none_or(|waker| event.at_ns < waker.at_ns);
+        let last = events.iter().filter(before).filter(|event| {
+            matches!(
+                event.kind,
+                EventKind::LockBegin | EventKind::LockEnd | EventKind::FaultUser | EventKind::FaultKernel
+            )
+        });
+        match last.max_by_key(|event| event.at_ns).map(|event| event.kind) {
+            Some(EventKind::LockBegin) => Blamed::new(Kind::Lock, by),
+            Some(EventKind::FaultUser | EventKind::FaultKernel) if left_state & LEFT_UNINTERRUPTIBLE != 0 => {
+                Blamed::new(Kind::Fault, self.episode.victim.name.clone())
+            }
+            _ if left_state & LEFT_FOR_IO != 0 => Blamed::new(Kind::Io, by),
+            _ => Blamed::unknown(&format!("asleep until woken by {by}")),
+        }
+    }
+}
+
+/// The victim's own way through the kernel.
+fn path(ns: u64) -> Vec<(Blamed, u64)> {
+    let ordinary = ns.min(OWN_PATH_NS);
+    vec![
+        (Blamed::new(Kind::KernelWake, "switch to program"), ordinary),
+        (Blamed::unknown("on the way back to the program"), ns - ordinary),
+    ]
+}

@@ -1,0 +1,115 @@
+//! The kinds of blame.
+
+/// Why a piece of the lateness passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// An interrupt's handler ran.
+    Irq,
+    /// A softirq ran.
+    Softirq,
+    /// A thread's or a softirq's code kept interrupts off.
+    IrqOff,
+    /// The interrupt was due and did not come, and nothing in this kernel can have kept it: the host, the hardware, or
+    /// code where nothing could look.
+    Blind,
+    /// A thread's kernel code that would not be preempted.
+    Kernel,
+    /// A thread of higher priority ran.
+    HigherPriority,
+    /// A thread of the same priority ran.
+    SamePriority,
+    /// A thread of lower priority had its turn, as normal threads have.
+    LowerPriority,
+    /// The victim had used up its group's or its own budget.
+    Throttled,
+    /// The kernel gave normal threads their reserved share.
+    FairServer,
+    /// The kernel moved threads between CPUs.
+    Migration,
+    /// The CPU came out of its idle loop.
+    IdleExit,
+    /// The victim waited for a page.
+    Fault,
+    /// The victim waited for input or output.
+    Io,
+    /// The victim waited for a lock.
+    Lock,
+    /// The host ran something else.
+    Steal,
+    /// The ordinary path of a wakeup.
+    KernelWake,
+    /// Nothing explains it.
+    Unknown,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 18] = [
+        Kind::Irq,
+        Kind::Softirq,
+        Kind::IrqOff,
+        Kind::Blind,
+        Kind::Kernel,
+        Kind::HigherPriority,
+        Kind::SamePriority,
+        Kind::LowerPriority,
+        Kind::Throttled,
+        Kind::FairServer,
+        Kind::Migration,
+        Kind::IdleExit,
+        Kind::Fault,
+        Kind::Io,
+        Kind::Lock,
+        Kind::Steal,
+        Kind::KernelWake,
+        Kind::Unknown,
+    ];
+
+    /// The name in JSON and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Irq => "irq",
+            Kind::Softirq => "softirq",
+            Kind::IrqOff => "irq_off",
+            Kind::Blind => "blind",
+            Kind::Kernel => "kernel",
+            Kind::HigherPriority => "higher_priority",
+            Kind::SamePriority => "same_priority",
+            Kind::LowerPriority => "lower_priority",
+            Kind::Throttled => "throttled",
+            Kind::FairServer => "fair_server",
+            Kind::Migration => "migration",
+            Kind::IdleExit => "idle_exit",
+            Kind::Fault => "fault",
+            Kind::Io => "io",
+            Kind::Lock => "lock",
+            Kind::Steal => "steal",
+            Kind::KernelWake => "kernel_wake",
+            Kind::Unknown => "unknown",
+        }
+    }
+
+    /// What it means, to stand before a name: `interrupt local_timer`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Kind::Irq => "interrupt",
+            Kind::Softirq => "softirq",
+            Kind::IrqOff => "interrupts off in",
+            Kind::Blind => "out of sight:",
+            Kind::Kernel => "kernel code of",
+            Kind::HigherPriority => "higher-priority thread",
+            Kind::SamePriority => "thread of the same priority",
+            Kind::LowerPriority => "lower-priority thread",
+            Kind::Throttled => "throttled, while there ran",
+            Kind::FairServer => "the normal threads' reserved share:",
+            Kind::Migration => "moving threads between CPUs:",
+            Kind::IdleExit => "leaving the idle loop:",
+            Kind::Fault => "page fault:",
+            Kind::Io => "input or output:",
+            Kind::Lock => "lock held by",
+            Kind::Steal => "stolen by",
+            Kind::KernelWake => "the ordinary path:",
+            Kind::Unknown => "unknown:",
+        }
+    }
+}

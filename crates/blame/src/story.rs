@@ -1,0 +1,114 @@
+//! What the victim was doing: not yet woken, waiting for a CPU, running, blocked.
+
+use crate::replay::CpuTimeline;
+use punctual_recording::Episode;
+use punctual_recording::episode::{Event, EventKind};
+use std::collections::BTreeMap;
+
+/// What the victim was doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// Its timer was due and it was not yet woken.
+    Due,
+    /// It could have run, on this CPU, since then.
+    Waiting { since_ns: u64 },
+    /// It ran.
+    Running,
+    /// It slept again in the kernel; what it left in is [`Event::left_state`], and the position of its waking follows.
+    Blocked { left_state: u32, woken_by: Option<usize> },
+}
+
+/// A chapter of the victim's story on one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Chapter {
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) cpu: u32,
+    pub(crate) doing: Doing,
+}
+
+/// Position of the event by which the victim was woken, the first after it was due.
+pub(crate) fn waking(episode: &Episode) -> Option<usize> {
+    let is_it = |event: &Event| {
+        event.kind == EventKind::Waking
+            && event.value == u64::from(episode.victim.tid)
+            && event.at_ns >= episode.expected_ns
+            && event.at_ns <= episode.end_ns
+    };
+    // Events come by time within a CPU, not across them.
+    let candidates = episode.events.iter().enumerate().filter(|(_, event)| is_it(event));
+    candidates.min_by_key(|(_, event)| event.at_ns).map(|(index, _)| index)
+}
+
+/// The story from the expected time to the end, without gaps.
+pub(crate) fn story(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Chapter> {
+    let tid = episode.victim.tid;
+    let (start, end) = (episode.expected_ns, episode.end_ns);
+    let mut own: Vec<usize> =
+        (0..episode.events.len()).filter(|&index| concerns(&episode.events[index], tid)).collect();
+    own.sort_by_key(|&index| episode.events[index].at_ns);
+    let first_waking = waking(episode);
+    // Where it ran when its timer was due, if it had not gone to sleep yet.
+    let at_start = timelines.iter().find(|(_, timeline)| {
+        timeline.within(start, start + 1).first().is_some_and(|slice| slice.tid == tid && tid != 0)
+    });
+    let mut doing = if at_start.is_some() { Doing::Running } else { Doing::Due };
+    let mut cpu = match (at_start, first_waking) {
+        (Some((&cpu, _)), _) => cpu,
+        (None, Some(index)) => episode.events[index].cpu,
+        (None, None) => episode.victim.cpu,
+    };
+    let mut chapters = Vec::new();
+    let mut reached = start;
+    for (position, &index) in own.iter().enumerate() {
+        let event = &episode.events[index];
+        if event.at_ns < start || event.at_ns > end {
+            continue;
+        }
+        let is_in = event.kind == EventKind::Switch && event.value == u64::from(tid);
+        let is_out = event.kind == EventKind::Switch && !is_in;
+        let (next, next_cpu) = match event.kind {
+            EventKind::Waking if matches!(doing, Doing::Due | Doing::Blocked { .. }) => {
+                (Doing::Waiting { since_ns: event.at_ns }, queue_after(episode, &own[position + 1..], tid))
+            }
+            EventKind::Migrate if matches!(doing, Doing::Waiting { .. }) => (doing, Some((event.extra >> 32) as u32)),
+            EventKind::Switch if is_in => (Doing::Running, Some(event.cpu)),
+            EventKind::Switch if is_out && event.left_state() == 0 => {
+                (Doing::Waiting { since_ns: event.at_ns }, Some(event.cpu))
+            }
+            EventKind::Switch if is_out => {
+                let woken_by =
+                    own[position + 1..].iter().copied().find(|&later| episode.events[later].kind == EventKind::Waking);
+                (Doing::Blocked { left_state: event.left_state(), woken_by }, Some(event.cpu))
+            }
+            _ => continue,
+        };
+        if event.at_ns > reached {
+            chapters.push(Chapter { start_ns: reached, end_ns: event.at_ns, cpu, doing });
+            reached = event.at_ns;
+        }
+        doing = next;
+        cpu = next_cpu.unwrap_or(episode.victim.cpu);
+    }
+    if end > reached {
+        chapters.push(Chapter { start_ns: reached, end_ns: end, cpu, doing });
+    }
+    chapters
+}
+
+fn concerns(event: &Event, tid: u32) -> bool {
+    match event.kind {
+        EventKind::Switch => event.value == u64::from(tid) || event.tid == tid,
+        EventKind::Waking | EventKind::Migrate => event.value == u64::from(tid),
+        _ => false,
+    }
+}
+
+/// The CPU in whose queue a woken thread stands: where it is switched in next, or moved away from first.
+fn queue_after(episode: &Episode, later: &[usize], tid: u32) -> Option<u32> {
+    later.iter().map(|&index| &episode.events[index]).find_map(|event| match event.kind {
+        EventKind::Switch if event.value == u64::from(tid) => Some(event.cpu),
+        EventKind::Migrate => Some(event.extra as u32),
+        _ => None,
+    })
+}

@@ -1,0 +1,114 @@
+//! Whatever the events, the parts are disjoint and add up to the total.
+
+use proptest::prelude::*;
+use punctual_blame::{Kind, chain, split};
+use punctual_recording::Episode;
+use punctual_recording::episode::{Event, EventKind, HookedProgram, StackSample, Victim};
+
+fn event() -> impl Strategy<Value = Event> {
+    let context = prop_oneof![Just(0u32), Just(1 << 16), Just(1 << 8), Just((1 << 16) | (1 << 8))];
+    (0..10_000u64, 0..2u32, 1..22u8, 0..4u32, -1..140i16, context, 0..8_000u64, 0..5u64, any::<u64>()).prop_map(
+        |(at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra)| Event {
+            at_ns,
+            cpu,
+            kind: EventKind::from_code(kind).unwrap(),
+            tid,
+            priority,
+            context,
+            steal_ns,
+            value,
+            // Often between CPUs that are there, and often a plain state.
+            extra: if extra % 2 == 0 { extra % 3 << 32 | (extra >> 8) % 2 } else { extra },
+            name: (extra % 5) as u32,
+        },
+    )
+}
+
+fn episode() -> impl Strategy<Value = Episode> {
+    let sample = (0..10_000u64, 0..2u32, 0..4u32, any::<bool>(), prop::collection::vec(0..3u32, 0..3));
+    (
+        prop::collection::vec(event(), 0..60),
+        prop::collection::vec(sample, 0..5),
+        (0..9_000u64, 0..4_000u64, 0..4u32, -1..140i16, 0..2u32),
+        (0..500u64, 0..2_000u64, prop::option::of(0..5_000u64)),
+    )
+        .prop_map(|(events, samples, (expected_ns, total, tid, priority, cpu), (usual, period, ran_ns))| Episode {
+            id: 1,
+            victim: Victim { tid, name: "victim".into(), priority, cpu },
+            expected_ns,
+            end_ns: expected_ns + total,
+            threshold_ns: 1,
+            void: None,
+            usual_delivery_ns: usual,
+            sample_period_ns: period,
+            names: vec!["a".into(), "b".into(), "migration/0".into()],
+            frames: Vec::new(),
+            events,
+            samples: samples
+                .into_iter()
+                .map(|(at_ns, cpu, tid, at_late_interrupt, frames)| StackSample {
+                    at_ns,
+                    cpu,
+                    tid,
+                    context: 0,
+                    at_late_interrupt,
+                    name: 0,
+                    frames,
+                })
+                .collect(),
+            programs: vec![HookedProgram { name: "p".into(), hook: "hrtimer_expire_entry".into(), ran_ns }],
+            builds: Vec::new(),
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn parts_are_disjoint_and_add_up(mut episode in episode(), in_order in any::<bool>()) {
+        if in_order {
+            episode.events.sort_by_key(|event| event.at_ns);
+        }
+        let split = split(&episode);
+        prop_assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+        prop_assert_eq!(split.pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
+        prop_assert!(split.parts.iter().all(|part| part.ns > 0));
+        let mut reached = episode.expected_ns;
+        for piece in &split.pieces {
+            prop_assert_eq!(piece.start_ns, reached);
+            reached += piece.ns;
+        }
+        prop_assert_eq!(reached, episode.end_ns.max(episode.expected_ns));
+        chain(&episode);
+    }
+
+    /// Where the host's counter grew as fast as time went by, all of it is the host's.
+    #[test]
+    fn nobody_is_accused_of_what_the_host_took(mut episode in episode(), first in event()) {
+        // Only between two readings of the counter can anything be said.
+        episode.events.extend([0, 1].map(|cpu| Event { at_ns: 0, cpu, ..first }));
+        episode.events.sort_by_key(|event| event.at_ns);
+        for event in &mut episode.events {
+            event.steal_ns = event.at_ns + 1;
+        }
+        let innocent =
+            [Kind::Steal, Kind::Unknown, Kind::KernelWake, Kind::Io, Kind::Lock, Kind::Fault];
+        for part in split(&episode).parts {
+            prop_assert!(innocent.contains(&part.kind), "{:?}", part);
+        }
+    }
+
+    #[test]
+    fn an_episode_without_events_is_unknown(total in 1..1_000_000u64) {
+        let mut episode = Episode {
+            id: 1, victim: Victim { tid: 1, name: "v".into(), priority: 1, cpu: 0 }, expected_ns: 5, end_ns: 5 + total,
+            threshold_ns: 0, void: None, usual_delivery_ns: 0, sample_period_ns: 0, names: vec![], frames: vec![],
+            events: vec![], samples: vec![], programs: vec![], builds: vec![],
+        };
+        let parts = split(&episode).parts;
+        prop_assert_eq!(parts.len(), 1);
+        prop_assert_eq!((parts[0].kind, parts[0].ns), (Kind::Unknown, total));
+        episode.victim.tid = 0;
+        split(&episode);
+    }
+}

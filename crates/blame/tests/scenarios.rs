@@ -1,0 +1,174 @@
+//! Known causes, written down event by event, and what the split must make of them.
+
+mod support;
+
+use punctual_blame::{Kind, chain, split, summarize};
+use punctual_recording::Episode;
+use punctual_recording::episode::{EventKind, Frame, HookedProgram, INTERRUPTED_USER, StackSample};
+use support::{INTERRUPT, Story, VICTIM};
+
+const OTHER: (u32, i16) = (7, 120);
+const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
+
+fn parts(episode: &Episode) -> Vec<(Kind, String, u64)> {
+    let split = split(episode);
+    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    split.parts.into_iter().map(|part| (part.kind, part.name, part.ns)).collect()
+}
+
+fn largest(episode: &Episode) -> (Kind, String, u64) {
+    parts(episode).remove(0)
+}
+
+#[test]
+fn a_softirq_after_the_timer_is_named_by_its_callback() {
+    let mut story = Story::new(OTHER, 3_020);
+    story.timer(1_005, INTERRUPTED_USER);
+    story.event(1_010, EventKind::SoftirqBegin, 1 << 8, 8, 0, 3);
+    story.event(1_011, EventKind::TimerBegin, 1 << 8, 0, 0, 4);
+    story.event(2_000, EventKind::VectorBegin, INTERRUPT | 1 << 8, 2, 0, 2);
+    story.event(2_100, EventKind::VectorEnd, INTERRUPT | 1 << 8, 2, 0, 2);
+    story.event(3_011, EventKind::TimerEnd, 1 << 8, 0, 0, 4);
+    story.event(3_012, EventKind::SoftirqEnd, 1 << 8, 8, 0, 3);
+    story.switch(3_015, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    let parts = parts(&story.episode);
+    assert_eq!(parts[0], (Kind::Softirq, "spin_fn".into(), 1_900_000));
+    assert_eq!(parts[1], (Kind::Irq, "reschedule".into(), 100_000));
+    assert!(parts.iter().all(|part| part.0 != Kind::Unknown), "{parts:?}");
+}
+
+#[test]
+fn threads_are_told_apart_by_priority() {
+    for (priority, kind) in
+        [(9, Kind::HigherPriority), (19, Kind::SamePriority), (120, Kind::Kernel), (50, Kind::Kernel)]
+    {
+        let mut story = Story::new((7, priority), 3_020);
+        story.timer(1_005, INTERRUPTED_USER);
+        story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        // What lies before the switch to the victim is the scheduler's, where the thread had to let it in.
+        let ns = if kind == Kind::Kernel { 1_990_000 } else { 2_000_000 };
+        assert_eq!(largest(&story.episode), (kind, "other".into(), ns));
+    }
+}
+
+#[test]
+fn a_normal_thread_that_is_chosen_before_a_real_time_one_has_its_reserved_share() {
+    let mut story = Story::new((7, 19), 3_020);
+    story.timer(1_005, INTERRUPTED_USER);
+    story.switch(1_200, (8, 120), 0, 3).switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(largest(&story.episode), (Kind::FairServer, "first".into(), 1_809_000));
+    let mut story = Story::new((7, 19), 3_020);
+    story.timer(1_005, INTERRUPTED_USER);
+    story.switch(1_200, (0, 120), 0, 3).switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(largest(&story.episode).0, Kind::Throttled);
+}
+
+#[test]
+fn a_late_interrupt_is_blamed_on_kernel_code_and_never_on_user_code() {
+    let late = |interrupted| {
+        let mut story = Story::new(OTHER, 3_020);
+        story.event(900, EventKind::VectorBegin, INTERRUPT, 2, 0, 2).event(
+            901,
+            EventKind::VectorEnd,
+            INTERRUPT,
+            2,
+            0,
+            2,
+        );
+        story.timer(3_000, interrupted).switch(3_010, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        story.episode
+    };
+    let mut kernel = late(0xffff_ffff_8100_0000 & !INTERRUPTED_USER);
+    assert_eq!(largest(&kernel), (Kind::IrqOff, "other".into(), 1_990_000));
+    let user = late(INTERRUPTED_USER | 0x40_0000);
+    assert_eq!(largest(&user), (Kind::Blind, "outside this kernel".into(), 1_990_000));
+    // The stack at the interrupt says which code it was.
+    let frame = |name: &str| Frame { function: name.into(), module: "kernel".into() };
+    kernel.frames = vec![
+        frame("bpf_get_stack"),
+        frame("asm_sysvec_apic_timer_interrupt"),
+        frame("_raw_spin_unlock_irqrestore"),
+        frame("bad_driver"),
+        frame("do_syscall_64"),
+    ];
+    kernel.samples.push(StackSample {
+        at_ns: 3_001_000,
+        cpu: 0,
+        tid: 7,
+        context: INTERRUPT,
+        at_late_interrupt: true,
+        name: 2,
+        frames: vec![0, 1, 2, 3, 4],
+    });
+    assert_eq!(split(&kernel).parts[0].detail.as_deref(), Some("bad_driver"));
+}
+
+#[test]
+fn lateness_that_is_all_steal_accuses_nobody() {
+    for tid in [0, 7] {
+        let mut story = Story::new((tid, 120), 3_020);
+        story.event(900, EventKind::VectorBegin, INTERRUPT, 2, 0, 2).event(
+            901,
+            EventKind::VectorEnd,
+            INTERRUPT,
+            2,
+            0,
+            2,
+        );
+        story.steal_ns += 2_090_000;
+        story.timer(3_000, 0xffff_0000_0000).switch(3_010, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        let parts = parts(&story.episode);
+        assert_eq!(parts[0], (Kind::Steal, "the host".into(), 2_000_000));
+        // The interrupt's own few microseconds are all that is left.
+        let accused = [Kind::IrqOff, Kind::Kernel, Kind::HigherPriority, Kind::SamePriority, Kind::LowerPriority];
+        assert!(parts.iter().all(|part| !accused.contains(&part.0)), "{parts:?}");
+    }
+}
+
+#[test]
+fn a_program_on_a_tracepoint_inside_the_interrupt_is_named_by_its_run_time() {
+    let mut story = Story::new(OTHER, 3_020);
+    story.event(1_002, EventKind::VectorBegin, INTERRUPT, 1, INTERRUPTED_USER, 2);
+    story.event(3_000, EventKind::TimerBegin, INTERRUPT, 0, 1_000_000, 4);
+    story.event(3_001, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+    story.event(3_004, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+    story.switch(3_010, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(largest(&story.episode), (Kind::Irq, "local_timer".into(), 1_998_000));
+    let program = |name: &str, ran_ns| HookedProgram { name: name.into(), hook: "hrtimer_expire_entry".into(), ran_ns };
+    story.episode.programs = vec![program("innocent", Some(3_000)), program("drill_irq", Some(1_995_000))];
+    assert_eq!(parts(&story.episode)[0], (Kind::Irq, "drill_irq".into(), 1_998_000));
+    // Without measured times nobody is picked out of two.
+    story.episode.programs = vec![program("innocent", None), program("drill_irq", None)];
+    assert_eq!(largest(&story.episode).1, "local_timer");
+}
+
+#[test]
+fn the_chain_goes_back_to_the_interrupt() {
+    let mut story = Story::new((0, 120), 1_100);
+    story.event(990, EventKind::VectorBegin, INTERRUPT, 1, 0, 0);
+    story.event(991, EventKind::TimerBegin, INTERRUPT, 0, 0, 4);
+    story.event(992, EventKind::Waking, INTERRUPT, 7, 120, 0);
+    story.event(993, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+    story.event(994, EventKind::VectorEnd, INTERRUPT, 1, 0, 0);
+    story.switch(996, OTHER, 0, 2);
+    story.event(1_050, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+    story.switch(1_052, VICTIM_RUNS, 0, 1).switch(1_200, OTHER, 1, 2);
+    let links = chain(&story.episode);
+    let told: Vec<_> = links.iter().map(|link| (link.woken.as_str(), link.by, link.name.as_str())).collect();
+    assert_eq!(told, [("victim", "thread", "other"), ("other", "interrupt", "spin_fn")]);
+}
+
+#[test]
+fn causes_are_ranked_by_what_they_took_in_all() {
+    let mut story = Story::new((7, 9), 3_020);
+    story.timer(1_005, INTERRUPTED_USER);
+    story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    let first = split(&story.episode);
+    let summary = summarize([(1, &first), (2, &first)]);
+    assert_eq!(summary.late_ns, 2 * story.episode.total_ns());
+    let cause = &summary.causes[0];
+    assert_eq!(
+        (cause.kind, cause.episodes, cause.max_ns, cause.total_ns),
+        (Kind::HigherPriority, 2, 2_000_000, 4_000_000)
+    );
+}

@@ -1,0 +1,87 @@
+//! A little machine to write episodes down with: one CPU unless said, times in microseconds.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use punctual_recording::Episode;
+use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, Victim};
+
+pub(crate) const VICTIM: u32 = 100;
+pub(crate) const INTERRUPT: u32 = 1 << 16;
+
+/// Writes an episode of a FIFO 80 victim on CPU 0, due at 1,000 us.
+pub(crate) struct Story {
+    pub(crate) episode: Episode,
+    pub(crate) current: (u32, i16),
+    pub(crate) steal_ns: u64,
+}
+
+impl Story {
+    pub(crate) fn new(current: (u32, i16), end_us: u64) -> Story {
+        Story {
+            episode: Episode {
+                id: 1,
+                victim: Victim { tid: VICTIM, name: "victim".into(), priority: 19, cpu: 0 },
+                expected_ns: 1_000_000,
+                end_ns: end_us * 1_000,
+                threshold_ns: 100_000,
+                void: None,
+                usual_delivery_ns: 10_000,
+                sample_period_ns: 0,
+                names: vec!["?".into(), "victim".into(), "other".into(), "first".into(), "spin_fn".into()],
+                frames: Vec::new(),
+                events: Vec::new(),
+                samples: Vec::new(),
+                programs: Vec::new(),
+                builds: Vec::new(),
+            },
+            current,
+            steal_ns: 1,
+        }
+    }
+
+    pub(crate) fn event(
+        &mut self,
+        at_us: u64,
+        kind: EventKind,
+        context: u32,
+        value: u64,
+        extra: u64,
+        name: u32,
+    ) -> &mut Self {
+        let (tid, priority) = self.current;
+        self.episode.events.push(Event {
+            at_ns: at_us * 1_000,
+            cpu: 0,
+            kind,
+            tid,
+            priority,
+            context,
+            steal_ns: self.steal_ns,
+            value,
+            extra,
+            name,
+        });
+        self
+    }
+
+    pub(crate) fn switch(&mut self, at_us: u64, next: (u32, i16), left_state: u32, name: u32) -> &mut Self {
+        let extra = u64::from(left_state) << 32 | u64::from(next.1 as u16);
+        self.event(at_us, EventKind::Switch, 0, u64::from(next.0), extra, name);
+        self.current = next;
+        self
+    }
+
+    /// The timer interrupt that wakes the victim, from `at_us` for 4 us.
+    pub(crate) fn timer(&mut self, at_us: u64, interrupted: u64) -> &mut Self {
+        self.event(at_us, EventKind::VectorBegin, INTERRUPT, 1, interrupted, 2);
+        self.event(at_us + 1, EventKind::TimerBegin, INTERRUPT, 0, 1_000_000, 4);
+        self.event(at_us + 2, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+        self.event(at_us + 3, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+        self.event(at_us + 4, EventKind::VectorEnd, INTERRUPT, 1, 0, 2)
+    }
+
+    pub(crate) fn softirq(&mut self, from_us: u64, to_us: u64, name: u32) -> &mut Self {
+        self.event(from_us, EventKind::SoftirqBegin, IN_SOFTIRQ, 8, 0, name);
+        self.event(to_us, EventKind::SoftirqEnd, IN_SOFTIRQ, 8, 0, name)
+    }
+}

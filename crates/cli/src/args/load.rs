@@ -1,0 +1,49 @@
+//! `punctual load`.
+
+use clap::{Args, Subcommand};
+use punctual_load::Source;
+
+#[derive(Debug, Args)]
+pub(crate) struct LoadArguments {
+    #[command(subcommand)]
+    pub(crate) command: LoadCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LoadCommand {
+    /// List the loads that come with the program, and which of them are installed
+    List,
+    /// Print a load's file: what it runs, and a start for one of your own
+    #[command(after_help = "Example:\n  punctual load show office > mine.toml")]
+    Show {
+        /// A name, a load file or a job file of stress-ng
+        #[arg(value_name = "LOAD")]
+        load: Source,
+    },
+    /// Install the programs of a load with this machine's package manager, after asking
+    #[command(after_help = "Example:\n  punctual load install office")]
+    Install {
+        /// A name or a load file
+        #[arg(value_name = "LOAD")]
+        load: Source,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Run a load by itself and say what it gets done
+    #[command(after_help = "Examples:\n  punctual load run workstation -D 20s\n  punctual load run mine.toml")]
+    Run(LoadRunArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LoadRunArguments {
+    /// Names, load files, job files of stress-ng; several with commas
+    #[arg(value_name = "LOAD", required = true, value_delimiter = ',')]
+    pub(crate) load: Vec<Source>,
+    /// How long to count what it does, after it has warmed up
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = super::duration)]
+    pub(crate) duration: u64,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}

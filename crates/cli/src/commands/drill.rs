@@ -1,0 +1,105 @@
+//! `punctual drill`.
+
+use crate::args::drill::{DrillArguments, Wanted};
+use crate::output::{self, Output, Usage};
+use crate::progress::StepProgress;
+use crate::signals::Interrupted;
+use anyhow::Context;
+use punctual_context::drill::{DrillError, DrillKind, DrillOutcome, DrillPlan, Injection, availability};
+use punctual_kernel::capabilities::Availability;
+use punctual_kernel::clock;
+use punctual_report::drill::{self, DrillLine, DrillReport, InjectionRow};
+use std::io::Write;
+
+pub(crate) fn run(arguments: &DrillArguments, output: Output) -> anyhow::Result<u8> {
+    match arguments.wanted {
+        Wanted::List => list(output),
+        Wanted::Inject(kind) => inject(kind, arguments, output),
+    }
+}
+
+fn list(output: Output) -> anyhow::Result<u8> {
+    let line = |kind: DrillKind| {
+        let found = availability(kind);
+        let available = match found.available {
+            Availability::Yes => "yes",
+            Availability::Limited => "limited",
+            Availability::No => "no",
+        };
+        let (what, blame, name) = (kind.what(), kind.blame(), kind.culprit());
+        DrillLine { kind: kind.name(), available, detail: found.detail, what, blame, name }
+    };
+    let lines: Vec<DrillLine> = DrillKind::ALL.into_iter().map(line).collect();
+    if output.json {
+        output::print(&output::pretty(&drill::list_json(&lines)));
+    } else {
+        output::print_text(&drill::list_text(&lines));
+    }
+    Ok(0)
+}
+
+fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow::Result<u8> {
+    let plan = DrillPlan {
+        kind,
+        lengths: arguments.lengths,
+        every_ns: arguments.every,
+        duration_ns: arguments.duration,
+        cpus: arguments.cpus.as_ref().map(|cpus| cpus.0.clone()),
+        priority: arguments.priority,
+        seed: arguments.seed.unwrap_or_else(|| clock::unix_ns() / 1_000 % 1_000_000_000),
+        consent: arguments.yes,
+        pages: arguments.pages.pages(),
+    };
+    plan.check(&punctual_kernel::scheduling::allowed_cpus()).map_err(|error| Usage(error.0))?;
+    let mut log = match &arguments.output {
+        None => None,
+        Some(path) => {
+            let file = std::fs::File::create(path).with_context(|| format!("writing {}", path.display()))?;
+            super::hand_over(path);
+            Some(file)
+        }
+    };
+    let interrupted = Interrupted::watch();
+    let mut progress = StepProgress::new(arguments.quiet, "drill");
+    let result = punctual_context::drill::run(&plan, log.as_mut().map(|file| file as &mut dyn Write), &mut |now| {
+        progress.show(&format!("{kind} {}", now.injections), now.elapsed, now.duration);
+        !interrupted.is_set()
+    });
+    progress.done();
+    let outcome = result.map_err(|error| match error {
+        DrillError::Plan(error) => anyhow::Error::new(Usage(error.0)),
+        error => error.into(),
+    })?;
+    let report = report(&plan, &outcome)?;
+    if output.json {
+        output::print(&output::pretty(&drill::json(&report)));
+    } else {
+        output::print_text(&drill::text(&report));
+    }
+    Ok(0)
+}
+
+fn report(plan: &DrillPlan, outcome: &DrillOutcome) -> anyhow::Result<DrillReport> {
+    let kind = plan.kind;
+    let row = |injection: &Injection| InjectionRow {
+        cpu: injection.cpu,
+        length_ns: injection.length_ns(),
+        response_ns: injection.victim.map(|victim| victim.done_ns.saturating_sub(victim.due_ns)),
+    };
+    Ok(DrillReport {
+        kind: kind.name(),
+        name: kind.culprit(),
+        blame: kind.blame(),
+        what: kind.what(),
+        own_victim: kind.brings_victim(),
+        seed: plan.seed,
+        every_ns: plan.every_ns,
+        cpus: outcome.cpus.clone(),
+        start_ns: outcome.start_ns,
+        end_ns: outcome.end_ns,
+        interrupted: outcome.interrupted,
+        not_made: outcome.not_made,
+        injections: outcome.injections.iter().map(row).collect(),
+        log: serde_json::to_value(&outcome.injections)?,
+    })
+}

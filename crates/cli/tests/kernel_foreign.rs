@@ -1,0 +1,383 @@
+//! Following other programs' threads, against the running kernel: counts, names and orders, never how fast it is.
+
+mod support;
+
+use punctual_recording::{Counters, EndReason, Recording, Stage, WakerKind, Wakeup};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+use support::{code, json, run, start, stderr, stdout};
+
+/// Sleeps so often, so long (s), under a name of its own, and says when it begins; a byte on its input lets it go.
+const SLEEPER: &str = "\
+import sys, time
+count, seconds, name = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+open('/proc/self/comm', 'w').write(name)
+print('here', flush=True)
+sys.stdin.read(1)
+for _ in range(count): time.sleep(seconds)
+";
+
+/// Two processes that pass a byte back and forth, each under a name of its own.
+const PAIR: &str = "\
+import os, sys
+count = int(sys.argv[1])
+to_child, to_parent = os.pipe(), os.pipe()
+child = os.fork()
+open('/proc/self/comm', 'w').write('pong' if child == 0 else 'ping')
+if child == 0:
+    for _ in range(count): os.read(to_child[0], 1); os.write(to_parent[1], b'x')
+    os._exit(0)
+print('here', child, flush=True)
+sys.stdin.read(1)
+for _ in range(count): os.write(to_child[1], b'x'); os.read(to_parent[0], 1)
+os.wait()
+";
+
+/// A program of these tests' own that waits to be let go.
+struct Program(Child);
+
+impl Program {
+    fn start(script: &str, words: &[&str]) -> Program {
+        let mut command = Command::new("python3");
+        command.args(["-c", script]).args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+        Program(command.spawn().expect("python3 starts"))
+    }
+
+    /// Waits until it is ready; what it said.
+    fn ready(&mut self) -> String {
+        let mut line = String::new();
+        BufReader::new(self.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("here"), "{line}");
+        line
+    }
+
+    fn id(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    /// Lets it go.
+    fn go(&mut self) {
+        drop(self.0.stdin.take());
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn open(directory: &Path) -> (Recording, Vec<Wakeup>) {
+    let recording = Recording::open(directory.join("a.punctual")).unwrap();
+    let mut wakeups = Vec::new();
+    recording.for_each_wakeup(|wakeup| wakeups.push(*wakeup)).unwrap();
+    assert_eq!(recording.count_not_adding_up().unwrap(), 0);
+    let counters = recording.document().counters;
+    assert_eq!((counters.wakeups, counters.missed), (wakeups.len() as u64, None));
+    for task in &recording.document().tasks {
+        let own: Vec<&Wakeup> = wakeups.iter().filter(|wakeup| wakeup.tid == task.tid).collect();
+        assert!(own.is_sorted_by_key(|wakeup| wakeup.expected_ns + wakeup.total_ns), "out of order");
+        // One is worked on at a time.
+        assert!(own.windows(2).all(|pair| {
+            pair[0].expected_ns + pair[0].stage(Stage::Response).unwrap_or(pair[0].total_ns)
+                <= pair[1].expected_ns + pair[1].total_ns
+        }));
+    }
+    for wakeup in &wakeups {
+        assert!(wakeup.user_ns.is_none() && wakeup.softirq_ns.is_none() && wakeup.thread_ns.is_some());
+        assert!(wakeup.executed_ns.unwrap_or(0) <= wakeup.work_ns.unwrap_or(u64::MAX), "{wakeup:?}");
+    }
+    (recording, wakeups)
+}
+
+/// Starts a recording and waits until it follows.
+fn record(directory: &Path, words: &[&str]) -> Child {
+    let words: Vec<&str> = ["record", "-q", "-D", "20s", "-o", "a.punctual"].iter().chain(words).copied().collect();
+    let child = start(directory, &words);
+    assert!(support::wait_until(|| directory.join("a.punctual/recording.json").exists()));
+    child
+}
+
+/// How often a thread was woken by something of this kind and name.
+fn woken_by(recording: &Recording, wakeups: &[Wakeup], tid: u32, kind: WakerKind, name: &str) -> u64 {
+    let wakers = &recording.document().followed.as_ref().unwrap().wakers;
+    let by = |wakeup: &&Wakeup| wakeup.woken_by.map(|position| &wakers[position as usize]);
+    wakeups
+        .iter()
+        .filter(|wakeup| wakeup.tid == tid)
+        .filter(|wakeup| by(wakeup).is_some_and(|waker| waker.kind == kind && waker.name == name))
+        .count() as u64
+}
+
+/// The program slept so often: each sleep was seen, or counted as not.
+fn assert_slept(recording: &Recording, wakeups: &[Wakeup], name: &str, count: u64) {
+    let document = recording.document();
+    let tasks = || document.tasks.iter().filter(|task| task.measure == format!("{name} other"));
+    assert_eq!(tasks().count(), 1, "{:?}", document.tasks);
+    let task = tasks().next().unwrap();
+    let Counters { unobserved, lost, .. } = task.counters;
+    let slept = woken_by(recording, wakeups, task.tid, WakerKind::Timer, "sleep");
+    // The first may have begun before it was followed.
+    assert!(slept <= count && slept + unobserved + lost + 1 >= count, "{slept} of {count}, {:?}", task.counters);
+    let by_timer = wakeups.iter().filter(|wakeup| wakeup.tid == task.tid && wakeup.irq_ns.is_some());
+    assert_eq!(by_timer.count() as u64, slept);
+}
+
+fn ended(recording: &Recording) -> EndReason {
+    recording.document().ended.as_ref().unwrap().reason
+}
+
+#[test]
+fn a_process_is_followed_until_it_ends() {
+    requires!("following a process", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(SLEEPER, &["400", "0.002", "sleeper-a"]);
+    program.ready();
+    let child = record(directory.path(), &["--pid", &program.id()]);
+    program.go();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    assert_slept(&recording, &wakeups, "sleeper-a", 400);
+    assert_eq!(ended(&recording), EndReason::ThreadsEnded);
+    let document = recording.document();
+    let followed = document.followed.as_ref().unwrap();
+    assert!(followed.threads.iter().any(|thread| thread.ended_ns.is_some() && thread.process == program.0.id()));
+    assert!(followed.cost_ns > 0 && document.counters.cpu_ns > 0);
+    assert_eq!(document.provenance.configuration.interval_ns, 0);
+    let works = document.distributions.sum(|key| key.stage == Stage::Work).count();
+    assert!(works + 2 >= document.counters.wakeups, "{works} of {}", document.counters.wakeups);
+    assert!(stdout(&output).contains("sleeper-a other"), "{}", stdout(&output));
+
+    // What reads recordings reads this one.
+    let report = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
+    let stages = report["stages"].as_array().unwrap();
+    assert!(stages.iter().any(|row| row["stage"] == "response" && row["measure"] == "sleeper-a other"));
+    assert!(report["missed"].is_null() && report["cost"]["cpu_ns_per_wakeup"].as_u64().is_some());
+    assert!(stdout(&run(directory.path(), &["report", "a.punctual", "--csv"])).contains("sleeper-a other,work"));
+    let forecast = run(directory.path(), &["forecast", "a.punctual"]);
+    assert_eq!(code(&forecast), 1);
+    assert!(stderr(&forecast).contains("period"), "{}", stderr(&forecast));
+}
+
+#[test]
+fn names_are_followed_whoever_takes_them_and_whenever() {
+    requires!("following names", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let mut early = Program::start(SLEEPER, &["300", "0.002", "sleeper-b1"]);
+    early.ready();
+    let child = record(directory.path(), &["--comm", "^sleeper-b[12]$"]);
+    let mut late = Program::start(SLEEPER, &["200", "0.002", "sleeper-b2"]);
+    let mut other = Program::start(SLEEPER, &["200", "0.002", "sleeper-b3"]);
+    late.ready();
+    other.ready();
+    // Names are looked at every 20 ms.
+    std::thread::sleep(Duration::from_millis(500));
+    for program in [&mut early, &mut late, &mut other] {
+        program.go();
+        program.0.wait().unwrap();
+    }
+    support::signal(&child, libc::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    // It waits for the next of this name.
+    assert_eq!(ended(&recording), EndReason::Interrupted);
+    assert_slept(&recording, &wakeups, "sleeper-b1", 300);
+    assert_slept(&recording, &wakeups, "sleeper-b2", 200);
+    let measures = recording.document().distributions.measures();
+    assert!(measures.iter().all(|measure| measure.starts_with("sleeper-b")), "{measures:?}");
+    assert!(!measures.contains(&"sleeper-b3 other".to_owned()));
+}
+
+#[test]
+fn a_command_and_its_children_are_followed_from_their_first_wakeup() {
+    requires!("following a command", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("sleeper.py"), SLEEPER).unwrap();
+    let sleep = |count, name| format!("python3 sleeper.py {count} 0.002 {name} < /dev/null");
+    let script = format!("{} & {}; wait", sleep(100, "sleeper-c1"), sleep(150, "sleeper-c2"));
+    let words = ["record", "-q", "-o", "a.punctual", "--follow", "--load-command", "sleep 30", "--", "sh", "-c"];
+    let output = run(directory.path(), &[&words[..], &[script.as_str()]].concat());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    assert_eq!(ended(&recording), EndReason::CommandEnded);
+    assert_slept(&recording, &wakeups, "sleeper-c1", 100);
+    assert_slept(&recording, &wakeups, "sleeper-c2", 150);
+    // Nobody else: neither the other load nor whoever started the command.
+    let followed = recording.document().followed.as_ref().unwrap();
+    let known = ["sh", "bash", "dash", "python3", "sleeper-c1", "sleeper-c2"];
+    let mut names = followed.threads.iter().map(|thread| thread.name.as_str());
+    assert!(names.all(|name| known.iter().any(|known| name.starts_with(known)) || helper(name)), "{followed:?}");
+    assert!(!followed.threads.iter().any(|thread| thread.name == "sleep" || thread.name == "load-guard"));
+}
+
+/// What a python3 that is a shell script calls before it becomes the interpreter.
+fn helper(name: &str) -> bool {
+    ["basename", "readlink", "dirname", "env", "pyenv", "sed", "cat", "head", "grep", "cut"].contains(&name)
+}
+
+#[test]
+fn a_ping_pong_is_woken_by_the_other_thread() {
+    requires!("ping-pong", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(PAIR, &["3000"]);
+    let said = program.ready();
+    let pong = said.split_whitespace().nth(1).unwrap().to_owned();
+    let child = record(directory.path(), &["--tid", &format!("{},{pong}", program.id())]);
+    program.go();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    assert_eq!(ended(&recording), EndReason::ThreadsEnded);
+    let pong: u32 = pong.parse().unwrap();
+    for (tid, own, other) in [(program.0.id(), "ping", "pong"), (pong, "pong", "ping")] {
+        let task = recording.document().tasks.iter().find(|task| task.measure == format!("{own} other")).unwrap();
+        assert_eq!(task.tid, tid);
+        let woken = woken_by(&recording, &wakeups, tid, WakerKind::Thread, other);
+        // A byte that is there already wakes nobody; nobody else does, but for the exit and the input.
+        assert!(woken > 0 && woken <= 3_000, "{woken}");
+        let rest = wakeups.iter().filter(|wakeup| wakeup.tid == tid).count() as u64 - woken;
+        assert!(
+            rest <= 2 + woken / 10,
+            "{rest} woken otherwise, {woken} by {other}: {:?}",
+            recording.document().followed
+        );
+    }
+    // Where a thread wakes another, what is known begins there.
+    let by_thread = wakeups.iter().filter(|wakeup| wakeup.irq_ns.is_none() && wakeup.wake_ns.is_none());
+    assert!(by_thread.clone().count() > 0 && by_thread.clone().all(|wakeup| wakeup.thread_ns == Some(wakeup.total_ns)));
+}
+
+#[test]
+fn new_threads_of_a_process_are_followed() {
+    requires!("new threads", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let script = "\
+import sys, threading, time
+print('here', flush=True)
+sys.stdin.read(1)
+def sleep():
+    for _ in range(50): time.sleep(0.002)
+threads = [threading.Thread(target=sleep) for _ in range(5)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+";
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(script, &[]);
+    program.ready();
+    let child = record(directory.path(), &["--pid", &program.id()]);
+    program.go();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    let document = recording.document();
+    assert_eq!(document.tasks.len(), 6, "{:?}", document.tasks);
+    // One name, one line.
+    assert_eq!(document.distributions.measures().len(), 1);
+    for task in document.tasks.iter().filter(|task| task.tid != program.0.id()) {
+        let slept = woken_by(&recording, &wakeups, task.tid, WakerKind::Timer, "sleep");
+        assert!(slept <= 50 && slept + task.counters.unobserved + task.counters.lost >= 50, "{task:?}");
+    }
+}
+
+#[test]
+fn a_limit_on_the_total_is_judged_and_a_break_ends_it() {
+    requires!("limits on followed threads", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    for (words, reason) in
+        [(["--limit", "max=1ns"], EndReason::ThreadsEnded), (["--break", "1us"], EndReason::LimitExceeded)]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let mut program = Program::start(SLEEPER, &["100", "0.002", "sleeper-d"]);
+        program.ready();
+        let child = record(directory.path(), &[&["--pid", &program.id()], &words[..]].concat());
+        program.go();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 2, "{}", stderr(&output));
+        assert_eq!(ended(&open(directory.path()).0), reason);
+    }
+}
+
+fn one_line(output: &Output, wanted: u8, words: &str) {
+    assert_eq!(code(output), i32::from(wanted), "{}", stderr(output));
+    let text = stderr(output);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("hint:")).collect();
+    assert!(lines.len() == 1 && lines[0].contains(words), "{text}");
+}
+
+#[test]
+fn who_is_not_there_and_what_does_not_go_together_is_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |words: &[&str]| run(directory.path(), &[&["record", "-o", "a.punctual"], words].concat());
+    one_line(&run(&["--comm", "("]), 129, "not a regular expression");
+    one_line(&run(&["--pid", "1", "-p", "80"]), 129, "cannot be used with");
+    one_line(&run(&["--comm", "x", "-i", "1ms"]), 129, "cannot be used with");
+    one_line(&run(&["--follow"]), 129, "COMMAND");
+    one_line(&run(&["--tid", "0"]), 129, "0");
+    assert!(!directory.path().join("a.punctual").exists());
+    requires!("absent threads", "kernel's thread ids", "unshifted clock");
+    one_line(&run(&["--tid", "4194303"]), 1, "there is no such thread");
+    one_line(&run(&["--pid", "4194303"]), 1, "there is no such process");
+    one_line(&run(&["--pid", "4194303", "--load", "cpu"]), 1, "there is no such process");
+    assert!(!directory.path().join("a.punctual").exists());
+}
+
+#[test]
+fn without_privilege_it_is_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    // A user of its own can neither read what root's home hides nor load programs: run a copy.
+    let copy = directory.path().join("punctual");
+    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &copy).unwrap();
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(directory.path(), everybody).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
+        .arg(&copy)
+        .args(["record", "-q", "-o", "a.punctual", "--tid", "1"])
+        .current_dir(directory.path())
+        .output();
+    let Some(output) = output.ok().filter(|output| !stderr(output).contains("setpriv")) else {
+        support::skip("following without privilege", "only root can become nobody");
+        return;
+    };
+    one_line(&output, 1, "BPF");
+    assert!(!directory.path().join("a.punctual").exists());
+}
+
+#[test]
+fn what_it_follows_is_left_as_it_was() {
+    requires!("leaving threads alone", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(SLEEPER, &["1000", "0.002", "sleeper-e"]);
+    program.ready();
+    let look = |program: &Program| {
+        let read = |name: &str| {
+            let mut text = String::new();
+            let file = std::fs::File::open(format!("/proc/{}/{name}", program.id()));
+            file.unwrap().read_to_string(&mut text).unwrap();
+            text
+        };
+        let affinity: Vec<String> =
+            read("status").lines().filter(|line| line.starts_with("Cpus_allowed")).map(str::to_owned).collect();
+        // Of the schedule's lines only those that are set from outside.
+        let policy: Vec<String> = read("sched")
+            .lines()
+            .filter(|line| line.starts_with("policy") || line.starts_with("prio"))
+            .map(str::to_owned)
+            .collect();
+        (affinity, policy, read("timerslack_ns"))
+    };
+    let before = look(&program);
+    let child = record(directory.path(), &["--pid", &program.id()]);
+    program.go();
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(look(&program), before);
+    // Killed in the middle, it leaves a recording that opens, and the program runs on.
+    support::signal(&child, libc::SIGKILL);
+    child.wait_with_output().unwrap();
+    assert_eq!(look(&program), before);
+    assert!(Recording::open(directory.path().join("a.punctual")).unwrap().is_cut());
+    assert!(support::is_alive(&program.id()));
+}

@@ -1,0 +1,205 @@
+//! What to inject, and the bounds that no plan may leave.
+
+use super::DrillKind;
+use punctual_recording::{BareUnit, format_ns, parse_duration};
+use std::str::FromStr;
+
+/// The longest injection, ns.
+pub const LONGEST_NS: u64 = 50_000_000;
+/// The shortest, ns.
+const SHORTEST_NS: u64 = 10_000;
+/// The shortest time for which the scheduler is made to throttle a thread, ns.
+const SHORTEST_THROTTLE_NS: u64 = 100_000;
+/// The longest drill, ns.
+pub const LONGEST_DURATION_NS: u64 = 600_000_000_000;
+/// The largest share of a CPU that injections may take, percent.
+const DUTY_PERCENT: u64 = 25;
+/// And with the user's explicit consent.
+const DUTY_WITH_CONSENT_PERCENT: u64 = 50;
+
+/// How long injections last: each length in the range is as likely.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lengths {
+    /// ns.
+    pub shortest_ns: u64,
+    /// ns.
+    pub longest_ns: u64,
+}
+
+impl FromStr for Lengths {
+    type Err = String;
+
+    /// `2ms` or `200us..5ms`; a bare number is microseconds.
+    fn from_str(text: &str) -> Result<Lengths, String> {
+        let (from, to) = text.split_once("..").unwrap_or((text, text));
+        let shortest_ns = parse_duration(from, BareUnit::Microseconds)?;
+        let longest_ns = parse_duration(to, BareUnit::Microseconds)?;
+        if shortest_ns > longest_ns {
+            return Err(format!("`{text}` runs backwards: write the shorter one first, such as 200us..5ms"));
+        }
+        if longest_ns > LONGEST_NS || shortest_ns < SHORTEST_NS {
+            let (low, high) = (format_ns(SHORTEST_NS), format_ns(LONGEST_NS));
+            return Err(format!("`{text}` is out of range: an injection lasts {low} to {high}, such as 2ms"));
+        }
+        Ok(Lengths { shortest_ns, longest_ns })
+    }
+}
+
+/// Which pages the victim of the page-fault drill touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// Memory that was given back to the kernel: it comes back zeroed.
+    Fresh,
+    /// A mapped file that was thrown out of the page cache: it is read again.
+    File,
+}
+
+/// What to inject.
+#[derive(Debug, Clone)]
+pub struct DrillPlan {
+    /// The cause.
+    pub kind: DrillKind,
+    /// How long each injection lasts.
+    pub lengths: Lengths,
+    /// How far apart they begin on each CPU, on average, ns.
+    pub every_ns: u64,
+    /// How long the drill lasts, ns.
+    pub duration_ns: u64,
+    /// Where: `None` for the drill's own choice, which is every allowed CPU, or one for a drill with a victim.
+    pub cpus: Option<Vec<u32>>,
+    /// Of the drill's real-time thread or its victim; `None` for the drill's own choice.
+    pub priority: Option<u32>,
+    /// Of the random lengths and starts.
+    pub seed: u64,
+    /// Whether the user agreed to more than a quarter of a CPU.
+    pub consent: bool,
+    /// For the page-fault drill.
+    pub pages: Pages,
+}
+
+/// A plan that no drill may have: wrong usage.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(pub String);
+
+impl DrillPlan {
+    /// The CPUs that are drilled, among those this process may use: one worker each.
+    ///
+    /// # Errors
+    /// What is wrong with the plan, and what would be right.
+    pub fn check(&self, allowed: &[u32]) -> Result<Vec<u32>, PlanError> {
+        self.check_bounds()?;
+        let wrong = |text: String| Err(PlanError(text));
+        let kind = self.kind;
+        if self.priority.is_some() && kind.default_priority().is_none() {
+            return wrong(format!("--priority does not go with the drill {kind}, which has no thread of that kind"));
+        }
+        if kind == DrillKind::Migrate && self.priority == Some(1) {
+            return wrong("the drill migrate needs room below its victim: give --priority 2 or higher".to_owned());
+        }
+        if self.pages == Pages::File && kind != DrillKind::PageFault {
+            return wrong(format!("--pages goes with the drill page-fault, not with {kind}"));
+        }
+        if kind == DrillKind::Throttle && self.cpus.is_some() {
+            return wrong(
+                "-a does not go with the drill throttle: a thread with a reservation runs on any CPU".to_owned(),
+            );
+        }
+        let first = || allowed.first().copied().into_iter().collect::<Vec<u32>>();
+        let cpus = match &self.cpus {
+            None if kind.brings_victim() && kind != DrillKind::Migrate => first(),
+            None => allowed.to_vec(),
+            Some(cpus) => cpus.clone(),
+        };
+        if let Some(missing) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+            let allowed: Vec<String> = allowed.iter().map(u32::to_string).collect();
+            let allowed = allowed.join(",");
+            return wrong(format!("CPU {missing} is not there or not allowed: allowed are {allowed}"));
+        }
+        if kind == DrillKind::Migrate && cpus.len() < 2 {
+            return wrong("the drill migrate moves a thread between CPUs: give it two, such as -a 0,1".to_owned());
+        }
+        Ok(cpus)
+    }
+
+    fn check_bounds(&self) -> Result<(), PlanError> {
+        let wrong = |text: String| Err(PlanError(text));
+        let Lengths { shortest_ns, longest_ns } = self.lengths;
+        if shortest_ns > longest_ns || shortest_ns < SHORTEST_NS || longest_ns > LONGEST_NS {
+            return wrong(format!("an injection lasts {} to {}", format_ns(SHORTEST_NS), format_ns(LONGEST_NS)));
+        }
+        if self.kind == DrillKind::Throttle && shortest_ns < SHORTEST_THROTTLE_NS {
+            return wrong(format!("a thread is throttled for {} or longer", format_ns(SHORTEST_THROTTLE_NS)));
+        }
+        if self.duration_ns == 0 || self.duration_ns > LONGEST_DURATION_NS {
+            return wrong("a drill lasts up to 10 min: give a shorter -D".to_owned());
+        }
+        // Twice the length at least apart, so that they never meet however they are jittered.
+        let share = longest_ns.saturating_mul(100).div_ceil(self.every_ns.max(1));
+        let most = if self.consent { DUTY_WITH_CONSENT_PERCENT } else { DUTY_PERCENT };
+        if share > most {
+            let apart = format_ns(longest_ns * 100 / most);
+            let how = if self.consent { "" } else { ", or agree to up to 50 % with --yes" };
+            let (length, every) = (format_ns(longest_ns), format_ns(self.every_ns));
+            return wrong(format!(
+                "{length} every {every} is more than {most} % of a CPU: give --every {apart} or longer{how}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(kind: DrillKind) -> DrillPlan {
+        DrillPlan {
+            kind,
+            lengths: Lengths { shortest_ns: 2_000_000, longest_ns: 2_000_000 },
+            every_ns: 500_000_000,
+            duration_ns: 20_000_000_000,
+            cpus: None,
+            priority: None,
+            seed: 1,
+            consent: false,
+            pages: Pages::Fresh,
+        }
+    }
+
+    #[test]
+    fn lengths_are_read() {
+        assert_eq!("2ms".parse(), Ok(Lengths { shortest_ns: 2_000_000, longest_ns: 2_000_000 }));
+        assert_eq!("200us..5ms".parse(), Ok(Lengths { shortest_ns: 200_000, longest_ns: 5_000_000 }));
+        for wrong in ["51ms", "5ms..200us", "1us", "..", "x", "1ms..60ms"] {
+            assert!(wrong.parse::<Lengths>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn no_plan_leaves_the_bounds() {
+        let allowed = [0, 1];
+        assert_eq!(plan(DrillKind::Irq).check(&allowed).unwrap(), [0, 1]);
+        assert_eq!(plan(DrillKind::Lock).check(&allowed).unwrap(), [0]);
+        assert_eq!(plan(DrillKind::Migrate).check(&allowed).unwrap(), [0, 1]);
+        let refused = |change: fn(&mut DrillPlan)| {
+            let mut plan = plan(DrillKind::Irq);
+            change(&mut plan);
+            plan.check(&allowed).unwrap_err().to_string()
+        };
+        assert!(refused(|plan| plan.every_ns = 7_900_000).contains("25 %"));
+        assert!(refused(|plan| (plan.every_ns, plan.consent) = (3_900_000, true)).contains("50 %"));
+        assert!(refused(|plan| plan.every_ns = 0).contains("25 %"));
+        assert!(refused(|plan| plan.lengths.longest_ns = LONGEST_NS + 1).contains("50.0 ms"));
+        assert!(refused(|plan| plan.duration_ns = LONGEST_DURATION_NS + 1).contains("10 min"));
+        assert!(refused(|plan| plan.priority = Some(3)).contains("--priority"));
+        assert!(refused(|plan| plan.cpus = Some(vec![7])).contains("CPU 7"));
+        assert!(refused(|plan| (plan.kind, plan.cpus) = (DrillKind::Migrate, Some(vec![1]))).contains("two"));
+        assert!(refused(|plan| (plan.kind, plan.cpus) = (DrillKind::Throttle, Some(vec![1]))).contains("-a"));
+        let mut exact = plan(DrillKind::Irq);
+        exact.every_ns = 8_000_000;
+        assert!(exact.check(&allowed).is_ok());
+        (exact.every_ns, exact.consent) = (4_000_000, true);
+        assert!(exact.check(&allowed).is_ok());
+    }
+}

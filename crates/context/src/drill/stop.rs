@@ -1,0 +1,57 @@
+//! Ends all threads of a drill, and lets them sleep until then.
+
+use punctual_kernel::clock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Shared by all threads of a drill.
+#[derive(Debug, Default)]
+pub(crate) struct Stop {
+    stopped: AtomicBool,
+    /// When the drill begins, ns of `CLOCK_MONOTONIC`; 0: not known yet.
+    begin_ns: AtomicU64,
+}
+
+/// A sleeping thread looks this often whether it is to end, ns.
+const LOOK_NS: u64 = 20_000_000;
+
+impl Stop {
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn begin(&self, begin_ns: u64) {
+        self.begin_ns.store(begin_ns, Ordering::Release);
+    }
+
+    /// Waits until the begin is known; `None` where the drill ended before.
+    pub(crate) fn wait_for_begin(&self) -> Option<u64> {
+        loop {
+            let begin = self.begin_ns.load(Ordering::Acquire);
+            if self.is_set() {
+                return None;
+            }
+            if begin != 0 {
+                return Some(begin);
+            }
+            clock::sleep_until(clock::monotonic_ns() + 1_000_000);
+        }
+    }
+
+    /// Sleeps until then; false where the drill ended before.
+    pub(crate) fn sleep_until(&self, until_ns: u64) -> bool {
+        loop {
+            if self.is_set() {
+                return false;
+            }
+            let now = clock::monotonic_ns();
+            if now >= until_ns {
+                return true;
+            }
+            clock::sleep_until(until_ns.min(now + LOOK_NS));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The processes below the guard.
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// A process that ended, and its exit code; `None` when a signal ended it.
+pub(super) struct Dead {
+    pub(super) pid: u32,
+    pub(super) code: Option<i32>,
+}
+
+/// Takes leave of children that have ended, also of those that were left behind by others.
+pub(super) fn reap() -> Vec<Dead> {
+    let mut dead = Vec::new();
+    while let Ok(Some((pid, status))) = rustix::process::waitpid(None, WaitOptions::NOHANG) {
+        dead.push(Dead { pid: pid.as_raw_nonzero().get() as u32, code: status.exit_status() });
+    }
+    dead
+}
+
+pub(super) fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Kills every process of a session, which need not have its leader any more.
+pub(super) fn kill_session(leader: u32) {
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let session = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(3)?.parse::<u32>().ok());
+        if session == Some(leader) {
+            signal(pid, Signal::KILL);
+        }
+    }
+}
+
+/// All processes below this one, zombies apart.
+pub(super) fn descendants(ancestor: u32) -> Vec<u32> {
+    let mut parents = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        // The name in parentheses may hold anything, spaces and parentheses too.
+        let Some((_, rest)) = stat.rsplit_once(')') else { continue };
+        let mut words = rest.split_whitespace();
+        let (state, parent) = (words.next(), words.next().and_then(|word| word.parse::<u32>().ok()));
+        if let (Some(state), Some(parent)) = (state, parent) {
+            parents.push((pid, parent, state == "Z"));
+        }
+    }
+    let mut found = vec![ancestor];
+    let mut position = 0;
+    while position < found.len() {
+        let parent = found[position];
+        found.extend(parents.iter().filter(|entry| entry.1 == parent).map(|entry| entry.0));
+        position += 1;
+    }
+    found.remove(0);
+    found.retain(|pid| !parents.iter().any(|&(other, _, zombie)| other == *pid && zombie));
+    found
+}

@@ -1,0 +1,430 @@
+//! The guard's side: makes ready, starts, repeats, tells, and ends everything.
+
+use super::processes::{Dead, descendants, reap, signal};
+use super::{GuardEvent, GuardedCommand, GuardedPreparation, GuardedRun, SCRATCH};
+use crate::{Refused, clock};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal};
+use std::io::{BufRead, BufReader, PipeReader, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A command that fails so often in a row is not run again.
+const FAILURES: u32 = 3;
+/// One that failed is not run again at once.
+const PAUSE: Duration = Duration::from_secs(1);
+/// What is left behind by others is taken leave of this often.
+const REAP: Duration = Duration::from_secs(1);
+/// A longer line is cut.
+const LONGEST_LINE: usize = 1_000;
+/// More lines a second from one command are not told.
+const MOST_LINES: u32 = 2_000;
+
+/// Runs until its input ends or its time is up. Call it from the hidden subcommand [`super::SUBCOMMAND`].
+///
+/// # Errors
+/// Where the input was not a run.
+pub fn serve() -> Result<(), Refused> {
+    let failed = |error: String| Refused::because("guarding the load", error);
+    // Away from the terminal: Ctrl-C is for the parent, whose end then ends the load.
+    let _ = rustix::process::setsid();
+    // Not by its parent's name, or whoever kills all processes of that name would kill the guard with it.
+    let _ = rustix::thread::set_name(c"load-guard");
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let mut line = String::new();
+    BufReader::new(std::io::stdin()).read_line(&mut line).map_err(|error| failed(error.to_string()))?;
+    if line.is_empty() {
+        return Ok(());
+    }
+    let run: GuardedRun = serde_json::from_str(&line).map_err(|error| failed(error.to_string()))?;
+    let scratch = make_scratch().map_err(|error| failed(crate::plain(&error)))?;
+    let end_by = run.time_limit.map(|limit| Instant::now() + limit);
+    let mut runner = Runner { scratch: scratch.clone(), end_by, commands: Vec::new() };
+    if runner.prepare(&run.preparations) && runner.start(run.commands) {
+        tell(&GuardEvent::Started { scratch: scratch.clone() });
+        runner.watch();
+    }
+    runner.end();
+    let _ = std::fs::remove_dir_all(&scratch);
+    Ok(())
+}
+
+fn tell(event: &GuardEvent) {
+    if let Ok(mut line) = serde_json::to_vec(event) {
+        line.push(b'\n');
+        let mut output = std::io::stdout().lock();
+        // A parent that is gone is noticed by the end of the input.
+        let _ = output.write_all(&line).and_then(|()| output.flush());
+    }
+}
+
+fn make_scratch() -> std::io::Result<PathBuf> {
+    let base = std::env::temp_dir();
+    let mut attempt = 0;
+    loop {
+        let path = base.join(format!("punctual-load-{}-{attempt}", std::process::id()));
+        match std::fs::create_dir(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
+            result => return result.map(|()| path),
+        }
+    }
+}
+
+struct Runner {
+    scratch: PathBuf,
+    end_by: Option<Instant>,
+    commands: Vec<Running>,
+}
+
+/// A command, and how it goes.
+struct Running {
+    command: GuardedCommand,
+    state: State,
+    /// When it was to be started last.
+    due: Instant,
+    failures: u32,
+    output: Option<Lines>,
+}
+
+enum State {
+    Runs { pid: u32, descriptor: OwnedFd, started_ns: u64 },
+    Waits { until: Instant },
+    Over,
+}
+
+impl Runner {
+    /// False where something could not be made ready, which was told, or nobody waits for it any more.
+    fn prepare(&mut self, preparations: &[GuardedPreparation]) -> bool {
+        for (index, preparation) in preparations.iter().enumerate() {
+            match self.prepare_one(preparation) {
+                Ok(true) => {}
+                Ok(false) => return false,
+                Err(reason) => {
+                    tell(&GuardEvent::NotPrepared { index, reason });
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// False where it was cut short.
+    fn prepare_one(&mut self, preparation: &GuardedPreparation) -> Result<bool, String> {
+        for (name, text) in &preparation.files {
+            let path = self.scratch.join(name);
+            let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+            made.and_then(|()| std::fs::write(&path, text))
+                .map_err(|error| format!("{name} could not be written: {}", crate::plain(&error)))?;
+        }
+        preparation.script.as_ref().map_or(Ok(true), |script| self.run_script(script))
+    }
+
+    /// False where it was cut short.
+    fn run_script(&mut self, script: &str) -> Result<bool, String> {
+        let words = ["/bin/sh", "-e", "-c", script].map(str::to_owned).to_vec();
+        let command = GuardedCommand { words, quiet: true, ..GuardedCommand::default() };
+        let mut output = None;
+        let words_file = self.scratch.join("stderr-prepare");
+        let (pid, descriptor) =
+            start(&command, &self.scratch, &words_file, &mut output).map_err(|error| crate::plain(&error))?;
+        let input = std::io::stdin();
+        loop {
+            let mut waited = [PollFd::new(&input, PollFlags::IN), PollFd::new(&descriptor, PollFlags::IN)];
+            let Some(left) = self.left() else { return Ok(false) };
+            if poll(&mut waited, timespec(left).as_ref()).is_err() {
+                continue;
+            }
+            if !waited[0].revents().is_empty() {
+                return Ok(false);
+            }
+            if let Some(dead) = reap().into_iter().find(|dead| dead.pid == pid) {
+                return match dead.code {
+                    Some(0) => Ok(true),
+                    code => Err(format!(
+                        "it {}{}",
+                        ending(code),
+                        last_line(&words_file).map_or_else(String::new, |words| format!(": {words}"))
+                    )),
+                };
+            }
+        }
+    }
+
+    /// How long it may still run; `None` when its time is up.
+    fn left(&self) -> Option<Option<Duration>> {
+        let left = self.end_by.map(|end| end.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) { None } else { Some(left) }
+    }
+
+    /// Starts all; false where one could not be started, which was told.
+    fn start(&mut self, commands: Vec<GuardedCommand>) -> bool {
+        let mut all_started = true;
+        for (index, command) in commands.into_iter().enumerate() {
+            let mut running = Running { command, state: State::Over, due: Instant::now(), failures: 0, output: None };
+            if let Err(error) = running.start(index, &self.scratch) {
+                all_started = false;
+                tell(&GuardEvent::NotStarted { index, reason: crate::plain(&error) });
+            }
+            self.commands.push(running);
+        }
+        all_started
+    }
+
+    /// Until the input ends or the time is up: repeats, and tells what happens.
+    fn watch(&mut self) {
+        let input = std::io::stdin();
+        loop {
+            let Some(left) = self.left() else { return };
+            let now = Instant::now();
+            let waits = self.commands.iter().filter_map(|running| match running.state {
+                State::Waits { until } => Some(until.saturating_duration_since(now)),
+                _ => None,
+            });
+            let timeout = waits.chain(left).chain([REAP]).min();
+            let mut waited = vec![PollFd::new(&input, PollFlags::IN)];
+            for running in &self.commands {
+                if let State::Runs { descriptor, .. } = &running.state {
+                    waited.push(PollFd::new(descriptor, PollFlags::IN));
+                }
+                if let Some(output) = running.output.as_ref().filter(|output| output.open) {
+                    waited.push(PollFd::new(&output.pipe, PollFlags::IN));
+                }
+            }
+            if poll(&mut waited, timespec(timeout).as_ref()).is_err() {
+                continue;
+            }
+            let over = !waited[0].revents().is_empty();
+            drop(waited);
+            self.hear();
+            self.note_ends(&reap());
+            if over {
+                return;
+            }
+            for (index, running) in self.commands.iter_mut().enumerate() {
+                running.start_if_due(index, &self.scratch);
+            }
+        }
+    }
+
+    /// Tells what commands have written.
+    fn hear(&mut self) {
+        for (index, running) in self.commands.iter_mut().enumerate() {
+            if let Some(output) = &mut running.output {
+                output.read(|text| tell_line(index, text));
+            }
+        }
+    }
+
+    fn note_ends(&mut self, dead: &[Dead]) {
+        for (index, running) in self.commands.iter_mut().enumerate() {
+            let State::Runs { pid, started_ns, .. } = running.state else { continue };
+            let Some(dead) = dead.iter().find(|dead| dead.pid == pid) else { continue };
+            // What it wrote last may still be in the pipe.
+            if let Some(output) = &mut running.output {
+                output.read(|text| tell_line(index, text));
+            }
+            running.ended(index, &self.scratch, started_ns, dead.code);
+        }
+    }
+
+    /// Ends every descendant: first asked, then killed, until none is left or some seconds have passed.
+    fn end(&mut self) {
+        for (index, running) in self.commands.iter().enumerate() {
+            if let State::Runs { started_ns, .. } = running.state {
+                tell(&GuardEvent::Unfinished { index, started_ns });
+            }
+        }
+        let me = std::process::id();
+        for &pid in &descendants(me) {
+            signal(pid, Signal::TERM);
+        }
+        let asked = Instant::now();
+        while asked.elapsed() < Duration::from_secs(4) {
+            self.hear();
+            reap();
+            let left = descendants(me);
+            if left.is_empty() {
+                break;
+            }
+            if asked.elapsed() > Duration::from_millis(700) {
+                left.iter().for_each(|&pid| signal(pid, Signal::KILL));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.hear();
+    }
+}
+
+fn tell_line(index: usize, text: String) {
+    tell(&GuardEvent::Line { index, at_ns: clock::monotonic_ns(), text });
+}
+
+/// A timeout; `None` for as long as it takes.
+fn timespec(timeout: Option<Duration>) -> Option<Timespec> {
+    timeout.map(|timeout| Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) })
+}
+
+fn ending(code: Option<i32>) -> String {
+    code.map_or_else(|| "was ended by a signal".to_owned(), |code| format!("ended with code {code}"))
+}
+
+fn words_file(scratch: &Path, index: usize) -> PathBuf {
+    scratch.join(format!("stderr-{index}"))
+}
+
+fn last_line(file: &Path) -> Option<String> {
+    let bytes = std::fs::read(file).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().take(LONGEST_LINE).collect())
+}
+
+impl Running {
+    fn start(&mut self, index: usize, scratch: &Path) -> std::io::Result<()> {
+        let started_ns = clock::monotonic_ns();
+        let (pid, descriptor) = start(&self.command, scratch, &words_file(scratch, index), &mut self.output)?;
+        self.state = State::Runs { pid, descriptor, started_ns };
+        Ok(())
+    }
+
+    fn start_if_due(&mut self, index: usize, scratch: &Path) {
+        let State::Waits { until } = self.state else { return };
+        if until > Instant::now() {
+            return;
+        }
+        if let Err(error) = self.start(index, scratch) {
+            self.state = State::Over;
+            let now = clock::monotonic_ns();
+            let last_words = Some(crate::plain(&error));
+            tell(&GuardEvent::Ended { index, started_ns: now, ended_ns: now, code: None, last_words });
+        }
+    }
+
+    fn ended(&mut self, index: usize, scratch: &Path, started_ns: u64, code: Option<i32>) {
+        let ended_ns = clock::monotonic_ns();
+        let failed = code != Some(0);
+        self.failures = if failed { self.failures + 1 } else { 0 };
+        let told = self.output.as_ref().and_then(|output| output.last.clone());
+        let last_words = || told.or_else(|| last_line(&words_file(scratch, index)));
+        if !self.command.repeat || self.failures >= FAILURES {
+            self.state = State::Over;
+            tell(&GuardEvent::Ended { index, started_ns, ended_ns, code, last_words: last_words() });
+            return;
+        }
+        let last_words = if failed { last_words() } else { None };
+        tell(&GuardEvent::Iteration { index, started_ns, ended_ns, code, last_words });
+        let now = Instant::now();
+        // Starts keep to the grid; one that could not be kept begins it anew.
+        let mut until = self.command.pace.map_or(now, |pace| (self.due + pace).max(now));
+        if failed {
+            until = until.max(now + PAUSE);
+        }
+        self.due = until;
+        self.state = State::Waits { until };
+    }
+}
+
+fn start(
+    command: &GuardedCommand,
+    scratch: &Path,
+    words_file: &Path,
+    output: &mut Option<Lines>,
+) -> std::io::Result<(u32, OwnedFd)> {
+    let words: Vec<String> =
+        command.words.iter().map(|word| word.replace(SCRATCH, &scratch.to_string_lossy())).collect();
+    let (program, arguments) = words.split_first().ok_or_else(|| std::io::Error::other("an empty command"))?;
+    let mut child = Command::new(program);
+    child.args(arguments).stdin(Stdio::null());
+    if command.quiet {
+        child.current_dir(scratch);
+    }
+    if command.tells_lines {
+        let (reader, writer) = std::io::pipe()?;
+        rustix::io::ioctl_fionbio(&reader, true)?;
+        child.stdout(writer.try_clone()?).stderr(writer);
+        *output = Some(Lines::new(reader));
+    } else if command.quiet {
+        child.stdout(Stdio::null()).stderr(std::fs::File::create(words_file)?);
+    } else {
+        child.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
+    }
+    let mark = command.mark.as_deref().and_then(|mark| std::ffi::CString::new(mark).ok());
+    // SAFETY: between fork and exec only async-signal-safe system calls on plain data are made.
+    unsafe {
+        child.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+            if let Some(mark) = &mark {
+                libc::prctl(libc::PR_SET_NAME, mark.as_ptr(), 0, 0, 0);
+            }
+            Ok(())
+        });
+    }
+    // It is waited for with all others.
+    let id = child.spawn()?.id();
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or_else(|| std::io::Error::other("no process"))?;
+    let descriptor = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
+    // Should memory run out, the load goes first.
+    let _ = std::fs::write(format!("/proc/{id}/oom_score_adj"), "1000");
+    Ok((id, descriptor))
+}
+
+/// What a command writes, line by line.
+struct Lines {
+    pipe: PipeReader,
+    begun: Vec<u8>,
+    /// The last line that is not empty.
+    last: Option<String>,
+    /// Whether anybody can still write.
+    open: bool,
+    second: Instant,
+    told: u32,
+}
+
+impl Lines {
+    fn new(pipe: PipeReader) -> Lines {
+        Lines { pipe, begun: Vec::new(), last: None, open: true, second: Instant::now(), told: 0 }
+    }
+
+    /// Takes what is there.
+    fn read(&mut self, mut tell: impl FnMut(String)) {
+        let mut chunk = [0u8; 16_384];
+        while self.open {
+            match self.pipe.read(&mut chunk) {
+                Ok(0) => self.open = false,
+                Ok(length) => self.begun.extend_from_slice(&chunk[..length]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                Err(_) => self.open = false,
+            }
+            // A progress display ends its lines with a carriage return.
+            while let Some(end) = self.begun.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+                let line: Vec<u8> = self.begun.drain(..=end).collect();
+                self.take(&line, &mut tell);
+            }
+            if !self.open || self.begun.len() > LONGEST_LINE {
+                let rest = std::mem::take(&mut self.begun);
+                self.take(&rest, &mut tell);
+            }
+        }
+    }
+
+    fn take(&mut self, line: &[u8], tell: &mut impl FnMut(String)) {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        let text: String = text.chars().take(LONGEST_LINE).collect();
+        self.last = Some(text.clone());
+        if self.second.elapsed() >= Duration::from_secs(1) {
+            (self.second, self.told) = (Instant::now(), 0);
+        }
+        self.told += 1;
+        if self.told <= MOST_LINES {
+            tell(text);
+        }
+    }
+}

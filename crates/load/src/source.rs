@@ -1,0 +1,95 @@
+//! What people write after `--load`.
+
+use crate::file::LoadFile;
+use crate::shipped;
+use crate::{Class, FileError};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Where a load comes from.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A class of artificial load.
+    Class(Class),
+    /// A load of real programs: one that comes with the program, or a file of the user's.
+    File(Box<LoadFile>),
+    /// A job file of stress-ng.
+    StressNgJob(PathBuf),
+}
+
+/// Words after `--load` that are no load, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// No class and no file has this name.
+    #[error("`{0}` is not a load: it is one of {names}, or a file (NAME.toml, or a job file of stress-ng)", names = names().join(", "))]
+    Unknown(String),
+    /// The file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// The names of all loads that come with the program.
+pub fn names() -> Vec<&'static str> {
+    Class::ALL.into_iter().map(Class::name).chain(shipped::NAMES).collect()
+}
+
+impl FromStr for Source {
+    type Err = SourceError;
+
+    /// A name goes before a file of that name: `./cpu` is the file.
+    fn from_str(text: &str) -> Result<Source, SourceError> {
+        if let Ok(class) = text.parse::<Class>() {
+            return Ok(Source::Class(class));
+        }
+        if let Some(file) = shipped::find(text) {
+            return Ok(Source::File(Box::new(file?)));
+        }
+        let path = Path::new(text);
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            return Ok(Source::File(Box::new(LoadFile::open(path)?)));
+        }
+        if path.is_file() {
+            // The load runs in a directory of its own.
+            return Ok(Source::StressNgJob(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())));
+        }
+        Err(SourceError::Unknown(text.to_owned()))
+    }
+}
+
+impl Source {
+    /// The name used in recordings.
+    pub fn name(&self) -> String {
+        match self {
+            Source::Class(class) => class.name().to_owned(),
+            Source::File(file) => file.name.clone(),
+            Source::StressNgJob(path) => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_others_are_explained() {
+        assert!(matches!("cpu".parse(), Ok(Source::Class(Class::Cpu))));
+        for name in shipped::NAMES {
+            assert_eq!(name.parse::<Source>().unwrap().name(), name);
+        }
+        let error = "lots".parse::<Source>().unwrap_err().to_string();
+        assert!(
+            error.contains("`lots` is not a load") && error.contains("office") && error.contains("mixed"),
+            "{error}"
+        );
+        assert!("no/such.toml".parse::<Source>().unwrap_err().to_string().contains("no such file"));
+    }
+
+    #[test]
+    fn any_other_file_is_a_job_of_stress_ngs() {
+        let this = concat!(env!("CARGO_MANIFEST_DIR"), "/src/source.rs");
+        let source: Source = this.parse().unwrap();
+        assert!(matches!(&source, Source::StressNgJob(path) if path.is_absolute()));
+        assert_eq!(source.name(), "source");
+    }
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which threads are followed, what is known of each, and the records handed to user space.
+ * User space maps all of it; `foreign/memory.rs` declares the same records, and a test holds the two together.
+ */
+#ifndef PUNCTUAL_FOLLOWED_H
+#define PUNCTUAL_FOLLOWED_H
+
+#include "kernel.h"
+
+#define MAX_FOLLOWED 4096
+#define FOLLOWED_INDEX_SIZE 16384
+#define FOLLOWED_PROBES 16
+#define ALLOCATION_TRIES 64
+#define RECORDS 16384
+#define MAX_CPUS 512
+#define RENAMES 4096
+#define NAME_SIZE 16
+
+/* How a thread came to be followed, and which of its children are. */
+enum follow_flag {
+	FOLLOW_THREADS = 1,	/* new threads of its process too */
+	FOLLOW_CHILDREN = 2,	/* everything it starts too */
+	FOLLOW_NAME = 4,	/* for its name: so are those that begin with the same */
+	FOLLOW_NO_MORE = 8,	/* user space wants it no more */
+};
+
+enum waker_kind {
+	WAKER_NONE = 0,
+	WAKER_TIMER = 1,	/* id: one of `enum timer_use` */
+	WAKER_VECTOR = 2,	/* id: one of `enum vector` */
+	WAKER_DEVICE = 3,	/* id: the interrupt's number; name: its handler's */
+	WAKER_SOFTIRQ = 4,	/* id: the softirq's number */
+	WAKER_THREAD = 5,	/* id: thread id; name: the thread's */
+};
+
+enum timer_use {
+	TIMER_SLEEP = 1,
+	TIMER_FD = 2,
+	TIMER_POSIX = 3,
+	TIMER_INTERVAL = 4,
+};
+
+enum vector {
+	LOCAL_TIMER = 1,
+	RESCHEDULE = 2,
+	CALL_FUNCTION = 3,
+	CALL_FUNCTION_SINGLE = 4,
+	IRQ_WORK = 5,
+	OTHER_VECTOR = 6,	/* one without a tracepoint */
+};
+
+/* What woke a thread. Times are ns of CLOCK_MONOTONIC; 0: not known. */
+struct wake {
+	__u64 waking;		/* it was made runnable; written last */
+	__u64 began;		/* what is known of the wakeup begins here */
+	__u64 irq;		/* its timer's handler */
+	__u32 kind;
+	__u32 id;
+	char name[NAME_SIZE];
+};
+
+enum thread_state {
+	STATE_RUNS = 0,		/* or is ready to */
+	STATE_BLOCKED = 1,
+};
+
+struct followed {
+	__u64 owner;		/* thread id; 0: this slot is free */
+	__u32 flags;
+	__u32 state;
+	__u64 on_cpu_since;	/* 0: it is not on a CPU */
+	__u64 executed;		/* CPU time since it was woken, ns */
+	__u32 unobserved;	/* wakeups since the last record that cannot be told */
+	__u32 lost;		/* records since the last one for which there was no room */
+	__u64 switch_in;	/* of the wakeup it works on; 0: none */
+	__u32 cpu;		/* where that was */
+	__u32 pad;
+	struct wake pending;	/* what woke it last */
+	struct wake current;	/* what woke it to what it works on */
+	__u64 pads[5];
+};
+
+enum record_flag {
+	RECORD_ENDED = 1,	/* the thread is gone */
+	RECORD_NO_WAKEUP = 2,	/* only counts and the end are told */
+	RECORD_BY_NAME = 4,	/* it is followed for its name */
+};
+
+/* Two cache lines: one finished wakeup. */
+struct record {
+	struct wake wake;
+	__u64 switch_in;
+	__u64 switch_out;	/* 0: not seen */
+	__u64 executed;
+	__u64 at;		/* when this was written */
+	__u32 tid;
+	__u32 process;
+	__u32 cpu;
+	__u32 flags;
+	__u16 policy;
+	__u16 priority;
+	__u16 unobserved;
+	__u16 lost;
+	char name[NAME_SIZE];
+	__u64 pad;
+};
+
+/* One a CPU. Only its own scheduler writes, with interrupts off, and never over what was not read. */
+struct records {
+	struct record records[RECORDS];
+	__u64 head;		/* records ever written */
+	__u64 lost;		/* for which there was no room */
+	__u64 pads[6];
+	__u64 read;		/* records that user space has read */
+	__u64 more_pads[7];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);	/* user space sets the number of CPUs */
+	__type(key, __u32);
+	__type(value, struct records);
+} rings SEC(".maps");
+
+/* A thread that is not followed takes a new name. */
+struct rename {
+	__u64 sequence;		/* its position + 1, written last */
+	__u32 tid;
+	__u32 process;
+	char name[NAME_SIZE];
+};
+
+/* What a CPU is doing besides its thread. */
+struct context {
+	__u64 irq_began;
+	__u64 action;		/* the device's handler */
+	__u64 softirq_began;
+	__u64 timer_due;
+	__u64 timer_began;
+	__u32 irq_kind;		/* of the interrupt; 0: none */
+	__u32 irq_id;
+	__u32 softirq;		/* its number + 1; 0: none */
+	__u32 softirq_thread;	/* in which it runs */
+	__u32 timer_use;	/* of the timer whose handler runs; 0: none */
+	__u32 timer_for;	/* the thread that it wakes; 0: whichever it does */
+};
+
+struct threads {
+	struct followed followed[MAX_FOLLOWED] __attribute__((aligned(64)));
+	/* Thread id << 32 | slot + 1; 0: empty, as far as a search goes; GONE: search on. */
+	__u64 index[FOLLOWED_INDEX_SIZE];
+	struct context contexts[MAX_CPUS];
+	struct rename renames[RENAMES];
+	__u64 renamed;		/* renames ever noted */
+	__u64 next;		/* where the next free slot is looked for */
+	__u64 alive;		/* threads followed now */
+	__u64 without_room;	/* threads that should have been followed */
+};
+
+/* No thread has the id in its upper half. */
+#define GONE (~0ULL)
+
+struct follow_configuration {
+	/* From the run queue to the interrupt counter of the same CPU, bytes; 0: not known. */
+	__s64 preempt_count_offset;
+	__u64 names_wanted;	/* whether renames are told */
+	/* Whoever takes this name is followed with all it starts; empty: nobody. */
+	char mark[NAME_SIZE];
+};
+
+struct threads threads;
+const volatile struct follow_configuration follow_configuration = {};
+
+static __always_inline struct followed *find_followed(__u32 tid)
+{
+	for (__u32 probe = 0; probe < FOLLOWED_PROBES; probe++) {
+		__u64 cell = threads.index[(tid + probe) & (FOLLOWED_INDEX_SIZE - 1)];
+
+		if (!cell)
+			return 0;
+		if (cell >> 32 == tid)
+			return &threads.followed[((__u32)cell - 1) & (MAX_FOLLOWED - 1)];
+	}
+	return 0;
+}
+
+/* The cell that leads to a thread is emptied, so that what follows is still found, and then its slot. */
+static __always_inline void forget_thread(struct followed *thread, __u32 tid)
+{
+	for (__u32 probe = 0; probe < FOLLOWED_PROBES; probe++) {
+		__u32 position = (tid + probe) & (FOLLOWED_INDEX_SIZE - 1);
+		__u64 cell = threads.index[position];
+
+		if (!cell)
+			break;
+		if (cell >> 32 == tid) {
+			__u64 next = threads.index[(position + 1) & (FOLLOWED_INDEX_SIZE - 1)];
+
+			__sync_val_compare_and_swap(&threads.index[position], cell, next ? GONE : 0);
+			break;
+		}
+	}
+	__sync_fetch_and_add(&threads.alive, -1);
+	thread->owner = 0;
+}
+
+/* A thread that runs, or is about to for the first time. User space does the same for those that it finds. */
+static __noinline int follow_thread(__u32 tid, __u32 flags)
+{
+	struct followed *thread = 0;
+	__u32 number = 0;
+	__u64 start;
+
+	if (find_followed(tid))
+		return 0;
+	start = __sync_fetch_and_add(&threads.next, 1);
+	for (__u32 try = 0; try < ALLOCATION_TRIES; try++) {
+		number = (start + try) & (MAX_FOLLOWED - 1);
+		if (!threads.followed[number].owner &&
+		    !__sync_val_compare_and_swap(&threads.followed[number].owner, 0, (__u64)tid)) {
+			thread = &threads.followed[number];
+			break;
+		}
+	}
+	if (!thread) {
+		__sync_fetch_and_add(&threads.without_room, 1);
+		return 0;
+	}
+	thread->flags = flags;
+	thread->state = STATE_RUNS;
+	thread->on_cpu_since = 0;
+	thread->executed = 0;
+	thread->unobserved = 0;
+	thread->lost = 0;
+	thread->switch_in = 0;
+	thread->pending.waking = 0;
+	for (__u32 probe = 0; probe < FOLLOWED_PROBES; probe++) {
+		__u32 position = (tid + probe) & (FOLLOWED_INDEX_SIZE - 1);
+		__u64 cell = threads.index[position];
+
+		if ((!cell || cell == GONE) && __sync_val_compare_and_swap(&threads.index[position], cell,
+									   (__u64)tid << 32 | (number + 1)) == cell) {
+			__sync_fetch_and_add(&threads.alive, 1);
+			return 0;
+		}
+	}
+	thread->owner = 0;
+	__sync_fetch_and_add(&threads.without_room, 1);
+	return 0;
+}
+
+#endif

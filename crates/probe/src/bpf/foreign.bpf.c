@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Follows the wakeups of other programs' threads: what woke each, when it was switched in, when it blocked again.
+ * A thread is only looked at, never touched. Each finished wakeup becomes a record in the ring of its CPU.
+ */
+#include "followed.h"
+
+extern const void hrtimer_wakeup __ksym;
+extern const void timerfd_tmrproc __ksym __weak;
+extern const void posix_timer_fn __ksym __weak;
+extern const void it_real_fn __ksym __weak;
+
+#define TASK_DEAD 0x80
+#define HARDIRQ_MASK 0x000f0000
+/* A waking that comes so shortly before its thread is seen to block belongs to that block: its waker was faster. */
+#define FASTER_NS 20000
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct hrtimer_clock_base {
+	ktime_t offset;
+};
+
+struct hrtimer___based {
+	ktime_t _softexpires;
+	void *function;
+	struct hrtimer_clock_base *base;
+};
+
+struct task_struct___followed {
+	int pid;
+	int tgid;
+	unsigned int policy;
+	unsigned int rt_priority;
+	char comm[NAME_SIZE];
+};
+
+struct irqaction {
+	const char *name;
+};
+
+#pragma clang attribute pop
+
+static __always_inline struct context *own_context(void)
+{
+	return &threads.contexts[bpf_get_smp_processor_id() & (MAX_CPUS - 1)];
+}
+
+/* Interrupts: when each began, and that it is over. */
+
+#define VECTOR(tracepoint, number)                                                                             \
+	SEC("?tp_btf/" #tracepoint "_entry")                                                                   \
+	int BPF_PROG(tracepoint##_begins, int vector)                                                          \
+	{                                                                                                      \
+		struct context *context = own_context();                                                       \
+                                                                                                               \
+		context->irq_began = bpf_ktime_get_ns();                                                       \
+		context->irq_id = number;                                                                      \
+		context->irq_kind = WAKER_VECTOR;                                                              \
+		return 0;                                                                                      \
+	}                                                                                                      \
+	SEC("?tp_btf/" #tracepoint "_exit")                                                                    \
+	int BPF_PROG(tracepoint##_ends, int vector)                                                            \
+	{                                                                                                      \
+		own_context()->irq_kind = 0;                                                                   \
+		return 0;                                                                                      \
+	}
+
+VECTOR(local_timer, LOCAL_TIMER)
+VECTOR(reschedule, RESCHEDULE)
+VECTOR(call_function, CALL_FUNCTION)
+VECTOR(call_function_single, CALL_FUNCTION_SINGLE)
+VECTOR(irq_work, IRQ_WORK)
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(device_begins, int irq, struct irqaction *action)
+{
+	struct context *context = own_context();
+
+	context->irq_began = bpf_ktime_get_ns();
+	context->action = (__u64)action;
+	context->irq_id = irq;
+	context->irq_kind = WAKER_DEVICE;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(device_ends, int irq)
+{
+	own_context()->irq_kind = 0;
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_begins, unsigned int number)
+{
+	struct context *context = own_context();
+
+	context->softirq_began = bpf_ktime_get_ns();
+	context->softirq_thread = (__u32)bpf_get_current_pid_tgid();
+	context->softirq = number + 1;
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_ends, unsigned int number)
+{
+	own_context()->softirq = 0;
+	return 0;
+}
+
+/* Timers that belong to a thread: when they were due, by their own clock. */
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(timer_begins, struct hrtimer *timer)
+{
+	struct hrtimer___based *based = (void *)timer;
+	struct context *context;
+	__u32 use, thread = 0;
+	void *function = timer->function;
+
+	if (function == &hrtimer_wakeup) {
+		struct task_struct *task = READ_AS(timer, struct hrtimer_sleeper, task);
+
+		thread = READ_AS(task, struct task_struct, pid);
+		if (!find_followed(thread))
+			return 0;
+		use = TIMER_SLEEP;
+	} else if (function == &timerfd_tmrproc) {
+		use = TIMER_FD;
+	} else if (function == &posix_timer_fn) {
+		use = TIMER_POSIX;
+	} else if (function == &it_real_fn) {
+		use = TIMER_INTERVAL;
+	} else {
+		return 0;
+	}
+	context = own_context();
+	context->timer_began = bpf_ktime_get_ns();
+	context->timer_due = based->_softexpires - based->base->offset;
+	context->timer_for = thread;
+	context->timer_use = use;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(timer_ends, struct hrtimer *timer)
+{
+	own_context()->timer_use = 0;
+	return 0;
+}
+
+/* Whether this is an interrupt that has no tracepoint of its own. */
+static __always_inline bool in_unknown_interrupt(struct task_struct *task)
+{
+	__u32 count = 0;
+
+	if (!follow_configuration.preempt_count_offset || !bpf_core_field_exists(task->se.cfs_rq))
+		return false;
+	bpf_probe_read_kernel(&count, sizeof(count),
+			      (void *)task->se.cfs_rq->rq + follow_configuration.preempt_count_offset);
+	return count & HARDIRQ_MASK;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(thread_woken, struct task_struct *task)
+{
+	__u32 tid = task->pid;
+	struct followed *thread = find_followed(tid);
+	struct context *context;
+	struct wake *wake;
+	__u64 now;
+
+	if (!thread)
+		return 0;
+	now = bpf_ktime_get_ns();
+	context = own_context();
+	wake = &thread->pending;
+	wake->irq = 0;
+	wake->name[0] = 0;
+	if (context->timer_use && (!context->timer_for || context->timer_for == tid)) {
+		wake->kind = WAKER_TIMER;
+		wake->id = context->timer_use;
+		wake->began = context->timer_due;
+		wake->irq = context->timer_began;
+	} else if (context->irq_kind) {
+		wake->kind = context->irq_kind;
+		wake->id = context->irq_id;
+		wake->began = context->irq_began;
+		if (context->irq_kind == WAKER_DEVICE) {
+			struct irqaction *action = (void *)context->action;
+
+			bpf_probe_read_kernel_str(wake->name, NAME_SIZE, BPF_CORE_READ(action, name));
+		}
+	} else if (context->softirq && context->softirq_thread == (__u32)bpf_get_current_pid_tgid()) {
+		wake->kind = WAKER_SOFTIRQ;
+		wake->id = context->softirq - 1;
+		wake->began = context->softirq_began;
+	} else {
+		struct task_struct *waker = bpf_get_current_task_btf();
+
+		wake->began = now;
+		if (in_unknown_interrupt(waker)) {
+			wake->kind = WAKER_VECTOR;
+			wake->id = OTHER_VECTOR;
+		} else {
+			wake->kind = WAKER_THREAD;
+			wake->id = waker->pid;
+			bpf_get_current_comm(wake->name, NAME_SIZE);
+		}
+	}
+	wake->waking = now;
+	return 0;
+}
+
+/* Hands a wakeup, or only the thread's counts, to user space. */
+static __always_inline void tell(struct followed *thread, struct task_struct___followed *task, __u64 now,
+				 __u64 switch_out, __u32 flags)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct records *ring = bpf_map_lookup_elem(&rings, &cpu);
+	struct record *record;
+	__u64 head;
+
+	if (!ring)
+		return;
+	head = ring->head;
+	if (head - *(volatile __u64 *)&ring->read >= RECORDS) {
+		ring->lost++;
+		thread->lost++;
+		return;
+	}
+	record = &ring->records[head & (RECORDS - 1)];
+	if (thread->switch_in)
+		record->wake = thread->current;
+	else
+		flags |= RECORD_NO_WAKEUP;
+	record->switch_in = thread->switch_in;
+	record->switch_out = switch_out;
+	record->executed = thread->executed;
+	record->at = now;
+	record->tid = task->pid;
+	record->process = task->tgid;
+	record->cpu = thread->cpu;
+	record->flags = flags | (thread->flags & FOLLOW_NAME ? RECORD_BY_NAME : 0);
+	record->policy = task->policy;
+	record->priority = task->rt_priority;
+	record->unobserved = thread->unobserved;
+	record->lost = thread->lost;
+	bpf_probe_read_kernel(record->name, NAME_SIZE, task->comm);
+	thread->unobserved = 0;
+	thread->lost = 0;
+	/* A full barrier: whoever sees the count sees the record. */
+	__sync_fetch_and_add(&ring->head, 1);
+}
+
+static __always_inline void switched_out(struct followed *thread, struct task_struct *task, __u64 now, bool blocks,
+					 bool dead)
+{
+	__u64 waking;
+
+	if (thread->on_cpu_since)
+		thread->executed += now - thread->on_cpu_since;
+	thread->on_cpu_since = 0;
+	if (!blocks)
+		return;
+	/* It ran and nobody saw how it came to. */
+	if (thread->state == STATE_BLOCKED)
+		thread->unobserved++;
+	if (thread->switch_in || dead)
+		tell(thread, (void *)task, now, now, dead ? RECORD_ENDED : 0);
+	thread->switch_in = 0;
+	thread->executed = 0;
+	thread->state = STATE_BLOCKED;
+	waking = thread->pending.waking;
+	if (waking && now - waking > FASTER_NS)
+		__sync_val_compare_and_swap(&thread->pending.waking, waking, 0);
+	if (dead || thread->flags & FOLLOW_NO_MORE)
+		forget_thread(thread, task->pid);
+}
+
+static __always_inline void switched_in(struct followed *thread, struct task_struct *task, __u64 now)
+{
+	__u64 before = thread->on_cpu_since;
+	__u64 waking = thread->pending.waking;
+
+	thread->on_cpu_since = now;
+	if (before) {
+		/* Nobody saw it leave its CPU: what it did until then cannot be told. */
+		if (thread->switch_in)
+			tell(thread, (void *)task, now, 0, 0);
+		thread->switch_in = 0;
+		thread->executed = 0;
+		if (waking < before)
+			return;
+	} else if (thread->state != STATE_BLOCKED) {
+		/* It was preempted. */
+		return;
+	}
+	thread->state = STATE_RUNS;
+	if (!waking) {
+		thread->unobserved++;
+		return;
+	}
+	thread->current = thread->pending;
+	thread->pending.waking = 0;
+	thread->switch_in = now;
+	thread->cpu = bpf_get_smp_processor_id();
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(threads_switched, bool preempted, struct task_struct *previous, struct task_struct *next,
+	     unsigned int state)
+{
+	struct followed *leaving = find_followed(previous->pid);
+	struct followed *coming = find_followed(next->pid);
+	__u64 now;
+
+	if (!leaving && !coming)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (leaving)
+		switched_out(leaving, previous, now, !preempted && state, state & TASK_DEAD);
+	if (coming)
+		switched_in(coming, next, now);
+	return 0;
+}
+
+/* Who comes and who takes another name. */
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(thread_begins, struct task_struct *parent, struct task_struct *child)
+{
+	struct followed *thread = find_followed(parent->pid);
+	bool same = ((struct task_struct___followed *)parent)->tgid == ((struct task_struct___followed *)child)->tgid;
+
+	if (thread && (thread->flags & (FOLLOW_CHILDREN | FOLLOW_NAME) || (same && thread->flags & FOLLOW_THREADS)))
+		follow_thread(child->pid, thread->flags & ~FOLLOW_NO_MORE);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(thread_renamed, struct task_struct *task, const char *name)
+{
+	char taken[NAME_SIZE] = {};
+	struct rename *rename;
+	__u64 position;
+
+	if (!follow_configuration.names_wanted && !follow_configuration.mark[0])
+		return 0;
+	bpf_probe_read_kernel_str(taken, NAME_SIZE, name);
+	if (follow_configuration.mark[0]) {
+		bool marked = true;
+
+		for (int character = 0; character < NAME_SIZE; character++)
+			marked = marked && taken[character] == follow_configuration.mark[character];
+		if (marked) {
+			follow_thread(task->pid, FOLLOW_THREADS | FOLLOW_CHILDREN);
+			return 0;
+		}
+	}
+	if (!follow_configuration.names_wanted || find_followed(task->pid))
+		return 0;
+	position = __sync_fetch_and_add(&threads.renamed, 1);
+	rename = &threads.renames[position & (RENAMES - 1)];
+	rename->sequence = 0;
+	rename->tid = task->pid;
+	rename->process = ((struct task_struct___followed *)task)->tgid;
+	__builtin_memcpy(rename->name, taken, NAME_SIZE);
+	barrier();
+	*(volatile __u64 *)&rename->sequence = position + 1;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,85 @@
+//! Takes the records out of the rings on a thread of its own: writing a segment may take longer than a ring holds.
+
+use super::memory::{Record, Rings};
+use punctual_kernel::{Refused, clock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The rings are emptied this often.
+const EVERY: Duration = Duration::from_millis(20);
+/// A record may become visible this much later than the time that stands in it.
+const SETTLE_NS: u64 = 2_000_000;
+/// As many records wait to be written (256 MB) before they are left in the rings, which count what they lose.
+const BACKLOG: usize = 1 << 21;
+
+/// The thread that empties the rings.
+pub(super) struct Drain {
+    records: Receiver<Vec<Record>>,
+    waiting: Arc<AtomicUsize>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drain {
+    pub(super) fn start(rings: Rings) -> Result<Drain, Refused> {
+        let (sender, records) = channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (their_waiting, their_stop) = (Arc::clone(&waiting), Arc::clone(&stop));
+        let thread = std::thread::Builder::new()
+            .name("drain".to_owned())
+            .spawn(move || empty(&rings, &sender, &their_waiting, &their_stop))
+            .map_err(|error| Refused::because("starting the thread that empties the rings", error.to_string()))?;
+        Ok(Drain { records, waiting, stop, thread: Some(thread) })
+    }
+
+    /// What came since the last call, in order of time.
+    pub(super) fn take(&self, into: &mut Vec<Record>) {
+        while let Ok(records) = self.records.try_recv() {
+            self.waiting.fetch_sub(records.len(), Ordering::Relaxed);
+            into.extend(records);
+        }
+    }
+
+    /// Empties the rings a last time; what came stands ready to be taken.
+    pub(super) fn stop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, stop: &AtomicBool) {
+    let mut taken: Vec<Record> = Vec::new();
+    loop {
+        let last = stop.load(Ordering::Acquire);
+        // A thread that moved to a CPU whose ring was emptied already may have left its record before in one that was
+        // not: what is too new to be sure waits for the next round.
+        let settled = if last { u64::MAX } else { clock::monotonic_ns().saturating_sub(SETTLE_NS) };
+        if last || waiting.load(Ordering::Relaxed) < BACKLOG {
+            rings.take(&mut taken);
+        }
+        taken.sort_by_key(|record| record.at);
+        let ready: Vec<Record> = taken.drain(..taken.partition_point(|record| record.at < settled)).collect();
+        if !ready.is_empty() {
+            waiting.fetch_add(ready.len(), Ordering::Relaxed);
+            if sender.send(ready).is_err() {
+                return;
+            }
+        }
+        if last {
+            return;
+        }
+        std::thread::sleep(EVERY);
+    }
+}

@@ -1,0 +1,20 @@
+//! Follows the wakeups of threads that are not punctual's own, without touching them.
+//!
+//! * [`Selection`]: whom to follow.
+//! * `memory`: what the BPF programs and this process share: the Rust side of `bpf/followed.h`.
+//! * `programs`: the programs in the kernel, and the threads that they are told to follow.
+//! * `drain`: takes the records out of the rings, in order of time.
+//! * `table`: what is known of each thread, and of what wakes them.
+//! * `session`: carries out a plan.
+
+mod drain;
+mod memory;
+mod programs;
+mod selection;
+mod session;
+mod table;
+
+pub use programs::Programs;
+pub use selection::Selection;
+pub(crate) use selection::mark;
+pub(crate) use session::run;

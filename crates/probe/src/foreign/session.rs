@@ -1,0 +1,227 @@
+//! Carries out a plan that follows other programs' threads.
+
+use super::drain::Drain;
+use super::memory::{FOLLOW_NAME, RECORD_BY_NAME, Record, text};
+use super::programs::Programs;
+use super::selection::{Selection, name_of};
+use super::table::Table;
+use crate::plan::Plan;
+use crate::session::{FLUSH, Observation, Outcome, RunError, Step, judge};
+use punctual_kernel::{clock, host, steal};
+use punctual_recording::{Configuration, EndReason, Ended, Provenance, Wakeup, Writer, parse_list};
+use std::time::{Duration, Instant};
+
+/// Records are looked at this often.
+const ROUND: Duration = Duration::from_millis(20);
+/// How late an end without a last record may be found.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// Carries out a plan that follows the threads of this selection.
+pub(crate) fn run(
+    plan: &Plan,
+    selection: &Selection,
+    observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
+) -> Result<Outcome, RunError> {
+    let programs = Programs::start(selection)?;
+    let cpus = online_cpus();
+    let steal_before = steal::steal_ns(&cpus);
+    let provenance = provenance(plan, &cpus);
+    let start = provenance.started_ns;
+    let drain = Drain::start(programs.rings.share())?;
+    let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
+    writer.followed_mut().asked = selection.asked();
+    let mut session = Session {
+        plan,
+        selection,
+        programs,
+        drain,
+        table: Table::default(),
+        records: Vec::new(),
+        finished: Vec::new(),
+        start,
+        cpus,
+        steal_before,
+        cpu_before: clock::process_cpu_ns(),
+        longest_ns: 0,
+    };
+    let ended = session.until_the_end(&mut writer, observe);
+    session.finish(&mut writer);
+    if let Ok(ended) = &ended {
+        observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
+    }
+    match ended {
+        Ok(ended) => {
+            let limits = judge(plan, &writer.totals().total);
+            let document = writer.finish(ended, limits)?;
+            let exceeded = document.limits.iter().filter(|limit| limit.exceeded).cloned().collect();
+            Ok(Outcome { document, exceeded })
+        }
+        Err(error) => {
+            let detail = Some(error.to_string());
+            let _ = writer.finish(Ended { reason: EndReason::Failed, detail, at_ns: 0 }, Vec::new());
+            Err(error.into())
+        }
+    }
+}
+
+struct Session<'a> {
+    plan: &'a Plan,
+    selection: &'a Selection,
+    programs: Programs,
+    drain: Drain,
+    table: Table,
+    records: Vec<Record>,
+    /// The wakeups that this round brought.
+    finished: Vec<Wakeup>,
+    start: u64,
+    cpus: Vec<u32>,
+    steal_before: Option<u64>,
+    cpu_before: u64,
+    /// The largest total so far.
+    longest_ns: u64,
+}
+
+impl Session<'_> {
+    fn until_the_end(
+        &mut self,
+        writer: &mut Writer,
+        observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
+    ) -> punctual_recording::Result<Ended> {
+        // Threads may sleep for long: the measurement ends now, not with the last wakeup.
+        let ended = |reason, detail| Ended { reason, detail, at_ns: clock::monotonic_ns() };
+        let end = self.plan.duration_ns.map(|duration| self.start.saturating_add(duration));
+        let (mut flushed, mut swept) = (Instant::now(), Instant::now());
+        loop {
+            self.programs.follow_renamed(self.selection);
+            self.take(writer);
+            if flushed.elapsed() >= FLUSH {
+                flushed = Instant::now();
+                self.count(writer);
+                writer.flush()?;
+            }
+            if swept.elapsed() >= SWEEP {
+                swept = Instant::now();
+                self.programs.sweep();
+                self.programs.follow_processes(self.selection);
+                if self.selection.is_mixed() {
+                    self.programs.follow_names(self.selection);
+                }
+            }
+            if self.plan.break_ns.is_some_and(|limit| self.longest_ns > limit) {
+                return Ok(ended(EndReason::LimitExceeded, None));
+            }
+            // Somebody with the name may still come, and the command is watched by whoever started it.
+            let nobody_can_come = !self.selection.by_name() && !self.selection.command;
+            if nobody_can_come && self.programs.table.alive() == 0 {
+                return Ok(ended(EndReason::ThreadsEnded, None));
+            }
+            let now = clock::monotonic_ns();
+            if end.is_some_and(|end| now >= end) {
+                return Ok(ended(EndReason::Completed, None));
+            }
+            if let Step::Stop(reason, detail) = observe(&mut self.observation(writer)) {
+                return Ok(ended(reason, detail));
+            }
+            let left = end.map_or(ROUND, |end| Duration::from_nanos(end.saturating_sub(clock::monotonic_ns())));
+            std::thread::sleep(left.min(ROUND));
+        }
+    }
+
+    fn observation<'a>(&'a self, writer: &'a mut Writer) -> Observation<'a> {
+        Observation {
+            elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
+            duration: self.plan.duration_ns.map(Duration::from_nanos),
+            fallbacks: &[],
+            finished: &self.finished,
+            started_ns: self.start,
+            ended_ns: None,
+            writer,
+        }
+    }
+
+    fn take(&mut self, writer: &mut Writer) {
+        self.finished.clear();
+        self.drain.take(&mut self.records);
+        let records = std::mem::take(&mut self.records);
+        for record in &records {
+            // One that was followed for its name and has another now: it became another program.
+            if record.flags & RECORD_BY_NAME != 0 && !self.selection.wants_name(&text(&record.name)) {
+                self.programs.table.follow_no_more(record.tid);
+                continue;
+            }
+            if let Some((task, wakeup)) = self.table.take(record, writer) {
+                self.push(task, wakeup, writer);
+            }
+        }
+        self.records = records;
+        self.records.clear();
+    }
+
+    fn push(&mut self, task: usize, wakeup: Wakeup, writer: &mut Writer) {
+        self.longest_ns = self.longest_ns.max(wakeup.total_ns);
+        writer.push(task, &wakeup);
+        self.finished.push(wakeup);
+    }
+
+    fn count(&mut self, writer: &mut Writer) {
+        self.table.count(self.programs.lost(), writer);
+        let steal = steal::steal_ns(&self.cpus).zip(self.steal_before);
+        writer.set_steal(steal.map(|(now, before)| now.saturating_sub(before)));
+        writer.followed_mut().cost_ns = clock::process_cpu_ns().saturating_sub(self.cpu_before);
+    }
+
+    /// Out of the kernel first, then what is left in its memory.
+    fn finish(&mut self, writer: &mut Writer) {
+        self.programs.detach();
+        self.drain.stop();
+        self.take(writer);
+        for slot in self.programs.slots() {
+            let renamed = || name_of(slot.owner as u32).is_none_or(|name| !self.selection.wants_name(&name));
+            if slot.flags & FOLLOW_NAME != 0 && renamed() {
+                continue;
+            }
+            if let Some((task, wakeup)) = self.table.take_unfinished(&slot, writer) {
+                self.push(task, wakeup, writer);
+            }
+        }
+        self.count(writer);
+        let without_room = self.programs.table.without_room();
+        if without_room > 0 {
+            let note = format!("{without_room} threads were not followed: there is room for 4,096 at a time");
+            writer.provenance_mut().fallbacks.push(note);
+        }
+    }
+}
+
+fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
+    let blind = [
+        "a followed thread's first instruction: its total ends where it is switched in",
+        "why a followed thread was late, and missed activations: nobody knows when it should have run",
+        "code that runs with interrupts off: it shows only as a long irq stage",
+        "which part of the lateness is the host's: steal is known only as a sum over the run",
+    ];
+    let bare = host::host().virtualization.as_deref() == Some("none");
+    Provenance {
+        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: plan.command_line.clone(),
+        run_id: host::run_id(),
+        host: host::host(),
+        configuration: Configuration {
+            cpus: cpus.to_vec(),
+            via: "own".to_owned(),
+            bpf: true,
+            ..Configuration::default()
+        },
+        load: plan.load.clone(),
+        tuning: host::tuning(),
+        started_ns: clock::monotonic_ns(),
+        monotonic_to_unix_ns: clock::unix_ns() as i64 - clock::monotonic_ns() as i64,
+        blind: blind.iter().take(if bare { 3 } else { 4 }).map(|&line| line.to_owned()).collect(),
+        ..Provenance::default()
+    }
+}
+
+fn online_cpus() -> Vec<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    parse_list(text.trim()).unwrap_or_default()
+}

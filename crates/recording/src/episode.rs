@@ -1,0 +1,347 @@
+//! An *episode*: one late wakeup with the flight recorder's evidence around it.
+
+use serde::{Deserialize, Serialize};
+
+/// What an [`Event`] says. `value`, `extra` and `name` mean something else for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum EventKind {
+    /// The CPU goes from thread `tid` to thread `value`, whose priority is the low half of `extra`; the high half is
+    /// the state in which the first one left (see [`Event::left_state`]). `name` is the next thread's.
+    Switch = 1,
+    /// Somebody on this CPU makes thread `value` runnable; the low half of `extra` is its priority. `name` is the
+    /// current thread's.
+    Waking = 2,
+    /// An interrupt of class `value` (see [`VECTORS`]) begins; `extra` is the interrupted instruction, with
+    /// [`INTERRUPTED_USER`] set where it was user code. `name` is the interrupted thread's.
+    VectorBegin = 3,
+    /// It ends.
+    VectorEnd = 4,
+    /// A device's interrupt handler begins: number `value`, `name` its handler.
+    HandlerBegin = 5,
+    /// It ends.
+    HandlerEnd = 6,
+    /// Softirq `value` begins; `name` is its name.
+    SoftirqBegin = 7,
+    /// It ends.
+    SoftirqEnd = 8,
+    /// The function of a high-resolution timer begins; `name` is the function, `extra` when the timer was due.
+    TimerBegin = 9,
+    /// It ends.
+    TimerEnd = 10,
+    /// The function of an ordinary kernel timer begins; `name` is the function.
+    CallbackBegin = 11,
+    /// It ends.
+    CallbackEnd = 12,
+    /// A kernel worker begins a work item; `name` is the function.
+    WorkBegin = 13,
+    /// It ends.
+    WorkEnd = 14,
+    /// Thread `value` moves from the CPU in the low half of `extra` to that in its high half.
+    Migrate = 15,
+    /// The current thread touched a page that is not there, from user code.
+    FaultUser = 16,
+    /// The same from kernel code.
+    FaultKernel = 17,
+    /// The current thread begins to wait for a kernel lock; `extra` are the kernel's flags.
+    LockBegin = 18,
+    /// It has it.
+    LockEnd = 19,
+    /// A tasklet begins; `name` is its function.
+    TaskletBegin = 20,
+    /// It ends.
+    TaskletEnd = 21,
+}
+
+impl EventKind {
+    const ALL: [EventKind; 21] = [
+        EventKind::Switch,
+        EventKind::Waking,
+        EventKind::VectorBegin,
+        EventKind::VectorEnd,
+        EventKind::HandlerBegin,
+        EventKind::HandlerEnd,
+        EventKind::SoftirqBegin,
+        EventKind::SoftirqEnd,
+        EventKind::TimerBegin,
+        EventKind::TimerEnd,
+        EventKind::CallbackBegin,
+        EventKind::CallbackEnd,
+        EventKind::WorkBegin,
+        EventKind::WorkEnd,
+        EventKind::Migrate,
+        EventKind::FaultUser,
+        EventKind::FaultKernel,
+        EventKind::LockBegin,
+        EventKind::LockEnd,
+        EventKind::TaskletBegin,
+        EventKind::TaskletEnd,
+    ];
+
+    /// The kind with this code.
+    pub fn from_code(code: u8) -> Option<EventKind> {
+        EventKind::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+}
+
+/// Classes of interrupts by number; what is not here is a device's.
+pub const VECTORS: [&str; 7] =
+    ["device", "local_timer", "reschedule", "call_function", "call_function_single", "irq_work", "thermal"];
+
+/// In `extra` of [`EventKind::VectorBegin`]: user code was interrupted.
+pub const INTERRUPTED_USER: u64 = 1 << 63;
+
+/// In [`Event::context`]: a softirq is being served.
+pub const IN_SOFTIRQ: u32 = 1 << 8;
+/// In [`Event::context`]: any of these bits, an interrupt is being served.
+pub const IN_INTERRUPT: u32 = 0xf << 16;
+
+/// One thing that happened on a CPU. Times are ns of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub at_ns: u64,
+    /// On which CPU.
+    pub cpu: u32,
+    /// What.
+    pub kind: EventKind,
+    /// The thread that the CPU was running; 0: none, it idled.
+    pub tid: u32,
+    /// That thread's priority as the kernel counts: -1 deadline, 0 to 98 real-time (the smaller goes first), 100 to 139
+    /// normal.
+    pub priority: i16,
+    /// The kernel's nesting count at that moment ([`IN_SOFTIRQ`], [`IN_INTERRUPT`]).
+    pub context: u32,
+    /// The host's steal counter of this CPU, ns; 0 where it cannot be read.
+    pub steal_ns: u64,
+    /// See [`EventKind`].
+    pub value: u64,
+    /// See [`EventKind`].
+    pub extra: u64,
+    /// Position in [`Episode::names`].
+    pub name: u32,
+}
+
+impl Event {
+    /// Of a switch: the next thread's priority; of a waking: the woken thread's.
+    pub fn other_priority(&self) -> i16 {
+        self.extra as i16
+    }
+
+    /// Of a switch: the state in which the previous thread left; 0: it would have gone on.
+    pub fn left_state(&self) -> u32 {
+        (self.extra >> 32) as u32
+    }
+}
+
+/// A state of [`Event::left_state`]: it cannot be interrupted, as in disk I/O.
+pub const LEFT_UNINTERRUPTIBLE: u32 = 2;
+/// A mark in [`Event::left_state`]: it waits for I/O.
+pub const LEFT_FOR_IO: u32 = 1 << 31;
+
+/// Who was late.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Victim {
+    /// Its thread id.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// Its priority as the kernel counts, see [`Event::priority`].
+    pub priority: i16,
+    /// Where it ran in the end.
+    pub cpu: u32,
+}
+
+/// A stack of a moment: what a CPU was executing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackSample {
+    /// When, ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// On which CPU.
+    pub cpu: u32,
+    /// The current thread.
+    pub tid: u32,
+    /// The nesting count, as [`Event::context`].
+    pub context: u32,
+    /// Whether it was taken because a timer interrupt came late (then the frames above the interrupt belong to the
+    /// interrupt), not by the sampling clock.
+    pub at_late_interrupt: bool,
+    /// Position of the thread's name in [`Episode::names`].
+    pub name: u32,
+    /// Positions in [`Episode::frames`], innermost first; the kernel's come before the program's.
+    pub frames: Vec<u32>,
+}
+
+/// A place in code.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Frame {
+    /// The function; without symbols the module and offset.
+    pub function: String,
+    /// Where it belongs: `kernel`, `bpf`, a kernel module, or a program's file.
+    pub module: String,
+}
+
+/// A BPF program of somebody else that runs at a tracepoint inside interrupts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookedProgram {
+    /// Its name.
+    pub name: String,
+    /// The tracepoint, or `perf_event`.
+    pub hook: String,
+    /// How long it ran in all around the episode, ns; `None` where it was not measured.
+    pub ran_ns: Option<u64>,
+}
+
+/// One late wakeup and its evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Episode {
+    /// Counted from 1 within the recording.
+    pub id: u64,
+    /// Who was late.
+    pub victim: Victim,
+    /// When its timer was due, ns of `CLOCK_MONOTONIC`; for threads without a known timer, when they were woken.
+    pub expected_ns: u64,
+    /// Its first user-space instruction.
+    pub end_ns: u64,
+    /// What a wakeup had to exceed.
+    pub threshold_ns: u64,
+    /// Why the evidence is not whole, where it is not: nothing is concluded from it then.
+    pub void: Option<String>,
+    /// What a timer interrupt usually takes to come, ns; 0 where not known.
+    pub usual_delivery_ns: u64,
+    /// Time between samples, ns; 0: none were taken.
+    pub sample_period_ns: u64,
+    /// Names of threads, handlers, functions.
+    pub names: Vec<String>,
+    /// Places in code.
+    pub frames: Vec<Frame>,
+    /// What happened, by time.
+    pub events: Vec<Event>,
+    /// What was being executed, by time.
+    pub samples: Vec<StackSample>,
+    /// BPF programs that may have run inside interrupts.
+    pub programs: Vec<HookedProgram>,
+    /// Build identifiers of the programs' files in [`Frame::module`], where known.
+    pub builds: Vec<(String, String)>,
+}
+
+impl Episode {
+    /// How late it was, ns.
+    pub fn total_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.expected_ns)
+    }
+
+    /// A name of [`Episode::names`].
+    pub fn name(&self, number: u32) -> &str {
+        self.names.get(number as usize).map_or("?", String::as_str)
+    }
+}
+
+/// As it stands in a line of the file: times relative to the expected one, events as plain numbers.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    id: u64,
+    victim: Victim,
+    expected_ns: u64,
+    total_ns: u64,
+    threshold_ns: u64,
+    #[serde(rename = "void")]
+    void_reason: Option<String>,
+    #[serde(default)]
+    usual_delivery_ns: u64,
+    #[serde(default)]
+    sample_period_ns: u64,
+    #[serde(default)]
+    names: Vec<String>,
+    #[serde(default)]
+    frames: Vec<Frame>,
+    /// `[after expected ns, cpu, kind, tid, priority, context, steal since the CPU's first event ns, value, extra, name]`
+    #[serde(default)]
+    events: Vec<(i64, u32, u8, u32, i16, u32, u64, u64, u64, u32)>,
+    /// `[after expected ns, cpu, tid, context, at a late interrupt, name, frames]`
+    #[serde(default)]
+    samples: Vec<(i64, u32, u32, u32, bool, u32, Vec<u32>)>,
+    #[serde(default)]
+    programs: Vec<HookedProgram>,
+    #[serde(default)]
+    builds: Vec<(String, String)>,
+}
+
+impl Serialize for Episode {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let after = |at: u64| at.wrapping_sub(self.expected_ns) as i64;
+        let line = Line {
+            id: self.id,
+            victim: self.victim.clone(),
+            expected_ns: self.expected_ns,
+            total_ns: self.total_ns(),
+            threshold_ns: self.threshold_ns,
+            void_reason: self.void.clone(),
+            usual_delivery_ns: self.usual_delivery_ns,
+            sample_period_ns: self.sample_period_ns,
+            names: self.names.clone(),
+            frames: self.frames.clone(),
+            events: self
+                .events
+                .iter()
+                .map(|event| {
+                    let Event { at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra, name } = *event;
+                    (after(at_ns), cpu, kind as u8, tid, priority, context, steal_ns, value, extra, name)
+                })
+                .collect(),
+            samples: self
+                .samples
+                .iter()
+                .map(|sample| {
+                    let StackSample { at_ns, cpu, tid, context, at_late_interrupt, name, ref frames } = *sample;
+                    (after(at_ns), cpu, tid, context, at_late_interrupt, name, frames.clone())
+                })
+                .collect(),
+            programs: self.programs.clone(),
+            builds: self.builds.clone(),
+        };
+        line.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Episode {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Episode, D::Error> {
+        let line = Line::deserialize(deserializer)?;
+        let at = |after: i64| line.expected_ns.wrapping_add_signed(after);
+        let mut events = Vec::with_capacity(line.events.len());
+        for &(after, cpu, kind, tid, priority, context, steal_ns, value, extra, name) in &line.events {
+            let kind = EventKind::from_code(kind)
+                .ok_or_else(|| serde::de::Error::custom(format!("{kind} is no kind of event")))?;
+            events.push(Event { at_ns: at(after), cpu, kind, tid, priority, context, steal_ns, value, extra, name });
+        }
+        let samples = line
+            .samples
+            .iter()
+            .map(|&(after, cpu, tid, context, at_late_interrupt, name, ref frames)| StackSample {
+                at_ns: at(after),
+                cpu,
+                tid,
+                context,
+                at_late_interrupt,
+                name,
+                frames: frames.clone(),
+            })
+            .collect();
+        Ok(Episode {
+            id: line.id,
+            expected_ns: line.expected_ns,
+            end_ns: line.expected_ns.saturating_add(line.total_ns),
+            victim: line.victim,
+            threshold_ns: line.threshold_ns,
+            void: line.void_reason,
+            usual_delivery_ns: line.usual_delivery_ns,
+            sample_period_ns: line.sample_period_ns,
+            names: line.names,
+            frames: line.frames,
+            events,
+            samples,
+            programs: line.programs,
+            builds: line.builds,
+        })
+    }
+}

@@ -1,0 +1,207 @@
+//! `events/`: the episodes of a recording, a JSON line each, and what was counted of them.
+
+use crate::episode::Episode;
+use crate::error::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+/// What the flight recorder was set to and what it counted. Written anew by rename about every second.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecorderSummary {
+    /// The threshold as the user gave it: `500us`, `p99.9`.
+    pub threshold: String,
+    /// The threshold that held last, ns.
+    pub threshold_ns: Option<u64>,
+    /// Samples a second and CPU; 0: none.
+    pub sample_rate: u32,
+    /// Wakeups that exceeded it.
+    pub late: u64,
+    /// Those that were kept as episodes, void ones among them.
+    pub kept: u64,
+    /// Those of which no evidence was kept because the budget was spent.
+    pub over_budget: u64,
+    /// Episodes whose evidence is not whole.
+    pub void: u64,
+    /// CPU time of the recorder's programs, ns, where it was measured.
+    pub programs_ns: Option<u64>,
+    /// CPU time of sampling as estimated from the number of samples, ns.
+    pub samples: u64,
+    /// CPU time of the threads that collect and write the evidence, ns.
+    pub collecting_ns: u64,
+    /// The longest time from a trigger until its evidence was out of the rings, ns; the rings are armed all the while.
+    pub longest_collection_ns: u64,
+    /// Tracepoints that this kernel lacks.
+    pub missing: Vec<String>,
+}
+
+fn directory(recording: &Path) -> PathBuf {
+    recording.join("events")
+}
+
+/// Appends episodes to a recording.
+pub struct EpisodeWriter {
+    file: File,
+    path: PathBuf,
+    directory: PathBuf,
+    bytes: u64,
+}
+
+impl EpisodeWriter {
+    /// Makes `events/` in a recording.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn create(recording: &Path) -> Result<EpisodeWriter> {
+        let directory = directory(recording);
+        std::fs::create_dir_all(&directory).map_err(|error| Error::io(&directory, "cannot create", error))?;
+        let path = directory.join("episodes.jsonl");
+        let file = File::create_new(&path).map_err(|error| Error::io(&path, "cannot create", error))?;
+        Ok(EpisodeWriter { file, path, directory, bytes: 0 })
+    }
+
+    /// Writes an episode in one go, so that a kill leaves at most one broken line at the end.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn push(&mut self, episode: &Episode) -> Result<()> {
+        let mut line = serde_json::to_vec(episode)
+            .map_err(|error| Error::new(ErrorKind::Invalid, &self.path, format!("cannot be put into JSON: {error}")))?;
+        line.push(b'\n');
+        self.bytes += line.len() as u64;
+        self.file.write_all(&line).map_err(|error| Error::io(&self.path, "cannot write", error))
+    }
+
+    /// Bytes written so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Writes what was counted so far.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn write_summary(&self, summary: &RecorderSummary) -> Result<()> {
+        crate::writer::write_json(&self.directory.join("recorder.json"), summary)
+    }
+}
+
+/// What the flight recorder counted; `None` where the recording was made without it.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] or [`ErrorKind::Io`].
+pub fn read_recorder_summary(recording: &Path) -> Result<Option<RecorderSummary>> {
+    let path = directory(recording).join("recorder.json");
+    match std::fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text)
+            .map(Some)
+            .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("is not a recorder's summary: {error}"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(path, "cannot read", error)),
+    }
+}
+
+/// Hands on every episode of a recording. Returns whether the last line was cut off, as a kill leaves it.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] where the recording has none, [`ErrorKind::Invalid`] with the line that is damaged.
+pub fn for_each_episode(recording: &Path, mut take: impl FnMut(Episode)) -> Result<bool> {
+    let path = directory(recording).join("episodes.jsonl");
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let message = "holds no episodes: record with --why, as in `punctual record --why 500us`";
+            return Err(Error::new(ErrorKind::NotFound, recording, message));
+        }
+        Err(error) => return Err(Error::io(path, "cannot read", error)),
+    };
+    let mut reader = BufReader::new(file);
+    let mut line = Vec::new();
+    let mut number = 0;
+    loop {
+        line.clear();
+        number += 1;
+        let read = reader.read_until(b'\n', &mut line).map_err(|error| Error::io(&path, "cannot read", error))?;
+        if read == 0 {
+            return Ok(false);
+        }
+        if line.last() != Some(&b'\n') {
+            return Ok(true);
+        }
+        let episode = serde_json::from_slice(&line)
+            .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("line {number} is damaged: {error}")))?;
+        take(episode);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
+
+    fn episode() -> Episode {
+        let event = |at_ns, kind| Event {
+            at_ns,
+            cpu: 1,
+            kind,
+            tid: 7,
+            priority: -1,
+            context: 0x10000,
+            steal_ns: 5,
+            value: u64::MAX,
+            extra: 3 << 32,
+            name: 0,
+        };
+        Episode {
+            id: 1,
+            victim: Victim { tid: 9, name: "measure-1".into(), priority: 19, cpu: 1 },
+            expected_ns: 1_000,
+            end_ns: 5_000,
+            threshold_ns: 3_000,
+            void: None,
+            usual_delivery_ns: 10,
+            sample_period_ns: 1_000_000,
+            names: vec!["x".into()],
+            frames: vec![Frame { function: "f".into(), module: "kernel".into() }],
+            events: vec![event(900, EventKind::Switch), event(1_200, EventKind::TaskletEnd)],
+            samples: vec![StackSample {
+                at_ns: 950,
+                cpu: 1,
+                tid: 7,
+                context: 0,
+                at_late_interrupt: true,
+                name: 0,
+                frames: vec![0],
+            }],
+            programs: vec![HookedProgram { name: "p".into(), hook: "h".into(), ran_ns: None }],
+            builds: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn episodes_read_back_and_damage_is_one_clear_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let recording = directory.path();
+        assert_eq!(for_each_episode(recording, |_| ()).unwrap_err().kind(), ErrorKind::NotFound);
+        let mut writer = EpisodeWriter::create(recording).unwrap();
+        writer.push(&episode()).unwrap();
+        let summary = RecorderSummary { late: 2, kept: 1, ..RecorderSummary::default() };
+        writer.write_summary(&summary).unwrap();
+        assert_eq!(read_recorder_summary(recording).unwrap(), Some(summary));
+        let mut read = Vec::new();
+        assert!(!for_each_episode(recording, |episode| read.push(episode)).unwrap());
+        assert_eq!(read, [episode()]);
+
+        let path = recording.join("events/episodes.jsonl");
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [&whole[..], &whole[..20]].concat()).unwrap();
+        let mut count = 0;
+        assert!(for_each_episode(recording, |_| count += 1).unwrap());
+        assert_eq!(count, 1);
+
+        std::fs::write(&path, [&whole[..], b"garbage\n"].concat()).unwrap();
+        let error = for_each_episode(recording, |_| ()).unwrap_err();
+        assert!(error.to_string().contains("line 2 is damaged"), "{error}");
+    }
+}
