@@ -37,6 +37,16 @@ pub(crate) enum DeviceCommand {
         after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2/8 --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n\nA bare number is seconds for -D, milliseconds in a reservation."
     )]
     Run(DeviceRunArguments),
+    /// Run a soft modem in every context, beside competitors, at several priorities and reservations
+    #[command(
+        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n\nThe papers' modem is v90; modem stands for it here. The time is shared by 35 runs of at least a second."
+    )]
+    Study(DeviceStudyArguments),
+    /// Forecast underruns without a device, then run it and count them
+    #[command(
+        after_help = "Example:\n  sudo punctual device verify audio64,ethercat1ms,v90 --context thread:80 --load mixed -D 2m\n\nHalf of the time is measured without a device, half is shared by the devices."
+    )]
+    Verify(DeviceVerifyArguments),
     /// Run several devices at once on one CPU
     #[command(after_help = "Example:\n  sudo punctual device mix audio64,ethercat1ms,modem --context thread:80 -D 20s")]
     Mix(DeviceMixArguments),
@@ -54,6 +64,40 @@ pub(crate) struct DeviceRunArguments {
 #[derive(Debug, Args)]
 pub(crate) struct DeviceMixArguments {
     /// The devices, with commas; an own context after a plus sign: modem+softirq
+    #[arg(value_name = "DEVICES", value_delimiter = ',', required = true)]
+    pub(crate) devices: Vec<String>,
+    #[command(flatten)]
+    pub(crate) how: HowArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeviceStudyArguments {
+    /// The device; modem stands for the papers' V.90 modem
+    #[arg(value_name = "DEVICE", default_value = "modem")]
+    pub(crate) device: String,
+    /// How long in all
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "2m", value_parser = duration)]
+    pub(crate) duration: u64,
+    /// The CPU [default: the last one that this process may use]
+    #[arg(short = 'a', long, value_name = "CPU")]
+    pub(crate) cpu: Option<u32>,
+    /// Write a page with this machine beside the paper's and the simulator's
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+    /// Profiles of your own, in the catalogue's notation
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profiles: Option<PathBuf>,
+    /// The directory for the recordings [default: study-DATE-TIME in the current directory]
+    #[arg(short, long, value_name = "DIRECTORY")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeviceVerifyArguments {
+    /// The devices, with commas
     #[arg(value_name = "DEVICES", value_delimiter = ',', required = true)]
     pub(crate) devices: Vec<String>,
     #[command(flatten)]
