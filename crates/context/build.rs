@@ -2,12 +2,9 @@
 
 fn main() {
     // The kernel's types are declared once, where the probe's programs use them too.
-    #[expect(clippy::print_stdout, reason = "build scripts talk to cargo through it")]
-    {
-        println!("cargo:rerun-if-changed=../probe/src/bpf/kernel.h");
-        println!("cargo:rerun-if-changed=../probe/src/bpf/steal.h");
-        println!("cargo:rerun-if-changed=../datapump/src/c");
-    }
+    println!("cargo:rerun-if-changed=../probe/src/bpf/kernel.h");
+    println!("cargo:rerun-if-changed=../probe/src/bpf/steal.h");
+    println!("cargo:rerun-if-changed=../datapump/src/c");
     let directory = std::path::Path::new("src/bpf");
     punctual_bpf_build::compile(directory, &["drill_irq", "drill_softirq", "drill_irq_off"]);
     punctual_bpf_build::compile(directory, &["device_irq", "device_softirq"]);

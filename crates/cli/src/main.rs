@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     match words.get(1).and_then(|word| word.to_str()) {
         Some(punctual_kernel::guard::SUBCOMMAND) => return commands::hidden::guard(),
+        Some(punctual_probe::echo::SUBCOMMAND) => return commands::hidden::echo_program(&words[2..]),
         Some(punctual_load::built_in::SUBCOMMAND) => return commands::hidden::built_in_load(&words[2..]),
         _ => {}
     }
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Record(record) => commands::record::run(&record, output),
         Command::Report(report) => commands::report::run(&report, output),
         Command::Why(why) => commands::why::run(&why, output),
+        Command::Compare(compare) => commands::compare::run(&compare, output),
         Command::Idle(idle) => commands::idle::run(&idle, output),
         Command::Forecast(forecast) => commands::forecast::run(&forecast, output),
         Command::Schedulability(tasks) => commands::schedulability::run(&tasks, output),
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Command::Timers(timers) => commands::timers::run(&timers, output),
         Command::Drill(drill) => commands::drill::run(&drill, output),
         Command::Load(load) => commands::load::run(&load, output),
+        Command::Device(device) => commands::device::run(&device.command, output),
         Command::Capabilities => commands::capabilities::run(output),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { directory } => commands::generate::man(&directory, output),

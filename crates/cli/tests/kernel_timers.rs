@@ -76,6 +76,103 @@ fn without_a_stall_nothing_is_said_of_it() {
 }
 
 #[test]
+fn each_clock_is_waited_on_or_refused_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    for clock in ["realtime", "boottime", "tai"] {
+        let words = ["timers", "-q", "-D", "2s", "--stall", "0", "--clock", clock, "--json"];
+        let answer = json(&run(directory.path(), &words));
+        assert_eq!(answer["clock"], clock);
+        for way in answer["ways"].as_array().unwrap() {
+            let name = way["way"].as_str().unwrap();
+            match way["absent"].as_str() {
+                Some(reason) => assert!(reason.contains("clock"), "{name}: {reason}"),
+                // A time of another clock is not converted to one that is too early.
+                None => assert!(way["overshoot"]["min_ns"].as_i64().unwrap() >= 0, "{clock} {way}"),
+            }
+            if ["nanosleep-absolute", "posix-thread", "busy"].contains(&name) {
+                assert!(way["absent"].is_null(), "{way}");
+            }
+            if ["setitimer", "poll", "rust-sleep"].contains(&name) {
+                assert!(way["absent"].is_string(), "{way}");
+            }
+        }
+    }
+}
+
+#[test]
+fn effects_are_shown_with_one_setting_changed_at_a_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let ways = "nanosleep-absolute,timerfd";
+    let words = ["timers", "-q", "-D", "3s", "--effects", "--way", ways, "--json", "-o", "a.punctual"];
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    let settings: Vec<&str> =
+        answer["ways"].as_array().unwrap().iter().filter_map(|way| way["effect"].as_str()).collect();
+    assert_eq!(settings, ["slack 1ns", "realtime", "boottime", "tai", "fifo", "realtime", "boottime", "fifo"]);
+    let effects = answer["effects"].as_array().unwrap();
+    assert!(effects[0]["median_gain_ns"]["nanosleep-absolute"].is_i64(), "{answer}");
+    assert!(effects[0]["median_gain_ns"]["timerfd"].is_null());
+    let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
+    assert_eq!(recording.document().tasks.len(), 10);
+    assert_eq!(code(&run(directory.path(), &["report", "a.punctual"])), 0);
+    let text = stdout(&run(directory.path(), &["timers", "-q", "-D", "500ms", "--effects", "--way", "condvar"]));
+    assert!(text.starts_with("What each setting does") && text.contains("Late at most"), "{text}");
+}
+
+#[test]
+fn a_kill_and_a_full_disk_leave_what_was_written_and_two_at_once_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let child = start(directory.path(), &["timers", "-q", "-D", "60s", "-o", "a.punctual"]);
+    let beside = start(directory.path(), &["timers", "-q", "-D", "2s", "--way", "timerfd,posix-signal", "--json"]);
+    assert!(wait_until(|| directory.path().join("a.punctual/recording.json").exists()));
+    let beside = beside.wait_with_output().unwrap();
+    assert_eq!(code(&beside), 0, "{}", stderr(&beside));
+    assert!(json(&beside)["ways"].as_array().unwrap().iter().all(|way| way["callbacks"].as_u64() > Some(0)));
+    support::signal(&child, libc::SIGKILL);
+    child.wait_with_output().unwrap();
+    assert!(Recording::open(directory.path().join("a.punctual")).unwrap().is_cut());
+    let report = run(directory.path(), &["report", "a.punctual"]);
+    assert!(code(&report) <= 1 && stderr(&report).lines().count() <= 2, "{}", stderr(&report));
+    let Some(full) = support::SmallDisk::mount(directory.path(), "200k") else {
+        support::skip("timers full disk", "mounting a small file system takes root");
+        return;
+    };
+    let ways = "busy,timerfd,nanosleep-absolute";
+    let words = ["timers", "-q", "-D", "6s", "-i", "20us", "--stall", "0", "--way", ways, "-o", "a.punctual"];
+    let output = run(full.path(), &words);
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    assert!(stderr(&output).contains("no space left"), "{}", stderr(&output));
+    assert!(stderr(&output).lines().count() <= 2, "{}", stderr(&output));
+}
+
+#[test]
+fn a_real_time_way_without_time_to_sleep_lets_others_run() {
+    requires!("timers real-time", "real-time priority");
+    use punctual_kernel::clock::monotonic_ns;
+    use punctual_kernel::scheduling::{allowed_cpus, pin_to};
+    let directory = tempfile::tempdir().unwrap();
+    let cpu = *allowed_cpus().last().unwrap();
+    // The program inherits the CPU from the thread that starts it.
+    let path = directory.path().to_owned();
+    let run_pinned = std::thread::spawn(move || {
+        pin_to(cpu).unwrap();
+        let ways = "nanosleep-absolute,timerfd,posix-thread";
+        run(&path, &["timers", "-q", "-D", "4s", "-i", "1us", "-p", "80", "--stall", "400ms", "--way", ways, "--json"])
+    });
+    let (mut last, mut longest) = (monotonic_ns(), 0);
+    pin_to(cpu).unwrap();
+    while !run_pinned.is_finished() {
+        let now = monotonic_ns();
+        longest = longest.max(now - last);
+        last = now;
+    }
+    let output = run_pinned.join().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(longest < 1_000_000_000, "the CPU was held for {longest} ns");
+}
+
+#[test]
 fn an_interrupt_keeps_what_was_measured() {
     let directory = tempfile::tempdir().unwrap();
     for signal in [libc::SIGINT, libc::SIGTERM] {
@@ -132,6 +229,7 @@ fn wrong_usage_is_one_line_and_help_has_examples() {
         ["timers", "-p", "100"],
         ["timers", "--stall", "1s"],
         ["timers", "--stall", "x"],
+        ["timers", "--clock", "sundial"],
     ] {
         let output = run(directory.path(), &words);
         assert_eq!(code(&output), 129, "{words:?}");

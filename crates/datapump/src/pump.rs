@@ -30,7 +30,7 @@ pub struct Pump {
 impl Pump {
     /// A fresh pump that filters each sample this many times, at least once.
     pub fn new(passes: u32) -> Pump {
-        let mut state = 0x2000_88u32;
+        let mut state = 200_088u32;
         let mut random = || {
             state ^= state << 13;
             state ^= state >> 17;

@@ -10,16 +10,26 @@
 //! * [`parse_period`], [`parse_want`] and [`Catalogue::parse_spec`]: `64@48kHz`, `1/day`,
 //!   `audio 64@48kHz x3`.
 //!
+//! * [`Sampling`]: how a device's data come: samples in a block and in the ring.
+//! * [`Judge`]: what a device did, block by block, turned into underruns and figures.
+//! * [`pc99`]: what PC 99 asks of drivers of soft modems.
+//!
 //! The crate does no I/O: whoever reads a user's file hands over its text.
 
 #![forbid(unsafe_code)]
 
 mod catalogue;
 mod error;
+mod judge;
 mod notation;
+mod pc99;
 mod profile;
+mod sampling;
 
 pub use catalogue::Catalogue;
 pub use error::Error;
+pub use judge::{Judge, Underrun};
 pub use notation::{parse_period, parse_want};
+pub use pc99::{Pc99, pc99};
 pub use profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources};
+pub use sampling::Sampling;

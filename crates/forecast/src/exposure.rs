@@ -17,6 +17,10 @@ pub enum LoadClass {
 impl LoadClass {
     /// The class that a load's name tells, such as `office` or `office-soffice`.
     pub fn of_load(name: &str) -> Option<LoadClass> {
+        // Several loads at once imitate nobody in particular.
+        if name.contains('+') {
+            return None;
+        }
         let first = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
         match first.to_ascii_lowercase().as_str() {
             "office" | "business" => Some(LoadClass::Office),
@@ -140,6 +144,7 @@ mod tests {
         assert!(Usage::of(Some(LoadClass::Web)).week_s / 3_600.0 <= 8.0 * 4.0);
         assert_eq!(LoadClass::of_load("office-soffice"), Some(LoadClass::Office));
         assert_eq!(LoadClass::of_load("none"), None);
+        assert_eq!(LoadClass::of_load("office+web"), None);
     }
 
     #[test]

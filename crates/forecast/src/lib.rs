@@ -9,6 +9,7 @@
 //! * [`Input::tail`] and [`Tail::level`]: the worst of an hour, a day, a week: by ranks, by a tail model that nothing
 //!   spoke against, or only a bound.
 //! * [`Input::advise`], [`Input::curve`], [`Input::time_scale`]: what buffering or period would do.
+//! * [`interarrival`]: whether late events come periodically, in clusters or at random.
 //! * [`schedulability`]: response times, EDF demand, reservations, and the latency a task set bears.
 //!
 //! The method and its measured coverage are described in `docs/forecast.md`.
@@ -20,6 +21,7 @@ mod answer;
 mod error;
 mod exposure;
 mod input;
+pub mod interarrival;
 mod interval;
 mod level;
 mod pareto;

@@ -229,7 +229,8 @@ impl Guard {
             told.extend(more);
         }
         if let Some(scratch) = self.scratch.take().filter(|scratch| scratch.exists()) {
-            // What wrote there is just being killed.
+            // What its children had started is on its own.
+            processes::kill_session(self.child.id());
             std::thread::sleep(Duration::from_millis(100));
             let _ = std::fs::remove_dir_all(scratch);
         }

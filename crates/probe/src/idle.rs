@@ -5,6 +5,7 @@
 //! Performance" (2014), II.c to II.e, without its calibrated count. BPF programs on tracepoints meanwhile note
 //! what else ran. Nothing here judges: [`crate::TraceEntry`]s and [`RawGap`]s are put together elsewhere.
 
+use crate::calibrated::{Calibration, calibrate};
 use crate::control::Control;
 use crate::idle_loop::{IdleLoop, LoopCounts, RawGap, Ticker};
 use crate::idle_trace::{TraceEntry, Tracer};
@@ -31,6 +32,9 @@ pub struct IdlePlan {
     pub threshold_ns: u64,
     /// Whether the loops have real-time priority (FIFO 1) rather than `SCHED_IDLE`.
     pub real_time: bool,
+    /// How long a loop of a fixed count is to take, ns, as in the paper's II.c; `None`: no count, two readings of the
+    /// counter follow one another.
+    pub calibrated_ns: Option<u64>,
     /// Whether to follow what takes the CPU inside the kernel.
     pub bpf: bool,
     /// The directory to write.
@@ -71,6 +75,7 @@ struct Measured {
     queue: Consumer<RawGap>,
     counts: Arc<LoopCounts>,
     handle: JoinHandle<()>,
+    calibration: Option<Calibration>,
     steal_before: Option<u64>,
 }
 
@@ -138,17 +143,19 @@ impl IdleSession {
         let (tell, ready) = mpsc::channel();
         let scheduling = if plan.real_time { Scheduling::Fifo(1) } else { Scheduling::Idle };
         let (control, own_counts, ticker) = (Arc::clone(&self.control), Arc::clone(&counts), self.ticker);
-        let threshold_ns = plan.threshold_ns;
+        let (threshold_ns, calibrated_ns) = (plan.threshold_ns, plan.calibrated_ns);
         let body = move || {
             scheduling::drop_timer_slack();
             let not_pinned = scheduling::pin_to(cpu).err();
             hold::touch_stack();
+            // At normal priority: at idle priority it may take for ever, at a real-time one it would hold the CPU.
+            let calibration = calibrated_ns.map(|target| calibrate(ticker, target));
             let refused = scheduling::set_scheduling(scheduling).err();
             let rests = refused.is_none() && scheduling != Scheduling::Idle;
             if refused.is_some() {
                 let _ = scheduling::set_scheduling(Scheduling::Idle);
             }
-            let _ = tell.send((clock::thread_id(), not_pinned, refused));
+            let _ = tell.send((clock::thread_id(), not_pinned, refused, calibration));
             let end_ns = loop {
                 match control.times() {
                     Some((_, end)) => break end,
@@ -157,12 +164,12 @@ impl IdleSession {
                 }
             };
             let (control, counts) = (&*control, &*own_counts);
-            IdleLoop { ticker, threshold_ns, rests, queue: producer, control, counts }.run(end_ns);
+            IdleLoop { ticker, threshold_ns, rests, calibration, queue: producer, control, counts }.run(end_ns);
         };
         let failed = |reason: String| Refused::because("starting a loop", reason);
         let builder = std::thread::Builder::new().name(format!("idle-{cpu}")).stack_size(256 * 1024);
         let handle = builder.spawn(body).map_err(|error| failed(error.to_string()))?;
-        let (tid, not_pinned, refused) = ready.recv().map_err(|_| failed("it ended early".to_owned()))?;
+        let (tid, not_pinned, refused, calibration) = ready.recv().map_err(|_| failed("it ended early".to_owned()))?;
         if let Some(refused) = not_pinned {
             return Err(refused.into());
         }
@@ -170,7 +177,7 @@ impl IdleSession {
             let remedy = capabilities::real_time_remedy();
             self.note(format!("the loops run at idle priority, not {scheduling} ({refused}; {remedy})"));
         }
-        self.measured.push(Measured { cpu, tid, queue, counts, handle, steal_before: None });
+        self.measured.push(Measured { cpu, tid, queue, counts, handle, calibration, steal_before: None });
         Ok(())
     }
 
@@ -183,6 +190,9 @@ impl IdleSession {
     fn note_blindness(&mut self) {
         let virtual_machine = self.provenance.host.virtualization.as_deref() != Some("none");
         let mut blind = vec!["anything shorter than the threshold"];
+        if self.measured.iter().any(|measured| measured.calibration.is_some()) {
+            blind.push("where in a count of the calibrated loop a gap lay, and whether the count itself was slow");
+        }
         match &self.tracer {
             None => blind.push("what took the CPU: gaps have lengths and times only"),
             Some(tracer) if virtual_machine && !tracer.steal_known() => {
@@ -213,6 +223,16 @@ impl IdleSession {
     /// The loops: CPU and thread id.
     pub fn loops(&self) -> Vec<(u32, u32)> {
         self.measured.iter().map(|measured| (measured.cpu, measured.tid)).collect()
+    }
+
+    /// How one CPU's loop was calibrated, if it counts.
+    pub fn calibration(&self, index: usize) -> Option<Calibration> {
+        self.measured[index].calibration
+    }
+
+    /// How often one CPU's count took how long, in bins of a 64th of the calibrated time.
+    pub fn durations(&self, index: usize) -> Vec<u64> {
+        self.measured[index].counts.durations.counts()
     }
 
     /// Takes what one CPU handed on since the last time; also tells the loops that somebody looks after them.

@@ -1,5 +1,6 @@
 //! The loop that wants its CPU all the time and notes when it did not have it.
 
+use crate::calibrated::{Calibration, Durations, count_to};
 use crate::control::{Control, Watchdog};
 use punctual_kernel::clock;
 use rtrb::Producer;
@@ -39,6 +40,11 @@ impl Ticker {
     /// Ticks as ns.
     pub fn ns(self, ticks: u64) -> u64 {
         (u128::from(ticks) * 1_000_000_000 / u128::from(self.per_second)) as u64
+    }
+
+    /// The counter, now.
+    pub(crate) fn read(self) -> u64 {
+        if self.is_tsc { tsc::read() } else { clock::monotonic_ns() }
     }
 
     pub(crate) fn ticks(self, ns: u64) -> u64 {
@@ -99,6 +105,8 @@ pub(crate) struct LoopCounts {
     pub(crate) lost: AtomicU64,
     /// Times that the loop went to sleep so that others may run.
     pub(crate) sleeps: AtomicU64,
+    /// How long the count of a calibrated loop took.
+    pub(crate) durations: Durations,
 }
 
 /// A real-time loop runs for this long and then sleeps: it leaves a tenth of its CPU to the rest of the system and
@@ -114,6 +122,8 @@ pub(crate) struct IdleLoop<'a> {
     pub(crate) threshold_ns: u64,
     /// Whether the loop rests between turns.
     pub(crate) rests: bool,
+    /// Counts between two readings; `None`: nothing lies between them.
+    pub(crate) calibration: Option<Calibration>,
     pub(crate) queue: Producer<RawGap>,
     pub(crate) control: &'a Control,
     pub(crate) counts: &'a LoopCounts,
@@ -122,11 +132,18 @@ pub(crate) struct IdleLoop<'a> {
 impl IdleLoop<'_> {
     /// Runs until the time is over or the run is stopped.
     pub(crate) fn run(self, end_ns: u64) {
-        if self.ticker.is_tsc { self.run_with(end_ns, tsc::read) } else { self.run_with(end_ns, clock::monotonic_ns) }
+        match (self.calibration, self.ticker.is_tsc) {
+            (None, true) => self.run_with(end_ns, 0, tsc::read, || {}),
+            (None, false) => self.run_with(end_ns, 0, clock::monotonic_ns, || {}),
+            (Some(Calibration { count, ticks }), true) => self.run_with(end_ns, ticks, tsc::read, || count_to(count)),
+            (Some(Calibration { count, ticks }), false) => {
+                self.run_with(end_ns, ticks, clock::monotonic_ns, || count_to(count));
+            }
+        }
     }
 
     #[inline(always)]
-    fn run_with(mut self, end_ns: u64, read: impl Fn() -> u64 + Copy) {
+    fn run_with(mut self, end_ns: u64, own_ticks: u64, read: impl Fn() -> u64 + Copy, compute: impl Fn()) {
         let threshold = self.ticker.ticks(self.threshold_ns).max(1);
         let look_ticks = self.ticker.ticks(LOOK_NS).max(1);
         let turn_ticks = self.ticker.ticks(TURN_NS);
@@ -136,10 +153,14 @@ impl IdleLoop<'_> {
         let mut looked = last;
         let mut turn = last;
         loop {
+            compute();
             let now = read();
             iterations += 1;
+            if own_ticks > 0 {
+                self.counts.durations.add(now.wrapping_sub(last), own_ticks);
+            }
             // Counters of two processors may differ by a few ticks; the loop is pinned, so only just in case.
-            let gap = now.wrapping_sub(last) as i64;
+            let gap = now.wrapping_sub(last).wrapping_sub(own_ticks) as i64;
             last = now;
             if gap > threshold as i64 {
                 let raw = RawGap { end_ns: self.end_of_gap(now, read), ticks: gap as u64 };

@@ -5,7 +5,9 @@
 //! copy the stamps that BPF programs left for them in one cache line of shared memory, and push 64 bytes
 //! to a preallocated queue. The calling thread does everything else.
 
+mod calibrated;
 mod control;
+pub mod echo;
 mod follow;
 mod foreign;
 mod idle;
@@ -20,6 +22,7 @@ mod thread;
 pub mod ways;
 pub mod why;
 
+pub use calibrated::{BINS_EACH, Calibration, DURATION_BINS};
 pub use follow::{Follower, object_bytes};
 pub use foreign::{Programs, Selection};
 pub use idle::{IdlePlan, IdleSession, LoopTotals, Taken};

@@ -144,6 +144,29 @@ pub struct CpuGaps {
     pub outside_stolen_ns: Option<u64>,
     /// For each bin of the run, how much of it gaps took, ns.
     pub profile: Vec<u64>,
+    /// The fixed count of the loop, where it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibrated: Option<CalibratedCount>,
+}
+
+/// A loop that counts to a number, which takes a known time on an idle processor.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CalibratedCount {
+    /// The number.
+    pub count: u64,
+    /// How long it took when it was calibrated and nothing disturbed it, ns.
+    pub calibrated_ns: u64,
+    /// The durations round which its runs gather, the commonest first.
+    pub modes: Vec<CountMode>,
+}
+
+/// A duration round which the runs of a fixed count gather.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountMode {
+    /// The duration, ns.
+    pub duration_ns: u64,
+    /// Thousandths of all runs that took this long, to 6 %.
+    pub share_thousandths: u64,
 }
 
 /// One cause.

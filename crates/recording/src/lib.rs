@@ -9,6 +9,7 @@
 //! tail.parquet              the 10,000 largest values of each task and stage, with their times
 //! events/                   of `record --why`: the evidence around each late wakeup, a JSON line an episode
 //! gaps/, gaps.json          of an idle loop: when it did not have its CPU, and what had it
+//! activations/, activations.json   of soft devices: each block they processed, and what became of them
 //! ```
 //!
 //! Times are whole nanoseconds of `CLOCK_MONOTONIC`; there are no floats on disk.
@@ -22,6 +23,7 @@
 //! * [`Writer`]: rows in, a crash-safe directory out.
 //! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
 
+mod activations;
 mod distribution;
 mod document;
 pub mod episode;
@@ -37,9 +39,14 @@ mod stage;
 mod table;
 mod tail;
 mod units;
+mod validation;
 mod wakeup;
 mod writer;
 
+pub use activations::{
+    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, for_each_activation,
+    read_activation_document,
+};
 pub use distribution::{Distribution, Distributions, Key};
 pub use document::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
@@ -52,8 +59,8 @@ pub use episodes::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use gaps::{
-    CauseKind, CauseSum, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost, Periodicity, for_each_gap,
-    read_gap_document,
+    CalibratedCount, CauseKind, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,
+    Periodicity, for_each_gap, read_gap_document,
 };
 pub use limit::LimitSpec;
 pub use merge::{compatible, merge};
@@ -62,5 +69,8 @@ pub use reader::Recording;
 pub use stage::Stage;
 pub use tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
 pub use units::{BareUnit, format_ns, parse_duration, parse_list};
+pub use validation::{
+    Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
+};
 pub use wakeup::{FollowedStamps, Stamps, Wakeup};
 pub use writer::{Totals, Writer};

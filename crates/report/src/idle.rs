@@ -1,7 +1,9 @@
 //! What took the CPU away from loops that wanted it all: text for people, JSON for programs.
 
 use crate::text::{microseconds, table};
-use punctual_recording::{CauseKind, Document, EndReason, Gap, GapDocument, format_ns};
+use punctual_recording::{
+    CalibratedCount, CauseKind, Document, EndReason, Gap, GapDocument, ValidationDocument, format_ns,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -22,6 +24,8 @@ pub struct IdleReport<'a> {
     pub document: &'a Document,
     /// The gaps.
     pub gaps: &'a GapDocument,
+    /// Keystrokes that the loop and a program saw, where there were any.
+    pub validation: Option<&'a ValidationDocument>,
 }
 
 impl IdleReport<'_> {
@@ -67,6 +71,18 @@ impl IdleReport<'_> {
 
     /// The answer in one sentence or two.
     pub fn verdict(&self) -> String {
+        if let Some(validation) = self.validation {
+            return crate::validation::verdict(validation);
+        }
+        let ended = self.document.ended.as_ref();
+        if let Some(ended) = ended.filter(|ended| matches!(ended.reason, EndReason::Failed | EndReason::Watchdog)) {
+            let detail = ended.detail.as_deref().unwrap_or("it failed");
+            return format!("Ended early: {detail}. {}", self.what_was_found());
+        }
+        self.what_was_found()
+    }
+
+    fn what_was_found(&self) -> String {
         let (runtime, noise) = (self.runtime_ns(), self.noise_ns());
         if runtime == 0 {
             return "The loops did not get to run: the CPUs had no idle time at all.".to_owned();
@@ -160,6 +176,7 @@ pub fn json(report: &IdleReport<'_>) -> Value {
             "thread": gaps.followed.then_some(cpu.thread),
             "outside_ns": gaps.followed.then_some(cpu.outside_ns), "outside_stolen_ns": cpu.outside_stolen_ns,
             "steal_ns": cpu.steal_ns, "iterations": cpu.iterations, "profile_ns": cpu.profile,
+            "calibrated": cpu.calibrated.as_ref().map(calibrated_json),
         })).collect::<Vec<_>>(),
         "profile_bin_ns": gaps.bin_ns,
         "histogram": histogram(gaps).iter().map(|&(bound, count)| json!({
@@ -175,6 +192,7 @@ pub fn json(report: &IdleReport<'_>) -> Value {
             "count": period.count,
         })).collect::<Vec<_>>(),
         "longest": gaps.longest.iter().map(gap).collect::<Vec<_>>(),
+        "validation": report.validation.map(crate::validation::json),
     })
 }
 
@@ -185,6 +203,9 @@ pub fn text(report: &IdleReport<'_>) -> String {
     let mut text = format!("{}\n", report.verdict());
     for note in &provenance.fallbacks {
         let _ = writeln!(text, "note: {note}");
+    }
+    if let Some(validation) = report.validation {
+        text += &crate::validation::text(validation);
     }
     let lost: u64 = gaps.cpus.iter().map(|cpu| cpu.gaps_lost).sum();
     if lost + gaps.entries_lost > 0 {
@@ -201,13 +222,18 @@ pub fn text(report: &IdleReport<'_>) -> String {
     };
     let iterations: u64 = gaps.cpus.iter().map(|cpu| cpu.iterations).sum();
     let own = report.runtime_ns().saturating_sub(report.noise_ns());
+    let each = own as f64 / iterations.max(1) as f64;
+    let pace = if gaps.cpus.iter().any(|cpu| cpu.calibrated.is_some()) {
+        "a count between two readings".to_owned()
+    } else {
+        format!("one reading of {} takes {each:.1} ns", gaps.clock)
+    };
     let _ = writeln!(
         text,
-        "\nloops at {policy}; one reading of {} takes {:.1} ns; gaps above {} are kept; no hardware counters are read",
-        gaps.clock,
-        own as f64 / iterations.max(1) as f64,
+        "\nloops at {policy}; {pace}; gaps above {} are kept; no hardware counters are read",
         format_ns(gaps.threshold_ns)
     );
+    calibrated(&mut text, gaps);
     available(&mut text, gaps);
     if gaps.followed {
         causes(&mut text, report);
@@ -219,6 +245,39 @@ pub fn text(report: &IdleReport<'_>) -> String {
     costs_and_periods(&mut text, report);
     let _ = writeln!(text, "\nrecording: {}", report.recording.display());
     text
+}
+
+fn calibrated_json(count: &CalibratedCount) -> Value {
+    json!({
+        "count": count.count, "calibrated_ns": count.calibrated_ns, "steady": is_steady(count),
+        "modes": count.modes.iter().map(|mode| json!({
+            "duration_ns": mode.duration_ns, "share": mode.share_thousandths as f64 / 1_000.0,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// Whether the count takes one time, and that for which it was calibrated.
+fn is_steady(count: &CalibratedCount) -> bool {
+    let modes = &count.modes;
+    modes.len() == 1 && modes[0].duration_ns.abs_diff(count.calibrated_ns) * 10 <= count.calibrated_ns
+}
+
+fn calibrated(text: &mut String, gaps: &GapDocument) {
+    for cpu in &gaps.cpus {
+        let Some(count) = &cpu.calibrated else { continue };
+        let modes: Vec<String> = (count.modes.iter())
+            .map(|mode| format!("{} in {:.1} %", format_ns(mode.duration_ns), mode.share_thousandths as f64 / 10.0))
+            .collect();
+        let found = if modes.is_empty() { "no time in 5 % of its runs".to_owned() } else { modes.join(", ") };
+        let judged = if is_steady(count) { "steady" } else { "NOT steady: what it took longer is counted as gaps" };
+        let _ = writeln!(
+            text,
+            "CPU {}: to count to {} took {} when calibrated; while measuring {found}: {judged}",
+            cpu.cpu,
+            count.count,
+            format_ns(count.calibrated_ns)
+        );
+    }
 }
 
 fn available(text: &mut String, gaps: &GapDocument) {

@@ -3,12 +3,17 @@
 //! Text begins with a verdict in words; what was lost, missed, unobserved or done otherwise than asked
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
+pub mod compare;
 mod csv;
+pub mod device;
+pub mod device_study;
 pub mod drill;
 mod figures;
 mod followed;
 pub mod forecast;
+pub mod html;
 pub mod idle;
+pub mod interarrival;
 mod json;
 mod load;
 mod page;
@@ -23,6 +28,7 @@ pub mod sweep;
 mod text;
 pub mod timeline;
 pub mod timers;
+pub mod validation;
 mod verdict;
 pub mod why;
 pub mod why_handlers;

@@ -1,4 +1,4 @@
-//! The frame of every HTML page: one file, nothing loaded from anywhere, no script. Light, dark and print.
+//! The frame of every HTML page: one file, nothing loaded from anywhere. Light, dark and print.
 
 /// Text as it may stand in HTML and in attributes.
 pub(crate) fn escape(text: &str) -> String {
@@ -77,10 +77,15 @@ details{margin:.5rem 0}summary{cursor:pointer}
 
 /// A whole page around `body`.
 pub(crate) fn page(title: &str, body: &str) -> String {
+    frame(title, "", &format!("<main>\n{body}</main>\n"))
+}
+
+/// A whole page around `body`, which brings its own landmarks, with more style than every page has.
+pub(crate) fn frame(title: &str, style: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}</title>\n\
-         <style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+         <style>{STYLE}{style}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
         escape(title)
     )
 }

@@ -3,7 +3,7 @@
 use crate::text::table;
 use crate::verdict::grouped;
 use punctual_recording::format_ns;
-use punctual_timing::{Analysis, Measured, Pattern, Summary, Timers, WayResult};
+use punctual_timing::{Analysis, Effect, Measured, Pattern, Summary, Timers, WayResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,6 +23,8 @@ pub fn json(timers: &Timers, recording: Option<&Path>) -> Value {
         "recording": recording,
         "period_ns": timers.period_ns,
         "scheduling": timers.scheduling,
+        "clock": timers.clock,
+        "effects": timers.has_effects().then(|| effects_json(timers)),
         "stall_ns": timers.stall_ns,
         "interrupted": timers.interrupted,
         "notes": timers.notes,
@@ -30,12 +32,24 @@ pub fn json(timers: &Timers, recording: Option<&Path>) -> Value {
     })
 }
 
+/// For each setting, what it took from the median lateness of each way.
+fn effects_json(timers: &Timers) -> Value {
+    let changed = Effect::ALL.into_iter().filter(|effect| *effect != Effect::None);
+    let of = |effect: Effect| {
+        let gains = timers.gains_ns(effect).into_iter();
+        let gains: serde_json::Map<_, _> = gains.map(|(way, gain)| (way.to_owned(), Value::from(gain))).collect();
+        json!({ "setting": effect.name(), "median_gain_ns": gains })
+    };
+    changed.map(of).collect()
+}
+
 fn way_json(way: &WayResult) -> Value {
     let measured = way.measured.as_ref().ok();
     let analysis = measured.map(|measured| &measured.analysis);
     let summary = |of: fn(&Analysis) -> Option<Summary>| analysis.and_then(of).as_ref().map(summary_json);
     json!({
-        "way": way.name,
+        "way": way.way,
+        "effect": (way.effect != Effect::None).then(|| way.effect.name()),
         "call": way.call,
         "absent": way.measured.as_ref().err(),
         "anchored": way.anchored,
@@ -101,12 +115,16 @@ pub fn text(timers: &Timers, recording: Option<&Path>) -> String {
     }
     let scheduling = if timers.scheduling == "other" { "normal scheduling" } else { &timers.scheduling };
     let stall = timers.stall_ns.map(|stall| format!(", stalls of {}", format_ns(stall))).unwrap_or_default();
-    let _ = writeln!(text, "\nA callback every {}, {scheduling}{stall}\n", format_ns(timers.period_ns));
+    let clock = if timers.clock == "monotonic" { String::new() } else { format!(", clock {}", timers.clock) };
+    let _ = writeln!(text, "\nA callback every {}, {scheduling}{clock}{stall}\n", format_ns(timers.period_ns));
+    if timers.has_effects() {
+        text += &effects(timers);
+    }
     let _ = writeln!(text, "{}", ways(timers));
     let _ =
         writeln!(text, "\nTimes between callbacks, and lateness against the ideal grid; us\n\n{}", statistics(timers));
     let measured: Vec<(&WayResult, &Measured)> = timers.measured().collect();
-    for group in measured.chunks(SIDE_BY_SIDE) {
+    for group in measured.chunks(SIDE_BY_SIDE).filter(|_| !timers.has_effects()) {
         let _ =
             writeln!(text, "\nTimes between callbacks falling within an interval, us\n\n{}", histogram(group, timers));
     }
@@ -127,6 +145,33 @@ fn maybe<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
 
 fn tenths(nanoseconds: i64) -> String {
     format!("{:.1}", nanoseconds as f64 / 1e3)
+}
+
+/// One setting changed at a time, the columns; `-` where a way does not have it.
+fn effects(timers: &Timers) -> String {
+    let mut header = vec!["way"];
+    header.extend(Effect::ALL.map(Effect::name));
+    let mut names: Vec<&str> = timers.ways.iter().map(|way| way.way.as_str()).collect();
+    names.dedup();
+    let mut text = String::new();
+    type Figure = fn(&Measured) -> Option<i64>;
+    let figures: [(&str, Figure); 3] = [
+        ("Late by the median", |measured| measured.analysis.overshoot.map(|overshoot| overshoot.median_ns)),
+        ("Late at most", |measured| measured.analysis.overshoot.map(|overshoot| overshoot.max_ns)),
+        ("CPU time of a callback", |measured| measured.cpu_ns_per_callback.map(|cpu| cpu as i64)),
+    ];
+    for (title, figure) in figures {
+        let rows = names.iter().map(|name| {
+            let mut cells = vec![(*name).to_owned()];
+            cells.extend(Effect::ALL.map(|effect| {
+                let mut same = timers.measured().filter(|(way, _)| way.way == *name && way.effect == effect);
+                maybe(same.next().and_then(|(_, measured)| figure(measured)), tenths)
+            }));
+            cells
+        });
+        let _ = writeln!(text, "{title}, with one setting changed at a time, us\n\n{}\n", table(&header, 1..7, rows));
+    }
+    text
 }
 
 fn ways(timers: &Timers) -> String {
@@ -239,6 +284,8 @@ mod tests {
         };
         let way = |name: &str, measured| WayResult {
             name: name.to_owned(),
+            effect: Effect::None,
+            way: name.to_owned(),
             call: "call".to_owned(),
             unit_ns: 1_000_000,
             anchored: true,
@@ -247,6 +294,7 @@ mod tests {
         Timers {
             period_ns: 1_000_000,
             scheduling: "other".to_owned(),
+            clock: "monotonic".to_owned(),
             stall_ns: Some(5_500_000),
             ways: vec![
                 way("epoll-wait", Ok(measured)),

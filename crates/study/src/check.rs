@@ -101,11 +101,19 @@ fn judge_devices(path: &Path, document: &Document) -> Result<Vec<DeviceCount>, S
     if document.counters.wakeups == 0 {
         return Ok(Vec::new());
     }
-    let catalogue = Catalogue::shipped();
-    let devices: Vec<Profile> = catalogue_ids().into_iter().filter_map(|id| catalogue.find(id)).cloned().collect();
     let recording = Recording::open(path)?;
     let inputs = Input::from_recording(document, &recording.tail()?, &recording.block_maxima()?, recording.damaged())?;
-    let answer = answer(&inputs, &Question { devices, horizons: Vec::new(), ..Question::default() })?;
+    judge(document, &inputs)
+}
+
+/// What each device of a check would have met in a recording, or in several that were added up: `inputs` are theirs.
+///
+/// # Errors
+/// [`StudyError`] where the forecast cannot be made.
+pub fn judge(document: &Document, inputs: &[Input]) -> Result<Vec<DeviceCount>, StudyError> {
+    let catalogue = Catalogue::shipped();
+    let devices: Vec<Profile> = catalogue_ids().into_iter().filter_map(|id| catalogue.find(id)).cloned().collect();
+    let answer = answer(inputs, &Question { devices, horizons: Vec::new(), ..Question::default() })?;
     let counts = answer.groups.into_iter().flat_map(|group| {
         let (load, measure) = (group.load, group.measure);
         group.devices.into_iter().map(move |answer| {

@@ -4,18 +4,26 @@
 //! * [`run_load`]: a load by itself, to see what it gets done.
 //! * [`sweep`]: the same what-if at every point of a grid, resumable and in shards.
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
+//! * [`alternate`]: two sides measured in turn; [`open_side`]: recordings taken up to be compared.
+//! * [`device`]: soft devices in their contexts, and what they do to a bystander.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
+//! * [`late_events`]: the late events of a recording, and how they follow one another.
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
 mod check;
+mod compare;
+pub mod device;
 pub mod idle;
+mod late_events;
 mod load_run;
 mod loaded;
 mod running;
 pub mod sweep;
 pub mod timers;
 
-pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check};
+pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check, judge};
+pub use compare::{Alternation, SidePlan, Turn, alternate, open_side};
+pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};
 pub use loaded::{StudyError, local_machine, record_under, record_under_watched};
 pub use running::GettingReady;

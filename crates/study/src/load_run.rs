@@ -16,6 +16,8 @@ pub struct LoadRun {
     pub scores: Vec<LoadScore>,
     /// What went wrong.
     pub trouble: Vec<String>,
+    /// What is not known of it.
+    pub notes: Vec<String>,
 }
 
 /// How much longer a load may run, whatever happens.
@@ -43,7 +45,7 @@ pub fn run_load(
         std::thread::sleep(duration.saturating_sub(began.elapsed()).min(Duration::from_millis(50)));
     }
     let ended_ns = clock::monotonic_ns();
-    let (scores, more) = running.end(ended_ns);
-    trouble.extend(more);
-    Ok(LoadRun { elapsed_ns: ended_ns - began_ns, scores, trouble })
+    let done = running.end(ended_ns);
+    trouble.extend(done.trouble);
+    Ok(LoadRun { elapsed_ns: ended_ns - began_ns, scores: done.scores, trouble, notes: done.notes })
 }

@@ -19,6 +19,12 @@ pub enum StudyError {
     /// What was recorded could not be judged.
     #[error(transparent)]
     Forecast(#[from] punctual_forecast::Error),
+    /// What was recorded cannot be compared.
+    #[error(transparent)]
+    Comparison(#[from] punctual_comparison::Error),
+    /// What has to be done before a measurement failed, or what was to be read stands there twice or empty.
+    #[error("{0}")]
+    Setting(String),
     /// The load could not be started.
     #[error("the load could not be started: {0}")]
     Load(String),
@@ -76,7 +82,6 @@ pub fn record_under_watched(
         warm_up_ns: u64::try_from(beside.warm_up.as_nanos()).unwrap_or(u64::MAX),
         scores: Vec::new(),
         trouble: load.notes.clone(),
-        ..LoadInfo::default()
     };
     if load.is_none() {
         return Ok(punctual_probe::run(&plan, observe)?);
@@ -100,9 +105,9 @@ pub fn record_under_watched(
         if let Some(ended_ns) = observation.ended_ns {
             let mut all = Vec::new();
             for running in running.drain(..) {
-                let (scores, trouble) = running.end(ended_ns);
-                trouble.into_iter().for_each(|trouble| observation.load_trouble(trouble));
-                all.extend(scores);
+                let done = running.end(ended_ns);
+                done.trouble.into_iter().chain(done.notes).for_each(|trouble| observation.load_trouble(trouble));
+                all.extend(done.scores);
             }
             observation.load_scores(all);
             return Step::Go;

@@ -25,6 +25,15 @@ pub(crate) struct Noted {
     pub(crate) over: bool,
 }
 
+/// What came of a load.
+pub(crate) struct Done {
+    pub(crate) scores: Vec<LoadScore>,
+    /// What went wrong that was not said yet.
+    pub(crate) trouble: Vec<String>,
+    /// What is not known of it.
+    pub(crate) notes: Vec<String>,
+}
+
 /// A load that was started. It ends when this is dropped.
 pub(crate) struct Running<'a> {
     load: &'a Load,
@@ -147,15 +156,15 @@ impl<'a> Running<'a> {
         Noted { trouble: std::mem::take(&mut self.trouble), over: self.over_ns.is_some() }
     }
 
-    /// Ends the load: what it got done until then, and what went wrong that was not said yet.
-    pub(crate) fn end(mut self, ended_ns: u64) -> (Vec<LoadScore>, Vec<String>) {
+    /// Ends the load and says what it got done until then.
+    pub(crate) fn end(mut self, ended_ns: u64) -> Done {
         let ended_ns = self.over_ns.unwrap_or(ended_ns).min(ended_ns);
         self.look_once_more(ended_ns);
         let Running { load, guard, mut tally, commands, mut trouble, gone, .. } = self;
         for event in guard.end() {
             count(&mut tally, &event);
         }
-        let scores = tally.scores();
+        let (scores, mut notes) = (tally.scores(), Vec::new());
         for (command, course) in load.commands.iter().zip(&commands) {
             let name = short(&command.name);
             if course.ended || gone {
@@ -169,10 +178,10 @@ impl<'a> Running<'a> {
                     Some(_) => "it said too little of what it did",
                     None => "it was not finished once",
                 };
-                trouble.push(format!("`{name}` has no score: {why} in the time measured"));
+                notes.push(format!("`{name}` has no score: {why} in the time measured"));
             }
         }
-        (scores, trouble)
+        Done { scores, trouble, notes }
     }
 
     /// What is heard of the time before still counts.

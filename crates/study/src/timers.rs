@@ -4,11 +4,13 @@ use crate::StudyError;
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_kernel::{capabilities, clock, host, steal};
 use punctual_probe::RunError;
-use punctual_probe::ways::{STALLS, SignalsHeld, WayKind, WayPlan, WayRun, WayThread};
+use punctual_probe::ways::{STALLS, SignalsHeld, WayClock, WayKind, WayPlan, WayRun, WayThread};
 use punctual_recording::{
     Configuration, Counters, Document, EndReason, Ended, LoadInfo, Provenance, Task, Wakeup, Writer,
 };
-use punctual_timing::{Callback, Measured, Slack, Stream, Summary, Timers, WayResult, analyse, catch_up, majority};
+use punctual_timing::{
+    Callback, Effect, Measured, Slack, Stream, Summary, Timers, WayResult, analyse, catch_up, majority,
+};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -21,7 +23,11 @@ pub struct TimersPlan {
     pub duration_ns: u64,
     /// The ways, in this order.
     pub ways: Vec<WayKind>,
-    /// The priority under `SCHED_FIFO`; normal scheduling otherwise.
+    /// The clock that they wait on, where their call takes it.
+    pub clock: WayClock,
+    /// Whether to measure each way with one setting changed at a time: timer slack, clock, priority.
+    pub effects: bool,
+    /// The priority under `SCHED_FIFO`; normal scheduling otherwise. With `effects`, that of the changed setting.
     pub priority: Option<u32>,
     /// How long each stall lasts, ns; 0: none; `None`: five and a half periods.
     pub stall_ns: Option<u64>,
@@ -40,6 +46,62 @@ pub struct TimersProgress {
     pub elapsed: Duration,
     /// How long all of it may take.
     pub duration: Duration,
+}
+
+/// A way with its settings: what one thread measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cell {
+    kind: WayKind,
+    clock: WayClock,
+    slack_ns: u64,
+    priority: Option<u32>,
+    effect: Effect,
+}
+
+impl Cell {
+    /// Its name in recordings and reports.
+    fn name(&self) -> String {
+        match self.effect {
+            Effect::None => self.kind.name().to_owned(),
+            effect => format!("{} {}", self.kind.name(), effect.name()),
+        }
+    }
+}
+
+/// The priority that shows the effect of priority, where none was given.
+const EFFECT_PRIORITY: u32 = 80;
+
+/// What to measure, in this order: with effects, all of a way beside each other, so that they meet the same moments.
+fn cells(plan: &TimersPlan) -> Vec<Cell> {
+    let plain = |kind: WayKind| {
+        let priority = plan.priority.filter(|_| !plan.effects);
+        Cell { kind, clock: plan.clock, slack_ns: 0, priority, effect: Effect::None }
+    };
+    let mut cells = Vec::new();
+    for &kind in &plan.ways {
+        cells.push(plain(kind));
+        if !plan.effects {
+            continue;
+        }
+        if kind.has_slack() {
+            cells.push(Cell { slack_ns: 1, effect: Effect::Slack, ..plain(kind) });
+        }
+        for (clock, effect) in [
+            (WayClock::Realtime, Effect::Realtime),
+            (WayClock::Boottime, Effect::Boottime),
+            (WayClock::Tai, Effect::Tai),
+        ] {
+            if kind.clocks().contains(&clock) {
+                cells.push(Cell { clock, effect, ..plain(kind) });
+            }
+        }
+        // A loop that never sleeps is not given a real-time priority.
+        if kind != WayKind::Busy {
+            let priority = Some(plan.priority.unwrap_or(EFFECT_PRIORITY));
+            cells.push(Cell { priority, effect: Effect::Priority, ..plain(kind) });
+        }
+    }
+    cells
 }
 
 /// A stall without a length of its own lasts so many half periods.
@@ -65,30 +127,34 @@ pub fn measure(
 ) -> Result<(Timers, Option<Document>), StudyError> {
     let began = Instant::now();
     let _signals = SignalsHeld::hold();
-    let threads: Result<Vec<WayThread>, _> = plan.ways.iter().map(|&way| WayThread::spawn(way)).collect();
+    let cells = cells(plan);
+    let threads: Result<Vec<WayThread>, _> = cells.iter().map(|cell| WayThread::spawn(cell.kind)).collect();
     let threads = threads.map_err(RunError::from)?;
     let steal_before = steal::steal_ns(&allowed_cpus());
     let mut writer = match &plan.output {
-        Some(output) => Some(Writer::create(output, provenance(plan), tasks(plan, &threads))?),
+        Some(output) => Some(Writer::create(output, provenance(plan), tasks(plan, &cells, &threads))?),
         None => None,
     };
     let mut timers = Timers {
         period_ns: plan.period_ns,
-        scheduling: plan.priority.map_or("other".to_owned(), |priority| format!("fifo:{priority}")),
+        scheduling: match plan.priority {
+            Some(priority) if !plan.effects => format!("fifo:{priority}"),
+            _ => "other".to_owned(),
+        },
+        clock: plan.clock.name().to_owned(),
         stall_ns: None,
         ways: Vec::new(),
         notes: Vec::new(),
         interrupted: false,
     };
     let end = began + Duration::from_nanos(plan.duration_ns);
-    let kinds: Vec<WayKind> = threads.iter().map(WayThread::kind).collect();
     for (index, thread) in threads.into_iter().enumerate() {
         if timers.interrupted {
             break;
         }
-        let (kind, tid) = (thread.kind(), thread.tid());
+        let (cell, kind, tid) = (cells[index], thread.kind(), thread.tid());
         let left = u64::try_from(end.saturating_duration_since(Instant::now()).as_nanos()).unwrap_or(u64::MAX);
-        let way_plan = way_plan(plan, &kinds[index..], left);
+        let way_plan = way_plan(plan, &cells[index..], left);
         let duration = Duration::from_nanos(plan.duration_ns);
         let mut interrupted = false;
         let result = thread.run(way_plan, &mut || {
@@ -111,7 +177,9 @@ pub fn measure(
             timers.stall_ns = Some(way_plan.stall_ns);
         }
         timers.ways.push(WayResult {
-            name: kind.name().to_owned(),
+            name: cell.name(),
+            effect: cell.effect,
+            way: kind.name().to_owned(),
             call: kind.call().to_owned(),
             unit_ns: kind.unit_ns(),
             anchored: kind.is_anchored(),
@@ -136,27 +204,33 @@ pub fn measure(
 }
 
 /// What to measure of the first of these ways, that all of them have this time together.
-fn way_plan(plan: &TimersPlan, ways: &[WayKind], left_ns: u64) -> WayPlan {
+fn way_plan(plan: &TimersPlan, cells: &[Cell], left_ns: u64) -> WayPlan {
     let period = plan.period_ns;
     let stall_ns = stall_ns(plan.stall_ns, period);
     // A relative wait takes a period for each callback that was held up.
     let stalls = STALLS as u64 * (2 * stall_ns + 10 * period);
-    let set_up = |way: &WayKind| {
-        let shortest = 15 * way.unit_ns().max(100_000);
-        shortest + if *way == WayKind::PythonSleep { SET_UP_PYTHON_NS } else { SET_UP_NS }
+    let set_up = |cell: &Cell| {
+        let shortest = 15 * cell.kind.unit_ns().max(100_000);
+        shortest + if cell.kind == WayKind::PythonSleep { SET_UP_PYTHON_NS } else { SET_UP_NS }
     };
-    let all: u64 = ways.iter().map(set_up).sum();
-    let share = left_ns.saturating_sub(all) / ways.len().max(1) as u64;
-    let stall_ns = if stalls > share / 2 && plan.stall_ns.is_none() { 0 } else { stall_ns };
+    let all: u64 = cells.iter().map(set_up).sum();
+    let share = left_ns.saturating_sub(all) / cells.len().max(1) as u64;
+    // Effects are told by the plain stream; what comes after a stall is not among them.
+    let too_long = stalls > share / 2 && plan.stall_ns.is_none();
+    let stall_ns = if too_long || plan.effects { 0 } else { stall_ns };
     let measuring = if stall_ns > 0 { share.saturating_sub(stalls) } else { share };
-    let has_slack = ways.first().is_some_and(|way| way.has_slack()) && plan.priority.is_none();
+    let first = cells.first();
+    let priority = first.and_then(|cell| cell.priority);
+    let has_slack = first.is_some_and(|cell| cell.kind.has_slack()) && priority.is_none() && !plan.effects;
     let duration_ns = if has_slack { measuring / 100 * WITH_SLACK } else { measuring };
     WayPlan {
+        clock: first.map_or(plan.clock, |cell| cell.clock),
+        slack_ns: first.map_or(0, |cell| cell.slack_ns),
         period_ns: period,
         duration_ns: duration_ns.max(2 * period),
         without_slack_ns: if has_slack { measuring - duration_ns } else { 0 },
         stall_ns,
-        priority: plan.priority,
+        priority,
     }
 }
 
@@ -182,8 +256,8 @@ fn provenance(plan: &TimersPlan) -> Provenance {
         host: host::host(),
         configuration: Configuration {
             interval_ns: plan.period_ns,
-            policy: if plan.priority.is_some() { "fifo" } else { "other" }.to_owned(),
-            priorities: plan.priority.into_iter().collect(),
+            policy: if plan.priority.is_some() && !plan.effects { "fifo" } else { "other" }.to_owned(),
+            priorities: plan.priority.into_iter().filter(|_| !plan.effects).collect(),
             cpus: allowed_cpus(),
             via: "timer".to_owned(),
             ..Configuration::default()
@@ -197,15 +271,15 @@ fn provenance(plan: &TimersPlan) -> Provenance {
     }
 }
 
-fn tasks(plan: &TimersPlan, threads: &[WayThread]) -> Vec<Task> {
-    let task = |thread: &WayThread| Task {
-        measure: thread.kind().name().to_owned(),
+fn tasks(plan: &TimersPlan, cells: &[Cell], threads: &[WayThread]) -> Vec<Task> {
+    let task = |(cell, thread): (&Cell, &WayThread)| Task {
+        measure: cell.name(),
         tid: thread.tid(),
         cpu: None,
         period_ns: plan.period_ns,
         counters: Counters { missed: Some(0), ..Counters::default() },
     };
-    threads.iter().map(task).collect()
+    cells.iter().zip(threads).map(task).collect()
 }
 
 fn note_run(timers: &mut Timers, kind: WayKind, run: &WayRun) {
@@ -283,6 +357,8 @@ mod tests {
             period_ns,
             duration_ns,
             ways: WayKind::ALL.to_vec(),
+            clock: WayClock::Monotonic,
+            effects: false,
             priority: None,
             stall_ns: None,
             output: None,
@@ -295,7 +371,7 @@ mod tests {
         let plan = plan(20_000_000_000, 1_000_000);
         let mut used = 0;
         for index in 0..plan.ways.len() {
-            let way = way_plan(&plan, &plan.ways[index..], plan.duration_ns - used);
+            let way = way_plan(&plan, &cells(&plan)[index..], plan.duration_ns - used);
             assert!(way.duration_ns > 500_000_000, "{way:?}");
             assert_eq!(way.stall_ns, 5_500_000);
             assert_eq!(way.without_slack_ns > 0, plan.ways[index].has_slack());
@@ -305,8 +381,29 @@ mod tests {
     }
 
     #[test]
+    fn effects_change_one_setting_at_a_time() {
+        let mut plan = plan(20_000_000_000, 1_000_000);
+        plan.effects = true;
+        let cells = cells(&plan);
+        for cell in &cells {
+            let changed = u32::from(cell.clock != WayClock::Monotonic)
+                + u32::from(cell.slack_ns != 0)
+                + u32::from(cell.priority.is_some());
+            assert_eq!(changed, u32::from(cell.effect != Effect::None), "{cell:?}");
+            assert!(cell.kind.clocks().contains(&cell.clock));
+        }
+        let mut names: Vec<String> = cells.iter().map(Cell::name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), cells.len());
+        let way = way_plan(&plan, &cells, plan.duration_ns);
+        assert_eq!((way.stall_ns, way.without_slack_ns), (0, 0));
+    }
+
+    #[test]
     fn where_there_is_no_time_there_is_no_stall() {
-        let short = way_plan(&plan(1_000_000, 1_000_000), &WayKind::ALL, 1_000_000);
+        let plan = plan(1_000_000, 1_000_000);
+        let short = way_plan(&plan, &cells(&plan), 1_000_000);
         assert_eq!((short.stall_ns, short.duration_ns), (0, 2_000_000));
         assert_eq!(stall_ns(Some(7_300_000), 1_000_000), 7_500_000);
         assert_eq!(stall_ns(Some(1), 1_000_000), 2_500_000);

@@ -22,5 +22,5 @@ pub use analysis::{Analysis, Histogram, Summary, analyse};
 pub use catch_up::{CatchUp, catch_up, majority};
 pub use drift::{Trend, trend};
 pub use pattern::{LEAST_CALLBACKS, Pattern, patterns};
-pub use result::{Measured, Slack, Timers, WayResult};
+pub use result::{Effect, Measured, Slack, Timers, WayResult};
 pub use stream::{Callback, Stream};

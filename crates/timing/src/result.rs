@@ -12,6 +12,41 @@ pub struct Slack {
     pub without_ns: i64,
 }
 
+/// A setting that was changed to see its effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// None was.
+    None,
+    /// A timer slack of 1 ns.
+    Slack,
+    /// `CLOCK_REALTIME`.
+    Realtime,
+    /// `CLOCK_BOOTTIME`.
+    Boottime,
+    /// `CLOCK_TAI`.
+    Tai,
+    /// A real-time priority.
+    Priority,
+}
+
+impl Effect {
+    /// All of them, in the order of tables.
+    pub const ALL: [Effect; 6] =
+        [Effect::None, Effect::Slack, Effect::Realtime, Effect::Boottime, Effect::Tai, Effect::Priority];
+
+    /// Its name in tables, recordings and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Effect::None => "as it is",
+            Effect::Slack => "slack 1ns",
+            Effect::Realtime => "realtime",
+            Effect::Boottime => "boottime",
+            Effect::Tai => "tai",
+            Effect::Priority => "fifo",
+        }
+    }
+}
+
 /// What was measured of a way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
@@ -34,8 +69,12 @@ pub struct Measured {
 /// One way of asking for periodic callbacks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WayResult {
-    /// Its name, as in `--way`.
+    /// Its name, as in `--way`; with the setting that was changed, where one was.
     pub name: String,
+    /// The setting that was changed.
+    pub effect: Effect,
+    /// The way, as in `--way`.
+    pub way: String,
     /// The call that it waits in.
     pub call: String,
     /// The unit in which it takes times, ns.
@@ -53,6 +92,8 @@ pub struct Timers {
     pub period_ns: u64,
     /// The policy that the threads had, such as `other` or `fifo:80`.
     pub scheduling: String,
+    /// The clock that they were asked to wait on.
+    pub clock: String,
     /// The stall, ns; `None` where none was made.
     pub stall_ns: Option<u64>,
     /// The ways, in the order in which they were measured.
@@ -74,9 +115,40 @@ impl Timers {
         self.ways.iter().filter_map(|way| Some((way, way.measured.as_ref().ok()?)))
     }
 
+    /// For each way of which it was measured: what a changed setting took from the median lateness, ns.
+    pub fn gains_ns(&self, effect: Effect) -> Vec<(&str, i64)> {
+        let median = |measured: &Measured| measured.analysis.overshoot.map(|overshoot| overshoot.median_ns);
+        let of = |way: &str, effect: Effect| {
+            let mut same = self.measured().filter(|(result, _)| result.way == way && result.effect == effect);
+            same.next().and_then(|(_, measured)| median(measured))
+        };
+        let changed = self.measured().filter(|(result, _)| result.effect == effect);
+        changed
+            .filter_map(|(result, measured)| {
+                Some((result.way.as_str(), of(&result.way, Effect::None)? - median(measured)?))
+            })
+            .collect()
+    }
+
+    /// Whether settings were changed to see their effect.
+    pub fn has_effects(&self) -> bool {
+        self.ways.iter().any(|way| way.effect != Effect::None)
+    }
+
+    /// What each changed setting does to the median lateness, in words.
+    fn effects(&self) -> Option<String> {
+        let mut said = Vec::new();
+        for effect in Effect::ALL.into_iter().filter(|effect| *effect != Effect::None) {
+            let gains: Vec<i64> = self.gains_ns(effect).into_iter().map(|(_, gain)| gain).collect();
+            let (Some(least), Some(most)) = (gains.iter().min(), gains.iter().max()) else { continue };
+            said.push(format!("{} {:+.1} to {:+.1} us", effect.name(), -*most as f64 / 1e3, -*least as f64 / 1e3));
+        }
+        (!said.is_empty()).then(|| format!("What each setting does to the median lateness: {}.", said.join(", ")))
+    }
+
     /// The verdict: the faults by their pattern, with what to do instead.
     pub fn verdict(&self) -> String {
-        let mut sentences = Vec::new();
+        let mut sentences: Vec<String> = self.effects().into_iter().collect();
         for name in ORDER {
             let with: Vec<(&WayResult, &Pattern)> = self
                 .measured()
@@ -110,6 +182,7 @@ impl Timers {
         }
         let clean: Vec<&str> = self
             .measured()
+            .filter(|(way, _)| way.effect == Effect::None)
             .filter(|(_, measured)| measured.analysis.patterns.is_empty() && measured.analysis.callbacks >= 100)
             .map(|(way, _)| way.name.as_str())
             .collect();
@@ -167,7 +240,15 @@ mod tests {
             cpu_ns_per_callback: None,
             lost: 0,
         };
-        WayResult { name: name.into(), call: String::new(), unit_ns: 1, anchored: true, measured: Ok(measured) }
+        WayResult {
+            name: name.into(),
+            effect: Effect::None,
+            way: name.into(),
+            call: String::new(),
+            unit_ns: 1,
+            anchored: true,
+            measured: Ok(measured),
+        }
     }
 
     #[test]
@@ -175,6 +256,7 @@ mod tests {
         let mut timers = Timers {
             period_ns: 1_000_000,
             scheduling: "other".into(),
+            clock: "monotonic".into(),
             stall_ns: None,
             ways: vec![
                 way(
@@ -195,5 +277,44 @@ mod tests {
         assert_eq!(timers.verdict(), "No fault in good.");
         timers.ways.clear();
         assert_eq!(timers.verdict(), "Nothing was measured.");
+    }
+
+    #[test]
+    fn effects_are_told_against_the_same_way_as_it_is() {
+        use crate::{Callback, Stream, analyse};
+        let late = |name: &str, effect, late_ns: u64| {
+            let callbacks: Vec<Callback> = (0..200u64)
+                .map(|n| Callback { asked_ns: n * 1_000_000, at_ns: n * 1_000_000 + late_ns, periods: 1 })
+                .collect();
+            let stream = Stream { period_ns: 1_000_000, origin_ns: 0, anchored: true, callbacks: &callbacks };
+            let mut result = way(name, Vec::new(), None);
+            result.effect = effect;
+            if let Ok(measured) = &mut result.measured {
+                measured.analysis = analyse(&stream);
+            }
+            result
+        };
+        let mut timers = Timers {
+            period_ns: 1_000_000,
+            scheduling: "other".into(),
+            clock: "monotonic".into(),
+            stall_ns: None,
+            ways: vec![
+                late("a", Effect::None, 80_000),
+                late("a", Effect::Slack, 30_000),
+                late("b", Effect::None, 60_000),
+                late("b", Effect::Slack, 61_000),
+            ],
+            notes: Vec::new(),
+            interrupted: false,
+        };
+        assert!(timers.has_effects());
+        assert_eq!(timers.gains_ns(Effect::Slack), [("a", 50_000), ("b", -1_000)]);
+        assert_eq!(timers.gains_ns(Effect::Tai), []);
+        assert!(
+            timers.verdict().starts_with("What each setting does to the median lateness: slack 1ns -50.0 to +1.0 us.")
+        );
+        timers.ways.truncate(1);
+        assert!(!timers.has_effects());
     }
 }

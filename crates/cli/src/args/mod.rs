@@ -1,17 +1,20 @@
 //! The command line.
 
+mod compare;
 pub(crate) mod drill;
 mod follow;
 mod load;
 pub(crate) mod why;
 
+pub(crate) use compare::{CompareArguments, MeasuringArguments};
 pub(crate) use follow::FollowArguments;
 pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
+pub(crate) mod device;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_load::Source;
-use punctual_probe::ways::WayKind;
-use punctual_recording::{BareUnit, LimitSpec, format_ns, parse_duration, parse_list};
+use punctual_probe::ways::{WayClock, WayKind};
+use punctual_recording::{BareUnit, LimitSpec, Stage, format_ns, parse_duration, parse_list};
 use std::path::PathBuf;
 
 /// How late time-dependent work runs on this machine.
@@ -42,7 +45,7 @@ pub(crate) enum Command {
     Record(RecordArguments),
     /// Show recordings; those of the same configuration and load are added up
     #[command(
-        after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine"
+        after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine\n  punctual report a.punctual --interarrival 100us,1ms"
     )]
     Report(ReportArguments),
     /// Say who made wakeups late: interrupts, softirqs, threads, the host, by name and to the nanosecond
@@ -50,9 +53,14 @@ pub(crate) enum Command {
         after_help = "Examples:\n  sudo punctual record --why 500us -D 60s --load mixed -o a.punctual\n  punctual why a.punctual                          causes, and the latest wakeups\n  punctual why a.punctual --episode 3              one late wakeup in full\n  punctual why a.punctual --perfetto a.pftrace     to look at in Perfetto\n  punctual why a.punctual --folded > a.folded      for flame graphs"
     )]
     Why(why::WhyArguments),
+    /// Hold two sides of recordings against each other: better, worse, or no difference that the data can show
+    #[command(
+        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not set back: run the command that does after it. A bare number is seconds for -D, microseconds for -i."
+    )]
+    Compare(CompareArguments),
     /// Show what takes the CPU away from a loop that wants it all; needs no privilege
     #[command(
-        after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n\nA bare number is seconds for -D, microseconds for --threshold."
+        after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n  sudo punctual idle --calibrated=100us   the paper's loop of a fixed count, and how unsteady it is\n  sudo punctual idle --validate           100 keystrokes as loop, program and kernel see them\n\nA bare number is seconds for -D, microseconds for the other times."
     )]
     Idle(IdleArguments),
     /// Say how often it will be too late: worst hour, day and week, and how often devices run dry
@@ -69,7 +77,7 @@ pub(crate) enum Command {
     Sim(SimArguments),
     /// Measure each way to get a periodic callback: granularity, drift, catch-up, and the patterns of known faults
     #[command(
-        after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n\nA bare number is microseconds for -i and --stall, seconds for -D."
+        after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n  sudo punctual timers --effects                 what timer slack, clock and priority do\n  punctual timers --clock boottime --way timerfd,nanosleep-absolute\n\nA bare number is microseconds for -i and --stall, seconds for -D."
     )]
     Timers(TimersArguments),
     /// Inject a known cause of lateness for a bounded time, to see what it looks like and to test an alarm
@@ -79,6 +87,8 @@ pub(crate) enum Command {
     Drill(drill::DrillArguments),
     /// Real programs and artificial load to measure beside: list, show, install, try out
     Load(LoadArguments),
+    /// Run soft devices in interrupt, softirq, thread or reservation context, and see what they do to others
+    Device(device::DeviceArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
     Capabilities,
     /// Print a completion script for a shell
@@ -185,6 +195,18 @@ pub(crate) struct IdleArguments {
     /// How the loops compete: idle gets what nobody else wants, fifo goes before all normal threads
     #[arg(long, value_enum, default_value = "idle")]
     pub(crate) policy: IdlePolicy,
+    /// Count to a fixed number between two readings, as the paper of 2014 does, calibrated to take this long [1ms]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "1ms", value_parser = calibrated)]
+    pub(crate) calibrated: Option<u64>,
+    /// See the same keystrokes as the loop, a program on a pseudo-terminal and the kernel see them (that paper's II.c)
+    #[arg(long, conflicts_with_all = ["duration", "calibrated", "policy"])]
+    pub(crate) validate: bool,
+    /// How many keystrokes, for --validate
+    #[arg(long, value_name = "NUMBER", default_value = "100", requires = "validate", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) keystrokes: u64,
+    /// How long the program computes for each keystroke, for --validate
+    #[arg(long, value_name = "TIME", default_value = "7420us", requires = "validate", value_parser = compute)]
+    pub(crate) compute: u64,
     /// Do not follow what takes the CPU inside the kernel: gaps have no causes
     #[arg(long)]
     pub(crate) no_bpf: bool,
@@ -212,6 +234,15 @@ pub(crate) struct ReportArguments {
     /// Print the stage table as CSV, in nanoseconds
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+    /// Show whether wakeups later than these thresholds come periodically, in clusters or at random: 100us,1ms
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = interval, conflicts_with = "csv")]
+    pub(crate) interarrival: Vec<u64>,
+    /// The stage whose lateness --interarrival looks at
+    #[arg(long, value_name = "STAGE", default_value = "total", value_parser = stage, requires = "interarrival")]
+    pub(crate) stage: Stage,
+    /// Write a page with pictures, one file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Show each CPU by itself
     #[arg(long)]
     pub(crate) by_cpu: bool,
@@ -252,6 +283,9 @@ pub(crate) struct ForecastArguments {
     /// Worst cases of every stage and load as one table
     #[arg(long)]
     pub(crate) table: bool,
+    /// Write a page with pictures, one file that needs nothing else; with the curve of --curve
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Mean time between underruns against the amount of buffering, for work that begins after each measured stage
     #[arg(long)]
     pub(crate) curve: bool,
@@ -401,6 +435,12 @@ pub(crate) struct TimersArguments {
     /// Real-time priority, 1 to 99 [default: normal scheduling]
     #[arg(short, long, value_name = "PRIORITY", value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) priority: Option<u32>,
+    /// The clock to wait on: monotonic, realtime, boottime, tai; ways whose call does not take it are absent
+    #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = clock)]
+    pub(crate) clock: WayClock,
+    /// Show what timer slack, clock and priority do: each of a few ways (or --way) with one of them changed at a time
+    #[arg(long, conflicts_with_all = ["stall", "clock"])]
+    pub(crate) effects: bool,
     /// How long to be busy to see what each way does after it, up to 500ms; 0 for not at all [default: five and a half periods]
     #[arg(long, value_name = "TIME", value_parser = stall)]
     pub(crate) stall: Option<u64>,
@@ -474,6 +514,28 @@ fn threshold(text: &str) -> Result<u64, String> {
     Err(format!("`{text}` is out of range: give 500ns to 1s, such as 5us"))
 }
 
+/// Shorter counts are not told from their readings, longer ones join everything into one gap.
+const CALIBRATED_NS: std::ops::RangeInclusive<u64> = 5_000..=100_000_000;
+
+fn calibrated(text: &str) -> Result<u64, String> {
+    let target = parse_duration(text, BareUnit::Microseconds)?;
+    if CALIBRATED_NS.contains(&target) {
+        return Ok(target);
+    }
+    Err(format!("`{text}` is out of range: give 5us to 100ms, such as 1ms"))
+}
+
+/// What a keystroke may take, ns.
+const COMPUTE_NS: std::ops::RangeInclusive<u64> = 10_000..=500_000_000;
+
+fn compute(text: &str) -> Result<u64, String> {
+    let compute = parse_duration(text, BareUnit::Microseconds)?;
+    if COMPUTE_NS.contains(&compute) {
+        return Ok(compute);
+    }
+    Err(format!("`{text}` is out of range: give 10us to 500ms, such as 2ms"))
+}
+
 /// The longest stall, ns: longer would keep others from the CPU.
 const LONGEST_STALL_NS: u64 = 500_000_000;
 
@@ -485,7 +547,17 @@ fn stall(text: &str) -> Result<u64, String> {
     Err(format!("`{text}` is too long a stall: give up to {}, or 0 for none", format_ns(LONGEST_STALL_NS)))
 }
 
+fn stage(text: &str) -> Result<Stage, String> {
+    let names = Stage::ALL.map(Stage::name);
+    let found = Stage::ALL.into_iter().find(|stage| stage.name() == text);
+    found.ok_or_else(|| format!("there is no stage `{text}`: give one of {}", names.join(", ")))
+}
+
 fn way(text: &str) -> Result<WayKind, String> {
+    text.trim().parse()
+}
+
+fn clock(text: &str) -> Result<WayClock, String> {
     text.trim().parse()
 }
 

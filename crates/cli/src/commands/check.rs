@@ -8,7 +8,7 @@ use punctual_load::Load;
 use punctual_probe::{Policy, Step};
 use punctual_recording::EndReason;
 use punctual_report::{DeviceRow, Measurement};
-use punctual_study::{Check, CheckPlan, Part};
+use punctual_study::{Check, CheckPlan, DeviceCount, Part};
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<u8> {
@@ -56,20 +56,24 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
 }
 
 fn measurement(check: Check) -> Measurement {
-    let devices = check.devices.into_iter().map(|device| DeviceRow {
-        load: device.load,
-        measure: device.measure,
-        answer: device.answer,
-        late_wakeups: device.late_wakeups,
-        late_wakeups_on_worst_cpu: device.late_wakeups_on_worst_cpu,
-    });
     let mut measurement = Measurement {
         parts: check.parts,
-        devices: devices.collect(),
+        devices: check.devices.into_iter().map(device_row).collect(),
         verdict: String::new(),
         exit_code: 0,
         by_cpu: false,
     };
     measurement.verdict = punctual_report::check_verdict(&measurement);
     measurement
+}
+
+/// A device's fate as reports show it.
+pub(super) fn device_row(device: DeviceCount) -> DeviceRow {
+    DeviceRow {
+        load: device.load,
+        measure: device.measure,
+        answer: device.answer,
+        late_wakeups: device.late_wakeups,
+        late_wakeups_on_worst_cpu: device.late_wakeups_on_worst_cpu,
+    }
 }

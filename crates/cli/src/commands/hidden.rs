@@ -15,6 +15,21 @@ pub(crate) fn guard() -> ExitCode {
     }
 }
 
+/// `CPU COMPUTE_NS`.
+pub(crate) fn echo_program(words: &[OsString]) -> ExitCode {
+    let number = |index: usize| words.get(index)?.to_str()?.parse::<u64>().ok();
+    let (Some(cpu), Some(compute_ns)) = (number(0).and_then(|cpu| u32::try_from(cpu).ok()), number(1)) else {
+        return ExitCode::from(crate::USAGE);
+    };
+    match punctual_probe::echo::run_program(cpu, compute_ns) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refused) => {
+            crate::output::say(&format!("error: {refused}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
 /// `CLASS DIRECTORY`.
 pub(crate) fn built_in_load(words: &[OsString]) -> ExitCode {
     let class = words.first().and_then(|word| word.to_str()).and_then(|word| word.parse::<Class>().ok());

@@ -1,26 +1,24 @@
 //! `punctual idle`.
 
 use crate::args::{IdleArguments, IdlePolicy};
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
+use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use indicatif::{ProgressBar, ProgressStyle};
+use punctual_kernel::scheduling::allowed_cpus;
 use punctual_probe::{IdlePlan, Step};
-use punctual_recording::{EndReason, Recording, format_ns, read_gap_document};
+use punctual_recording::{EndReason, Recording, format_ns, read_gap_document, read_validation};
 use punctual_report::idle::{IdleReport, json, text};
-use punctual_study::idle::{IdleProgress, measure_idle};
+use punctual_report::interarrival::InterarrivalRow;
+use punctual_study::idle::{IdleProgress, ValidationPlan, measure_idle, validate};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(arguments: &IdleArguments, output: Output) -> anyhow::Result<u8> {
-    let plan = IdlePlan {
-        duration_ns: arguments.duration,
-        cpus: arguments.cpus.as_ref().map(|cpus| cpus.0.clone()),
-        threshold_ns: arguments.threshold,
-        real_time: arguments.policy == IdlePolicy::Fifo,
-        bpf: !arguments.no_bpf,
-        output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("idle-", ".punctual")),
-        command_line: std::env::args().collect(),
-    };
+    let plan = plan(arguments);
+    if arguments.validate {
+        return run_validation(arguments, plan, output);
+    }
     let interrupted = Interrupted::watch();
     let mut line = Line::new(arguments.quiet);
     let result = measure_idle(&plan, &mut |progress| {
@@ -29,14 +27,72 @@ pub(crate) fn run(arguments: &IdleArguments, output: Output) -> anyhow::Result<u
     });
     line.bar.finish_and_clear();
     let (document, gaps) = result?;
-    Ok(print(&IdleReport { recording: &plan.output, document: &document, gaps: &gaps }, output))
+    Ok(print(&IdleReport { recording: &plan.output, document: &document, gaps: &gaps, validation: None }, output))
+}
+
+fn plan(arguments: &IdleArguments) -> IdlePlan {
+    IdlePlan {
+        duration_ns: arguments.duration,
+        cpus: arguments.cpus.as_ref().map(|cpus| cpus.0.clone()),
+        threshold_ns: arguments.threshold,
+        calibrated_ns: arguments.calibrated,
+        real_time: arguments.policy == IdlePolicy::Fifo,
+        bpf: !arguments.no_bpf,
+        output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("idle-", ".punctual")),
+        command_line: super::command_line(),
+    }
+}
+
+/// A keystroke takes at most about this long beside its computation, ns: then the measurement ends by itself.
+const KEYSTROKE_NS: u64 = 2_000_000_000;
+
+fn run_validation(arguments: &IdleArguments, mut idle: IdlePlan, output: Output) -> anyhow::Result<u8> {
+    let allowed = allowed_cpus();
+    let cpu = match idle.cpus.as_deref() {
+        None => allowed.last().copied().unwrap_or(0),
+        Some([cpu]) => *cpu,
+        Some(_) => return Err(Usage("--validate takes one CPU: give -a 1".to_owned()).into()),
+    };
+    if !allowed.contains(&cpu) {
+        let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
+        return Err(Usage(format!("CPU {cpu} is not there or not allowed: allowed are {}", list.join(","))).into());
+    }
+    idle.cpus = Some(vec![cpu]);
+    idle.duration_ns = arguments.keystrokes.saturating_mul(arguments.compute + KEYSTROKE_NS);
+    let keystrokes = usize::try_from(arguments.keystrokes).unwrap_or(usize::MAX);
+    let plan = ValidationPlan { idle, cpu, keystrokes, compute_ns: arguments.compute };
+    let interrupted = Interrupted::watch();
+    let mut progress = StepProgress::new(arguments.quiet, "idle");
+    // The pauses between keystrokes are 25 ms on average.
+    let expected = Duration::from_nanos(arguments.keystrokes * (arguments.compute + 25_000_000));
+    let result = validate(&plan, &mut |now, typed| {
+        progress.show(&format!("{typed} keystrokes"), now.elapsed, expected);
+        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+    });
+    progress.done();
+    let (document, gaps, validation) = result?;
+    let recording = &plan.idle.output;
+    Ok(print(&IdleReport { recording, document: &document, gaps: &gaps, validation: Some(&validation) }, output))
 }
 
 /// Shows a recording of idle time; `None` where it is none.
-pub(crate) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> {
+pub(crate) fn report(path: &Path, output: Output, interarrival: &[InterarrivalRow]) -> anyhow::Result<Option<u8>> {
     let Some(gaps) = read_gap_document(path)? else { return Ok(None) };
+    let validation = read_validation(path)?;
     let recording = Recording::open(path)?;
-    Ok(Some(print(&IdleReport { recording: path, document: recording.document(), gaps: &gaps }, output)))
+    let validation = validation.as_ref();
+    let report = IdleReport { recording: path, document: recording.document(), gaps: &gaps, validation };
+    if output.json && !interarrival.is_empty() {
+        let mut value = json(&report);
+        value["interarrival"] = punctual_report::interarrival::json(interarrival);
+        output::print(&output::pretty(&value));
+        return Ok(Some(report.exit_code()));
+    }
+    let code = print(&report, output);
+    if !interarrival.is_empty() {
+        output::print_text(&format!("\n{}", punctual_report::interarrival::text(interarrival)));
+    }
+    Ok(Some(code))
 }
 
 fn print(report: &IdleReport<'_>, output: Output) -> u8 {

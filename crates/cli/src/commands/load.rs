@@ -151,7 +151,7 @@ fn try_out(arguments: &LoadRunArguments, output: Output) -> anyhow::Result<u8> {
         elapsed_ns: run.elapsed_ns,
         warm_up_ns: load.warm_up.as_nanos() as u64,
         scores: run.scores,
-        notes: load.notes,
+        notes: load.notes.into_iter().chain(run.notes).collect(),
         trouble: run.trouble,
     };
     if output.json {

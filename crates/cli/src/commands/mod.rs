@@ -2,6 +2,8 @@
 
 pub(crate) mod capabilities;
 pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod device;
 pub(crate) mod drill;
 pub(crate) mod forecast;
 pub(crate) mod generate;

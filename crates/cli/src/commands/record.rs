@@ -1,6 +1,6 @@
 //! `punctual record`.
 
-use crate::args::{FollowArguments, PolicyName, RecordArguments, ViaName};
+use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
 use crate::output::{Output, Usage};
 use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
@@ -47,27 +47,33 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
 }
 
 fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
-    let policy = match arguments.policy {
-        PolicyName::Fifo => Policy::Fifo,
-        PolicyName::Rr => Policy::RoundRobin,
-        PolicyName::Other => Policy::Other,
-        PolicyName::Deadline => Policy::Deadline,
-    };
-    let mut plan = super::plan(&arguments.threads, policy)?;
+    let mut plan = plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
     plan.follow = selection(&arguments.follow)?;
-    plan.via = match arguments.via {
-        ViaName::Timer => Via::Timer,
-        ViaName::Softirq => Via::Softirq,
-    };
-    if plan.via == Via::Softirq && !plan.bpf {
-        return Err(Usage("--via softirq is made of BPF programs: it does not go with --no-bpf".to_owned()));
-    }
     let default = if arguments.program.is_empty() { Some(DEFAULT_NS) } else { None };
     plan.duration_ns = arguments.duration.or(default);
     plan.break_ns = arguments.break_ns;
     plan.why = arguments.why.settings();
     plan.limits = arguments.limit.as_ref().map(|limits| limits.0.clone()).unwrap_or_default();
     plan.output = arguments.output.clone().unwrap_or_else(|| super::fresh_name("", ".punctual"));
+    Ok(plan)
+}
+
+/// The plan of the options that say which threads are measured, and what wakes them.
+pub(super) fn plan_of_chain(threads: &ThreadArguments, policy: PolicyName, via: ViaName) -> Result<Plan, Usage> {
+    let policy = match policy {
+        PolicyName::Fifo => Policy::Fifo,
+        PolicyName::Rr => Policy::RoundRobin,
+        PolicyName::Other => Policy::Other,
+        PolicyName::Deadline => Policy::Deadline,
+    };
+    let mut plan = super::plan(threads, policy)?;
+    plan.via = match via {
+        ViaName::Timer => Via::Timer,
+        ViaName::Softirq => Via::Softirq,
+    };
+    if plan.via == Via::Softirq && !plan.bpf {
+        return Err(Usage("--via softirq is made of BPF programs: it does not go with --no-bpf".to_owned()));
+    }
     Ok(plan)
 }
 

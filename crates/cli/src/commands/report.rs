@@ -1,35 +1,64 @@
 //! `punctual report`.
 
 use crate::args::ReportArguments;
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
+use anyhow::Context;
 use punctual_recording::{Document, Recording, Stage, compatible, merge};
-use punctual_report::Measurement;
-use std::path::PathBuf;
+use punctual_report::html::{History, Recorded, recording_page};
+use punctual_report::interarrival::InterarrivalRow;
+use punctual_report::{DeviceRow, Measurement, load_name};
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
+    if arguments.html.is_some() {
+        punctual_report::html::can_draw()?;
+    }
     let recordings = super::expand(&arguments.recordings);
+    if let Some(path) = recordings.iter().find(|path| path.join("gaps.json").exists()) {
+        let refused = if recordings.len() > 1 {
+            Some("report it by itself")
+        } else if arguments.csv || arguments.limit.is_some() {
+            Some("--csv and --limit do not apply; --json has all its figures")
+        } else if arguments.html.is_some() {
+            Some("there is no page for them yet; --json has all its figures")
+        } else {
+            None
+        };
+        if let Some(instead) = refused {
+            let path = path.display();
+            return Err(Usage(format!("{path} holds gaps of idle loops, no wakeups: {instead}")).into());
+        }
+    }
+    let interarrival = interarrival(&recordings, arguments)?;
     if let [path] = recordings.as_slice()
-        && let Some(code) = super::idle::report(path, output)?
+        && let Some(code) = super::idle::report(path, output, &interarrival)?
     {
         return Ok(code);
     }
     let output = Output { csv: arguments.csv, ..output };
-    let mut parts: Vec<(PathBuf, Vec<Document>)> = Vec::new();
+    let mut parts: Vec<Vec<(PathBuf, Document)>> = Vec::new();
+    let mut recorded: Vec<Recorded> = Vec::new();
     for path in &recordings {
         let recording = Recording::open(path)?;
         for damaged in recording.damaged() {
             output::note(&format!("left out: {damaged}"));
         }
-        let wrong = recording.count_not_adding_up()?;
-        anyhow::ensure!(wrong == 0, "{}: the stages of {wrong} wakeups do not add up to their totals", path.display());
+        if arguments.html.is_some() {
+            recorded.push(read_through(&recording)?);
+        } else {
+            check_sums(path, recording.count_not_adding_up()?)?;
+        }
         let document = recording.document().clone();
         // What was measured in the same way under the same load is one measurement; the rest stands beside it.
-        match parts.iter_mut().find(|(_, others)| compatible(&others[0], &document).is_none()) {
-            Some((_, others)) => others.push(document),
-            None => parts.push((path.clone(), vec![document])),
+        match parts.iter_mut().find(|others| compatible(&others[0].1, &document).is_none()) {
+            Some(others) => others.push((path.clone(), document)),
+            None => parts.push(vec![(path.clone(), document)]),
         }
     }
-    let merged = parts.into_iter().map(|(path, documents)| merge(&documents).map(|document| (path, document)));
+    let merged = parts.iter().map(|same| {
+        let documents: Vec<Document> = same.iter().map(|(_, document)| document.clone()).collect();
+        merge(&documents).map(|document| (same[0].0.clone(), document))
+    });
     let mut measurement = Measurement {
         parts: merged.collect::<Result<_, _>>()?,
         devices: Vec::new(),
@@ -46,6 +75,102 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     }
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     measurement.verdict = punctual_report::recording_verdict(&documents);
+    if let Some(path) = &arguments.html {
+        let paths: Vec<Vec<PathBuf>> =
+            parts.iter().map(|same| same.iter().map(|(path, _)| path.clone()).collect()).collect();
+        let devices = measurement.parts.iter().zip(&paths).map(|((_, document), paths)| devices_of(document, paths));
+        let devices: Vec<Vec<DeviceRow>> = devices.collect();
+        measurement.devices = devices.iter().flatten().cloned().collect();
+        write_page(path, &recording_page(&measurement, &devices, &recorded).html()?)?;
+    }
+    if output.json && !interarrival.is_empty() {
+        let mut report = punctual_report::measurement(&measurement);
+        report["interarrival"] = punctual_report::interarrival::json(&interarrival);
+        output::print(&output::pretty(&report));
+        return Ok(measurement.exit_code);
+    }
     output.measurement(&measurement);
+    if !interarrival.is_empty() {
+        output::print_text(&format!("\n{}", punctual_report::interarrival::text(&interarrival)));
+    }
     Ok(measurement.exit_code)
+}
+
+/// How late events follow one another, where that was asked for.
+fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::Result<Vec<InterarrivalRow>> {
+    let mut rows = Vec::new();
+    if arguments.interarrival.is_empty() {
+        return Ok(rows);
+    }
+    for path in recordings {
+        let found = punctual_study::late_events(path, arguments.stage, &arguments.interarrival)?;
+        rows.extend(found.into_iter().map(|row| InterarrivalRow {
+            recording: path.display().to_string(),
+            whose: row.whose,
+            stage: row.stage,
+            late: row.late,
+            events: row.events,
+        }));
+    }
+    Ok(rows)
+}
+
+fn check_sums(path: &Path, wrong: u64) -> anyhow::Result<()> {
+    anyhow::ensure!(wrong == 0, "{}: the stages of {wrong} wakeups do not add up to their totals", path.display());
+    Ok(())
+}
+
+/// Every wakeup of a recording once: whether its stages add up, and when it was how late.
+pub(super) fn read_through(recording: &Recording) -> anyhow::Result<Recorded> {
+    let document = recording.document();
+    let maxima = recording.block_maxima()?;
+    let mut histories: Vec<(String, History)> = Vec::new();
+    for measure in document.distributions.measures() {
+        let tasks = || document.tasks.iter().filter(|task| task.measure == measure);
+        let own: Vec<_> = maxima.iter().filter(|block| tasks().any(|task| task.tid == block.tid)).copied().collect();
+        let period = tasks().map(|task| task.period_ns).max().unwrap_or(1);
+        histories.extend(History::over(&own, period).map(|history| (measure.clone(), history)));
+    }
+    let of = |tid: u32| {
+        let task = document.tasks.iter().find(|task| task.tid == tid)?;
+        histories.iter().position(|(measure, _)| *measure == task.measure)
+    };
+    let places: std::collections::HashMap<u32, usize> =
+        document.tasks.iter().filter_map(|task| Some((task.tid, of(task.tid)?))).collect();
+    let mut wrong = 0;
+    recording.for_each_wakeup(|wakeup| {
+        wrong += u64::from(!wakeup.adds_up());
+        if let Some(&place) = places.get(&wakeup.tid) {
+            histories[place].1.take(wakeup);
+        }
+    })?;
+    check_sums(recording.directory(), wrong)?;
+    histories.iter_mut().for_each(|(_, history)| history.close());
+    Ok(Recorded { path: recording.directory().to_owned(), load: load_name(document).to_owned(), histories })
+}
+
+/// What devices would have met. A recording that cannot carry a forecast still makes a page.
+pub(super) fn devices_of(document: &Document, paths: &[PathBuf]) -> Vec<DeviceRow> {
+    let judged = super::forecast::inputs(paths).and_then(|inputs| Ok(punctual_study::judge(document, &inputs)?));
+    match judged {
+        Ok(counts) => counts.into_iter().map(super::check::device_row).collect(),
+        Err(error) => {
+            output::note(&format!("no forecast for devices: {error:#}"));
+            Vec::new()
+        }
+    }
+}
+
+/// Writes a page under another name and renames it, so that nobody opens half of one.
+pub(super) fn write_page(path: &Path, html: &str) -> anyhow::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    let temporary = PathBuf::from(name);
+    let written = std::fs::write(&temporary, html).and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    output::note(&format!("page: {}", path.display()));
+    Ok(())
 }

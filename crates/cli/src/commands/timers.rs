@@ -7,6 +7,16 @@ use crate::signals::Interrupted;
 use punctual_probe::ways::WayKind;
 use punctual_study::timers::{TimersPlan, measure};
 
+/// One of each kind: with and without timer slack, by signal, with coarse times, and all clocks.
+const EFFECTS_OF: [WayKind; 6] = [
+    WayKind::NanosleepAbsolute,
+    WayKind::Timerfd,
+    WayKind::PosixSignal,
+    WayKind::EpollWait,
+    WayKind::IoUring,
+    WayKind::Condvar,
+];
+
 pub(crate) fn run(arguments: &TimersArguments, output: Output) -> anyhow::Result<u8> {
     let mut ways: Vec<WayKind> = Vec::new();
     for way in &arguments.way {
@@ -14,17 +24,21 @@ pub(crate) fn run(arguments: &TimersArguments, output: Output) -> anyhow::Result
             ways.push(*way);
         }
     }
-    if ways.is_empty() {
+    if ways.is_empty() && arguments.effects {
+        ways = EFFECTS_OF.to_vec();
+    } else if ways.is_empty() {
         ways = WayKind::ALL.to_vec();
     }
     let plan = TimersPlan {
         period_ns: arguments.interval,
         duration_ns: arguments.duration,
         ways,
+        clock: arguments.clock,
+        effects: arguments.effects,
         priority: arguments.priority,
         stall_ns: arguments.stall,
         output: arguments.output.clone(),
-        command_line: std::env::args().collect(),
+        command_line: super::command_line(),
     };
     let interrupted = Interrupted::watch();
     let mut progress = StepProgress::new(arguments.quiet, "timers");

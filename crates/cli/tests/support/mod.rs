@@ -99,3 +99,27 @@ pub(crate) fn is_alive(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
 }
+
+/// A small file system of its own, unmounted when dropped.
+pub(crate) struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    /// `None` where this user may not mount.
+    pub(crate) fn mount(below: &Path, size: &str) -> Option<SmallDisk> {
+        let path = below.join("small");
+        std::fs::create_dir(&path).expect("a directory");
+        let size = format!("size={size}");
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).output();
+        mount.is_ok_and(|output| output.status.success()).then_some(SmallDisk(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}

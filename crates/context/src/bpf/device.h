@@ -25,6 +25,8 @@
 
 /* The work was given up before it was done. */
 #define CUT 1
+/* The block's interrupt came and no program was called for it. */
+#define UNOBSERVED 2
 
 /* Where work ran, by the kernel's own count. */
 #define LEVEL_THREAD 1
@@ -63,6 +65,8 @@ struct device {
 	__u64 written;		/* activations so far */
 	__u64 queue;		/* interrupts that wait for the softirq */
 	__u64 interrupted;	/* ns of timer interrupts since the beginning, while in the softirq callback */
+	__u64 unobserved;	/* interrupts that came and that no program was called for */
+	__u64 unobserved_wait;	/* of these, how many of whose blocks wait */
 	__u64 entered;		/* when the timer interrupt in the callback began; 0: in none */
 	__u32 in_callback;	/* the CPU + 1 while it runs */
 	__u32 units;		/* of work in a block */
@@ -141,8 +145,10 @@ static int work_block(__u32 index, struct bout *bout)
 
 	start = bpf_ktime_get_ns();
 	line_begin(line, start);
-	if (line->taken >= line->arrived)
+	if (line->taken >= line->arrived) {
+		device.unobserved_wait = 0;
 		return 1;
+	}
 	arrival = line_oldest(line);
 	if (is_too_much(start)) {
 		device.refused++;
@@ -165,7 +171,9 @@ static int work_block(__u32 index, struct bout *bout)
 	activation->executed = end - start > away ? end - start - away : 0;
 	activation->pending = line_pending(line, end);
 	activation->cpu = bpf_get_smp_processor_id();
-	activation->flags = bout->cut ? CUT : 0;
+	activation->flags = (bout->cut ? CUT : 0) | (device.unobserved_wait ? UNOBSERVED : 0);
+	if (device.unobserved_wait)
+		device.unobserved_wait--;
 	device.levels |= level_now();
 	device.window_worked += end - start;
 	device.written++;
@@ -183,6 +191,25 @@ static __always_inline void work_off(void)
 	bpf_loop(BLOCKS_A_BOUT, work_block, &bout, 0);
 }
 
+/*
+ * The kernel passes over interrupts when one came so late that the next were due already. Where it had no such
+ * reason they did come, and this program was not called, as happens when the kernel interrupts another program.
+ */
+static __always_inline void count_unobserved(__u64 due)
+{
+	__u64 period = device.line.period, jump, late, passed;
+
+	if (!device.last_due || !period || due <= device.last_due)
+		return;
+	jump = (due - device.last_due + period / 2) / period;
+	late = device.last_interrupt > device.last_due ? device.last_interrupt - device.last_due : 0;
+	passed = late / period + 1;
+	if (jump <= passed)
+		return;
+	device.unobserved += jump - passed;
+	device.unobserved_wait += jump - passed;
+}
+
 /* Whether this is the device's interrupt, on which user space still counts; its block then has arrived. */
 static __always_inline bool arrives(struct hrtimer *timer, __u64 *now)
 {
@@ -196,6 +223,7 @@ static __always_inline bool arrives(struct hrtimer *timer, __u64 *now)
 		return false;
 	}
 	device.interrupts++;
+	count_unobserved(timer->_softexpires);
 	device.last_interrupt = *now;
 	device.last_due = timer->_softexpires;
 	line_arrive(&device.line, timer->_softexpires);

@@ -40,6 +40,8 @@ pub struct KernelCounts {
     pub refused: u64,
     /// Blocks whose processing was given up after 5 ms.
     pub cut: u64,
+    /// Interrupts that came and that no program was called for.
+    pub unobserved: u64,
     /// ns spent in interrupts that only queue.
     pub interrupt_ns: u64,
     /// The levels at which work was seen to run, by the kernel's own count: bit 0 thread, 1 softirq, 2 hard interrupt,
@@ -102,11 +104,6 @@ impl KernelSide {
         Ok(())
     }
 
-    /// Another period, from now on.
-    pub(crate) fn set_period(&self, period_ns: u64) -> Result<(), Refused> {
-        self.source.as_ref().map_or(Ok(()), |source| source.set_period(period_ns))
-    }
-
     /// No interrupt comes any more.
     pub(crate) fn stop(&mut self) {
         self.source = None;
@@ -137,6 +134,7 @@ impl KernelSide {
             interrupts: read(|record| field!(record, interrupts)),
             refused: read(|record| field!(record, refused)),
             cut: read(|record| field!(record, cut)),
+            unobserved: read(|record| field!(record, unobserved)),
             interrupt_ns: read(|record| field!(record, interrupt_ns)),
             levels: read(|record| field!(record, levels)),
         }

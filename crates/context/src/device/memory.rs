@@ -30,12 +30,14 @@ pub struct Activation {
     pub cpu: u32,
     /// Blocks that waited when it began, its own included.
     pub queued: u32,
-    /// [`CUT`] or 0.
+    /// [`CUT`], [`UNOBSERVED`].
     pub flags: u32,
 }
 
 /// The work was given up before it was done, so that others get the CPU.
 pub const CUT: u32 = 1;
+/// The block's interrupt came and no program was called for it, so that it waited for the next.
+pub const UNOBSERVED: u32 = 2;
 
 /// `struct device` of `bpf/device.h`.
 #[repr(C)]
@@ -56,6 +58,8 @@ pub(crate) struct DeviceRecord {
     pub(crate) written: u64,
     pub(crate) queue: u64,
     pub(crate) interrupted: u64,
+    pub(crate) unobserved: u64,
+    pub(crate) unobserved_wait: u64,
     pub(crate) entered: u64,
     pub(crate) in_callback: u32,
     pub(crate) units: u32,
@@ -136,6 +140,7 @@ impl DeviceMemory {
     }
 
     /// The pump as it stands.
+    #[cfg(test)]
     pub(crate) fn pump(&self) -> Pump {
         // SAFETY: within the mapping.
         unsafe { (&raw const (*self.record()).pump.0).read_volatile() }
@@ -225,6 +230,8 @@ mod tests {
                     written,
                     queue,
                     interrupted,
+                    unobserved,
+                    unobserved_wait,
                     entered,
                     in_callback,
                     units,

@@ -23,6 +23,18 @@ pub(super) fn signal(pid: u32, signal: Signal) {
     }
 }
 
+/// Kills every process of a session, which need not have its leader any more.
+pub(super) fn kill_session(leader: u32) {
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let session = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(3)?.parse::<u32>().ok());
+        if session == Some(leader) {
+            signal(pid, Signal::KILL);
+        }
+    }
+}
+
 /// All processes below this one, zombies apart.
 pub(super) fn descendants(ancestor: u32) -> Vec<u32> {
     let mut parents = Vec::new();

@@ -12,7 +12,7 @@
 #define FOLLOWED_INDEX_SIZE 16384
 #define FOLLOWED_PROBES 16
 #define ALLOCATION_TRIES 64
-#define RECORDS 32768
+#define RECORDS 16384
 #define MAX_CPUS 512
 #define RENAMES 4096
 #define NAME_SIZE 16
@@ -157,6 +157,7 @@ struct threads {
 	__u64 next;		/* where the next free slot is looked for */
 	__u64 alive;		/* threads followed now */
 	__u64 without_room;	/* threads that should have been followed */
+	__u64 pads[4];
 };
 
 /* No thread has the id in its upper half. */

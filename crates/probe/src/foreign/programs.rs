@@ -1,7 +1,7 @@
 //! The programs in the kernel, and the threads that they are told to follow.
 
 use super::memory::{Configuration, FOLLOW_NAME, FOLLOW_THREADS, MAX_CPUS, NAME_SIZE, Rings, Slot, ThreadTable, text};
-use super::selection::{Selection, mark, name_of, process_of, processes, threads_of};
+use super::selection::{Selection, has_ended, mark, name_of, processes, threads_of};
 use crate::follow::refuse_namespaces;
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::{Refused, steal};
@@ -66,7 +66,8 @@ impl Programs {
     pub(super) fn follow_processes(&self, selection: &Selection) {
         for &process in &selection.processes {
             for _ in 0..10 {
-                let new: Vec<u32> = threads_of(process).into_iter().filter(|&tid| !self.table.holds(tid)).collect();
+                let new: Vec<u32> =
+                    threads_of(process).into_iter().filter(|&tid| !self.table.holds(tid) && !has_ended(tid)).collect();
                 if new.is_empty() || new.iter().all(|&tid| !self.table.follow(tid, FOLLOW_THREADS)) {
                     break;
                 }
@@ -108,7 +109,7 @@ impl Programs {
     pub(super) fn sweep(&self) {
         for slot in self.table.slots() {
             let tid = slot.owner as u32;
-            if process_of(tid).is_none() {
+            if has_ended(tid) {
                 self.table.forget(tid);
             }
         }

@@ -45,6 +45,12 @@ impl Selection {
         !self.names.is_empty()
     }
 
+    /// Whether threads are selected by their names and otherwise, too: then one that was started by a thread followed
+    /// otherwise may have a selected name without ever having taken it.
+    pub(crate) fn is_mixed(&self) -> bool {
+        self.by_name() && !(self.processes.is_empty() && self.threads.is_empty() && !self.command)
+    }
+
     /// Whether a thread with this name is selected for it.
     pub(crate) fn wants_name(&self, name: &str) -> bool {
         self.names.iter().any(|expression| expression.is_match(name))
@@ -64,14 +70,14 @@ impl Selection {
     /// # Errors
     /// The first that is not, in one line.
     pub fn check(&self) -> Result<(), Refused> {
-        let there = |id: u32| std::path::Path::new("/proc").join(id.to_string()).exists();
+        let there = |id: u32| !has_ended(id);
         if let Some(tid) = self.threads.iter().find(|tid| !there(**tid)) {
             return Err(Refused::because(
                 format!("following thread {tid}"),
                 "there is no such thread (`ps -eLo lwp,comm` lists them)",
             ));
         }
-        let is_process = |id: u32| there(id) && process_of(id) == Some(id);
+        let is_process = |id: u32| process_of(id) == Some(id) && threads_of(id).into_iter().any(there);
         match self.processes.iter().find(|process| !is_process(**process)) {
             Some(process) if there(*process) => {
                 let owner = process_of(*process).map_or_else(String::new, |owner| format!(" of process {owner}"));
@@ -91,6 +97,13 @@ impl Selection {
 pub(crate) fn process_of(tid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// Whether a thread has ended: one that nobody has waited for yet is still listed.
+pub(crate) fn has_ended(tid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_none_or(|state| state.trim_start().starts_with(['Z', 'X']))
 }
 
 /// The name of a thread.
@@ -147,7 +160,7 @@ mod tests {
     #[test]
     fn this_thread_is_found() {
         let tid = punctual_kernel::clock::thread_id();
-        assert_eq!(process_of(tid), Some(std::process::id()));
+        assert!(process_of(tid) == Some(std::process::id()) && !has_ended(tid));
         assert!(threads_of(std::process::id()).contains(&tid) && processes().contains(&std::process::id()));
         assert!(name_of(tid).is_some());
         assert_eq!(policy_of(tid), Some((0, 0)));

@@ -1,9 +1,9 @@
 //! Carries out a plan that follows other programs' threads.
 
 use super::drain::Drain;
-use super::memory::{RECORD_BY_NAME, Record, text};
+use super::memory::{FOLLOW_NAME, RECORD_BY_NAME, Record, text};
 use super::programs::Programs;
-use super::selection::Selection;
+use super::selection::{Selection, name_of};
 use super::table::Table;
 use crate::plan::Plan;
 use crate::session::{FLUSH, Observation, Outcome, RunError, Step, judge, start_recorder};
@@ -122,6 +122,9 @@ impl Session<'_> {
                 swept = Instant::now();
                 self.programs.sweep();
                 self.programs.follow_processes(self.selection);
+                if self.selection.is_mixed() {
+                    self.programs.follow_names(self.selection);
+                }
             }
             if self.plan.break_ns.is_some_and(|limit| self.longest_ns > limit) {
                 return Ok(ended(EndReason::LimitExceeded, None));
@@ -196,6 +199,10 @@ impl Session<'_> {
         self.drain.stop();
         self.take(writer);
         for slot in self.programs.slots() {
+            let renamed = || name_of(slot.owner as u32).is_none_or(|name| !self.selection.wants_name(&name));
+            if slot.flags & FOLLOW_NAME != 0 && renamed() {
+                continue;
+            }
             if let Some((task, wakeup)) = self.table.take_unfinished(&slot, writer) {
                 self.push(task, wakeup, writer);
             }

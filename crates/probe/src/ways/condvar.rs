@@ -1,6 +1,7 @@
 //! A condition variable that nobody signals.
 
 use super::Way;
+use super::clock::Shift;
 use punctual_kernel::{Refused, clock};
 use std::cell::UnsafeCell;
 
@@ -10,10 +11,10 @@ struct Parts {
 }
 
 /// `pthread_cond_timedwait` on `CLOCK_MONOTONIC`. Boxed: its parts must not move once they are in use.
-pub(super) struct Condvar(Box<Parts>);
+pub(super) struct Condvar(Box<Parts>, Shift);
 
 impl Condvar {
-    pub(super) fn open() -> Result<Condvar, Refused> {
+    pub(super) fn open(shift: Shift) -> Result<Condvar, Refused> {
         let parts = Box::new(Parts {
             mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
             condition: UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER),
@@ -23,22 +24,22 @@ impl Condvar {
         // place and is not in use.
         let result = unsafe {
             libc::pthread_condattr_init(attributes.as_mut_ptr());
-            let result = libc::pthread_condattr_setclock(attributes.as_mut_ptr(), libc::CLOCK_MONOTONIC);
+            let result = libc::pthread_condattr_setclock(attributes.as_mut_ptr(), shift.clock.id());
             libc::pthread_cond_init(parts.condition.get(), attributes.as_ptr());
             libc::pthread_condattr_destroy(attributes.as_mut_ptr());
             result
         };
         if result != 0 {
-            return Err(Refused::because("making a condition variable", "it does not know CLOCK_MONOTONIC"));
+            return Err(Refused::because("making a condition variable", "it does not know this clock"));
         }
-        Ok(Condvar(parts))
+        Ok(Condvar(parts, shift))
     }
 }
 
 impl Way for Condvar {
     #[inline]
     fn wait(&mut self, due_ns: u64, _period_ns: u64) -> u32 {
-        let due = clock::timespec(due_ns);
+        let due = clock::timespec(self.1.of(due_ns));
         // SAFETY: mutex and condition are initialized and stay in place; this thread locks, waits and unlocks, and no
         // other knows them.
         unsafe {

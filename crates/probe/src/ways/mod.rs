@@ -2,10 +2,12 @@
 //!
 //! * [`WayKind`]: the ways, by name.
 //! * [`WayThread`]: a thread that measures one of them: its callbacks, the same without timer slack, stalls.
+//! * [`WayClock`]: the clocks on which they can run.
 //! * [`SignalsHeld`]: keeps the signals of timers from the rest of the program.
 //!
 //! The measuring loop waits, reads the clock and writes into memory that was touched before: it allocates nothing.
 
+mod clock;
 mod condvar;
 mod event;
 mod posix;
@@ -15,9 +17,11 @@ mod thread;
 mod timerfd;
 mod uring;
 
+pub use clock::WayClock;
 pub use posix::SignalsHeld;
 pub use thread::{STALLS, StallRun, WayPlan, WayRun, WayThread};
 
+use clock::Shift;
 use punctual_kernel::Refused;
 
 /// A way of asking for periodic callbacks.
@@ -142,11 +146,6 @@ impl WayKind {
     pub fn has_slack(self) -> bool {
         !matches!(self, Timerfd | PosixSignal | PosixThread | Setitimer | IoUring | Busy)
     }
-
-    /// The kernel's clock that it runs on.
-    fn clock(self) -> libc::clockid_t {
-        libc::CLOCK_MONOTONIC
-    }
 }
 
 impl std::str::FromStr for WayKind {
@@ -176,23 +175,29 @@ trait Way {
 }
 
 /// Makes a way ready to use; not for Python, which is another program.
-fn open(kind: WayKind) -> Result<Box<dyn Way>, Refused> {
+fn open(kind: WayKind, clock: WayClock) -> Result<Box<dyn Way>, Refused> {
+    if !kind.clocks().contains(&clock) {
+        let names: Vec<&str> = kind.clocks().iter().map(|clock| clock.name()).collect();
+        let reason = format!("its call takes no clock but {}", names.join(", "));
+        return Err(Refused::because(format!("waiting on the clock {}", clock.name()), reason));
+    }
+    let shift = Shift::to(clock);
     Ok(match kind {
-        NanosleepAbsolute => Box::new(sleep::Absolute),
-        NanosleepRelative => Box::new(sleep::Relative),
-        Busy => Box::new(sleep::Busy),
+        NanosleepAbsolute => Box::new(sleep::Absolute(shift)),
+        NanosleepRelative => Box::new(sleep::Relative(shift)),
+        Busy => Box::new(sleep::Busy(shift)),
         RustSleep => Box::new(sleep::Rust),
-        Timerfd => Box::new(timerfd::Timerfd::open()?),
-        PosixSignal => Box::new(posix::PosixTimer::open(posix::Target::Process)?),
-        PosixThread => Box::new(posix::PosixTimer::open(posix::Target::Thread)?),
+        Timerfd => Box::new(timerfd::Timerfd::open(shift)?),
+        PosixSignal => Box::new(posix::PosixTimer::open(posix::Target::Process, shift)?),
+        PosixThread => Box::new(posix::PosixTimer::open(posix::Target::Thread, shift)?),
         Setitimer => Box::new(posix::Setitimer),
         EpollWait => Box::new(event::Epoll::open(false)?),
         EpollPwait2 => Box::new(event::Epoll::open(true)?),
         Poll => Box::new(event::Poll),
         Ppoll => Box::new(event::Ppoll),
         Select => Box::new(event::Select),
-        IoUring => Box::new(uring::Uring::open()?),
-        Condvar => Box::new(condvar::Condvar::open()?),
+        IoUring => Box::new(uring::Uring::open(shift)?),
+        Condvar => Box::new(condvar::Condvar::open(shift)?),
         PythonSleep => return Err(Refused::because("measuring Python", "it is another program")),
     })
 }

@@ -1,6 +1,7 @@
 //! Timers that signal: POSIX timers and `setitimer`. The thread waits for the signal; no handler runs.
 
 use super::Way;
+use super::clock::Shift;
 use punctual_kernel::{Refused, clock};
 use std::mem::MaybeUninit;
 
@@ -85,12 +86,13 @@ pub(super) enum Target {
 
 pub(super) struct PosixTimer {
     timer: libc::timer_t,
+    shift: Shift,
     set: libc::sigset_t,
 }
 
 impl PosixTimer {
     /// To be called by the thread that waits.
-    pub(super) fn open(target: Target) -> Result<PosixTimer, Refused> {
+    pub(super) fn open(target: Target, shift: Shift) -> Result<PosixTimer, Refused> {
         let mut timer = std::ptr::null_mut();
         // SAFETY: an event of zeros is a valid value; it lives through the call, and the kernel writes the timer's id.
         let result = unsafe {
@@ -101,16 +103,19 @@ impl PosixTimer {
                 event.sigev_notify = libc::SIGEV_THREAD_ID;
                 event.sigev_notify_thread_id = clock::thread_id() as libc::c_int;
             }
-            libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer)
+            libc::timer_create(shift.clock.id(), &mut event, &mut timer)
         };
         if result != 0 {
             return Err(Refused::last_os_error("making a POSIX timer"));
         }
-        Ok(PosixTimer { timer, set: signals(&[timer_signal()]) })
+        Ok(PosixTimer { timer, shift, set: signals(&[timer_signal()]) })
     }
 
     fn set(&self, first_ns: u64, period_ns: u64) -> Result<(), Refused> {
-        let time = libc::itimerspec { it_interval: clock::timespec(period_ns), it_value: clock::timespec(first_ns) };
+        let time = libc::itimerspec {
+            it_interval: clock::timespec(period_ns),
+            it_value: clock::timespec(self.shift.of(first_ns)),
+        };
         // SAFETY: the timer is ours; the structure lives through the call; the former setting is not asked for.
         let result = unsafe { libc::timer_settime(self.timer, libc::TIMER_ABSTIME, &time, std::ptr::null_mut()) };
         if result == 0 { Ok(()) } else { Err(Refused::last_os_error("arming a POSIX timer")) }

@@ -1,7 +1,7 @@
 //! For comparison: a Python program that sleeps.
 
 use super::thread::{AFTER_STALL, BEFORE_STALL, ROOM, SHORTEST_NS, STALLS, set_slack};
-use super::{StallRun, WayPlan, WayRun};
+use super::{StallRun, WayClock, WayPlan, WayRun};
 use crate::control::Control;
 use punctual_kernel::{Refused, capabilities, clock};
 use punctual_timing::Callback;
@@ -79,14 +79,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn measure(plan: &WayPlan, control: &Control) -> Result<WayRun, Refused> {
     let doing = "measuring Python";
+    if plan.clock != WayClock::Monotonic {
+        let doing = format!("waiting on the clock {}", plan.clock.name());
+        return Err(Refused::because(doing, "time.sleep takes no clock"));
+    }
     let python = capabilities::find_program("python3").ok_or_else(|| Refused::because(doing, "it is not installed"))?;
     // The program is started with the slack that this thread has.
-    set_slack(0);
+    set_slack(plan.slack_ns);
     let numbers = [
         plan.period_ns,
         plan.duration_ns,
         plan.without_slack_ns,
-        plan.stall_ns,
+        plan.bounded_stall_ns(),
         ROOM,
         u64::from(plan.priority.unwrap_or(0)),
         SHORTEST_NS,
@@ -120,7 +124,7 @@ pub(super) fn measure(plan: &WayPlan, control: &Control) -> Result<WayRun, Refus
 
 /// Waits for the program's end; ends it where it should stop, and whatever takes it too long.
 fn wait(child: &mut Child, plan: &WayPlan, control: &Control) {
-    let stalls = STALLS as u64 * (2 * plan.stall_ns + (BEFORE_STALL as u64 + AFTER_STALL) * plan.period_ns);
+    let stalls = STALLS as u64 * (2 * plan.bounded_stall_ns() + (BEFORE_STALL as u64 + AFTER_STALL) * plan.period_ns);
     let patience = Duration::from_nanos(plan.duration_ns + plan.without_slack_ns + 4 * stalls) + PATIENCE;
     let mut until = Instant::now() + patience;
     let mut told = false;
@@ -191,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_it_prints_is_read() {
-        let plan = WayPlan { period_ns: 10, duration_ns: 100, without_slack_ns: 0, stall_ns: 35, priority: Some(5) };
+        let plan = WayPlan { period_ns: 10, duration_ns: 100, stall_ns: 35, priority: Some(5), ..WayPlan::default() };
         let text = "setup 1 0 1\nshortest 77\ncallbacks 500 1000 1012 1025\nstall 35 2000 2011 2023\n";
         let run = parse(text, &plan).unwrap();
         assert_eq!((run.origin_ns, run.cpu_ns, run.granularity_ns, run.priority), (1_010, 500, Some(77), None));

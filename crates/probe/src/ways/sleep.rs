@@ -1,22 +1,26 @@
 //! Sleeping, and not sleeping at all.
 
 use super::Way;
+use super::clock::Shift;
 use punctual_kernel::clock;
 use std::time::Duration;
 
 /// `clock_nanosleep` to absolute times.
-pub(super) struct Absolute;
+pub(super) struct Absolute(pub(super) Shift);
 
 impl Way for Absolute {
     #[inline]
     fn wait(&mut self, due_ns: u64, _period_ns: u64) -> u32 {
-        clock::sleep_until(due_ns);
+        let due = clock::timespec(self.0.of(due_ns));
+        let clock = self.0.clock.id();
+        // SAFETY: the time lives through the call; an absolute sleep writes no remainder.
+        while unsafe { libc::clock_nanosleep(clock, libc::TIMER_ABSTIME, &due, std::ptr::null_mut()) } == libc::EINTR {}
         1
     }
 }
 
 /// `clock_nanosleep` for a period at a time.
-pub(super) struct Relative;
+pub(super) struct Relative(pub(super) Shift);
 
 impl Way for Relative {
     #[inline]
@@ -25,7 +29,7 @@ impl Way for Relative {
         loop {
             let asked = left;
             // SAFETY: both structures live through the call; the kernel writes what is left into the second.
-            let result = unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &asked, &mut left) };
+            let result = unsafe { libc::clock_nanosleep(self.0.clock.id(), 0, &asked, &mut left) };
             if result != libc::EINTR {
                 return 1;
             }
@@ -34,12 +38,13 @@ impl Way for Relative {
 }
 
 /// Reads the clock until it is time.
-pub(super) struct Busy;
+pub(super) struct Busy(pub(super) Shift);
 
 impl Way for Busy {
     #[inline]
     fn wait(&mut self, due_ns: u64, _period_ns: u64) -> u32 {
-        while clock::monotonic_ns() < due_ns {
+        let due = self.0.of(due_ns);
+        while self.0.clock.now_ns() < due {
             std::hint::spin_loop();
         }
         1

@@ -1,6 +1,6 @@
 //! A thread that measures one way.
 
-use super::{Way, WayKind, open, python};
+use super::{Way, WayClock, WayKind, open, python};
 use crate::control::{Control, Watchdog};
 use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Refused, clock, hold};
@@ -10,8 +10,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// What to measure of a way. Times in ns.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct WayPlan {
+    /// The clock to wait on; a way whose call does not take it is absent.
+    pub clock: WayClock,
+    /// The timer slack of the thread, ns; 0: what programs get.
+    pub slack_ns: u64,
     /// The period of the callbacks.
     pub period_ns: u64,
     /// How long to take callbacks.
@@ -22,6 +26,16 @@ pub struct WayPlan {
     pub stall_ns: u64,
     /// The priority under `SCHED_FIFO`; normal scheduling otherwise.
     pub priority: Option<u32>,
+}
+
+/// The longest stall of a real-time thread, ns: with what comes after it, it must not hold a CPU for a second.
+const REAL_TIME_STALL_NS: u64 = 250_000_000;
+
+impl WayPlan {
+    /// How long each stall lasts, ns: no longer than a real-time thread may be busy.
+    pub(super) fn bounded_stall_ns(&self) -> u64 {
+        if self.priority.is_some() { self.stall_ns.min(REAL_TIME_STALL_NS) } else { self.stall_ns }
+    }
 }
 
 /// A stall, and what came after it. Times in ns of `CLOCK_MONOTONIC`.
@@ -189,12 +203,39 @@ struct Measurement<'a> {
     period_ns: u64,
     control: &'a Control,
     watchdog: Watchdog,
+    /// Of a real-time thread.
+    rests: Option<Rests>,
+}
+
+/// A real-time thread that found no time to sleep for this long is made to, ns: a period may be shorter than a wait.
+const BUSY_NS: u64 = 250_000_000;
+const REST_NS: u64 = 20_000_000;
+
+/// Sees to it that a real-time thread never holds its CPU for a second, whatever the rest of the program does.
+#[derive(Debug, Default)]
+struct Rests {
+    since_ns: u64,
+    cpu_ns: u64,
+}
+
+impl Rests {
+    #[inline]
+    fn check(&mut self, now_ns: u64) {
+        if now_ns.saturating_sub(self.since_ns) < BUSY_NS {
+            return;
+        }
+        let cpu_ns = clock::thread_cpu_ns();
+        if self.since_ns > 0 && (cpu_ns - self.cpu_ns) * 10 > (now_ns - self.since_ns) * 9 {
+            clock::sleep_until(now_ns + REST_NS);
+        }
+        *self = Rests { since_ns: clock::monotonic_ns(), cpu_ns: clock::thread_cpu_ns() };
+    }
 }
 
 fn measure(kind: WayKind, plan: &WayPlan, control: &Control) -> Result<WayRun, Refused> {
-    set_slack(0);
-    let way = open(kind)?;
-    let mut run = WayRun { resolution_ns: resolution_ns(kind.clock()), ..WayRun::default() };
+    set_slack(plan.slack_ns);
+    let way = open(kind, plan.clock)?;
+    let mut run = WayRun { resolution_ns: resolution_ns(plan.clock.id()), ..WayRun::default() };
     match plan.priority {
         // A loop that never sleeps would keep everything else from its CPU.
         Some(_) if kind == WayKind::Busy => {
@@ -206,7 +247,14 @@ fn measure(kind: WayKind, plan: &WayPlan, control: &Control) -> Result<WayRun, R
         },
         None => {}
     }
-    let mut measurement = Measurement { kind, way, period_ns: plan.period_ns, control, watchdog: Watchdog::default() };
+    let mut measurement = Measurement {
+        kind,
+        way,
+        period_ns: plan.period_ns,
+        control,
+        watchdog: Watchdog::default(),
+        rests: run.priority.map(|_| Rests::default()),
+    };
     run.granularity_ns = measurement.shortest()?;
 
     let mut room = Room::of(plan.duration_ns, plan.period_ns);
@@ -224,7 +272,7 @@ fn measure(kind: WayKind, plan: &WayPlan, control: &Control) -> Result<WayRun, R
     }
     for _ in 0..STALLS {
         if plan.stall_ns > 0 && !control.is_stopped() {
-            run.stalls.push(measurement.stall(plan.stall_ns)?);
+            run.stalls.push(measurement.stall(plan.bounded_stall_ns())?);
         }
     }
     run.starved = control.is_starved();
@@ -246,6 +294,9 @@ impl Measurement<'_> {
             due = if anchored { due + u64::from(periods) * period } else { now + period };
             last = now;
             self.watchdog.check(self.control, now);
+            if let Some(rests) = &mut self.rests {
+                rests.check(now);
+            }
         }
         self.way.end();
         Ok(origin)
@@ -275,10 +326,15 @@ impl Measurement<'_> {
         let wanted = (stall_ns / period + AFTER_STALL) as usize;
         let mut stall = StallRun { stall_ns, end_ns: 0, after: vec![1; wanted] };
         stall.after.clear();
+        if self.rests.is_some() {
+            clock::sleep_until(clock::monotonic_ns() + REST_NS);
+        }
         let mut due = clock::monotonic_ns() + period;
         self.way.begin(due, period)?;
+        let mut cpu_ns = 0;
         for number in 0..BEFORE_STALL + wanted {
-            if self.control.is_stopped() {
+            let busy = self.rests.is_some() && stall.end_ns > 0 && clock::thread_cpu_ns() - cpu_ns > BUSY_NS;
+            if self.control.is_stopped() || busy {
                 break;
             }
             let periods = self.way.wait(due, period);
@@ -294,6 +350,7 @@ impl Measurement<'_> {
                     std::hint::spin_loop();
                 }
                 stall.end_ns = clock::monotonic_ns();
+                cpu_ns = clock::thread_cpu_ns();
                 // It may have lasted longer than wanted.
                 stall.stall_ns = stall.end_ns - (until - stall_ns);
                 // The rest of the program may have been kept from its CPU meanwhile.
@@ -349,7 +406,7 @@ mod tests {
                 duration_ns: 60_000_000,
                 without_slack_ns: 20_000_000,
                 stall_ns: 5_500_000,
-                priority: None,
+                ..WayPlan::default()
             };
             let thread = WayThread::spawn(kind).unwrap();
             let run = match thread.run(plan, &mut || true).expect("it comes back") {

@@ -1,24 +1,28 @@
 //! A periodic timerfd: each read says how often it expired.
 
 use super::Way;
+use super::clock::Shift;
 use punctual_kernel::{Refused, clock};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-pub(super) struct Timerfd(OwnedFd);
+pub(super) struct Timerfd(OwnedFd, Shift);
 
 impl Timerfd {
-    pub(super) fn open() -> Result<Timerfd, Refused> {
+    pub(super) fn open(shift: Shift) -> Result<Timerfd, Refused> {
         // SAFETY: takes plain numbers.
-        let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
+        let fd = unsafe { libc::timerfd_create(shift.clock.id(), libc::TFD_CLOEXEC) };
         if fd < 0 {
             return Err(Refused::last_os_error("making a timerfd"));
         }
         // SAFETY: the kernel just gave this descriptor to nobody else.
-        Ok(Timerfd(unsafe { OwnedFd::from_raw_fd(fd) }))
+        Ok(Timerfd(unsafe { OwnedFd::from_raw_fd(fd) }, shift))
     }
 
     fn set(&self, first_ns: u64, period_ns: u64) -> Result<(), Refused> {
-        let time = libc::itimerspec { it_interval: clock::timespec(period_ns), it_value: clock::timespec(first_ns) };
+        let time = libc::itimerspec {
+            it_interval: clock::timespec(period_ns),
+            it_value: clock::timespec(self.1.of(first_ns)),
+        };
         // SAFETY: the structure lives through the call; the former setting is not asked for.
         let result =
             unsafe { libc::timerfd_settime(self.0.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &time, std::ptr::null_mut()) };

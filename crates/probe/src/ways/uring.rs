@@ -1,6 +1,7 @@
 //! Timeouts of io_uring, by its system calls alone.
 
 use super::Way;
+use super::clock::{Shift, WayClock};
 use punctual_kernel::{Refused, clock};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,6 +12,8 @@ const FEATURE_SINGLE_MMAP: u32 = 1;
 const ENTER_GETEVENTS: u32 = 1;
 const OP_TIMEOUT: u8 = 11;
 const TIMEOUT_ABS: u32 = 1;
+const TIMEOUT_BOOTTIME: u32 = 4;
+const TIMEOUT_REALTIME: u32 = 8;
 const ENTRIES: u32 = 2;
 
 /// `struct io_sqring_offsets`.
@@ -129,13 +132,14 @@ pub(super) struct Uring {
     rings: Map,
     submissions: Map,
     parameters: Parameters,
+    shift: Shift,
     /// Read by the kernel while a timeout is submitted.
     time: Box<KernelTime>,
     fd: OwnedFd,
 }
 
 impl Uring {
-    pub(super) fn open() -> Result<Uring, Refused> {
+    pub(super) fn open(shift: Shift) -> Result<Uring, Refused> {
         let mut parameters = Parameters::default();
         // SAFETY: the structure has the kernel's layout and lives through the call.
         let fd = unsafe { libc::syscall(libc::SYS_io_uring_setup, ENTRIES, &raw mut parameters) };
@@ -151,7 +155,7 @@ impl Uring {
         let completed = parameters.cq.entries as usize + parameters.cq_entries as usize * 16;
         let rings = Map::of(&fd, submitted.max(completed), OFF_SQ_RING)?;
         let submissions = Map::of(&fd, parameters.sq_entries as usize * size_of::<Submission>(), OFF_SQES)?;
-        let mut uring = Uring { rings, submissions, parameters, time: Box::default(), fd };
+        let mut uring = Uring { rings, submissions, parameters, shift, time: Box::default(), fd };
         // Some kernels know io_uring and not this operation, or forbid it.
         if uring.timeout(clock::monotonic_ns()) {
             Ok(uring)
@@ -163,8 +167,13 @@ impl Uring {
     /// Waits until this time; false where the kernel refuses.
     #[inline]
     fn timeout(&mut self, due_ns: u64) -> bool {
-        *self.time =
-            KernelTime { seconds: (due_ns / 1_000_000_000) as i64, nanoseconds: (due_ns % 1_000_000_000) as i64 };
+        let due = self.shift.of(due_ns);
+        *self.time = KernelTime { seconds: (due / 1_000_000_000) as i64, nanoseconds: (due % 1_000_000_000) as i64 };
+        let clock = match self.shift.clock {
+            WayClock::Realtime => TIMEOUT_REALTIME,
+            WayClock::Boottime => TIMEOUT_BOOTTIME,
+            _ => 0,
+        };
         let tail = self.rings.counter(self.parameters.sq.tail);
         let mask = self.rings.counter(self.parameters.sq.ring_mask).load(Ordering::Relaxed);
         let position = tail.load(Ordering::Relaxed);
@@ -174,7 +183,7 @@ impl Uring {
             fd: -1,
             address: (&raw const *self.time) as u64,
             length: 1,
-            timeout_flags: TIMEOUT_ABS,
+            timeout_flags: TIMEOUT_ABS | clock,
             ..Submission::default()
         };
         // SAFETY: the index is below the number of entries for which the memory was mapped; the kernel reads the entry

@@ -106,14 +106,15 @@ impl Watch {
         own_programs: &[u32],
     ) -> punctual_recording::Result<Watch> {
         let writer = EpisodeWriter::create(recording)?;
-        // Before the measurement: reading the kernel's symbols takes a tenth of a second.
-        let investigator = Investigator::new();
         let (sender, receiver) = sync_channel(WAITING);
+        let (tell_ready, ready) = sync_channel(1);
         let written = Arc::new(Mutex::new(Written::default()));
         let shared = Arc::clone(&written);
         let most = settings.most_episodes;
         let thread = std::thread::Builder::new().name("why".to_owned());
-        let thread = thread.spawn(move || write_episodes(writer, investigator, &receiver, &shared, most)).ok();
+        let thread = thread.spawn(move || write_episodes(writer, &tell_ready, &receiver, &shared, most)).ok();
+        // Reading the kernel's symbols takes a tenth of a second: not while it is measured.
+        let _ = ready.recv();
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
         let mut hooks = HookWatch::new(own);
@@ -278,11 +279,13 @@ impl Watch {
 
 fn write_episodes(
     mut writer: EpisodeWriter,
-    mut investigator: Investigator,
+    tell_ready: &SyncSender<()>,
     receiver: &Receiver<Message>,
     shared: &Mutex<Written>,
     most: u64,
 ) {
+    let mut investigator = Investigator::new();
+    let _ = tell_ready.send(());
     let mut kept = 0;
     for message in receiver {
         let result = match message {

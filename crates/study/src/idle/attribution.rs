@@ -97,6 +97,43 @@ pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<Part
     parts
 }
 
+/// Takes the loop's own time out of the parts of a stretch in which it also computed: out of what nothing else had.
+///
+/// Where something was traced, what is left of that is called [`AROUND`] up to [`LONGEST_AROUND_NS`]: nothing tells any
+/// more in what stretches it lay.
+pub fn without_own(mut parts: Vec<Part>, own_ns: u64) -> Vec<Part> {
+    if own_ns == 0 {
+        return parts;
+    }
+    let mut left = own_ns;
+    // The kernel's own work is the last to be shortened: it was seen.
+    parts.sort_by_key(|part| match part.kind {
+        CauseKind::Unknown => 0,
+        CauseKind::Outside => 1,
+        _ => 2,
+    });
+    for part in &mut parts {
+        let own = left.min(part.ns);
+        part.ns -= own;
+        left -= own;
+    }
+    let traced = parts.iter().any(|part| part.ns > 0 && part.kind < CauseKind::Outside);
+    for part in parts.iter_mut().filter(|part| traced && part.kind == CauseKind::Outside) {
+        if part.ns <= LONGEST_AROUND_NS {
+            (part.kind, part.name) = (CauseKind::Unknown, AROUND.to_owned());
+        }
+    }
+    parts.retain(|part| part.ns > 0);
+    let mut joined: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match joined.iter_mut().find(|other| other.kind == part.kind && other.name == part.name) {
+            Some(other) => other.ns += part.ns,
+            None => joined.push(part),
+        }
+    }
+    joined
+}
+
 /// The period at which something recurs, if it does: (period in ns, thousandths of the intervals that fit it).
 ///
 /// The period is the commonest interval; an interval fits if it is that, or up to four times that (the gaps between
@@ -209,6 +246,34 @@ mod tests {
         let ns = |kind| parts.iter().find(|part| part.kind == kind).map(|part| part.ns);
         assert_eq!(ns(CauseKind::Unknown), Some(50_000));
         assert_eq!(ns(CauseKind::Outside), Some(940_000));
+    }
+
+    #[test]
+    fn a_computing_loops_own_time_is_not_put_down_to_anything() {
+        let entries = [entry(500_000, 508_000, Ran::Interrupt("local_timer".to_owned()))];
+        let parts = without_own(attribute(0, 1_020_000, &entries), 1_000_000);
+        assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), 20_000);
+        let ns = |kind| parts.iter().find(|part| part.kind == kind).map(|part| part.ns);
+        assert_eq!((ns(CauseKind::Irq), ns(CauseKind::Unknown)), (Some(8_000), Some(12_000)));
+        let parts = without_own(attribute(0, 1_960_000, &[]), 1_000_000);
+        assert_eq!(parts, [Part { kind: CauseKind::Outside, name: OUTSIDE.to_owned(), ns: 960_000 }]);
+        for seed in 0..500 {
+            let mut number = numbers(seed);
+            let length = 1 + number(3_000_000);
+            let own = number(length + 1);
+            let entries: Vec<TraceEntry> = (0..number(5))
+                .map(|_| {
+                    let from = number(length);
+                    entry(from, from + number(400_000), ran(number(3), number(4)))
+                })
+                .collect();
+            let parts = without_own(attribute(0, length, &entries), own);
+            assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), length - own, "seed {seed}");
+            for (index, part) in parts.iter().enumerate() {
+                assert!(part.ns > 0);
+                assert!(!parts[..index].iter().any(|other| (other.kind, &other.name) == (part.kind, &part.name)));
+            }
+        }
     }
 
     #[test]

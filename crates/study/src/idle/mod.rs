@@ -2,14 +2,21 @@
 //! the recording.
 
 mod attribution;
+mod keystroke;
+mod modes;
 mod tally;
+mod validation;
 
-pub use attribution::{AROUND, LONGEST_AROUND_NS, OUTSIDE, Part, attribute, period};
+pub use attribution::{AROUND, LONGEST_AROUND_NS, OUTSIDE, Part, attribute, period, without_own};
+pub use keystroke::split;
+pub use modes::modes;
+pub use validation::{ValidationPlan, validate};
 
 use crate::StudyError;
-use punctual_probe::{IdlePlan, IdleSession, RunError, Step};
+use punctual_probe::{IdlePlan, IdleSession, RunError, Step, TraceEntry};
 use punctual_recording::{
-    Counters, Document, EndReason, Ended, GapDocument, GapWriter, Provenance, Result as RecordingResult, Task, Writer,
+    Counters, Document, EndReason, Ended, Gap, GapDocument, GapWriter, Provenance, Result as RecordingResult, Task,
+    Writer,
 };
 use std::time::{Duration, Instant};
 use tally::Tally;
@@ -49,6 +56,18 @@ pub fn measure_idle(
     plan: &IdlePlan,
     observe: &mut dyn FnMut(&IdleProgress<'_>) -> Step,
 ) -> Result<(Document, GapDocument), StudyError> {
+    measure_and_inspect(plan, observe, &mut |_, _| {})
+}
+
+/// As [`measure_idle`]; `inspect` is given every gap and what ran inside it.
+///
+/// # Errors
+/// [`StudyError`]; whatever was measured before a failure stands in the recording.
+pub fn measure_and_inspect(
+    plan: &IdlePlan,
+    observe: &mut dyn FnMut(&IdleProgress<'_>) -> Step,
+    inspect: &mut dyn FnMut(&Gap, &[TraceEntry]),
+) -> Result<(Document, GapDocument), StudyError> {
     let mut session = IdleSession::start(plan)?;
     let provenance = session.provenance().clone();
     let fallbacks = provenance.fallbacks.clone();
@@ -60,7 +79,10 @@ pub fn measure_idle(
     let ended = loop {
         for index in 0..session.loops().len() {
             let taken = session.take(index);
-            tally.take(index, taken, |gap| files.gaps.push(gap));
+            tally.take(index, taken, |gap, inside| {
+                files.gaps.push(gap);
+                inspect(gap, inside);
+            });
         }
         if flushed.elapsed() >= FLUSH {
             flushed = Instant::now();
@@ -95,7 +117,10 @@ pub fn measure_idle(
     session.stop();
     for index in 0..session.loops().len() {
         let taken = session.take(index);
-        tally.take(index, taken, |gap| files.gaps.push(gap));
+        tally.take(index, taken, |gap, inside| {
+            files.gaps.push(gap);
+            inspect(gap, inside);
+        });
         if let Some(gap) = session.open_gap(index) {
             files.gaps.push(&tally.take_open(index, gap));
         }
@@ -131,6 +156,7 @@ fn count(session: &IdleSession, tally: &mut Tally, files: &mut Files) {
     for index in 0..session.loops().len() {
         let totals = session.totals(index);
         tally.set_totals(index, &totals);
+        tally.set_count(index, session);
         files.writer.set_thread_counts(index, totals.lost, 0, totals.measured_ns.saturating_sub(tally.noise_ns(index)));
         if let Some(stolen) = totals.steal_ns {
             *steal.get_or_insert(0) += stolen;

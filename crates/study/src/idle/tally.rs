@@ -1,9 +1,11 @@
 //! Adds up gaps and their causes as they come, in bounded memory.
 
-use super::attribution::{Part, attribute, period};
+use super::attribution::{Part, attribute, period, without_own};
+use super::modes::modes;
 use punctual_probe::{IdleSession, LoopTotals, Ran, RawGap, Taken, Ticker, TraceEntry};
 use punctual_recording::{
-    CauseKind, CauseSum, CpuGaps, Distribution, GAPS_SCHEMA, Gap, GapDocument, InterruptCost, Periodicity,
+    CalibratedCount, CauseKind, CauseSum, CpuGaps, Distribution, GAPS_SCHEMA, Gap, GapDocument, InterruptCost,
+    Periodicity,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,6 +34,8 @@ struct Cpu {
     /// The running second and the sum of the gaps that began in it, ns.
     second: (u64, u64),
     times: BTreeMap<(CauseKind, u32), Vec<u64>>,
+    /// Of the time from one reading of the loop to the next, this is its own, ns.
+    own_ns: u64,
 }
 
 pub(crate) struct Tally {
@@ -52,7 +56,8 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn new(session: &IdleSession, threshold_ns: u64, start_ns: u64) -> Tally {
-        let cpus = session.loops().into_iter().map(|(cpu, _)| Cpu {
+        let cpus = session.loops().into_iter().enumerate().map(|(index, (cpu, _))| Cpu {
+            own_ns: session.calibration(index).map_or(0, |calibration| session.ticker().ns(calibration.ticks)),
             sums: CpuGaps { cpu, ..CpuGaps::default() },
             pending: VecDeque::new(),
             steal: None,
@@ -97,14 +102,23 @@ impl Tally {
         sums.steal_ns = totals.steal_ns;
     }
 
-    /// Takes what a CPU handed on, and hands on its gaps with their causes.
-    pub(crate) fn take(&mut self, index: usize, taken: Taken, mut found: impl FnMut(&Gap)) {
+    /// Takes over how long the count of a calibrated loop took.
+    pub(crate) fn set_count(&mut self, index: usize, session: &IdleSession) {
+        self.cpus[index].sums.calibrated = session.calibration(index).map(|calibration| {
+            let calibrated_ns = self.ticker.ns(calibration.ticks);
+            let modes = modes(&session.durations(index), calibrated_ns);
+            CalibratedCount { count: calibration.count, calibrated_ns, modes }
+        });
+    }
+
+    /// Takes what a CPU handed on, and hands on its gaps with their causes and what ran inside them.
+    pub(crate) fn take(&mut self, index: usize, taken: Taken, mut found: impl FnMut(&Gap, &[TraceEntry])) {
         self.entries_lost += taken.entries_lost;
         let whole = taken.entries_lost == 0;
         self.cpus[index].pending.extend(taken.entries);
         for raw in taken.gaps {
-            let gap = self.gap(index, raw, whole);
-            found(&gap);
+            let (gap, inside) = self.gap(index, raw, whole);
+            found(&gap, &inside);
         }
         // What ended before the loop went on and lies in no gap was shorter than the threshold.
         let cpu = &mut self.cpus[index];
@@ -129,19 +143,21 @@ impl Tally {
             stolen_ns: 0,
             ran: Ran::Thread("(running at the end)".to_owned()),
         });
-        self.gap(index, raw, true)
+        self.gap(index, raw, true).0
     }
 
-    fn gap(&mut self, index: usize, raw: RawGap, whole: bool) -> Gap {
+    fn gap(&mut self, index: usize, raw: RawGap, whole: bool) -> (Gap, Vec<TraceEntry>) {
         let length_ns = self.ticker.ns(raw.ticks);
         let start_ns = raw.end_ns.saturating_sub(length_ns);
-        let inside = self.cpus[index].inside(start_ns, raw.end_ns);
+        let own_ns = self.cpus[index].own_ns;
+        let read_before_ns = start_ns.saturating_sub(own_ns);
+        let inside = self.cpus[index].inside(read_before_ns, raw.end_ns);
         let parts = if !self.followed {
             vec![Part { kind: CauseKind::NotFollowed, name: "not followed".to_owned(), ns: length_ns }]
         } else if inside.is_empty() && !whole {
             vec![Part { kind: CauseKind::Unknown, name: "entries lost".to_owned(), ns: length_ns }]
         } else {
-            attribute(start_ns, raw.end_ns, &inside)
+            without_own(attribute(read_before_ns, raw.end_ns, &inside), raw.end_ns - read_before_ns - length_ns)
         };
         self.count_inside(index, raw, &inside);
         let outside = parts.iter().filter(|part| part.kind == CauseKind::Outside).map(|part| part.ns).sum();
@@ -173,7 +189,7 @@ impl Tally {
             self.longest.insert(at, main);
             self.longest.truncate(LONGEST);
         }
-        main
+        (main, inside)
     }
 
     fn count_inside(&mut self, index: usize, raw: RawGap, inside: &[TraceEntry]) {

@@ -1,0 +1,162 @@
+//! The arguments of `punctual device`.
+
+use super::duration;
+use clap::{Args, Subcommand, ValueEnum};
+use punctual_context::Context;
+use punctual_context::device::Competitor;
+use punctual_load::Source;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct DeviceArguments {
+    #[command(subcommand)]
+    pub(crate) command: DeviceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DeviceCommand {
+    /// List the devices
+    #[command(after_help = "Example:\n  punctual device list --profiles mine.toml")]
+    List {
+        /// Profiles of your own, in the catalogue's notation
+        #[arg(long, value_name = "FILE")]
+        profiles: Option<PathBuf>,
+    },
+    /// Show a device, where its numbers come from, and what it needs
+    #[command(after_help = "Example:\n  punctual device show 'audio 64@48kHz x3'")]
+    Show {
+        /// The device, such as modem or `audio 64@48kHz x3`
+        #[arg(value_name = "DEVICE")]
+        device: String,
+        /// Profiles of your own, in the catalogue's notation
+        #[arg(long, value_name = "FILE")]
+        profiles: Option<PathBuf>,
+    },
+    /// Run a device's work in interrupt, softirq, thread or reservation context, beside a bystander
+    #[command(
+        after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2/8 --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n\nA bare number is seconds for -D, milliseconds in a reservation."
+    )]
+    Run(DeviceRunArguments),
+    /// Run a soft modem in every context, beside competitors, at several priorities and reservations
+    #[command(
+        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n\nThe papers' modem is v90; modem stands for it here. The time is shared by 35 runs of at least a second."
+    )]
+    Study(DeviceStudyArguments),
+    /// Forecast underruns without a device, then run it and count them
+    #[command(
+        after_help = "Example:\n  sudo punctual device verify audio64,ethercat1ms,v90 --context thread:80 --load mixed -D 2m\n\nHalf of the time is measured without a device, half is shared by the devices."
+    )]
+    Verify(DeviceVerifyArguments),
+    /// Run several devices at once on one CPU
+    #[command(after_help = "Example:\n  sudo punctual device mix audio64,ethercat1ms,modem --context thread:80 -D 20s")]
+    Mix(DeviceMixArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeviceRunArguments {
+    /// The device, such as modem or `audio 64@48kHz x3`
+    #[arg(value_name = "DEVICE")]
+    pub(crate) device: String,
+    #[command(flatten)]
+    pub(crate) how: HowArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeviceMixArguments {
+    /// The devices, with commas; an own context after a plus sign: modem+softirq
+    #[arg(value_name = "DEVICES", value_delimiter = ',', required = true)]
+    pub(crate) devices: Vec<String>,
+    #[command(flatten)]
+    pub(crate) how: HowArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeviceStudyArguments {
+    /// The device; modem stands for the papers' V.90 modem
+    #[arg(value_name = "DEVICE", default_value = "modem")]
+    pub(crate) device: String,
+    /// How long in all
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "2m", value_parser = duration)]
+    pub(crate) duration: u64,
+    /// The CPU [default: the last one that this process may use]
+    #[arg(short = 'a', long, value_name = "CPU")]
+    pub(crate) cpu: Option<u32>,
+    /// Write a page with this machine beside the paper's and the simulator's
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+    /// Profiles of your own, in the catalogue's notation
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profiles: Option<PathBuf>,
+    /// The directory for the recordings [default: study-DATE-TIME in the current directory]
+    #[arg(short, long, value_name = "DIRECTORY")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeviceVerifyArguments {
+    /// The devices, with commas
+    #[arg(value_name = "DEVICES", value_delimiter = ',', required = true)]
+    pub(crate) devices: Vec<String>,
+    #[command(flatten)]
+    pub(crate) how: HowArguments,
+}
+
+/// How devices are run.
+#[derive(Debug, Args)]
+pub(crate) struct HowArguments {
+    /// Where the work runs: irq, softirq, thread:80, thread:rr:80, thread:other, thread:idle, reservation:2ms/8ms, slots:2/8
+    #[arg(short, long, value_name = "CONTEXT", default_value = "thread:80", value_parser = Context::parse)]
+    pub(crate) context: Context,
+    /// What competes on the same CPU: spin:normal, spin:50 (FIFO, resting a tenth of the time) or walk (reads files); may be repeated
+    #[arg(long, value_name = "COMPETITOR", value_parser = Competitor::parse)]
+    pub(crate) competitor: Vec<Competitor>,
+    /// Keep the machine busy meanwhile: a name from `punctual load list` or a load file; several with commas
+    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
+    pub(crate) load: Vec<Source>,
+    /// How long to run
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) duration: u64,
+    /// The CPU [default: the last one that this process may use]
+    #[arg(short = 'a', long, value_name = "CPU")]
+    pub(crate) cpu: Option<u32>,
+    /// What wakes a device's thread: a timer of its own, or a softirq callback that the device's interrupt queues
+    #[arg(long, value_enum, default_value = "timer")]
+    pub(crate) wake: WakeName,
+    /// What becomes of blocks that wait behind a newer one
+    #[arg(long, value_enum, default_value = "work-off")]
+    pub(crate) late: LateName,
+    /// A reservation may use time that other reservations leave (SCHED_FLAG_RECLAIM)
+    #[arg(long, conflicts_with = "compete")]
+    pub(crate) reclaim: bool,
+    /// After its budget a reservation's thread goes on at normal priority until the next period, as Rialto/NT had it
+    #[arg(long)]
+    pub(crate) compete: bool,
+    /// Profiles of your own, in the catalogue's notation
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profiles: Option<PathBuf>,
+    /// The recording to write [default: device-DATE-TIME.punctual in the current directory]
+    #[arg(short, long, value_name = "NAME.punctual")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WakeName {
+    /// The thread sleeps on a timer of its own
+    Timer,
+    /// The device's interrupt queues a softirq callback, which wakes the thread as a semaphore would
+    Softirq,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LateName {
+    /// Every block is processed, the oldest first
+    WorkOff,
+    /// All but the newest are dropped
+    DropStale,
+}

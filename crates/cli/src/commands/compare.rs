@@ -1,0 +1,116 @@
+//! `punctual compare`.
+
+use crate::args::{CompareArguments, MeasuringArguments};
+use crate::output::{self, Output, Usage};
+use crate::progress::Progress;
+use crate::signals::Interrupted;
+use punctual_comparison::{Comparison, Side};
+use punctual_device::{Catalogue, Profile};
+use punctual_load::{Load, NotRunnable};
+use punctual_probe::Step;
+use punctual_recording::EndReason;
+use punctual_study::{Alternation, SidePlan, Turn, open_side};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
+    if arguments.html.is_some() {
+        punctual_report::html::can_draw()?;
+    }
+    let devices = devices(&arguments.device)?;
+    let sides = match arguments.repeat {
+        Some(repeats) => measure(&arguments.measuring, repeats as usize)?,
+        None => [0, 1].map(|index| recorded(&arguments.sides[index])).into_iter().collect::<Result<Vec<_>, _>>()?,
+    };
+    let comparison: Comparison = punctual_comparison::compare(&sides[0], &sides[1], &devices)?;
+    if let Some(path) = &arguments.html {
+        let page = punctual_report::html::comparison_page(&comparison, &sides[0], &sides[1]);
+        super::report::write_page(path, &page.html()?)?;
+    }
+    if output.json {
+        output::print(&output::pretty(&punctual_report::compare::json(&comparison)));
+    } else {
+        output::print_text(&punctual_report::compare::text(&comparison));
+    }
+    Ok(0)
+}
+
+fn devices(specs: &[String]) -> Result<Vec<Profile>, Usage> {
+    let catalogue = Catalogue::shipped();
+    if specs.is_empty() {
+        let ids = punctual_study::catalogue_ids().into_iter();
+        return Ok(ids.filter_map(|id| catalogue.find(id)).cloned().collect());
+    }
+    specs.iter().map(|spec| catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))).collect()
+}
+
+/// A side that stands on disk: a recording, a directory of them, or several joined by commas.
+fn recorded(path: &Path) -> anyhow::Result<Side> {
+    let name = path.display().to_string();
+    let paths = match path.to_str() {
+        Some(list) if !path.exists() && list.contains(',') => list.split(',').map(PathBuf::from).collect(),
+        _ => vec![path.to_owned()],
+    };
+    Ok(open_side(&name, &super::expand(&paths))?)
+}
+
+/// Measures both sides in turn.
+fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Vec<Side>> {
+    let mut plan = super::record::plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
+    plan.duration_ns = Some(arguments.duration);
+    let limit = Some(Duration::from_nanos(arguments.duration));
+    let machine = punctual_study::local_machine();
+    let side = |before: &Option<String>, meanwhile: &[String]| {
+        let mut load = Load::of_sources(&arguments.load, limit, &machine)?;
+        for command in arguments.load_command.iter().chain(meanwhile) {
+            load.add_shell_command(command);
+        }
+        Ok::<_, NotRunnable>(SidePlan { before: before.clone(), load })
+    };
+    let sides = [side(&arguments.a, &arguments.while_a)?, side(&arguments.b, &arguments.while_b)?];
+    let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("compare-", ""));
+    let is_new = !directory.exists();
+    let alternation = Alternation { plan, repeats, sides, directory: directory.clone() };
+    let interrupted = Interrupted::watch();
+    let mut progress: Option<(Turn, Progress)> = None;
+    let total = 2 * repeats;
+    let mut turns = 0;
+    let result = punctual_study::alternate(
+        &alternation,
+        &mut |turn, observation| {
+            if progress.as_ref().is_none_or(|(shown, _)| *shown != turn) {
+                if let Some((_, before)) = &progress {
+                    before.done();
+                }
+                turns += 1;
+                let what = format!("{turns}/{total} {}", ["A", "B"][turn.side]);
+                progress = Some((turn, Progress::new(arguments.threads.quiet, &what)));
+            }
+            if let Some((_, progress)) = &mut progress {
+                progress.show(observation);
+            }
+            if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+        },
+        &|| interrupted.is_set(),
+    );
+    if let Some((_, progress)) = &progress {
+        progress.done();
+    }
+    if is_new {
+        super::hand_over(&directory);
+    }
+    let made = result?;
+    anyhow::ensure!(
+        made.iter().all(|side| !side.is_empty()),
+        "interrupted before both sides were measured: what there is stands in {}",
+        directory.display()
+    );
+    let settings = [(&arguments.a, &arguments.while_a), (&arguments.b, &arguments.while_b)];
+    let sides = made.iter().zip(settings).zip(["a", "b"]).map(|((paths, (before, meanwhile)), label)| {
+        let words: Vec<&str> = before.iter().chain(meanwhile).map(String::as_str).collect();
+        let place = directory.join(label).display().to_string();
+        let name = if words.is_empty() { place } else { format!("{place} ({})", words.join("; ")) };
+        open_side(&name, paths)
+    });
+    Ok(sides.collect::<Result<_, _>>()?)
+}

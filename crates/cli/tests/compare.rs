@@ -1,0 +1,245 @@
+//! `punctual compare` and `punctual report --interarrival` on recordings that were made up.
+
+mod support;
+
+use punctual_recording::*;
+use std::path::Path;
+use support::{code, json, run, stderr, stdout};
+
+const MS: u64 = 1_000_000;
+
+/// How a recording is made up.
+struct Made<'a> {
+    run_id: &'a str,
+    load: &'a str,
+    interval_ns: u64,
+    via: &'a str,
+    measure: &'a str,
+    seconds: u64,
+    /// All lateness is multiplied by this, in hundredths.
+    scale: u64,
+    /// Every so many ms a wakeup is 3 ms late; 0 for never.
+    stall_every_ms: u64,
+    score: Option<u64>,
+    swappiness: i64,
+    started_ns: u64,
+}
+
+const PLAIN: Made<'static> = Made {
+    run_id: "a",
+    load: "none",
+    interval_ns: MS,
+    via: "timer",
+    measure: "fifo:80",
+    seconds: 20,
+    scale: 100,
+    stall_every_ms: 0,
+    score: None,
+    swappiness: 60,
+    started_ns: 1_000_000_000,
+};
+
+fn write(path: &Path, made: &Made<'_>) {
+    let scores = made.score.map(|count| LoadScore {
+        name: "render".into(),
+        unit: "frames".into(),
+        count_thousandths: count * 1_000,
+        elapsed_ns: made.seconds * 1_000 * MS,
+        pace_ns: None,
+    });
+    let provenance = Provenance {
+        run_id: made.run_id.into(),
+        started_ns: made.started_ns,
+        configuration: Configuration {
+            interval_ns: made.interval_ns,
+            policy: "fifo".into(),
+            via: made.via.into(),
+            bpf: true,
+            ..Configuration::default()
+        },
+        load: LoadInfo { name: made.load.into(), scores: scores.into_iter().collect(), ..LoadInfo::default() },
+        tuning: [("vm.swappiness".to_owned(), Setting::Number(made.swappiness))].into(),
+        ..Provenance::default()
+    };
+    let counters = Counters { missed: Some(0), ..Counters::default() };
+    let task = Task { measure: made.measure.into(), tid: 7, cpu: Some(0), period_ns: made.interval_ns, counters };
+    let mut writer = Writer::create(path, provenance, vec![task]).unwrap();
+    let count = made.seconds * 1_000 * MS / made.interval_ns;
+    let mut random = made.run_id.bytes().fold(7u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    for index in 0..count {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // From 10 us up, with a tail.
+        let uniform = ((random >> 33) as f64 + 0.5) / (1u64 << 31) as f64;
+        let mut late = (10_000.0 + 8_000.0 * -uniform.ln()) as u64 * made.scale / 100;
+        let since_ms = index * made.interval_ns / MS;
+        if made.stall_every_ms > 0 && since_ms % made.stall_every_ms == 1 {
+            late = 3 * MS;
+        }
+        let expected = made.started_ns + index * made.interval_ns;
+        let stamps = Stamps {
+            expected,
+            irq: expected + late / 2,
+            softirq: 0,
+            waking: expected + late / 2 + 500,
+            switch_in: expected + late - late / 10,
+            user: expected + late,
+        };
+        writer.push(0, &Wakeup::from_stamps(&stamps, 0, 7));
+    }
+    writer.flush().unwrap();
+    let at_ns = made.started_ns + made.seconds * 1_000 * MS;
+    writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns }, Vec::new()).unwrap();
+}
+
+fn ratio(answer: &serde_json::Value, stage: &str) -> f64 {
+    let stages = answer["stages"].as_array().unwrap();
+    stages.iter().find(|row| row["stage"] == stage).unwrap()["ratio"]["estimate"].as_f64().unwrap()
+}
+
+#[test]
+fn a_machine_with_itself_and_with_a_later_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    write(&at("a"), &PLAIN);
+    write(&at("same"), &Made { run_id: "same", ..PLAIN });
+    write(&at("later"), &Made { run_id: "later", load: "mixed", scale: 300, swappiness: 10, ..PLAIN });
+
+    let same = json(&run(directory.path(), &["compare", "a", "same", "--json"]));
+    assert_eq!(same["schema"], "punctual.compare/1");
+    assert_eq!((&same["outcome"], &same["exit_code"]), (&"no difference".into(), &0.into()), "{same}");
+    assert!(same["verdict"].as_str().unwrap().starts_with("No difference that this data can show"));
+    assert!(same["stages"].as_array().unwrap().iter().all(|stage| stage["verdict"] == "no difference"));
+
+    let worse = json(&run(directory.path(), &["compare", "a", "later", "--json"]));
+    assert_eq!(worse["outcome"], "worse");
+    assert!(worse["verdict"].as_str().unwrap().starts_with("Worse: "), "{}", worse["verdict"]);
+    assert!((ratio(&worse, "total") - 3.0).abs() < 0.2);
+    let total = worse["stages"].as_array().unwrap().iter().find(|row| row["stage"] == "total").unwrap();
+    for name in ["p50_ns", "p99_ns", "p99_9_ns", "max_ns"] {
+        assert!(total["a"][name].as_u64() < total["b"][name].as_u64(), "{total}");
+    }
+    for ratio in total["ratios"].as_array().unwrap() {
+        let [low, estimate, high] = ["low", "estimate", "high"].map(|name| ratio[name].as_f64().unwrap());
+        assert!(low < 3.0 && 3.0 < high && low < estimate && estimate < high, "{ratio}");
+    }
+    // The quantiles are those of the recording.
+    let report = json(&run(directory.path(), &["report", "later", "--json"]));
+    let own = report["stages"].as_array().unwrap().iter().find(|row| row["stage"] == "total").unwrap();
+    assert_eq!(own["p99_ns"], total["b"]["p99_ns"]);
+    // What differs is listed, and nothing else.
+    let differences = worse["differences"].as_array().unwrap();
+    assert!(differences.iter().any(|row| row["what"] == "vm.swappiness" && row["a"] == "60" && row["b"] == "10"));
+    assert!(differences.iter().any(|row| row["area"] == "load" && row["b"] == "mixed"));
+    assert_eq!(differences.len(), 2, "{differences:?}");
+
+    let better = json(&run(directory.path(), &["compare", "later", "a", "--json"]));
+    assert_eq!(better["outcome"], "better");
+    assert!((ratio(&better, "total") * ratio(&worse, "total") - 1.0).abs() < 1e-9);
+
+    let text = stdout(&run(directory.path(), &["compare", "a", "later"]));
+    assert!(text.starts_with("Worse: ") && text.contains("vm.swappiness") && text.contains("total"), "{text}");
+    let itself = stdout(&run(directory.path(), &["compare", "a", "a"]));
+    assert!(itself.starts_with("No difference") && itself.contains("same run stands on both sides"), "{itself}");
+}
+
+#[test]
+fn directories_of_repeats_made_in_turn_are_paired() {
+    let directory = tempfile::tempdir().unwrap();
+    for side in ["a", "b"] {
+        std::fs::create_dir(directory.path().join(side)).unwrap();
+    }
+    for number in 0..3u64 {
+        for (side, index, scale) in [("a", 0, 100), ("b", 1, 160)] {
+            let path = directory.path().join(side).join(format!("{number}.punctual"));
+            let run_id = format!("{side}{number}");
+            // A machine that becomes slower and slower.
+            let scale = scale * (100 + 30 * number) / 100;
+            let started_ns = PLAIN.started_ns + (2 * number + index) * 60_000 * MS;
+            write(&path, &Made { run_id: &run_id, scale, started_ns, seconds: 10, ..PLAIN });
+        }
+    }
+    let answer = json(&run(directory.path(), &["compare", "a", "b", "--json"]));
+    assert_eq!((&answer["a"]["runs"], &answer["in_turn"]), (&3.into(), &true.into()), "{answer}");
+    assert_eq!(answer["outcome"], "worse", "{}", answer["verdict"]);
+    assert!((ratio(&answer, "total") - 1.6).abs() < 0.1);
+    // Joined by commas, too.
+    let listed =
+        run(directory.path(), &["compare", "a/0.punctual,a/1.punctual", "b/0.punctual,b/1.punctual", "--json"]);
+    assert_eq!(json(&listed)["b"]["runs"], 2);
+    let twice = run(directory.path(), &["compare", "a/0.punctual,a/0.punctual", "b"]);
+    assert!(code(&twice) == 1 && stderr(&twice).contains("the same run stands there twice"), "{}", stderr(&twice));
+}
+
+#[test]
+fn slack_is_exceeded_more_often_while_throughput_hardly_changes() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    write(&at("a"), &Made { stall_every_ms: 5_000, score: Some(1_000), load: "render", ..PLAIN });
+    write(&at("b"), &Made { run_id: "b", stall_every_ms: 50, score: Some(900), load: "render", ..PLAIN });
+    let answer = json(&run(directory.path(), &["compare", "a", "b", "--json"]));
+    let devices = answer["devices"].as_array().unwrap();
+    let audio = devices.iter().find(|device| device["device"] == "audio64").unwrap();
+    assert_eq!((&audio["over"]["a"], &audio["over"]["b"]), (&4.into(), &400.into()), "{audio}");
+    assert!((audio["ratio"]["estimate"].as_f64().unwrap() - 100.0).abs() < 1e-6);
+    assert!(audio["ratio"]["low"].as_f64().unwrap() > 30.0, "{audio}");
+    let score = &answer["throughput"][0];
+    assert_eq!((&score["a_per_s_thousandths"], &score["b_per_s_thousandths"]), (&50_000.into(), &45_000.into()));
+    assert!((score["ratio"].as_f64().unwrap() - 0.9).abs() < 1e-9);
+    let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
+    assert!(text.starts_with("Worse: ") && text.contains("0.90 times as much done"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    write(&at("a"), &Made { seconds: 2, ..PLAIN });
+    write(&at("interval"), &Made { run_id: "b", seconds: 2, interval_ns: 2 * MS, ..PLAIN });
+    write(&at("via"), &Made { run_id: "c", seconds: 2, via: "softirq", ..PLAIN });
+    write(&at("other"), &Made { run_id: "d", seconds: 2, measure: "fifo:50", ..PLAIN });
+    std::fs::create_dir(at("empty")).unwrap();
+    for (b, expected) in [
+        ("interval", "only recordings of one interval can be compared"),
+        ("via", "only recordings of one chain can be compared"),
+        ("missing", "there is no such recording"),
+        ("empty", "is not a recording"),
+    ] {
+        let output = run(directory.path(), &["compare", "a", b]);
+        assert_eq!(code(&output), 1, "{b}: {}", stdout(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    }
+    // One measure each is a comparison of the two.
+    let other = json(&run(directory.path(), &["compare", "a", "other", "--json"]));
+    assert_eq!(other["stages"][0]["measure"], "fifo:80 -> fifo:50");
+    for words in [
+        &["compare"][..],
+        &["compare", "a"],
+        &["compare", "a", "via", "--repeat", "2"],
+        &["compare", "a", "via", "--a", "true"],
+    ] {
+        assert_eq!(code(&run(directory.path(), words)), 129, "{words:?}");
+    }
+    let device = run(directory.path(), &["compare", "a", "a", "--device", "flux"]);
+    assert_eq!(code(&device), 129, "{}", stderr(&device));
+}
+
+#[test]
+fn late_wakeups_come_periodically_or_not() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), &Made { stall_every_ms: 500, ..PLAIN });
+    let answer = json(&run(directory.path(), &["report", "a", "--interarrival", "1ms,10ms", "--json"]));
+    let rows = answer["interarrival"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["events"], &rows[0]["arrival"]), (2, &40.into(), &"periodic".into()), "{rows:?}");
+    assert!((rows[0]["period_ns"].as_f64().unwrap() / 5e8 - 1.0).abs() < 0.01, "{rows:?}");
+    assert_eq!((&rows[0]["mean_ns"], &rows[0]["deviation_ns"]), (&500_000_000.into(), &0.into()));
+    assert_eq!(
+        (&rows[1]["events"], &rows[1]["arrival"], &rows[1]["mean_ns"]),
+        (&0.into(), &"too few".into(), &().into())
+    );
+    let text = stdout(&run(directory.path(), &["report", "a", "--interarrival", "1ms"]));
+    assert!(text.contains("periodically, every 500 ms (Rayleigh periodogram, p < 0.001)"), "{text}");
+    let stage = json(&run(directory.path(), &["report", "a", "--interarrival", "1ms", "--stage", "irq", "--json"]));
+    assert_eq!((&stage["interarrival"][0]["stage"], &stage["interarrival"][0]["events"]), (&"irq".into(), &40.into()));
+    assert_eq!(code(&run(directory.path(), &["report", "a", "--interarrival", "1ms", "--stage", "x"])), 129);
+}

@@ -1,0 +1,266 @@
+//! The page of `punctual report --html` in a headless browser: what it shows is what the recordings hold.
+
+mod support;
+
+use punctual_recording::*;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use support::{json, punctual, run, skip, stderr};
+
+const MS: u64 = 1_000_000;
+
+/// Wakeups on two CPUs, a third of them unlike the others, and one very late.
+fn write(path: &Path, run_id: &str, load: &str, scale: u64) {
+    let provenance = Provenance {
+        run_id: run_id.into(),
+        started_ns: 1_000 * MS,
+        configuration: Configuration { interval_ns: MS, policy: "fifo".into(), bpf: true, ..Configuration::default() },
+        load: LoadInfo { name: load.into(), trouble: vec!["</script><b>a load's words".into()], ..LoadInfo::default() },
+        blind: vec!["who made a wakeup late".into()],
+        ..Provenance::default()
+    };
+    let task = |cpu| Task {
+        measure: "fifo:80".into(),
+        tid: 7 + cpu,
+        cpu: Some(cpu),
+        period_ns: MS,
+        counters: Counters { missed: Some(0), ..Counters::default() },
+    };
+    let mut writer = Writer::create(path, provenance, vec![task(0), task(1)]).unwrap();
+    for index in 0..12_000u64 {
+        let cpu = (index % 2) as u32;
+        let expected = (1_000 + index / 2) * MS;
+        let late = scale * (1_000 + index % 3_000 * 37 + if index == 7_777 { 3 * MS } else { 0 });
+        let stamps = Stamps {
+            expected,
+            irq: expected + late / 2,
+            softirq: 0,
+            waking: expected + late / 2 + 300,
+            switch_in: expected + late + 400,
+            user: expected + late + 900,
+        };
+        writer.push(cpu as usize, &Wakeup::from_stamps(&stamps, cpu, 7 + cpu));
+    }
+    writer.flush().unwrap();
+    writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns: 7_000 * MS }, Vec::new()).unwrap();
+}
+
+fn browser() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let directories = std::env::var_os("PATH")?;
+    std::env::split_paths(&directories).flat_map(|at| names.map(|name| at.join(name))).find(|path| path.is_file())
+}
+
+/// A page, with a script added at its end, as the browser has it after a while; and what the browser complained about.
+fn opened(browser: &Path, page: &Path, script: &str) -> (String, String) {
+    let html = std::fs::read_to_string(page).unwrap();
+    let copy = page.with_extension("opened.html");
+    std::fs::write(&copy, html.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
+    let profile = tempfile::tempdir().unwrap();
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
+        .args(["--enable-logging=stderr", "--window-size=1000,900", "--virtual-time-budget=5000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("file://{}", copy.display()))
+        .stdin(Stdio::null())
+        .output()
+        .expect("the browser starts");
+    let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
+    (String::from_utf8_lossy(&output.stdout).into_owned(), complaints)
+}
+
+/// The text between two others.
+fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    text.split(from).nth(1).unwrap_or_else(|| panic!("no {from}")).split(to).next().unwrap()
+}
+
+/// All values of an attribute, in order.
+fn attributes<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
+    text.split(&format!("{name}=\"")).skip(1).map(|rest| rest.split('"').next().unwrap()).collect()
+}
+
+/// As the page reads times out.
+fn microseconds(ns: u64) -> String {
+    let tenths = (ns + 50) / 100;
+    let whole = (tenths / 10).to_string();
+    let grouped: Vec<&str> = whole.as_bytes().rchunks(3).rev().map(|part| std::str::from_utf8(part).unwrap()).collect();
+    format!("{}.{} us", grouped.join(","), tenths % 10)
+}
+
+/// What the page is drawn from.
+fn data_of(dom: &str) -> Value {
+    serde_json::from_str(between(dom, "id=\"data\">", "</script>")).unwrap()
+}
+
+/// The page after its script has run without a complaint: every picture is drawn, and it holds the whole answer.
+fn drawn(browser: &Path, page: &Path, answer: &Value, script: &str) -> String {
+    let (dom, complaints) = opened(browser, page, script);
+    assert!(dom.contains("data-ready-ms"), "the script came to its end: {complaints}");
+    assert!(!complaints.contains("CONSOLE"), "{complaints}");
+    let errors = between(&dom, "<pre id=\"errors\"", "</pre>");
+    assert!(errors.contains("hidden") && errors.ends_with('>'), "{errors}");
+    let data = data_of(&dom);
+    assert_eq!(data["report"], *answer);
+    let pictures = data["pictures"].as_array().unwrap();
+    assert!(!pictures.is_empty());
+    assert_eq!(dom.matches("class=\"drawing\"").count(), pictures.len());
+    for picture in pictures {
+        let figure = between(&dom, &format!("id=\"{}\"", picture["id"].as_str().unwrap()), "</figure>");
+        assert!(figure.contains("<svg") && figure.contains("aria-label"), "{figure}");
+        assert!(!figure.contains("NaN"), "{figure}");
+    }
+    dom
+}
+
+const PRESS: &str = "
+addEventListener('load', () => setTimeout(() => {
+  const out = document.body.appendChild(document.createElement('pre'));
+  out.id = 'selftest';
+  const place = document.querySelector('#share-0-all .drawing');
+  place.focus();
+  const press = (key) => place.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+  const tip = () => place.querySelector('.tip').textContent;
+  press('Home');
+  out.append(`home:${tip()}\\n`);
+  press('End');
+  out.append(`end:${tip()}\\n`);
+  press('Escape');
+  out.append(`gone:${place.querySelector('.tip').hidden}\\n`);
+  const heat = document.querySelector('#time-0-cpus .drawing');
+  const box = heat.getBoundingClientRect();
+  heat.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + box.width / 2, clientY: box.top + 25, bubbles: true }));
+  out.append(`hover:${heat.querySelector('.tip').textContent}\\n`);
+  const button = document.querySelector('#share-0-all .legend button');
+  button.click();
+  out.append(`pressed:${button.getAttribute('aria-pressed')}\\n`);
+  press('End');
+  setTimeout(() => out.append(`said:${document.getElementById('reading').textContent}\\n`), 300);
+}, 100));";
+
+#[test]
+fn the_page_shows_what_the_recordings_hold() {
+    const NAME: &str = "the_page_shows_what_the_recordings_hold";
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a.punctual"), "1", "none", 1);
+    write(&directory.path().join("b.punctual"), "2", "mixed", 3);
+    let made = run(directory.path(), &["report", "a.punctual", "b.punctual", "--html", "page.html", "--json"]);
+    if support::stdout(&made).contains("Node.js") {
+        return skip(NAME, "the program was built without the script of the pages");
+    }
+    let report = json(&made);
+    let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
+    let dom = drawn(&browser, &directory.path().join("page.html"), &report, PRESS);
+    assert!(!dom.contains("<b>a load's words"), "words are not markup");
+
+    // The stage tables: those of all CPUs first, then those of each, as in the report.
+    let rows = report["stages"].as_array().unwrap();
+    let keys = ["min_ns", "mean_ns", "p50_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns"];
+    let cell = |value: &Value| value.as_u64().map_or_else(String::new, |value| value.to_string());
+    let mut expected: Vec<String> = Vec::new();
+    let mut counts: Vec<String> = Vec::new();
+    for load in ["none", "mixed"] {
+        for all in [true, false] {
+            for row in rows.iter().filter(|row| row["load"] == load && row["cpu"].is_null() == all) {
+                expected.extend(keys.map(|key| cell(&row[key])));
+                counts.push(cell(&row["count"]));
+            }
+        }
+    }
+    let stages = between(&dom, "<h2 id=\"stages\">", "</section>");
+    assert_eq!(attributes(stages, "data-ns"), expected);
+    assert_eq!(attributes(stages, "data-count"), counts);
+
+    // The devices' wakeups that came too late, load by load.
+    let devices = report["devices"].as_array().unwrap();
+    let of = |id: &Value, load: &str| {
+        devices.iter().find(|row| row["device"] == *id && row["load"] == load).map(|row| cell(&row["late_wakeups"]))
+    };
+    let late: Vec<String> = devices
+        .iter()
+        .filter(|row| row["load"] == "none")
+        .flat_map(|row| [of(&row["device"], "none").unwrap(), of(&row["device"], "mixed").unwrap()])
+        .collect();
+    assert_eq!(attributes(between(&dom, "<h2 id=\"devices\">", "</section>"), "data-count"), late);
+    assert!(late.iter().any(|count| count != "0"), "{late:?}");
+
+    let data = data_of(&dom);
+    let pictures = data["pictures"].as_array().unwrap();
+    for picture in pictures.iter().filter(|picture| picture["value"] == "wakeups") {
+        let cells = picture["cells"].as_array().unwrap();
+        assert_eq!(cells.chunks(3).filter_map(|cell| cell[2].as_u64()).sum::<u64>(), 12_000);
+    }
+
+    // What is read by key and pointer, and what is said to those who do not see it.
+    let total = |load: &str, key: &str| {
+        let row = rows.iter().find(|row| row["stage"] == "total" && row["load"] == load && row["cpu"].is_null());
+        row.unwrap()[key].as_u64().unwrap()
+    };
+    let told = |what: &str| {
+        between(&dom, "<pre id=\"selftest\">", "</pre>")
+            .lines()
+            .find_map(|line| line.strip_prefix(what))
+            .unwrap()
+            .to_owned()
+    };
+    let home = told("home:");
+    assert!(home.starts_with(&microseconds(total("none", "min_ns"))) && home.contains("100 % (12,000)"), "{home}");
+    let end = told("end:");
+    let longest = microseconds(total("mixed", "max_ns"));
+    assert!(end.starts_with(&longest) && end.contains("idle: none") && end.contains("(1)"), "{end}");
+    assert_eq!((told("gone:"), told("pressed:")), ("true".into(), "false".into()));
+    assert!(told("hover:").contains("CPU 0") && told("hover:").contains(" us"), "{}", told("hover:"));
+    assert!(told("said:").starts_with(&longest) && !told("said:").contains("idle"), "{}", told("said:"));
+}
+
+#[test]
+fn comparisons_and_forecasts_have_pages_too() {
+    const NAME: &str = "comparisons_and_forecasts_have_pages_too";
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a.punctual"), "1", "none", 1);
+    write(&directory.path().join("b.punctual"), "2", "mixed", 3);
+    let made = |words: &[&str]| run(directory.path(), &[words, &["--html", "page.html", "--json"]].concat());
+    let compared = made(&["compare", "a.punctual", "b.punctual"]);
+    if support::stdout(&compared).contains("Node.js") {
+        return skip(NAME, "the program was built without the script of the pages");
+    }
+    let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
+    let page = directory.path().join("page.html");
+    let answer = json(&compared);
+    let dom = drawn(&browser, &page, &answer, "");
+    // The maxima of both sides stand beside each other in the table, for each stage.
+    let stages = between(&dom, "<h2 id=\"stages\">", "</section>");
+    let shown = attributes(stages, "data-ns");
+    for stage in answer["stages"].as_array().unwrap() {
+        for side in ["a", "b"] {
+            assert!(shown.contains(&stage[side]["max_ns"].to_string().as_str()), "{stage}");
+        }
+    }
+    let ratios = &data_of(&dom)["pictures"][0]["rows"];
+    assert_eq!(
+        ratios[0]["interval"]["low"],
+        answer["stages"].as_array().unwrap().iter().find(|stage| stage["stage"] == "total").unwrap()["ratios"][0]["low"]
+    );
+
+    let forecast = made(&["forecast", "a.punctual", "b.punctual"]);
+    let answer = json(&forecast);
+    let dom = drawn(&browser, &page, &answer, "");
+    let pictures = data_of(&dom)["pictures"].clone();
+    let points = &pictures[0]["lines"][0];
+    let curve = &answer["groups"][0]["curves"][0]["points"];
+    assert_eq!(points["ns"].as_array().unwrap().len(), curve.as_array().unwrap().len());
+    assert_eq!(points["seconds"][0]["low"], curve[0]["mttf_s"]["low"]);
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_one_line_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", "none", 1);
+    let output = punctual().current_dir(directory.path()).args(["report", "a", "--html", "no/such/page.html"]).output();
+    let output = output.unwrap();
+    assert_eq!(support::code(&output), 1);
+    let said = stderr(&output);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("cannot write no/such/page.html") || said.contains("Node.js"), "{said}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}

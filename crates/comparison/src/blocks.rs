@@ -1,0 +1,129 @@
+//! One recording in one pass: counts for each second (longer stretches in a long recording), and what they say.
+
+use crate::error::Error;
+use crate::figure::{Estimate, FIGURES};
+use crate::resample::{BINS, Stretches, bin};
+use punctual_recording::{Distribution, Document, Stage, Wakeup};
+use std::collections::BTreeMap;
+
+/// A recording is cut into at most this many stretches.
+const MOST_STRETCHES: u64 = 600;
+/// A short recording is cut into this many, shorter than a second.
+const FEWEST_STRETCHES: u64 = 20;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// One stage of one run.
+#[derive(Debug, Clone)]
+pub struct RunStage {
+    /// Every value.
+    pub distribution: Distribution,
+    /// The [`FIGURES`] that there are enough wakeups for, in their order.
+    pub estimates: Vec<Estimate>,
+}
+
+/// One run, as far as comparing cares.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// What its recording says about itself.
+    pub document: Document,
+    /// By measure (policy and priority) and stage.
+    pub stages: BTreeMap<(String, Stage), RunStage>,
+}
+
+/// How long a recording measured, ns.
+pub fn measured_ns(document: &Document) -> u64 {
+    let by_tasks = document.tasks.iter().map(|task| {
+        let counters = &task.counters;
+        (counters.wakeups.saturating_add(counters.missed.unwrap_or(0))).saturating_mul(task.period_ns)
+    });
+    let by_end = document.ended.as_ref().map(|ended| ended.at_ns.saturating_sub(document.provenance.started_ns));
+    by_end.filter(|&length| length > 0).unwrap_or_else(|| by_tasks.max().unwrap_or(0))
+}
+
+/// Counts a recording's wakeups.
+#[derive(Debug)]
+pub struct Gather {
+    document: Document,
+    stretch_ns: u64,
+    first_ns: u64,
+    stretches: usize,
+    /// Where each thread's stages are counted, by thread id.
+    measure_of: BTreeMap<u32, usize>,
+    measures: Vec<String>,
+    /// By measure and stage: the bins of each stretch after another; empty until a value comes.
+    counts: Vec<Vec<u32>>,
+}
+
+impl Gather {
+    /// To count the wakeups of a recording that says this about itself.
+    pub fn new(document: Document) -> Gather {
+        let length = measured_ns(&document).max(1);
+        let stretch_ns = (length / MOST_STRETCHES).max((length / FEWEST_STRETCHES).clamp(1, SECOND_NS));
+        let mut measures: Vec<String> = document.tasks.iter().map(|task| task.measure.clone()).collect();
+        measures.sort_unstable();
+        measures.dedup();
+        let place = |measure: &String| measures.binary_search(measure).unwrap_or(0);
+        let measure_of = document.tasks.iter().map(|task| (task.tid, place(&task.measure))).collect();
+        Gather {
+            first_ns: document.provenance.started_ns,
+            stretches: (length.div_ceil(stretch_ns) as usize).clamp(1, MOST_STRETCHES as usize + 1),
+            stretch_ns,
+            measure_of,
+            counts: vec![Vec::new(); measures.len() * Stage::ALL.len()],
+            measures,
+            document,
+        }
+    }
+
+    /// Counts one wakeup.
+    pub fn push(&mut self, wakeup: &Wakeup) {
+        let Some(&measure) = self.measure_of.get(&wakeup.tid) else { return };
+        let since = wakeup.expected_ns.saturating_sub(self.first_ns);
+        let stretch = ((since / self.stretch_ns) as usize).min(self.stretches - 1);
+        for (index, stage) in Stage::ALL.into_iter().enumerate() {
+            let Some(value) = wakeup.stage(stage) else { continue };
+            let counts = &mut self.counts[measure * Stage::ALL.len() + index];
+            if counts.is_empty() {
+                counts.resize(self.stretches * BINS, 0);
+            }
+            let cell = &mut counts[stretch * BINS + bin(value)];
+            *cell = cell.saturating_add(1);
+        }
+    }
+
+    /// What was counted. The quantiles themselves are those of the recording's own distributions.
+    ///
+    /// # Errors
+    /// Where the recording holds no wakeup.
+    pub fn finish(self) -> Result<Run, Error> {
+        let mut stages = BTreeMap::new();
+        for (measure_index, measure) in self.measures.iter().enumerate() {
+            for (index, stage) in Stage::ALL.into_iter().enumerate() {
+                let distributions = &self.document.distributions;
+                let distribution = distributions.sum(|key| key.measure == *measure && key.stage == stage);
+                if distribution.count() == 0 {
+                    continue;
+                }
+                let counts = &self.counts[measure_index * Stage::ALL.len() + index];
+                let enough = FIGURES.iter().take_while(|figure| distribution.count() >= figure.needed).count();
+                let mut estimates = sparse(counts).estimates(&FIGURES[..enough]);
+                for (estimate, figure) in estimates.iter_mut().zip(&FIGURES) {
+                    estimate.ln = (figure.of_distribution(&distribution).unwrap_or(0).max(1) as f64).ln();
+                }
+                stages.insert((measure.clone(), stage), RunStage { distribution, estimates });
+            }
+        }
+        if stages.is_empty() {
+            return Err(Error("it holds no wakeup".to_owned()));
+        }
+        Ok(Run { document: self.document, stages })
+    }
+}
+
+fn sparse(counts: &[u32]) -> Stretches {
+    let filled = |stretch: &[u32]| {
+        let filled = stretch.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(bin, &count)| (bin as u16, count)).collect()
+    };
+    Stretches(counts.chunks(BINS).map(filled).collect())
+}

@@ -1,0 +1,451 @@
+//! Two sides of runs, compared.
+
+use crate::blocks::{Run, RunStage, measured_ns};
+use crate::devices::{DeviceComparison, compare_devices, joined};
+use crate::differences::{Difference, differences, load_name};
+use crate::error::Error;
+use crate::figure::FIGURES;
+use crate::ratio::{Ratio, ratio};
+use crate::verdict::{Outcome, Verdict, together};
+use punctual_device::Profile;
+use punctual_forecast::Input;
+use punctual_recording::{Document, EndReason, Stage, format_ns};
+use std::collections::BTreeSet;
+
+/// One side: runs of the same measurement.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// What it is called: a path, or the command that set it up.
+    pub name: String,
+    /// Its runs.
+    pub runs: Vec<Run>,
+    /// What the runs are to a forecast, run by run, for the devices; may be empty.
+    pub inputs: Vec<Input>,
+}
+
+/// What there is to say about a side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SideSummary {
+    /// What it is called.
+    pub name: String,
+    /// How many runs it has.
+    pub runs: usize,
+    /// The load that ran beside them; several where they differ.
+    pub load: String,
+    /// How long was measured in all, ns.
+    pub measured_ns: u64,
+    /// Wakeups that were measured.
+    pub wakeups: u64,
+    /// Activations that went by without a wakeup; `None` where there is no grid.
+    pub missed: Option<u64>,
+    /// Wakeups of which only the total is known.
+    pub unobserved: u64,
+    /// Wakeups that were measured and then lost.
+    pub lost: u64,
+    /// Host steal on the measured CPUs, ns.
+    pub steal_ns: Option<u64>,
+    /// Whether a run was cut short.
+    pub cut: bool,
+}
+
+/// A stage's figures on one side, over all its runs; of quantiles the geometric mean of the runs', which is what the ratios
+/// compare. `None` where there are too few wakeups.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quantiles {
+    /// How many wakeups had this stage.
+    pub count: u64,
+    /// Of each of [`FIGURES`], ns.
+    pub values_ns: [Option<u64>; FIGURES.len()],
+    /// The longest, ns.
+    pub max_ns: Option<u64>,
+}
+
+/// One stage on both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageComparison {
+    /// Whose wakeups, on A and on B: policy and priority.
+    pub measure: (String, String),
+    /// The stage.
+    pub stage: Stage,
+    /// Its figures on A.
+    pub a: Quantiles,
+    /// Its figures on B.
+    pub b: Quantiles,
+    /// The ratios B to A of those quantiles that there is enough of, from the middle outwards.
+    pub ratios: Vec<Ratio>,
+    /// What they say together.
+    pub verdict: Verdict,
+}
+
+impl StageComparison {
+    /// The ratio to show if only one is: that which decided, else the one furthest out up to p99.
+    pub fn shown(&self) -> Option<&Ratio> {
+        let usual = self.ratios.iter().rfind(|ratio| ratio.figure.level <= 0.99);
+        self.verdict.by.and_then(|by| self.ratios.get(by)).or(usual)
+    }
+}
+
+/// How much of its work a load got done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Throughput {
+    /// Which command of the load.
+    pub name: String,
+    /// What was counted.
+    pub unit: String,
+    /// How many a second on A, times 1,000; `None` where that is not known.
+    pub a_thousandths: Option<u64>,
+    /// On B.
+    pub b_thousandths: Option<u64>,
+    /// B to A.
+    pub ratio: Option<f64>,
+    /// Whether it was held to a pace, so that it could not get more done than that.
+    pub is_paced: bool,
+}
+
+/// Two sides, compared.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// Side A.
+    pub a: SideSummary,
+    /// Side B.
+    pub b: SideSummary,
+    /// What B is beside A, by the totals of its wakeups.
+    pub outcome: Outcome,
+    /// Which stage decided, and by which of its ratios: positions in `stages` and in its `ratios`.
+    pub decided_by: Option<(usize, usize)>,
+    /// Each measure's stages, in the order in which tables show them.
+    pub stages: Vec<StageComparison>,
+    /// The devices that were asked for.
+    pub devices: Vec<DeviceComparison>,
+    /// What the loads got done.
+    pub throughput: Vec<Throughput>,
+    /// What else differs.
+    pub differences: Vec<Difference>,
+    /// What a reader must know first. One line each.
+    pub notes: Vec<String>,
+    /// Whether the runs were made in turn, so that what drifts slowly cancels.
+    pub is_paired: bool,
+}
+
+impl Comparison {
+    /// The stage by which the whole is judged where nothing decided: the first measure's total.
+    pub fn total(&self) -> Option<&StageComparison> {
+        let decided = self.decided_by.and_then(|(stage, _)| self.stages.get(stage));
+        decided.or_else(|| self.stages.iter().find(|stage| stage.stage == Stage::Total))
+    }
+}
+
+/// Compares two sides.
+///
+/// The totals are one family of intervals that hold together with 95 % probability, all other stages another: the verdict,
+/// which only the totals decide, is a false alarm in at most one of twenty comparisons of a machine with itself.
+///
+/// # Errors
+/// Where the sides measured different things: another period, another chain, no measure in common.
+pub fn compare(a: &Side, b: &Side, devices: &[Profile]) -> Result<Comparison, Error> {
+    let (first_a, first_b) = (first(a)?, first(b)?);
+    comparable(a, first_a, &a.name)?;
+    comparable(b, first_b, &b.name)?;
+    comparable(b, first_a, &a.name)?;
+    let measures = measures(a, b)?;
+    let is_paired = are_paired(a, b);
+    let mut stages = Vec::new();
+    let mut absent = BTreeSet::new();
+    for measure in &measures {
+        for stage in Stage::ALL {
+            let (left, right) = (stage_of(a, &measure.0, stage), stage_of(b, &measure.1, stage));
+            if left.len() == a.runs.len() && right.len() == b.runs.len() {
+                stages.push((measure.clone(), stage, left, right));
+            } else if !left.is_empty() || !right.is_empty() {
+                absent.insert(stage);
+            }
+        }
+    }
+    let ratios_of = |left: &[&RunStage], right: &[&RunStage]| {
+        left.iter().chain(right).map(|stage| stage.estimates.len()).min().unwrap_or(0)
+    };
+    let family = |total: bool| -> usize {
+        let own = stages.iter().filter(|(_, stage, ..)| (*stage == Stage::Total) == total);
+        own.map(|(_, _, left, right)| ratios_of(left, right)).sum()
+    };
+    let families = [family(false), family(true)];
+    let compared = stages.iter().map(|(measure, stage, left, right)| {
+        let estimates =
+            |side: &[&RunStage], index: usize| -> Vec<_> { side.iter().map(|stage| stage.estimates[index]).collect() };
+        let family = families[usize::from(*stage == Stage::Total)];
+        let ratios: Vec<Ratio> = (0..ratios_of(left, right))
+            .filter_map(|index| {
+                ratio(FIGURES[index], &estimates(left, index), &estimates(right, index), is_paired, family)
+            })
+            .collect();
+        let verdict = together(&ratios);
+        StageComparison {
+            measure: measure.clone(),
+            stage: *stage,
+            a: quantiles(left),
+            b: quantiles(right),
+            ratios,
+            verdict,
+        }
+    });
+    let stages: Vec<StageComparison> = compared.collect();
+    let (outcome, decided_by) = overall(&stages);
+    let device_rows = measures.iter().filter_map(|(left, right)| {
+        Some(compare_devices(devices, &joined(&a.inputs, left)?, &joined(&b.inputs, right)?))
+    });
+    let mut notes = notes(a, b, is_paired);
+    notes.extend(
+        absent
+            .into_iter()
+            .map(|stage| format!("the stage {} was not seen in every run, so it is left out", stage.name())),
+    );
+    Ok(Comparison {
+        a: summary(a),
+        b: summary(b),
+        outcome,
+        decided_by,
+        devices: device_rows.flatten().collect(),
+        stages,
+        throughput: throughput(a, b),
+        differences: differences(first_a, first_b),
+        notes,
+        is_paired,
+    })
+}
+
+fn first(side: &Side) -> Result<&Document, Error> {
+    side.runs.first().map(|run| &run.document).ok_or_else(|| Error(format!("{}: there is no recording", side.name)))
+}
+
+/// Whether the runs of a side measured the same kind of thing as a document.
+fn comparable(side: &Side, with: &Document, other: &str) -> Result<(), Error> {
+    let expected = &with.provenance.configuration;
+    for run in &side.runs {
+        let found = &run.document.provenance.configuration;
+        if found.interval_ns != expected.interval_ns {
+            return Err(Error(format!(
+                "{} was measured every {} and {other} every {}: only recordings of one interval can be compared",
+                side.name,
+                format_ns(found.interval_ns),
+                format_ns(expected.interval_ns)
+            )));
+        }
+        if found.via != expected.via {
+            return Err(Error(format!(
+                "{} was measured via {} and {other} via {}: only recordings of one chain can be compared",
+                side.name, found.via, expected.via
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The measures that both sides have in all runs; where they have none in common and one each, those.
+fn measures(a: &Side, b: &Side) -> Result<Vec<(String, String)>, Error> {
+    let of = |side: &Side| -> BTreeSet<String> {
+        let of_run = |run: &Run| run.stages.keys().map(|(measure, _)| measure.clone()).collect::<BTreeSet<_>>();
+        let mut runs = side.runs.iter().map(of_run);
+        let first = runs.next().unwrap_or_default();
+        runs.fold(first, |common, next| common.intersection(&next).cloned().collect())
+    };
+    let (left, right) = (of(a), of(b));
+    let common: Vec<(String, String)> =
+        left.intersection(&right).map(|measure| (measure.clone(), measure.clone())).collect();
+    if !common.is_empty() {
+        return Ok(common);
+    }
+    let list = |measures: &BTreeSet<String>| measures.iter().cloned().collect::<Vec<_>>().join(", ");
+    match (left.first(), right.first()) {
+        (Some(one), Some(other)) if left.len() == 1 && right.len() == 1 => Ok(vec![(one.clone(), other.clone())]),
+        _ => Err(Error(format!(
+            "{} measured {} and {} measured {}: there is nothing in common to compare",
+            a.name,
+            list(&left),
+            b.name,
+            list(&right)
+        ))),
+    }
+}
+
+fn stage_of<'a>(side: &'a Side, measure: &str, stage: Stage) -> Vec<&'a RunStage> {
+    side.runs.iter().filter_map(|run| run.stages.get(&(measure.to_owned(), stage))).collect()
+}
+
+fn quantiles(runs: &[&RunStage]) -> Quantiles {
+    let mut values_ns = [None; FIGURES.len()];
+    for (index, value) in values_ns.iter_mut().enumerate() {
+        let figure = &FIGURES[index];
+        // Shown where at least one wakeup lies beyond it, even where that is too little to compare.
+        let known = runs.iter().all(|run| run.distribution.count() as f64 * (1.0 - figure.level) >= 0.999);
+        *value = known.then(|| match runs {
+            [one] => figure.of_distribution(&one.distribution).unwrap_or(0),
+            _ => {
+                let logarithm =
+                    |run: &&RunStage| (figure.of_distribution(&run.distribution).unwrap_or(0).max(1) as f64).ln();
+                (runs.iter().map(logarithm).sum::<f64>() / runs.len() as f64).exp().round() as u64
+            }
+        });
+    }
+    Quantiles {
+        count: runs.iter().map(|run| run.distribution.count()).sum(),
+        values_ns,
+        max_ns: runs.iter().filter_map(|run| run.distribution.max()).max(),
+    }
+}
+
+/// The totals decide. Of several measures that one whose decision lies furthest out; where they disagree there, none.
+fn overall(stages: &[StageComparison]) -> (Outcome, Option<(usize, usize)>) {
+    let decided = stages.iter().enumerate().filter(|(_, stage)| stage.stage == Stage::Total);
+    let decided: Vec<(usize, usize, Outcome)> =
+        decided.filter_map(|(index, stage)| Some((index, stage.verdict.by?, stage.verdict.outcome))).collect();
+    let Some(furthest) = decided.iter().map(|(_, by, _)| *by).max() else { return (Outcome::NoDifference, None) };
+    let mut at_furthest = decided.iter().filter(|(_, by, _)| *by == furthest);
+    match at_furthest.next() {
+        Some(&(index, by, outcome)) if at_furthest.all(|(_, _, other)| *other == outcome) => {
+            (outcome, Some((index, by)))
+        }
+        _ => (Outcome::NoDifference, None),
+    }
+}
+
+/// Whether the runs were made in turn: in the order of their times, every two neighbours from the first on are one
+/// of each side, and the n-th of A is in one pair with the n-th of B.
+fn are_paired(a: &Side, b: &Side) -> bool {
+    if a.runs.len() != b.runs.len() || a.runs.len() < 2 {
+        return false;
+    }
+    let at = |run: &Run| {
+        let provenance = &run.document.provenance;
+        i128::from(provenance.started_ns) + i128::from(provenance.monotonic_to_unix_ns)
+    };
+    let times = |side: &Side| side.runs.iter().map(at).collect::<Vec<_>>();
+    let (left, right) = (times(a), times(b));
+    let pairs: Vec<(i128, i128)> =
+        left.iter().zip(&right).map(|(&left, &right)| (left.min(right), left.max(right))).collect();
+    left.iter().zip(&right).all(|(left, right)| left != right) && pairs.windows(2).all(|two| two[0].1 < two[1].0)
+}
+
+fn summary(side: &Side) -> SideSummary {
+    let mut loads: Vec<String> = side.runs.iter().map(|run| load_name(&run.document.provenance)).collect();
+    loads.dedup();
+    let counters = side.runs.iter().map(|run| run.document.counters).reduce(|mut sum, next| {
+        sum.add(&next);
+        sum
+    });
+    let counters = counters.unwrap_or_default();
+    SideSummary {
+        name: side.name.clone(),
+        runs: side.runs.len(),
+        load: loads.join(", "),
+        measured_ns: side.runs.iter().map(|run| measured_ns(&run.document)).sum(),
+        wakeups: counters.wakeups,
+        missed: counters.missed,
+        unobserved: counters.unobserved,
+        lost: counters.lost,
+        steal_ns: counters.steal_ns,
+        cut: side.runs.iter().any(|run| run.document.ended.is_none()),
+    }
+}
+
+fn throughput(a: &Side, b: &Side) -> Vec<Throughput> {
+    let scores = |side: &Side| {
+        let mut sums: Vec<(String, String, u64, u64, bool)> = Vec::new();
+        for score in side.runs.iter().flat_map(|run| &run.document.provenance.load.scores) {
+            match sums.iter_mut().find(|sum| (&sum.0, &sum.1) == (&score.name, &score.unit)) {
+                Some(sum) => {
+                    sum.2 = sum.2.saturating_add(score.count_thousandths);
+                    sum.3 = sum.3.saturating_add(score.elapsed_ns);
+                    sum.4 |= score.pace_ns.is_some();
+                }
+                None => sums.push((
+                    score.name.clone(),
+                    score.unit.clone(),
+                    score.count_thousandths,
+                    score.elapsed_ns,
+                    score.pace_ns.is_some(),
+                )),
+            }
+        }
+        sums
+    };
+    let (left, right) = (scores(a), scores(b));
+    let mut names: Vec<(&String, &String)> = Vec::new();
+    for (name, unit, ..) in left.iter().chain(&right) {
+        if !names.contains(&(name, unit)) {
+            names.push((name, unit));
+        }
+    }
+    let rate = |count: u64, elapsed: u64| count as f64 / (elapsed.max(1) as f64 / 1e9);
+    let rows = names.into_iter().map(|key| {
+        let find = |side: &[(String, String, u64, u64, bool)]| {
+            side.iter().find(|sum| (&sum.0, &sum.1) == key).map(|sum| (rate(sum.2, sum.3), sum.4))
+        };
+        let (a, b) = (find(&left), find(&right));
+        Throughput {
+            name: key.0.clone(),
+            unit: key.1.clone(),
+            a_thousandths: a.map(|(rate, _)| rate.round() as u64),
+            b_thousandths: b.map(|(rate, _)| rate.round() as u64),
+            ratio: a.zip(b).filter(|((a, _), _)| *a > 0.0).map(|((a, _), (b, _))| b / a),
+            is_paced: [a, b].into_iter().flatten().any(|(_, paced)| paced),
+        }
+    });
+    rows.collect()
+}
+
+fn notes(a: &Side, b: &Side, is_paired: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (label, side) in [("A", a), ("B", b)] {
+        let summary = summary(side);
+        if summary.lost > 0 {
+            notes.push(format!("{label}: {} wakeups were measured and lost", summary.lost));
+        }
+        if summary.cut {
+            notes.push(format!("{label}: a recording was cut short: up to its last second is missing"));
+        }
+        for run in &side.runs {
+            let provenance = &run.document.provenance;
+            let ended = run.document.ended.as_ref().map(|ended| ended.reason);
+            let early = match ended {
+                Some(EndReason::LimitExceeded) => Some("a recording stopped at its limit, which makes it look late"),
+                Some(EndReason::Watchdog | EndReason::Failed) => Some("a recording was ended early"),
+                _ => None,
+            };
+            let spoken = provenance.load.trouble.iter().chain(&provenance.fallbacks).map(String::as_str).chain(early);
+            for note in spoken.map(|note| format!("{label}: {note}")) {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+        let mut varying: Vec<String> = Vec::new();
+        for run in side.runs.iter().skip(1) {
+            for difference in differences(&side.runs[0].document, &run.document) {
+                let what = format!("{} {}", difference.area, difference.what);
+                if !varying.contains(&what) {
+                    varying.push(what);
+                }
+            }
+        }
+        if !varying.is_empty() {
+            notes.push(format!("{label}: its own runs differ in {}", varying.join(", ")));
+        }
+    }
+    let run_ids = |side: &Side| -> BTreeSet<String> {
+        side.runs.iter().map(|run| run.document.provenance.run_id.clone()).filter(|id| !id.is_empty()).collect()
+    };
+    if run_ids(a).intersection(&run_ids(b)).next().is_some() {
+        notes.push("the same run stands on both sides".to_owned());
+    }
+    let fewest = a.runs.len().min(b.runs.len());
+    if fewest == 1 {
+        notes.push(
+            "one run a side does not show how much runs differ: the intervals allow for as much as is usual; \
+             `punctual compare --repeat` measures it"
+                .to_owned(),
+        );
+    } else if !is_paired {
+        notes.push("the runs were not made in turn: what changed on the machine meanwhile is in the ratios".to_owned());
+    }
+    notes
+}

@@ -1,0 +1,105 @@
+//! How much more often each device's slack is exceeded.
+
+use crate::student::beta_quantile;
+use punctual_device::Profile;
+use punctual_forecast::{Input, Stage};
+
+/// How many times as often something happens on side B as on side A. Limits that do not exist are `None`:
+/// what was never seen on A may be any number of times as frequent on B.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateRatio {
+    /// The lower limit of the 95 % interval.
+    pub low: Option<f64>,
+    /// The ratio; `None` where side A saw none.
+    pub estimate: Option<f64>,
+    /// The upper limit.
+    pub high: Option<f64>,
+}
+
+/// A device on both sides, for one measure.
+#[derive(Debug, Clone)]
+pub struct DeviceComparison {
+    /// The device.
+    pub device: Profile,
+    /// Whose wakeups it was judged by, on A and on B: policy and priority.
+    pub measure: (String, String),
+    /// Its slack, ns.
+    pub slack_ns: u64,
+    /// Stalls beyond the slack.
+    pub over: (u64, u64),
+    /// Stalls beyond the slack in an hour; `None` where there were none.
+    pub per_hour: (Option<f64>, Option<f64>),
+    /// How many times as often B exceeds the slack; the interval takes stalls for independent and does not hold
+    /// the spread between runs.
+    pub ratio: RateRatio,
+}
+
+/// Each side's inputs of one measure; runs of one side follow one another. `None` where they cannot.
+pub(crate) fn joined(inputs: &[Input], measure: &str) -> Option<Input> {
+    let mut own = inputs.iter().filter(|input| input.measure == measure).cloned();
+    let first = own.next()?;
+    own.try_fold(first, |sum, next| sum.followed_by(next).ok())
+}
+
+/// Every device that can work at all, on both sides.
+pub(crate) fn compare_devices(devices: &[Profile], a: &Input, b: &Input) -> Vec<DeviceComparison> {
+    let compared = devices.iter().filter_map(|device| {
+        let slack_ns = device.usable_slack_ns().ok()?;
+        let (left, right) = (a.underruns(device, Stage::Total).ok()?, b.underruns(device, Stage::Total).ok()?);
+        // Late wakeups and stalls are not counts of one kind.
+        let alike = left.is_upper_count == right.is_upper_count;
+        let hours = |input: &Input| input.exposure_ns as f64 / 3.6e12;
+        let ratio = rate_ratio(
+            (left.over, left.dispersion),
+            (right.over, right.dispersion),
+            hours(b) / hours(a).max(f64::MIN_POSITIVE),
+        );
+        let per_hour = |over: u64, input: &Input| (over > 0).then(|| over as f64 / hours(input));
+        Some(DeviceComparison {
+            device: device.clone(),
+            measure: (a.measure.clone(), b.measure.clone()),
+            slack_ns,
+            over: (left.over, right.over),
+            per_hour: (per_hour(left.over, a), per_hour(right.over, b)),
+            ratio: if alike { ratio } else { RateRatio { low: None, estimate: None, high: None } },
+        })
+    });
+    compared.collect()
+}
+
+/// The ratio of two Poisson rates (count, how many times as variable as independent ones), exposed `exposure` times as long
+/// on B, with the interval that is exact given the sum of the counts (Przyborowski and Wilenski 1940).
+fn rate_ratio(a: (u64, f64), b: (u64, f64), exposure: f64) -> RateRatio {
+    let dispersion = a.1.max(b.1).max(1.0);
+    let (left, right) = (a.0 as f64 / dispersion, b.0 as f64 / dispersion);
+    let odds = |share: f64| share / (1.0 - share) / exposure;
+    RateRatio {
+        low: (b.0 > 0).then(|| odds(beta_quantile(right.max(0.5), left + 1.0, 0.025))),
+        estimate: (a.0 > 0).then(|| b.0 as f64 / a.0 as f64 / exposure),
+        high: (a.0 > 0).then(|| odds(beta_quantile(right + 1.0, left.max(0.5), 0.975))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_compared_with_exact_intervals() {
+        // 10 against 10 in equal time: the share of B is a half, Clopper-Pearson 0.272 to 0.728.
+        let even = rate_ratio((10, 1.0), (10, 1.0), 1.0);
+        assert_eq!(even.estimate, Some(1.0));
+        assert!((even.low.unwrap() - 0.3736).abs() < 2e-3, "{even:?}");
+        assert!((even.high.unwrap() - 2.676).abs() < 2e-2, "{even:?}");
+        // Twice as long and as many: half as often.
+        assert_eq!(rate_ratio((10, 1.0), (10, 1.0), 2.0).estimate, Some(0.5));
+        // None on A: at least so many times.
+        let new = rate_ratio((0, 1.0), (20, 1.0), 1.0);
+        assert!(new.low.unwrap() > 4.0 && new.estimate.is_none() && new.high.is_none(), "{new:?}");
+        // None at all says nothing.
+        let none = rate_ratio((0, 1.0), (0, 1.0), 1.0);
+        assert_eq!((none.low, none.estimate, none.high), (None, None, None));
+        // Stalls that come in bursts say less.
+        assert!(rate_ratio((10, 4.0), (10, 1.0), 1.0).low.unwrap() < even.low.unwrap());
+    }
+}

@@ -1,0 +1,92 @@
+//! What differs between two recordings beside the latencies.
+
+use punctual_recording::{Document, Provenance, Setting};
+
+/// Something that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Where: `host`, `configuration`, `load`, `tuning` or `program`.
+    pub area: &'static str,
+    /// What.
+    pub what: String,
+    /// What it is on side A; `None` where it is not known or not there.
+    pub a: Option<String>,
+    /// On side B.
+    pub b: Option<String>,
+}
+
+/// All that differs between the provenance of two recordings, in the order in which it is shown.
+pub(crate) fn differences(a: &Document, b: &Document) -> Vec<Difference> {
+    let (a, b) = (&a.provenance, &b.provenance);
+    let mut found = Vec::new();
+    let mut note = |area: &'static str, what: &str, left: Option<String>, right: Option<String>| {
+        if left != right {
+            found.push(Difference { area, what: what.to_owned(), a: left, b: right });
+        }
+    };
+    let number = |value: Option<u64>| value.map(|value| value.to_string());
+    let (left, right) = (&a.host, &b.host);
+    note("host", "name", left.name.clone(), right.name.clone());
+    note("host", "identity", left.id.clone(), right.id.clone());
+    note("host", "kernel", left.kernel_release.clone(), right.kernel_release.clone());
+    if left.kernel_release == right.kernel_release {
+        note("host", "kernel version", left.kernel_version.clone(), right.kernel_version.clone());
+    }
+    note("host", "preemption", left.preemption.clone(), right.preemption.clone());
+    note("host", "architecture", left.architecture.clone(), right.architecture.clone());
+    note("host", "CPU", left.cpu_model.clone(), right.cpu_model.clone());
+    note("host", "CPUs on line", number(left.cpus_online.map(u64::from)), number(right.cpus_online.map(u64::from)));
+    note("host", "clock source", left.clock_source.clone(), right.clock_source.clone());
+    note("host", "virtualization", left.virtualization.clone(), right.virtualization.clone());
+    note("host", "memory, bytes", number(left.memory_bytes), number(right.memory_bytes));
+    let (left, right) = (&a.configuration, &b.configuration);
+    let list = |numbers: &[u32]| Some(numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(","));
+    let yes = |yes: bool| Some(if yes { "yes" } else { "no" }.to_owned());
+    note("configuration", "policy", Some(left.policy.clone()), Some(right.policy.clone()));
+    note("configuration", "priorities", list(&left.priorities), list(&right.priorities));
+    note("configuration", "CPUs", list(&left.cpus), list(&right.cpus));
+    note("configuration", "followed in the kernel", yes(left.bpf), yes(right.bpf));
+    note("configuration", "kept out of deep idle states", yes(left.power_request), yes(right.power_request));
+    note("configuration", "memory locked", yes(left.memory_locked), yes(right.memory_locked));
+    note("load", "name", Some(load_name(a)), Some(load_name(b)));
+    if load_name(a) == load_name(b) && (&a.load.name, &b.load.name) != (&String::new(), &String::new()) {
+        note("load", "commands", Some(commands(a)), Some(commands(b)));
+    }
+    let mut names: Vec<&String> = a.tuning.keys().chain(b.tuning.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let value = |provenance: &Provenance| provenance.tuning.get(name).map(setting);
+        note("tuning", name, value(a), value(b));
+    }
+    note("program", "version", Some(a.punctual_version.clone()), Some(b.punctual_version.clone()));
+    found
+}
+
+/// The name of what ran beside a measurement; `none` for an idle machine.
+pub(crate) fn load_name(provenance: &Provenance) -> String {
+    if provenance.load.name.is_empty() { "none".to_owned() } else { provenance.load.name.clone() }
+}
+
+fn commands(provenance: &Provenance) -> String {
+    let commands = provenance.load.commands.iter().map(|words| {
+        // A block of network ports is taken anew by each run.
+        let mut words = words.iter().peekable();
+        let mut kept = Vec::new();
+        while let Some(word) = words.next() {
+            kept.push(word.as_str());
+            if word.ends_with("-port") {
+                words.next();
+            }
+        }
+        kept.join(" ")
+    });
+    commands.collect::<Vec<_>>().join("; ")
+}
+
+fn setting(setting: &Setting) -> String {
+    match setting {
+        Setting::Number(number) => number.to_string(),
+        Setting::Text(text) => text.clone(),
+    }
+}

@@ -1,0 +1,91 @@
+//! What ratios amount to, in a word.
+
+use crate::ratio::Ratio;
+
+/// What B is beside A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// B is earlier.
+    Better,
+    /// B is later.
+    Worse,
+    /// These data show no difference that is worth the name.
+    NoDifference,
+}
+
+impl Outcome {
+    /// The name used in JSON and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Better => "better",
+            Outcome::Worse => "worse",
+            Outcome::NoDifference => "no difference",
+        }
+    }
+}
+
+/// An outcome and the ratio that decided it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Which of the ratios decided; `None` where there is no difference.
+    pub by: Option<usize>,
+}
+
+impl Ratio {
+    /// What this quantile alone says: a difference only where the whole interval lies beyond what is worth the name.
+    pub fn outcome(&self) -> Outcome {
+        if self.low > self.same_within {
+            Outcome::Worse
+        } else if self.high < 1.0 / self.same_within {
+            Outcome::Better
+        } else {
+            Outcome::NoDifference
+        }
+    }
+}
+
+/// What quantiles say together, from the middle outwards. The furthest out that shows a difference decides, since it is the
+/// late wakeups that a buffer runs dry on; but not where one still further out points the other way, without being able
+/// to show it: then nothing can be said of the whole.
+pub(crate) fn together(ratios: &[Ratio]) -> Verdict {
+    let none = Verdict { outcome: Outcome::NoDifference, by: None };
+    let Some(by) = ratios.iter().rposition(|ratio| ratio.outcome() != Outcome::NoDifference) else { return none };
+    let outcome = ratios[by].outcome();
+    let against = |ratio: &Ratio| match outcome {
+        Outcome::Worse => ratio.estimate < 1.0 / ratio.same_within,
+        _ => ratio.estimate > ratio.same_within,
+    };
+    if ratios[by + 1..].iter().any(against) { none } else { Verdict { outcome, by: Some(by) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::FIGURES;
+
+    fn ratio(index: usize, low: f64, estimate: f64, high: f64) -> Ratio {
+        Ratio { figure: FIGURES[index], low, estimate, high, same_within: 1.05, p: 1.0 }
+    }
+
+    #[test]
+    fn the_furthest_out_decides_unless_further_out_points_the_other_way() {
+        let better_middle = ratio(0, 0.4, 0.5, 0.6);
+        let worse_tail = ratio(2, 2.0, 3.0, 4.0);
+        let unclear_and_worse = ratio(3, 0.5, 1.8, 6.0);
+        let unclear = ratio(3, 0.5, 1.0, 2.0);
+        let cases = [
+            (vec![better_middle, worse_tail], Outcome::Worse, Some(1)),
+            (vec![better_middle, unclear_and_worse], Outcome::NoDifference, None),
+            (vec![better_middle, unclear], Outcome::Better, Some(0)),
+            (vec![unclear], Outcome::NoDifference, None),
+            (vec![], Outcome::NoDifference, None),
+            // Shown, but too small to be worth the name.
+            (vec![ratio(0, 1.01, 1.02, 1.03)], Outcome::NoDifference, None),
+        ];
+        for (ratios, outcome, by) in cases {
+            assert_eq!(together(&ratios), Verdict { outcome, by }, "{ratios:?}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What a device competes with on its CPU.
+
+use punctual_kernel::scheduling::{self, Scheduling};
+use punctual_kernel::{Refused, capabilities, clock};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc;
+
+/// A thread that wants the CPU while the device runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Competitor {
+    /// It never stops computing. With a real-time priority it rests a tenth of the time, so that the machine stays
+    /// usable.
+    Spin(Scheduling),
+    /// It reads every file it finds, slightly before other normal threads, as the paper's grep did.
+    Walk,
+}
+
+impl Competitor {
+    /// Reads `spin:0` or `spin:normal`, `spin:50` or `walk`.
+    ///
+    /// # Errors
+    /// A line that says what is wrong and what would be right.
+    pub fn parse(text: &str) -> Result<Competitor, String> {
+        let wrong = || format!("`{text}` is no competitor: write spin:normal, spin:50 (a FIFO priority) or walk");
+        match text.split_once(':') {
+            None if text == "walk" => Ok(Competitor::Walk),
+            None if text == "spin" => Ok(Competitor::Spin(Scheduling::Other)),
+            Some(("spin", "normal" | "other" | "0")) => Ok(Competitor::Spin(Scheduling::Other)),
+            Some(("spin", priority)) => match priority.parse() {
+                Ok(priority) if (1..=99).contains(&priority) => Ok(Competitor::Spin(Scheduling::Fifo(priority))),
+                Ok(priority) => Err(format!("priority {priority} is not within 1 to 99")),
+                Err(_) => Err(wrong()),
+            },
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Competitor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Competitor::Spin(Scheduling::Fifo(priority)) => write!(formatter, "spin:{priority}"),
+            Competitor::Spin(_) => write!(formatter, "spin:normal"),
+            Competitor::Walk => write!(formatter, "walk"),
+        }
+    }
+}
+
+/// Of each of these ...
+const CYCLE_NS: u64 = 100_000_000;
+/// ... a spinning thread with a real-time priority leaves this much.
+const REST_NS: u64 = 10_000_000;
+/// No file is read further than this.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// Competitors that run; they end when this is dropped.
+pub struct Competing(Arc<AtomicBool>);
+
+impl Competing {
+    /// Starts each competitor on each of these CPUs.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn start(competitors: &[Competitor], cpus: &[u32]) -> Result<Competing, Refused> {
+        let competing = Competing(Arc::new(AtomicBool::new(false)));
+        for competitor in competitors {
+            // One walker is enough for a disk.
+            let cpus = if *competitor == Competitor::Walk { &cpus[..cpus.len().min(1)] } else { cpus };
+            for &cpu in cpus {
+                spawn(*competitor, cpu, Arc::clone(&competing.0))?;
+            }
+        }
+        Ok(competing)
+    }
+}
+
+impl Drop for Competing {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+fn spawn(competitor: Competitor, cpu: u32, stop: Arc<AtomicBool>) -> Result<(), Refused> {
+    let doing = "starting a competitor";
+    let (tell, told) = mpsc::channel();
+    let body = move || {
+        let scheduling = match competitor {
+            Competitor::Spin(scheduling) => scheduling,
+            Competitor::Walk => {
+                scheduling::set_nice(-5);
+                Scheduling::Other
+            }
+        };
+        let set = scheduling::pin_to(cpu).and_then(|()| {
+            scheduling::set_scheduling(scheduling).map_err(|refused| {
+                Refused::because(refused.doing, format!("{}; {}", refused.reason, capabilities::real_time_remedy()))
+            })
+        });
+        let ready = set.is_ok();
+        let _ = tell.send(set);
+        match competitor {
+            _ if !ready => {}
+            Competitor::Spin(scheduling) => spin(scheduling != Scheduling::Other, &stop),
+            Competitor::Walk => walk(&stop),
+        }
+    };
+    let spawned = std::thread::Builder::new().name("competitor".to_owned()).stack_size(256 * 1024).spawn(body);
+    spawned.map_err(|error| Refused::because(doing, error.to_string()))?;
+    told.recv().map_err(|_| Refused::because(doing, "it ended early"))?
+}
+
+fn spin(rests: bool, stop: &AtomicBool) {
+    let mut began = clock::monotonic_ns();
+    while !stop.load(Relaxed) {
+        for _ in 0..2_000 {
+            std::hint::spin_loop();
+        }
+        if rests && clock::monotonic_ns() > began + CYCLE_NS - REST_NS {
+            clock::sleep_until(began + CYCLE_NS);
+            began = clock::monotonic_ns();
+        }
+    }
+}
+
+fn walk(stop: &AtomicBool) {
+    use std::io::Read;
+    let mut buffer = vec![0u8; 64 * 1024];
+    while !stop.load(Relaxed) {
+        let mut left: Vec<PathBuf> = vec!["/usr".into(), "/var".into(), "/home".into()];
+        while let Some(directory) = left.pop() {
+            for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+                if stop.load(Relaxed) {
+                    return;
+                }
+                let Ok(kind) = entry.file_type() else { continue };
+                if kind.is_dir() {
+                    left.push(entry.path());
+                } else if kind.is_file()
+                    && let Ok(file) = std::fs::File::open(entry.path())
+                {
+                    let mut file = file.take(FILE_BYTES);
+                    while file.read(&mut buffer).is_ok_and(|read| read > 0) && !stop.load(Relaxed) {}
+                }
+            }
+        }
+        // Where there is nothing to read, a walker is no spinner.
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn competitors_as_people_write_them() {
+        for (text, shown) in
+            [("spin:0", "spin:normal"), ("spin", "spin:normal"), ("spin:50", "spin:50"), ("walk", "walk")]
+        {
+            assert_eq!(Competitor::parse(text).unwrap().to_string(), shown);
+        }
+        for text in ["", "run", "spin:", "spin:100", "walk:5"] {
+            let message = Competitor::parse(text).unwrap_err();
+            assert!(!message.is_empty() && !message.contains('\n'));
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What a device's thread and the rest of the program tell each other: atomics, nothing that blocks.
+
+use punctual_datapump::Line;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Shared by a device's thread, its governor and the rest of the program.
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    pub(super) stop: AtomicBool,
+    /// When the line begins, ns of `CLOCK_MONOTONIC`; 0: not yet.
+    pub(super) start_ns: AtomicU64,
+    /// Counted up by the rest of the program as it goes about its work.
+    pub(super) heartbeat: AtomicU64,
+    /// Set by a thread that found the rest of the program starved.
+    pub(super) starved: AtomicBool,
+    /// The worker's thread id.
+    pub(super) tid: AtomicU32,
+    /// Periods of a reservation that has a governor.
+    pub(super) periods: AtomicU64,
+    /// Whether the worker has used up its budget and competes at normal priority.
+    pub(super) demoted: AtomicBool,
+    /// How often it did.
+    pub(super) demotions: AtomicU64,
+    /// Periods at whose beginning the kernel did not admit the reservation again.
+    pub(super) not_admitted: AtomicU64,
+    /// Records for which the queue had no room.
+    pub(super) lost_records: AtomicU64,
+    arrived: AtomicU64,
+    taken: AtomicU64,
+    coalesced: AtomicU64,
+    dropped: AtomicU64,
+    lost: AtomicU64,
+    overruns: AtomicU64,
+}
+
+impl Control {
+    #[inline]
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Tells the others how the line stands.
+    #[inline]
+    pub(super) fn publish(&self, line: &Line) {
+        self.arrived.store(line.arrived, Relaxed);
+        self.taken.store(line.taken, Relaxed);
+        self.coalesced.store(line.coalesced, Relaxed);
+        self.dropped.store(line.dropped, Relaxed);
+        self.lost.store(line.lost, Relaxed);
+        self.overruns.store(line.overruns, Relaxed);
+    }
+
+    /// How the line stood when it was last told.
+    pub(super) fn line(&self) -> Line {
+        let mut line = Line::new(0, 0, 0, false);
+        line.arrived = self.arrived.load(Relaxed);
+        line.taken = self.taken.load(Relaxed);
+        line.coalesced = self.coalesced.load(Relaxed);
+        line.dropped = self.dropped.load(Relaxed);
+        line.lost = self.lost.load(Relaxed);
+        line.overruns = self.overruns.load(Relaxed);
+        line
+    }
+}
+
+/// Ends the work when the rest of the program makes no progress for this long while the worker does.
+const STARVED_NS: u64 = 5_000_000_000;
+/// The most that one activation may add: a program that was stopped whole was not starved.
+const STEP_NS: u64 = 20_000_000;
+
+/// A worker's watch over the rest of the program.
+#[derive(Debug, Default)]
+pub(super) struct Watchdog {
+    seen: u64,
+    last_ns: u64,
+    without_progress_ns: u64,
+}
+
+impl Watchdog {
+    #[inline]
+    pub(super) fn check(&mut self, control: &Control, now_ns: u64) {
+        let beat = control.heartbeat.load(Relaxed);
+        if beat == self.seen {
+            self.without_progress_ns += now_ns.saturating_sub(self.last_ns).min(STEP_NS);
+            if self.without_progress_ns > STARVED_NS {
+                control.starved.store(true, Relaxed);
+                control.stop.store(true, Relaxed);
+            }
+        } else {
+            self.seen = beat;
+            self.without_progress_ns = 0;
+        }
+        self.last_ns = now_ns;
+    }
+}

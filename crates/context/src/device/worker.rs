@@ -1,0 +1,256 @@
+//! A device's work in a thread, with a priority or a reservation.
+
+use super::arrivals::Arrivals;
+use super::control::{Control, Watchdog};
+use super::memory::{Activation, CUT, UNOBSERVED};
+use crate::context::{Context, Form, Reservation};
+use punctual_datapump::{Line, Pump};
+use punctual_kernel::scheduling::{self, Scheduling};
+use punctual_kernel::{Refused, capabilities, clock, hold};
+use rtrb::Producer;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+/// A reservation is enforced when the thread's clock is read: this often, ns of work.
+const LOOK_NS: f64 = 20_000.0;
+/// Beyond what a competing worker counts itself, so that it leaves its reservation before the kernel halts it, ns.
+const MARGIN_NS: u64 = 200_000;
+
+/// How a worker is to be set up.
+pub(super) struct WorkerSetup {
+    pub(super) name: String,
+    pub(super) cpu: u32,
+    pub(super) scheduling: Scheduling,
+    /// Set where the scheduling is a reservation.
+    pub(super) reservation: Option<Reservation>,
+    pub(super) reclaim: bool,
+    pub(super) compete: bool,
+    pub(super) line: Line,
+    pub(super) pump: Pump,
+    /// In a block.
+    pub(super) units: u64,
+    pub(super) unit_ns: f64,
+    pub(super) arrivals: Arrivals,
+    pub(super) queue: Producer<Activation>,
+    pub(super) control: Arc<Control>,
+}
+
+/// The scheduling of a context that is a thread, and its reservation.
+pub(super) fn scheduling_of(context: Context, compete: bool) -> Option<(Scheduling, Option<Reservation>)> {
+    match context {
+        Context::Irq | Context::Softirq => None,
+        Context::Thread(scheduling) => Some((scheduling, None)),
+        Context::Reservation(reservation) => {
+            let Reservation { runtime_ns, period_ns, .. } = reservation;
+            let margin = if compete { MARGIN_NS } else { 0 };
+            let runtime_ns = (runtime_ns + margin).min(period_ns);
+            Some((Scheduling::Deadline { runtime_ns, period_ns }, Some(reservation)))
+        }
+    }
+}
+
+/// A thread that works for a device. It ends when its control says so.
+pub(super) struct Worker {
+    handle: JoinHandle<()>,
+    governor: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    /// Starts the thread and waits until it has its scheduling. The line begins at the control's start.
+    pub(super) fn spawn(setup: WorkerSetup) -> Result<Worker, Refused> {
+        let doing = "starting a device's thread";
+        let (tell, told) = mpsc::channel();
+        let governed = setup.compete.then_some(setup.reservation).flatten();
+        let (control, scheduling) = (Arc::clone(&setup.control), setup.scheduling);
+        let name: String = setup.name.chars().take(15).collect();
+        let body = move || {
+            let prepared = prepare(&setup);
+            let ready = prepared.is_ok();
+            let _ = tell.send(prepared);
+            if ready {
+                work(setup);
+            }
+        };
+        let spawned = std::thread::Builder::new().name(name).stack_size(512 * 1024).spawn(body);
+        let handle = spawned.map_err(|error| Refused::because(doing, error.to_string()))?;
+        told.recv().map_err(|_| Refused::because(doing, "it ended early"))??;
+        let governor = governed.map(|reservation| govern(reservation, scheduling, control)).transpose()?;
+        Ok(Worker { handle, governor })
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.handle.is_finished() && self.governor.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+fn prepare(setup: &WorkerSetup) -> Result<(), Refused> {
+    scheduling::drop_timer_slack();
+    setup.control.tid.store(clock::thread_id(), Relaxed);
+    let cpus = scheduling::allowed_cpus();
+    scheduling::pin_to(setup.cpu)?;
+    hold::touch_stack();
+    if setup.reservation.is_some() {
+        // The kernel takes reservations only of threads that may run on every CPU; this one begins on its own.
+        scheduling::allow_cpus(&cpus)?;
+    }
+    scheduling::set_scheduling_of(0, setup.scheduling, setup.reclaim).map_err(|refused| match setup.scheduling {
+        Scheduling::Fifo(_) | Scheduling::RoundRobin(_) => {
+            Refused::because(refused.doing, format!("{}; {}", refused.reason, capabilities::real_time_remedy()))
+        }
+        _ => refused,
+    })
+}
+
+/// Gives a competing worker its reservation back at the beginning of each period.
+fn govern(reservation: Reservation, scheduling: Scheduling, control: Arc<Control>) -> Result<JoinHandle<()>, Refused> {
+    let (tell, told) = mpsc::channel();
+    let body = move || {
+        let prepared = scheduling::set_scheduling(Scheduling::Fifo(98));
+        let ready = prepared.is_ok();
+        let _ = tell.send(prepared);
+        let mut next = clock::monotonic_ns() + reservation.period_ns;
+        while ready && !control.is_stopped() {
+            clock::sleep_until(next);
+            let late = clock::monotonic_ns().saturating_sub(next) / reservation.period_ns;
+            next += reservation.period_ns * (late + 1);
+            if control.demoted.load(Relaxed) {
+                match scheduling::set_scheduling_of(control.tid.load(Relaxed), scheduling, false) {
+                    Ok(()) => control.demoted.store(false, Relaxed),
+                    Err(_) => drop(control.not_admitted.fetch_add(1, Relaxed)),
+                }
+            }
+            control.periods.fetch_add(1, Relaxed);
+        }
+    };
+    let doing = "starting a reservation's governor";
+    let spawned = std::thread::Builder::new().name("governor".to_owned()).stack_size(128 * 1024).spawn(body);
+    let handle = spawned.map_err(|error| Refused::because(doing, error.to_string()))?;
+    told.recv().map_err(|_| Refused::because(doing, "it ended early"))??;
+    Ok(handle)
+}
+
+fn work(mut setup: WorkerSetup) {
+    let control = Arc::clone(&setup.control);
+    let start = loop {
+        match control.start_ns.load(Relaxed) {
+            0 if control.is_stopped() => return,
+            0 => std::thread::sleep(std::time::Duration::from_micros(500)),
+            start => break start,
+        }
+    };
+    if let Arrivals::Clock { next } = &mut setup.arrivals {
+        *next = start + setup.line.period;
+    }
+    let slots = setup.reservation.is_some_and(|reservation| reservation.form == Form::Slots);
+    let mut budget = Budget::new(&setup);
+    let mut watchdog = Watchdog::default();
+    let mut unobserved = 0u64;
+    while !control.is_stopped() {
+        let now = clock::monotonic_ns();
+        setup.arrivals.poll(&mut setup.line, now);
+        watchdog.check(&control, now);
+        match setup.line.begin(now) {
+            Some(arrival) => {
+                unobserved += setup.arrivals.unobserved();
+                let mut activation = process(&mut setup, &mut budget, arrival);
+                if unobserved > 0 {
+                    unobserved -= 1;
+                    activation.flags |= UNOBSERVED;
+                }
+                control.publish(&setup.line);
+                if setup.queue.push(activation).is_err() {
+                    control.lost_records.fetch_add(1, Relaxed);
+                }
+            }
+            None if unobserved > 0 => unobserved = 0,
+            // A slot passes whether there is work or not: the thread waits in it, awake, until the kernel ends it.
+            None if slots => wait_awake(),
+            None => setup.arrivals.wait(),
+        }
+    }
+}
+
+/// Waits a little without giving up the CPU, and has the kernel account for it.
+fn wait_awake() {
+    let until = clock::monotonic_ns() + LOOK_NS as u64;
+    while clock::monotonic_ns() < until {
+        std::hint::spin_loop();
+    }
+    clock::thread_cpu_ns();
+}
+
+fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activation {
+    let line = &setup.line;
+    let mut activation = Activation {
+        block: line.taken,
+        arrival,
+        interrupt: setup.arrivals.interrupt(),
+        queued: u32::try_from(line.arrived - line.taken).unwrap_or(u32::MAX),
+        ..Activation::default()
+    };
+    let cpu_before = clock::thread_cpu_ns();
+    activation.start = clock::monotonic_ns();
+    let mut left = setup.units;
+    while left > 0 {
+        let step = left.min(budget.units);
+        setup.pump.run(step);
+        left -= step;
+        budget.look(&setup.control);
+        if setup.control.is_stopped() {
+            activation.flags = CUT;
+            break;
+        }
+    }
+    activation.end = clock::monotonic_ns();
+    activation.executed = clock::thread_cpu_ns() - cpu_before;
+    setup.line.take();
+    activation.pending = u32::try_from(setup.line.pending(activation.end)).unwrap_or(u32::MAX);
+    activation.cpu = clock::current_cpu();
+    activation
+}
+
+/// Enforces a reservation while work is going on.
+struct Budget {
+    /// Between two looks.
+    units: u64,
+    enforced: bool,
+    /// For a competing worker: the time of each period after which it competes, ns.
+    competes_after: Option<u64>,
+    period: u64,
+    cpu_at_period: u64,
+}
+
+impl Budget {
+    fn new(setup: &WorkerSetup) -> Budget {
+        let runtime = setup.reservation.map(|reservation| reservation.runtime_ns);
+        Budget {
+            units: ((LOOK_NS / setup.unit_ns.max(1.0)) as u64).max(1),
+            enforced: setup.reservation.is_some(),
+            competes_after: runtime.filter(|_| setup.compete),
+            period: 0,
+            cpu_at_period: clock::thread_cpu_ns(),
+        }
+    }
+
+    #[inline]
+    fn look(&mut self, control: &Control) {
+        if !self.enforced {
+            return;
+        }
+        // The kernel accounts and halts a reservation at its tick; reading the thread's clock makes it do so now.
+        let now = clock::thread_cpu_ns();
+        let Some(runtime) = self.competes_after else { return };
+        let period = control.periods.load(Relaxed);
+        if period != self.period {
+            self.period = period;
+            self.cpu_at_period = now;
+        } else if now - self.cpu_at_period >= runtime && !control.demoted.load(Relaxed) {
+            // First the word, then the deed: the governor may come in between and must find it.
+            control.demoted.store(true, Relaxed);
+            control.demotions.fetch_add(1, Relaxed);
+            let _ = scheduling::set_scheduling(Scheduling::Other);
+        }
+    }
+}

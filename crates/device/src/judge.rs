@@ -1,0 +1,168 @@
+//! Whether a device was served in time: what it did, block by block, turned into underruns and figures.
+
+use punctual_recording::{ActivationRow, DeviceSummary};
+
+/// A buffer that was not served in time. Times are ns of one clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Underrun {
+    /// The block's number.
+    pub block: u64,
+    /// When the block was complete.
+    pub arrival_ns: u64,
+    /// When its output was needed: (n-1)·t later.
+    pub deadline_ns: u64,
+    /// When it was there; for a block that was never processed, when the next one was.
+    pub end_ns: u64,
+    /// How long the device itself worked between arrival and end, as far as is known.
+    pub executed_ns: u64,
+}
+
+/// So many underruns are kept; more are counted.
+const KEPT: usize = 100_000;
+
+/// Takes a device's activations in order and says what became of its buffers.
+///
+/// The device consumes a buffer every period *t* and has *n* of them: the output of a block is needed (n-1)·t after the
+/// block was complete (Cota-Robles and Held, OSDI 1999, sections 1 and 5). If it is not there, a dummy goes out.
+#[derive(Debug, Clone)]
+pub struct Judge {
+    period_ns: u64,
+    tolerance_ns: u64,
+    next_block: u64,
+    last_interrupt_ns: Option<u64>,
+    last_executed_ns: u64,
+    last_miss: Option<u64>,
+    start_ns: u64,
+    underruns: Vec<Underrun>,
+}
+
+impl Judge {
+    /// For a device with this period and number of buffers, whose line began at `start_ns`.
+    pub fn new(period_ns: u64, buffers: u32, start_ns: u64) -> Judge {
+        let tolerance_ns = u64::from(buffers.saturating_sub(1)).saturating_mul(period_ns);
+        Judge {
+            period_ns,
+            tolerance_ns,
+            next_block: 0,
+            last_interrupt_ns: None,
+            last_executed_ns: 0,
+            last_miss: None,
+            start_ns,
+            underruns: Vec::new(),
+        }
+    }
+
+    /// Takes the next activation and adds it to the summary.
+    pub fn take(&mut self, row: &ActivationRow, summary: &mut DeviceSummary) {
+        // Numbers that are missing were given up before this one. What waited only because no program was called for
+        // its interrupt is held against nobody.
+        let missing = if row.unobserved { 0 } else { row.block.saturating_sub(self.next_block) };
+        for back in (1..=missing).rev().take(KEPT) {
+            let arrival_ns = row.arrival_ns.saturating_sub(back * self.period_ns);
+            self.miss(row.block - back, arrival_ns, row.start_ns, self.last_executed_ns, summary);
+        }
+        self.next_block = row.block + 1;
+        let late = row.end_ns > row.arrival_ns + self.tolerance_ns;
+        if row.cut || (late && !row.unobserved) {
+            self.miss(row.block, row.arrival_ns, row.end_ns, row.executed_ns, summary);
+        }
+        self.last_executed_ns = row.executed_ns;
+        let elapsed = row.end_ns.saturating_sub(row.start_ns);
+        summary.processed += 1;
+        summary.elapsed.record(elapsed);
+        summary.executed.record(row.executed_ns);
+        summary.response.record(row.end_ns.saturating_sub(row.arrival_ns));
+        summary.pending.record(row.pending.into());
+        summary.pending_max = summary.pending_max.max(row.pending.into());
+        let second = (row.start_ns.saturating_sub(self.start_ns) / 1_000_000_000) as usize;
+        if second < 1 << 20 {
+            if summary.executed_by_second.len() <= second {
+                summary.executed_by_second.resize(second + 1, 0);
+            }
+            summary.executed_by_second[second] += row.executed_ns;
+        }
+        let interrupt = row.interrupt_ns.unwrap_or(row.arrival_ns);
+        if let Some(last) = self.last_interrupt_ns
+            && interrupt > last
+        {
+            summary.intervals.record(interrupt - last);
+        }
+        self.last_interrupt_ns = Some(interrupt);
+    }
+
+    fn miss(&mut self, block: u64, arrival_ns: u64, end_ns: u64, executed_ns: u64, summary: &mut DeviceSummary) {
+        summary.underruns += 1;
+        summary.stalls += u64::from(self.last_miss.is_none_or(|last| block > last + 1));
+        self.last_miss = Some(block);
+        if self.underruns.len() < KEPT {
+            let deadline_ns = arrival_ns + self.tolerance_ns;
+            self.underruns.push(Underrun { block, arrival_ns, deadline_ns, end_ns, executed_ns });
+        }
+    }
+
+    /// The underruns, in order; at most the first hundred thousand.
+    pub fn underruns(&self) -> &[Underrun] {
+        &self.underruns
+    }
+}
+
+impl Underrun {
+    /// Whether being kept from the CPU for this long, whatever the device does, is enough to explain it.
+    pub fn is_explained_by(&self, kept_ns: u64) -> bool {
+        kept_ns >= self.end_ns.saturating_sub(self.deadline_ns).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn row(block: u64, late_ns: u64, executed_ns: u64) -> ActivationRow {
+        let arrival_ns = 1_000_000 + block * 1_000;
+        let start_ns = arrival_ns + late_ns;
+        let end_ns = start_ns + executed_ns;
+        ActivationRow { block, arrival_ns, start_ns, end_ns, executed_ns, ..ActivationRow::default() }
+    }
+
+    #[test]
+    fn late_blocks_and_missing_ones_are_underruns() {
+        let mut judge = Judge::new(1_000, 3, 0);
+        let mut summary = DeviceSummary::default();
+        judge.take(&row(0, 0, 500), &mut summary);
+        // Done exactly when its output is needed.
+        judge.take(&row(1, 1_500, 500), &mut summary);
+        judge.take(&row(2, 1_600, 500), &mut summary);
+        judge.take(&row(5, 0, 500), &mut summary);
+        judge.take(&ActivationRow { unobserved: true, ..row(6, 1_600, 500) }, &mut summary);
+        assert_eq!(judge.underruns().iter().map(|underrun| underrun.block).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!((summary.underruns, summary.stalls, summary.processed), (3, 1, 5));
+        let late = judge.underruns()[0];
+        assert!(late.is_explained_by(100) && !late.is_explained_by(99));
+    }
+
+    proptest! {
+        #[test]
+        fn every_block_up_to_the_last_is_processed_or_an_underrun_or_both(
+            steps in prop::collection::vec((0..4u64, 0..5_000u64, 0..3_000u64, any::<bool>()), 1..200),
+            buffers in 2..6u32,
+        ) {
+            let mut judge = Judge::new(1_000, buffers, 0);
+            let mut summary = DeviceSummary::default();
+            let (mut block, mut late) = (0, 0);
+            for (skipped, delay, executed, cut) in steps {
+                block += skipped;
+                let mut activation = row(block, delay, executed);
+                activation.cut = cut;
+                judge.take(&activation, &mut summary);
+                late += u64::from(cut || delay + executed > u64::from(buffers - 1) * 1_000);
+                block += 1;
+            }
+            prop_assert_eq!(summary.processed + summary.underruns - late, block);
+            prop_assert_eq!(summary.underruns as usize, judge.underruns().len());
+            prop_assert_eq!(summary.elapsed.count(), summary.processed);
+            let executed: u64 = summary.executed_by_second.iter().sum();
+            prop_assert!(summary.processed == 0 || executed / summary.processed <= 3_000);
+        }
+    }
+}

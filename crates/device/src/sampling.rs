@@ -1,0 +1,55 @@
+//! How a device's data come: in blocks of samples, through a ring.
+
+use crate::Profile;
+
+/// Samples in a block and in the ring of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// Samples that come with each interrupt.
+    pub samples: u32,
+    /// Samples that the ring holds.
+    pub ring: u32,
+}
+
+/// The ring of the soft modem (Jones and Saroiu, MSR-TR-2000-88, section 4).
+const MODEM_RING: u32 = 512;
+/// Samples in a block of a device that has none to speak of.
+const NOMINAL: u32 = 16;
+
+impl Sampling {
+    /// That of a profile: what the field's papers and practice say of the known ones, 16 samples in a block and as many
+    /// blocks as there are buffers for all others.
+    pub fn of(profile: &Profile) -> Sampling {
+        let per_period = |rate: u64| {
+            let samples = (u128::from(profile.period_ns) * u128::from(rate) + 500_000_000) / 1_000_000_000;
+            u32::try_from(samples).unwrap_or(u32::MAX).clamp(1, 1 << 16)
+        };
+        let buffered = |samples: u32| Sampling { samples, ring: samples.saturating_mul(profile.buffers) };
+        match profile.id.as_str() {
+            // 90 samples every 12.5 ms at 7.2 kHz (section 4).
+            "v90" => Sampling { samples: per_period(7_200), ring: MODEM_RING.max(per_period(7_200) * 2) },
+            "modem" => Sampling { samples: per_period(8_000), ring: MODEM_RING.max(per_period(8_000) * 2) },
+            id if id.starts_with("audio") || id == "rt-audio" => buffered(per_period(48_000)),
+            _ => buffered(NOMINAL),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Catalogue;
+
+    #[test]
+    fn the_papers_modem_and_everything_else() {
+        let of = |spec: &str| Sampling::of(&Catalogue::shipped().parse_spec(spec).unwrap());
+        assert_eq!(of("v90"), Sampling { samples: 90, ring: 512 });
+        assert_eq!(of("v90 2.5ms compute=100us"), Sampling { samples: 18, ring: 512 });
+        assert_eq!(of("modem"), Sampling { samples: 64, ring: 512 });
+        assert_eq!(of("audio64"), Sampling { samples: 64, ring: 128 });
+        for profile in Catalogue::shipped().profiles() {
+            let sampling = Sampling::of(profile);
+            assert!(sampling.samples >= 1 && sampling.ring >= sampling.samples * 2, "{}", profile.id);
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! What soft devices did: a table `activations/` and a summary `activations.json` beside `recording.json`.
+
+use crate::Distribution;
+use crate::error::{Error, ErrorKind, Result};
+use crate::segments::{self, SegmentWriter};
+use crate::table::{self, Schema, optional, required};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The name and version of `activations.json`.
+pub const ACTIVATIONS_SCHEMA: &str = "punctual.activations/1";
+
+static ACTIVATIONS: Schema = Schema {
+    name: "activations",
+    columns: &[
+        required("device"),
+        required("block"),
+        required("arrival_ns"),
+        optional("interrupt_ns"),
+        required("start_ns"),
+        required("end_ns"),
+        required("executed_ns"),
+        required("pending"),
+        required("queued"),
+        required("cpu"),
+        required("cut"),
+        required("unobserved"),
+    ],
+};
+
+/// One block that a device processed. Times are ns of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ActivationRow {
+    /// Whose: a position in [`ActivationDocument::devices`].
+    pub device: u32,
+    /// Its number, from 0. Numbers that are missing were not processed.
+    pub block: u64,
+    /// When it was complete.
+    pub arrival_ns: u64,
+    /// When its interrupt, or a later one, came, where there is one.
+    pub interrupt_ns: Option<u64>,
+    /// When processing began.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// How much of that the work had the CPU for, ns.
+    pub executed_ns: u64,
+    /// Samples that had come and were not processed when it ended.
+    pub pending: u32,
+    /// Blocks that waited when it began, its own included.
+    pub queued: u32,
+    /// Where it ended.
+    pub cpu: u32,
+    /// Whether the work was given up before it was done.
+    pub cut: bool,
+    /// Whether its interrupt came and no program was called for it, so that it waited for the next.
+    pub unobserved: bool,
+}
+
+/// What is known of all devices. Integers only; times are ns.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ActivationDocument {
+    /// [`ACTIVATIONS_SCHEMA`].
+    pub schema: String,
+    /// Each device.
+    pub devices: Vec<DeviceSummary>,
+    /// What competed, as written on the command line.
+    pub competitors: Vec<String>,
+    /// The measure of the bystander's wakeups, such as `fifo:95`.
+    pub bystander: String,
+    /// The measure of the control's wakeups.
+    pub control: String,
+    /// Times between the bystander's callbacks, ns.
+    pub bystander_intervals: Distribution,
+    /// When the devices began, ns of `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
+}
+
+/// One device.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceSummary {
+    /// Its profile.
+    pub device: String,
+    /// Where its work ran.
+    pub context: String,
+    /// What woke its thread: `timer`, `softirq`, or nothing.
+    pub wake: Option<String>,
+    /// Whether only the newest block was worth processing.
+    pub drop_stale: bool,
+    /// Whether its reservation could use time that others left.
+    pub reclaim: bool,
+    /// Whether it competed at normal priority after its budget.
+    pub compete: bool,
+    /// Between two interrupts, ns.
+    pub period_ns: u64,
+    /// Buffers.
+    pub buffers: u32,
+    /// The compute time that was asked for, ns.
+    pub compute_ns: u64,
+    /// Samples in a block.
+    pub samples: u32,
+    /// Samples that the ring holds.
+    pub ring: u32,
+    /// How often each sample was filtered, by calibration.
+    pub passes: u32,
+    /// One multiply-accumulate in calibration, thousandths of a ns.
+    pub mac_thousandths_ns: u64,
+    /// Blocks that arrived.
+    pub arrived: u64,
+    /// Blocks that were processed.
+    pub processed: u64,
+    /// Blocks that were dropped for a newer one.
+    pub dropped: u64,
+    /// Blocks that were overwritten in the ring.
+    pub lost: u64,
+    /// Blocks that were not processed, to leave others half of the CPU.
+    pub refused: u64,
+    /// Blocks whose processing was given up.
+    pub cut: u64,
+    /// Blocks whose interrupt came together with a later one's.
+    pub coalesced: u64,
+    /// Interrupts that came and that no program was called for. Buffers that were late for that are no underruns:
+    /// a real interrupt would have been served.
+    pub unobserved: u64,
+    /// How often the ring wrapped.
+    pub overruns: u64,
+    /// Records that were lost: those blocks were processed, and nothing more is known of them.
+    pub records_lost: u64,
+    /// Interrupts that came, where there are any.
+    pub interrupts: Option<u64>,
+    /// Time in interrupts that only queue, ns.
+    pub interrupt_ns: Option<u64>,
+    /// How often a competing reservation used up its budget.
+    pub demotions: Option<u64>,
+    /// Where the work ran by the kernel's own count of interrupts: `interrupt`, `softirq`, `thread`; empty where unknown.
+    pub proven: Vec<String>,
+    /// Buffers that were not served in time; a dummy went out in their place.
+    pub underruns: u64,
+    /// Runs of underruns of consecutive blocks: each one thing that went wrong.
+    pub stalls: u64,
+    /// Of the underruns, how many the lateness of the control explains, whatever the device does.
+    pub underruns_outside: u64,
+    /// Of these, how many the host's steal explains; `None` where it cannot be seen.
+    pub underruns_stolen: Option<u64>,
+    /// The most samples pending after an activation.
+    pub pending_max: u64,
+    /// The share of a CPU that the work executed for, millionths.
+    pub share_millionths: u64,
+    /// Times between interrupts (arrivals, where the clock is the interrupt), ns.
+    pub intervals: Distribution,
+    /// From start to end of each activation, ns.
+    pub elapsed: Distribution,
+    /// Executed in each activation, ns.
+    pub executed: Distribution,
+    /// Samples pending after each activation; not a time.
+    pub pending: Distribution,
+    /// From arrival to end, ns.
+    pub response: Distribution,
+    /// Executed in each second of the run, ns.
+    pub executed_by_second: Vec<u64>,
+}
+
+/// Writes `activations/` and `activations.json` into the directory of a recording.
+pub struct ActivationWriter {
+    directory: PathBuf,
+    rows: SegmentWriter,
+}
+
+impl ActivationWriter {
+    /// Begins to write into a directory that [`crate::Writer::create`] has made.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where the file system refuses.
+    pub fn create(directory: impl Into<PathBuf>) -> Result<ActivationWriter> {
+        let directory = directory.into();
+        let rows = SegmentWriter::create(directory.join("activations"), &ACTIVATIONS)?;
+        Ok(ActivationWriter { directory, rows })
+    }
+
+    /// Takes an activation.
+    pub fn push(&mut self, row: &ActivationRow) {
+        let signed = |value: u64| Some(i64::try_from(value).unwrap_or(i64::MAX));
+        self.rows.rows().push([
+            Some(i64::from(row.device)),
+            signed(row.block),
+            signed(row.arrival_ns),
+            row.interrupt_ns.and_then(signed),
+            signed(row.start_ns),
+            signed(row.end_ns),
+            signed(row.executed_ns),
+            Some(i64::from(row.pending)),
+            Some(i64::from(row.queued)),
+            Some(i64::from(row.cpu)),
+            Some(i64::from(row.cut)),
+            Some(i64::from(row.unobserved)),
+        ]);
+    }
+
+    /// Closes the open segment.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable.
+    pub fn flush(&mut self) -> Result<()> {
+        self.rows.close_segment()?;
+        self.rows.join(false)
+    }
+
+    /// Writes what is left, joins the segments and writes the summary.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable.
+    pub fn finish(mut self, document: &ActivationDocument) -> Result<()> {
+        self.rows.close_segment()?;
+        self.rows.join(true)?;
+        let path = self.directory.join("activations.json");
+        let temporary = path.with_extension("tmp");
+        let text = serde_json::to_vec(document)
+            .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("cannot be put into JSON: {error}")))?;
+        let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, &path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+        written.map_err(|error| Error::io(path, "cannot write", error))
+    }
+}
+
+/// The summary of a recording's devices; `None` for a recording without any.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`], [`ErrorKind::NewerSchema`] or [`ErrorKind::Io`].
+pub fn read_activation_document(recording: &Path) -> Result<Option<ActivationDocument>> {
+    let path = recording.join("activations.json");
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(path, "cannot read", error)),
+    };
+    let document: ActivationDocument = serde_json::from_slice(&text)
+        .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("is not a summary of devices: {error}")))?;
+    if document.schema != ACTIVATIONS_SCHEMA {
+        let message = format!("has the schema `{}`; this version reads {ACTIVATIONS_SCHEMA}", document.schema);
+        return Err(Error::new(ErrorKind::NewerSchema, &path, message));
+    }
+    Ok(Some(document))
+}
+
+/// Hands on every activation of a recording, each device's in order of time.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
+pub fn for_each_activation(recording: &Path, mut take: impl FnMut(&ActivationRow)) -> Result<()> {
+    for segment in segments::list(&recording.join("activations"))? {
+        table::read_table(&segment.path, &ACTIVATIONS, |rows| {
+            for row in 0..rows.len() {
+                let unsigned = |column| u64::try_from(rows.get(column, row)).unwrap_or(0);
+                let narrow = |column| u32::try_from(rows.get(column, row)).unwrap_or(0);
+                take(&ActivationRow {
+                    device: narrow(0),
+                    block: unsigned(1),
+                    arrival_ns: unsigned(2),
+                    interrupt_ns: rows.get_optional(3, row).and_then(|value| u64::try_from(value).ok()),
+                    start_ns: unsigned(4),
+                    end_ns: unsigned(5),
+                    executed_ns: unsigned(6),
+                    pending: narrow(7),
+                    queued: narrow(8),
+                    cpu: narrow(9),
+                    cut: rows.get(10, row) != 0,
+                    unobserved: rows.get(11, row) != 0,
+                });
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(read_activation_document(directory.path()).unwrap(), None);
+        let mut writer = ActivationWriter::create(directory.path()).unwrap();
+        let mut summary = DeviceSummary { device: "modem".to_owned(), ..DeviceSummary::default() };
+        let mut rows = Vec::new();
+        for block in 0..100 {
+            let row = ActivationRow {
+                device: 0,
+                block,
+                arrival_ns: block * 8_000_000,
+                interrupt_ns: (block % 2 == 0).then_some(block * 8_000_000 + 5),
+                start_ns: block * 8_000_000 + 9,
+                end_ns: block * 8_000_000 + 99,
+                executed_ns: 80,
+                pending: 3,
+                queued: 1,
+                cpu: 1,
+                cut: block % 7 == 0,
+                unobserved: block % 11 == 0,
+            };
+            summary.elapsed.record(90);
+            writer.push(&row);
+            rows.push(row);
+            if block % 30 == 0 {
+                writer.flush().unwrap();
+            }
+        }
+        let document = ActivationDocument {
+            schema: ACTIVATIONS_SCHEMA.to_owned(),
+            devices: vec![summary],
+            ..ActivationDocument::default()
+        };
+        writer.finish(&document).unwrap();
+        assert_eq!(read_activation_document(directory.path()).unwrap(), Some(document));
+        let mut read = Vec::new();
+        for_each_activation(directory.path(), |row| read.push(*row)).unwrap();
+        assert_eq!(read, rows);
+    }
+}

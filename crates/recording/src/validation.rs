@@ -1,0 +1,167 @@
+//! The same keystrokes as an idle loop, the program that handled them and the kernel's programs saw them: the file
+//! `validation.json` beside `recording.json`.
+
+use crate::error::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The name and version of `validation.json`.
+pub const VALIDATION_SCHEMA: &str = "punctual.validation/1";
+
+/// A keystroke. Times are ns of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keystroke {
+    /// When it was about to be written to the terminal's other end.
+    pub typed_ns: u64,
+    /// When the program's read had returned.
+    pub read_ns: u64,
+    /// When the program's write of the echo had returned.
+    pub echoed_ns: u64,
+    /// When the echo had been read at the other end.
+    pub seen_ns: u64,
+}
+
+/// A keystroke as the loop, the program and the kernel's programs saw it. Times are ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenKeystroke {
+    /// What the program and the keyboard stamped.
+    pub keystroke: Keystroke,
+    /// How long the loop did not run.
+    pub gap_ns: u64,
+    /// Of the gap, what lies before the program's read returned.
+    pub before_ns: u64,
+    /// From there until its echo was written: all that the program sees.
+    pub program_ns: u64,
+    /// Of the gap, what lies after.
+    pub after_ns: u64,
+    /// How long the program's thread had the CPU, from switch to switch; `None` where nothing was followed.
+    pub thread_ns: Option<u64>,
+    /// What lies before and after, by cause; `None` where nothing was followed.
+    pub parts: Option<KeystrokeParts>,
+}
+
+/// What the program does not see of a keystroke: parts that add up to it, ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeystrokeParts {
+    /// Interrupts and softirqs.
+    pub interrupt_ns: u64,
+    /// Passing the key on to the program (a kernel worker), and the program's return from its read.
+    pub wake_ns: u64,
+    /// Entering and leaving the kernel, and switching: to the program and back to the loop.
+    pub reschedule_ns: u64,
+    /// After the echo was written: the program's way back into its read, and passing the echo on (a kernel worker).
+    pub echo_ns: u64,
+    /// Other threads, which have nothing to do with it.
+    pub others_ns: u64,
+    /// Nothing that this kernel traced: the host, the firmware.
+    pub outside_ns: u64,
+}
+
+impl KeystrokeParts {
+    /// Their names in JSON, and they.
+    pub fn named(&self) -> [(&'static str, u64); 6] {
+        [
+            ("interrupt", self.interrupt_ns),
+            ("wake", self.wake_ns),
+            ("reschedule", self.reschedule_ns),
+            ("echo", self.echo_ns),
+            ("others", self.others_ns),
+            ("outside", self.outside_ns),
+        ]
+    }
+
+    /// All of them.
+    pub fn sum_ns(&self) -> u64 {
+        self.named().iter().map(|(_, ns)| ns).sum()
+    }
+}
+
+impl SeenKeystroke {
+    /// Whether nothing had the CPU that has nothing to do with the keystroke: neither before nor after nor while the
+    /// program computed. `false` where that is not known.
+    pub fn is_undisturbed(&self) -> bool {
+        self.parts.is_some_and(|parts| parts.others_ns == 0 && parts.outside_ns == 0)
+            && self.thread_ns.is_some_and(|thread| thread >= self.program_ns)
+    }
+}
+
+/// All keystrokes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValidationDocument {
+    /// [`VALIDATION_SCHEMA`].
+    pub schema: String,
+    /// How many were asked for.
+    pub keystrokes: u64,
+    /// How long the program computed for each, ns.
+    pub compute_ns: u64,
+    /// The CPU of the loop and the program.
+    pub cpu: u32,
+    /// Whether what ran inside the gaps is known.
+    pub followed: bool,
+    /// Keystrokes that lie in a gap.
+    pub seen: Vec<SeenKeystroke>,
+    /// Keystrokes that lie in no gap.
+    pub not_found: u64,
+}
+
+/// Writes it beside a finished recording.
+///
+/// # Errors
+/// [`ErrorKind::Io`] where the file system refuses.
+pub fn write_validation(recording: &Path, document: &ValidationDocument) -> Result<()> {
+    let path = recording.join("validation.json");
+    let text = serde_json::to_vec(document)
+        .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("cannot be put into JSON: {error}")))?;
+    std::fs::write(&path, text).map_err(|error| Error::io(path, "cannot write", error))
+}
+
+/// Reads it; `None` where a recording has none.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`], [`ErrorKind::NewerSchema`] or [`ErrorKind::Io`].
+pub fn read_validation(recording: &Path) -> Result<Option<ValidationDocument>> {
+    let path = recording.join("validation.json");
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(path, "cannot read", error)),
+    };
+    let document: ValidationDocument = serde_json::from_slice(&text)
+        .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("is not a validation: {error}")))?;
+    if document.schema != VALIDATION_SCHEMA {
+        let message = format!("has the schema `{}`; this version reads {VALIDATION_SCHEMA}", document.schema);
+        return Err(Error::new(ErrorKind::NewerSchema, &path, message));
+    }
+    Ok(Some(document))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(read_validation(directory.path()).unwrap(), None);
+        let keystroke = Keystroke { typed_ns: 1, read_ns: 2, echoed_ns: 3, seen_ns: 4 };
+        let seen = SeenKeystroke {
+            keystroke,
+            gap_ns: 9,
+            before_ns: 4,
+            program_ns: 1,
+            after_ns: 4,
+            thread_ns: Some(5),
+            parts: Some(KeystrokeParts { wake_ns: 4, echo_ns: 4, ..KeystrokeParts::default() }),
+        };
+        let document = ValidationDocument {
+            schema: VALIDATION_SCHEMA.to_owned(),
+            keystrokes: 2,
+            seen: vec![seen, SeenKeystroke { parts: None, thread_ns: None, ..seen }],
+            ..ValidationDocument::default()
+        };
+        write_validation(directory.path(), &document).unwrap();
+        assert_eq!(read_validation(directory.path()).unwrap(), Some(document));
+        std::fs::write(directory.path().join("validation.json"), "{}").unwrap();
+        assert!(read_validation(directory.path()).is_err());
+    }
+}

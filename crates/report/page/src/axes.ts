@@ -1,0 +1,116 @@
+// What all pictures have in common: margins, colours, dashes, and axes that are legible on any width.
+import * as Plot from "@observablehq/plot";
+import { clock, tick } from "./words";
+
+export const margin = { left: 66, right: 14, top: 12, bottom: 44 };
+
+export const colour = (style: number): string => `var(--c${style % 8})`;
+
+// Lines of one picture can be told apart without colour, too.
+const DASHES = ["", "", "7 3", "2 3", "9 3 2 3", "4 2", "12 4", "1 2"];
+export const dash = (style: number): string => DASHES[style % 8];
+
+/** Powers of ten from `low` to `high`. */
+export function decades(low: number, high: number): number[] {
+  const ticks = [];
+  for (let power = Math.ceil(Math.log10(low) - 1e-9); power <= Math.log10(high) + 1e-9; power++) ticks.push(10 ** power);
+  return ticks;
+}
+
+/** Ticks of an axis of times, s: beyond a second, powers of ten are no times that people think in. Their words go in as `text`:
+ * as `tickFormat` the scale would leave out those that are no powers. */
+export const TIMES = [1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000, 86400, 864000, 31536000, 315360000, 3153600000];
+
+/** Latencies of an axis, us: whole decades around what there is. An axis of logarithms has no 0. */
+export function latencyDomain([low, high]: [number, number]): [number, number] {
+  const bottom = 10 ** Math.floor(Math.log10(Math.max(low / 1000, 0.1)) + 1e-9);
+  const top = 10 ** Math.ceil(Math.log10(Math.max(high / 1000, 1)) - 1e-9);
+  return [bottom, Math.max(top, bottom * 10)];
+}
+
+/** No more ticks than have room. */
+export function thinned<T>(ticks: T[], most: number): T[] {
+  const every = Math.ceil(ticks.length / Math.max(1, most));
+  return ticks.filter((_, index) => (ticks.length - 1 - index) % every === 0);
+}
+
+/** Grid and labels of an axis of latency. */
+export function latencyAxis(side: "x" | "y", domain: [number, number], room: number): Plot.Markish[] {
+  const all = decades(...domain);
+  const ticks = thinned(all, Math.floor(room / (side === "x" ? 52 : 20)));
+  const label = "latency, us";
+  return side === "x"
+    ? [
+        Plot.gridX(all, { stroke: "var(--line)", strokeOpacity: 1 }),
+        Plot.axisX(ticks, { tickFormat: tick, label, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
+      ]
+    : [
+        Plot.gridY(all, { stroke: "var(--line)", strokeOpacity: 1 }),
+        Plot.axisY(ticks, { tickFormat: tick, label, labelAnchor: "center", labelArrow: "none", tickSize: 4, labelOffset: 60 }),
+      ];
+}
+
+/** The axis of time below a picture whose columns are counted. */
+export function timeAxis(columns: number, columnNs: number, room: number): Plot.Markish[] {
+  const length = columns * columnNs;
+  const { name, scale } = clock(length);
+  const end = length / scale;
+  const most = Math.max(2, Math.floor(room / 70));
+  let step = 10 ** Math.floor(Math.log10(end / most));
+  for (const factor of [1, 2, 5, 10]) {
+    if (end / (step * factor) <= most) {
+      step *= factor;
+      break;
+    }
+  }
+  const ticks = [];
+  for (let index = 0; index * step <= end * 1.0001; index++) ticks.push((index * step * scale) / columnNs);
+  const format = (column: number) => String(Number(((column * columnNs) / scale).toPrecision(6)));
+  return [
+    Plot.axisX(ticks, { tickFormat: format, label: `time from the beginning, ${name}`, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
+  ];
+}
+
+/** Draws into a picture what is not one of the library's marks. */
+export function element<K extends keyof SVGElementTagNameMap>(name: K, attributes: Record<string, string | number>): SVGElementTagNameMap[K] {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  return made;
+}
+
+/** What every picture is made with. */
+export const paper = {
+  style: { background: "none", color: "var(--ink)", fontFamily: "inherit", overflow: "visible" },
+  marginLeft: margin.left,
+  marginRight: margin.right,
+  marginTop: margin.top,
+  marginBottom: margin.bottom,
+} as const;
+
+/** A step along places 0 to `end`. */
+export function along(place: number | null, key: string, end: number): number | null {
+  if (end < 0) return null;
+  const from = place ?? -1;
+  const page = Math.max(1, Math.round(end / 10));
+  const steps: Record<string, number> = {
+    ArrowRight: from + 1,
+    ArrowLeft: from < 0 ? end : from - 1,
+    PageDown: from + page,
+    PageUp: from - page,
+    Home: 0,
+    End: end,
+  };
+  return key in steps ? Math.min(end, Math.max(0, steps[key])) : null;
+}
+
+/** Where in ascending numbers the one nearest to `value` is. */
+export function nearest(ascending: readonly number[], value: number): number {
+  let low = 0;
+  let high = ascending.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && value - ascending[low - 1] < ascending[low] - value ? low - 1 : low;
+}

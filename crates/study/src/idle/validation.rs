@@ -1,0 +1,92 @@
+//! The validation of the paper of 2014 (II.c): the same keystrokes as an idle loop, the program that handles them, and
+//! the kernel's programs see them.
+
+use super::keystroke::split;
+use super::{IdleProgress, measure_and_inspect};
+use crate::StudyError;
+use punctual_probe::echo::Keyboard;
+use punctual_probe::{IdlePlan, RunError, Step, TraceEntry};
+use punctual_recording::{
+    Document, EndReason, GapDocument, Keystroke, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, write_validation,
+};
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub struct ValidationPlan {
+    /// The loop: one CPU, at idle priority; the program runs there too.
+    pub idle: IdlePlan,
+    /// The CPU.
+    pub cpu: u32,
+    /// How many keystrokes.
+    pub keystrokes: usize,
+    /// How long the program computes between its read and its echo, ns.
+    pub compute_ns: u64,
+}
+
+/// The gap's end is told apart from the program's last stamp by two clocks: they may disagree by this, ns.
+const CLOCKS_NS: u64 = 2_000;
+
+/// Carries out a plan; the keystrokes also stand in an ordinary recording.
+///
+/// # Errors
+/// [`StudyError`]; whatever was measured before a failure stands in the recording.
+pub fn validate(
+    plan: &ValidationPlan,
+    observe: &mut dyn FnMut(&IdleProgress<'_>, u64) -> Step,
+) -> Result<(Document, GapDocument, ValidationDocument), StudyError> {
+    let mut keyboard = Some(Keyboard::start(plan.cpu, plan.keystrokes, plan.compute_ns).map_err(RunError::from)?);
+    let mut gaps: Vec<(u64, u64, Vec<TraceEntry>)> = Vec::new();
+    // Only what can hold a keystroke is kept.
+    let shortest = plan.compute_ns;
+    let (document, summary) = measure_and_inspect(
+        &plan.idle,
+        &mut |progress| {
+            // Only once the loop runs: what is typed before is seen by nobody.
+            if let Some(keyboard) = &keyboard {
+                keyboard.go();
+            }
+            let typed = keyboard.as_ref().map_or(0, Keyboard::typed);
+            match observe(progress, typed) {
+                Step::Go if keyboard.as_ref().is_none_or(Keyboard::is_finished) => {
+                    Step::Stop(EndReason::Completed, None)
+                }
+                step => step,
+            }
+        },
+        &mut |gap, inside| {
+            if gap.length_ns >= shortest {
+                gaps.push((gap.start_ns, gap.start_ns + gap.length_ns, inside.to_vec()));
+            }
+        },
+    )?;
+    let keystrokes = match keyboard.take() {
+        Some(keyboard) => keyboard.finish().map_err(RunError::from)?,
+        None => Vec::new(),
+    };
+    let mut validation = ValidationDocument {
+        schema: VALIDATION_SCHEMA.to_owned(),
+        keystrokes: plan.keystrokes as u64,
+        compute_ns: plan.compute_ns,
+        cpu: plan.cpu,
+        seen: Vec::new(),
+        not_found: 0,
+        followed: summary.followed,
+    };
+    // Keys typed before the loop began are nobody's.
+    let begun = document.provenance.started_ns;
+    for keystroke in keystrokes.iter().filter(|keystroke| keystroke.typed_ns > begun) {
+        match find(keystroke, &gaps, summary.followed) {
+            Some(seen) => validation.seen.push(seen),
+            None => validation.not_found += 1,
+        }
+    }
+    write_validation(&plan.idle.output, &validation).map_err(RunError::Recording)?;
+    Ok((document, summary, validation))
+}
+
+fn find(keystroke: &Keystroke, gaps: &[(u64, u64, Vec<TraceEntry>)], followed: bool) -> Option<SeenKeystroke> {
+    let after = gaps.partition_point(|&(start, ..)| start <= keystroke.read_ns);
+    let (start, end, inside) = gaps.get(after.checked_sub(1)?)?;
+    let end = if keystroke.echoed_ns.saturating_sub(*end) <= CLOCKS_NS { keystroke.echoed_ns.max(*end) } else { *end };
+    split(keystroke, *start, end, inside, followed)
+}
