@@ -14,7 +14,8 @@ const SHORTEST_RUNTIME_NS: u64 = 1_024;
 pub enum Form {
     /// The budget begins anew when work arrives: SCHED_DEADLINE as it is.
     Floating,
-    /// The budget comes once a period, whether there is work or not, and what is not used then is gone.
+    /// The budget comes once a period, at its beginning, whether there is work or not, and passes unused where there is
+    /// none: the slots of Rialto/NT.
     Slots,
 }
 

@@ -16,6 +16,10 @@ pub const MAX_CPUS: usize = 512;
 /// The shortest period of the kernel's software clock events, ns.
 pub const SHORTEST_PERIOD_NS: u64 = 10_000;
 
+/// The delay by which the programs know the timer of a thread's event while it is learnt, ns: as in `bpf/interrupt.h`.
+const LEARNING_BASE_NS: u64 = 7_200_000_000_000;
+const LEARNING_STEP_NS: u64 = 50_000_000;
+
 /// `struct interrupt_source` of `bpf/interrupt.h`, one a CPU. Its fields are the programs' and this module's business.
 #[derive(Debug)]
 #[repr(C)]
@@ -84,22 +88,25 @@ impl InterruptSource {
             let reason = "a PID namespace (a container?) hides this process's thread ids from the kernel's programs";
             return Err(Refused::because(doing(), reason));
         }
-        let source = InterruptSource { event: open(cpu, period_ns)?, cpu, table: table.clone() };
-        // Enabled on its own CPU, the event starts its timer in the system call of a thread that the program knows.
+        // Enabled on its own CPU, the event starts its timer in the system call of a thread that the program knows,
+        // with a delay that nobody else's timer has.
         let enable = || {
             scheduling::pin_to(cpu)?;
+            let delay_ns = LEARNING_BASE_NS + u64::from(clock::thread_id()) * LEARNING_STEP_NS;
+            let source = InterruptSource { event: open(cpu, delay_ns)?, cpu, table: table.clone() };
             source.table.set_learner(cpu, clock::thread_id());
             // SAFETY: the descriptor is a perf event's; the call takes a plain number.
             let result = unsafe { perf::ioctls::ENABLE(source.event.as_raw_fd(), 0) };
             let refused = Refused::last_os_error(format!("starting the timer of CPU {cpu}"));
             source.table.set_learner(cpu, 0);
-            if result == 0 { Ok(()) } else { Err(refused) }
+            if result == 0 { Ok(source) } else { Err(refused) }
         };
         let enabled = std::thread::scope(|scope| scope.spawn(enable).join());
-        enabled.unwrap_or_else(|_| Err(Refused::because(doing(), "the thread ended early")))?;
+        let source = enabled.unwrap_or_else(|_| Err(Refused::because(doing(), "the thread ended early")))?;
         if !table.is_known(cpu) {
             return Err(Refused::because(doing(), "the BPF program did not see the event's timer start"));
         }
+        source.set_period(period_ns)?;
         Ok(source)
     }
 

@@ -31,6 +31,7 @@ pub struct Judge {
     next_block: u64,
     last_interrupt_ns: Option<u64>,
     last_executed_ns: u64,
+    last_miss: Option<u64>,
     start_ns: u64,
     underruns: Vec<Underrun>,
 }
@@ -45,6 +46,7 @@ impl Judge {
             next_block: 0,
             last_interrupt_ns: None,
             last_executed_ns: 0,
+            last_miss: None,
             start_ns,
             underruns: Vec::new(),
         }
@@ -90,6 +92,8 @@ impl Judge {
 
     fn miss(&mut self, block: u64, arrival_ns: u64, end_ns: u64, executed_ns: u64, summary: &mut DeviceSummary) {
         summary.underruns += 1;
+        summary.stalls += u64::from(self.last_miss.is_none_or(|last| block > last + 1));
+        self.last_miss = Some(block);
         if self.underruns.len() < KEPT {
             let deadline_ns = arrival_ns + self.tolerance_ns;
             self.underruns.push(Underrun { block, arrival_ns, deadline_ns, end_ns, executed_ns });
@@ -132,7 +136,7 @@ mod tests {
         judge.take(&row(5, 0, 500), &mut summary);
         judge.take(&ActivationRow { unobserved: true, ..row(6, 1_600, 500) }, &mut summary);
         assert_eq!(judge.underruns().iter().map(|underrun| underrun.block).collect::<Vec<_>>(), [2, 3, 4]);
-        assert_eq!((summary.underruns, summary.processed), (3, 5));
+        assert_eq!((summary.underruns, summary.stalls, summary.processed), (3, 1, 5));
         let late = judge.underruns()[0];
         assert!(late.is_explained_by(100) && !late.is_explained_by(99));
     }

@@ -115,13 +115,6 @@ pub fn set_scheduling_of(tid: u32, scheduling: Scheduling, reclaim: bool) -> Res
     Err(Refused::because(refused.doing, format!("{} ({why})", refused.reason)))
 }
 
-/// Gives up the CPU; a thread with a reservation, the rest of its budget of this period.
-#[inline]
-pub fn give_up_turn() {
-    // SAFETY: takes no arguments.
-    unsafe { libc::sched_yield() };
-}
-
 /// Makes the calling thread more (negative) or less eager among normal threads; refusals are ignored.
 pub fn set_nice(nice: i32) {
     // SAFETY: takes plain numbers; 0 is the calling thread.

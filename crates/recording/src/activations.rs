@@ -136,7 +136,9 @@ pub struct DeviceSummary {
     pub proven: Vec<String>,
     /// Buffers that were not served in time; a dummy went out in their place.
     pub underruns: u64,
-    /// Of these, how many the lateness of the control explains, whatever the device does.
+    /// Runs of underruns of consecutive blocks: each one thing that went wrong.
+    pub stalls: u64,
+    /// Of the underruns, how many the lateness of the control explains, whatever the device does.
     pub underruns_outside: u64,
     /// Of these, how many the host's steal explains; `None` where it cannot be seen.
     pub underruns_stolen: Option<u64>,

@@ -119,6 +119,7 @@ pub fn contexts(run: &Run<'_>) -> Vec<Value> {
                 "keeps_up": keeps_up(device),
                 "underruns": device.underruns,
                 "underruns_outside": device.underruns_outside,
+                "stalls": device.stalls,
                 "underruns_stolen": device.underruns_stolen,
                 "pending_max": device.pending_max,
                 "period_ns": device.period_ns,

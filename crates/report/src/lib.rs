@@ -6,6 +6,7 @@
 pub mod compare;
 mod csv;
 pub mod device;
+pub mod device_study;
 pub mod drill;
 mod figures;
 mod followed;

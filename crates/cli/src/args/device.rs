@@ -4,7 +4,7 @@ use super::duration;
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::Context;
 use punctual_context::device::Competitor;
-use punctual_load::Class;
+use punctual_load::Source;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -37,6 +37,16 @@ pub(crate) enum DeviceCommand {
         after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2/8 --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n\nA bare number is seconds for -D, milliseconds in a reservation."
     )]
     Run(DeviceRunArguments),
+    /// Run a soft modem in every context, beside competitors, at several priorities and reservations
+    #[command(
+        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n\nThe papers' modem is v90; modem stands for it here. The time is shared by 35 runs of at least a second."
+    )]
+    Study(DeviceStudyArguments),
+    /// Forecast underruns without a device, then run it and count them
+    #[command(
+        after_help = "Example:\n  sudo punctual device verify audio64,ethercat1ms,v90 --context thread:80 --load mixed -D 2m\n\nHalf of the time is measured without a device, half is shared by the devices."
+    )]
+    Verify(DeviceVerifyArguments),
     /// Run several devices at once on one CPU
     #[command(after_help = "Example:\n  sudo punctual device mix audio64,ethercat1ms,modem --context thread:80 -D 20s")]
     Mix(DeviceMixArguments),
@@ -60,6 +70,40 @@ pub(crate) struct DeviceMixArguments {
     pub(crate) how: HowArguments,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct DeviceStudyArguments {
+    /// The device; modem stands for the papers' V.90 modem
+    #[arg(value_name = "DEVICE", default_value = "modem")]
+    pub(crate) device: String,
+    /// How long in all
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "2m", value_parser = duration)]
+    pub(crate) duration: u64,
+    /// The CPU [default: the last one that this process may use]
+    #[arg(short = 'a', long, value_name = "CPU")]
+    pub(crate) cpu: Option<u32>,
+    /// Write a page with this machine beside the paper's and the simulator's
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+    /// Profiles of your own, in the catalogue's notation
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profiles: Option<PathBuf>,
+    /// The directory for the recordings [default: study-DATE-TIME in the current directory]
+    #[arg(short, long, value_name = "DIRECTORY")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeviceVerifyArguments {
+    /// The devices, with commas
+    #[arg(value_name = "DEVICES", value_delimiter = ',', required = true)]
+    pub(crate) devices: Vec<String>,
+    #[command(flatten)]
+    pub(crate) how: HowArguments,
+}
+
 /// How devices are run.
 #[derive(Debug, Args)]
 pub(crate) struct HowArguments {
@@ -69,9 +113,9 @@ pub(crate) struct HowArguments {
     /// What competes on the same CPU: spin:normal, spin:50 (FIFO, resting a tenth of the time) or walk (reads files); may be repeated
     #[arg(long, value_name = "COMPETITOR", value_parser = Competitor::parse)]
     pub(crate) competitor: Vec<Competitor>,
-    /// Keep the machine busy meanwhile: none, cpu, memory, disk, network, fork, syscall, timer, mixed; several with commas
-    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
-    pub(crate) load: Vec<Class>,
+    /// Keep the machine busy meanwhile: a name from `punctual load list` or a load file; several with commas
+    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
+    pub(crate) load: Vec<Source>,
     /// How long to run
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: u64,

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::signals::Interrupted;
 use punctual_comparison::{Comparison, Side};
 use punctual_device::{Catalogue, Profile};
-use punctual_load::Load;
+use punctual_load::{Load, NotRunnable};
 use punctual_probe::Step;
 use punctual_recording::EndReason;
 use punctual_study::{Alternation, SidePlan, Turn, open_side};
@@ -61,13 +61,13 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Vec
     let limit = Some(Duration::from_nanos(arguments.duration));
     let machine = punctual_study::local_machine();
     let side = |before: &Option<String>, meanwhile: &[String]| {
-        let mut load = Load::of_classes(&arguments.load, limit, &machine);
+        let mut load = Load::of_sources(&arguments.load, limit, &machine)?;
         for command in arguments.load_command.iter().chain(meanwhile) {
             load.add_shell_command(command);
         }
-        SidePlan { before: before.clone(), load }
+        Ok::<_, NotRunnable>(SidePlan { before: before.clone(), load })
     };
-    let sides = [side(&arguments.a, &arguments.while_a), side(&arguments.b, &arguments.while_b)];
+    let sides = [side(&arguments.a, &arguments.while_a)?, side(&arguments.b, &arguments.while_b)?];
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("compare-", ""));
     let is_new = !directory.exists();
     let alternation = Alternation { plan, repeats, sides, directory: directory.clone() };

@@ -1,8 +1,10 @@
 //! `punctual device`.
 
-use crate::args::device::{DeviceCommand, HowArguments, LateName, WakeName};
+use crate::args::device::{
+    DeviceCommand, DeviceStudyArguments, DeviceVerifyArguments, HowArguments, LateName, WakeName,
+};
 use crate::output::{self, Output, Usage};
-use crate::progress::Progress;
+use crate::progress::{Progress, StepProgress};
 use crate::signals::Interrupted;
 use anyhow::Context as _;
 use punctual_context::Context;
@@ -13,7 +15,8 @@ use punctual_load::Load;
 use punctual_probe::Step;
 use punctual_recording::EndReason;
 use punctual_report::device::{self as report, Run};
-use punctual_study::device::{DevicePart, DeviceRunPlan};
+use punctual_report::device_study::{self as study_report, Row, StudyReport, VerifiedRow};
+use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, Study, StudyPlan, VerifyPlan};
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,6 +25,8 @@ pub(crate) fn run(command: &DeviceCommand, output: Output) -> anyhow::Result<u8>
         DeviceCommand::List { profiles } => list(profiles.as_deref(), output),
         DeviceCommand::Show { device, profiles } => show(device, profiles.as_deref(), output),
         DeviceCommand::Run(arguments) => run_devices(std::slice::from_ref(&arguments.device), &arguments.how, output),
+        DeviceCommand::Study(arguments) => study(arguments, output),
+        DeviceCommand::Verify(arguments) => verify(arguments, output),
         DeviceCommand::Mix(arguments) => run_devices(&arguments.devices, &arguments.how, output),
     }
 }
@@ -83,7 +88,7 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
     Ok(DeviceRunPlan {
         devices,
         competitors: how.competitor.clone(),
-        load: Load::of_classes(&how.load, limit, &punctual_study::local_machine()),
+        load: Load::of_sources(&how.load, limit, &punctual_study::local_machine())?,
         cpu: chosen_cpu(how.cpu)?,
         duration_ns: how.duration,
         output: how.output.clone().unwrap_or_else(|| super::fresh_name("device-", ".punctual")),
@@ -110,6 +115,130 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DeviceP
         reclaim: how.reclaim,
         compete: how.compete,
     })
+}
+
+fn shown(run: &DeviceRun) -> Run<'_> {
+    Run { path: &run.path, document: &run.document, activations: &run.activations }
+}
+
+fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8> {
+    // In this study, the modem is the one of the paper.
+    let spec = match arguments.device.as_str() {
+        "modem" => "v90",
+        other => other,
+    };
+    let catalogue = catalogue(arguments.profiles.as_deref())?;
+    let plan = StudyPlan {
+        profile: catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?,
+        cpu: chosen_cpu(arguments.cpu)?,
+        duration_ns: arguments.duration,
+        directory: arguments.output.clone().unwrap_or_else(|| super::fresh_name("study-", "")),
+        command_line: super::command_line(),
+    };
+    std::fs::create_dir_all(&plan.directory)
+        .with_context(|| format!("cannot make the directory {}", plan.directory.display()))?;
+    let interrupted = Interrupted::watch();
+    let mut progress = StepProgress::new(arguments.quiet, "study");
+    let total = Duration::from_nanos(arguments.duration);
+    let result = punctual_study::device::study(&plan, &mut |number, count, point, _| {
+        let what = point.part.as_ref().map_or_else(|| "no device".to_owned(), |part| part.context.to_string());
+        progress.show(&what, total * number as u32 / count as u32, total);
+        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+    });
+    progress.done();
+    let study = result?;
+    super::hand_over(&plan.directory);
+    let report = study_rows(&study);
+    if let Some(path) = &arguments.html {
+        std::fs::write(path, study_report::html(&report))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        super::hand_over(path);
+    }
+    if output.json {
+        output::print(&output::pretty(&study_report::json(&report)));
+    } else {
+        output::print_text(&study_report::text(&report));
+        output::print_text(&format!("\nrecordings: {}", plan.directory.display()));
+    }
+    Ok(0)
+}
+
+fn study_rows(study: &Study) -> StudyReport<'_> {
+    let rows = study.subjects.iter().map(|subject| {
+        let point = &subject.point;
+        let competitors: Vec<String> = point.competitors.iter().map(ToString::to_string).collect();
+        let run = subject.outcome.as_ref();
+        Row {
+            group: point.group.name(),
+            context: point.part.as_ref().map_or_else(|| "none".to_owned(), |part| part.context.to_string()),
+            competitor: (!competitors.is_empty()).then(|| competitors.join(" and ")),
+            paper: point.paper,
+            paper_works: point.paper_works,
+            predicted: punctual_study::device::predict(point),
+            holds: punctual_study::device::holds(subject),
+            off: run.ok().and_then(|run| punctual_study::device::off_share(&run.activations.bystander_intervals)),
+            run: run.map(shown).map_err(String::as_str),
+        }
+    });
+    StudyReport {
+        profile: &study.plan.profile,
+        rows: rows.collect(),
+        lowest_sufficient: study.lowest_sufficient.as_deref(),
+        least_intrusive: study.least_intrusive.as_deref(),
+        interrupted: study.interrupted,
+    }
+}
+
+fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u8> {
+    let run_plan = plan(&arguments.devices, &arguments.how)?;
+    if run_plan.devices.iter().any(|device| !matches!(device.context, Context::Thread(_))) {
+        return Err(Usage("a forecast is made for threads: give --context thread:80".to_owned()).into());
+    }
+    if !run_plan.competitors.is_empty() {
+        return Err(Usage("a forecast knows no --competitor: use --load, which runs in both parts".to_owned()).into());
+    }
+    let directory = arguments.how.output.clone().unwrap_or_else(|| super::fresh_name("verify-", ""));
+    let plan = VerifyPlan {
+        devices: run_plan.devices,
+        load: run_plan.load,
+        cpu: run_plan.cpu,
+        duration_ns: run_plan.duration_ns,
+        directory,
+        command_line: run_plan.command_line,
+    };
+    std::fs::create_dir_all(&plan.directory)
+        .with_context(|| format!("cannot make the directory {}", plan.directory.display()))?;
+    let interrupted = Interrupted::watch();
+    let mut progress = StepProgress::new(arguments.how.quiet, "verify");
+    let result = punctual_study::device::verify(&plan, &mut |what, observation| {
+        progress.show(what, observation.elapsed, observation.duration.unwrap_or_default());
+        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+    });
+    progress.done();
+    let verification = result?;
+    super::hand_over(&plan.directory);
+    let rows: Vec<VerifiedRow<'_>> = verification
+        .devices
+        .iter()
+        .map(|verified| {
+            let mttf = &verified.answer.underruns.mttf_s;
+            VerifiedRow {
+                run: shown(&verified.run),
+                mttf_s: (mttf.low, mttf.value, mttf.high),
+                exposure_s: verified.exposure_s,
+                expected: verified.expected(),
+                counted: verified.counted(),
+                agrees: verified.agrees(),
+            }
+        })
+        .collect();
+    if output.json {
+        let value = study_report::verified_json(&rows, &verification.recording, verification.exposure_s);
+        output::print(&output::pretty(&value));
+    } else {
+        output::print_text(&study_report::verified_text(&rows, verification.exposure_s));
+    }
+    Ok(0)
 }
 
 fn chosen_cpu(cpu: Option<u32>) -> Result<u32, Usage> {

@@ -12,6 +12,10 @@
 
 #define MAX_CPUS 512
 #define HRTIMER_MODE_REL 1
+/* The delay by which a thread's event is known while it is learnt; no event of anybody's is as slow. */
+#define LEARNING_BASE_NS 7200000000000ULL
+#define LEARNING_STEP_NS 50000000ULL
+#define LEARNING_SLACK_NS 40000000ULL
 
 /* One a CPU. */
 struct interrupt_source {
@@ -27,13 +31,21 @@ static __always_inline void learn_interrupt(struct interrupt_source *sources, st
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct interrupt_source *source;
+	__u64 due, delay;
 
 	if (cpu >= MAX_CPUS)
 		return;
 	source = &sources[cpu];
-	/* Other events that expire meanwhile start their timers again too, but with an absolute time. */
+	/*
+	 * Enabling an event starts the timers of the CPU's other events again, in the same system call: the event's own
+	 * is known by the delay that this thread chose. Those that expire meanwhile start with an absolute time.
+	 */
 	if (!source->learner || !(mode & HRTIMER_MODE_REL) ||
 	    source->learner != (__u32)bpf_get_current_pid_tgid() || timer->function != &perf_swevent_hrtimer)
+		return;
+	delay = LEARNING_BASE_NS + source->learner * LEARNING_STEP_NS;
+	due = timer->_softexpires - bpf_ktime_get_ns();
+	if (due > delay || due + LEARNING_SLACK_NS < delay)
 		return;
 	source->timer = (__u64)timer;
 	source->learner = 0;

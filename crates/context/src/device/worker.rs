@@ -165,11 +165,20 @@ fn work(mut setup: WorkerSetup) {
                 }
             }
             None if unobserved > 0 => unobserved = 0,
-            // A slot in which there is nothing to do is given back; the next comes in the next period.
-            None if slots => scheduling::give_up_turn(),
+            // A slot passes whether there is work or not: the thread waits in it, awake, until the kernel ends it.
+            None if slots => wait_awake(),
             None => setup.arrivals.wait(),
         }
     }
+}
+
+/// Waits a little without giving up the CPU, and has the kernel account for it.
+fn wait_awake() {
+    let until = clock::monotonic_ns() + LOOK_NS as u64;
+    while clock::monotonic_ns() < until {
+        std::hint::spin_loop();
+    }
+    clock::thread_cpu_ns();
 }
 
 fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activation {

@@ -1,9 +1,17 @@
 //! Soft devices in their contexts: whether they keep up, and what they do to everybody else.
 //!
 //! * [`run`]: one recording of one or more devices beside a bystander.
-//! * [`outside`]: underruns that the machine explains, whatever the device does.
+//! * [`study`]: the soft modem's study of Jones and Saroiu, MSR-TR-2000-88, on this machine.
+//! * [`predict`]: what the simulator says of a point of the study.
+//! * [`verify`]: a forecast made without a device, and the device's underruns beside it.
 
 mod outside;
+mod predict;
 mod run;
+mod study;
+mod verify;
 
-pub use run::{DevicePart, DeviceRun, DeviceRunPlan, run};
+pub use predict::predict;
+pub use run::{BYSTANDER_PERIOD_NS, DevicePart, DeviceRun, DeviceRunPlan, run};
+pub use study::{Group, Point, Study, StudyPlan, Subject, holds, off_share, points, study};
+pub use verify::{Verification, Verified, VerifyPlan, verify};

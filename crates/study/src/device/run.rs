@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 const BYSTANDER: u32 = 95;
 /// The control's priority: what keeps it from the CPU keeps everybody.
 const CONTROL: u32 = 99;
-const BYSTANDER_PERIOD_NS: u64 = 1_000_000;
+/// The bystander's period, ns.
+pub const BYSTANDER_PERIOD_NS: u64 = 1_000_000;
 /// A segment of activations is closed this often.
 const FLUSH: Duration = Duration::from_secs(1);
 

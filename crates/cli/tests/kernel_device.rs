@@ -1,0 +1,191 @@
+//! `punctual device` against the running kernel: the work runs where it should, disturbs what it should, and ends.
+
+mod support;
+
+use punctual_recording::{for_each_activation, read_activation_document};
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+use support::{code, json, run, start, stderr, stdout, wait_until};
+
+/// Runs a device for a while and returns what stands under `contexts`.
+fn device(directory: &Path, name: &str, words: &[&str]) -> Vec<Value> {
+    let words = [&["device"], words, &["-q", "--json", "-o", name]].concat();
+    let output = run(directory, &words);
+    assert_eq!(code(&output), 0, "{words:?}: {}{}", stdout(&output), stderr(&output));
+    let answer = json(&output);
+    assert_eq!(answer["schema"], "punctual.study/1");
+    assert!(answer["verdict"].as_str().is_some_and(|verdict| !verdict.is_empty()));
+    let contexts = answer["contexts"].as_array().expect("a list").clone();
+    for context in &contexts {
+        let blocks = &context["blocks"];
+        let count = |name: &str| blocks[name].as_u64().expect("a number");
+        // Every block that arrived was processed, given up, or waited at the end.
+        let taken = count("processed") + count("dropped") + count("lost") + count("refused") + count("records_lost");
+        assert!(taken <= count("arrived"), "{blocks}");
+        assert!(context["underruns_outside"].as_u64() <= context["underruns"].as_u64());
+    }
+    contexts
+}
+
+/// The mean of a stage of the bystander, ns.
+fn mean(context: &Value, stage: &str) -> u64 {
+    let stages = context["bystander"].as_array().expect("stages");
+    let row = stages.iter().find(|row| row["stage"] == stage).unwrap_or_else(|| panic!("no stage {stage}: {context}"));
+    row["mean_ns"].as_u64().expect("a number")
+}
+
+/// This command's BPF programs in the kernel.
+fn programs_in_the_kernel() -> usize {
+    let ours = ["device_learns", "device_interrupt"];
+    let all = libbpf_rs::query::ProgInfoIter::default();
+    let named = all.map(|program| program.name.to_string_lossy().into_owned());
+    // The kernel keeps 15 characters of a name.
+    named.filter(|name| ours.iter().any(|own| !name.is_empty() && own.starts_with(name.as_str()))).count()
+}
+
+#[test]
+fn each_context_disturbs_its_own_stage_of_the_bystander() {
+    requires!("device contexts", "real-time priority", "BPF", "BTF");
+    let directory = tempfile::tempdir().unwrap();
+    let one = |context: &str| {
+        device(directory.path(), &context.replace(':', "-"), &["run", "modem", "--context", context, "-D", "2s"])
+            .remove(0)
+    };
+    let (irq, softirq, thread) = (one("irq"), one("softirq"), one("thread:80"));
+    for (context, level) in [(&irq, "interrupt"), (&softirq, "softirq")] {
+        // By the kernel's own count, where it can be read.
+        assert!(
+            context["proven"].is_null() || context["proven"] == serde_json::json!([level]),
+            "{}",
+            context["proven"]
+        );
+        assert!(context["blocks"]["processed"].as_u64() > Some(100));
+        assert_eq!(context["pc99"]["keeps"], false);
+        assert!(context["bystander_intervals"]["count"].as_u64() > Some(500));
+    }
+    assert!(mean(&irq, "irq") > mean(&irq, "thread"), "{irq}");
+    assert!(mean(&softirq, "thread") > mean(&softirq, "irq"), "{softirq}");
+    // A thread below the bystander does neither.
+    assert!(mean(&thread, "irq") < mean(&irq, "irq"));
+    assert!(mean(&thread, "thread") < mean(&softirq, "thread"));
+    let document = read_activation_document(&directory.path().join("irq")).unwrap().unwrap();
+    let mut rows = 0;
+    for_each_activation(&directory.path().join("irq"), |row| {
+        assert!(row.arrival_ns <= row.start_ns && row.start_ns < row.end_ns);
+        assert!(row.interrupt_ns.is_some() && row.executed_ns <= row.end_ns - row.start_ns);
+        rows += 1;
+    })
+    .unwrap();
+    assert_eq!(rows, document.devices[0].processed);
+}
+
+#[test]
+fn a_low_priority_beside_a_spinning_thread_overflows_and_a_high_one_does_not() {
+    requires!("device priorities", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let one = |context: &str| {
+        let words = ["run", "modem", "--context", context, "--competitor", "spin:50", "-D", "1500ms"];
+        device(directory.path(), &context.replace(':', "-"), &words).remove(0)
+    };
+    let (low, high) = (one("thread:10"), one("thread:60"));
+    assert!(low["overruns"].as_u64() > Some(0) && low["underruns"].as_u64() > Some(0), "{low}");
+    assert!(high["underruns"].as_u64() < low["underruns"].as_u64());
+    assert!(high["pending"]["p50"].as_u64() <= low["pending"]["p50"].as_u64());
+}
+
+#[test]
+fn a_reservation_below_the_share_fails_and_a_sufficient_one_keeps_up_beside_a_spinning_thread() {
+    requires!("device reservations", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let one = |context: &str| {
+        let words = ["run", "v90", "--context", context, "--competitor", "spin:normal", "-D", "2s"];
+        device(directory.path(), &context.replace([':', '/'], "-"), &words).remove(0)
+    };
+    let (small, large) = (one("reservation:1/20"), one("reservation:5/10"));
+    assert_eq!(small["keeps_up"], false);
+    assert!(small["overruns"].as_u64() > Some(0), "{small}");
+    assert_eq!(large["overruns"], 0, "{large}");
+    assert!(large["underruns"].as_u64() < small["underruns"].as_u64());
+    // Hard enforcement: what is not reserved is not had, whatever is spare.
+    assert!(small["share"].as_f64() < Some(0.07), "{small}");
+}
+
+#[test]
+fn several_devices_run_at_once() {
+    requires!("device mix", "real-time priority", "BPF", "BTF");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["mix", "audio64,ethercat1ms,modem+softirq", "--context", "thread:80", "--wake", "softirq", "-D", "1s"];
+    let contexts = device(directory.path(), "mix", &words);
+    let names: Vec<&str> = contexts.iter().map(|context| context["device"].as_str().unwrap()).collect();
+    assert_eq!(names, ["audio64", "ethercat1ms", "modem"]);
+    assert_eq!(contexts[2]["context"], "softirq");
+    assert!(contexts.iter().all(|context| context["blocks"]["processed"].as_u64() > Some(0)));
+    assert!(contexts.iter().all(|context| context["interrupts"].as_u64() > Some(0)));
+}
+
+#[test]
+fn interrupts_stop_working_when_the_program_stands_still_and_nothing_outlives_it() {
+    requires!("device heartbeat", "real-time priority", "BPF", "BTF");
+    let directory = tempfile::tempdir().unwrap();
+    let before = programs_in_the_kernel();
+    let words = ["device", "run", "modem", "--context", "irq", "-q", "-D", "60s", "-o", "a.punctual"];
+    let child = start(directory.path(), &words);
+    let recording = directory.path().join("a.punctual");
+    assert!(wait_until(|| recording.join("activations/000001.parquet").exists()));
+    support::signal(&child, libc::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(2_500));
+    support::signal(&child, libc::SIGCONT);
+    std::thread::sleep(Duration::from_millis(1_300));
+    support::signal(&child, libc::SIGKILL);
+    child.wait_with_output().unwrap();
+    assert!(wait_until(|| programs_in_the_kernel() <= before), "{}", programs_in_the_kernel());
+    let (mut last, mut longest) = (0, 0);
+    for_each_activation(&recording, |row| {
+        if last > 0 {
+            longest = longest.max(row.start_ns - last);
+        }
+        last = row.start_ns;
+    })
+    .unwrap();
+    // Stopped for 2.5 s: for at most one of them, work went on.
+    assert!(longest > 1_000_000_000, "{longest}");
+}
+
+#[test]
+fn what_cannot_be_is_one_clear_line() {
+    let directory = tempfile::tempdir().unwrap();
+    for (words, expected, word) in [
+        (&["run", "toaster"][..], 129, "there is no device `toaster`"),
+        (&["run", "modem", "--context", "isr"], 129, "no context"),
+        (&["run", "modem", "--context", "reservation:9/8"], 129, "must not exceed"),
+        (&["run", "modem", "--context", "reservation:10us/50us"], 129, "100us to 4s"),
+        (&["run", "modem", "--compete"], 129, "goes with a reservation"),
+        (&["run", "modem", "--competitor", "run"], 129, "no competitor"),
+        (&["run", "modem", "-a", "9999"], 129, "not there or not allowed"),
+        (&["run", "sdr"], 1, "the shortest is 100 us"),
+        (&["run", "rt-video", "--context", "irq"], 1, "would keep everything else from the CPU"),
+        (&["mix", "modem,adsl,dsl", "--context", "softirq"], 1, "more than the 50 %"),
+        (&["verify", "modem", "--context", "irq"], 129, "a forecast is made for threads"),
+        (&["show", "toaster"], 129, "there is no device"),
+        (&["list", "--profiles", "none.toml"], 1, "cannot read"),
+    ] {
+        let output = run(directory.path(), &[&["device"], words].concat());
+        assert_eq!(code(&output), expected, "{words:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(word), "{words:?}: {}", stderr(&output));
+        assert!(stderr(&output).lines().count() <= 2, "{}", stderr(&output));
+        assert_eq!(stdout(&output), "");
+    }
+}
+
+#[test]
+fn devices_are_listed_and_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let mine = "[[device]]\nid=\"mine\"\nperiod=\"5ms\"\nbuffers=2\ncompute=\"1ms\"\non_miss=\"drop\"\n";
+    std::fs::write(directory.path().join("mine.toml"), mine).unwrap();
+    let list = run(directory.path(), &["device", "list", "--profiles", "mine.toml"]);
+    assert!(stdout(&list).contains("mine") && stdout(&list).contains("v90"), "{}", stderr(&list));
+    let shown = json(&run(directory.path(), &["device", "show", "audio 64@48kHz x3", "--json"]));
+    assert_eq!(shown["devices"][0]["buffers"], 3);
+    assert_eq!(shown["devices"][0]["tolerance_ns"], 2 * 1_333_333);
+}

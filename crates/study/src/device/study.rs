@@ -1,0 +1,313 @@
+//! The study of a soft modem: Jones and Saroiu, MSR-TR-2000-88, section 6, with Linux's contexts, on this machine.
+
+use super::run::{BYSTANDER_PERIOD_NS, DevicePart, DeviceRun, DeviceRunPlan, run};
+use crate::StudyError;
+use punctual_context::device::{Competitor, Wake};
+use punctual_context::{Context, Form, Reservation};
+use punctual_device::Profile;
+use punctual_kernel::scheduling::Scheduling;
+use punctual_load::Load;
+use punctual_probe::{Observation, Step};
+use punctual_recording::{DeviceSummary, Distribution};
+use std::path::PathBuf;
+
+/// What a point of the study asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// What the bystander meets without a device (Figure 10).
+    Control,
+    /// The four contexts, alone and beside competitors (Figures 2 to 8 and 10 to 16).
+    Contexts,
+    /// Thread priorities from low to high beside a spinning competitor (sections 6.2.5 and 6.2.6).
+    Priorities,
+    /// Reservations that compete outside their time, beside a spinning competitor (Table 1).
+    Competing,
+    /// Reservations that never run outside their slots, beside a spinning competitor (Table 3).
+    Slots,
+}
+
+impl Group {
+    /// All groups in order.
+    pub const ALL: [Group; 5] = [Group::Control, Group::Contexts, Group::Priorities, Group::Competing, Group::Slots];
+
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Control => "control",
+            Group::Contexts => "contexts",
+            Group::Priorities => "priorities",
+            Group::Competing => "competing",
+            Group::Slots => "slots",
+        }
+    }
+}
+
+/// One run of the study.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// What it asks.
+    pub group: Group,
+    /// The device, where there is one.
+    pub part: Option<DevicePart>,
+    /// What competes with it.
+    pub competitors: Vec<Competitor>,
+    /// What the paper says of it, where it does.
+    pub paper: Option<&'static str>,
+    /// Whether it works in the paper, where that says so; marginal counts as not.
+    pub paper_works: Option<bool>,
+}
+
+/// The study's plan.
+#[derive(Debug, Clone)]
+pub struct StudyPlan {
+    /// The device.
+    pub profile: Profile,
+    /// The CPU.
+    pub cpu: u32,
+    /// How long in all, ns.
+    pub duration_ns: u64,
+    /// The directory for the recordings.
+    pub directory: PathBuf,
+    /// The command line, for provenance.
+    pub command_line: Vec<String>,
+}
+
+/// A point and what came of it.
+#[derive(Debug)]
+pub struct Subject {
+    /// What was asked.
+    pub point: Point,
+    /// The recording, or why there is none.
+    pub outcome: Result<DeviceRun, String>,
+}
+
+impl Subject {
+    /// The device's summary, where it ran.
+    pub fn device(&self) -> Option<&DeviceSummary> {
+        self.outcome.as_ref().ok().and_then(|run| run.activations.devices.first())
+    }
+}
+
+/// What came of a study.
+#[derive(Debug)]
+pub struct Study {
+    /// What was studied.
+    pub plan: StudyPlan,
+    /// Each point that was reached.
+    pub subjects: Vec<Subject>,
+    /// The lowest thread that keeps up beside a spinning competitor.
+    pub lowest_sufficient: Option<String>,
+    /// The context that keeps up beside every competitor and disturbs the bystander least.
+    pub least_intrusive: Option<String>,
+    /// Whether it was ended early.
+    pub interrupted: bool,
+}
+
+/// A point takes at least this long, ns.
+const SHORTEST_POINT_NS: u64 = 1_000_000_000;
+/// The bystander is disturbed where a callback comes this much away from its period, ns.
+const OFF_NS: u64 = 100_000;
+/// Beyond the reservation's: buffers of a modem whose pump only needs its newest block (Table 3).
+const STALE_BUFFERS: u32 = 3;
+
+/// The points of the study of a profile.
+pub fn points(profile: &Profile) -> Vec<Point> {
+    let spin = Competitor::Spin(Scheduling::Other);
+    let part = |context: Context| DevicePart {
+        profile: profile.clone(),
+        context,
+        wake: Wake::Softirq,
+        drop_stale: false,
+        reclaim: false,
+        compete: false,
+    };
+    let reservation = |runtime: u64, period: u64, form: Form| {
+        Context::Reservation(Reservation { runtime_ns: runtime * 1_000_000, period_ns: period * 1_000_000, form })
+    };
+    let point = |group, part: Option<DevicePart>, competitors: &[Competitor], paper, paper_works| Point {
+        group,
+        part,
+        competitors: competitors.to_vec(),
+        paper,
+        paper_works,
+    };
+    let mut points = vec![point(Group::Control, None, &[], Some("callbacks at 1 ms, 2.4 % near 2 ms"), None)];
+    // The reservation comes outside its time as Rialto/NT's did: the paper's 2 ms every 8 ms competes with the spinner.
+    let competing = |runtime, period| DevicePart {
+        compete: true,
+        wake: Wake::Timer,
+        ..part(reservation(runtime, period, Form::Floating))
+    };
+    for (part, paper) in [
+        (part(Context::Irq), "1.8 ms in the interrupt, 3.3 ms at worst; callbacks up to above 5 ms"),
+        (part(Context::Softirq), "5.4 us in the interrupt, the DPC as INT; callbacks up to above 5 ms"),
+        (part(Context::Thread(Scheduling::Fifo(80))), "as INT in the thread; callbacks nearly as in the control"),
+        (competing(2, 8), "6 to 8 ms elapsed at times; callbacks nearly as in the control"),
+    ] {
+        for competitors in [&[][..], &[spin], &[spin, Competitor::Walk]] {
+            points.push(point(Group::Contexts, Some(part.clone()), competitors, Some(paper), Some(true)));
+        }
+    }
+    for (scheduling, paper, works) in [
+        (Scheduling::Idle, None, None),
+        (Scheduling::Other, Some("priority 8, as the spinner: the rings overflow"), Some(false)),
+        (Scheduling::Fifo(1), None, None),
+        (Scheduling::Fifo(50), None, None),
+        (Scheduling::Fifo(80), Some("priority 24 suffices; PC 99 asks for 28"), Some(true)),
+    ] {
+        points.push(point(Group::Priorities, Some(part(Context::Thread(scheduling))), &[spin], paper, works));
+    }
+    for (runtime, period, paper, works) in [
+        (2, 16, "204 s for 200,000 bytes", false),
+        (3, 16, "76.8 s", false),
+        (1, 8, "56.2 s, 9 of 10", false),
+        (2, 8, "37.2 s, as INT", true),
+        (1, 4, "37.4 s", true),
+    ] {
+        points.push(point(Group::Competing, Some(competing(runtime, period)), &[spin], Some(paper), Some(works)));
+    }
+    for (runtime, period, paper, works) in [
+        (1, 7, "36.4 s, 10 of 10", true),
+        (1, 8, "0 of 10", false),
+        (2, 13, "36.5 s, 10 of 10", true),
+        (2, 14, "65.2 s, 2 of 10", false),
+        (2, 15, "0 of 10", false),
+        (3, 15, "36.4 s, 10 of 10", true),
+        (3, 16, "110.5 s, 9 of 10", false),
+        (3, 17, "0 of 10", false),
+        (4, 16, "36.4 s, 10 of 10", true),
+        (4, 17, "0 of 10", false),
+        (7, 20, "0 of 10", false),
+        (8, 20, "36.4 s, 10 of 10", true),
+    ] {
+        let slots = DevicePart {
+            profile: profile.with_buffers(STALE_BUFFERS),
+            drop_stale: true,
+            wake: Wake::Timer,
+            ..part(reservation(runtime, period, Form::Slots))
+        };
+        points.push(point(Group::Slots, Some(slots), &[spin], Some(paper), Some(works)));
+    }
+    points
+}
+
+/// Carries out a study. `observe` is told the point's number, how many there are, and what it is.
+///
+/// # Errors
+/// [`StudyError`], where not even the bystander can be run. A point that this machine refuses is in the result,
+/// with the reason.
+pub fn study(
+    plan: &StudyPlan,
+    observe: &mut dyn FnMut(usize, usize, &Point, &mut Observation<'_>) -> Step,
+) -> Result<Study, StudyError> {
+    let points = points(&plan.profile);
+    let count = points.len();
+    let each_ns = (plan.duration_ns / count as u64).max(SHORTEST_POINT_NS);
+    let mut subjects: Vec<Subject> = Vec::new();
+    let mut interrupted = false;
+    for (number, point) in points.into_iter().enumerate() {
+        let name = format!("{:02}-{}.punctual", number, file_name(&point));
+        let run_plan = DeviceRunPlan {
+            devices: point.part.iter().cloned().collect(),
+            competitors: point.competitors.clone(),
+            load: Load::none(),
+            cpu: plan.cpu,
+            duration_ns: each_ns,
+            output: plan.directory.join(name),
+            command_line: plan.command_line.clone(),
+        };
+        let outcome = run(&run_plan, &mut |observation| {
+            let step = observe(number, count, &point, observation);
+            interrupted |= step != Step::Go;
+            step
+        });
+        let outcome = match outcome {
+            Ok(run) => Ok(run),
+            Err(StudyError::Run(refused)) if point.part.is_some() => Err(refused.to_string()),
+            Err(error) => return Err(error),
+        };
+        subjects.push(Subject { point, outcome });
+        if interrupted {
+            break;
+        }
+    }
+    let lowest_sufficient = subjects
+        .iter()
+        .filter(|subject| subject.point.group == Group::Priorities)
+        .find(|subject| holds(subject) == Some(true))
+        .and_then(|subject| subject.device().map(|device| device.context.clone()));
+    let least_intrusive = least_intrusive(&subjects);
+    Ok(Study { plan: plan.clone(), subjects, lowest_sufficient, least_intrusive, interrupted })
+}
+
+fn file_name(point: &Point) -> String {
+    let what = point.part.as_ref().map_or_else(|| "control".to_owned(), |part| part.context.to_string());
+    let competitors = point.competitors.iter().map(|competitor| format!("+{competitor}"));
+    format!("{what}{}", competitors.collect::<String>()).replace([':', '/'], "-")
+}
+
+/// Such a share of blocks may be late without the modem failing: a transfer survives a few.
+const BEARABLE: f64 = 0.01;
+
+/// Whether the device kept up: at most one block in a hundred, or a single one, late by its own doing. `None` where it
+/// did not run.
+pub fn holds(subject: &Subject) -> Option<bool> {
+    let device = subject.device()?;
+    let own = device.underruns.saturating_sub(device.underruns_outside);
+    (device.arrived > 0).then_some(device.processed > 0 && own as f64 <= (BEARABLE * device.arrived as f64).max(1.0))
+}
+
+/// The share of a bystander's callbacks that came more than 100 us away from their period.
+pub fn off_share(intervals: &Distribution) -> Option<f64> {
+    let count = intervals.count();
+    let off = |value: u64| value.abs_diff(BYSTANDER_PERIOD_NS) > OFF_NS;
+    let away: u64 = intervals.buckets().filter(|(value, _)| off(*value)).map(|(_, count)| count).sum();
+    (count > 0).then(|| away as f64 / count as f64)
+}
+
+/// The context that keeps up beside every competitor and whose bystander is off its period least.
+fn least_intrusive(subjects: &[Subject]) -> Option<String> {
+    let mut contexts: Vec<(String, bool, f64)> = Vec::new();
+    for subject in subjects.iter().filter(|subject| subject.point.group == Group::Contexts) {
+        let (Some(device), Ok(run)) = (subject.device(), &subject.outcome) else { continue };
+        let off = off_share(&run.activations.bystander_intervals).unwrap_or(1.0);
+        let keeps = holds(subject) == Some(true);
+        match contexts.iter_mut().find(|(name, ..)| *name == device.context) {
+            Some((_, all, sum)) => {
+                *all &= keeps;
+                *sum += off;
+            }
+            None => contexts.push((device.context.clone(), keeps, off)),
+        }
+    }
+    let keeping = contexts.into_iter().filter(|(_, keeps, _)| *keeps);
+    keeping.min_by(|left, right| left.2.total_cmp(&right.2)).map(|(name, ..)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_device::Catalogue;
+
+    #[test]
+    fn the_study_has_the_papers_points() {
+        let points = points(Catalogue::shipped().find("v90").unwrap());
+        let of = |group: Group| points.iter().filter(|point| point.group == group).count();
+        assert_eq!(Group::ALL.map(of), [1, 12, 5, 5, 12]);
+        let works = points.iter().filter(|point| point.group == Group::Slots && point.paper_works == Some(true));
+        assert_eq!(works.count(), 5);
+        for point in &points {
+            assert!(!file_name(point).contains('/'));
+        }
+    }
+
+    #[test]
+    fn callbacks_away_from_their_period_are_counted() {
+        let mut intervals = Distribution::new();
+        assert_eq!(off_share(&intervals), None);
+        for value in [1_000_000, 1_050_000, 950_000, 3_000_000] {
+            intervals.record(value);
+        }
+        assert_eq!(off_share(&intervals), Some(0.25));
+    }
+}
