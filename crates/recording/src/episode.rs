@@ -93,6 +93,8 @@ pub const INTERRUPTED_USER: u64 = 1 << 63;
 
 /// In [`Event::context`]: a softirq is being served.
 pub const IN_SOFTIRQ: u32 = 1 << 8;
+/// In [`Event::context`]: any of these bits, an interrupt that nothing can keep off is being served.
+pub const IN_NMI: u32 = 0xf << 20;
 /// In [`Event::context`]: any of these bits, an interrupt is being served.
 pub const IN_INTERRUPT: u32 = 0xf << 16;
 
