@@ -63,25 +63,31 @@ fn drill_is_blamed(drill: &str, kind: &str, name: &str) {
     let log = std::fs::read_to_string(directory.path().join("t")).unwrap();
     let injections: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let mut confusion: BTreeMap<String, u64> = BTreeMap::new();
-    let (mut met, mut named, mut close, mut overlapped, mut unknown) = (0, 0, 0, 0, 0);
+    let (mut met, mut named, mut close, mut overlapped, mut unknown) = (0, 0, 0, 0u64, 0u64);
     for episode in answer["episodes"].as_array().unwrap().iter().filter(|episode| episode["void"] == false) {
         let pieces = episode["pieces"].as_array().unwrap();
         for injection in &injections {
             let (from, to) = (number(&injection["start_ns"]), number(&injection["end_ns"]));
-            let inside = |kind: &str| {
-                let of_kind = pieces.iter().filter(|piece| piece["kind"] == kind);
-                of_kind.map(|piece| overlap(piece, from, to)).sum::<u64>()
+            let inside = |kinds: &[&str]| {
+                let of_kinds = pieces.iter().filter(|piece| kinds.contains(&piece["kind"].as_str().unwrap()));
+                of_kinds.map(|piece| overlap(piece, from, to)).sum::<u64>()
             };
             let whole: u64 = pieces.iter().map(|piece| overlap(piece, from, to)).sum();
-            let overlap_ns = whole - inside("steal");
+            // The log is by the clock: interrupts and softirqs that interrupted the culprit are not its own.
+            let above: &[&str] = match kind {
+                "irq" | "irq_off" => &[],
+                "softirq" => &["irq", "kernel_wake"],
+                _ => &["irq", "softirq", "kernel_wake"],
+            };
+            let overlap_ns = whole - inside(&["steal"]) - inside(above);
             if overlap_ns <= 100_000 {
                 continue;
             }
             met += 1;
             overlapped += overlap_ns;
-            unknown += inside("unknown");
+            unknown += inside(&["unknown"]);
             let mut blamed: BTreeMap<String, u64> = BTreeMap::new();
-            for piece in pieces {
+            for piece in pieces.iter().filter(|piece| piece["kind"] != "steal") {
                 let key = format!("{} {}", piece["kind"].as_str().unwrap(), piece["name"].as_str().unwrap());
                 *blamed.entry(key).or_default() += overlap(piece, from, to);
             }
@@ -92,7 +98,7 @@ fn drill_is_blamed(drill: &str, kind: &str, name: &str) {
             *confusion.entry(largest).or_default() += 1;
         }
     }
-    let unknown_share = unknown as f64 / f64::from(overlapped.max(1) as u32) * 100.0;
+    let unknown_share = unknown as f64 / (overlapped.max(1) as f64) * 100.0;
     eprintln!(
         "{drill}: {met} met, {named} named, {close} within 5 % or 20 us, unknown {unknown_share:.2} %: {confusion:?}"
     );

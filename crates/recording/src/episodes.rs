@@ -26,6 +26,9 @@ pub struct RecorderSummary {
     pub void: u64,
     /// What samples are taken by: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.
     pub sample_clock: Option<String>,
+    /// CPU time of the sampling clock's interrupts on all CPUs, ns, where it is one and the recording ended in order.
+    #[serde(default)]
+    pub sampling_ns: Option<u64>,
     /// Stacks that were taken in all.
     pub samples: u64,
     /// CPU time of the threads that collect and write the evidence, ns.

@@ -252,7 +252,7 @@ pub fn trace(timeline: &Timeline) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use punctual_sim::ledger::builtin;
     use punctual_sim::time::{MILLISECOND, SECOND};
@@ -307,6 +307,36 @@ mod tests {
             Field::Bytes(value) => value,
             Field::Whole(_) => panic!("field {field} is a number"),
         })
+    }
+
+    /// Track, name, begin and end of every slice; slices of a track may hold others inside.
+    pub(crate) fn slices_of(data: &[u8]) -> Vec<(String, String, u64, u64)> {
+        let mut tracks = BTreeMap::new();
+        let mut open: BTreeMap<u64, Vec<(u64, String)>> = BTreeMap::new();
+        let mut slices = Vec::new();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        for packet in &fields(data)[&1] {
+            let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
+            let packet = fields(packet);
+            if let Some(track) = part(&packet, 60) {
+                let track = fields(track);
+                tracks.insert(number(&track, 1).unwrap(), text(part(&track, 2).unwrap()));
+                continue;
+            }
+            let time = number(&packet, 8).unwrap();
+            let event = fields(part(&packet, 11).unwrap());
+            let track = number(&event, 11).unwrap();
+            match number(&event, 9) {
+                Some(1) => open.entry(track).or_default().push((time, text(part(&event, 23).unwrap()))),
+                Some(2) => {
+                    let (start, name) = open.get_mut(&track).and_then(Vec::pop).expect("an end has its begin");
+                    slices.push((tracks[&track].clone(), name, start, time));
+                }
+                _ => {}
+            }
+        }
+        assert!(open.values().all(Vec::is_empty));
+        slices
     }
 
     #[test]

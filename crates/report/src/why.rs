@@ -252,7 +252,11 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
         let _ = writeln!(text, "note: {void} episodes are void: {}", reasons.join("; "));
     }
     let sampling = match (&recorder.sample_clock, recorder.sample_rate) {
-        (Some(clock), rate) => format!("{rate} stacks a second and CPU by {clock}, {} in all", recorder.samples),
+        (Some(clock), rate) => {
+            let cost = recorder.sampling_ns.map(|ns| format!(", which took {} of CPU", format_ns(ns)));
+            let (taken, cost) = (recorder.samples, cost.unwrap_or_default());
+            format!("{rate} stacks a second and CPU by {clock}, {taken} in all{cost}")
+        }
         (None, _) => "no stacks".to_owned(),
     };
     let _ = writeln!(

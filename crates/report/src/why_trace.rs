@@ -11,16 +11,23 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
     let mut tracks = Tracks::default();
     let mut body = Vec::new();
     let mut first = true;
+    // The evidence of neighbouring episodes overlaps: each CPU's time is shown once.
+    let mut shown: BTreeMap<u32, u64> = BTreeMap::new();
     for episode in episodes {
         let split = split(episode);
         victim(&mut tracks, &mut body, &mut first, episode, &split);
         for (&cpu, timeline) in &replay(episode) {
             // The first slice reaches back to the beginning of time: what came before the evidence.
+            let reached = shown.get(&cpu).copied().unwrap_or(0);
             let slices = timeline.slices.get(1..).unwrap_or_default();
+            let slices = &slices[slices.partition_point(|slice| slice.start_ns < reached)..];
             threads(&mut tracks, &mut body, &mut first, episode, cpu, slices);
             nested(&mut tracks, &mut body, &mut first, episode, cpu, slices);
         }
         for sample in &episode.samples {
+            if shown.get(&sample.cpu).is_some_and(|reached| sample.at_ns < *reached) {
+                continue;
+            }
             let innermost = sample.frames.first().and_then(|&frame| episode.frames.get(frame as usize));
             let name = innermost.map_or("?", |frame| frame.function.as_str());
             let stack: Vec<&str> = sample
@@ -31,6 +38,10 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
             let uuid = tracks.of(Some(sample.cpu), Lane::Samples, "samples");
             let category = if sample.at_late_interrupt { "late interrupt" } else { "sample" };
             instant(&mut body, &mut first, sample.at_ns, uuid, category, name, &[("stack", &stack.join(" < "))]);
+        }
+        for event in &episode.events {
+            let reached = shown.entry(event.cpu).or_default();
+            *reached = event.at_ns.max(*reached);
         }
     }
     let mut out = tracks.describe_all();
@@ -108,5 +119,65 @@ fn nested(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &E
                 end_slice(body, first, reached, uuid);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perfetto::tests::slices_of;
+    use punctual_recording::episode::{Event, IN_INTERRUPT, Victim};
+
+    fn episode(id: u64, at_ns: u64) -> Episode {
+        let event = |after, kind, tid, context, value, name| Event {
+            at_ns: at_ns + after,
+            cpu: 1,
+            kind,
+            tid,
+            priority: 120,
+            context,
+            steal_ns: 0,
+            value,
+            extra: 19,
+            name,
+        };
+        let interrupt = IN_INTERRUPT & (1 << 16);
+        Episode {
+            id,
+            victim: Victim { tid: 9, name: "victim".into(), priority: 19, cpu: 1 },
+            expected_ns: at_ns + 100,
+            end_ns: at_ns + 1_000,
+            threshold_ns: 1,
+            void: None,
+            usual_delivery_ns: 0,
+            sample_period_ns: 0,
+            names: vec!["other".into(), "victim".into(), "expired".into()],
+            frames: Vec::new(),
+            events: vec![
+                event(50, EventKind::Switch, 0, 0, 7, 0),
+                event(400, EventKind::VectorBegin, 7, interrupt, 1, 0),
+                event(410, EventKind::TimerBegin, 7, interrupt, 0, 2),
+                event(420, EventKind::Waking, 7, interrupt, 9, 0),
+                event(430, EventKind::TimerEnd, 7, interrupt, 0, 2),
+                event(440, EventKind::VectorEnd, 7, interrupt, 1, 0),
+                event(900, EventKind::Switch, 7, 0, 9, 1),
+                event(1_100, EventKind::Switch, 9, 0, 0, 0),
+            ],
+            samples: Vec::new(),
+            programs: Vec::new(),
+            builds: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn threads_interrupts_and_the_late_thread_have_tracks_and_every_begin_its_end() {
+        let slices = slices_of(&trace(&[episode(1, 1_000_000), episode(2, 1_000_500), episode(3, 2_000_000)]));
+        let on = |track: &str, name: &str| slices.iter().filter(|slice| slice.0 == track && slice.1 == name).count();
+        assert_eq!(on("late: victim (thread 9)", "episode 1: 900 ns late"), 1);
+        assert_eq!(on("late: victim (thread 9)", "kernel other"), 3);
+        assert_eq!(on("interrupts", "local_timer"), 3);
+        assert_eq!(on("interrupts", "expired"), 3);
+        assert_eq!(on("threads", "victim"), 3);
+        assert!(slices.iter().all(|(.., start, end)| start <= end));
     }
 }

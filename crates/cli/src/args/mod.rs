@@ -48,16 +48,16 @@ pub(crate) enum Command {
         after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine\n  punctual report a.punctual --interarrival 100us,1ms"
     )]
     Report(ReportArguments),
-    /// Hold two sides of recordings against each other: better, worse, or no difference that the data can show
-    #[command(
-        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not set back: run the command that does after it. A bare number is seconds for -D, microseconds for -i."
-    )]
-    Compare(CompareArguments),
     /// Say who made wakeups late: interrupts, softirqs, threads, the host, by name and to the nanosecond
     #[command(
         after_help = "Examples:\n  sudo punctual record --why 500us -D 60s --load mixed -o a.punctual\n  punctual why a.punctual                          causes, and the latest wakeups\n  punctual why a.punctual --episode 3              one late wakeup in full\n  punctual why a.punctual --perfetto a.pftrace     to look at in Perfetto\n  punctual why a.punctual --folded > a.folded      for flame graphs"
     )]
     Why(why::WhyArguments),
+    /// Hold two sides of recordings against each other: better, worse, or no difference that the data can show
+    #[command(
+        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not set back: run the command that does after it. A bare number is seconds for -D, microseconds for -i."
+    )]
+    Compare(CompareArguments),
     /// Show what takes the CPU away from a loop that wants it all; needs no privilege
     #[command(
         after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n  sudo punctual idle --calibrated=100us   the paper's loop of a fixed count, and how unsteady it is\n  sudo punctual idle --validate           100 keystrokes as loop, program and kernel see them\n\nA bare number is seconds for -D, microseconds for the other times."

@@ -54,6 +54,8 @@ const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
 /// Episodes that may wait to be written.
 const WAITING: usize = 64;
+/// The program that takes samples, as the kernel names it.
+const SAMPLER: &str = "take_sample";
 const SECOND_NS: u64 = 1_000_000_000;
 /// The usual delivery of a timer interrupt is not believed beyond this, ns.
 const MOST_USUAL_NS: u64 = 50_000;
@@ -105,11 +107,14 @@ impl Watch {
     ) -> punctual_recording::Result<Watch> {
         let writer = EpisodeWriter::create(recording)?;
         let (sender, receiver) = sync_channel(WAITING);
+        let (tell_ready, ready) = sync_channel(1);
         let written = Arc::new(Mutex::new(Written::default()));
         let shared = Arc::clone(&written);
         let most = settings.most_episodes;
         let thread = std::thread::Builder::new().name("why".to_owned());
-        let thread = thread.spawn(move || write_episodes(writer, &receiver, &shared, most)).ok();
+        let thread = thread.spawn(move || write_episodes(writer, &tell_ready, &receiver, &shared, most)).ok();
+        // Reading the kernel's symbols takes a tenth of a second: not while it is measured.
+        let _ = ready.recv();
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
         let mut hooks = HookWatch::new(own);
@@ -246,6 +251,9 @@ impl Watch {
             std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
         }
         let result = self.round();
+        let sums = self.recorder.handler_sums();
+        let sampling = sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER);
+        self.summary.sampling_ns = self.recorder.clock().map(|_| sampling.map(|sum| sum.total_ns).sum());
         if let Some(sender) = self.sender.take() {
             // Waits until there is room: what was kept is to be written.
             let _ = sender.send(Message::Summary(Box::new(self.summary())));
@@ -257,21 +265,27 @@ impl Watch {
         let summary = self.summary();
         let failed = self.written.lock().ok().and_then(|mut written| written.failed.take());
         let recording = std::mem::take(&mut self.recording);
-        let sums = write_handler_sums(&recording, &self.recorder.handler_sums());
+        let written = write_handler_sums(&recording, &sums);
         // Out of the kernel before what takes long. Locked memory would have every file that is looked into read whole.
         drop(self);
         if summary.kept > 0 {
             hold::unlock_memory();
             name_places(&recording);
         }
-        sums?;
+        written?;
         failed.map_or(Ok(summary), Err)
     }
 }
 
-fn write_episodes(mut writer: EpisodeWriter, receiver: &Receiver<Message>, shared: &Mutex<Written>, most: u64) {
-    // Before the measurement: reading the kernel's symbols takes a tenth of a second.
+fn write_episodes(
+    mut writer: EpisodeWriter,
+    tell_ready: &SyncSender<()>,
+    receiver: &Receiver<Message>,
+    shared: &Mutex<Written>,
+    most: u64,
+) {
     let mut investigator = Investigator::new();
+    let _ = tell_ready.send(());
     let mut kept = 0;
     for message in receiver {
         let result = match message {
