@@ -78,6 +78,8 @@ fn each_context_disturbs_its_own_stage_of_the_bystander() {
     })
     .unwrap();
     assert_eq!(rows, document.devices[0].processed);
+    let again = json(&run(directory.path(), &["report", "irq", "--json"]));
+    assert_eq!(again["contexts"], serde_json::json!([irq]));
 }
 
 #[test]

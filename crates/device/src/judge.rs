@@ -17,6 +17,9 @@ pub struct Underrun {
     pub executed_ns: u64,
 }
 
+/// Underruns this near to each other, or within two periods, have one cause: as forecasts count stalls.
+const STALL_GAP_NS: u64 = 10_000_000;
+
 /// So many underruns are kept; more are counted.
 const KEPT: usize = 100_000;
 
@@ -31,7 +34,8 @@ pub struct Judge {
     next_block: u64,
     last_interrupt_ns: Option<u64>,
     last_executed_ns: u64,
-    last_miss: Option<u64>,
+    /// When the last underrun was over.
+    last_miss_ns: Option<u64>,
     start_ns: u64,
     underruns: Vec<Underrun>,
 }
@@ -46,7 +50,7 @@ impl Judge {
             next_block: 0,
             last_interrupt_ns: None,
             last_executed_ns: 0,
-            last_miss: None,
+            last_miss_ns: None,
             start_ns,
             underruns: Vec::new(),
         }
@@ -92,8 +96,9 @@ impl Judge {
 
     fn miss(&mut self, block: u64, arrival_ns: u64, end_ns: u64, executed_ns: u64, summary: &mut DeviceSummary) {
         summary.underruns += 1;
-        summary.stalls += u64::from(self.last_miss.is_none_or(|last| block > last + 1));
-        self.last_miss = Some(block);
+        let near_ns = STALL_GAP_NS.max(self.period_ns.saturating_mul(2));
+        summary.stalls += u64::from(self.last_miss_ns.is_none_or(|last| arrival_ns > last.saturating_add(near_ns)));
+        self.last_miss_ns = Some(end_ns.max(self.last_miss_ns.unwrap_or(0)));
         if self.underruns.len() < KEPT {
             let deadline_ns = arrival_ns + self.tolerance_ns;
             self.underruns.push(Underrun { block, arrival_ns, deadline_ns, end_ns, executed_ns });

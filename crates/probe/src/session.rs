@@ -131,8 +131,8 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     for (thread, equipment) in measured.iter().zip(equipment) {
         thread.thread.begin(equipment);
     }
-    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - clock::monotonic_ns() as i64;
-    let steal_before = steal::steal_ns(&cpus);
+    provenance.started_ns = clock::monotonic_ns();
+    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - provenance.started_ns as i64;
     let fallbacks = provenance.fallbacks.clone();
     let mut writer = Writer::create(&plan.output, provenance, tasks)?;
     let own_programs = follower.as_ref().map(Follower::program_ids).unwrap_or_default();
@@ -140,7 +140,8 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
         Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &own_programs)?),
         None => None,
     };
-    // Far enough ahead for the threads to have seen it.
+    let steal_before = steal::steal_ns(&cpus);
+    // Nothing that takes long comes between this and the start, and it is far enough ahead for the threads to have seen it.
     let start = clock::monotonic_ns() + 5_000_000;
     writer.provenance_mut().started_ns = start;
     let end = plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration));

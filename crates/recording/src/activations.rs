@@ -136,12 +136,14 @@ pub struct DeviceSummary {
     pub proven: Vec<String>,
     /// Buffers that were not served in time; a dummy went out in their place.
     pub underruns: u64,
-    /// Runs of underruns of consecutive blocks: each one thing that went wrong.
+    /// Underruns with those within 10 ms or two periods of each other taken as one, as forecasts count stalls.
     pub stalls: u64,
     /// Of the underruns, how many the lateness of the control explains, whatever the device does.
     pub underruns_outside: u64,
     /// Of these, how many the host's steal explains; `None` where it cannot be seen.
     pub underruns_stolen: Option<u64>,
+    /// Activations that ended on another CPU than the bystander's.
+    pub elsewhere: u64,
     /// The most samples pending after an activation.
     pub pending_max: u64,
     /// The share of a CPU that the work executed for, millionths.

@@ -139,6 +139,7 @@ pub fn contexts(run: &Run<'_>) -> Vec<Value> {
                     "records_lost": device.records_lost,
                 },
                 "overruns": device.overruns,
+                "elsewhere": device.elsewhere,
                 "interrupts": device.interrupts,
                 "interrupt_ns": device.interrupt_ns,
                 "demotions": device.demotions,
@@ -216,6 +217,7 @@ pub fn text(run: &Run<'_>) -> String {
         for (count, what) in [
             (device.records_lost, "activations were measured and lost"),
             (device.refused, "blocks were not processed, to leave others half of the CPU"),
+            (device.elsewhere, "activations ended on another CPU: reservations cannot be pinned"),
             (device.cut, "blocks were given up after 5 ms"),
             (device.unobserved, "interrupts came for which no program was called: their blocks waited for the next"),
         ] {

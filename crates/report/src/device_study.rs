@@ -147,6 +147,9 @@ const HEADER: [&str; 13] = [
     "longest",
 ];
 
+/// The column of the number of blocks.
+const BLOCKS: usize = 5;
+
 fn word(works: Option<bool>) -> &'static str {
     match works {
         Some(true) => "holds",
@@ -224,12 +227,12 @@ pub fn html(study: &StudyReport<'_>) -> String {
         escape(&study.profile.name),
         escape(&verdict(study))
     );
-    let _ = write!(
+    let _ = writeln!(
         body,
         "<p>The study of Jones and Saroiu, <i>Predictable Scheduling for a Soft Modem</i> (MSR-TR-2000-88), section 6, with \
          Linux's contexts: {} of work every {}, {} buffers. The bystander is a FIFO 95 thread that wakes every 1 ms on \
          the same CPU. Times are in microseconds. <i>Machine's</i> underruns fell into a time in which even a FIFO 99 thread was \
-         kept from the CPU. The simulator was asked about a machine without interference.</p>\n",
+         kept from the CPU. The simulator was asked about a machine without interference.</p>",
         escape(&format_ns(study.profile.compute_ns)),
         escape(&format_ns(study.profile.period_ns)),
         study.profile.buffers
@@ -250,25 +253,41 @@ pub fn html(study: &StudyReport<'_>) -> String {
     page(&format!("punctual: {} in its contexts", study.profile.name), &body)
 }
 
+/// Columns of the page's tables: those of the text, with the paper's words below the context and the blocks beside the
+/// underruns.
 fn table_html(rows: &[&Row<'_>], body: &mut String) {
+    let numbers = 5;
     body.push_str("<div class=\"wide\"><table><thead><tr>");
-    for (column, name) in HEADER.iter().enumerate() {
-        let class = if column >= 5 { " class=\"n\"" } else { "" };
+    for (column, name) in HEADER.iter().enumerate().filter(|(column, _)| *column != BLOCKS) {
+        let class = if column >= numbers { " class=\"n\"" } else { "" };
         let _ = write!(body, "<th{class}>{}</th>", escape(name));
     }
-    body.push_str("<th>the paper says</th></tr></thead><tbody>\n");
+    body.push_str("</tr></thead><tbody>\n");
+    let mut said_before = None;
     for row in rows {
         let differs = row.holds.zip(row.paper_works).is_some_and(|(here, paper)| here != paper);
         body.push_str(if differs { "<tr class=\"fails\">" } else { "<tr>" });
-        for (column, cell) in cells(row).iter().enumerate() {
-            let class = if column >= 5 { " class=\"n\"" } else { "" };
-            let _ = write!(body, "<td{class}>{}</td>", escape(cell));
+        let mut cells = cells(row);
+        if row.device().is_some() {
+            cells[BLOCKS + 1] = format!("{} of {}", cells[BLOCKS + 1], cells[BLOCKS]);
         }
         let said = match row.run {
-            Ok(_) => row.paper.unwrap_or("").to_owned(),
             Err(reason) => format!("unavailable here: {reason}"),
+            // Told once for runs of the same context.
+            Ok(_) => row.paper.filter(|paper| said_before != Some(*paper)).map_or_else(String::new, |paper| {
+                said_before = Some(paper);
+                format!("paper: {paper}")
+            }),
         };
-        let _ = writeln!(body, "<td>{}</td></tr>", escape(&said));
+        for (column, cell) in cells.iter().enumerate().filter(|(column, _)| *column != BLOCKS) {
+            let class = if column >= numbers { " class=\"n\"" } else { "" };
+            let more = match column {
+                0 if !said.is_empty() => format!("<span class=\"id\">{}</span>", escape(&said)),
+                _ => String::new(),
+            };
+            let _ = write!(body, "<td{class}>{}{more}</td>", escape(cell));
+        }
+        body.push_str("</tr>\n");
     }
     body.push_str("</tbody></table></div>\n");
 }
@@ -315,11 +334,17 @@ fn binned(distribution: &Distribution, bin: u64) -> Vec<(u64, u64)> {
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 150.0;
 
+/// The smallest of 1, 2, 5, 10, ... times a power of ten that is not below this.
+fn round_step(least: f64) -> f64 {
+    let power = 10f64.powf(least.max(1e-9).log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|step| *step >= least).unwrap_or(power * 10.0)
+}
+
 /// Bars with a logarithmic height, so that one in thousands can be seen. `unit`: what the axis counts in.
 /// Values above `most` are drawn in the last bar, and said so.
 fn histogram(title: &str, bars: &[(u64, u64)], bin: u64, unit: f64, most: Option<u64>, body: &mut String) {
     let Some(&(last, _)) = bars.last() else { return };
-    let end = most.map_or(last + bin, |most| most.min(last + bin)).max(bin);
+    let end = most.unwrap_or(last + bin).max(bin);
     let beyond: u64 = bars.iter().filter(|(from, _)| *from >= end).map(|(_, count)| count).sum();
     let tallest = bars.iter().map(|(_, count)| *count).max().unwrap_or(1) as f64;
     let height = |count: u64| ((count as f64).ln() + 1.0) / (tallest.ln() + 1.0) * (HEIGHT - 30.0);
@@ -341,15 +366,17 @@ fn histogram(title: &str, bars: &[(u64, u64)], bin: u64, unit: f64, most: Option
         );
     }
     let _ = write!(body, "<path class=\"axis\" d=\"M40 {HEIGHT}H{}\"/>", WIDTH - 20.0);
-    for step in 0..=4u64 {
-        let value = end * step / 4;
+    let step = round_step(end as f64 / unit / 8.0) * unit;
+    let mut value = 0.0;
+    while value <= end as f64 {
         let _ = write!(
             body,
             "<text class=\"soft\" x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            x(value),
+            x(value as u64),
             HEIGHT + 15.0,
-            crate::page::number((value as f64 / unit * 100.0).round() / 100.0)
+            crate::page::number(value / unit)
         );
+        value += step;
     }
     let _ = write!(
         body,
@@ -445,4 +472,49 @@ pub fn verified_text(rows: &[VerifiedRow<'_>], exposure_s: f64) -> String {
         verified_verdict(rows),
         table(&header, 2..9, lines)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::tests::assert_well_formed;
+
+    #[test]
+    fn axes_have_round_steps() {
+        for (least, step) in [(0.7, 1.0), (1.0, 1.0), (1.3, 2.0), (30.0, 50.0), (64.0, 100.0)] {
+            assert_eq!(round_step(least), step);
+        }
+    }
+
+    #[test]
+    fn a_page_of_a_study_that_could_not_be_is_well_formed_and_says_so() {
+        let profile = punctual_device::Catalogue::shipped().find("v90").unwrap();
+        let row = Row {
+            group: "contexts",
+            context: "softirq".to_owned(),
+            competitor: Some("spin:normal".to_owned()),
+            paper: Some("the paper's <words>"),
+            paper_works: Some(true),
+            predicted: Some(true),
+            holds: None,
+            off: None,
+            run: Err("PREEMPT_RT kernels refuse bpf_timer"),
+        };
+        let study =
+            StudyReport { profile, rows: vec![row], lowest_sufficient: None, least_intrusive: None, interrupted: true };
+        let html = html(&study);
+        assert_well_formed(&html);
+        assert!(html.contains("unavailable here: PREEMPT_RT") && !html.contains("<words>"));
+        assert!(text(&study).contains("unavailable: PREEMPT_RT"));
+        assert_eq!(json(&study)["contexts"][0]["unavailable"], "PREEMPT_RT kernels refuse bpf_timer");
+        assert!(verdict(&study).contains("No context holds"));
+    }
+
+    #[test]
+    fn a_histogram_is_well_formed() {
+        let mut body = String::new();
+        histogram("a < b", &[(0, 3), (950_000, 1_000), (7_000_000, 1)], 50_000, 1e6, Some(6_000_000), &mut body);
+        assert_well_formed(&crate::page::page("x", &body));
+        assert!(body.contains("1 further to the right") && body.contains("a &lt; b"));
+    }
 }

@@ -13,8 +13,8 @@ use punctual_device::Catalogue;
 use punctual_kernel::scheduling;
 use punctual_load::Load;
 use punctual_probe::Step;
-use punctual_recording::EndReason;
-use punctual_report::device::{self as report, Run};
+use punctual_recording::{EndReason, Recording, read_activation_document};
+use punctual_report::device::{self, Run};
 use punctual_report::device_study::{self as study_report, Row, StudyReport, VerifiedRow};
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, Study, StudyPlan, VerifyPlan};
 use std::path::Path;
@@ -31,6 +31,22 @@ pub(crate) fn run(command: &DeviceCommand, output: Output) -> anyhow::Result<u8>
     }
 }
 
+/// Reports a recording of devices as the run that made it did; false where it holds none.
+pub(super) fn report(path: &Path, output: Output) -> anyhow::Result<bool> {
+    let Some(activations) = read_activation_document(path)? else { return Ok(false) };
+    let recording = Recording::open(path)?;
+    print_run(&Run { path, document: recording.document(), activations: &activations }, output);
+    Ok(true)
+}
+
+fn print_run(run: &Run<'_>, output: Output) {
+    if output.json {
+        output::print(&output::pretty(&device::json(run)));
+    } else {
+        output::print_text(&device::text(run));
+    }
+}
+
 fn catalogue(profiles: Option<&Path>) -> anyhow::Result<Catalogue> {
     let mut catalogue = Catalogue::shipped().clone();
     if let Some(path) = profiles {
@@ -43,9 +59,9 @@ fn catalogue(profiles: Option<&Path>) -> anyhow::Result<Catalogue> {
 fn list(profiles: Option<&Path>, output: Output) -> anyhow::Result<u8> {
     let catalogue = catalogue(profiles)?;
     if output.json {
-        output::print(&output::pretty(&report::profiles_json(catalogue.profiles())));
+        output::print(&output::pretty(&device::profiles_json(catalogue.profiles())));
     } else {
-        output::print_text(&report::list_text(catalogue.profiles()));
+        output::print_text(&device::list_text(catalogue.profiles()));
     }
     Ok(0)
 }
@@ -53,9 +69,9 @@ fn list(profiles: Option<&Path>, output: Output) -> anyhow::Result<u8> {
 fn show(device: &str, profiles: Option<&Path>, output: Output) -> anyhow::Result<u8> {
     let profile = catalogue(profiles)?.parse_spec(device).map_err(|error| Usage(error.to_string()))?;
     if output.json {
-        output::print(&output::pretty(&report::profiles_json(std::slice::from_ref(&profile))));
+        output::print(&output::pretty(&device::profiles_json(std::slice::from_ref(&profile))));
     } else {
-        output::print_text(&report::show_text(&profile));
+        output::print_text(&device::show_text(&profile));
     }
     Ok(0)
 }
@@ -71,12 +87,7 @@ fn run_devices(specs: &[String], how: &HowArguments, output: Output) -> anyhow::
     progress.done();
     let outcome = result?;
     super::hand_over(&plan.output);
-    let run = Run { path: &outcome.path, document: &outcome.document, activations: &outcome.activations };
-    if output.json {
-        output::print(&output::pretty(&report::json(&run)));
-    } else {
-        output::print_text(&report::text(&run));
-    }
+    print_run(&shown(&outcome), output);
     let failed = outcome.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Watchdog);
     Ok(u8::from(failed))
 }

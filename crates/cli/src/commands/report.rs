@@ -35,6 +35,13 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     {
         return Ok(code);
     }
+    if let [path] = recordings.as_slice()
+        && !(arguments.csv || arguments.by_cpu || arguments.limit.is_some() || arguments.html.is_some())
+        && interarrival.is_empty()
+        && super::device::report(path, output)?
+    {
+        return Ok(0);
+    }
     let output = Output { csv: arguments.csv, ..output };
     let mut parts: Vec<Vec<(PathBuf, Document)>> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();

@@ -48,10 +48,11 @@ pub fn predict(point: &Point) -> Option<bool> {
 mod tests {
     use super::*;
     use crate::device::{Group, points};
+    use punctual_context::device::Wake;
 
     #[test]
     fn the_simulator_agrees_with_itself() {
-        let points = points(punctual_device::Catalogue::shipped().find("v90").unwrap());
+        let points = points(punctual_device::Catalogue::shipped().find("v90").unwrap(), Wake::Softirq);
         for point in &points {
             match (point.group, predict(point)) {
                 (Group::Control | Group::Competing, predicted) => assert_eq!(predicted, None),

@@ -117,6 +117,7 @@ pub fn run(
             rig.round(&mut |index, activation| {
                 let row = row(index, activation);
                 judges[index].take(&row, &mut summaries[index]);
+                summaries[index].elsewhere += u64::from(row.cpu != plan.cpu);
                 writer.push(&row);
             });
             if flushed.elapsed() >= FLUSH {
@@ -148,6 +149,7 @@ pub fn run(
     for row in rest {
         let index = row.device as usize;
         judges[index].take(&row, &mut summaries[index]);
+        summaries[index].elsewhere += u64::from(row.cpu != plan.cpu);
         if let Some(writer) = &mut writer {
             writer.push(&row);
         }

@@ -6,6 +6,7 @@ use punctual_context::device::{Competitor, Wake};
 use punctual_context::{Context, Form, Reservation};
 use punctual_device::Profile;
 use punctual_kernel::scheduling::Scheduling;
+use punctual_kernel::{bpf, host};
 use punctual_load::Load;
 use punctual_probe::{Observation, Step};
 use punctual_recording::{DeviceSummary, Distribution};
@@ -110,13 +111,13 @@ const OFF_NS: u64 = 100_000;
 /// Beyond the reservation's: buffers of a modem whose pump only needs its newest block (Table 3).
 const STALE_BUFFERS: u32 = 3;
 
-/// The points of the study of a profile.
-pub fn points(profile: &Profile) -> Vec<Point> {
+/// The points of the study of a profile; what wakes its threads, as their interrupt cannot everywhere.
+pub fn points(profile: &Profile, wake: Wake) -> Vec<Point> {
     let spin = Competitor::Spin(Scheduling::Other);
     let part = |context: Context| DevicePart {
         profile: profile.clone(),
         context,
-        wake: Wake::Softirq,
+        wake,
         drop_stale: false,
         reclaim: false,
         compete: false,
@@ -200,7 +201,8 @@ pub fn study(
     plan: &StudyPlan,
     observe: &mut dyn FnMut(usize, usize, &Point, &mut Observation<'_>) -> Step,
 ) -> Result<Study, StudyError> {
-    let points = points(&plan.profile);
+    let semaphore = !host::is_preempt_rt() && bpf::may_load().is_ok();
+    let points = points(&plan.profile, if semaphore { Wake::Softirq } else { Wake::Timer });
     let count = points.len();
     let each_ns = (plan.duration_ns / count as u64).max(SHORTEST_POINT_NS);
     let mut subjects: Vec<Subject> = Vec::new();
@@ -291,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_study_has_the_papers_points() {
-        let points = points(Catalogue::shipped().find("v90").unwrap());
+        let points = points(Catalogue::shipped().find("v90").unwrap(), Wake::Softirq);
         let of = |group: Group| points.iter().filter(|point| point.group == group).count();
         assert_eq!(Group::ALL.map(of), [1, 12, 5, 5, 12]);
         let works = points.iter().filter(|point| point.group == Group::Slots && point.paper_works == Some(true));

@@ -57,7 +57,7 @@ impl Verified {
         (mttf.high.map_or(0.0, count), mttf.low.map(count))
     }
 
-    /// Stalls that were counted: runs of underruns, which is what the forecast forecasts.
+    /// Stalls that were counted, which is what the forecast forecasts.
     pub fn counted(&self) -> u64 {
         self.run.activations.devices.first().map_or(0, |device| device.stalls)
     }
