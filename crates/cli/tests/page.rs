@@ -88,6 +88,31 @@ fn microseconds(ns: u64) -> String {
     format!("{}.{} us", grouped.join(","), tenths % 10)
 }
 
+/// What the page is drawn from.
+fn data_of(dom: &str) -> Value {
+    serde_json::from_str(between(dom, "id=\"data\">", "</script>")).unwrap()
+}
+
+/// The page after its script has run without a complaint: every picture is drawn, and it holds the whole answer.
+fn drawn(browser: &Path, page: &Path, answer: &Value, script: &str) -> String {
+    let (dom, complaints) = opened(browser, page, script);
+    assert!(dom.contains("data-ready-ms"), "the script came to its end: {complaints}");
+    assert!(!complaints.contains("CONSOLE"), "{complaints}");
+    let errors = between(&dom, "<pre id=\"errors\"", "</pre>");
+    assert!(errors.contains("hidden") && errors.ends_with('>'), "{errors}");
+    let data = data_of(&dom);
+    assert_eq!(data["report"], *answer);
+    let pictures = data["pictures"].as_array().unwrap();
+    assert!(!pictures.is_empty());
+    assert_eq!(dom.matches("class=\"drawing\"").count(), pictures.len());
+    for picture in pictures {
+        let figure = between(&dom, &format!("id=\"{}\"", picture["id"].as_str().unwrap()), "</figure>");
+        assert!(figure.contains("<svg") && figure.contains("aria-label"), "{figure}");
+        assert!(!figure.contains("NaN"), "{figure}");
+    }
+    dom
+}
+
 const PRESS: &str = "
 addEventListener('load', () => setTimeout(() => {
   const out = document.body.appendChild(document.createElement('pre'));
@@ -120,17 +145,12 @@ fn the_page_shows_what_the_recordings_hold() {
     write(&directory.path().join("a.punctual"), "1", "none", 1);
     write(&directory.path().join("b.punctual"), "2", "mixed", 3);
     let made = run(directory.path(), &["report", "a.punctual", "b.punctual", "--html", "page.html", "--json"]);
-    if stderr(&made).is_empty() && support::stdout(&made).contains("Node.js") {
+    if support::stdout(&made).contains("Node.js") {
         return skip(NAME, "the program was built without the script of the pages");
     }
     let report = json(&made);
     let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
-    let page = directory.path().join("page.html");
-    let (dom, complaints) = opened(&browser, &page, PRESS);
-    assert!(dom.contains("data-ready-ms"), "the script came to its end: {complaints}");
-    assert!(!complaints.contains("CONSOLE"), "{complaints}");
-    let errors = between(&dom, "<pre id=\"errors\"", "</pre>");
-    assert!(errors.contains("hidden") && errors.ends_with('>'), "{errors}");
+    let dom = drawn(&browser, &directory.path().join("page.html"), &report, PRESS);
     assert!(!dom.contains("<b>a load's words"), "words are not markup");
 
     // The stage tables: those of all CPUs first, then those of each, as in the report.
@@ -164,15 +184,8 @@ fn the_page_shows_what_the_recordings_hold() {
     assert_eq!(attributes(between(&dom, "<h2 id=\"devices\">", "</section>"), "data-count"), late);
     assert!(late.iter().any(|count| count != "0"), "{late:?}");
 
-    // Every picture was drawn, and what it is drawn from is the recording.
-    let data: Value = serde_json::from_str(between(&dom, "id=\"data\">", "</script>")).unwrap();
-    assert_eq!(data["report"], report);
+    let data = data_of(&dom);
     let pictures = data["pictures"].as_array().unwrap();
-    assert_eq!(dom.matches("class=\"drawing\"").count(), pictures.len());
-    for picture in pictures {
-        let figure = between(&dom, &format!("id=\"{}\"", picture["id"].as_str().unwrap()), "</figure>");
-        assert!(figure.contains("<svg") && figure.contains("aria-label"), "{figure}");
-    }
     for picture in pictures.iter().filter(|picture| picture["value"] == "wakeups") {
         let cells = picture["cells"].as_array().unwrap();
         assert_eq!(cells.chunks(3).filter_map(|cell| cell[2].as_u64()).sum::<u64>(), 12_000);
@@ -198,6 +211,45 @@ fn the_page_shows_what_the_recordings_hold() {
     assert_eq!((told("gone:"), told("pressed:")), ("true".into(), "false".into()));
     assert!(told("hover:").contains("CPU 0") && told("hover:").contains(" us"), "{}", told("hover:"));
     assert!(told("said:").starts_with(&longest) && !told("said:").contains("idle"), "{}", told("said:"));
+}
+
+#[test]
+fn comparisons_and_forecasts_have_pages_too() {
+    const NAME: &str = "comparisons_and_forecasts_have_pages_too";
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a.punctual"), "1", "none", 1);
+    write(&directory.path().join("b.punctual"), "2", "mixed", 3);
+    let made = |words: &[&str]| run(directory.path(), &[words, &["--html", "page.html", "--json"]].concat());
+    let compared = made(&["compare", "a.punctual", "b.punctual"]);
+    if support::stdout(&compared).contains("Node.js") {
+        return skip(NAME, "the program was built without the script of the pages");
+    }
+    let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
+    let page = directory.path().join("page.html");
+    let answer = json(&compared);
+    let dom = drawn(&browser, &page, &answer, "");
+    // The maxima of both sides stand beside each other in the table, for each stage.
+    let stages = between(&dom, "<h2 id=\"stages\">", "</section>");
+    let shown = attributes(stages, "data-ns");
+    for stage in answer["stages"].as_array().unwrap() {
+        for side in ["a", "b"] {
+            assert!(shown.contains(&stage[side]["max_ns"].to_string().as_str()), "{stage}");
+        }
+    }
+    let ratios = &data_of(&dom)["pictures"][0]["rows"];
+    assert_eq!(
+        ratios[0]["interval"]["low"],
+        answer["stages"].as_array().unwrap().iter().find(|stage| stage["stage"] == "total").unwrap()["ratios"][0]["low"]
+    );
+
+    let forecast = made(&["forecast", "a.punctual", "b.punctual"]);
+    let answer = json(&forecast);
+    let dom = drawn(&browser, &page, &answer, "");
+    let pictures = data_of(&dom)["pictures"].clone();
+    let points = &pictures[0]["lines"][0];
+    let curve = &answer["groups"][0]["curves"][0]["points"];
+    assert_eq!(points["ns"].as_array().unwrap().len(), curve.as_array().unwrap().len());
+    assert_eq!(points["seconds"][0]["low"], curve[0]["mttf_s"]["low"]);
 }
 
 #[test]

@@ -7,6 +7,8 @@
 //! alone say; then the share of false alarms when neighbours, and groups of neighbours in turn, are compared.
 //! With `--csv`: a line for each run, stage and quantile.
 
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
 use punctual_comparison::{Estimate, FIGURES, Gather, Outcome, Run, Side, compare};
 use punctual_recording::{Recording, Stage};
 use std::path::PathBuf;
@@ -51,7 +53,7 @@ fn main() {
     }
     for group in [1usize, 2, 3, 5] {
         let (mut compared, mut alarms, mut stage_alarms) = (0, 0, 0);
-        for chunk in runs.chunks_exact(2 * group) {
+        for chunk in runs.windows(2 * group).step_by(group) {
             // A B B A A B ...
             let side = |wanted: bool| {
                 let own = chunk.iter().enumerate().filter(|(index, _)| (index % 4 == 0 || index % 4 == 3) == wanted);

@@ -4,7 +4,7 @@
 //! Two runs of the same machine differ by more: other work, another phase of the tick, another place in memory. Several runs
 //! show that themselves; one alone cannot, and few show it badly. So the variance between runs is a weighted mean
 //! of what is known beforehand ([`WITHIN`] times the variance within a run, and the square of [`Figure::between`]), worth
-//! [`PRIOR_DEGREES`] degrees of freedom, and of what the runs show, worth one less for each side than it has runs
+//! [`PRIOR_DEGREES`] degrees of freedom and fewer where there are many runs, and of what the runs show, worth one less for each side than it has runs
 //! (an empirical-Bayes variance, Smyth 2004). The interval is Student's with the degrees of both together.
 
 use crate::figure::{Estimate, Figure};
@@ -14,7 +14,8 @@ use crate::student::{student_q, student_quantile};
 pub const CONFIDENCE: f64 = 0.95;
 /// How many times as variable whole runs are as their own seconds say, measured on repeats.
 pub const WITHIN: f64 = 2.5;
-/// What is known beforehand counts as much as so many degrees of freedom.
+/// What is known beforehand counts as much as so many degrees of freedom where the runs show nothing; the less the more they
+/// show: divided by one and half their own degrees.
 pub const PRIOR_DEGREES: f64 = 12.0;
 
 /// The ratio of a quantile of B to that of A.
@@ -65,8 +66,9 @@ pub fn ratio(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool, famil
     } else {
         (squares(a, mean_a) + squares(b, mean_b), a.len() + b.len() - 2)
     };
-    let all_degrees = PRIOR_DEGREES + degrees as f64;
-    let variance = (PRIOR_DEGREES * expected + shown) / all_degrees;
+    let prior = PRIOR_DEGREES / (1.0 + 0.5 * degrees as f64);
+    let all_degrees = prior + degrees as f64;
+    let variance = (prior * expected + shown) / all_degrees;
     let error = (variance * (1.0 / a.len() as f64 + 1.0 / b.len() as f64)).sqrt();
     let reach = student_quantile(all_degrees, (1.0 - CONFIDENCE) / family.max(1) as f64) * error;
     let smaller = mean_a.min(mean_b).exp().max(1.0);

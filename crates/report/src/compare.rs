@@ -83,7 +83,7 @@ fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
 }
 
 /// A ratio with as many digits as are worth reading.
-fn factor(ratio: f64) -> String {
+pub(crate) fn factor(ratio: f64) -> String {
     match ratio {
         _ if !ratio.is_finite() => "-".to_owned(),
         _ if ratio >= 100.0 => grouped(ratio.round().min(1e15) as u64),
@@ -140,7 +140,7 @@ fn side_line(side: &SideSummary) -> String {
     )
 }
 
-fn measure(stage: &StageComparison) -> String {
+pub(crate) fn measure(stage: &StageComparison) -> String {
     let (a, b) = &stage.measure;
     if a == b { a.clone() } else { format!("{a} -> {b}") }
 }

@@ -1,6 +1,6 @@
 //! Two sides measured in turn, and recordings taken up to be compared.
 
-use crate::{StudyError, record_under};
+use crate::{StudyError, record_under_watched};
 use punctual_comparison::{Gather, Side};
 use punctual_forecast::Input;
 use punctual_load::Load;
@@ -85,7 +85,13 @@ pub fn alternate(
         let mut plan = alternation.plan.clone();
         plan.output = alternation.directory.join(SIDES[turn.side]).join(format!("{:02}.punctual", turn.number));
         let output = plan.output.clone();
-        let outcome = record_under(plan, &side.load, &mut |observation| observe(turn, observation))?;
+        let result = record_under_watched(plan, &side.load, &mut |_| !interrupted(), &mut |observation| {
+            observe(turn, observation)
+        });
+        let outcome = match result {
+            Err(StudyError::Interrupted) => break,
+            other => other?,
+        };
         let ended = outcome.document.ended.as_ref().map(|ended| ended.reason);
         let cut_off = ended == Some(EndReason::Interrupted);
         if !cut_off || (made[turn.side].is_empty() && outcome.document.counters.wakeups > 0) {

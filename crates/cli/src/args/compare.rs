@@ -2,7 +2,7 @@
 
 use super::{PolicyName, ThreadArguments, ViaName, duration};
 use clap::Args;
-use punctual_load::Class;
+use punctual_load::Source;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -13,6 +13,9 @@ pub(crate) struct CompareArguments {
     /// Devices whose slack is compared, such as modem or `audio 64@48kHz x3`; may be repeated [default: those of check]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Vec<String>,
+    /// Write a page with pictures, one file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Measure both sides so many times, in the order A B B A, and compare
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=99), help_heading = "Measure and compare")]
     pub(crate) repeat: Option<u32>,
@@ -25,22 +28,22 @@ pub(crate) struct CompareArguments {
 #[command(next_help_heading = "Measure and compare")]
 pub(crate) struct MeasuringArguments {
     /// A shell command that sets up side A; runs to its end before each of its measurements
-    #[arg(long, value_name = "COMMAND", requires = "repeat")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) a: Option<String>,
     /// The same for side B. Nothing is set back afterwards
-    #[arg(long, value_name = "COMMAND", requires = "repeat")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) b: Option<String>,
     /// A shell command that runs during each measurement of side A, ended with it
-    #[arg(long, value_name = "COMMAND", requires = "repeat")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) while_a: Vec<String>,
     /// The same for side B
-    #[arg(long, value_name = "COMMAND", requires = "repeat")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) while_b: Vec<String>,
-    /// Keep the machine busy on both sides: none, cpu, memory, disk, network, fork, syscall, timer, mixed; several with commas
-    #[arg(long, value_name = "CLASS", value_delimiter = ',', requires = "repeat")]
-    pub(crate) load: Vec<Class>,
+    /// Keep the machine busy on both sides: a name from `punctual load list` or a load file; several with commas
+    #[arg(long, value_name = "LOAD", value_delimiter = ',', conflicts_with = "sides")]
+    pub(crate) load: Vec<Source>,
     /// Keep the machine busy on both sides with this shell command, ended with each measurement
-    #[arg(long, value_name = "COMMAND", requires = "repeat")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) load_command: Vec<String>,
     /// How long each measurement takes
     #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = duration)]
@@ -52,7 +55,7 @@ pub(crate) struct MeasuringArguments {
     #[arg(long, value_enum, default_value = "timer")]
     pub(crate) via: ViaName,
     /// The directory for the recordings [default: compare-DATE-TIME in the current directory]
-    #[arg(short, long, value_name = "DIRECTORY", requires = "repeat")]
+    #[arg(short, long, value_name = "DIRECTORY", conflicts_with = "sides")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) threads: ThreadArguments,

@@ -4,7 +4,7 @@ use super::duration;
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::Context;
 use punctual_context::device::Competitor;
-use punctual_load::Class;
+use punctual_load::Source;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -113,9 +113,9 @@ pub(crate) struct HowArguments {
     /// What competes on the same CPU: spin:normal, spin:50 (FIFO, resting a tenth of the time) or walk (reads files); may be repeated
     #[arg(long, value_name = "COMPETITOR", value_parser = Competitor::parse)]
     pub(crate) competitor: Vec<Competitor>,
-    /// Keep the machine busy meanwhile: none, cpu, memory, disk, network, fork, syscall, timer, mixed; several with commas
-    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
-    pub(crate) load: Vec<Class>,
+    /// Keep the machine busy meanwhile: a name from `punctual load list` or a load file; several with commas
+    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
+    pub(crate) load: Vec<Source>,
     /// How long to run
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: u64,

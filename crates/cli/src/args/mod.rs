@@ -275,6 +275,9 @@ pub(crate) struct ForecastArguments {
     /// Worst cases of every stage and load as one table
     #[arg(long)]
     pub(crate) table: bool,
+    /// Write a page with pictures, one file that needs nothing else; with the curve of --curve
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Mean time between underruns against the amount of buffering, for work that begins after each measured stage
     #[arg(long)]
     pub(crate) curve: bool,

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::signals::Interrupted;
 use punctual_comparison::{Comparison, Side};
 use punctual_device::{Catalogue, Profile};
-use punctual_load::Load;
+use punctual_load::{Load, NotRunnable};
 use punctual_probe::Step;
 use punctual_recording::EndReason;
 use punctual_study::{Alternation, SidePlan, Turn, open_side};
@@ -14,12 +14,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
+    if arguments.html.is_some() {
+        punctual_report::html::can_draw()?;
+    }
     let devices = devices(&arguments.device)?;
     let sides = match arguments.repeat {
         Some(repeats) => measure(&arguments.measuring, repeats as usize)?,
         None => [0, 1].map(|index| recorded(&arguments.sides[index])).into_iter().collect::<Result<Vec<_>, _>>()?,
     };
     let comparison: Comparison = punctual_comparison::compare(&sides[0], &sides[1], &devices)?;
+    if let Some(path) = &arguments.html {
+        let page = punctual_report::html::comparison_page(&comparison, &sides[0], &sides[1]);
+        super::report::write_page(path, &page.html()?)?;
+    }
     if output.json {
         output::print(&output::pretty(&punctual_report::compare::json(&comparison)));
     } else {
@@ -54,13 +61,13 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Vec
     let limit = Some(Duration::from_nanos(arguments.duration));
     let machine = punctual_study::local_machine();
     let side = |before: &Option<String>, meanwhile: &[String]| {
-        let mut load = Load::of_classes(&arguments.load, limit, &machine);
+        let mut load = Load::of_sources(&arguments.load, limit, &machine)?;
         for command in arguments.load_command.iter().chain(meanwhile) {
             load.add_shell_command(command);
         }
-        SidePlan { before: before.clone(), load }
+        Ok::<_, NotRunnable>(SidePlan { before: before.clone(), load })
     };
-    let sides = [side(&arguments.a, &arguments.while_a), side(&arguments.b, &arguments.while_b)];
+    let sides = [side(&arguments.a, &arguments.while_a)?, side(&arguments.b, &arguments.while_b)?];
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("compare-", ""));
     let is_new = !directory.exists();
     let alternation = Alternation { plan, repeats, sides, directory: directory.clone() };

@@ -99,7 +99,7 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
     Ok(DeviceRunPlan {
         devices,
         competitors: how.competitor.clone(),
-        load: Load::of_classes(&how.load, limit, &punctual_study::local_machine()),
+        load: Load::of_sources(&how.load, limit, &punctual_study::local_machine())?,
         cpu: chosen_cpu(how.cpu)?,
         duration_ns: how.duration,
         output: how.output.clone().unwrap_or_else(|| super::fresh_name("device-", ".punctual")),

@@ -12,9 +12,15 @@ use std::path::{Path, PathBuf};
 const BUFFERING_MS: [u64; 14] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64];
 
 pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Result<u8> {
+    if arguments.html.is_some() {
+        punctual_report::html::can_draw()?;
+    }
     let question = question(arguments)?;
     let inputs = inputs(&arguments.recordings)?;
     let answer = punctual_forecast::answer(&inputs, &question)?;
+    if let Some(path) = &arguments.html {
+        super::report::write_page(path, &punctual_report::html::forecast_page(&answer).html()?)?;
+    }
     if output.json {
         output::print(&output::pretty(&punctual_report::forecast::json(&answer)));
     } else {
@@ -100,7 +106,7 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
         want_s,
         compression_thousandths: arguments.compression.map(|factor| (factor * 1_000.0).round() as u64),
         advise: arguments.want.is_some(),
-        curve: arguments.curve.then(|| CurveQuestion {
+        curve: (arguments.curve || arguments.html.is_some()).then(|| CurveQuestion {
             buffering_ns: BUFFERING_MS.map(|milliseconds| milliseconds * 1_000_000).to_vec(),
             compute_thousandths: arguments.curve_compute * 10,
             stages: vec![Stage::DpcInterruptLatency, Stage::Total],

@@ -19,6 +19,8 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
             Some("report it by itself")
         } else if arguments.csv || arguments.limit.is_some() {
             Some("--csv and --limit do not apply; --json has all its figures")
+        } else if arguments.html.is_some() {
+            Some("there is no page for them yet; --json has all its figures")
         } else {
             None
         };
@@ -31,7 +33,6 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     if let [path] = recordings.as_slice()
         && let Some(code) = super::idle::report(path, output, &interarrival)?
     {
-        anyhow::ensure!(arguments.html.is_none(), "{}: there is no page for gaps of an idle loop yet", path.display());
         return Ok(code);
     }
     if let [path] = recordings.as_slice()

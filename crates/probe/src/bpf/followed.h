@@ -157,6 +157,7 @@ struct threads {
 	__u64 next;		/* where the next free slot is looked for */
 	__u64 alive;		/* threads followed now */
 	__u64 without_room;	/* threads that should have been followed */
+	__u64 pads[4];
 };
 
 /* No thread has the id in its upper half. */

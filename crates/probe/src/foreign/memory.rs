@@ -111,6 +111,7 @@ struct Threads {
     next: u64,
     alive: u64,
     without_room: u64,
+    pads: [u64; 4],
 }
 
 /// `struct follow_configuration`.
@@ -357,7 +358,40 @@ mod tests {
     use super::*;
     use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
     use libbpf_rs::btf::{Btf, HasSize};
+    use proptest::prelude::*;
     use std::mem::offset_of;
+    use std::os::fd::AsFd;
+
+    /// A table in memory that no program writes.
+    fn table() -> ThreadTable {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(size_of::<Threads>() as u64).unwrap();
+        ThreadTable::new(SharedMemory::map(file.as_fd(), 0, size_of::<Threads>(), true).unwrap())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn whoever_is_followed_is_found_until_forgotten(steps in prop::collection::vec((any::<bool>(), 1..300u32), 1..600)) {
+            let table = table();
+            let mut followed = std::collections::BTreeSet::new();
+            for (follow, number) in steps {
+                // Some of these share a place in the index.
+                let tid = number % 20 + (number / 20) * INDEX_SIZE as u32;
+                if !follow {
+                    table.forget(tid);
+                    followed.remove(&tid);
+                } else if table.follow(tid, FOLLOW_THREADS) {
+                    followed.insert(tid);
+                }
+                prop_assert_eq!(table.holds(tid), followed.contains(&tid));
+                prop_assert_eq!(table.alive(), followed.len() as u64);
+            }
+            prop_assert!(followed.iter().all(|&tid| table.holds(tid)));
+            let owners: std::collections::BTreeSet<u32> = table.slots().iter().map(|slot| slot.owner as u32).collect();
+            prop_assert_eq!(owners, followed);
+        }
+    }
 
     #[test]
     fn the_records_are_those_of_the_programs() {
@@ -402,7 +436,7 @@ mod tests {
         );
         check!("records", Records, records, head, lost, pads, read, more_pads);
         check!("rename", Rename, sequence, tid, process, name);
-        check!("threads", Threads, followed, index, contexts, renames, renamed, next, alive, without_room);
+        check!("threads", Threads, followed, index, contexts, renames, renamed, next, alive, without_room, pads);
         check!("follow_configuration", Configuration, preempt_count_offset, names_wanted, mark);
         assert_eq!(size_of::<Record>(), 128);
         for section in [".bss", ".rodata"] {

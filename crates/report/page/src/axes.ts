@@ -17,6 +17,10 @@ export function decades(low: number, high: number): number[] {
   return ticks;
 }
 
+/** Ticks of an axis of times, s: beyond a second, powers of ten are no times that people think in. Their words go in as `text`:
+ * as `tickFormat` the scale would leave out those that are no powers. */
+export const TIMES = [1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000, 86400, 864000, 31536000, 315360000, 3153600000];
+
 /** Latencies of an axis, us: whole decades around what there is. An axis of logarithms has no 0. */
 export function latencyDomain([low, high]: [number, number]): [number, number] {
   const bottom = 10 ** Math.floor(Math.log10(Math.max(low / 1000, 0.1)) + 1e-9);

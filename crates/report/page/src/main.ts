@@ -1,11 +1,13 @@
 // Draws every picture of the page that this script stands in. A kind of picture is a line here and a file beside this one.
+import { band } from "./band";
 import { curve } from "./curve";
 import { heat } from "./heat";
+import { intervals } from "./intervals";
 import { mount } from "./mount";
 import { series } from "./series";
 import type { Picture, Renderer } from "./types";
 
-const renderers: { [K in Picture["kind"]]: Renderer<Extract<Picture, { kind: K }>> } = { curve, heat, series };
+const renderers: { [K in Picture["kind"]]: Renderer<Extract<Picture, { kind: K }>> } = { band, curve, heat, intervals, series };
 
 /** What went wrong stands on the page: a picture that is missing must not look like one that is empty. */
 function complain(what: unknown): void {

@@ -52,7 +52,28 @@ export interface Heat extends Frame {
   cells: number[];
 }
 
-export type Picture = Curve | Series | Heat;
+export interface Interval {
+  low: number | null;
+  estimate: number | null;
+  high: number | null;
+}
+
+export interface Intervals extends Frame {
+  kind: "intervals";
+  unit: "factor" | "seconds";
+  axis: string;
+  rows: { name: string; interval: Interval; want: number | null; verdict: string; style: number }[];
+  against: [number, string] | null;
+}
+
+export interface Band extends Frame {
+  kind: "band";
+  x_axis: string;
+  y_axis: string;
+  lines: { name: string; style: number; ns: number[]; seconds: Interval[] }[];
+}
+
+export type Picture = Curve | Series | Heat | Intervals | Band;
 
 /** One line of a reading: what, how much, and the colour that it has in the picture. */
 export interface Reading {

@@ -40,3 +40,24 @@ export function span(column: number, columnNs: number, lengthNs: number): string
   const at = (index: number) => ((index * columnNs) / scale).toFixed(Math.min(digits, 6));
   return `${at(column)} to ${at(column + 1)} ${name}`;
 }
+
+export const milliseconds = (ns: number): string => `${Number((ns / 1e6).toPrecision(4))} ms`;
+
+/** A ratio with as many digits as are worth reading. */
+export function factor(value: number): string {
+  if (value >= 100) return whole.format(value);
+  if (value >= 10) return value.toFixed(1);
+  return String(Number(value.toFixed(value >= 0.095 ? 2 : 3)));
+}
+
+/** A time in the unit that suits its length, as the program tells it. */
+export function seconds(value: number): string {
+  const short = (number: number) => String(Number(number.toPrecision(3)));
+  if (value < 0.9995e-3) return `${short(value * 1e6)} us`;
+  if (value < 0.9995) return `${short(value * 1e3)} ms`;
+  if (value < 59.5) return `${short(value)} s`;
+  if (value < 3570) return `${short(value / 60)} min`;
+  if (value < 86000) return `${short(value / 3600)} h`;
+  if (value < 31000000) return `${short(value / 86400)} days`;
+  return `${whole.format(Number((value / 31536000).toPrecision(2)))} years`;
+}

@@ -4,17 +4,23 @@
 //! here as HTML, so that they can be read without any script; each [`Picture`] is data that the bundled script draws
 //! by its kind (`page/src/KIND.ts`). [`Page::html`] puts all of it into one file.
 
+mod comparison;
 mod curve;
+mod forecast;
 mod heat;
 mod history;
+mod intervals;
 mod recording;
 mod setting;
 mod style;
 mod table;
 
+pub use comparison::comparison_page;
 pub use curve::{Curve, CurveLine, Mark, survival};
+pub use forecast::forecast_page;
 pub use heat::{Cell, Heat};
 pub use history::{History, Series, SeriesLine};
+pub use intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
 pub use recording::{Recorded, recording_page};
 pub use table::{Column, Table, Value};
 
@@ -28,6 +34,9 @@ const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
 /// What a page with pictures says where the program was built without the script that draws them.
 pub const NEEDS_SCRIPT: &str = "this punctual was built without the script that draws pages: install Node.js 18 or newer and npm, \
      run scripts/setup and build again";
+
+/// A verdict of more letters than this is set smaller.
+const LONG: usize = 400;
 
 /// A page that cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +128,10 @@ pub enum Drawing {
     Series(Series),
     /// Cells over time.
     Heat(Heat),
+    /// Numbers with their intervals, one a line.
+    Intervals(Intervals),
+    /// Curves of such numbers.
+    Band(Band),
 }
 
 impl Page {
@@ -135,9 +148,10 @@ impl Page {
         let mut pictures = Vec::new();
         let mut body = format!(
             "<a class=\"skip\" href=\"#main\">Skip to the pictures and tables</a>\n<header>\n<p class=\"context\">{}</p>\n\
-             <h1>{}</h1>\n<p class=\"verdict\">{}</p>\n",
+             <h1>{}</h1>\n<p class=\"verdict{}\">{}</p>\n",
             escape(&self.context),
             escape(&self.title),
+            if self.verdict.len() > LONG { " long" } else { "" },
             escape(&self.verdict)
         );
         list("warnings", "Know this first", &self.warnings, &mut body);

@@ -22,7 +22,7 @@ pub struct Recorded {
     pub histories: Vec<(String, History)>,
 }
 
-/// Histories that are drawn; of more than these the page says so.
+/// Histories, and measures, that are drawn; of more than these the page says so.
 const MOST_HISTORIES: usize = 8;
 
 /// The page of one or more recordings. `devices` holds what devices would have met in each part of `measurement`,
@@ -69,7 +69,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<DeviceRow>], rec
 }
 
 /// What each part is called: its load where that tells them apart, its file else.
-pub(super) fn names(parts: &[(PathBuf, Document)]) -> Vec<String> {
+fn names(parts: &[(PathBuf, Document)]) -> Vec<String> {
     let load = |document| match load_name(document) {
         "none" => "idle".to_owned(),
         name => name.to_owned(),
@@ -87,7 +87,7 @@ fn stem(path: &Path) -> String {
 }
 
 /// What was lost, missed or done otherwise than asked, in every part.
-fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
+pub(super) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
     let mut warnings = Vec::new();
     for (name, document) in parts {
         let of = if parts.len() > 1 { format!("{name}: ") } else { String::new() };
@@ -148,29 +148,34 @@ fn line_of(document: &Document, measure: &str, stage: Stage, name: &str, style: 
     survival(name, style, &document.distributions.sum(|key| key.measure == measure && key.stage == stage))
 }
 
+/// All measures, those with the most wakeups first: of followed threads there may be hundreds.
 fn measures_of(parts: &[(String, &Document)]) -> Vec<String> {
-    let mut measures: Vec<String> = Vec::new();
-    for measure in parts.iter().flat_map(|(_, document)| document.distributions.measures()) {
-        if !measures.contains(&measure) {
-            measures.push(measure);
+    let mut measures: Vec<(u64, String)> = Vec::new();
+    for (_, document) in parts {
+        for measure in document.distributions.measures() {
+            let count = document.distributions.sum(|key| key.measure == measure && key.stage == Stage::Total).count();
+            match measures.iter_mut().find(|(_, known)| *known == measure) {
+                Some((sum, _)) => *sum += count,
+                None => measures.push((count, measure)),
+            }
         }
     }
-    measures
+    measures.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    measures.into_iter().map(|(_, measure)| measure).collect()
 }
 
 fn spoken(stage: Stage) -> String {
     format!("{} ({})", stage.name().replace('_', " "), stage.meaning().replace("->", "→"))
 }
 
-/// Where devices stop coping: those slacks that lie within the picture.
-fn marks(devices: &[Vec<DeviceRow>], measure: &str) -> Vec<Mark> {
+/// Where devices stop coping: their slacks.
+pub(super) fn marks<'a>(slacks: impl Iterator<Item = (&'a str, i64)>) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
-    for row in devices.iter().flatten().filter(|row| row.measure == measure) {
-        let device = &row.answer.device;
-        if let Ok(ns) = u64::try_from(device.slack_ns())
-            && !marks.iter().any(|mark| mark.name == device.name)
+    for (name, slack) in slacks {
+        if let Ok(ns) = u64::try_from(slack)
+            && !marks.iter().any(|mark| mark.name == name)
         {
-            marks.push(Mark { ns, name: device.name.clone() });
+            marks.push(Mark { ns, name: name.to_owned() });
         }
     }
     marks.sort_by_key(|mark| mark.ns);
@@ -180,59 +185,18 @@ fn marks(devices: &[Vec<DeviceRow>], measure: &str) -> Vec<Mark> {
 fn shares(parts: &[(String, &Document)], devices: &[Vec<DeviceRow>]) -> Section {
     let mut blocks = Vec::new();
     let measures = measures_of(parts);
-    for (number, measure) in measures.iter().enumerate() {
+    for (number, measure) in measures.iter().take(MOST_HISTORIES).enumerate() {
         if measures.len() > 1 {
             blocks.push(Block::Heading(measure.clone()));
         }
-        let picture = |id: String, title: String, caption: &str, curve: Curve| Picture {
-            id: format!("share-{number}-{id}"),
-            title,
-            caption: caption.to_owned(),
-            drawing: Drawing::Curve(curve),
-        };
-        let lines = |stage: Stage| -> Vec<CurveLine> {
-            let each = parts.iter().enumerate();
-            let lines = each.map(|(index, (name, document))| {
-                // A single line is that of the stage, several are those of their loads.
-                let style = if parts.len() == 1 { style_of(stage) } else { index + 1 };
-                line_of(document, measure, stage, name, style)
-            });
-            lines.filter(|line| line.count > 0).collect()
-        };
-        let by_stage: Vec<(Stage, Vec<CurveLine>)> =
-            Stage::ALL.into_iter().map(|stage| (stage, lines(stage))).filter(|(_, lines)| !lines.is_empty()).collect();
-        let all: Vec<CurveLine> = by_stage.iter().flat_map(|(_, lines)| lines.clone()).collect();
-        let total: Vec<CurveLine> = lines(Stage::Total);
-        let mut overview = if let [(_, document)] = parts {
-            let named = by_stage.iter().map(|(stage, _)| {
-                line_of(document, measure, *stage, &stage.name().replace('_', " "), style_of(*stage))
-            });
-            // The total first, for it is what the verdict is about.
-            let mut lines: Vec<CurveLine> = named.collect();
-            lines.sort_by_key(|line| line.style != 0);
-            Curve::of(lines, &all)
-        } else {
-            Curve::of(total.clone(), &total)
-        };
-        overview.marks = marks(devices, measure);
-        let (title, caption) = if parts.len() == 1 {
-            ("Share of wakeups above each latency, by stage.", "A stage in the legend hides its line.")
-        } else {
-            (
-                "Share of wakeups above each total latency, by load.",
-                "From the timer's due time to the program's first instruction.",
-            )
-        };
-        blocks.push(Block::Picture(picture("all".into(), title.into(), caption, overview)));
-        if parts.len() > 1 && by_stage.len() > 1 {
-            let gallery = by_stage.into_iter().filter(|(stage, _)| *stage != Stage::Total).map(|(stage, lines)| {
-                let mut curve = Curve::of(lines, &all);
-                curve.small = true;
-                picture(stage.name().replace('_', "-"), spoken(stage), "", curve)
-            });
-            blocks.push(Block::Heading("Each stage by itself".to_owned()));
-            blocks.push(Block::Gallery(gallery.collect()));
-        }
+        let own = devices.iter().flatten().filter(|row| row.measure == *measure);
+        let slacks = own.map(|row| (row.answer.device.name.as_str(), row.answer.device.slack_ns()));
+        let beside: Vec<(&str, &str, &Document)> =
+            parts.iter().map(|(name, document)| (name.as_str(), measure.as_str(), *document)).collect();
+        blocks.extend(share_pictures(&format!("share-{number}"), &beside, marks(slacks)));
+    }
+    if measures.len() > MOST_HISTORIES {
+        blocks.push(Block::Text(format!("{} more names of threads are not drawn.", measures.len() - MOST_HISTORIES)));
     }
     Section {
         id: "share".into(),
@@ -242,6 +206,56 @@ fn shares(parts: &[(String, &Document)], devices: &[Vec<DeviceRow>]) -> Section 
             .into(),
         blocks,
     }
+}
+
+/// The shares above each latency of a measure: each part has a name, the measure's name there, and a document.
+pub(super) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks: Vec<Mark>) -> Vec<Block> {
+    let picture = |which: &str, title: String, caption: &str, curve: Curve| Picture {
+        id: format!("{id}-{which}"),
+        title,
+        caption: caption.to_owned(),
+        drawing: Drawing::Curve(curve),
+    };
+    let lines = |stage: Stage| -> Vec<CurveLine> {
+        let each = parts.iter().enumerate().map(|(index, (name, measure, document))| {
+            // A single line is that of the stage, several are those of their parts.
+            let style = if parts.len() == 1 { style_of(stage) } else { index + 1 };
+            line_of(document, measure, stage, name, style)
+        });
+        each.filter(|line| line.count > 0).collect()
+    };
+    let by_stage: Vec<(Stage, Vec<CurveLine>)> =
+        Stage::ALL.into_iter().map(|stage| (stage, lines(stage))).filter(|(_, lines)| !lines.is_empty()).collect();
+    let all: Vec<CurveLine> = by_stage.iter().flat_map(|(_, lines)| lines.clone()).collect();
+    let mut overview = if let [(_, measure, document)] = parts {
+        let named = by_stage
+            .iter()
+            .map(|(stage, _)| line_of(document, measure, *stage, &stage.name().replace('_', " "), style_of(*stage)));
+        // The total first, for it is what the verdict is about.
+        let mut lines: Vec<CurveLine> = named.collect();
+        lines.sort_by_key(|line| line.style != 0);
+        Curve::of(lines, &all)
+    } else {
+        let total = lines(Stage::Total);
+        Curve::of(total.clone(), &total)
+    };
+    overview.marks = marks;
+    let (title, caption) = if parts.len() == 1 {
+        ("Share of wakeups above each latency, by stage.", "A stage in the legend hides its line.")
+    } else {
+        ("Share of wakeups above each total latency.", "From what was to wake the thread until it ran.")
+    };
+    let mut blocks = vec![Block::Picture(picture("all", title.into(), caption, overview))];
+    if parts.len() > 1 && by_stage.len() > 1 {
+        let gallery = by_stage.into_iter().filter(|(stage, _)| *stage != Stage::Total).map(|(stage, lines)| {
+            let mut curve = Curve::of(lines, &all);
+            curve.small = true;
+            picture(&stage.name().replace('_', "-"), spoken(stage), "", curve)
+        });
+        blocks.push(Block::Heading("Each stage by itself".to_owned()));
+        blocks.push(Block::Gallery(gallery.collect()));
+    }
+    blocks
 }
 
 /// What devices would have met in each part.
@@ -339,7 +353,11 @@ fn stages(parts: &[(String, &Document)]) -> Section {
         let several = document.distributions.measures().len() > 1;
         let all: Vec<&StageRow> = rows.iter().filter(|row| row.cpu.is_none()).collect();
         let each: Vec<&StageRow> = rows.iter().filter(|row| row.cpu.is_some()).collect();
-        let caption = format!("Load {name}: {} wakeups", grouped(document.counters.wakeups));
+        let did = match document.provenance.load.scores.as_slice() {
+            [] => String::new(),
+            scores => format!("; the load did {}", crate::scores_in_words(scores)),
+        };
+        let caption = format!("Load {name}: {} wakeups{did}", grouped(document.counters.wakeups));
         blocks.push(Block::Table(stage_table(caption, &all, several, false)));
         let cpus = document.distributions.cpus().len();
         if cpus > 1 {

@@ -1,0 +1,100 @@
+// Seconds against lengths of time, both logarithmic, each with its interval.
+import * as Plot from "@observablehq/plot";
+import { along, colour, dash, element, margin, nearest, paper, thinned, TIMES } from "./axes";
+import type { Band, Drawn, Interval, Renderer } from "./types";
+import { milliseconds, seconds } from "./words";
+
+function inWords({ low, estimate, high }: Interval): string {
+  if (low !== null && high !== null) return estimate === null ? `${seconds(low)} to ${seconds(high)}` : `${seconds(estimate)} (${seconds(low)} to ${seconds(high)})`;
+  if (low !== null) return `at least ${seconds(low)}`;
+  if (high !== null) return `at most ${seconds(high)}`;
+  return "not known";
+}
+
+function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn {
+  const height = Math.round(Math.min(440, Math.max(300, width * 0.45)));
+  const left = 78;
+  const lines = picture.lines.filter((_, index) => !hidden.has(index));
+  const all = picture.lines.flatMap((line) => line.seconds.flatMap(({ low, estimate, high }) => [low, estimate, high]));
+  const finite = all.filter((value): value is number => value !== null && value > 0);
+  const places = [...new Set(picture.lines.flatMap((line) => line.ns))].sort((one, other) => one - other);
+  const xDomain = [places.length ? places[0] / 1e6 / 1.15 : 1, places.length ? (places[places.length - 1] / 1e6) * 1.15 : 10];
+  const yDomain = finite.length ? [Math.min(...finite) / 2, Math.max(...finite) * 3] : [1, 10];
+  const yTicks = thinned(TIMES.filter((time) => time >= yDomain[0] && time <= yDomain[1]), Math.floor((height - margin.top - margin.bottom) / 20));
+  const xTicks = thinned(places.map((ns) => ns / 1e6), Math.floor((width - left) / 44));
+  const svg = Plot.plot({
+    ...paper,
+    width,
+    height,
+    marginLeft: left,
+    x: { type: "log", domain: xDomain, label: null },
+    y: { type: "log", domain: yDomain, label: null },
+    marks: [
+      Plot.gridY(yTicks, { stroke: "var(--line)", strokeOpacity: 1 }),
+      Plot.axisY(yTicks, { text: seconds, label: picture.y_axis, labelAnchor: "center", labelArrow: "none", tickSize: 4, labelOffset: 72 }),
+      Plot.axisX(xTicks, { text: (ms: number) => String(Number(ms.toPrecision(4))), label: picture.x_axis, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
+      lines.map((line) =>
+        Plot.line(line.seconds, {
+          x: (_: Interval, index: number) => line.ns[index] / 1e6,
+          y: (one: Interval) => one.estimate ?? NaN,
+          stroke: colour(line.style),
+          strokeWidth: 2,
+          strokeDasharray: dash(line.style) || undefined,
+        }),
+      ),
+    ],
+  }) as SVGSVGElement & Plot.Plot;
+  const [sx, sy] = [svg.scale("x")!, svg.scale("y")!];
+  // Lines stand a little beside each other, so that their bars do not hide one another.
+  const x = (ns: number, index: number) => Number(sx.apply(ns / 1e6)) + (index - (lines.length - 1) / 2) * 5;
+  const y = (value: number) => Number(sy.apply(value));
+  const [ceiling, floor] = [margin.top, height - margin.bottom];
+  lines.forEach((line, index) => {
+    line.seconds.forEach(({ low, estimate, high }, point) => {
+      if (low === null && high === null) return;
+      const at = x(line.ns[point], index);
+      const from = low === null ? floor : y(low);
+      const to = high === null ? ceiling : y(high);
+      const ends =
+        (low === null ? `M${at - 4} ${from - 6}L${at} ${from}L${at + 4} ${from - 6}` : `M${at - 4} ${from}h8`) +
+        (high === null ? `M${at - 4} ${to + 6}L${at} ${to}L${at + 4} ${to + 6}` : `M${at - 4} ${to}h8`);
+      svg.append(element("path", { d: `M${at} ${from}V${to}${ends}`, stroke: colour(line.style), "stroke-width": 1.5, fill: "none" }));
+      if (estimate !== null) svg.append(element("circle", { cx: at, cy: y(estimate), r: 4, fill: colour(line.style) }));
+    });
+  });
+  const cursor = svg.appendChild(element("g", { "aria-hidden": "true" }));
+  return {
+    svg,
+    nearest: (px) => (places.length ? nearest(places, Number(sx.invert!(px)) * 1e6) : null),
+    step: (place, key) => along(place, key, places.length - 1),
+    leave: () => cursor.replaceChildren(),
+    read(place) {
+      const at = Number(sx.apply(places[place] / 1e6));
+      cursor.replaceChildren(element("line", { class: "cursor", x1: at, x2: at, y1: ceiling, y2: floor }));
+      return {
+        x: at,
+        y: ceiling,
+        head: milliseconds(places[place]),
+        rows: lines.map((line) => {
+          const index = line.ns.indexOf(places[place]);
+          return { name: line.name, colour: colour(line.style), text: index < 0 ? "–" : inWords(line.seconds[index]) };
+        }),
+      };
+    },
+  };
+}
+
+export const band: Renderer<Band> = {
+  legend: (picture) => picture.lines,
+  draw,
+  values(picture) {
+    const places = [...new Set(picture.lines.flatMap((line) => line.ns))].sort((one, other) => one - other);
+    return {
+      head: [picture.x_axis.split(",")[0], ...picture.lines.map((line) => line.name)],
+      rows: places.map((ns) => [
+        milliseconds(ns),
+        ...picture.lines.map((line) => (line.ns.includes(ns) ? inWords(line.seconds[line.ns.indexOf(ns)]) : "–")),
+      ]),
+    };
+  },
+};

@@ -1,0 +1,77 @@
+//! Numbers with their intervals, one a line, and curves of such numbers.
+
+use serde::Serialize;
+
+/// What a number is of, which says how it is read out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// How many times as much.
+    #[default]
+    Factor,
+    /// Seconds.
+    Seconds,
+}
+
+/// A number that is known to lie between two others; `None` where there is no limit, or no estimate.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Interval {
+    /// The lower limit.
+    pub low: Option<f64>,
+    /// The estimate.
+    pub estimate: Option<f64>,
+    /// The upper limit.
+    pub high: Option<f64>,
+}
+
+/// Intervals below one another on a logarithmic axis.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Intervals {
+    /// What the numbers are.
+    pub unit: Unit,
+    /// What the axis is called.
+    pub axis: String,
+    /// The lines from the top.
+    pub rows: Vec<IntervalRow>,
+    /// A number to hold them against, such as 1 for ratios, and what it is called.
+    pub against: Option<(f64, String)>,
+}
+
+/// One line.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct IntervalRow {
+    /// What it is of.
+    pub name: String,
+    /// The interval.
+    pub interval: Interval,
+    /// A number that this line alone is held against.
+    pub want: Option<f64>,
+    /// What it means, in a word.
+    pub verdict: String,
+    /// Its colour.
+    pub style: usize,
+}
+
+/// Seconds against lengths of time, both logarithmic, each with its interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Band {
+    /// What the axis to the right is called; its numbers are ns, shown as milliseconds.
+    pub x_axis: String,
+    /// What the axis upwards is called; its numbers are seconds.
+    pub y_axis: String,
+    /// The lines, in the order of their legend.
+    pub lines: Vec<BandLine>,
+}
+
+/// One curve.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct BandLine {
+    /// What the legend calls it.
+    pub name: String,
+    /// Which colour and dash it has.
+    pub style: usize,
+    /// To the right, ns, ascending.
+    pub ns: Vec<u64>,
+    /// Upwards, s.
+    pub seconds: Vec<Interval>,
+}
