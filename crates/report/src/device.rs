@@ -219,7 +219,10 @@ pub fn text(run: &Run<'_>) -> String {
             (device.refused, "blocks not processed, to leave others half of the CPU"),
             (device.elsewhere, "activations that ended on another CPU, since reservations cannot be pinned"),
             (device.cut, "blocks given up after 5 ms"),
-            (device.unobserved, "interrupts that came and for which no program was called, so that their blocks waited for the next"),
+            (
+                device.unobserved,
+                "interrupts that came and for which no program was called, so that their blocks waited for the next",
+            ),
         ] {
             if count > 0 {
                 let _ = writeln!(text, "note: {}: {what}: {}", device.device, grouped(count));

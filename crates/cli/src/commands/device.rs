@@ -117,6 +117,11 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DeviceP
         let option = if how.compete { "--compete" } else { "--reclaim" };
         return Err(Usage(format!("{option} goes with a reservation, such as --context reservation:2ms/8ms")));
     }
+    if let Some(position) = how.phases.iter().position(|phase| phase.length_ns == u64::MAX)
+        && position + 1 < how.phases.len()
+    {
+        return Err(Usage("every phase but the last needs its time, such as 90@8kHz:5s".to_owned()));
+    }
     let profile = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
     Ok(DevicePart {
         profile,
@@ -125,6 +130,7 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DeviceP
         drop_stale: how.late == LateName::DropStale,
         reclaim: how.reclaim,
         compete: how.compete,
+        phases: how.phases.clone(),
     })
 }
 
