@@ -193,6 +193,8 @@ fn what_cannot_be_is_one_clear_line() {
         (&["mix", "modem,adsl,dsl", "--context", "softirq"], 1, "more than the 50 %"),
         (&["run", "v90", "--phases", "90:5s"], 129, "no phase"),
         (&["run", "v90", "--phases", "90@8kHz,18@8kHz"], 129, "every phase but the last"),
+        (&["mix", "v90,modem", "--phases", "90@8kHz"], 129, "goes with one device"),
+        (&["verify", "v90", "--phases", "90@8kHz"], 129, "a steady rate"),
         (&["verify", "modem", "--context", "irq"], 129, "a forecast is made for threads"),
         (&["show", "toaster"], 129, "there is no device"),
         (&["list", "--profiles", "none.toml"], 1, "cannot read"),
