@@ -1,5 +1,8 @@
 //! Compiles the BPF programs that follow a wakeup, and an empty one for the benchmark to compare with.
 
 fn main() {
-    punctual_bpf_build::compile(std::path::Path::new("src/bpf"), &["timer", "softirq", "idle", "foreign", "empty"]);
+    punctual_bpf_build::compile(
+        std::path::Path::new("src/bpf"),
+        &["timer", "softirq", "idle", "foreign", "recorder", "empty"],
+    );
 }

@@ -34,9 +34,12 @@ pub struct Summary {
     pub late_ns: u64,
 }
 
+/// What one episode's part adds to a cause: ns, the episode's number, the code.
+type Share<'a> = (u64, u64, Option<&'a str>);
+
 /// Sums up splits, each with its episode's number. Leave void episodes out.
 pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summary {
-    let mut found: BTreeMap<(Kind, &str), Vec<(u64, u64, Option<&str>)>> = BTreeMap::new();
+    let mut found: BTreeMap<(Kind, &str), Vec<Share<'_>>> = BTreeMap::new();
     for (episode, split) in splits {
         for part in &split.parts {
             found.entry((part.kind, &part.name)).or_default().push((part.ns, episode, part.detail.as_deref()));

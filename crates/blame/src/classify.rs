@@ -5,7 +5,7 @@ use crate::replay::{Running, Slice};
 use crate::story::{Chapter, Doing};
 use punctual_recording::Episode;
 use punctual_recording::episode::{
-    Event, EventKind, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE, StackSample, VECTORS,
+    Event, EventKind, IN_INTERRUPT, IN_NMI, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE, StackSample, VECTORS,
 };
 use std::collections::BTreeMap;
 
@@ -46,11 +46,32 @@ impl Doing {
     }
 }
 
+/// The sampling clock's interrupt takes no longer to come to the sample, ns.
+const SAMPLING_NS: u64 = 1_000_000;
+
+/// When a sample saw what it saw. A clock that is an interrupt itself sees what it interrupted, which was when the
+/// interrupt began; one that interrupts even interrupts sees its own moment.
+pub fn seen_at(episode: &Episode, sample: &StackSample) -> u64 {
+    if sample.context & IN_NMI != 0 {
+        return sample.at_ns;
+    }
+    let before = episode.events.iter().filter(|event| {
+        event.cpu == sample.cpu && event.at_ns <= sample.at_ns && sample.at_ns - event.at_ns < SAMPLING_NS
+    });
+    let edges = before.filter(|event| matches!(event.kind, EventKind::VectorBegin | EventKind::VectorEnd));
+    match edges.max_by_key(|event| event.at_ns) {
+        Some(begin) if begin.kind == EventKind::VectorBegin => begin.at_ns,
+        _ => sample.at_ns,
+    }
+}
+
 /// All that is needed to judge.
 pub(crate) struct Courtroom<'a> {
     episode: &'a Episode,
     /// The event that woke the victim.
     waking: Option<&'a Event>,
+    /// The samples of the clock, each with the time of what it saw.
+    samples: Vec<(u64, &'a StackSample)>,
     /// Names of threads, wherever one was seen.
     threads: BTreeMap<u32, &'a str>,
 }
@@ -69,7 +90,9 @@ impl<'a> Courtroom<'a> {
             threads.entry(sample.tid).or_insert_with(|| episode.name(sample.name));
         }
         threads.insert(0, "idle");
-        Courtroom { episode, waking: waking.map(|index| &episode.events[index]), threads }
+        let clocked = episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
+        let samples = clocked.map(|sample| (seen_at(episode, sample), sample)).collect();
+        Courtroom { episode, waking: waking.map(|index| &episode.events[index]), samples, threads }
     }
 
     fn thread(&self, tid: u32) -> String {
@@ -244,10 +267,24 @@ impl<'a> Courtroom<'a> {
             // User code is preempted by the interrupt that tells of the waking: it did not come.
             return Blamed::new(Kind::Blind, "outside this kernel");
         }
-        if self.sampling_stopped(slice, start, end) {
+        if self.sampling_stopped(slice, start, end) || self.timer_was_kept(slice, start, end) {
             return with(Kind::IrqOff);
         }
         with(Kind::Kernel)
+    }
+
+    /// Whether a timer that was due in the first half of a stretch came at its end only: interrupts were off.
+    fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
+        let cpu = self.episode.events[slice.ends_with].cpu;
+        end - start > OWN_PATH_NS
+            && self.episode.events.iter().any(|event| {
+                event.cpu == cpu
+                    && event.kind == EventKind::TimerBegin
+                    && event.at_ns >= end
+                    && event.at_ns - end < OWN_PATH_NS
+                    && event.extra >= start
+                    && event.extra < start + (end - start) / 2
+            })
     }
 
     /// Whether the sampling clock was silent for more than three periods: interrupts were off.
@@ -255,19 +292,19 @@ impl<'a> Courtroom<'a> {
         let period = self.episode.sample_period_ns;
         period > 0
             && (end - start).saturating_sub(slice.steal_ns) > 3 * period
-            && !self.samples(slice, start, end).any(|sample| !sample.at_late_interrupt)
+            && self.samples(slice, start, end).next().is_none()
     }
 
     fn samples(&self, slice: &Slice, start: u64, end: u64) -> impl Iterator<Item = &StackSample> {
         let cpu = self.episode.events[slice.ends_with].cpu;
-        let inside = move |sample: &&StackSample| sample.cpu == cpu && sample.at_ns >= start && sample.at_ns <= end;
-        self.episode.samples.iter().filter(inside)
+        let inside = move |(at, sample): &&(u64, &StackSample)| sample.cpu == cpu && *at > start && *at <= end;
+        self.samples.iter().filter(inside).map(|(_, sample)| *sample)
     }
 
     /// The function that samples saw most in a stretch of time.
     fn sampled(&self, slice: &Slice, start: u64, end: u64) -> Option<String> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for sample in self.samples(slice, start, end).filter(|sample| !sample.at_late_interrupt) {
+        for sample in self.samples(slice, start, end) {
             if let Some(frame) = self.telling_frame(sample) {
                 *counts.entry(frame).or_default() += 1;
             }
@@ -310,7 +347,11 @@ impl<'a> Courtroom<'a> {
         let victim = self.episode.victim.tid;
         let events = &self.episode.events;
         let waker = woken_by.map(|index| &events[index]);
-        let by = waker.map_or_else(|| "not yet woken".to_owned(), |event| self.thread(event.tid));
+        let by = match waker {
+            None => "nobody yet".to_owned(),
+            Some(event) if event.context & IN_INTERRUPT != 0 => "an interrupt".to_owned(),
+            Some(event) => self.thread(event.tid),
+        };
         let before = |event: &&Event| event.tid == victim && waker.is_none_or(|waker| event.at_ns < waker.at_ns);
         let last = events.iter().filter(before).filter(|event| {
             matches!(

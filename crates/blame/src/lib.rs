@@ -20,6 +20,7 @@ mod story;
 
 pub use cause::{Cause, Summary, summarize};
 pub use chain::{Link, chain};
+pub use classify::seen_at;
 pub use kind::Kind;
 pub use replay::{CpuTimeline, Running, Slice, replay};
 pub use split::{Part, Piece, Split, split};

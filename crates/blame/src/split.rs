@@ -197,8 +197,11 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
     joined
 }
 
+/// A part's ns in all, and by the code seen there.
+type Sum<'a> = (u64, BTreeMap<&'a str, u64>);
+
 fn parts(pieces: &[Piece]) -> Vec<Part> {
-    let mut sums: BTreeMap<(Kind, &str), (u64, BTreeMap<&str, u64>)> = BTreeMap::new();
+    let mut sums: BTreeMap<(Kind, &str), Sum<'_>> = BTreeMap::new();
     for piece in pieces {
         let sum = sums.entry((piece.kind, &piece.name)).or_default();
         sum.0 += piece.ns;

@@ -2,7 +2,7 @@
 
 use crate::replay::CpuTimeline;
 use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind};
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT};
 use std::collections::BTreeMap;
 
 /// What the victim was doing.
@@ -84,7 +84,17 @@ pub(crate) fn story(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -
             _ => continue,
         };
         if event.at_ns > reached {
-            chapters.push(Chapter { start_ns: reached, end_ns: event.at_ns, cpu, doing });
+            // A sleep that a timer ended: from when that was due it is the timer that was late.
+            let due = match doing {
+                Doing::Blocked { .. } => timer_due(episode, event).unwrap_or(event.at_ns).clamp(reached, event.at_ns),
+                _ => event.at_ns,
+            };
+            if due > reached {
+                chapters.push(Chapter { start_ns: reached, end_ns: due, cpu, doing });
+            }
+            if event.at_ns > due {
+                chapters.push(Chapter { start_ns: due, end_ns: event.at_ns, cpu: event.cpu, doing: Doing::Due });
+            }
             reached = event.at_ns;
         }
         doing = next;
@@ -94,6 +104,18 @@ pub(crate) fn story(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -
         chapters.push(Chapter { start_ns: reached, end_ns: end, cpu, doing });
     }
     chapters
+}
+
+/// When the timer was due whose function woke somebody.
+fn timer_due(episode: &Episode, waking: &Event) -> Option<u64> {
+    if waking.kind != EventKind::Waking || waking.context & IN_INTERRUPT == 0 {
+        return None;
+    }
+    let before = episode
+        .events
+        .iter()
+        .filter(|event| event.cpu == waking.cpu && event.kind == EventKind::TimerBegin && event.at_ns <= waking.at_ns);
+    before.max_by_key(|event| event.at_ns).map(|event| event.extra).filter(|due| *due > 0)
 }
 
 fn concerns(event: &Event, tid: u32) -> bool {

@@ -18,7 +18,7 @@ fn event() -> impl Strategy<Value = Event> {
             steal_ns,
             value,
             // Often between CPUs that are there, and often a plain state.
-            extra: if extra % 2 == 0 { extra % 3 << 32 | (extra >> 8) % 2 } else { extra },
+            extra: if extra % 2 == 0 { ((extra % 3) << 32) | ((extra >> 8) % 2) } else { extra },
             name: (extra % 5) as u32,
         },
     )

@@ -172,3 +172,15 @@ fn causes_are_ranked_by_what_they_took_in_all() {
         (Kind::HigherPriority, 2, 2_000_000, 4_000_000)
     );
 }
+
+#[test]
+fn interrupts_off_after_the_waking_show_in_a_timer_that_was_kept() {
+    let mut story = Story::new((7, 120), 3_020);
+    story.timer(1_005, 0xffff_0000_0000);
+    story.event(3_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff_0000_0000, 2);
+    story.event(3_001, EventKind::TimerBegin, INTERRUPT, 0, 1_500_000, 4);
+    story.event(3_002, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+    story.event(3_003, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+    story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(largest(&story.episode), (Kind::IrqOff, "other".into(), 1_991_000));
+}

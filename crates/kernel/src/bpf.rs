@@ -5,7 +5,7 @@
 
 use crate::Refused;
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, PrintLevel};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
@@ -117,7 +117,9 @@ impl LoadedObject {
     /// What the kernel refused.
     pub fn attach(&mut self) -> Result<(), Refused> {
         for program in self.object.progs_mut() {
-            if program.prog_type() == libbpf_rs::ProgramType::Syscall || !program.autoload() {
+            let is_called =
+                matches!(program.prog_type(), libbpf_rs::ProgramType::Syscall | libbpf_rs::ProgramType::PerfEvent);
+            if is_called || !program.autoload() {
                 continue;
             }
             let link = program.attach().map_err(|error| {
@@ -129,6 +131,27 @@ impl LoadedObject {
             self.links.push(link);
         }
         Ok(())
+    }
+
+    /// Runs a program at each overflow of a perf event, until this object is dropped.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn attach_perf_event(&mut self, program: &str, event: OwnedFd) -> Result<(), Refused> {
+        use std::os::fd::IntoRawFd;
+        let doing = || format!("attaching the BPF program `{program}`");
+        let found = self.object.progs_mut().find(|candidate| candidate.name() == program);
+        let found = found.ok_or_else(|| Refused::because(doing(), "there is no such program"))?;
+        // The library closes the descriptor with the link.
+        let link = found.attach_perf_event(event.into_raw_fd());
+        self.links.push(link.map_err(|error| Refused::because(doing(), error.to_string()))?);
+        Ok(())
+    }
+
+    /// The names of the programs that were left out because this kernel lacks their tracepoint.
+    pub fn left_out(&self) -> Vec<String> {
+        let missing = self.object.progs().filter(|program| !program.autoload());
+        missing.map(|program| program.name().to_string_lossy().into_owned()).collect()
     }
 
     /// Runs a program that is called rather than attached, with this context.
@@ -193,6 +216,13 @@ impl LoadedObject {
         let map = map.ok_or_else(|| Refused::because("mapping BPF memory", format!("there is no map `{name}`")))?;
         let length = map.value_size() as usize * map.max_entries() as usize;
         SharedMemory::map(map.as_fd(), 0, length, true)
+    }
+
+    /// The entries of a map that has values for each CPU: key, and the values.
+    pub fn entries_per_cpu(&self, name: &str) -> Vec<(Vec<u8>, Vec<Vec<u8>>)> {
+        let Some(map) = self.object.maps().find(|map| map.name() == name) else { return Vec::new() };
+        let values = |key: &Vec<u8>| map.lookup_percpu(key, libbpf_rs::MapFlags::ANY).ok().flatten();
+        map.keys().filter_map(|key| values(&key).map(|values| (key, values))).collect()
     }
 
     /// Descriptors of the loaded programs, by name.

@@ -29,6 +29,12 @@ impl PowerRequest {
     }
 }
 
+/// Lets go of what [`lock_memory`] holds: afterwards large files can be looked into without being read whole.
+pub fn unlock_memory() {
+    // SAFETY: takes nothing, and changes no memory.
+    unsafe { libc::munlockall() };
+}
+
 /// Locks all memory the process has and will have, so that none of it is paged out or faulted in late.
 ///
 /// # Errors

@@ -11,6 +11,7 @@
 //! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone.
 
 pub mod bpf;
+pub mod bpf_programs;
 pub mod capabilities;
 pub mod clock;
 pub mod guard;

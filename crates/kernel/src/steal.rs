@@ -34,19 +34,30 @@ pub fn steal_offset_from_run_queue() -> Option<i64> {
 /// BPF programs can find the run queue of their CPU, but not per-CPU variables by name on every kernel;
 /// the distance between the two is the same on every CPU. `None` where the kernel's type information does not list it.
 pub fn offset_from_run_queue(name: &str) -> Option<i64> {
-    let btf = Btf::from_vmlinux().ok()?;
-    let section: DataSec<'_> = btf.type_by_name(".data..percpu")?;
-    let mut offsets = [None, None];
-    for variable in section.iter() {
-        let about = btf.type_by_id::<BtfType<'_>>(variable.ty)?;
-        let about = Var::try_from(about).ok()?;
-        match about.name().and_then(|name| name.to_str()) {
-            Some(found) if found == name => offsets[0] = Some(i64::from(variable.offset)),
-            Some("runqueues") => offsets[1] = Some(i64::from(variable.offset)),
-            _ => {}
+    per_cpu_offsets_from_run_queue(&[name]).pop()?
+}
+
+/// The same for any of the kernel's per-CPU variables, in the order asked for.
+pub fn per_cpu_offsets_from_run_queue(names: &[&str]) -> Vec<Option<i64>> {
+    let found = || -> Option<Vec<Option<i64>>> {
+        let btf = Btf::from_vmlinux().ok()?;
+        let section: DataSec<'_> = btf.type_by_name(".data..percpu")?;
+        let mut offsets = vec![None; names.len()];
+        let mut run_queue = None;
+        for variable in section.iter() {
+            let about = btf.type_by_id::<BtfType<'_>>(variable.ty)?;
+            let about = Var::try_from(about).ok()?;
+            let Some(name) = about.name().and_then(|name| name.to_str()) else { continue };
+            if name == "runqueues" {
+                run_queue = Some(i64::from(variable.offset));
+            } else if let Some(position) = names.iter().position(|wanted| *wanted == name) {
+                offsets[position] = Some(i64::from(variable.offset));
+            }
         }
-    }
-    Some(offsets[0]? - offsets[1]?)
+        let run_queue = run_queue?;
+        Some(offsets.into_iter().map(|offset| Some(offset? - run_queue)).collect())
+    };
+    found().unwrap_or_else(|| vec![None; names.len()])
 }
 
 #[cfg(test)]

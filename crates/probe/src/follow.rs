@@ -78,6 +78,11 @@ impl Follower {
         self.steal_known
     }
 
+    /// The kernel's numbers of the programs.
+    pub(crate) fn program_ids(&self) -> Vec<u32> {
+        self.programs().iter().filter_map(|(_, program)| punctual_kernel::bpf_programs::id_of(*program)).collect()
+    }
+
     /// Descriptors of the programs, by name, for statistics.
     pub fn programs(&self) -> Vec<(String, i32)> {
         self.object.programs()

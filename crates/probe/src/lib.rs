@@ -20,6 +20,7 @@ mod session;
 mod slots;
 mod thread;
 pub mod ways;
+pub mod why;
 
 pub use calibrated::{BINS_EACH, Calibration, DURATION_BINS};
 pub use follow::{Follower, object_bytes};

@@ -1,6 +1,7 @@
 //! What to measure.
 
 use crate::foreign::Selection;
+use crate::why::WhySettings;
 use punctual_kernel::scheduling::{Scheduling, allowed_cpus};
 use punctual_recording::{LimitSpec, LoadInfo};
 use std::path::PathBuf;
@@ -73,6 +74,8 @@ pub struct Plan {
     pub power_request: bool,
     /// Stop at the first wakeup whose total exceeds this, ns.
     pub break_ns: Option<u64>,
+    /// Whether and how to record what makes wakeups late.
+    pub why: Option<WhySettings>,
     /// Judged at the end.
     pub limits: Vec<LimitSpec>,
     /// The directory to write.
@@ -106,6 +109,7 @@ impl Plan {
             bpf: true,
             power_request: true,
             break_ns: None,
+            why: None,
             limits: Vec::new(),
             output: output.into(),
             load: LoadInfo::default(),

@@ -5,6 +5,7 @@ use crate::follow::Follower;
 use crate::plan::{Plan, PlanError, Policy, Via};
 use crate::sample::Sample;
 use crate::thread::{Equipment, MeasuringThread, Setup, ThreadCounts};
+use crate::why::{FlightRecorder, Watch};
 use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{Refused, capabilities, clock, host, steal};
@@ -85,6 +86,8 @@ pub enum RunError {
 
 /// The rest of the program looks after the threads this often.
 const ROUND: Duration = Duration::from_millis(50);
+/// The same while late wakeups are looked into: the evidence does not wait for long.
+const WATCHED_ROUND: Duration = Duration::from_millis(10);
 /// A segment is closed this often.
 pub(crate) const FLUSH: Duration = Duration::from_secs(1);
 /// A queue holds what its thread hands on in this time.
@@ -95,6 +98,9 @@ struct Measured {
     queue: Consumer<Sample>,
     counts: Arc<ThreadCounts>,
     tid: u32,
+    name: String,
+    /// As the kernel counts.
+    priority: i16,
 }
 
 /// Carries out a plan. `observe` is called about every 50 ms and says whether to go on; and once more when nothing is
@@ -110,6 +116,7 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     let schedulings = plan.schedulings()?;
     let mut provenance = provenance(plan, &cpus);
     let follower = if plan.bpf { load_follower(plan.via, &mut provenance)? } else { None };
+    let recorder = start_recorder(plan, &mut provenance);
     let _power_request = hold_machine(plan, &mut provenance);
 
     let control = Arc::new(Control::default());
@@ -119,23 +126,37 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     let (follower, equipment) = equip(plan, follower, &measured, &mut provenance)?;
     let steal_known = follower.as_ref().is_some_and(Follower::steal_known);
     provenance.configuration.bpf = follower.is_some();
-    note_blindness(&mut provenance, steal_known);
+    note_blindness(&mut provenance, steal_known, recorder.as_ref());
 
     for (thread, equipment) in measured.iter().zip(equipment) {
         thread.thread.begin(equipment);
     }
-    // Far enough ahead for the threads to have seen it.
-    let start = clock::monotonic_ns() + 5_000_000;
-    provenance.started_ns = start;
-    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - clock::monotonic_ns() as i64;
-    let steal_before = steal::steal_ns(&cpus);
+    provenance.started_ns = clock::monotonic_ns();
+    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - provenance.started_ns as i64;
     let fallbacks = provenance.fallbacks.clone();
     let mut writer = Writer::create(&plan.output, provenance, tasks)?;
+    let own_programs = follower.as_ref().map(Follower::program_ids).unwrap_or_default();
+    let mut watch = match plan.why.zip(recorder) {
+        Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &own_programs)?),
+        None => None,
+    };
+    let steal_before = steal::steal_ns(&cpus);
+    // Nothing that takes long comes between this and the start, and it is far enough ahead for the threads to have seen it.
+    let start = clock::monotonic_ns() + 5_000_000;
+    writer.provenance_mut().started_ns = start;
     let end = plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration));
     control.start(start, end);
 
-    let mut rounds =
-        Rounds { plan, start, fallbacks: &fallbacks, cpus: &cpus, steal_before, steal_known, finished: Vec::new() };
+    let mut rounds = Rounds {
+        plan,
+        start,
+        fallbacks: &fallbacks,
+        cpus: &cpus,
+        steal_before,
+        steal_known,
+        watch: watch.as_mut(),
+        finished: Vec::new(),
+    };
     let ended = rounds.until_the_end(&control, &mut measured, &mut writer, observe);
     let ended_ns = clock::monotonic_ns().min(end);
     control.stop();
@@ -146,6 +167,10 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     if ended.is_ok() {
         observe(&mut Observation { ended_ns: Some(ended_ns), ..rounds.observation(&mut writer) });
     }
+    let ended = match watch.map(Watch::finish) {
+        Some(Err(error)) => ended.and(Err(error)),
+        _ => ended,
+    };
     match ended {
         Ok(ended) => {
             let limits = judge(plan, &writer.totals().total);
@@ -262,7 +287,8 @@ fn spawn_threads(
             control: Arc::clone(control),
             counts: Arc::clone(&counts),
         };
-        let thread = MeasuringThread::spawn(format!("measure-{cpu}"), setup)
+        let name = format!("measure-{cpu}");
+        let thread = MeasuringThread::spawn(name.clone(), setup)
             .map_err(|error| Refused::because("starting a measuring thread", error.to_string()))?;
         let ready = thread.ready().ok_or_else(|| Refused::because("starting a measuring thread", "it ended early"))?;
         if let Some(refused) = ready.not_pinned {
@@ -282,9 +308,19 @@ fn spawn_threads(
             period_ns: plan.interval_ns,
             counters: Counters { missed: Some(0), ..Counters::default() },
         });
-        measured.push(Measured { thread, queue, counts, tid: ready.tid });
+        let priority = kernel_priority(ready.scheduling);
+        measured.push(Measured { thread, queue, counts, tid: ready.tid, name, priority });
     }
     Ok((measured, tasks))
+}
+
+/// A scheduling as the kernel counts priorities.
+fn kernel_priority(scheduling: Scheduling) -> i16 {
+    match scheduling {
+        Scheduling::Deadline { .. } => -1,
+        Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => 99 - priority as i16,
+        _ => 120,
+    }
 }
 
 /// The same for several threads is said once.
@@ -325,12 +361,28 @@ fn equip(
     }
 }
 
-fn note_blindness(provenance: &mut Provenance, steal_known: bool) {
+/// Causes that cannot be recorded are no reason not to measure.
+pub(crate) fn start_recorder(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRecorder> {
+    match FlightRecorder::start(plan.why.as_ref()?.sample_rate) {
+        Ok(recorder) => Some(recorder),
+        Err(refused) => {
+            note(provenance, format!("what makes wakeups late is not recorded ({refused})"));
+            None
+        }
+    }
+}
+
+fn note_blindness(provenance: &mut Provenance, steal_known: bool, recorder: Option<&FlightRecorder>) {
     let mut blind = Vec::new();
-    if provenance.configuration.bpf {
+    if let Some(recorder) = recorder {
+        if recorder.clock() == Some("cpu-clock") {
+            blind.push("the inside of code that has interrupts off: the sampling clock is an interrupt itself");
+        }
+    } else if provenance.configuration.bpf {
         blind.push("who made a wakeup late: stages say where, not who");
         blind.push("code that runs with interrupts off: it shows only as a long irq stage");
-    } else {
+    }
+    if !provenance.configuration.bpf {
         blind.push("the stages of a wakeup: only the total is measured");
     }
     if provenance.host.virtualization.as_deref() != Some("none") && !steal_known {
@@ -356,6 +408,7 @@ struct Rounds<'a> {
     cpus: &'a [u32],
     steal_before: Option<u64>,
     steal_known: bool,
+    watch: Option<&'a mut Watch>,
     /// The wakeups that this round brought.
     finished: Vec<Wakeup>,
 }
@@ -373,6 +426,9 @@ impl Rounds<'_> {
         loop {
             control.beat();
             self.take(measured, writer);
+            if let Some(watch) = &mut self.watch {
+                watch.round()?;
+            }
             if flushed.elapsed() >= FLUSH {
                 flushed = Instant::now();
                 self.count(measured, writer);
@@ -392,7 +448,7 @@ impl Rounds<'_> {
             if let Step::Stop(reason, detail) = observe(&mut self.observation(writer)) {
                 return Ok(ended(reason, detail));
             }
-            std::thread::sleep(ROUND);
+            std::thread::sleep(if self.watch.is_some() { WATCHED_ROUND } else { ROUND });
         }
     }
 
@@ -413,8 +469,11 @@ impl Rounds<'_> {
         for (index, thread) in measured.iter_mut().enumerate() {
             while let Ok(sample) = thread.queue.pop() {
                 let wakeup = sample.wakeup(thread.tid, self.steal_known);
-                writer.push(index, &wakeup);
                 self.finished.push(wakeup);
+                if let Some(watch) = &mut self.watch {
+                    watch.wakeup(&wakeup, &thread.name, thread.priority);
+                }
+                writer.push(index, &wakeup);
             }
         }
     }

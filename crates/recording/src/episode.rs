@@ -93,6 +93,8 @@ pub const INTERRUPTED_USER: u64 = 1 << 63;
 
 /// In [`Event::context`]: a softirq is being served.
 pub const IN_SOFTIRQ: u32 = 1 << 8;
+/// In [`Event::context`]: any of these bits, an interrupt that nothing can keep off is being served.
+pub const IN_NMI: u32 = 0xf << 20;
 /// In [`Event::context`]: any of these bits, an interrupt is being served.
 pub const IN_INTERRUPT: u32 = 0xf << 16;
 
@@ -237,6 +239,11 @@ impl Episode {
     }
 }
 
+/// `[after expected ns, cpu, kind, tid, priority, context, steal since the CPU's first event ns, value, extra, name]`
+type EventLine = (i64, u32, u8, u32, i16, u32, u64, u64, u64, u32);
+/// `[after expected ns, cpu, tid, context, at a late interrupt, name, frames]`
+type SampleLine = (i64, u32, u32, u32, bool, u32, Vec<u32>);
+
 /// As it stands in a line of the file: times relative to the expected one, events as plain numbers.
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -255,12 +262,10 @@ struct Line {
     names: Vec<String>,
     #[serde(default)]
     frames: Vec<Frame>,
-    /// `[after expected ns, cpu, kind, tid, priority, context, steal since the CPU's first event ns, value, extra, name]`
     #[serde(default)]
-    events: Vec<(i64, u32, u8, u32, i16, u32, u64, u64, u64, u32)>,
-    /// `[after expected ns, cpu, tid, context, at a late interrupt, name, frames]`
+    events: Vec<EventLine>,
     #[serde(default)]
-    samples: Vec<(i64, u32, u32, u32, bool, u32, Vec<u32>)>,
+    samples: Vec<SampleLine>,
     #[serde(default)]
     programs: Vec<HookedProgram>,
     #[serde(default)]

@@ -24,9 +24,12 @@ pub struct RecorderSummary {
     pub over_budget: u64,
     /// Episodes whose evidence is not whole.
     pub void: u64,
-    /// CPU time of the recorder's programs, ns, where it was measured.
-    pub programs_ns: Option<u64>,
-    /// CPU time of sampling as estimated from the number of samples, ns.
+    /// What samples are taken by: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.
+    pub sample_clock: Option<String>,
+    /// CPU time of the sampling clock's interrupts on all CPUs, ns, where it is one and the recording ended in order.
+    #[serde(default)]
+    pub sampling_ns: Option<u64>,
+    /// Stacks that were taken in all.
     pub samples: u64,
     /// CPU time of the threads that collect and write the evidence, ns.
     pub collecting_ns: u64,
@@ -34,6 +37,51 @@ pub struct RecorderSummary {
     pub longest_collection_ns: u64,
     /// Tracepoints that this kernel lacks.
     pub missing: Vec<String>,
+}
+
+/// What an interrupt handler, a softirq or a callback took over a whole run, late wakeups or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandlerSum {
+    /// `irq` for classes of interrupts, `handler` for devices' handlers, `softirq`, `tasklet`, `callback` for kernel
+    /// timers, `timer_irq` and `timer_softirq` for high-resolution ones, `softirq_queue` for softirq work that was
+    /// queued at once.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// How often it ran.
+    pub count: u64,
+    /// How long in all, ns, with what interrupted it.
+    pub total_ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// When that ended, ns of `CLOCK_MONOTONIC`.
+    pub longest_at_ns: u64,
+}
+
+/// The sums of a recording; `None` where it was made without the recorder, or was cut short.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] or [`ErrorKind::Io`].
+pub fn read_handler_sums(recording: &Path) -> Result<Option<Vec<HandlerSum>>> {
+    read_json(&directory(recording).join("handlers.json"), "are no sums of handlers")
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(path: &Path, is_not: &str) -> Result<Option<T>> {
+    match std::fs::read(path) {
+        Ok(text) => serde_json::from_slice(&text)
+            .map(Some)
+            .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("{is_not}: {error}"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(path, "cannot read", error)),
+    }
+}
+
+/// Writes the sums into a recording that has `events/`.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn write_handler_sums(recording: &Path, sums: &[HandlerSum]) -> Result<()> {
+    crate::writer::write_json(&directory(recording).join("handlers.json"), &sums)
 }
 
 fn directory(recording: &Path) -> PathBuf {
@@ -92,14 +140,7 @@ impl EpisodeWriter {
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`].
 pub fn read_recorder_summary(recording: &Path) -> Result<Option<RecorderSummary>> {
-    let path = directory(recording).join("recorder.json");
-    match std::fs::read(&path) {
-        Ok(text) => serde_json::from_slice(&text)
-            .map(Some)
-            .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("is not a recorder's summary: {error}"))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io(path, "cannot read", error)),
-    }
+    read_json(&directory(recording).join("recorder.json"), "is not a recorder's summary")
 }
 
 /// Hands on every episode of a recording. Returns whether the last line was cut off, as a kill leaves it.
@@ -133,6 +174,31 @@ pub fn for_each_episode(recording: &Path, mut take: impl FnMut(Episode)) -> Resu
             .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("line {number} is damaged: {error}")))?;
         take(episode);
     }
+}
+
+/// Changes every episode of a recording; the file is replaced by rename when all are written.
+///
+/// # Errors
+/// As [`for_each_episode`]; the file stays as it was then.
+pub fn rewrite_episodes(recording: &Path, mut change: impl FnMut(&mut Episode)) -> Result<()> {
+    let path = directory(recording).join("episodes.jsonl");
+    let temporary = path.with_extension("tmp");
+    let io = |error| Error::io(&temporary, "cannot write", error);
+    let mut file = std::io::BufWriter::new(File::create(&temporary).map_err(io)?);
+    let mut written = Ok(());
+    let read = for_each_episode(recording, |mut episode| {
+        change(&mut episode);
+        if written.is_ok() {
+            written =
+                serde_json::to_writer(&mut file, &episode).map_err(Into::into).and_then(|()| file.write_all(b"\n"));
+        }
+    });
+    let done = read.and_then(|_| written.and_then(|()| file.flush()).map_err(io));
+    let done = done.and_then(|()| std::fs::rename(&temporary, &path).map_err(io));
+    if done.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    done
 }
 
 #[cfg(test)]
@@ -192,6 +258,9 @@ mod tests {
         let mut read = Vec::new();
         assert!(!for_each_episode(recording, |episode| read.push(episode)).unwrap());
         assert_eq!(read, [episode()]);
+
+        rewrite_episodes(recording, |episode| episode.id = 2).unwrap();
+        for_each_episode(recording, |episode| assert_eq!(episode.id, 2)).unwrap();
 
         let path = recording.join("events/episodes.jsonl");
         let whole = std::fs::read(&path).unwrap();

@@ -53,7 +53,10 @@ pub use document::{
     Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
 };
 pub use episode::Episode;
-pub use episodes::{EpisodeWriter, RecorderSummary, for_each_episode, read_recorder_summary};
+pub use episodes::{
+    EpisodeWriter, HandlerSum, RecorderSummary, for_each_episode, read_handler_sums, read_recorder_summary,
+    rewrite_episodes, write_handler_sums,
+};
 pub use error::{Error, ErrorKind, Result};
 pub use gaps::{
     CalibratedCount, CauseKind, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,

@@ -30,6 +30,11 @@ pub mod timeline;
 pub mod timers;
 pub mod validation;
 mod verdict;
+pub mod why;
+pub mod why_handlers;
+pub mod why_page;
+pub mod why_trace;
+pub mod why_tree;
 
 pub use csv::csv;
 pub use json::{error, failure, measurement};

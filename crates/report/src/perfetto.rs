@@ -1,4 +1,4 @@
-//! A timeline as a Perfetto trace, for its viewer and its query engine.
+//! Perfetto traces: how they are written, and a simulated timeline as one, for its viewer and its query engine.
 //!
 //! The trace format is protobuf, of which it takes two kinds of field: whole numbers of variable length, and things
 //! with a length before them. So it is written by hand here: one track for each level and thread below a track for
@@ -27,10 +27,12 @@ const EVENT_TRACK: u32 = 11;
 const EVENT_CATEGORY: u32 = 22;
 const EVENT_NAME: u32 = 23;
 const ANNOTATION_UNSIGNED: u32 = 3;
+const ANNOTATION_STRING: u32 = 6;
 const ANNOTATION_NAME: u32 = 10;
 
 const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
+const INSTANT: u64 = 3;
 const ORDER_EXPLICIT: u64 = 3;
 const SEQUENCE: u64 = 1;
 
@@ -60,12 +62,107 @@ fn message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
     bytes(out, field, &inner);
 }
 
-/// A track below a CPU. The order of the variants is the order on the screen.
+/// A track below a CPU or by itself. The order of the variants is the order on the screen.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Lane {
+pub(crate) enum Lane {
+    /// A late thread and why it was late.
+    Victim(u32),
     Interrupts,
+    Softirqs,
     Deferred,
+    Threads,
     Thread(u32),
+    Samples,
+}
+
+/// Tracks that are made when they are first needed.
+#[derive(Default)]
+pub(crate) struct Tracks {
+    known: BTreeMap<(Option<u32>, Lane), (u64, String)>,
+}
+
+impl Tracks {
+    /// The track's identity.
+    pub(crate) fn of(&mut self, cpu: Option<u32>, lane: Lane, name: &str) -> u64 {
+        let next = 1 + self.known.len() as u64;
+        let parent = cpu.map_or(0, parent_uuid);
+        self.known.entry((cpu, lane)).or_insert_with(|| (parent + next, name.to_owned())).0
+    }
+
+    /// The packets that describe them; they stand before all others.
+    pub(crate) fn describe_all(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut last_cpu = None;
+        for (rank, ((cpu, _), (uuid, name))) in self.known.iter().enumerate() {
+            let parent = cpu.map(parent_uuid);
+            if let (Some(cpu), Some(parent), true) = (cpu, parent, last_cpu != *cpu) {
+                describe(&mut out, parent, &format!("CPU {cpu}"), None, u64::from(*cpu) + 1);
+                last_cpu = Some(*cpu);
+            }
+            describe(&mut out, *uuid, name, parent, rank as u64);
+        }
+        out
+    }
+}
+
+fn parent_uuid(cpu: u32) -> u64 {
+    (u64::from(cpu) + 1) << 32
+}
+
+/// A slice begins; `number` stands beside it where it is not 0.
+pub(crate) fn begin_slice(
+    out: &mut Vec<u8>,
+    first: &mut bool,
+    at_ns: u64,
+    track: u64,
+    category: &str,
+    name: &str,
+    number: u64,
+) {
+    event(out, first, at_ns, |event| {
+        if number > 0 {
+            message(event, EVENT_ANNOTATION, |annotation| {
+                whole(annotation, ANNOTATION_UNSIGNED, number);
+                bytes(annotation, ANNOTATION_NAME, if category == "thread" { b"kernel priority" } else { b"ns" });
+            });
+        }
+        whole(event, EVENT_TYPE, SLICE_BEGIN);
+        whole(event, EVENT_TRACK, track);
+        bytes(event, EVENT_CATEGORY, category.as_bytes());
+        bytes(event, EVENT_NAME, name.as_bytes());
+    });
+}
+
+/// The innermost slice of a track ends.
+pub(crate) fn end_slice(out: &mut Vec<u8>, first: &mut bool, at_ns: u64, track: u64) {
+    event(out, first, at_ns, |event| {
+        whole(event, EVENT_TYPE, SLICE_END);
+        whole(event, EVENT_TRACK, track);
+    });
+}
+
+/// Something that took no time, with texts beside it.
+pub(crate) fn instant(
+    out: &mut Vec<u8>,
+    first: &mut bool,
+    at_ns: u64,
+    track: u64,
+    category: &str,
+    name: &str,
+    texts: &[(&str, &str)],
+) {
+    event(out, first, at_ns, |event| {
+        for (key, text) in texts {
+            message(event, EVENT_ANNOTATION, |annotation| {
+                bytes(annotation, ANNOTATION_STRING, text.as_bytes());
+                bytes(annotation, ANNOTATION_NAME, key.as_bytes());
+            });
+        }
+        whole(event, EVENT_TYPE, INSTANT);
+        whole(event, EVENT_TRACK, track);
+        bytes(event, EVENT_CATEGORY, category.as_bytes());
+        bytes(event, EVENT_NAME, name.as_bytes());
+    });
 }
 
 fn lane(shown: &TimelineSlice) -> Option<Lane> {
@@ -111,7 +208,7 @@ pub fn trace(timeline: &Timeline) -> Vec<u8> {
         let name = match lane {
             Lane::Interrupts => "interrupts",
             Lane::Deferred => "deferred procedures",
-            Lane::Thread(_) => &shown.name,
+            _ => &shown.name,
         };
         tracks.entry((shown.slice.cpu, lane)).or_insert((0, name));
     }
@@ -134,7 +231,7 @@ pub fn trace(timeline: &Timeline) -> Vec<u8> {
         let (category, rank) = match lane {
             Lane::Interrupts => ("interrupt", "interrupt level"),
             Lane::Deferred => ("deferred procedure", "interrupt level"),
-            Lane::Thread(_) => ("thread", "priority"),
+            _ => ("thread", "priority"),
         };
         event(&mut out, &mut first, shown.slice.start / NANOSECOND, |event| {
             message(event, EVENT_ANNOTATION, |annotation| {
@@ -155,7 +252,7 @@ pub fn trace(timeline: &Timeline) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use punctual_sim::ledger::builtin;
     use punctual_sim::time::{MILLISECOND, SECOND};
@@ -210,6 +307,36 @@ mod tests {
             Field::Bytes(value) => value,
             Field::Whole(_) => panic!("field {field} is a number"),
         })
+    }
+
+    /// Track, name, begin and end of every slice; slices of a track may hold others inside.
+    pub(crate) fn slices_of(data: &[u8]) -> Vec<(String, String, u64, u64)> {
+        let mut tracks = BTreeMap::new();
+        let mut open: BTreeMap<u64, Vec<(u64, String)>> = BTreeMap::new();
+        let mut slices = Vec::new();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        for packet in &fields(data)[&1] {
+            let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
+            let packet = fields(packet);
+            if let Some(track) = part(&packet, 60) {
+                let track = fields(track);
+                tracks.insert(number(&track, 1).unwrap(), text(part(&track, 2).unwrap()));
+                continue;
+            }
+            let time = number(&packet, 8).unwrap();
+            let event = fields(part(&packet, 11).unwrap());
+            let track = number(&event, 11).unwrap();
+            match number(&event, 9) {
+                Some(1) => open.entry(track).or_default().push((time, text(part(&event, 23).unwrap()))),
+                Some(2) => {
+                    let (start, name) = open.get_mut(&track).and_then(Vec::pop).expect("an end has its begin");
+                    slices.push((tracks[&track].clone(), name, start, time));
+                }
+                _ => {}
+            }
+        }
+        assert!(open.values().all(Vec::is_empty));
+        slices
     }
 
     #[test]

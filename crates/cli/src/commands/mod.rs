@@ -15,6 +15,7 @@ pub(crate) mod report;
 pub(crate) mod schedulability;
 pub(crate) mod sim;
 pub(crate) mod timers;
+pub(crate) mod why;
 
 use crate::args::ThreadArguments;
 use crate::output::Usage;

@@ -52,6 +52,7 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     let default = if arguments.program.is_empty() { Some(DEFAULT_NS) } else { None };
     plan.duration_ns = arguments.duration.or(default);
     plan.break_ns = arguments.break_ns;
+    plan.why = arguments.why.settings();
     plan.limits = arguments.limit.as_ref().map(|limits| limits.0.clone()).unwrap_or_default();
     plan.output = arguments.output.clone().unwrap_or_else(|| super::fresh_name("", ".punctual"));
     Ok(plan)

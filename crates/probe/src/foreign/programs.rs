@@ -55,6 +55,12 @@ impl Programs {
         Ok(programs)
     }
 
+    /// The kernel's numbers of the programs.
+    pub(super) fn program_ids(&self) -> Vec<u32> {
+        let programs = self.object.as_ref().map(LoadedObject::programs).unwrap_or_default();
+        programs.iter().filter_map(|(_, program)| punctual_kernel::bpf_programs::id_of(*program)).collect()
+    }
+
     /// Follows the threads of the selection's processes, until no new one shows: a thread that is not followed yet
     /// may start another while this looks.
     pub(super) fn follow_processes(&self, selection: &Selection) {

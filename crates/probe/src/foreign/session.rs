@@ -6,7 +6,8 @@ use super::programs::Programs;
 use super::selection::{Selection, name_of};
 use super::table::Table;
 use crate::plan::Plan;
-use crate::session::{FLUSH, Observation, Outcome, RunError, Step, judge};
+use crate::session::{FLUSH, Observation, Outcome, RunError, Step, judge, start_recorder};
+use crate::why::Watch;
 use punctual_kernel::{clock, host, steal};
 use punctual_recording::{Configuration, EndReason, Ended, Provenance, Wakeup, Writer, parse_list};
 use std::time::{Duration, Instant};
@@ -25,12 +26,22 @@ pub(crate) fn run(
     let programs = Programs::start(selection)?;
     let cpus = online_cpus();
     let steal_before = steal::steal_ns(&cpus);
-    let provenance = provenance(plan, &cpus);
+    let mut provenance = provenance(plan, &cpus);
+    let recorder = start_recorder(plan, &mut provenance);
+    if recorder.is_some() {
+        // The first of these is known then; a thread's own way on from the switch is short.
+        provenance.blind.retain(|line| !line.starts_with("code that runs with interrupts off"));
+    }
     let start = provenance.started_ns;
     let drain = Drain::start(programs.rings.share())?;
     let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
     writer.followed_mut().asked = selection.asked();
+    let watch = match plan.why.zip(recorder) {
+        Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &programs.program_ids())?),
+        None => None,
+    };
     let mut session = Session {
+        watch,
         plan,
         selection,
         programs,
@@ -46,6 +57,10 @@ pub(crate) fn run(
     };
     let ended = session.until_the_end(&mut writer, observe);
     session.finish(&mut writer);
+    let ended = match session.watch.take().map(Watch::finish) {
+        Some(Err(error)) => ended.and(Err(error)),
+        _ => ended,
+    };
     if let Ok(ended) = &ended {
         observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
     }
@@ -65,6 +80,7 @@ pub(crate) fn run(
 }
 
 struct Session<'a> {
+    watch: Option<Watch>,
     plan: &'a Plan,
     selection: &'a Selection,
     programs: Programs,
@@ -94,6 +110,9 @@ impl Session<'_> {
         loop {
             self.programs.follow_renamed(self.selection);
             self.take(writer);
+            if let Some(watch) = &mut self.watch {
+                watch.round()?;
+            }
             if flushed.elapsed() >= FLUSH {
                 flushed = Instant::now();
                 self.count(writer);
@@ -150,6 +169,10 @@ impl Session<'_> {
                 continue;
             }
             if let Some((task, wakeup)) = self.table.take(record, writer) {
+                if let Some(watch) = &mut self.watch {
+                    let priority = kernel_priority(record.policy, record.priority);
+                    watch.wakeup(&wakeup, &text(&record.name), priority);
+                }
                 self.push(task, wakeup, writer);
             }
         }
@@ -218,6 +241,15 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
         monotonic_to_unix_ns: clock::unix_ns() as i64 - clock::monotonic_ns() as i64,
         blind: blind.iter().take(if bare { 3 } else { 4 }).map(|&line| line.to_owned()).collect(),
         ..Provenance::default()
+    }
+}
+
+/// A policy and real-time priority as the kernel counts priorities; nice values are not told apart.
+fn kernel_priority(policy: u16, priority: u16) -> i16 {
+    match i32::from(policy) {
+        libc::SCHED_DEADLINE => -1,
+        libc::SCHED_FIFO | libc::SCHED_RR => 99 - priority as i16,
+        _ => 120,
     }
 }
 

@@ -5,7 +5,7 @@ import type { Drawn, Heat, Renderer } from "./types";
 import { count, microseconds, span } from "./words";
 
 const STEPS = 7;
-const shade = (step: number): string => `color-mix(in oklab, var(--heat) ${Math.round(12 + (88 * step) / (STEPS - 1))}%, var(--page))`;
+const shade = (step: number): string => `color-mix(in oklab, var(--heat) ${Math.round(18 + (82 * step) / (STEPS - 1))}%, var(--page))`;
 
 /** Bounds of the steps, evenly spaced in logarithm between the least and the greatest value. */
 function bounds(picture: Heat): number[] {

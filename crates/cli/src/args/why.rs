@@ -1,0 +1,64 @@
+//! `punctual why`, and what `punctual record` needs for it.
+
+use clap::Args;
+use punctual_probe::why::{Threshold, WhySettings};
+use punctual_recording::{BareUnit, parse_duration};
+use std::path::PathBuf;
+
+/// What of a recording is kept as evidence.
+#[derive(Debug, Args)]
+pub(crate) struct WhyRecordArguments {
+    /// Record who made each wakeup late that exceeds this, for `punctual why`: 500us, or p99.9 of the wakeups so far
+    #[arg(long, value_name = "THRESHOLD", value_parser = threshold)]
+    pub(crate) why: Option<Threshold>,
+    /// With --why: stacks to take a second and CPU; 0 takes none
+    #[arg(long, value_name = "HZ", default_value = "1000", requires = "why", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub(crate) sample_rate: u32,
+    /// With --why: late wakeups to keep the evidence of at most
+    #[arg(long, value_name = "NUMBER", default_value = "10000", requires = "why", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) why_episodes: u64,
+}
+
+impl WhyRecordArguments {
+    pub(crate) fn settings(&self) -> Option<WhySettings> {
+        let threshold = self.why?;
+        Some(WhySettings { threshold, sample_rate: self.sample_rate, most_episodes: self.why_episodes })
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WhyArguments {
+    /// A recording made with `punctual record --why`
+    #[arg(value_name = "RECORDING")]
+    pub(crate) recording: PathBuf,
+    /// Show this episode alone, in full
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) episode: Option<u64>,
+    /// Print stacks below their causes as flame graph tools read them; the weights are ns of lateness
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) folded: bool,
+    /// Write a trace for Perfetto: CPUs, threads, interrupts, softirqs, the late thread's parts, the samples
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// Show every interrupt handler, softirq and callback of the run against limits, whether or not a wakeup was late
+    #[arg(long, conflicts_with_all = ["episode", "folded", "perfetto", "html"])]
+    pub(crate) all_handlers: bool,
+    /// Write a page with a section a cause and a flame graph
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// `500us`, a bare number of microseconds, or `p99.9`.
+fn threshold(text: &str) -> Result<Threshold, String> {
+    if let Some(quantile) = text.strip_prefix('p') {
+        let percent: f64 = quantile.parse().map_err(|_| format!("`{text}` is no quantile: p99.9 is one"))?;
+        if !(50.0..100.0).contains(&percent) {
+            return Err(format!("`{text}`: a quantile from p50 to below p100, such as p99.9"));
+        }
+        return Ok(Threshold::Quantile(percent / 100.0));
+    }
+    match parse_duration(text, BareUnit::Microseconds)? {
+        ns @ 1..=10_000_000_000 => Ok(Threshold::Fixed(ns)),
+        _ => Err("from 1ns to 10s".to_owned()),
+    }
+}

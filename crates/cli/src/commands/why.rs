@@ -1,0 +1,83 @@
+//! `punctual why`.
+
+use crate::args::why::WhyArguments;
+use crate::output::{self, Output, Usage};
+use anyhow::Context;
+use punctual_recording::{Episode, Recording, for_each_episode, read_handler_sums, read_recorder_summary};
+use punctual_report::why::{EpisodeView, WhyReport, episode_text, json, text};
+use punctual_report::why_handlers;
+use punctual_report::why_tree::{CallTree, add_lateness, folded};
+use std::path::Path;
+
+/// A trace of more episodes than this is of no use to a viewer.
+const MOST_TRACED: usize = 200;
+
+pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8> {
+    let path = match super::expand(std::slice::from_ref(&arguments.recording)).as_slice() {
+        [one] => one.clone(),
+        several => {
+            let (path, many) = (arguments.recording.display(), several.len());
+            return Err(Usage(format!("{path}: holds {many} recordings: name one of them")).into());
+        }
+    };
+    let recording = Recording::open(&path)?;
+    if arguments.all_handlers {
+        return all_handlers(&path, output);
+    }
+    let recorder = read_recorder_summary(&path)?;
+    let mut views = Vec::new();
+    let mut traced: Vec<Episode> = Vec::new();
+    let mut lateness = CallTree::default();
+    let is_chosen = |id: u64| arguments.episode.is_none_or(|only| only == id);
+    let cut_line = for_each_episode(&path, |episode| {
+        let view = EpisodeView::new(&episode);
+        if is_chosen(view.id) && view.void.is_none() {
+            add_lateness(&mut lateness, &episode, &view.split);
+        }
+        if arguments.perfetto.is_some() && is_chosen(view.id) && traced.len() < MOST_TRACED {
+            traced.push(episode);
+        }
+        views.push(view);
+    })?;
+    if let Some(only) = arguments.episode.filter(|only| views.iter().all(|view| view.id != *only)) {
+        let many = views.len();
+        return Err(Usage(format!("there is no episode {only}: they are numbered from 1 to {many}")).into());
+    }
+    if let Some(file) = &arguments.perfetto {
+        let trace = punctual_report::why_trace::trace(&traced);
+        std::fs::write(file, trace).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    let document = recording.document();
+    let cut = recording.is_cut() || cut_line;
+    let blind = &document.provenance.blind;
+    let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, blind);
+    if let Some(file) = &arguments.html {
+        let page = punctual_report::why_page::html(&report, &lateness);
+        std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if output.json {
+        output::print(&output::pretty(&json(&report, arguments.episode)));
+    } else if arguments.folded {
+        output::print_text(&folded(&lateness));
+    } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {
+        output::print_text(&format!("{}\n\n{}", report.verdict(), episode_text(&report, view, true)));
+    } else {
+        output::print_text(&text(&report));
+    }
+    Ok(0)
+}
+
+fn all_handlers(path: &Path, output: Output) -> anyhow::Result<u8> {
+    let sums = read_handler_sums(path)?.with_context(|| {
+        format!(
+            "{}: holds no sums of handlers: record with --why, and let it end by itself or with Ctrl-C",
+            path.display()
+        )
+    })?;
+    if output.json {
+        output::print(&output::pretty(&why_handlers::json(path, &sums)));
+    } else {
+        output::print_text(&why_handlers::text(path, &sums));
+    }
+    Ok(0)
+}

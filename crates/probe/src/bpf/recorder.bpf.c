@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The flight recorder: notes what happens on every CPU in rings that overwrite. Nothing is sent anywhere; whoever
+ * wants to know why a wakeup was late copies the time around it out of the rings.
+ */
+#include "recorder.h"
+
+#define INTERRUPTED_USER (1ULL << 63)
+#define LEFT_FOR_IO (1U << 31)
+#define HARDIRQ_MASK (0xf << 16)
+/* Timers of one interrupt expire within this; its interrupted stack is taken once. */
+#define ONE_INTERRUPT_NS 20000
+
+extern const void bpf_timer_cb __ksym __weak;
+extern const void perf_swevent_hrtimer __ksym __weak;
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct task_struct *next, unsigned int state)
+{
+	struct task_struct___recorded *to = (void *)next, *from = (void *)previous;
+	struct ring *ring = own_ring();
+	struct record *record;
+	__u64 position;
+	__u32 left = 0;
+
+	if (!ring)
+		return 0;
+	if (!preempted && state) {
+		left = state & ~LEFT_FOR_IO;
+		if (bpf_core_field_exists(from->in_iowait) && BPF_CORE_READ_BITFIELD(from, in_iowait))
+			left |= LEFT_FOR_IO;
+	}
+	record = begin_record(ring, SWITCH, &position);
+	record->value = (__u32)to->pid;
+	record->extra = (__u64)left << 32 | (__u16)to->prio;
+	copy_name(record->name, to->comm);
+	end_record(record, position);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(note_waking, struct task_struct *task)
+{
+	struct task_struct___recorded *woken = (void *)task;
+
+	return note_named(WAKING, (__u32)woken->pid, (__u16)woken->prio);
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(note_migration, struct task_struct *task, int destination)
+{
+	__u32 source = BPF_CORE_READ((struct rq___numbered *)task->se.cfs_rq->rq, cpu);
+
+	return note(MIGRATE, (__u32)task->pid, (__u64)(__u32)destination << 32 | source);
+}
+
+/* The instruction that the interrupt interrupted. */
+static __always_inline __u64 interrupted(void)
+{
+	void *registers = (void *)read_word(recorder_configuration.registers_offset);
+	__u64 instruction;
+
+	if (!registers)
+		return 0;
+	instruction = READ_AS(registers, struct pt_regs___x86, ip);
+	instruction &= ~INTERRUPTED_USER;
+	if (READ_AS(registers, struct pt_regs___x86, cs) & 3)
+		instruction |= INTERRUPTED_USER;
+	return instruction;
+}
+
+#define VECTOR(tracepoint, number)                                                                             \
+	SEC("?tp_btf/" #tracepoint "_entry")                                                                   \
+	int BPF_PROG(tracepoint##_begins, int vector)                                                          \
+	{                                                                                                      \
+		struct ring *ring = own_ring();                                                                \
+		if (ring)                                                                                      \
+			ring->open.vector = bpf_ktime_get_ns();                                                \
+		return note_named(VECTOR_BEGIN, number, interrupted());                                        \
+	}                                                                                                      \
+	SEC("?tp_btf/" #tracepoint "_exit")                                                                    \
+	int BPF_PROG(tracepoint##_ends, int vector)                                                            \
+	{                                                                                                      \
+		struct ring *ring = own_ring();                                                                \
+		if (ring)                                                                                      \
+			note_end(ring, VECTOR_END, number, &ring->open.vector, 0);                             \
+		return 0;                                                                                      \
+	}
+
+VECTOR(local_timer, 1)
+VECTOR(reschedule, 2)
+VECTOR(call_function, 3)
+VECTOR(call_function_single, 4)
+VECTOR(irq_work, 5)
+VECTOR(thermal_apic, 6)
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(handler_begins, int irq, struct irqaction *action)
+{
+	struct ring *ring = own_ring();
+	struct record *record;
+	__u64 position;
+
+	if (!ring)
+		return 0;
+	record = begin_record(ring, HANDLER_BEGIN, &position);
+	record->value = irq;
+	record->extra = interrupted();
+	bpf_probe_read_kernel_str(record->name, NAME_SIZE, BPF_CORE_READ(action, name));
+	ring->open.handler = record->time;
+	end_record(record, position);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(handler_ends, int irq, struct irqaction *action, int handled)
+{
+	struct ring *ring = own_ring();
+
+	if (ring)
+		note_end(ring, HANDLER_END, irq, &ring->open.handler, (__u64)action->handler);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_begins, unsigned int vector)
+{
+	struct ring *ring = own_ring();
+
+	if (ring) {
+		ring->open.raised &= ~(1ULL << (vector & 63));
+		ring->open.softirq = bpf_ktime_get_ns();
+	}
+	return note_named(SOFTIRQ_BEGIN, vector, 0);
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_ends, unsigned int vector)
+{
+	struct ring *ring = own_ring();
+
+	if (!ring)
+		return 0;
+	ring->open.queued += note_end(ring, SOFTIRQ_END, vector, &ring->open.softirq, 0);
+	/* None is left: what ran since there was none before was queued together at most. */
+	if (!ring->open.raised) {
+		sum_up(QUEUED, 0, 0, ring->open.queued, bpf_ktime_get_ns());
+		ring->open.queued = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(softirq_raised, unsigned int vector)
+{
+	struct ring *ring = own_ring();
+
+	if (ring)
+		ring->open.raised |= 1ULL << (vector & 63);
+	return 0;
+}
+
+/* The function that the timer is for: of a BPF program's timer its callback, of a sampling clock its program. */
+static __always_inline __u64 function_of(struct hrtimer *timer)
+{
+	__u64 function = (__u64)timer->function, inner = 0;
+	void *outer, *program;
+
+	if (function && function == (__u64)&bpf_timer_cb && bpf_core_field_exists(((struct bpf_hrtimer *)0)->timer)) {
+		outer = (void *)(__u64)timer - bpf_core_field_offset(struct bpf_hrtimer, timer);
+		inner = (__u64)READ_AS(outer, struct bpf_hrtimer, cb.callback_fn);
+	} else if (function && function == (__u64)&perf_swevent_hrtimer) {
+		outer = (void *)(__u64)timer - bpf_core_field_offset(struct perf_event, hw.hrtimer);
+		program = READ_AS(outer, struct perf_event, prog);
+		if (program)
+			inner = (__u64)READ_AS(program, struct bpf_prog, bpf_func);
+	}
+	return inner ? inner : function;
+}
+
+/* An interrupt that came late is still near whatever kept it: the stack below it says what that was. */
+static __always_inline void take_late_stack(void *context, struct ring *ring, __u64 now)
+{
+	struct stack *stack;
+	__u64 position;
+
+	if (now - ring->last_late < ONE_INTERRUPT_NS || !(nesting() & HARDIRQ_MASK))
+		return;
+	ring->last_late = now;
+	stack = begin_stack(ring, &position);
+	stack->late = 1;
+	stack->kernel_bytes = bpf_get_stack(context, stack->kernel, sizeof(stack->kernel), 0);
+	barrier();
+	*(volatile __u64 *)&stack->sequence = position + 1;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(timer_begins, struct hrtimer *timer)
+{
+	__u64 due = ((struct hrtimer___due *)timer)->node.expires;
+	struct ring *ring = own_ring();
+	struct record *record;
+	__u64 position, now;
+	__u32 inside;
+
+	if (!ring)
+		return 0;
+	record = begin_record(ring, TIMER_BEGIN, &position);
+	now = record->time;
+	record->value = function_of(timer);
+	record->extra = due;
+	end_record(record, position);
+	inside = !!(record->context & HARDIRQ_MASK);
+	ring->open.timer[inside] = now;
+	ring->open.timer_function[inside] = record->value;
+	/* Much later than anything that happens: another clock's time. */
+	if (now > due + recorder_configuration.late_ns && now - due < 10000000000ULL)
+		take_late_stack(ctx, ring, now);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(timer_ends, struct hrtimer *timer)
+{
+	struct ring *ring = own_ring();
+	__u32 inside = !!(nesting() & HARDIRQ_MASK);
+
+	if (ring)
+		note_end(ring, TIMER_END, inside, &ring->open.timer[inside], ring->open.timer_function[inside]);
+	return 0;
+}
+
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(callback_begins, struct timer_list *timer)
+{
+	struct ring *ring = own_ring();
+
+	if (ring) {
+		ring->open.callback = bpf_ktime_get_ns();
+		ring->open.callback_function = (__u64)timer->function;
+	}
+	return note(CALLBACK_BEGIN, (__u64)timer->function, 0);
+}
+
+SEC("tp_btf/timer_expire_exit")
+int BPF_PROG(callback_ends, struct timer_list *timer)
+{
+	struct ring *ring = own_ring();
+
+	if (ring)
+		note_end(ring, CALLBACK_END, 0, &ring->open.callback, ring->open.callback_function);
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_start")
+int BPF_PROG(work_begins, struct work_struct *work)
+{
+	return note_named(WORK_BEGIN, (__u64)work->func, 0);
+}
+
+SEC("tp_btf/workqueue_execute_end")
+int BPF_PROG(work_ends, struct work_struct *work)
+{
+	return note(WORK_END, 0, 0);
+}
+
+SEC("?tp_btf/tasklet_entry")
+int BPF_PROG(tasklet_begins, void *tasklet, void *function)
+{
+	struct ring *ring = own_ring();
+
+	if (ring) {
+		ring->open.tasklet = bpf_ktime_get_ns();
+		ring->open.tasklet_function = (__u64)function;
+	}
+	return note(TASKLET_BEGIN, (__u64)function, 0);
+}
+
+SEC("?tp_btf/tasklet_exit")
+int BPF_PROG(tasklet_ends, void *tasklet, void *function)
+{
+	struct ring *ring = own_ring();
+
+	if (ring)
+		note_end(ring, TASKLET_END, 0, &ring->open.tasklet, ring->open.tasklet_function);
+	return 0;
+}
+
+SEC("?tp_btf/page_fault_user")
+int BPF_PROG(user_fault, unsigned long address)
+{
+	return note(FAULT_USER, address, 0);
+}
+
+SEC("?tp_btf/page_fault_kernel")
+int BPF_PROG(kernel_fault, unsigned long address)
+{
+	return note(FAULT_KERNEL, address, 0);
+}
+
+SEC("?tp_btf/contention_begin")
+int BPF_PROG(lock_begins, void *lock, unsigned int flags)
+{
+	return note(LOCK_BEGIN, (__u64)lock, flags);
+}
+
+SEC("?tp_btf/contention_end")
+int BPF_PROG(lock_ends, void *lock, int result)
+{
+	return note(LOCK_END, (__u64)lock, (__u32)result);
+}
+
+/* The sampling clock. */
+SEC("perf_event")
+int take_sample(struct bpf_perf_event_data *context)
+{
+	struct ring *ring = own_ring();
+	struct stack *stack;
+	__u64 position;
+
+	if (!ring)
+		return 0;
+	stack = begin_stack(ring, &position);
+	stack->kernel_bytes = bpf_get_stack(context, stack->kernel, sizeof(stack->kernel), 0);
+	stack->user_bytes = bpf_get_stack(context, stack->user, sizeof(stack->user), BPF_F_USER_STACK);
+	barrier();
+	*(volatile __u64 *)&stack->sequence = position + 1;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The flight recorder's rings, one a CPU, which always overwrite. User space maps them read-only and copies what it
+ * needs after a late wakeup; `rings.rs` declares the same records, and a test holds the two together.
+ */
+#ifndef PUNCTUAL_RECORDER_H
+#define PUNCTUAL_RECORDER_H
+
+#include "kernel.h"
+#include "steal.h"
+
+#define RECORDS 32768
+#define SAMPLES 1024
+#define FRAMES 48
+#define NAME_SIZE 16
+#define TASK_MASK 0xffffff
+#define CONTEXT_MASK 0xffffff
+
+/* The numbers of `EventKind` in the crate `recording`. */
+enum record_kind {
+	SWITCH = 1,
+	WAKING = 2,
+	VECTOR_BEGIN = 3,
+	VECTOR_END = 4,
+	HANDLER_BEGIN = 5,
+	HANDLER_END = 6,
+	SOFTIRQ_BEGIN = 7,
+	SOFTIRQ_END = 8,
+	TIMER_BEGIN = 9,
+	TIMER_END = 10,
+	CALLBACK_BEGIN = 11,
+	CALLBACK_END = 12,
+	WORK_BEGIN = 13,
+	WORK_END = 14,
+	MIGRATE = 15,
+	FAULT_USER = 16,
+	FAULT_KERNEL = 17,
+	LOCK_BEGIN = 18,
+	LOCK_END = 19,
+	TASKLET_BEGIN = 20,
+	TASKLET_END = 21,
+};
+
+/* One cache line. */
+struct record {
+	__u64 sequence;		/* its position in the ring + 1, written last */
+	__u64 time;		/* ns of CLOCK_MONOTONIC */
+	__u64 steal;		/* the host's steal counter of this CPU, ns; 0: not known */
+	__u32 task;		/* the current thread, and in the high byte its priority + 2 */
+	__u32 context;		/* the nesting count, and in the high byte the kind */
+	__u64 value;
+	__u64 extra;
+	char name[NAME_SIZE];
+};
+
+/* What was being executed. */
+struct stack {
+	__u64 sequence;
+	__u64 time;
+	__u32 tid;
+	__u32 process;
+	__u32 context;
+	__u32 late;		/* taken by a late timer interrupt, not by the sampling clock */
+	__s32 kernel_bytes;
+	__s32 user_bytes;
+	char name[NAME_SIZE];
+	__u64 pad;
+	__u64 kernel[FRAMES];
+	__u64 user[FRAMES];
+};
+
+/* What is open on a CPU, for the sums: when it began. */
+struct open_handlers {
+	__u64 vector;
+	__u64 handler;
+	__u64 softirq;
+	__u64 tasklet;
+	__u64 callback;
+	__u64 timer[2];		/* in a softirq, in an interrupt */
+	__u64 timer_function[2];
+	__u64 callback_function;
+	__u64 tasklet_function;
+	__u64 raised;		/* softirqs that were raised and have not begun: a bit each */
+	__u64 queued;		/* how long softirqs have run since there was none of them, ns */
+};
+
+/* What has sums: one of `enum record_kind`, its number and function; of handlers the function is theirs. */
+struct handler_key {
+	__u32 kind;
+	__u32 number;
+	__u64 function;
+};
+
+struct handler_sum {
+	__u64 count;
+	__u64 total;
+	__u64 longest;
+	__u64 longest_at;
+};
+
+/* The kind under which the sums of softirq work that was queued at once stand. */
+#define QUEUED 100
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct handler_key);
+	__type(value, struct handler_sum);
+} handler_sums SEC(".maps");
+
+struct ring {
+	struct record records[RECORDS] __attribute__((aligned(64)));
+	struct stack stacks[SAMPLES];
+	__u64 head;		/* records ever begun */
+	__u64 stack_head;	/* stacks ever begun */
+	__u64 last_late;	/* when the last stack at a late interrupt was taken */
+	struct open_handlers open;
+};
+
+struct recorder_configuration {
+	/* From the run queue to per-CPU variables of the same CPU, bytes; 0: not known. */
+	__s64 steal_offset;
+	__s64 nesting_offset;
+	__s64 registers_offset;
+	/* A timer later than this, ns, has its interrupted stack taken. */
+	__u64 late_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ring);
+} rings SEC(".maps");
+
+const volatile struct recorder_configuration recorder_configuration = {};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct___recorded {
+	int pid;
+	int prio;
+	char comm[NAME_SIZE];
+	unsigned int in_iowait : 1;
+};
+
+struct rq___numbered {
+	int cpu;
+};
+
+struct pt_regs___x86 {
+	unsigned long ip;
+	unsigned short cs;
+};
+
+struct timerqueue_node {
+	ktime_t expires;
+};
+
+struct hrtimer___due {
+	struct timerqueue_node node;
+};
+
+struct irqaction {
+	const char *name;
+	void *handler;
+};
+
+struct timer_list {
+	void *function;
+};
+
+struct work_struct {
+	void *func;
+};
+
+struct bpf_async_cb {
+	void *callback_fn;
+};
+
+struct bpf_hrtimer {
+	struct bpf_async_cb cb;
+	struct hrtimer timer;
+};
+
+struct bpf_prog {
+	void *bpf_func;
+};
+
+struct hw_perf_event {
+	struct hrtimer hrtimer;
+};
+
+struct perf_event {
+	struct hw_perf_event hw;
+	struct bpf_prog *prog;
+};
+
+#pragma clang attribute pop
+
+/* A word of per-CPU memory, read as if it were the host's counter, for it takes a structure. */
+static __always_inline __u64 read_word(__s64 offset)
+{
+	return offset ? read_steal_at(offset) : 0;
+}
+
+static __always_inline __u32 nesting(void)
+{
+	return (__u32)read_word(recorder_configuration.nesting_offset) & CONTEXT_MASK;
+}
+
+static __always_inline struct ring *own_ring(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&rings, &cpu);
+}
+
+static __always_inline void copy_name(char *to, const char *from)
+{
+	((__u64 *)to)[0] = ((const __u64 *)from)[0];
+	((__u64 *)to)[1] = ((const __u64 *)from)[1];
+}
+
+/* Takes the next place. An interrupt may come while a record is written: the mark comes last. */
+static __always_inline struct record *begin_record(struct ring *ring, __u32 kind, __u64 *position)
+{
+	struct task_struct___recorded *task = (void *)bpf_get_current_task_btf();
+	struct record *record;
+
+	*position = __sync_fetch_and_add(&ring->head, 1);
+	record = &ring->records[*position & (RECORDS - 1)];
+	record->sequence = 0;
+	barrier();
+	record->time = bpf_ktime_get_ns();
+	record->steal = read_word(recorder_configuration.steal_offset);
+	record->task = (task->pid & TASK_MASK) | (__u32)(task->prio + 2) << 24;
+	record->context = nesting() | kind << 24;
+	return record;
+}
+
+static __always_inline void end_record(struct record *record, __u64 position)
+{
+	barrier();
+	*(volatile __u64 *)&record->sequence = position + 1;
+}
+
+static __always_inline int note(__u32 kind, __u64 value, __u64 extra)
+{
+	struct ring *ring = own_ring();
+	struct record *record;
+	__u64 position;
+
+	if (!ring)
+		return 0;
+	record = begin_record(ring, kind, &position);
+	record->value = value;
+	record->extra = extra;
+	end_record(record, position);
+	return 0;
+}
+
+/* The same with the current thread's name. */
+static __always_inline int note_named(__u32 kind, __u64 value, __u64 extra)
+{
+	struct ring *ring = own_ring();
+	struct task_struct___recorded *task = (void *)bpf_get_current_task_btf();
+	struct record *record;
+	__u64 position;
+
+	if (!ring)
+		return 0;
+	record = begin_record(ring, kind, &position);
+	record->value = value;
+	record->extra = extra;
+	copy_name(record->name, task->comm);
+	end_record(record, position);
+	return 0;
+}
+
+/* Adds a run to the sums of what ran. */
+static __always_inline void sum_up(__u32 kind, __u32 number, __u64 function, __u64 ran, __u64 now)
+{
+	struct handler_key key = { .kind = kind, .number = number, .function = function };
+	struct handler_sum *sum = bpf_map_lookup_elem(&handler_sums, &key);
+	struct handler_sum first = {};
+
+	if (!sum) {
+		bpf_map_update_elem(&handler_sums, &key, &first, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&handler_sums, &key);
+		if (!sum)
+			return;
+	}
+	sum->count++;
+	sum->total += ran;
+	if (ran > sum->longest) {
+		sum->longest = ran;
+		sum->longest_at = now;
+	}
+}
+
+/* Notes an end, and adds the run that began at `*began`. Returns how long it was, ns; 0: it was not seen to begin. */
+static __always_inline __u64 note_end(struct ring *ring, __u32 kind, __u64 value, __u64 *began, __u64 function)
+{
+	struct record *record;
+	__u64 position, now, ran = 0;
+
+	record = begin_record(ring, kind, &position);
+	record->value = value;
+	record->extra = 0;
+	now = record->time;
+	end_record(record, position);
+	if (*began) {
+		ran = now - *began;
+		sum_up(kind, value, function, ran, now);
+	}
+	*began = 0;
+	return ran;
+}
+
+static __always_inline struct stack *begin_stack(struct ring *ring, __u64 *position)
+{
+	struct task_struct___recorded *task = (void *)bpf_get_current_task_btf();
+	__u64 ids = bpf_get_current_pid_tgid();
+	struct stack *stack;
+
+	*position = __sync_fetch_and_add(&ring->stack_head, 1);
+	stack = &ring->stacks[*position & (SAMPLES - 1)];
+	stack->sequence = 0;
+	barrier();
+	stack->time = bpf_ktime_get_ns();
+	stack->tid = (__u32)ids;
+	stack->process = ids >> 32;
+	stack->context = nesting();
+	stack->late = 0;
+	stack->user_bytes = 0;
+	copy_name(stack->name, task->comm);
+	return stack;
+}
+
+#endif

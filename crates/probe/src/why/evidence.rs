@@ -1,0 +1,223 @@
+//! Turns what was copied out of the rings into an episode, with names instead of addresses.
+
+use super::rings::{Copied, Record, Stack};
+use super::symbols::{KernelSymbols, Mapping, mappings, place};
+use punctual_kernel::bpf_programs::ProgramList;
+use punctual_recording::Episode;
+use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
+use std::collections::{BTreeMap, HashMap};
+
+/// A late wakeup, as the measuring side knows it.
+#[derive(Debug, Clone)]
+pub struct LateWakeup {
+    /// The thread.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// Its priority as the kernel counts, see [`Event::priority`].
+    pub priority: i16,
+    /// Where it ran.
+    pub cpu: u32,
+    /// When its timer was due, or it was woken, ns of `CLOCK_MONOTONIC`.
+    pub expected_ns: u64,
+    /// Its first user-space instruction.
+    pub end_ns: u64,
+}
+
+/// All that was taken of an episode; nothing of it is looked up yet.
+pub(super) struct Evidence {
+    pub(super) late: LateWakeup,
+    pub(super) threshold_ns: u64,
+    pub(super) usual_delivery_ns: u64,
+    pub(super) sample_period_ns: u64,
+    pub(super) copied: Vec<(u32, Copied)>,
+    pub(super) programs: Vec<HookedProgram>,
+}
+
+/// Softirqs by number, as in `/proc/softirqs`.
+pub(super) const SOFTIRQS: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
+
+/// Makes episodes; remembers symbols between them.
+pub(super) struct Investigator {
+    kernel: KernelSymbols,
+    /// Programs that were loaded when the kernel's symbols were read.
+    loaded: Vec<u32>,
+    list: ProgramList,
+}
+
+/// Names and frames of one episode, each once.
+#[derive(Default)]
+struct Tables {
+    names: Vec<String>,
+    name_numbers: HashMap<String, u32>,
+    frames: Vec<Frame>,
+    frame_numbers: HashMap<Frame, u32>,
+}
+
+impl Tables {
+    fn name(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.name_numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.name_numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    fn frame(&mut self, frame: Frame) -> u32 {
+        if let Some(&number) = self.frame_numbers.get(&frame) {
+            return number;
+        }
+        let number = self.frames.len() as u32;
+        self.frames.push(frame.clone());
+        self.frame_numbers.insert(frame, number);
+        number
+    }
+}
+
+fn text(name: &[u8; 16]) -> String {
+    let length = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    String::from_utf8_lossy(&name[..length]).into_owned()
+}
+
+impl Investigator {
+    pub(super) fn new() -> Investigator {
+        let mut list = ProgramList::default();
+        let loaded = list.now().iter().map(|program| program.id).collect();
+        Investigator { kernel: KernelSymbols::read(), loaded, list }
+    }
+
+    /// The episode with this number.
+    pub(super) fn investigate(&mut self, id: u64, evidence: &Evidence) -> Episode {
+        // First what may vanish: the memory maps of those who ran, and programs loaded since.
+        let maps = maps_of(&evidence.copied);
+        self.refresh_kernel_symbols();
+        let mut tables = Tables::default();
+        let mut events = Vec::new();
+        let mut samples = Vec::new();
+        let mut broken = None;
+        for (cpu, copied) in &evidence.copied {
+            if let Some(reason) = copied.broken {
+                broken = Some(format!("CPU {cpu}: {reason}"));
+            }
+            // The host's counter is kept from the CPU's first record on: that reads better and compresses.
+            let first_steal = copied.records.first().map_or(0, |record| record.steal.saturating_sub(1));
+            for record in &copied.records {
+                events.extend(self.event(*cpu, record, first_steal, &mut tables));
+            }
+            for stack in &copied.stacks {
+                samples.push(self.sample(*cpu, stack, &maps, &mut tables));
+            }
+        }
+        events.sort_by_key(|event| event.at_ns);
+        samples.sort_by_key(|sample| sample.at_ns);
+        let late = &evidence.late;
+        let own = |event: &&Event| event.kind == EventKind::Waking && event.value == u64::from(late.tid);
+        let seen = |event: &&Event| event.at_ns >= late.expected_ns && event.at_ns <= late.end_ns;
+        let waking = events.iter().filter(own).find(seen).copied();
+        let void = broken.or_else(|| {
+            let missing = waking.is_none();
+            missing.then(|| "the kernel's events of this wakeup did not come".to_owned())
+        });
+        Episode {
+            id,
+            victim: Victim {
+                tid: late.tid,
+                name: late.name.clone(),
+                priority: waking.map_or(late.priority, |waking| waking.other_priority()),
+                cpu: late.cpu,
+            },
+            expected_ns: late.expected_ns,
+            end_ns: late.end_ns,
+            threshold_ns: evidence.threshold_ns,
+            void,
+            usual_delivery_ns: evidence.usual_delivery_ns,
+            sample_period_ns: evidence.sample_period_ns,
+            names: tables.names,
+            frames: tables.frames,
+            events,
+            samples,
+            programs: evidence.programs.clone(),
+            builds: Vec::new(),
+        }
+    }
+
+    /// A BPF program that was loaded since may stand where another one stood.
+    fn refresh_kernel_symbols(&mut self) {
+        let now: Vec<u32> = self.list.now().iter().map(|program| program.id).collect();
+        if now != self.loaded {
+            self.loaded = now;
+            self.kernel = KernelSymbols::read();
+        }
+    }
+
+    fn function(&self, address: u64) -> Frame {
+        let without = || Frame { function: format!("{address:#x}"), module: "kernel".to_owned() };
+        self.kernel.find(address).unwrap_or_else(without)
+    }
+
+    fn event(&self, cpu: u32, record: &Record, first_steal: u64, tables: &mut Tables) -> Option<Event> {
+        let kind = EventKind::from_code(record.kind())?;
+        let softirq = || {
+            SOFTIRQS.get(record.value as usize).map_or_else(|| format!("softirq {}", record.value), |&name| name.into())
+        };
+        let name = match kind {
+            EventKind::TimerBegin | EventKind::CallbackBegin | EventKind::WorkBegin | EventKind::TaskletBegin => {
+                self.function(record.value).function
+            }
+            EventKind::SoftirqBegin | EventKind::SoftirqEnd => softirq(),
+            EventKind::Switch | EventKind::Waking | EventKind::VectorBegin | EventKind::HandlerBegin => {
+                text(&record.name)
+            }
+            _ => String::new(),
+        };
+        Some(Event {
+            at_ns: record.time,
+            cpu,
+            kind,
+            tid: record.tid(),
+            priority: record.priority(),
+            context: record.context(),
+            steal_ns: record.steal.saturating_sub(first_steal),
+            value: record.value,
+            extra: record.extra,
+            name: tables.name(&name),
+        })
+    }
+
+    fn sample(&self, cpu: u32, stack: &Stack, maps: &BTreeMap<u32, Vec<Mapping>>, tables: &mut Tables) -> StackSample {
+        let mut frames: Vec<u32> = stack.kernel().iter().map(|&address| tables.frame(self.function(address))).collect();
+        let own = maps.get(&stack.process).map_or(&[][..], Vec::as_slice);
+        for (depth, &address) in stack.user().iter().enumerate() {
+            // All but the innermost are addresses to return to: the call stands before.
+            let at = if depth > 0 { address.saturating_sub(1) } else { address };
+            let frame = place(own, at);
+            // A frame pointer that leads nowhere was something else: what comes after it is no call.
+            if depth > 0 && frame.module == "unmapped" {
+                break;
+            }
+            frames.push(tables.frame(frame));
+        }
+        StackSample {
+            at_ns: stack.time,
+            cpu,
+            tid: stack.tid,
+            context: stack.context,
+            at_late_interrupt: stack.late != 0,
+            name: tables.name(&text(&stack.name)),
+            frames,
+        }
+    }
+}
+
+fn maps_of(copied: &[(u32, Copied)]) -> BTreeMap<u32, Vec<Mapping>> {
+    let mut maps = BTreeMap::new();
+    for stack in copied.iter().flat_map(|(_, copied)| &copied.stacks) {
+        if !stack.user().is_empty() {
+            maps.entry(stack.process).or_insert_with(|| mappings(stack.process));
+        }
+    }
+    maps
+}

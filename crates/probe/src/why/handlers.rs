@@ -1,0 +1,77 @@
+//! The sums of every handler, softirq and callback over a run.
+
+use super::evidence::SOFTIRQS;
+use super::symbols::KernelSymbols;
+use punctual_recording::HandlerSum;
+use punctual_recording::episode::{EventKind, VECTORS};
+
+/// `QUEUED` of `bpf/recorder.h`.
+const QUEUED: u32 = 100;
+
+/// One entry of the map: the key as `struct handler_key`, for each CPU a value as `struct handler_sum`.
+type Entry = (Vec<u8>, Vec<Vec<u8>>);
+
+/// Names what was summed up, the longest first.
+pub(super) fn handler_sums(entries: &[Entry]) -> Vec<HandlerSum> {
+    let symbols = if entries.is_empty() { KernelSymbols::default() } else { KernelSymbols::read() };
+    let mut sums: Vec<HandlerSum> = entries.iter().filter_map(|entry| handler_sum(entry, &symbols)).collect();
+    sums.sort_by(|left, right| right.longest_ns.cmp(&left.longest_ns).then_with(|| left.name.cmp(&right.name)));
+    sums
+}
+
+fn word(bytes: &[u8], number: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(bytes.get(number * 8..number * 8 + 8)?.try_into().ok()?))
+}
+
+fn handler_sum((key, values): &Entry, symbols: &KernelSymbols) -> Option<HandlerSum> {
+    let half = |at: usize| Some(u32::from_ne_bytes(key.get(at..at + 4)?.try_into().ok()?));
+    let (kind, number, function) = (half(0)?, half(4)?, word(key, 1)?);
+    let named = || symbols.find(function).map_or_else(|| format!("{function:#x}"), |frame| frame.function);
+    let listed =
+        |names: &[&str]| names.get(number as usize).map_or_else(|| number.to_string(), |&name| name.to_owned());
+    let (kind, name) = match EventKind::from_code(u8::try_from(kind).ok()?) {
+        _ if kind == QUEUED => ("softirq_queue", "all softirqs of a CPU".to_owned()),
+        Some(EventKind::VectorEnd) => ("irq", listed(&VECTORS)),
+        Some(EventKind::HandlerEnd) => ("handler", format!("{} (interrupt {number})", named())),
+        Some(EventKind::SoftirqEnd) => ("softirq", listed(&SOFTIRQS)),
+        Some(EventKind::TaskletEnd) => ("tasklet", named()),
+        Some(EventKind::CallbackEnd) => ("callback", named()),
+        Some(EventKind::TimerEnd) => (if number == 0 { "timer_softirq" } else { "timer_irq" }, named()),
+        _ => return None,
+    };
+    let mut sum = HandlerSum { kind: kind.to_owned(), name, count: 0, total_ns: 0, longest_ns: 0, longest_at_ns: 0 };
+    for value in values {
+        sum.count += word(value, 0)?;
+        sum.total_ns += word(value, 1)?;
+        let longest_ns = word(value, 2)?;
+        if longest_ns > sum.longest_ns {
+            (sum.longest_ns, sum.longest_at_ns) = (longest_ns, word(value, 3)?);
+        }
+    }
+    (sum.count > 0).then_some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_all_cpus_are_added_and_the_longest_is_kept() {
+        let key = |kind: u32, number: u32| [kind.to_ne_bytes(), number.to_ne_bytes(), [0; 4], [0; 4]].concat();
+        let value = |words: [u64; 4]| words.map(u64::to_ne_bytes).concat();
+        let entries = [
+            (key(4, 1), vec![value([2, 30, 20, 5]), value([1, 40, 40, 9])]),
+            (key(8, 3), vec![value([1, 7, 7, 1])]),
+            (key(100, 0), vec![value([1, 70, 70, 1])]),
+            (key(77, 0), vec![value([1, 70, 70, 1])]),
+            (key(8, 4), vec![value([0, 0, 0, 0])]),
+        ];
+        let sums = handler_sums(&entries);
+        let told: Vec<_> = sums.iter().map(|sum| (sum.kind.as_str(), sum.name.as_str(), sum.longest_ns)).collect();
+        assert_eq!(
+            told,
+            [("softirq_queue", "all softirqs of a CPU", 70), ("irq", "local_timer", 40), ("softirq", "net_rx", 7)]
+        );
+        assert_eq!((sums[1].count, sums[1].total_ns, sums[1].longest_at_ns), (3, 70, 9));
+    }
+}

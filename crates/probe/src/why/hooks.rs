@@ -1,0 +1,103 @@
+//! Other people's BPF programs at tracepoints inside interrupts: they have no stamps of their own, but the kernel can
+//! measure how long they ran.
+
+use punctual_kernel::bpf::enable_run_time_statistics;
+use punctual_kernel::bpf_programs::ProgramList;
+use punctual_recording::episode::HookedProgram;
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+/// Tracepoints that are passed in interrupts and softirqs.
+const INSIDE: [&str; 11] = [
+    "hrtimer_expire_entry",
+    "hrtimer_expire_exit",
+    "irq_handler_entry",
+    "irq_handler_exit",
+    "softirq_entry",
+    "softirq_exit",
+    "timer_expire_entry",
+    "timer_expire_exit",
+    "sched_waking",
+    "local_timer_entry",
+    "local_timer_exit",
+];
+/// The list of programs is read anew this often, ns.
+const LIST_NS: u64 = 500_000_000;
+/// Readings are kept this long, ns.
+const KEPT_NS: u64 = 2_000_000_000;
+
+/// Run times of the programs at one time.
+struct Reading {
+    at_ns: u64,
+    run_ns: Vec<(u32, u64)>,
+}
+
+/// Watches such programs.
+pub(super) struct HookWatch {
+    list: ProgramList,
+    /// Programs of this process.
+    own: Vec<u32>,
+    /// Number, name, tracepoint.
+    present: Vec<(u32, String, String)>,
+    listed_ns: u64,
+    readings: VecDeque<Reading>,
+    /// Held while there are such programs: measuring costs every program of the machine tens of nanoseconds a run.
+    statistics: Option<OwnedFd>,
+}
+
+impl HookWatch {
+    pub(super) fn new(own: Vec<u32>) -> HookWatch {
+        HookWatch {
+            list: ProgramList::default(),
+            own,
+            present: Vec::new(),
+            listed_ns: 0,
+            readings: VecDeque::new(),
+            statistics: None,
+        }
+    }
+
+    /// Reads the run times; call often.
+    pub(super) fn read(&mut self, now_ns: u64) {
+        if now_ns - self.listed_ns >= LIST_NS || self.listed_ns == 0 {
+            self.listed_ns = now_ns;
+            let programs = self.list.now().into_iter();
+            let mut found = programs
+                .filter(|program| !self.own.contains(&program.id) && INSIDE.contains(&program.hook.as_str()))
+                .collect::<Vec<_>>();
+            found.sort_by_key(|program| program.id);
+            self.present = found.into_iter().map(|program| (program.id, program.name, program.hook)).collect();
+            if self.present.is_empty() {
+                self.statistics = None;
+                self.readings.clear();
+            } else if self.statistics.is_none() {
+                self.statistics = enable_run_time_statistics().ok();
+            }
+        }
+        if self.statistics.is_none() {
+            return;
+        }
+        let run_ns = self.present.iter().filter_map(|(id, ..)| Some((*id, self.list.run_time_ns(*id)?))).collect();
+        self.readings.push_back(Reading { at_ns: now_ns, run_ns });
+        while self.readings.front().is_some_and(|oldest| now_ns - oldest.at_ns > KEPT_NS) {
+            self.readings.pop_front();
+        }
+    }
+
+    /// The programs that were there between two times, with how long they ran in the readings around it.
+    pub(super) fn between(&self, start_ns: u64, end_ns: u64) -> Vec<HookedProgram> {
+        let before = self.readings.iter().rev().find(|reading| reading.at_ns <= start_ns);
+        let after = self.readings.iter().find(|reading| reading.at_ns >= end_ns);
+        let of = |reading: Option<&Reading>, id: u32| {
+            reading?.run_ns.iter().find(|(other, _)| *other == id).map(|(_, run_ns)| *run_ns)
+        };
+        self.present
+            .iter()
+            .map(|(id, name, hook)| HookedProgram {
+                name: name.clone(),
+                hook: hook.clone(),
+                ran_ns: of(before, *id).zip(of(after, *id)).map(|(before, after)| after.saturating_sub(before)),
+            })
+            .collect()
+    }
+}

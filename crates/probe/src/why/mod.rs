@@ -1,0 +1,18 @@
+//! The flight recorder: keeps the evidence of every wakeup that is later than a threshold.
+//!
+//! BPF programs note what happens on every CPU in rings that overwrite ([`FlightRecorder`]). [`Watch`] looks at each
+//! measured wakeup; when one is late it copies the time around it out of the rings, which go on recording meanwhile, and
+//! hands it to a thread that finds names and writes the episode.
+
+mod evidence;
+mod handlers;
+mod hooks;
+mod naming;
+mod recorder;
+mod rings;
+mod symbols;
+mod watch;
+
+pub use evidence::LateWakeup;
+pub use recorder::FlightRecorder;
+pub use watch::{Threshold, Watch, WhySettings};

@@ -1,0 +1,46 @@
+//! Names the places in programs, after the measurement: that reads large files.
+
+use super::symbols::{ProgramSymbols, offset_of_unnamed};
+use punctual_recording::{Episode, rewrite_episodes};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Naming takes no longer; what is left then keeps its file and offset.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Names what can be named in a recording's episodes. Where that fails they stay as they are.
+pub(super) fn name_places(recording: &Path) {
+    let mut symbols = ProgramSymbols::new();
+    let began = Instant::now();
+    let _ = rewrite_episodes(recording, |episode| {
+        if began.elapsed() < PATIENCE {
+            name_episode(&mut symbols, episode, &|| began.elapsed() < PATIENCE);
+        }
+    });
+}
+
+fn name_episode(symbols: &mut ProgramSymbols, episode: &mut Episode, has_time: &dyn Fn() -> bool) {
+    let mut frames = Vec::new();
+    // For each frame what it becomes: with inlined functions more than one.
+    let mut becomes = Vec::with_capacity(episode.frames.len());
+    let mut paths = BTreeSet::new();
+    for frame in &episode.frames {
+        let named = match offset_of_unnamed(frame) {
+            Some(offset) if has_time() => {
+                paths.insert(frame.module.clone());
+                symbols.find(&frame.module, offset)
+            }
+            _ => vec![frame.clone()],
+        };
+        let first = frames.len() as u32;
+        frames.extend(named);
+        becomes.push(first..frames.len() as u32);
+    }
+    for sample in &mut episode.samples {
+        let named = sample.frames.iter().filter_map(|&frame| becomes.get(frame as usize).cloned()).flatten();
+        sample.frames = named.collect();
+    }
+    episode.frames = frames;
+    episode.builds = paths.into_iter().filter_map(|path| symbols.build_id(&path).map(|build| (path, build))).collect();
+}

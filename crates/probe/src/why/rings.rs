@@ -1,0 +1,254 @@
+//! The flight recorder's rings as the process sees them: the Rust side of `bpf/recorder.h`.
+
+use punctual_kernel::bpf::SharedMemory;
+use std::sync::atomic::{Ordering, fence};
+
+pub(super) const RECORDS: usize = 32_768;
+pub(super) const SAMPLES: usize = 1_024;
+pub(super) const FRAMES: usize = 48;
+
+/// `struct record` of `bpf/recorder.h`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Record {
+    pub(super) sequence: u64,
+    pub(super) time: u64,
+    pub(super) steal: u64,
+    task: u32,
+    context: u32,
+    pub(super) value: u64,
+    pub(super) extra: u64,
+    pub(super) name: [u8; 16],
+}
+
+impl Record {
+    pub(super) fn tid(&self) -> u32 {
+        self.task & 0xff_ffff
+    }
+
+    pub(super) fn priority(&self) -> i16 {
+        (self.task >> 24) as i16 - 2
+    }
+
+    pub(super) fn kind(&self) -> u8 {
+        (self.context >> 24) as u8
+    }
+
+    pub(super) fn context(&self) -> u32 {
+        self.context & 0xff_ffff
+    }
+}
+
+/// `struct stack` of `bpf/recorder.h`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Stack {
+    pub(super) sequence: u64,
+    pub(super) time: u64,
+    pub(super) tid: u32,
+    pub(super) process: u32,
+    pub(super) context: u32,
+    pub(super) late: u32,
+    kernel_bytes: i32,
+    user_bytes: i32,
+    pub(super) name: [u8; 16],
+    pad: u64,
+    kernel: [u64; FRAMES],
+    user: [u64; FRAMES],
+}
+
+impl Stack {
+    pub(super) fn kernel(&self) -> &[u64] {
+        frames(&self.kernel, self.kernel_bytes)
+    }
+
+    pub(super) fn user(&self) -> &[u64] {
+        frames(&self.user, self.user_bytes)
+    }
+}
+
+fn frames(frames: &[u64; FRAMES], bytes: i32) -> &[u64] {
+    &frames[..(usize::try_from(bytes).unwrap_or(0) / 8).min(FRAMES)]
+}
+
+/// `struct ring` of `bpf/recorder.h`.
+#[repr(C, align(64))]
+struct Ring {
+    records: [Record; RECORDS],
+    stacks: [Stack; SAMPLES],
+    head: u64,
+    stack_head: u64,
+    last_late: u64,
+    /// What is open, for the programs' sums.
+    open: [u64; 13],
+}
+
+/// What a CPU's ring held of a stretch of time.
+#[derive(Debug, Default)]
+pub(super) struct Copied {
+    /// By time, with at least one from before the stretch where there ever was one.
+    pub(super) records: Vec<Record>,
+    pub(super) stacks: Vec<Stack>,
+    /// Why this is not all there was.
+    pub(super) broken: Option<&'static str>,
+}
+
+/// The rings of all CPUs.
+pub(super) struct Rings {
+    memory: SharedMemory,
+    cpus: usize,
+}
+
+const OVERWRITTEN: &str = "the recorder's ring was overwritten before it could be read";
+const UNFINISHED: &str = "a record was not finished";
+
+impl Rings {
+    pub(super) fn new(memory: SharedMemory, cpus: usize) -> Rings {
+        // Panics now rather than later where the map is smaller than the records say.
+        let _ = memory.at::<Ring>(0, cpus);
+        Rings { memory, cpus }
+    }
+
+    /// Stacks ever taken.
+    pub(super) fn stacks_taken(&self) -> u64 {
+        (0..self.cpus)
+            .map(|cpu| {
+                let ring = self.ring(cpu);
+                // SAFETY: within the mapping; written by the programs as a whole word.
+                unsafe { (&raw const (*ring).stack_head).read_volatile() }
+            })
+            .sum()
+    }
+
+    fn ring(&self, cpu: usize) -> *const Ring {
+        self.memory.at::<Ring>(cpu * size_of::<Ring>(), 1).as_ptr()
+    }
+
+    /// Copies what happened on a CPU between two times, ns; the later one lies in the past.
+    pub(super) fn copy(&self, cpu: u32, start: u64, end: u64) -> Copied {
+        if cpu as usize >= self.cpus {
+            return Copied { broken: Some("the recorder does not know the CPU"), ..Copied::default() };
+        }
+        let ring = self.ring(cpu as usize);
+        // SAFETY: within the mapping; written by the programs as whole words.
+        let heads =
+            || unsafe { ((&raw const (*ring).head).read_volatile(), (&raw const (*ring).stack_head).read_volatile()) };
+        let (head, stack_head) = heads();
+        let mut copied = Copied::default();
+        let oldest = head.saturating_sub(RECORDS as u64);
+        let mut position = head;
+        let mut reached_start = false;
+        while position > oldest {
+            position -= 1;
+            // SAFETY: the index is taken modulo the number of records. A program may overwrite the record meanwhile:
+            // the copy is plain numbers, and is thrown away if its mark or the head says so.
+            let record = unsafe { (&raw const (*ring).records[position as usize & (RECORDS - 1)]).read_volatile() };
+            fence(Ordering::Acquire);
+            if record.sequence != position + 1 {
+                if record.sequence == 0 && head - position < 8 {
+                    // Being written right now, so later than the stretch; a dead one shows when its time would come.
+                    continue;
+                }
+                copied.broken = Some(if record.sequence > position { OVERWRITTEN } else { UNFINISHED });
+                break;
+            }
+            if record.time <= end {
+                copied.records.push(record);
+            }
+            if record.time < start {
+                reached_start = true;
+                break;
+            }
+        }
+        if !reached_start && oldest > 0 {
+            copied.broken = copied.broken.or(Some(OVERWRITTEN));
+        }
+        if heads().0 - position.min(head) > RECORDS as u64 {
+            copied.broken = Some(OVERWRITTEN);
+        }
+        // One that was interrupted while it was written stands before what interrupted it, and is later or earlier.
+        copied.records.sort_by_key(|record| record.time);
+        let oldest = stack_head.saturating_sub(SAMPLES as u64);
+        let mut position = stack_head;
+        while position > oldest {
+            position -= 1;
+            // SAFETY: as above.
+            let stack = unsafe { (&raw const (*ring).stacks[position as usize & (SAMPLES - 1)]).read_volatile() };
+            fence(Ordering::Acquire);
+            if stack.sequence != position + 1 {
+                continue;
+            }
+            if stack.time < start {
+                break;
+            }
+            if stack.time <= end && heads().1 - position <= SAMPLES as u64 {
+                copied.stacks.push(stack);
+            }
+        }
+        copied.stacks.sort_by_key(|stack| stack.time);
+        copied
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
+    use libbpf_rs::btf::{Btf, HasSize};
+    use std::mem::offset_of;
+
+    #[test]
+    fn the_records_are_those_of_the_programs() {
+        let btf = Btf::from_raw("recorder", crate::why::recorder::OBJECT).unwrap().unwrap();
+        let offsets = |name: &str| {
+            let record: Struct<'_> = btf.type_by_name(name).unwrap();
+            let offsets: Vec<usize> = record
+                .iter()
+                .map(|member| {
+                    let MemberAttr::Normal { offset } = member.attr else { panic!("a bit field in {name}") };
+                    offset as usize / 8
+                })
+                .collect();
+            (record.size(), offsets)
+        };
+        let record = vec![
+            offset_of!(Record, sequence),
+            offset_of!(Record, time),
+            offset_of!(Record, steal),
+            offset_of!(Record, task),
+            offset_of!(Record, context),
+            offset_of!(Record, value),
+            offset_of!(Record, extra),
+            offset_of!(Record, name),
+        ];
+        assert_eq!(offsets("record"), (size_of::<Record>(), record));
+        let stack = vec![
+            offset_of!(Stack, sequence),
+            offset_of!(Stack, time),
+            offset_of!(Stack, tid),
+            offset_of!(Stack, process),
+            offset_of!(Stack, context),
+            offset_of!(Stack, late),
+            offset_of!(Stack, kernel_bytes),
+            offset_of!(Stack, user_bytes),
+            offset_of!(Stack, name),
+            offset_of!(Stack, pad),
+            offset_of!(Stack, kernel),
+            offset_of!(Stack, user),
+        ];
+        assert_eq!(offsets("stack"), (size_of::<Stack>(), stack));
+        let ring = vec![
+            offset_of!(Ring, records),
+            offset_of!(Ring, stacks),
+            offset_of!(Ring, head),
+            offset_of!(Ring, stack_head),
+            offset_of!(Ring, last_late),
+            offset_of!(Ring, open),
+        ];
+        assert_eq!(offsets("ring"), (size_of::<Ring>(), ring));
+        let (size, configuration) = offsets("recorder_configuration");
+        assert_eq!((size, configuration), (32, vec![0, 8, 16, 24]));
+        let section: DataSec<'_> = btf.type_by_name(".rodata").unwrap();
+        assert_eq!(section.iter().map(|variable| variable.offset).collect::<Vec<_>>(), [0]);
+    }
+}

@@ -1,0 +1,320 @@
+//! Looks at each measured wakeup, and keeps the evidence of late ones.
+
+use super::evidence::{Evidence, Investigator, LateWakeup};
+use super::hooks::HookWatch;
+use super::naming::name_places;
+use super::recorder::FlightRecorder;
+use punctual_kernel::{clock, hold};
+use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Wakeup, format_ns, write_handler_sums};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+/// What counts as late.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Threshold {
+    /// More than this, ns.
+    Fixed(u64),
+    /// More than this quantile of all wakeups measured so far, 0 to 1, once there are a thousand.
+    Quantile(f64),
+}
+
+impl Threshold {
+    /// As the user writes it.
+    pub fn name(self) -> String {
+        match self {
+            Threshold::Fixed(ns) => format_ns(ns),
+            Threshold::Quantile(quantile) => format!("p{}", (quantile * 1e8).round() / 1e6),
+        }
+    }
+}
+
+/// How the flight recorder is set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WhySettings {
+    /// What counts as late.
+    pub threshold: Threshold,
+    /// Stacks a second and CPU; 0: none.
+    pub sample_rate: u32,
+    /// Episodes to keep at most.
+    pub most_episodes: u64,
+}
+
+/// Before this many wakeups a quantile says nothing.
+const FEWEST: u64 = 1_000;
+/// Episodes that may be kept at once, and every second after that: 240 a minute.
+const BURST: u64 = 240;
+const A_SECOND: u64 = 4;
+/// The evidence of one recording takes no more than this, bytes.
+const MOST_BYTES: u64 = 256 << 20;
+/// The evidence reaches this far before and after the wakeup, ns.
+const BEFORE_NS: u64 = 5_000_000;
+const AFTER_NS: u64 = 300_000;
+/// Episodes that may wait to be written.
+const WAITING: usize = 64;
+/// The program that takes samples, as the kernel names it.
+const SAMPLER: &str = "take_sample";
+const SECOND_NS: u64 = 1_000_000_000;
+/// The usual delivery of a timer interrupt is not believed beyond this, ns.
+const MOST_USUAL_NS: u64 = 50_000;
+
+enum Message {
+    Episode(Box<Evidence>),
+    Summary(Box<RecorderSummary>),
+}
+
+/// What the writing thread shares.
+#[derive(Default)]
+struct Written {
+    kept: u64,
+    void: u64,
+    over_budget: u64,
+    cpu_ns: u64,
+    failed: Option<punctual_recording::Error>,
+}
+
+/// Watches wakeups. Call [`Watch::wakeup`] for each and [`Watch::round`] every 10 ms or so.
+pub struct Watch {
+    recorder: FlightRecorder,
+    recording: PathBuf,
+    settings: WhySettings,
+    totals: Distribution,
+    deliveries: Distribution,
+    threshold_ns: Option<u64>,
+    second_ns: u64,
+    budget: u64,
+    accepted: u64,
+    pending: VecDeque<(LateWakeup, u64, u64)>,
+    hooks: HookWatch,
+    summary: RecorderSummary,
+    sender: Option<SyncSender<Message>>,
+    written: Arc<Mutex<Written>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Begins to write into a recording's directory, which is there. `own_programs` are this process's other programs.
+    ///
+    /// # Errors
+    /// Where the directory cannot be written or no thread be started.
+    pub fn begin(
+        recorder: FlightRecorder,
+        settings: WhySettings,
+        recording: &Path,
+        own_programs: &[u32],
+    ) -> punctual_recording::Result<Watch> {
+        let writer = EpisodeWriter::create(recording)?;
+        let (sender, receiver) = sync_channel(WAITING);
+        let (tell_ready, ready) = sync_channel(1);
+        let written = Arc::new(Mutex::new(Written::default()));
+        let shared = Arc::clone(&written);
+        let most = settings.most_episodes;
+        let thread = std::thread::Builder::new().name("why".to_owned());
+        let thread = thread.spawn(move || write_episodes(writer, &tell_ready, &receiver, &shared, most)).ok();
+        // Reading the kernel's symbols takes a tenth of a second: not while it is measured.
+        let _ = ready.recv();
+        let mut own = recorder.program_ids();
+        own.extend_from_slice(own_programs);
+        let mut hooks = HookWatch::new(own);
+        // The first late wakeup may come with the first of all.
+        hooks.read(clock::monotonic_ns());
+        let summary = RecorderSummary {
+            threshold: settings.threshold.name(),
+            sample_rate: settings.sample_rate,
+            sample_clock: recorder.clock().map(str::to_owned),
+            missing: recorder.left_out(),
+            ..RecorderSummary::default()
+        };
+        Ok(Watch {
+            recorder,
+            recording: recording.to_owned(),
+            settings,
+            totals: Distribution::new(),
+            deliveries: Distribution::new(),
+            threshold_ns: match settings.threshold {
+                Threshold::Fixed(ns) => Some(ns),
+                Threshold::Quantile(_) => None,
+            },
+            second_ns: 0,
+            budget: BURST,
+            accepted: 0,
+            pending: VecDeque::new(),
+            hooks,
+            summary,
+            sender: Some(sender),
+            written,
+            thread,
+        })
+    }
+
+    /// Looks at a wakeup of a thread with this name and priority as the kernel counts.
+    pub fn wakeup(&mut self, wakeup: &Wakeup, name: &str, priority: i16) {
+        self.totals.record(wakeup.total_ns);
+        if let Some(irq_ns) = wakeup.irq_ns {
+            self.deliveries.record(irq_ns);
+        }
+        let Some(threshold_ns) = self.threshold_ns.filter(|threshold_ns| wakeup.total_ns > *threshold_ns) else {
+            return;
+        };
+        self.summary.late += 1;
+        if self.budget == 0 || self.accepted >= self.settings.most_episodes {
+            self.summary.over_budget += 1;
+            return;
+        }
+        self.budget -= 1;
+        self.accepted += 1;
+        let late = LateWakeup {
+            tid: wakeup.tid,
+            name: name.to_owned(),
+            priority,
+            cpu: wakeup.cpu,
+            expected_ns: wakeup.expected_ns,
+            end_ns: wakeup.expected_ns + wakeup.total_ns,
+        };
+        self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));
+    }
+
+    /// Takes the evidence of late wakeups out of the rings.
+    ///
+    /// # Errors
+    /// Where episodes could not be written.
+    pub fn round(&mut self) -> punctual_recording::Result<()> {
+        let now = clock::monotonic_ns();
+        self.hooks.read(now);
+        while self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
+            let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
+            self.take(late, threshold_ns);
+            let since = clock::monotonic_ns().saturating_sub(noticed_ns);
+            self.summary.longest_collection_ns = self.summary.longest_collection_ns.max(since);
+        }
+        if now - self.second_ns >= SECOND_NS {
+            self.second_ns = now;
+            self.budget = (self.budget + A_SECOND).min(BURST);
+            if let Threshold::Quantile(quantile) = self.settings.threshold
+                && self.totals.count() >= FEWEST
+            {
+                self.threshold_ns = self.totals.quantile(quantile);
+            }
+            let summary = Message::Summary(Box::new(self.summary()));
+            if let Some(sender) = &self.sender {
+                // A full queue means that a later summary will do.
+                let _ = sender.try_send(summary);
+            }
+        }
+        match self.written.lock().ok().and_then(|mut written| written.failed.take()) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn take(&mut self, late: LateWakeup, threshold_ns: u64) {
+        let start = late.expected_ns.saturating_sub(BEFORE_NS);
+        let end = late.end_ns + AFTER_NS;
+        let evidence = Evidence {
+            copied: self.recorder.copy(start, end),
+            programs: self.hooks.between(late.expected_ns, late.end_ns),
+            threshold_ns,
+            usual_delivery_ns: self.deliveries.quantile(0.5).unwrap_or(0).min(MOST_USUAL_NS),
+            sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
+            late,
+        };
+        let sent = self.sender.as_ref().map(|sender| sender.try_send(Message::Episode(Box::new(evidence))));
+        if matches!(sent, Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None) {
+            self.summary.over_budget += 1;
+        }
+    }
+
+    /// What was counted so far.
+    pub fn summary(&self) -> RecorderSummary {
+        let mut summary = self.summary.clone();
+        summary.threshold_ns = self.threshold_ns;
+        summary.samples = self.recorder.samples_taken();
+        if let Ok(written) = self.written.lock() {
+            summary.kept = written.kept;
+            summary.void = written.void;
+            summary.over_budget += written.over_budget;
+            summary.collecting_ns = written.cpu_ns;
+        }
+        summary
+    }
+
+    /// Takes what is left, writes it, and finds names for places in programs. Nothing is measured any more.
+    ///
+    /// # Errors
+    /// Where episodes could not be written.
+    pub fn finish(mut self) -> punctual_recording::Result<RecorderSummary> {
+        let last = self.pending.back().map_or(0, |(late, ..)| late.end_ns + AFTER_NS);
+        let now = clock::monotonic_ns();
+        if last >= now {
+            std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
+        }
+        let result = self.round();
+        let sums = self.recorder.handler_sums();
+        let sampling = sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER);
+        self.summary.sampling_ns = self.recorder.clock().map(|_| sampling.map(|sum| sum.total_ns).sum());
+        if let Some(sender) = self.sender.take() {
+            // Waits until there is room: what was kept is to be written.
+            let _ = sender.send(Message::Summary(Box::new(self.summary())));
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        result?;
+        let summary = self.summary();
+        let failed = self.written.lock().ok().and_then(|mut written| written.failed.take());
+        let recording = std::mem::take(&mut self.recording);
+        let written = write_handler_sums(&recording, &sums);
+        // Out of the kernel before what takes long. Locked memory would have every file that is looked into read whole.
+        drop(self);
+        if summary.kept > 0 {
+            hold::unlock_memory();
+            name_places(&recording);
+        }
+        written?;
+        failed.map_or(Ok(summary), Err)
+    }
+}
+
+fn write_episodes(
+    mut writer: EpisodeWriter,
+    tell_ready: &SyncSender<()>,
+    receiver: &Receiver<Message>,
+    shared: &Mutex<Written>,
+    most: u64,
+) {
+    let mut investigator = Investigator::new();
+    let _ = tell_ready.send(());
+    let mut kept = 0;
+    for message in receiver {
+        let result = match message {
+            Message::Summary(mut summary) => {
+                if let Ok(written) = shared.lock() {
+                    (summary.kept, summary.void) = (written.kept, written.void);
+                }
+                writer.write_summary(&summary)
+            }
+            Message::Episode(_) if kept >= most || writer.bytes() > MOST_BYTES => {
+                if let Ok(mut written) = shared.lock() {
+                    written.over_budget += 1;
+                }
+                Ok(())
+            }
+            Message::Episode(evidence) => {
+                let episode = investigator.investigate(kept + 1, &evidence);
+                let result = writer.push(&episode);
+                if let (Ok(()), Ok(mut written)) = (&result, shared.lock()) {
+                    kept += 1;
+                    written.kept = kept;
+                    written.void += u64::from(episode.void.is_some());
+                    written.cpu_ns = clock::thread_cpu_ns();
+                }
+                result
+            }
+        };
+        if let (Err(error), Ok(mut written)) = (result, shared.lock()) {
+            written.failed.get_or_insert(error);
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Who made wakeups late: the answer of `punctual why`.
+
+use crate::text::{microseconds, table};
+use crate::why_tree::CallTree;
+use punctual_blame::{Cause, Kind, Link, Split, Summary, chain, split, summarize};
+use punctual_recording::episode::Victim;
+use punctual_recording::{Episode, RecorderSummary, format_ns};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The name and version of the JSON.
+const SCHEMA: &str = "punctual.why/1";
+/// Causes below this share of the late time are summed up in text, in thousandths.
+const SHOWN_THOUSANDTHS: u64 = 1;
+/// Episodes that the text shows by themselves.
+const SHOWN_EPISODES: usize = 5;
+
+/// An episode and what was made of it.
+pub struct EpisodeView {
+    /// Its number.
+    pub id: u64,
+    /// Why nothing is concluded from it, where nothing is.
+    pub void: Option<String>,
+    /// Who was late.
+    pub victim: Victim,
+    /// When it was due, ns of `CLOCK_MONOTONIC`.
+    pub expected_ns: u64,
+    /// How late it was, ns.
+    pub total_ns: u64,
+    /// The split.
+    pub split: Split,
+    /// Who woke it, and who woke that one.
+    pub chain: Vec<Link>,
+    /// What was being executed meanwhile on the victim's CPU.
+    pub tree: CallTree,
+    /// Stacks that late timer interrupts found below them, innermost first.
+    pub late_stacks: Vec<Vec<String>>,
+    /// Build identifiers of the files in the tree.
+    pub builds: Vec<(String, String)>,
+}
+
+impl EpisodeView {
+    /// Looks into an episode.
+    pub fn new(episode: &Episode) -> EpisodeView {
+        let split = split(episode);
+        EpisodeView {
+            id: episode.id,
+            void: episode.void.clone(),
+            victim: episode.victim.clone(),
+            expected_ns: episode.expected_ns,
+            total_ns: episode.total_ns(),
+            chain: chain(episode),
+            tree: CallTree::of_samples(episode, &split),
+            late_stacks: crate::why_tree::late_stacks(episode, &split),
+            builds: episode.builds.clone(),
+            split,
+        }
+    }
+}
+
+/// A recording's late wakeups and their causes.
+pub struct WhyReport<'a> {
+    /// Where the recording is.
+    pub recording: &'a Path,
+    /// When it began, ns of `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
+    /// What the flight recorder counted.
+    pub recorder: Option<RecorderSummary>,
+    /// The episodes, in order of time.
+    pub episodes: Vec<EpisodeView>,
+    /// Whether the recording or its episodes were cut short.
+    pub cut: bool,
+    /// What could not be seen.
+    pub blind: &'a [String],
+    /// Causes over all episodes that are whole.
+    summary: Summary,
+}
+
+impl<'a> WhyReport<'a> {
+    /// Sums up.
+    pub fn new(
+        recording: &'a Path,
+        started_ns: u64,
+        recorder: Option<RecorderSummary>,
+        episodes: Vec<EpisodeView>,
+        cut: bool,
+        blind: &'a [String],
+    ) -> WhyReport<'a> {
+        let whole = episodes.iter().filter(|episode| episode.void.is_none());
+        let summary = summarize(whole.map(|episode| (episode.id, &episode.split)));
+        WhyReport { recording, started_ns, recorder, episodes, cut, blind, summary }
+    }
+
+    /// Causes over all episodes that are whole, largest first.
+    pub fn causes(&self) -> &[Cause] {
+        &self.summary.causes
+    }
+
+    fn total_of(&self, kind: Kind) -> u64 {
+        self.summary.causes.iter().filter(|cause| cause.kind == kind).map(|cause| cause.total_ns).sum()
+    }
+
+    fn whole(&self) -> usize {
+        self.episodes.iter().filter(|episode| episode.void.is_none()).count()
+    }
+
+    fn threshold(&self) -> String {
+        let Some(recorder) = &self.recorder else { return "the threshold".to_owned() };
+        match recorder.threshold_ns {
+            Some(ns) if recorder.threshold.starts_with('p') => format!("{} ({})", recorder.threshold, format_ns(ns)),
+            Some(ns) => format_ns(ns),
+            None => recorder.threshold.clone(),
+        }
+    }
+
+    /// The answer in a sentence or two.
+    pub fn verdict(&self) -> String {
+        let cut = if self.cut { "Cut short. " } else { "" };
+        let late = self.recorder.as_ref().map_or(self.episodes.len() as u64, |recorder| recorder.late);
+        if late == 0 && self.episodes.is_empty() {
+            return format!("{cut}No wakeup was later than {}: there is nothing to explain.", self.threshold());
+        }
+        let Some(first) = self.summary.causes.first() else {
+            return format!(
+                "{cut}{late} wakeups were later than {}, and no evidence of them is whole: nothing can be concluded.",
+                self.threshold()
+            );
+        };
+        let many = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let mut verdict = format!(
+            "{cut}{}, later than {}: {} of the {} of lateness was {}",
+            many(self.whole() as u64, "wakeup"),
+            self.threshold(),
+            percent(first.total_ns, self.summary.late_ns),
+            format_ns(self.summary.late_ns),
+            cause_words(first.kind, &first.name),
+        );
+        if let Some(detail) = first.detail.as_ref().filter(|detail| **detail != first.name) {
+            let _ = write!(verdict, " ({detail})");
+        }
+        let _ = write!(
+            verdict,
+            ", in {}, at most {}. Unknown: {}, out of sight: {}.",
+            many(first.episodes, "episode"),
+            format_ns(first.max_ns),
+            percent(self.total_of(Kind::Unknown), self.summary.late_ns),
+            percent(self.total_of(Kind::Blind), self.summary.late_ns),
+        );
+        verdict
+    }
+}
+
+/// A cause in words.
+pub(crate) fn cause_words(kind: Kind, name: &str) -> String {
+    format!("{} {name}", kind.words())
+}
+
+/// A share to the tenth of a percent.
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", part as f64 / whole.max(1) as f64 * 100.0)
+}
+
+fn part_json(part: &punctual_blame::Part) -> Value {
+    json!({ "kind": part.kind.name(), "name": part.name, "ns": part.ns, "detail": part.detail })
+}
+
+fn episode_json(episode: &EpisodeView) -> Value {
+    json!({
+        "id": episode.id,
+        "void": episode.void.is_some(),
+        "void_reason": episode.void,
+        "victim": episode.victim,
+        "expected_ns": episode.expected_ns,
+        "total_ns": episode.total_ns,
+        "parts": episode.split.parts.iter().map(part_json).collect::<Vec<_>>(),
+        "pieces": episode.split.pieces.iter().map(|piece| json!({
+            "start_ns": piece.start_ns, "ns": piece.ns, "cpu": piece.cpu, "kind": piece.kind.name(), "name": piece.name,
+        })).collect::<Vec<_>>(),
+        "chain": episode.chain.iter().map(|link| json!({
+            "at_ns": link.at_ns, "cpu": link.cpu, "woken": link.woken, "by": link.by, "name": link.name,
+        })).collect::<Vec<_>>(),
+        "samples": episode.tree.count(),
+        "call_tree": episode.tree.json(),
+        "late_interrupt_stacks": episode.late_stacks,
+        "build_ids": episode.builds.iter().map(|(path, id)| json!({ "path": path, "build_id": id })).collect::<Vec<_>>(),
+    })
+}
+
+/// The report as one JSON object; with `only`, of one episode.
+pub fn json(report: &WhyReport<'_>, only: Option<u64>) -> Value {
+    let chosen = report.episodes.iter().filter(|episode| only.is_none_or(|only| only == episode.id));
+    let late_ns = report.summary.late_ns;
+    json!({
+        "schema": SCHEMA,
+        "verdict": report.verdict(),
+        "exit_code": 0,
+        "recording": report.recording,
+        "cut": report.cut,
+        "blind": report.blind,
+        "recorder": report.recorder,
+        "late_ns": late_ns,
+        "unknown_ns": report.total_of(Kind::Unknown),
+        "blind_ns": report.total_of(Kind::Blind),
+        "causes": report.summary.causes.iter().map(|cause| json!({
+            "kind": cause.kind.name(), "name": cause.name, "detail": cause.detail,
+            "share": cause.total_ns as f64 / late_ns.max(1) as f64,
+            "episodes": cause.episodes, "max_ns": cause.max_ns, "typical_ns": cause.typical_ns,
+            "total_ns": cause.total_ns, "example": cause.example,
+        })).collect::<Vec<_>>(),
+        "episodes": chosen.map(episode_json).collect::<Vec<_>>(),
+    })
+}
+
+/// The report as text: the verdict, what is missing, causes, the latest episodes.
+pub fn text(report: &WhyReport<'_>) -> String {
+    let mut text = format!("{}\n", report.verdict());
+    notes(&mut text, report);
+    if !report.summary.causes.is_empty() {
+        let _ = writeln!(text, "\n{}", cause_table(report));
+    }
+    let mut latest: Vec<&EpisodeView> = report.episodes.iter().filter(|episode| episode.void.is_none()).collect();
+    latest.sort_by_key(|episode| std::cmp::Reverse(episode.total_ns));
+    for episode in latest.iter().take(SHOWN_EPISODES) {
+        let _ = writeln!(text, "\n{}", episode_text(report, episode, false));
+    }
+    if latest.len() > SHOWN_EPISODES {
+        let _ = writeln!(text, "\n{} more episodes: --episode N shows one in full", latest.len() - SHOWN_EPISODES);
+    }
+    let _ = writeln!(text, "\nrecording: {}", report.recording.display());
+    text
+}
+
+fn notes(text: &mut String, report: &WhyReport<'_>) {
+    for note in report.blind {
+        let _ = writeln!(text, "note: not seen: {note}");
+    }
+    let Some(recorder) = &report.recorder else { return };
+    if recorder.over_budget > 0 {
+        let _ = writeln!(
+            text,
+            "note: of {} late wakeups {} left no evidence, for the budget was spent: a higher --why threshold keeps \
+             those that matter",
+            recorder.late, recorder.over_budget
+        );
+    }
+    let mut reasons: Vec<&str> = report.episodes.iter().filter_map(|episode| episode.void.as_deref()).collect();
+    let void = reasons.len();
+    reasons.sort_unstable();
+    reasons.dedup();
+    if void > 0 {
+        let _ = writeln!(text, "note: {void} episodes are void: {}", reasons.join("; "));
+    }
+    let sampling = match (&recorder.sample_clock, recorder.sample_rate) {
+        (Some(clock), rate) => {
+            let cost = recorder.sampling_ns.map(|ns| format!(", which took {} of CPU", format_ns(ns)));
+            let (taken, cost) = (recorder.samples, cost.unwrap_or_default());
+            format!("{rate} stacks a second and CPU by {clock}, {taken} in all{cost}")
+        }
+        (None, _) => "no stacks".to_owned(),
+    };
+    let _ = writeln!(
+        text,
+        "late {}   kept {}   void {}   {sampling}   collecting took {} of CPU, at most {} after a wakeup",
+        recorder.late,
+        recorder.kept,
+        recorder.void,
+        format_ns(recorder.collecting_ns),
+        format_ns(recorder.longest_collection_ns)
+    );
+}
+
+fn cause_table(report: &WhyReport<'_>) -> String {
+    let late_ns = report.summary.late_ns;
+    // What nothing explains is always shown.
+    let always = [Kind::Unknown, Kind::Blind];
+    let is_shown =
+        |cause: &&Cause| cause.total_ns * 1_000 >= late_ns * SHOWN_THOUSANDTHS || always.contains(&cause.kind);
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let row = |kind: &str, name: String, share: u64, cells: [String; 5]| {
+        let mut row = vec![kind.to_owned(), name, percent(share, late_ns)];
+        row.extend(cells);
+        row
+    };
+    for cause in report.summary.causes.iter().filter(is_shown) {
+        let name = match &cause.detail {
+            Some(detail) if *detail != cause.name => format!("{} ({detail})", cause.name),
+            _ => cause.name.clone(),
+        };
+        rows.push(row(
+            cause.kind.name(),
+            name,
+            cause.total_ns,
+            [
+                cause.episodes.to_string(),
+                microseconds(Some(cause.typical_ns)),
+                microseconds(Some(cause.max_ns)),
+                microseconds(Some(cause.total_ns)),
+                cause.example.to_string(),
+            ],
+        ));
+    }
+    let rest: u64 = report.summary.causes.iter().filter(|cause| !is_shown(cause)).map(|cause| cause.total_ns).sum();
+    let empty = || "-".to_owned();
+    if rest > 0 {
+        let cells = [empty(), empty(), empty(), microseconds(Some(rest)), empty()];
+        rows.push(row("", "all others".to_owned(), rest, cells));
+    }
+    for kind in always {
+        if report.total_of(kind) == 0 {
+            rows.push(row(
+                kind.name(),
+                "-".to_owned(),
+                0,
+                ["0".to_owned(), empty(), empty(), microseconds(Some(0)), empty()],
+            ));
+        }
+    }
+    table(&["kind", "name", "share", "episodes", "typical us", "longest us", "total us", "example"], 2..8, rows)
+}
+
+/// One episode as text; `whole` with every part, the chain and the whole call tree.
+pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) -> String {
+    let victim = &episode.victim;
+    let mut text = format!(
+        "Episode {}: {} (thread {}) on CPU {} ran {} us late, {:.6} s after the beginning",
+        episode.id,
+        victim.name,
+        victim.tid,
+        victim.cpu,
+        microseconds(Some(episode.total_ns)),
+        episode.expected_ns.saturating_sub(report.started_ns) as f64 / 1e9
+    );
+    if let Some(reason) = &episode.void {
+        let _ = write!(text, "\nvoid: {reason}; what follows is as far as the evidence goes");
+    }
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut rest = 0;
+    for part in &episode.split.parts {
+        if !whole && part.ns * 100 < episode.total_ns && part.kind != Kind::Unknown && part.kind != Kind::Blind {
+            rest += part.ns;
+            continue;
+        }
+        let detail = part.detail.clone().filter(|detail| *detail != part.name).unwrap_or_default();
+        let cells = [part.kind.name().to_owned(), part.name.clone(), detail];
+        let figures = [microseconds(Some(part.ns)), percent(part.ns, episode.total_ns)];
+        rows.push(figures.into_iter().chain(cells).collect());
+    }
+    if rest > 0 {
+        let cells = [microseconds(Some(rest)), percent(rest, episode.total_ns), String::new(), "all others".to_owned()];
+        rows.push(cells.into_iter().chain([String::new()]).collect());
+    }
+    let _ = write!(text, "\n{}", table(&["us", "share", "kind", "name", "code"], 0..2, rows));
+    if whole && !episode.chain.is_empty() {
+        text.push_str("\nwoken by:");
+        for link in &episode.chain {
+            let after = link.at_ns as i128 - i128::from(episode.expected_ns);
+            let _ = write!(
+                text,
+                "\n  {} by {} {} on CPU {}, {:+.1} us from when it was due",
+                link.woken,
+                link.by,
+                link.name,
+                link.cpu,
+                after as f64 / 1e3
+            );
+        }
+    }
+    for stack in episode.late_stacks.iter().take(if whole { usize::MAX } else { 1 }) {
+        let shown = if whole { stack.len() } else { stack.len().min(6) };
+        let _ = write!(text, "\nbelow a late timer interrupt: {}", stack[..shown].join(" < "));
+    }
+    if episode.tree.count() > 0 {
+        let _ = write!(text, "\n{}", episode.tree.text(if whole { usize::MAX } else { 12 }));
+        let _ = write!(text, "{:>6} samples in episode", episode.tree.count());
+    }
+    if whole {
+        for (path, id) in &episode.builds {
+            let _ = write!(text, "\nbuild {id} {path}");
+        }
+    }
+    text
+}

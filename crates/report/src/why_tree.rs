@@ -1,0 +1,175 @@
+//! Call trees of an episode's samples, and the same folded for flame graphs.
+
+use punctual_blame::{Piece, Split, seen_at};
+use punctual_recording::Episode;
+use punctual_recording::episode::StackSample;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// How often each function was seen below which.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallTree {
+    count: u64,
+    children: BTreeMap<String, CallTree>,
+}
+
+impl CallTree {
+    /// The samples that fell into an episode's lateness, on the CPU where the victim waited at that moment, below who
+    /// was being executed.
+    pub fn of_samples(episode: &Episode, split: &Split) -> CallTree {
+        let mut tree = CallTree::default();
+        for (sample, piece) in samples_within(episode, split) {
+            let mut path = vec![format!("{} {}", piece.kind.name(), piece.name)];
+            path.extend(names(episode, sample));
+            tree.add(&path, 1);
+        }
+        tree
+    }
+
+    /// Adds a path, outermost first.
+    pub fn add(&mut self, path: &[String], count: u64) {
+        self.count += count;
+        if let Some((first, rest)) = path.split_first() {
+            self.children.entry(first.clone()).or_default().add(rest, count);
+        }
+    }
+
+    /// The sum at the root.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Children, largest first.
+    pub fn children(&self) -> Vec<(&str, &CallTree)> {
+        let mut children: Vec<_> = self.children.iter().map(|(name, child)| (name.as_str(), child)).collect();
+        children.sort_by_key(|(_, child)| std::cmp::Reverse(child.count));
+        children
+    }
+
+    /// As indented lines with the counts before them. A chain of single calls stands on one line.
+    pub fn text(&self, lines: usize) -> String {
+        let mut text = String::new();
+        let mut left = lines;
+        self.write(&mut text, 0, &mut left);
+        if left == 0 {
+            text.push_str("       ...\n");
+        }
+        text
+    }
+
+    fn write(&self, text: &mut String, depth: usize, left: &mut usize) {
+        for (name, child) in self.children() {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+            let (mut line, mut last) = (name.to_owned(), child);
+            // One caller with one callee and nothing of its own reads better beside it.
+            while last.children.len() == 1
+                && let Some((next, below)) = last.children.iter().next()
+                && below.count == last.count
+                && line.len() + next.len() < 110
+            {
+                let _ = write!(line, " > {next}");
+                last = below;
+            }
+            let _ = writeln!(text, "{:>6} {:indent$}{line}", child.count, "", indent = depth * 2);
+            last.write(text, depth + 1, left);
+        }
+    }
+
+    /// As JSON: name, count, children.
+    pub fn json(&self) -> Value {
+        let child =
+            |(name, child): (&str, &CallTree)| json!({ "name": name, "count": child.count, "children": child.json() });
+        Value::Array(self.children().into_iter().map(child).collect())
+    }
+}
+
+/// Function names of a sample, outermost first.
+fn names<'a>(episode: &'a Episode, sample: &'a StackSample) -> impl Iterator<Item = String> + 'a {
+    sample
+        .frames
+        .iter()
+        .rev()
+        .filter_map(|&frame| episode.frames.get(frame as usize))
+        .map(|frame| frame.function.clone())
+}
+
+fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<Item = (&'a StackSample, &'a Piece)> {
+    episode.samples.iter().filter(|sample| !sample.at_late_interrupt).filter_map(|sample| {
+        let seen_at = seen_at(episode, sample);
+        // The piece that ends where the clock's interrupt begins is the one that was seen.
+        let inside = |piece: &&Piece| {
+            piece.cpu == sample.cpu && piece.start_ns < seen_at && seen_at <= piece.start_ns + piece.ns
+        };
+        Some((sample, split.pieces.iter().find(inside)?))
+    })
+}
+
+/// The stacks that late interrupts found below them during the lateness, innermost first.
+pub(crate) fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> {
+    let mut stacks = Vec::new();
+    for sample in episode.samples.iter().filter(|sample| sample.at_late_interrupt) {
+        let is_own = sample.at_ns >= episode.expected_ns
+            && sample.at_ns <= episode.end_ns
+            && split.pieces.iter().any(|piece| piece.cpu == sample.cpu);
+        let functions: Vec<String> = {
+            let mut outermost_first: Vec<String> = names(episode, sample).collect();
+            outermost_first.reverse();
+            outermost_first
+        };
+        let entry = functions
+            .iter()
+            .rposition(|name| name.starts_with("asm_sysvec") || name.starts_with("asm_common_interrupt"));
+        let below = entry.map_or(&[][..], |entry| &functions[entry + 1..]);
+        if is_own && !below.is_empty() {
+            stacks.push(below.to_vec());
+        }
+    }
+    stacks
+}
+
+/// Adds an episode to a tree that is weighed by lateness, ns: each piece below its cause, spread over the stacks that
+/// were seen in it.
+pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split) {
+    let mut seen: BTreeMap<usize, Vec<&StackSample>> = BTreeMap::new();
+    for (sample, piece) in samples_within(episode, split) {
+        let position = split.pieces.iter().position(|other| std::ptr::eq(other, piece)).unwrap_or(0);
+        seen.entry(position).or_default().push(sample);
+    }
+    for (position, piece) in split.pieces.iter().enumerate() {
+        let cause = vec![piece.kind.name().to_owned(), piece.name.clone()];
+        let samples = seen.get(&position).map_or(&[][..], Vec::as_slice);
+        if samples.is_empty() {
+            let path: Vec<String> = cause.into_iter().chain(piece.detail.clone()).collect();
+            tree.add(&path, piece.ns);
+            continue;
+        }
+        let (share, odd) = (piece.ns / samples.len() as u64, piece.ns % samples.len() as u64);
+        for (number, sample) in samples.iter().enumerate() {
+            let path: Vec<String> = cause.iter().cloned().chain(names(episode, sample)).collect();
+            tree.add(&path, share + u64::from((number as u64) < odd));
+        }
+    }
+}
+
+/// A tree as folded stacks, as flame graph tools read them: `outer;inner weight`.
+pub fn folded(tree: &CallTree) -> String {
+    fn write(tree: &CallTree, path: &str, text: &mut String) {
+        let below: u64 = tree.children.values().map(|child| child.count).sum();
+        if tree.count > below && !path.is_empty() {
+            let _ = writeln!(text, "{path} {}", tree.count - below);
+        }
+        for (name, child) in &tree.children {
+            // The format's own separators and ends cannot stand in a name.
+            let name = name.replace([';', '\n'], ":");
+            let path = if path.is_empty() { name } else { format!("{path};{name}") };
+            write(child, &path, text);
+        }
+    }
+    let mut text = String::new();
+    write(tree, "", &mut text);
+    text
+}
