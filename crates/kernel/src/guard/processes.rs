@@ -1,6 +1,7 @@
 //! The processes below the guard.
 
 use rustix::process::{Pid, Signal, WaitOptions};
+use std::path::Path;
 
 /// A process that ended, and its exit code; `None` when a signal ended it.
 pub(super) struct Dead {
@@ -23,11 +24,17 @@ pub(super) fn signal(pid: u32, signal: Signal) {
     }
 }
 
+/// What the kernel says of a process. It holds the name, which may be any bytes.
+fn stat_of(directory: &Path) -> Option<String> {
+    let bytes = std::fs::read(directory.join("stat")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Kills every process of a session, which need not have its leader any more.
 pub(super) fn kill_session(leader: u32) {
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Some(stat) = stat_of(&entry.path()) else { continue };
         let session = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(3)?.parse::<u32>().ok());
         if session == Some(leader) {
             signal(pid, Signal::KILL);
@@ -40,7 +47,7 @@ pub(super) fn descendants(ancestor: u32) -> Vec<u32> {
     let mut parents = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Some(stat) = stat_of(&entry.path()) else { continue };
         // The name in parentheses may hold anything, spaces and parentheses too.
         let Some((_, rest)) = stat.rsplit_once(')') else { continue };
         let mut words = rest.split_whitespace();

@@ -93,27 +93,33 @@ impl Selection {
     }
 }
 
+/// What the kernel says of a thread. It holds the thread's name, which may be any bytes.
+fn text_of(tid: u32, file: &str) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{tid}/{file}")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The process that a thread belongs to.
 pub(crate) fn process_of(tid: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let status = text_of(tid, "status")?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
 /// Whether a thread has ended: one that nobody has waited for yet is still listed.
 pub(crate) fn has_ended(tid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let status = text_of(tid, "status").unwrap_or_default();
     let state = status.lines().find_map(|line| line.strip_prefix("State:"));
     state.is_none_or(|state| state.trim_start().starts_with(['Z', 'X']))
 }
 
 /// The name of a thread.
 pub(crate) fn name_of(tid: u32) -> Option<String> {
-    Some(std::fs::read_to_string(format!("/proc/{tid}/comm")).ok()?.trim_end_matches('\n').to_owned())
+    Some(text_of(tid, "comm")?.trim_end_matches('\n').to_owned())
 }
 
 /// The policy and real-time priority of a thread, as the kernel numbers them.
 pub(crate) fn policy_of(tid: u32) -> Option<(u16, u16)> {
-    let stat = std::fs::read_to_string(format!("/proc/{tid}/stat")).ok()?;
+    let stat = text_of(tid, "stat")?;
     // The name in parentheses may hold anything; the state, third of all fields, follows it.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(40 - 3);
     let priority = fields.next()?.parse().ok()?;
@@ -173,5 +179,23 @@ mod tests {
         assert!(Selection { threads: vec![none], ..Selection::default() }.check().is_err());
         assert!(Selection { processes: vec![none], ..Selection::default() }.check().is_err());
         assert!(Selection { processes: vec![std::process::id()], ..Selection::default() }.check().is_ok());
+    }
+
+    #[test]
+    fn a_thread_is_found_whatever_bytes_its_name_has() {
+        let (named, wait) = std::sync::mpsc::channel();
+        let (done, end) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            std::fs::write("/proc/thread-self/comm", b"n\xffo (1) text").unwrap();
+            named.send(std::fs::read_link("/proc/thread-self").unwrap()).unwrap();
+            let _ = end.recv();
+        });
+        let tid = wait.recv().unwrap().file_name().unwrap().to_str().unwrap().parse().unwrap();
+        assert!(!has_ended(tid));
+        assert_eq!(process_of(tid), Some(std::process::id()));
+        assert_eq!(name_of(tid).unwrap(), "n\u{fffd}o (1) text");
+        assert!(policy_of(tid).is_some());
+        drop(done);
+        thread.join().unwrap();
     }
 }
