@@ -168,16 +168,39 @@ pub(super) fn devices_of(document: &Document, paths: &[PathBuf]) -> Vec<DeviceRo
     }
 }
 
-/// Writes a page under another name and renames it, so that nobody opens half of one.
+/// Writes a page under another name and renames it, so that nobody opens half of one. Where a device, a pipe or a link
+/// stands, such as /dev/stdout, it is written into: a file in its place would be the end of it.
 pub(super) fn write_page(path: &Path, html: &str) -> anyhow::Result<()> {
+    let is_special = path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file());
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
     let temporary = PathBuf::from(name);
-    let written = std::fs::write(&temporary, html).and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
+    let written = if is_special {
+        std::fs::write(path, html)
+    } else {
+        std::fs::write(&temporary, html).and_then(|()| std::fs::rename(&temporary, path)).inspect_err(|_| {
+            let _ = std::fs::remove_file(&temporary);
+        })
+    };
     written.with_context(|| format!("cannot write {}", path.display()))?;
     output::note(&format!("page: {}", path.display()));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_goes_into_what_a_link_leads_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let (target, link) = (directory.path().join("target.html"), directory.path().join("link.html"));
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        write_page(&link, "first").unwrap();
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "first");
+        write_page(&target, "third").unwrap();
+        assert_eq!(std::fs::read_to_string(&link).unwrap(), "third");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+    }
 }
