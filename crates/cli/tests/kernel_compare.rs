@@ -43,3 +43,18 @@ fn a_command_that_fails_is_one_line_and_what_was_measured_stays() {
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
     assert!(Recording::open(directory.path().join("both/a/01.punctual")).is_ok());
 }
+
+#[test]
+fn what_was_measured_before_a_command_failed_is_compared() {
+    requires!("compare", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    // In the order A B B A the last is the second A.
+    let fails_twice = "echo >> times; test $(wc -l < times) -lt 2";
+    let words = ["compare", "--repeat", "2", "-D", "300ms", "-q", "-o", "both", "--json", "--a", fails_twice];
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!((&answer["schema"], &answer["exit_code"]), (&"punctual.compare/1".into(), &1.into()));
+    assert_eq!((&answer["a"]["runs"], &answer["b"]["runs"]), (&1.into(), &2.into()));
+    assert!(answer["notes"][0].as_str().unwrap().contains("ended with code 1"), "{}", answer["notes"]);
+}

@@ -36,7 +36,9 @@ pub fn measured_ns(document: &Document) -> u64 {
         let counters = &task.counters;
         (counters.wakeups.saturating_add(counters.missed.unwrap_or(0))).saturating_mul(task.period_ns)
     });
-    let by_end = document.ended.as_ref().map(|ended| ended.at_ns.saturating_sub(document.provenance.started_ns));
+    // One that was cut short measured until its last wakeup.
+    let end = document.ended.as_ref().map_or(document.last_ns, |ended| ended.at_ns);
+    let by_end = Some(end.saturating_sub(document.provenance.started_ns));
     by_end.filter(|&length| length > 0).unwrap_or_else(|| by_tasks.max().unwrap_or(0))
 }
 

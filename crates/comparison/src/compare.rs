@@ -222,6 +222,13 @@ fn comparable(side: &Side, with: &Document, other: &str) -> Result<(), Error> {
     let expected = &with.provenance.configuration;
     for run in &side.runs {
         let found = &run.document.provenance.configuration;
+        // Other programs' threads have no period that anybody knows.
+        if (found.interval_ns == 0) != (expected.interval_ns == 0) {
+            let (followed, own) = if found.interval_ns == 0 { (&*side.name, other) } else { (other, &*side.name) };
+            return Err(Error(format!(
+                "{followed} is of other programs' threads and {own} of punctual's own: only recordings of one kind can be compared"
+            )));
+        }
         if found.interval_ns != expected.interval_ns {
             return Err(Error(format!(
                 "{} was measured every {} and {other} every {}: only recordings of one interval can be compared",

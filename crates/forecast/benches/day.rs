@@ -37,6 +37,7 @@ fn recording(tasks: u32) -> (Document, Vec<TailValue>, Vec<BlockMaximum>) {
         limits: Vec::new(),
         segments: 0,
         distributions: Default::default(),
+        last_ns: 0,
         followed: None,
     };
     for tid in 0..tasks {

@@ -29,6 +29,9 @@ pub struct Document {
     pub segments: u64,
     /// Every value, by measure, stage, CPU and load.
     pub distributions: Distributions,
+    /// When the last wakeup ran that was written, ns of `CLOCK_MONOTONIC`; 0 before the first.
+    #[serde(default)]
+    pub last_ns: u64,
     /// Of a recording of other programs' threads: who they were and what woke them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<Followed>,

@@ -63,6 +63,7 @@ pub fn merge(documents: &[Document]) -> Result<Document> {
                 sum.provenance.fallbacks.push(note.clone());
             }
         }
+        sum.last_ns = sum.last_ns.max(document.last_ns);
         sum.ended = match (sum.ended.take(), &document.ended) {
             (Some(ended), Some(_)) if ended.reason != crate::EndReason::Completed => Some(ended),
             (Some(_), Some(ended)) => Some(ended.clone()),

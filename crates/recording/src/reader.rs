@@ -231,6 +231,7 @@ fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &m
         }
         let mut later = Distributions::default();
         for wakeup in &wakeups {
+            document.last_ns = document.last_ns.max(wakeup.expected_ns.saturating_add(wakeup.total_ns));
             let Some(task) = document.tasks.iter_mut().find(|task| task.tid == wakeup.tid) else { continue };
             let counted = Counters {
                 wakeups: 1,

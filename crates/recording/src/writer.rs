@@ -86,7 +86,6 @@ pub struct Writer {
     wakeups: SegmentWriter,
     maxima: SegmentWriter,
     flushes: u64,
-    last_ns: u64,
 }
 
 impl Writer {
@@ -123,6 +122,7 @@ impl Writer {
             limits: Vec::new(),
             segments: 0,
             distributions: Distributions::default(),
+            last_ns: 0,
             followed: None,
         };
         let mut writer = Writer {
@@ -135,7 +135,6 @@ impl Writer {
             wakeups,
             maxima,
             flushes: 0,
-            last_ns: 0,
         };
         for task in tasks {
             writer.add_task(task);
@@ -186,7 +185,7 @@ impl Writer {
         if let Some(steal) = wakeup.steal_ns {
             *counters.wakeup_steal_ns.get_or_insert(0) += steal;
         }
-        self.last_ns = self.last_ns.max(wakeup.expected_ns + wakeup.total_ns);
+        self.document.last_ns = self.document.last_ns.max(wakeup.expected_ns + wakeup.total_ns);
         let state = &mut self.states[task];
         let by_cpu = &mut self.measures[state.measure].by_cpu;
         let position = by_cpu.iter().position(|(cpu, _)| *cpu == wakeup.cpu).unwrap_or_else(|| {
@@ -281,7 +280,7 @@ impl Writer {
     /// [`ErrorKind::Io`]; what was written before stays readable, as a recording that was cut short.
     pub fn finish(mut self, mut ended: Ended, limits: Vec<Limit>) -> Result<Document> {
         if ended.at_ns == 0 {
-            ended.at_ns = self.last_ns;
+            ended.at_ns = self.document.last_ns;
         }
         let tids: Vec<i64> = self.document.tasks.iter().map(|task| i64::from(task.tid)).collect();
         for (state, &tid) in self.states.iter_mut().zip(&tids) {

@@ -100,6 +100,8 @@ proptest! {
         let kept = lates.len() / per_flush * per_flush;
         prop_assert_eq!(&rows(&cut)[..], &rows(&whole)[..kept]);
         prop_assert_eq!(cut.document().counters.wakeups, kept as u64);
+        let last = rows(&cut).iter().map(|wakeup| wakeup.expected_ns + wakeup.total_ns).max();
+        prop_assert_eq!(cut.document().last_ns, last.unwrap_or(0));
         if kept == lates.len() {
             let sorted = |recording: &Recording| {
                 let mut tail = recording.tail().unwrap();

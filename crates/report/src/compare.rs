@@ -263,12 +263,12 @@ fn difference_table(differences: &[Difference]) -> String {
     )
 }
 
-/// The whole comparison, schema `punctual.compare/1`.
-pub fn json(comparison: &Comparison) -> Value {
+/// The whole comparison, schema `punctual.compare/1`, with the exit code of the command that made it.
+pub fn json(comparison: &Comparison, exit_code: u8) -> Value {
     json!({
         "schema": "punctual.compare/1",
         "verdict": verdict(comparison),
-        "exit_code": 0,
+        "exit_code": exit_code,
         "outcome": comparison.outcome.name(),
         "decided_by": comparison.decided_by.and_then(|(stage, by)| {
             let stage = comparison.stages.get(stage)?;

@@ -6,7 +6,7 @@ use punctual_recording::{Distribution, Document, EndReason, Stage, format_ns};
 /// How long a recording measured, s.
 fn measured_s(document: &Document) -> f64 {
     let end = document.ended.as_ref().map(|ended| ended.at_ns);
-    let end = end.or_else(|| {
+    let end = end.or((document.last_ns > 0).then_some(document.last_ns)).or_else(|| {
         document
             .tasks
             .iter()

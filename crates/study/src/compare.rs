@@ -6,8 +6,11 @@ use punctual_forecast::Input;
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Step};
 use punctual_recording::{EndReason, Recording};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 /// One side of an [`Alternation`].
 #[derive(Debug, Clone)]
@@ -53,16 +56,26 @@ impl Turn {
 /// The directory of a side's recordings.
 const SIDES: [&str; 2] = ["a", "b"];
 
-/// Measures both sides in turn. Gives each side's recordings; when it was told to stop, those there are until then,
-/// and the one that was cut off only where its side has no other.
+/// What came of an [`Alternation`].
+#[derive(Debug)]
+pub struct Alternated {
+    /// The recordings of each side.
+    pub made: [Vec<PathBuf>; 2],
+    /// What ended it early, where it failed when both sides already had recordings.
+    pub trouble: Option<StudyError>,
+}
+
+/// Measures both sides in turn. When it was told to stop or when something fails, it gives the recordings there are
+/// until then, and one that was cut off only where its side has no other.
 ///
 /// # Errors
-/// [`StudyError`]; [`StudyError::Setting`] where a command before a measurement fails. Recordings stay.
+/// [`StudyError`] while a side has no recording yet; [`StudyError::Setting`] where a command before a measurement fails.
+/// Recordings stay.
 pub fn alternate(
     alternation: &Alternation,
     observe: &mut dyn FnMut(Turn, &mut Observation<'_>) -> Step,
     interrupted: &dyn Fn() -> bool,
-) -> Result<[Vec<PathBuf>; 2], StudyError> {
+) -> Result<Alternated, StudyError> {
     for side in SIDES {
         let directory = alternation.directory.join(side);
         let failed =
@@ -74,48 +87,101 @@ pub fn alternate(
         if interrupted() {
             break;
         }
-        let side = &alternation.sides[turn.side];
-        if let Some(command) = &side.before {
-            match set_up(command) {
-                // Ctrl-C reaches the command too.
-                Err(_) if interrupted() => break,
-                result => result?,
+        match measure(alternation, turn, made[turn.side].is_empty(), observe, interrupted) {
+            Ok(Measured { recording, goes_on }) => {
+                made[turn.side].extend(recording);
+                if !goes_on {
+                    break;
+                }
             }
-        }
-        let mut plan = alternation.plan.clone();
-        plan.output = alternation.directory.join(SIDES[turn.side]).join(format!("{:02}.punctual", turn.number));
-        let output = plan.output.clone();
-        let result = record_under_watched(plan, &side.load, &mut |_| !interrupted(), &mut |observation| {
-            observe(turn, observation)
-        });
-        let outcome = match result {
-            Err(StudyError::Interrupted) => break,
-            other => other?,
-        };
-        let ended = outcome.document.ended.as_ref().map(|ended| ended.reason);
-        let cut_off = ended == Some(EndReason::Interrupted);
-        if !cut_off || (made[turn.side].is_empty() && outcome.document.counters.wakeups > 0) {
-            made[turn.side].push(output);
-        }
-        if !matches!(ended, Some(EndReason::Completed | EndReason::CommandEnded)) {
-            break;
+            // Ctrl-C reaches the commands too.
+            Err(_) if interrupted() => break,
+            Err(error) if made.iter().any(Vec::is_empty) => return Err(error),
+            Err(error) => return Ok(Alternated { made, trouble: Some(error) }),
         }
     }
-    Ok(made)
+    Ok(Alternated { made, trouble: None })
 }
 
-/// Runs a command to its end. What it says is of interest only if it fails.
-fn set_up(command: &str) -> Result<(), StudyError> {
+/// What came of one turn.
+struct Measured {
+    recording: Option<PathBuf>,
+    goes_on: bool,
+}
+
+fn measure(
+    alternation: &Alternation,
+    turn: Turn,
+    is_first: bool,
+    observe: &mut dyn FnMut(Turn, &mut Observation<'_>) -> Step,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Measured, StudyError> {
+    let side = &alternation.sides[turn.side];
+    if let Some(command) = &side.before {
+        set_up(command, interrupted)?;
+    }
+    let mut plan = alternation.plan.clone();
+    plan.output = alternation.directory.join(SIDES[turn.side]).join(format!("{:02}.punctual", turn.number));
+    let output = plan.output.clone();
+    let outcome =
+        record_under_watched(plan, &side.load, &mut |_| !interrupted(), &mut |observation| observe(turn, observation))?;
+    let ended = outcome.document.ended.as_ref().map(|ended| ended.reason);
+    let is_whole = ended != Some(EndReason::Interrupted);
+    let is_wanted = is_whole || (is_first && outcome.document.counters.wakeups > 0);
+    Ok(Measured {
+        recording: is_wanted.then_some(output),
+        goes_on: matches!(ended, Some(EndReason::Completed | EndReason::CommandEnded)),
+    })
+}
+
+/// How often somebody looks whether a command has ended.
+const ROUND: Duration = Duration::from_millis(10);
+/// What a command that ended or was told to end may take to say its last words or to go.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Runs a command to its end, or until it is interrupted. What it says is of interest only if it fails.
+fn set_up(command: &str, interrupted: &dyn Fn() -> bool) -> Result<(), StudyError> {
     let failed = |why: String| StudyError::Setting(format!("`{command}` {why}"));
-    let shell = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).output();
-    let output = shell.map_err(|error| failed(format!("could not be started: {error}")))?;
-    if output.status.success() {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut shell = shell.spawn().map_err(|error| failed(format!("could not be started: {error}")))?;
+    let said = listen(shell.stderr.take());
+    let mut asked_to_stop = None;
+    let status = loop {
+        match shell.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) => std::thread::sleep(ROUND),
+            Err(error) => return Err(failed(format!("cannot be waited for: {error}"))),
+        }
+        // Ctrl-C has reached it too, and it may have something to set back.
+        if interrupted() && asked_to_stop.get_or_insert_with(Instant::now).elapsed() > GRACE {
+            let _ = shell.kill();
+        }
+    };
+    if asked_to_stop.is_some() {
+        return Err(StudyError::Interrupted);
+    }
+    if status.success() {
         return Ok(());
     }
-    let how = output.status.code().map_or("was ended by a signal".to_owned(), |code| format!("ended with code {code}"));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let how = status.code().map_or("was ended by a signal".to_owned(), |code| format!("ended with code {code}"));
+    // Something that it left running may hold the pipe open for ever.
+    let said = said.recv_timeout(GRACE).unwrap_or_default();
     let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
     Err(failed(how + &last.map(|line| format!(": {line}")).unwrap_or_default()))
+}
+
+/// Reads all that comes out of a pipe, meanwhile.
+fn listen(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut said = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut said);
+        }
+        let _ = sender.send(String::from_utf8_lossy(&said).into_owned());
+    });
+    receiver
 }
 
 /// Reads the recordings of a side, each in one pass.
@@ -168,8 +234,19 @@ mod tests {
 
     #[test]
     fn a_command_that_fails_says_so_in_one_line() {
-        assert!(set_up("true").is_ok());
-        let error = set_up("echo first >&2; echo no such knob >&2; exit 3").unwrap_err().to_string();
+        let never = || false;
+        assert!(set_up("true", &never).is_ok());
+        let error = set_up("echo first >&2; echo no such knob >&2; exit 3", &never).unwrap_err().to_string();
         assert!(error.ends_with("ended with code 3: no such knob") && error.lines().count() == 1, "{error}");
+    }
+
+    #[test]
+    fn a_command_is_not_waited_for_once_interrupted() {
+        let began = Instant::now();
+        assert!(matches!(set_up("exec sleep 60", &|| true), Err(StudyError::Interrupted)));
+        assert!(began.elapsed() < Duration::from_secs(30));
+        // What it leaves running does not hold up anything either.
+        assert!(set_up("sleep 35 & exit 0", &|| false).is_ok());
+        assert!(began.elapsed() < Duration::from_secs(30));
     }
 }

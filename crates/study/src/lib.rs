@@ -22,7 +22,7 @@ pub mod sweep;
 pub mod timers;
 
 pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check, judge};
-pub use compare::{Alternation, SidePlan, Turn, alternate, open_side};
+pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side};
 pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};
 pub use loaded::{StudyError, local_machine, record_under, record_under_watched};

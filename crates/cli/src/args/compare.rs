@@ -5,10 +5,14 @@ use clap::Args;
 use punctual_load::Source;
 use std::path::PathBuf;
 
+/// What says how to measure and so means nothing for recordings that stand on disk.
+const MEASURED: [&str; 9] =
+    ["repeat", "duration", "policy", "via", "cpus", "interval", "priority", "no_bpf", "no_power_request"];
+
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
     /// Two sides: each a recording, a directory of repeats, or several recordings joined by commas
-    #[arg(num_args = 2, value_names = ["A", "B"], required_unless_present = "repeat", conflicts_with = "repeat")]
+    #[arg(num_args = 2, value_names = ["A", "B"], required_unless_present = "repeat", conflicts_with_all = MEASURED)]
     pub(crate) sides: Vec<PathBuf>,
     /// Devices whose slack is compared, such as modem or `audio 64@48kHz x3`; may be repeated [default: those of check]
     #[arg(long, value_name = "DEVICE")]

@@ -9,7 +9,7 @@ use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable};
 use punctual_probe::Step;
 use punctual_recording::EndReason;
-use punctual_study::{Alternation, SidePlan, Turn, open_side};
+use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,21 +18,30 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
         punctual_report::html::can_draw()?;
     }
     let devices = devices(&arguments.device)?;
-    let sides = match arguments.repeat {
+    let (sides, trouble) = match arguments.repeat {
         Some(repeats) => measure(&arguments.measuring, repeats as usize)?,
-        None => [0, 1].map(|index| recorded(&arguments.sides[index])).into_iter().collect::<Result<Vec<_>, _>>()?,
+        None => {
+            let sides = [0, 1].map(|index| recorded(&arguments.sides[index]));
+            (sides.into_iter().collect::<Result<Vec<_>, _>>()?, None)
+        }
     };
-    let comparison: Comparison = punctual_comparison::compare(&sides[0], &sides[1], &devices)?;
+    let mut comparison: Comparison = punctual_comparison::compare(&sides[0], &sides[1], &devices)?;
+    let code = u8::from(trouble.is_some());
+    comparison.notes.splice(
+        0..0,
+        trouble
+            .map(|error| format!("{error}: what was measured until then is compared, and not all that was asked for")),
+    );
     if let Some(path) = &arguments.html {
         let page = punctual_report::html::comparison_page(&comparison, &sides[0], &sides[1]);
         super::report::write_page(path, &page.html()?)?;
     }
     if output.json {
-        output::print(&output::pretty(&punctual_report::compare::json(&comparison)));
+        output::print(&output::pretty(&punctual_report::compare::json(&comparison, code)));
     } else {
         output::print_text(&punctual_report::compare::text(&comparison));
     }
-    Ok(0)
+    Ok(code)
 }
 
 fn devices(specs: &[String]) -> Result<Vec<Profile>, Usage> {
@@ -54,8 +63,8 @@ fn recorded(path: &Path) -> anyhow::Result<Side> {
     Ok(open_side(&name, &super::expand(&paths))?)
 }
 
-/// Measures both sides in turn.
-fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Vec<Side>> {
+/// Measures both sides in turn. What failed after both had recordings comes along.
+fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<(Vec<Side>, Option<StudyError>)> {
     let mut plan = super::record::plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
     plan.duration_ns = Some(arguments.duration);
     let limit = Some(Duration::from_nanos(arguments.duration));
@@ -99,7 +108,7 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Vec
     if is_new {
         super::hand_over(&directory);
     }
-    let made = result?;
+    let Alternated { made, trouble } = result?;
     anyhow::ensure!(
         made.iter().all(|side| !side.is_empty()),
         "interrupted before both sides were measured: what there is stands in {}",
@@ -112,5 +121,5 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Vec
         let name = if words.is_empty() { place } else { format!("{place} ({})", words.join("; ")) };
         open_side(&name, paths)
     });
-    Ok(sides.collect::<Result<_, _>>()?)
+    Ok((sides.collect::<Result<_, _>>()?, trouble))
 }

@@ -36,7 +36,7 @@ pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side) -> Page {
         warnings: comparison.notes.iter().cloned().chain(warnings(&parts)).collect(),
         blind,
         sections,
-        report: json(comparison),
+        report: json(comparison, 0),
     }
 }
 
