@@ -120,7 +120,9 @@ fn judge_chapter(
 }
 
 /// Stretches of an interrupt shorter than this are not looked at for a program inside.
-const PROGRAM_NS: u64 = 30_000;
+const PROGRAM_NS: u64 = 50_000;
+/// Of a stretch that is a program's, the program ran this much, in percent; the rest is what stands around it.
+const PROGRAM_PERCENT: u64 = 80;
 
 /// BPF programs on tracepoints inside interrupts have no stamps of their own. Where one's measured run time covers a
 /// long stretch of an interrupt, or only one was there, the stretch is its.
@@ -138,6 +140,10 @@ fn name_by_programs(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>, p
         let (Some((inner, _)), true) = (slice.interrupt().or(slice.softirq()), !slice.open.is_empty()) else {
             continue;
         };
+        // A callback in a softirq has its own name.
+        if slice.interrupt().is_none() && inner.kind != EventKind::SoftirqBegin {
+            continue;
+        }
         // The tracepoint is one that begins or ends this stretch, or what ran inside calls the program itself.
         let begins = hook_of(inner.kind);
         let ends = hook_of(episode.events[slice.ends_with].kind);
@@ -145,7 +151,7 @@ fn name_by_programs(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>, p
         let mut candidates: Vec<_> = episode.programs.iter().filter(|program| fits(&program.hook)).collect();
         let measured = candidates.iter().all(|program| program.ran_ns.is_some());
         if measured {
-            candidates.retain(|program| program.ran_ns.is_some_and(|ran| ran >= piece.ns / 2));
+            candidates.retain(|program| program.ran_ns.is_some_and(|ran| ran >= piece.ns / 100 * PROGRAM_PERCENT));
             candidates.sort_by_key(|program| piece.ns.abs_diff(program.ran_ns.unwrap_or(0)));
         } else if candidates.len() != 1 {
             continue;
