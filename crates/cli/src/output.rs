@@ -79,11 +79,12 @@ pub(crate) fn print(text: &str) {
 
 /// Prints text for people: names out of recordings and kernels cannot steer the terminal.
 pub(crate) fn print_text(text: &str) {
-    let harmless: String = text
-        .chars()
-        .map(|character| if character.is_control() && character != '\n' { '\u{fffd}' } else { character })
-        .collect();
-    print(&harmless);
+    print(&harmless(text));
+}
+
+fn harmless(text: &str) -> String {
+    let shown = |character: char| if character.is_control() && character != '\n' { '\u{fffd}' } else { character };
+    text.chars().map(shown).collect()
 }
 
 /// Whether data could not be written.
@@ -91,9 +92,9 @@ pub(crate) fn is_unwritten() -> bool {
     UNWRITTEN.load(Ordering::Relaxed)
 }
 
-/// A line on the standard error stream; one that cannot be written is nobody's loss.
+/// A line on the standard error stream; one that cannot be written is nobody's loss. It may tell what commands said.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", harmless(line));
 }
 
 /// A note on the standard error stream.

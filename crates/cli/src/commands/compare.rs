@@ -57,7 +57,9 @@ fn devices(specs: &[String]) -> Result<Vec<Profile>, Usage> {
 fn recorded(path: &Path) -> anyhow::Result<Side> {
     let name = path.display().to_string();
     let paths = match path.to_str() {
-        Some(list) if !path.exists() && list.contains(',') => list.split(',').map(PathBuf::from).collect(),
+        Some(list) if !path.exists() && list.contains(',') => {
+            list.split(',').filter(|part| !part.is_empty()).map(PathBuf::from).collect()
+        }
         _ => vec![path.to_owned()],
     };
     Ok(open_side(&name, &super::expand(&paths))?)
