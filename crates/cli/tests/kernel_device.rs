@@ -127,6 +127,29 @@ fn several_devices_run_at_once() {
 }
 
 #[test]
+fn the_rate_of_the_line_changes_in_phases() {
+    requires!("device phases", "real-time priority", "BPF", "BTF");
+    let directory = tempfile::tempdir().unwrap();
+    for context in ["irq", "thread:80"] {
+        let words = ["run", "v90", "--context", context, "--phases", "18@7200Hz:1s,90@7200Hz", "-D", "2s"];
+        let name = context.replace(':', "-");
+        device(directory.path(), &name, &words);
+        let (mut short, mut long, mut last) = (0, 0, 0);
+        for_each_activation(&directory.path().join(&name), |row| {
+            match row.arrival_ns - last {
+                2_000_000..3_000_000 => short += 1,
+                12_000_000..13_000_000 => long += 1,
+                _ => {}
+            }
+            last = row.arrival_ns;
+        })
+        .unwrap();
+        // 400 and 80 were it not for the time in between.
+        assert!(short > 200 && long > 30 && short > long, "{context}: {short} and {long}");
+    }
+}
+
+#[test]
 fn interrupts_stop_working_when_the_program_stands_still_and_nothing_outlives_it() {
     requires!("device heartbeat", "real-time priority", "BPF", "BTF");
     let directory = tempfile::tempdir().unwrap();
@@ -168,6 +191,10 @@ fn what_cannot_be_is_one_clear_line() {
         (&["run", "sdr"], 1, "the shortest is 100 us"),
         (&["run", "rt-video", "--context", "irq"], 1, "would keep everything else from the CPU"),
         (&["mix", "modem,adsl,dsl", "--context", "softirq"], 1, "more than the 50 %"),
+        (&["run", "v90", "--phases", "90:5s"], 129, "no phase"),
+        (&["run", "v90", "--phases", "90@8kHz,18@8kHz"], 129, "every phase but the last"),
+        (&["mix", "v90,modem", "--phases", "90@8kHz"], 129, "goes with one device"),
+        (&["verify", "v90", "--phases", "90@8kHz"], 129, "a steady rate"),
         (&["verify", "modem", "--context", "irq"], 129, "a forecast is made for threads"),
         (&["show", "toaster"], 129, "there is no device"),
         (&["list", "--profiles", "none.toml"], 1, "cannot read"),

@@ -33,6 +33,7 @@ fn measure(context: &str, wake: Wake, cpu: u32) -> Result<String, Box<dyn std::e
         samples: 16,
         ring: 1_024,
         drop_stale: false,
+        phases: Vec::new(),
         context: Context::parse(context)?,
         wake,
         reclaim: false,

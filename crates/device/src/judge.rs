@@ -31,6 +31,8 @@ const KEPT: usize = 100_000;
 pub struct Judge {
     period_ns: u64,
     tolerance_ns: u64,
+    /// Blocks that arrive from this time on have this period; and the number of buffers.
+    next_period: Option<(u64, u64, u32)>,
     next_block: u64,
     last_interrupt_ns: Option<u64>,
     last_executed_ns: u64,
@@ -47,6 +49,7 @@ impl Judge {
         Judge {
             period_ns,
             tolerance_ns,
+            next_period: None,
             next_block: 0,
             last_interrupt_ns: None,
             last_executed_ns: 0,
@@ -56,8 +59,20 @@ impl Judge {
         }
     }
 
+    /// From this time on blocks come at another rate.
+    pub fn set_period(&mut self, from_ns: u64, period_ns: u64, buffers: u32) {
+        self.next_period = Some((from_ns, period_ns, buffers));
+    }
+
     /// Takes the next activation and adds it to the summary.
     pub fn take(&mut self, row: &ActivationRow, summary: &mut DeviceSummary) {
+        if let Some((from_ns, period_ns, buffers)) = self.next_period
+            && row.arrival_ns >= from_ns
+        {
+            self.next_period = None;
+            self.period_ns = period_ns;
+            self.tolerance_ns = u64::from(buffers.saturating_sub(1)).saturating_mul(period_ns);
+        }
         // Numbers that are missing were given up before this one. What waited only because no program was called for
         // its interrupt is held against nobody.
         let missing = if row.unobserved { 0 } else { row.block.saturating_sub(self.next_block) };
@@ -144,6 +159,16 @@ mod tests {
         assert_eq!((summary.underruns, summary.stalls, summary.processed), (3, 1, 5));
         let late = judge.underruns()[0];
         assert!(late.is_explained_by(100) && !late.is_explained_by(99));
+    }
+
+    #[test]
+    fn another_rate_holds_for_blocks_that_arrive_from_then_on() {
+        let mut judge = Judge::new(1_000, 2, 0);
+        let mut summary = DeviceSummary::default();
+        judge.set_period(1_001_000, 5_000, 2);
+        judge.take(&row(0, 1_200, 0), &mut summary);
+        judge.take(&row(1, 1_200, 0), &mut summary);
+        assert_eq!(summary.underruns, 1);
     }
 
     proptest! {

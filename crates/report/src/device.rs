@@ -215,14 +215,17 @@ pub fn text(run: &Run<'_>) -> String {
     }
     for device in &run.activations.devices {
         for (count, what) in [
-            (device.records_lost, "activations were measured and lost"),
-            (device.refused, "blocks were not processed, to leave others half of the CPU"),
-            (device.elsewhere, "activations ended on another CPU: reservations cannot be pinned"),
-            (device.cut, "blocks were given up after 5 ms"),
-            (device.unobserved, "interrupts came for which no program was called: their blocks waited for the next"),
+            (device.records_lost, "activations measured and lost"),
+            (device.refused, "blocks not processed, to leave others half of the CPU"),
+            (device.elsewhere, "activations that ended on another CPU, since reservations cannot be pinned"),
+            (device.cut, "blocks given up after 5 ms"),
+            (
+                device.unobserved,
+                "interrupts that came and for which no program was called, so that their blocks waited for the next",
+            ),
         ] {
             if count > 0 {
-                let _ = writeln!(text, "note: {}: {} {what}", device.device, grouped(count));
+                let _ = writeln!(text, "note: {}: {what}: {}", device.device, grouped(count));
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::duration;
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::Context;
-use punctual_context::device::Competitor;
+use punctual_context::device::{Competitor, Phase};
 use punctual_load::Source;
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub(crate) enum DeviceCommand {
     },
     /// Run a device's work in interrupt, softirq, thread or reservation context, beside a bystander
     #[command(
-        after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2/8 --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n\nA bare number is seconds for -D, milliseconds in a reservation."
+        after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2/8 --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n  sudo punctual device run v90 --phases 18@7200Hz:2s,90@7200Hz:9s,90@8kHz:6s,105@8kHz -D 28s\n\nA bare number is seconds for -D, milliseconds in a reservation."
     )]
     Run(DeviceRunArguments),
     /// Run a soft modem in every context, beside competitors, at several priorities and reservations
@@ -125,6 +125,9 @@ pub(crate) struct HowArguments {
     /// What wakes a device's thread: a timer of its own, or a softirq callback that the device's interrupt queues
     #[arg(long, value_enum, default_value = "timer")]
     pub(crate) wake: WakeName,
+    /// How the line's rate changes during the run, as samples@rate:time: 18@7200Hz:2s,90@7200Hz:9s,90@8kHz
+    #[arg(long, value_name = "PHASES", value_delimiter = ',', value_parser = phase)]
+    pub(crate) phases: Vec<Phase>,
     /// What becomes of blocks that wait behind a newer one
     #[arg(long, value_enum, default_value = "work-off")]
     pub(crate) late: LateName,
@@ -143,6 +146,18 @@ pub(crate) struct HowArguments {
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// A phase, `samples@rate:time`; the last one needs no time.
+fn phase(text: &str) -> Result<Phase, String> {
+    let (rate, time) = text.split_once(':').unwrap_or((text, ""));
+    let samples = rate.split_once('@').and_then(|(samples, _)| samples.trim().parse().ok());
+    let samples = samples.filter(|samples| (1..=1 << 16).contains(samples));
+    let samples =
+        samples.ok_or_else(|| format!("`{text}` is no phase: write samples@rate:time, such as 90@8kHz:5s"))?;
+    let period_ns = punctual_device::parse_period(rate).map_err(|error| error.to_string())?;
+    let length_ns = if time.is_empty() { u64::MAX } else { duration(time)? };
+    Ok(Phase { period_ns, samples, length_ns })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

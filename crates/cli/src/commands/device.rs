@@ -93,6 +93,9 @@ fn run_devices(specs: &[String], how: &HowArguments, output: Output) -> anyhow::
 }
 
 fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
+    if specs.len() > 1 && !how.phases.is_empty() {
+        return Err(Usage("--phases goes with one device: punctual device run".to_owned()).into());
+    }
     let catalogue = catalogue(how.profiles.as_deref())?;
     let devices = specs.iter().map(|spec| part(&catalogue, spec, how)).collect::<Result<Vec<_>, Usage>>()?;
     let limit = Some(Duration::from_nanos(how.duration));
@@ -117,6 +120,11 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DeviceP
         let option = if how.compete { "--compete" } else { "--reclaim" };
         return Err(Usage(format!("{option} goes with a reservation, such as --context reservation:2ms/8ms")));
     }
+    if let Some(position) = how.phases.iter().position(|phase| phase.length_ns == u64::MAX)
+        && position + 1 < how.phases.len()
+    {
+        return Err(Usage("every phase but the last needs its time, such as 90@8kHz:5s".to_owned()));
+    }
     let profile = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
     Ok(DevicePart {
         profile,
@@ -125,6 +133,7 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DeviceP
         drop_stale: how.late == LateName::DropStale,
         reclaim: how.reclaim,
         compete: how.compete,
+        phases: how.phases.clone(),
     })
 }
 
@@ -204,6 +213,9 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
     let run_plan = plan(&arguments.devices, &arguments.how)?;
     if run_plan.devices.iter().any(|device| !matches!(device.context, Context::Thread(_))) {
         return Err(Usage("a forecast is made for threads: give --context thread:80".to_owned()).into());
+    }
+    if run_plan.devices.iter().any(|device| !device.phases.is_empty()) {
+        return Err(Usage("a forecast is made for a steady rate: leave out --phases".to_owned()).into());
     }
     if !run_plan.competitors.is_empty() {
         return Err(Usage("a forecast knows no --competitor: use --load, which runs in both parts".to_owned()).into());

@@ -41,6 +41,14 @@ impl Arrivals {
         }
     }
 
+    /// Another rate from `now` on.
+    pub(super) fn set_phase(&mut self, line: &mut Line, now: u64, period_ns: u64, samples: u32) {
+        (line.period, line.samples, line.last) = (period_ns, samples, now);
+        if let Arrivals::Clock { next } = self {
+            *next = now + period_ns;
+        }
+    }
+
     /// Sleeps until something may have arrived.
     pub(super) fn wait(&mut self) {
         match self {

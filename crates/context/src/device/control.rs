@@ -1,7 +1,8 @@
 //! What a device's thread and the rest of the program tell each other: atomics, nothing that blocks.
 
 use punctual_datapump::Line;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 /// Shared by a device's thread, its governor and the rest of the program.
 #[derive(Debug, Default)]
@@ -13,6 +14,12 @@ pub(super) struct Control {
     pub(super) heartbeat: AtomicU64,
     /// Set by a thread that found the rest of the program starved.
     pub(super) starved: AtomicBool,
+    /// Counted up after the next two were set: another phase of the line begins.
+    pub(super) phase: AtomicU64,
+    /// Its period, ns.
+    pub(super) phase_period_ns: AtomicU64,
+    /// Its samples in a block.
+    pub(super) phase_samples: AtomicU64,
     /// The worker's thread id.
     pub(super) tid: AtomicU32,
     /// Periods of a reservation that has a governor.
@@ -37,6 +44,24 @@ impl Control {
     #[inline]
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Relaxed)
+    }
+
+    /// Another phase of the line begins.
+    pub(super) fn set_phase(&self, period_ns: u64, samples: u32) {
+        self.phase_period_ns.store(period_ns, Relaxed);
+        self.phase_samples.store(samples.into(), Relaxed);
+        self.phase.fetch_add(1, Release);
+    }
+
+    /// The period and samples of the phase, where that is another than the one with this number.
+    #[inline]
+    pub(super) fn phase_after(&self, seen: &mut u64) -> Option<(u64, u32)> {
+        let phase = self.phase.load(Acquire);
+        if phase == *seen {
+            return None;
+        }
+        *seen = phase;
+        Some((self.phase_period_ns.load(Relaxed), self.phase_samples.load(Relaxed) as u32))
     }
 
     /// Tells the others how the line stands.

@@ -1,6 +1,7 @@
 //! A device's BPF programs: its interrupt, and its work where that runs in the kernel.
 
 use super::memory::{Activation, Configuration, DeviceMemory, DeviceRecord, field};
+use super::rig::Phase;
 use crate::interrupt::{InterruptSource, SourceTable};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::bpf::LoadedObject;
@@ -102,6 +103,12 @@ impl KernelSide {
         let table = SourceTable::new(self.memory.shared(), offset_of!(DeviceRecord, sources));
         self.source = Some(InterruptSource::start(cpu, period_ns, &table)?);
         Ok(())
+    }
+
+    /// From now on blocks of so many samples come at another rate. What has arrived stays as it was.
+    pub(crate) fn set_phase(&self, phase: Phase, units: u32) -> Result<(), Refused> {
+        self.memory.set_phase(clock::monotonic_ns(), phase.period_ns, phase.samples, units);
+        self.source.as_ref().map_or(Ok(()), |source| source.set_period(phase.period_ns))
     }
 
     /// No interrupt comes any more.

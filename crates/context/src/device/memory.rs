@@ -133,6 +133,19 @@ impl DeviceMemory {
         }
     }
 
+    /// Another rate from `now` on. An interrupt that comes between these lines counts for either.
+    pub(crate) fn set_phase(&self, now: u64, period: u64, samples: u32, units: u32) {
+        let record = self.record();
+        // SAFETY: within the mapping; whole words, each of which the programs may see before or after.
+        unsafe {
+            (&raw mut (*record).line.last).write_volatile(now);
+            (&raw mut (*record).last_due).write_volatile(now);
+            (&raw mut (*record).line.period).write_volatile(period);
+            (&raw mut (*record).line.samples).write_volatile(samples);
+            (&raw mut (*record).units).write_volatile(units);
+        }
+    }
+
     /// The line as it stands; torn only where an interrupt comes in between.
     pub(crate) fn line(&self) -> Line {
         // SAFETY: within the mapping.

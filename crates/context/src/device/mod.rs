@@ -17,4 +17,4 @@ pub use calibrate::Speed;
 pub use competitor::{Competing, Competitor};
 pub use kernel_side::KernelCounts;
 pub use memory::{Activation, CUT, UNOBSERVED};
-pub use rig::{DeviceCounts, DeviceSetup, LONGEST_KERNEL_WORK_NS, Rig, SHORTEST_PERIOD_NS, Wake};
+pub use rig::{DeviceCounts, DeviceSetup, LONGEST_KERNEL_WORK_NS, Phase, Rig, SHORTEST_PERIOD_NS, Wake};

@@ -38,6 +38,8 @@ pub struct DeviceSetup {
     pub ring: u32,
     /// Whether only the newest block is worth processing.
     pub drop_stale: bool,
+    /// How the line's rate changes during the run, from the beginning on; empty: not at all.
+    pub phases: Vec<Phase>,
     /// Where the work runs.
     pub context: Context,
     /// What wakes its thread, where it has one.
@@ -46,6 +48,29 @@ pub struct DeviceSetup {
     pub reclaim: bool,
     /// After its budget the thread goes on at normal priority until the next period.
     pub compete: bool,
+}
+
+/// A stretch of a run in which blocks of one size come at one rate, as a modem changes them while it connects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase {
+    /// Between two interrupts, ns.
+    pub period_ns: u64,
+    /// Samples in a block.
+    pub samples: u32,
+    /// How long it lasts, ns; the last one lasts to the end.
+    pub length_ns: u64,
+}
+
+impl DeviceSetup {
+    /// The phase at this time after the beginning, by its position.
+    fn phase_at(&self, elapsed_ns: u64) -> usize {
+        let mut end = 0u64;
+        let ends = self.phases.iter().map(|phase| {
+            end = end.saturating_add(phase.length_ns);
+            end
+        });
+        ends.take(self.phases.len().saturating_sub(1)).take_while(|end| *end <= elapsed_ns).count()
+    }
 }
 
 /// The shortest period of a device.
@@ -93,6 +118,7 @@ struct Running {
     work: Work,
     control: Arc<Control>,
     records_lost: u64,
+    phase: usize,
 }
 
 /// Devices at work on one CPU. They stop when this is dropped.
@@ -154,6 +180,29 @@ impl Rig {
                 }
             }
         }
+    }
+
+    /// Begins the phases that are due: call it after each [`Rig::round`]. Tells the device's index and the phase.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn change_phases(&mut self, tell: &mut dyn FnMut(usize, Phase)) -> Result<(), Refused> {
+        for (index, device) in self.devices.iter_mut().enumerate() {
+            let begun = device.control.start_ns.load(Relaxed);
+            let due = device.setup.phase_at(clock::monotonic_ns().saturating_sub(begun));
+            if begun == 0 || due == device.phase {
+                continue;
+            }
+            device.phase = due;
+            let phase = device.setup.phases[due];
+            if let Some(kernel) = &device.kernel {
+                let units = u64::from(device.passes) * u64::from(phase.samples);
+                kernel.set_phase(phase, u32::try_from(units).unwrap_or(u32::MAX))?;
+            }
+            device.control.set_phase(phase.period_ns, phase.samples);
+            tell(index, phase);
+        }
+        Ok(())
     }
 
     /// Stops all devices and hands on the rest.
@@ -229,10 +278,11 @@ fn check(setups: &[DeviceSetup]) -> Result<(), Refused> {
     for setup in setups {
         let refuse = |reason: String| Err(Refused::because(format!("running the device `{}`", setup.name), reason));
         let show = punctual_recording::format_ns;
-        if setup.period_ns < SHORTEST_PERIOD_NS {
+        let shortest = setup.phases.iter().map(|phase| phase.period_ns).fold(setup.period_ns, u64::min);
+        if shortest < SHORTEST_PERIOD_NS {
             return refuse(format!(
                 "its period is {}, and the shortest is {}: give a longer one, such as `{} 1ms`",
-                show(setup.period_ns),
+                show(shortest),
                 show(SHORTEST_PERIOD_NS),
                 setup.name
             ));
@@ -246,6 +296,25 @@ fn check(setups: &[DeviceSetup]) -> Result<(), Refused> {
         }
         if setup.compete && !matches!(setup.context, Context::Reservation(_)) {
             return refuse("--compete goes with a reservation, such as --context reservation:2ms/8ms".to_owned());
+        }
+        // A sample is the same work in every phase.
+        let compute_of =
+            |phase: &Phase| u128::from(setup.compute_ns) * u128::from(phase.samples) / u128::from(setup.samples.max(1));
+        if setup.phases.iter().any(|phase| compute_of(phase) > u128::from(phase.period_ns)) {
+            return refuse("it computes for more than a period in one of its phases: it can never keep up".to_owned());
+        }
+        if setup.context.is_in_kernel()
+            && setup.phases.iter().any(|phase| {
+                let compute = compute_of(phase);
+                compute > LONGEST_KERNEL_WORK_NS.into() || compute * 2 > phase.period_ns.into()
+            })
+        {
+            return refuse(format!(
+                "one of its phases would take more than {} at a time or half of the CPU in {} context: \
+                 --context thread:80",
+                show(LONGEST_KERNEL_WORK_NS),
+                setup.context
+            ));
         }
         if setup.context.is_in_kernel() {
             share += setup.compute_ns as f64 / setup.period_ns as f64;
@@ -322,5 +391,5 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
             Work::Thread { worker: None, setup: Some(Box::new(worker)), queue }
         }
     };
-    Ok(Running { setup: setup.clone(), speed, passes, kernel, work, control, records_lost: 0 })
+    Ok(Running { setup: setup.clone(), speed, passes, kernel, work, control, records_lost: 0, phase: 0 })
 }

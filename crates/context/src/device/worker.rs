@@ -147,8 +147,15 @@ fn work(mut setup: WorkerSetup) {
     let mut budget = Budget::new(&setup);
     let mut watchdog = Watchdog::default();
     let mut unobserved = 0u64;
+    let mut phase = 0;
     while !control.is_stopped() {
         let now = clock::monotonic_ns();
+        if let Some((period_ns, samples)) = control.phase_after(&mut phase) {
+            // What has arrived until now came in blocks of the old size.
+            setup.arrivals.poll(&mut setup.line, now);
+            setup.arrivals.set_phase(&mut setup.line, now, period_ns, samples);
+            setup.units = u64::from(setup.pump.passes()) * u64::from(samples);
+        }
         setup.arrivals.poll(&mut setup.line, now);
         watchdog.check(&control, now);
         match setup.line.begin(now) {

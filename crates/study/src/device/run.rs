@@ -2,7 +2,7 @@
 
 use super::outside::Control;
 use crate::{StudyError, record_under};
-use punctual_context::device::{CUT, Competing, Competitor, DeviceCounts, DeviceSetup, Rig, UNOBSERVED, Wake};
+use punctual_context::device::{CUT, Competing, Competitor, DeviceCounts, DeviceSetup, Phase, Rig, UNOBSERVED, Wake};
 use punctual_context::{Context, Reservation};
 use punctual_device::{Judge, Profile, Sampling};
 use punctual_kernel::{clock, scheduling};
@@ -39,6 +39,8 @@ pub struct DevicePart {
     pub reclaim: bool,
     /// After its budget it goes on at normal priority until the next period.
     pub compete: bool,
+    /// How the line's rate changes during the run; empty: not at all.
+    pub phases: Vec<Phase>,
 }
 
 /// What to run.
@@ -120,6 +122,11 @@ pub fn run(
                 summaries[index].elsewhere += u64::from(row.cpu != plan.cpu);
                 writer.push(&row);
             });
+            rig.change_phases(&mut |index, phase| {
+                let buffers = plan.devices[index].profile.buffers;
+                judges[index].set_period(clock::monotonic_ns(), phase.period_ns, buffers);
+            })
+            .map_err(refused)?;
             if flushed.elapsed() >= FLUSH {
                 flushed = Instant::now();
                 writer.flush()?;
@@ -185,11 +192,17 @@ pub fn run(
 
 fn setup(part: &DevicePart) -> DeviceSetup {
     let Sampling { samples, ring } = Sampling::of(&part.profile);
+    let first = part.phases.first();
+    // A sample is the same work in every phase.
+    let compute_ns = first.map_or(part.profile.compute_ns, |phase| {
+        part.profile.compute_ns * u64::from(phase.samples) / u64::from(samples.max(1))
+    });
     DeviceSetup {
         name: part.profile.id.clone(),
-        period_ns: part.profile.period_ns,
-        compute_ns: part.profile.compute_ns,
-        samples,
+        period_ns: first.map_or(part.profile.period_ns, |phase| phase.period_ns),
+        compute_ns,
+        samples: first.map_or(samples, |phase| phase.samples),
+        phases: part.phases.clone(),
         ring,
         drop_stale: part.drop_stale,
         context: part.context,

@@ -121,6 +121,7 @@ pub fn points(profile: &Profile, wake: Wake) -> Vec<Point> {
         drop_stale: false,
         reclaim: false,
         compete: false,
+        phases: Vec::new(),
     };
     let reservation = |runtime: u64, period: u64, form: Form| {
         Context::Reservation(Reservation { runtime_ns: runtime * 1_000_000, period_ns: period * 1_000_000, form })
