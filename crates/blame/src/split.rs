@@ -149,12 +149,11 @@ fn name_by_programs(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>, p
         let ends = hook_of(episode.events[slice.ends_with].kind);
         let fits = |hook: &str| begins == Some(hook) || ends == Some(hook);
         let mut candidates: Vec<_> = episode.programs.iter().filter(|program| fits(&program.hook)).collect();
-        let measured = candidates.iter().all(|program| program.ran_ns.is_some());
-        if measured {
+        // Others that came or went meanwhile, and so were not measured, are no reason to doubt one that was.
+        let alone = candidates.len() == 1 && candidates[0].ran_ns.is_none();
+        if !alone {
             candidates.retain(|program| program.ran_ns.is_some_and(|ran| ran >= piece.ns / 100 * PROGRAM_PERCENT));
             candidates.sort_by_key(|program| piece.ns.abs_diff(program.ran_ns.unwrap_or(0)));
-        } else if candidates.len() != 1 {
-            continue;
         }
         if let Some(program) = candidates.first() {
             piece.detail = Some(format!("BPF program at {}, in {}", program.hook, piece.name));

@@ -128,6 +128,8 @@ pub(crate) fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> 
             stacks.push(below.to_vec());
         }
     }
+    // A thread that is stopped again and again at one place says so once.
+    stacks.dedup();
     stacks
 }
 
