@@ -82,7 +82,15 @@ fn one_line(text: &str) -> String {
 /// Where the right usage is described: for the subcommand, if the words name one.
 fn hint_for(words: &[std::ffi::OsString]) -> String {
     use clap::CommandFactory;
-    let command = Arguments::command();
-    let named = words.iter().skip(1).find_map(|word| command.find_subcommand(word)).map(clap::Command::get_name);
-    named.map_or_else(|| "see punctual --help".to_owned(), |name| format!("see punctual {name} --help"))
+    let root = Arguments::command();
+    let (mut command, mut named) = (&root, String::new());
+    for word in words.iter().skip(1) {
+        if let Some(below) = command.find_subcommand(word) {
+            named = format!("{named}{} ", below.get_name());
+            command = below;
+        } else if !named.is_empty() && !word.to_string_lossy().starts_with('-') {
+            break;
+        }
+    }
+    format!("see punctual {named}--help")
 }

@@ -438,7 +438,7 @@ pub fn profile_json(profile: &Profile) -> Value {
 pub fn profiles_json(profiles: &[Profile]) -> Value {
     json!({
         "schema": "punctual.devices/1",
-        "verdict": format!("{} devices", profiles.len()),
+        "verdict": if profiles.len() == 1 { "1 device".to_owned() } else { format!("{} devices", profiles.len()) },
         "exit_code": 0,
         "devices": profiles.iter().map(profile_json).collect::<Vec<_>>(),
     })

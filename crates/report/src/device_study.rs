@@ -73,6 +73,13 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         Some(context) => {
             format!("The least intrusive context that holds {} on this machine is {context}.", study.profile.id)
         }
+        None if !study.rows.iter().any(|row| row.group == "contexts" && row.run.is_ok()) => {
+            format!("No context could be tried, so none is known to hold {} on this machine.", study.profile.id)
+        }
+        None if study.rows.iter().any(|row| row.group == "contexts" && row.run.is_err()) => format!(
+            "No context that could be tried holds {} beside every competitor on this machine.",
+            study.profile.id
+        ),
         None => format!("No context holds {} beside every competitor on this machine.", study.profile.id),
     };
     let lowest = match study.lowest_sufficient {
@@ -507,7 +514,7 @@ mod tests {
         assert!(html.contains("unavailable here: PREEMPT_RT") && !html.contains("<words>"));
         assert!(text(&study).contains("unavailable: PREEMPT_RT"));
         assert_eq!(json(&study)["contexts"][0]["unavailable"], "PREEMPT_RT kernels refuse bpf_timer");
-        assert!(verdict(&study).contains("No context holds"));
+        assert!(verdict(&study).contains("No context could be tried"));
     }
 
     #[test]

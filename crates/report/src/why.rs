@@ -249,7 +249,8 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
     reasons.sort_unstable();
     reasons.dedup();
     if void > 0 {
-        let _ = writeln!(text, "note: {void} episodes are void: {}", reasons.join("; "));
+        let are = if void == 1 { "episode is" } else { "episodes are" };
+        let _ = writeln!(text, "note: {void} {are} void: {}", reasons.join("; "));
     }
     let sampling = match (&recorder.sample_clock, recorder.sample_rate) {
         (Some(clock), rate) => {

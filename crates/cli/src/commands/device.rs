@@ -120,6 +120,9 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DeviceP
         let option = if how.compete { "--compete" } else { "--reclaim" };
         return Err(Usage(format!("{option} goes with a reservation, such as --context reservation:2ms/8ms")));
     }
+    if matches!(context, Context::Irq | Context::Softirq) && how.wake == WakeName::Softirq {
+        return Err(Usage(format!("--wake goes with a thread or a reservation: in {context} nothing is woken")));
+    }
     if let Some(position) = how.phases.iter().position(|phase| phase.length_ns == u64::MAX)
         && position + 1 < how.phases.len()
     {

@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let recorder = read_recorder_summary(&path)?;
     let mut views = Vec::new();
     let mut traced: Vec<Episode> = Vec::new();
+    let mut chosen = 0_usize;
     let mut lateness = CallTree::default();
     let is_chosen = |id: u64| arguments.episode.is_none_or(|only| only == id);
     let cut_line = for_each_episode(&path, |episode| {
@@ -34,8 +35,11 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         if is_chosen(view.id) && view.void.is_none() {
             add_lateness(&mut lateness, &episode, &view.split);
         }
-        if arguments.perfetto.is_some() && is_chosen(view.id) && traced.len() < MOST_TRACED {
-            traced.push(episode);
+        if arguments.perfetto.is_some() && is_chosen(view.id) {
+            chosen += 1;
+            if traced.len() < MOST_TRACED {
+                traced.push(episode);
+            }
         }
         views.push(view);
     })?;
@@ -46,6 +50,12 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     if let Some(file) = &arguments.perfetto {
         let trace = punctual_report::why_trace::trace(&traced);
         std::fs::write(file, trace).with_context(|| format!("cannot write {}", file.display()))?;
+        if chosen > traced.len() {
+            output::note(&format!(
+                "the trace holds the first {} of {chosen} episodes: --episode N traces one",
+                traced.len()
+            ));
+        }
     }
     let document = recording.document();
     let cut = recording.is_cut() || cut_line;

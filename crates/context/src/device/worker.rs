@@ -197,8 +197,9 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activa
         queued: u32::try_from(line.arrived - line.taken).unwrap_or(u32::MAX),
         ..Activation::default()
     };
-    let cpu_before = clock::thread_cpu_ns();
+    // The time executed is read within the time elapsed, so that it cannot be the longer of the two.
     activation.start = clock::monotonic_ns();
+    let cpu_before = clock::thread_cpu_ns();
     let mut left = setup.units;
     while left > 0 {
         let step = left.min(budget.units);
@@ -210,8 +211,8 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activa
             break;
         }
     }
-    activation.end = clock::monotonic_ns();
     activation.executed = clock::thread_cpu_ns() - cpu_before;
+    activation.end = clock::monotonic_ns();
     setup.line.take();
     activation.pending = u32::try_from(setup.line.pending(activation.end)).unwrap_or(u32::MAX);
     activation.cpu = clock::current_cpu();

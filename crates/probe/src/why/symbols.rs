@@ -17,6 +17,9 @@ pub(super) struct KernelSymbols {
 /// No function is longer; an address further from a symbol than this belongs to something without one.
 const LONGEST_FUNCTION: u64 = 1 << 20;
 
+/// The kernel's own limit: the longest that linkers make by themselves, a SHA-1.
+const LONGEST_BUILD_ID: usize = 20;
+
 impl KernelSymbols {
     pub(super) fn read() -> KernelSymbols {
         KernelSymbols::parse(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
@@ -163,6 +166,8 @@ impl ProgramSymbols {
         }
         let read = || {
             let id = blazesym::helper::read_elf_build_id(path).ok()??;
+            // A note of another owner with the same type number, such as a static probe's, is no build identifier.
+            let id = (id.len() <= LONGEST_BUILD_ID).then_some(id)?;
             Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
         };
         self.builds.entry(path.to_owned()).or_insert_with(read).clone()
