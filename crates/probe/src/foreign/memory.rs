@@ -136,6 +136,11 @@ pub(crate) fn text(name: &[u8; NAME_SIZE]) -> String {
     String::from_utf8_lossy(&name[..length]).into_owned()
 }
 
+/// A name for tables and messages: a line break or an escape in it would tear them apart.
+pub(crate) fn shown(name: &[u8; NAME_SIZE]) -> String {
+    text(name).replace(char::is_control, "\u{fffd}")
+}
+
 /// The threads that are followed. Programs and this process change it at the same time, by compare and swap alone.
 pub(crate) struct ThreadTable {
     memory: SharedMemory,

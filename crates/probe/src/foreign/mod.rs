@@ -14,6 +14,7 @@ mod selection;
 mod session;
 mod table;
 
+pub(crate) use memory::shown;
 pub use programs::Programs;
 pub use selection::Selection;
 pub(crate) use selection::mark;

@@ -1,6 +1,6 @@
 //! What is known of each followed thread, and of what wakes them: records in, wakeups out.
 
-use super::memory::{NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, Slot, Wake, text};
+use super::memory::{NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, Slot, Wake, shown};
 use super::selection::{name_of, policy_of, process_of};
 use punctual_recording::{Counters, FollowedStamps, FollowedThread, Task, Waker, WakerKind, Wakeup, Writer};
 use std::collections::HashMap;
@@ -145,7 +145,7 @@ impl Table {
                 return *task;
             }
         }
-        let name = text(&identity.name);
+        let name = shown(&identity.name);
         let measure = format!("{name} {}", policy_in_words(identity.policy, identity.priority));
         let task = writer.add_task(Task {
             measure,
@@ -191,11 +191,11 @@ fn named(wake: &Wake) -> Option<Waker> {
     let (kind, name, id) = match wake.kind {
         1 => (WakerKind::Timer, of_list(&TIMER_USES, wake.id.checked_sub(1)), None),
         2 => (WakerKind::Interrupt, of_list(&VECTORS, wake.id.checked_sub(1)), None),
-        3 => (WakerKind::Interrupt, text(&wake.name), Some(wake.id)),
+        3 => (WakerKind::Interrupt, shown(&wake.name), Some(wake.id)),
         4 => (WakerKind::Softirq, of_list(&crate::idle_trace::SOFTIRQS, Some(wake.id)), Some(wake.id)),
         // The kernel's idle loop: what it does between interrupts.
         5 if wake.id == 0 => (WakerKind::Thread, "(idle)".to_owned(), Some(0)),
-        5 => (WakerKind::Thread, text(&wake.name), Some(wake.id)),
+        5 => (WakerKind::Thread, shown(&wake.name), Some(wake.id)),
         _ => return None,
     };
     Some(Waker { kind, name, id })

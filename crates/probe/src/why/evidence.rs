@@ -2,6 +2,7 @@
 
 use super::rings::{Copied, Record, Stack};
 use super::symbols::{KernelSymbols, Mapping, mappings, place};
+use crate::foreign::shown;
 use punctual_kernel::bpf_programs::ProgramList;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
@@ -75,11 +76,6 @@ impl Tables {
         self.frame_numbers.insert(frame, number);
         number
     }
-}
-
-fn text(name: &[u8; 16]) -> String {
-    let length = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
-    String::from_utf8_lossy(&name[..length]).into_owned()
 }
 
 impl Investigator {
@@ -169,7 +165,7 @@ impl Investigator {
             }
             EventKind::SoftirqBegin | EventKind::SoftirqEnd => softirq(),
             EventKind::Switch | EventKind::Waking | EventKind::VectorBegin | EventKind::HandlerBegin => {
-                text(&record.name)
+                shown(&record.name)
             }
             _ => String::new(),
         };
@@ -206,7 +202,7 @@ impl Investigator {
             tid: stack.tid,
             context: stack.context,
             at_late_interrupt: stack.late != 0,
-            name: tables.name(&text(&stack.name)),
+            name: tables.name(&shown(&stack.name)),
             frames,
         }
     }
