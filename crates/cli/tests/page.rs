@@ -135,7 +135,9 @@ addEventListener('load', () => setTimeout(() => {
   button.click();
   out.append(`pressed:${button.getAttribute('aria-pressed')}\\n`);
   press('End');
-  setTimeout(() => out.append(`said:${document.getElementById('reading').textContent}\\n`), 300);
+  const said = () => document.getElementById('reading').textContent;
+  const wait = (left) => (said() || !left ? out.append(`said:${said()}\\n`) : setTimeout(() => wait(left - 1), 100));
+  setTimeout(() => wait(30), 300);
 }, 100));";
 
 #[test]

@@ -21,11 +21,12 @@ function swatch(style: number): SVGSVGElement {
 let announcing = 0;
 function announce(reading: Reading): void {
   const text = `${reading.head}: ${reading.rows.map((row) => `${row.name} ${row.text}`).join("; ")}`;
-  cancelAnimationFrame(announcing);
-  announcing = requestAnimationFrame(() => {
+  // Not with the next frame: a page that is not in front has none.
+  clearTimeout(announcing);
+  announcing = window.setTimeout(() => {
     const region = document.getElementById("reading");
     if (region) region.textContent = text;
-  });
+  }, 50);
 }
 
 function tipOf(reading: Reading): Node[] {
