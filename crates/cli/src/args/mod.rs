@@ -195,7 +195,7 @@ pub(crate) struct IdleArguments {
     /// How the loops compete: idle gets what nobody else wants, fifo goes before all normal threads
     #[arg(long, value_enum, default_value = "idle")]
     pub(crate) policy: IdlePolicy,
-    /// Count to a fixed number between two readings, as the paper of 2014 does, calibrated to take this long [1ms]
+    /// Count to a fixed number between two readings, as the paper of 2014 does, calibrated to take this long (1ms if left out)
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "1ms", value_parser = calibrated)]
     pub(crate) calibrated: Option<u64>,
     /// See the same keystrokes as the loop, a program on a pseudo-terminal and the kernel see them (that paper's II.c)

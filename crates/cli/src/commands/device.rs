@@ -112,15 +112,17 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
 
 /// A device of the command line: its profile, and after a plus sign a context of its own.
 fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments) -> Result<DevicePart, Usage> {
-    let (spec, context) = match spec.split_once('+') {
-        Some((spec, context)) => (spec, Context::parse(context).map_err(Usage)?),
-        None => (spec, how.context),
+    let (spec, own) = match spec.split_once('+') {
+        Some((spec, context)) => (spec, Some(Context::parse(context).map_err(Usage)?)),
+        None => (spec, None),
     };
+    let context = own.unwrap_or(how.context);
     if !matches!(context, Context::Reservation(_)) && (how.compete || how.reclaim) {
         let option = if how.compete { "--compete" } else { "--reclaim" };
         return Err(Usage(format!("{option} goes with a reservation, such as --context reservation:2ms/8ms")));
     }
-    if matches!(context, Context::Irq | Context::Softirq) && how.wake == WakeName::Softirq {
+    // Beside threads, a device in a context of its own may need no waking.
+    if own.is_none() && matches!(context, Context::Irq | Context::Softirq) && how.wake == WakeName::Softirq {
         return Err(Usage(format!("--wake goes with a thread or a reservation: in {context} nothing is woken")));
     }
     if let Some(position) = how.phases.iter().position(|phase| phase.length_ns == u64::MAX)
