@@ -27,12 +27,9 @@ pub fn host() -> Host {
     }
 }
 
-/// Tells machines apart without revealing the identity (FNV-1a, 64 bits).
+/// Tells machines apart without revealing the identity.
 fn digest(text: &str) -> String {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    format!("{hash:016x}")
+    format!("{:016x}", punctual_recording::digest(text))
 }
 
 /// The kernel's preemption model: what it was built with, and under `PREEMPT_DYNAMIC` what it was told.

@@ -1,7 +1,8 @@
 //! What soft devices did: a table `activations/` and a summary `activations.json` beside `recording.json`.
 
 use crate::Distribution;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::json_file::{read_document, write_json};
 use crate::segments::{self, SegmentWriter};
 use crate::table::{self, Schema, optional, required};
 use serde::{Deserialize, Serialize};
@@ -172,7 +173,7 @@ impl ActivationWriter {
     /// Begins to write into a directory that [`crate::Writer::create`] has made.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] where the file system refuses.
+    /// [`crate::ErrorKind::Io`] where the file system refuses.
     pub fn create(directory: impl Into<PathBuf>) -> Result<ActivationWriter> {
         let directory = directory.into();
         let rows = SegmentWriter::create(directory.join("activations"), &ACTIVATIONS)?;
@@ -201,7 +202,7 @@ impl ActivationWriter {
     /// Closes the open segment.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`]; what was written before stays readable.
+    /// [`crate::ErrorKind::Io`]; what was written before stays readable.
     pub fn flush(&mut self) -> Result<()> {
         self.rows.close_segment()?;
         self.rows.join(false)
@@ -210,46 +211,29 @@ impl ActivationWriter {
     /// Writes what is left, joins the segments and writes the summary.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`]; what was written before stays readable.
+    /// [`crate::ErrorKind::Io`]; what was written before stays readable.
     pub fn finish(mut self, document: &ActivationDocument) -> Result<()> {
         self.rows.close_segment()?;
         self.rows.join(true)?;
-        let path = self.directory.join("activations.json");
-        let temporary = path.with_extension("tmp");
-        let text = serde_json::to_vec(document)
-            .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("cannot be put into JSON: {error}")))?;
-        let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, &path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&temporary);
-        }
-        written.map_err(|error| Error::io(path, "cannot write", error))
+        write_json(&self.directory.join("activations.json"), document)
     }
 }
 
 /// The summary of a recording's devices; `None` for a recording without any.
 ///
 /// # Errors
-/// [`ErrorKind::Invalid`], [`ErrorKind::NewerSchema`] or [`ErrorKind::Io`].
+/// [`crate::ErrorKind::Invalid`], [`crate::ErrorKind::NewerSchema`] or [`crate::ErrorKind::Io`].
 pub fn read_activation_document(recording: &Path) -> Result<Option<ActivationDocument>> {
     let path = recording.join("activations.json");
-    let text = match std::fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io(path, "cannot read", error)),
-    };
-    let document: ActivationDocument = serde_json::from_slice(&text)
-        .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("is not a summary of devices: {error}")))?;
-    if document.schema != ACTIVATIONS_SCHEMA {
-        let message = format!("has the schema `{}`; this version reads {ACTIVATIONS_SCHEMA}", document.schema);
-        return Err(Error::new(ErrorKind::NewerSchema, &path, message));
-    }
-    Ok(Some(document))
+    read_document(&path, "is not a summary of devices", ACTIVATIONS_SCHEMA, |document: &ActivationDocument| {
+        &document.schema
+    })
 }
 
 /// Hands on every activation of a recording, each device's in order of time.
 ///
 /// # Errors
-/// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
+/// [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Io`] for the first segment that cannot be read.
 pub fn for_each_activation(recording: &Path, mut take: impl FnMut(&ActivationRow)) -> Result<()> {
     for segment in segments::list(&recording.join("activations"))? {
         table::read_table(&segment.path, &ACTIVATIONS, |rows| {

@@ -2,6 +2,7 @@
 
 use crate::episode::Episode;
 use crate::error::{Error, ErrorKind, Result};
+use crate::json_file::{read_json, write_json};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -66,22 +67,12 @@ pub fn read_handler_sums(recording: &Path) -> Result<Option<Vec<HandlerSum>>> {
     read_json(&directory(recording).join("handlers.json"), "are no sums of handlers")
 }
 
-fn read_json<T: serde::de::DeserializeOwned>(path: &Path, is_not: &str) -> Result<Option<T>> {
-    match std::fs::read(path) {
-        Ok(text) => serde_json::from_slice(&text)
-            .map(Some)
-            .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("{is_not}: {error}"))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io(path, "cannot read", error)),
-    }
-}
-
 /// Writes the sums into a recording that has `events/`.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
 pub fn write_handler_sums(recording: &Path, sums: &[HandlerSum]) -> Result<()> {
-    crate::writer::write_json(&directory(recording).join("handlers.json"), &sums)
+    write_json(&directory(recording).join("handlers.json"), &sums)
 }
 
 fn directory(recording: &Path) -> PathBuf {
@@ -131,7 +122,7 @@ impl EpisodeWriter {
     /// # Errors
     /// [`ErrorKind::Io`].
     pub fn write_summary(&self, summary: &RecorderSummary) -> Result<()> {
-        crate::writer::write_json(&self.directory.join("recorder.json"), summary)
+        write_json(&self.directory.join("recorder.json"), summary)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::Distribution;
 use crate::error::{Error, ErrorKind, Result};
+use crate::json_file::{read_document, write_json};
 use crate::segments::{self, SegmentWriter};
 use crate::table::{self, Schema, required};
 use serde::{Deserialize, Serialize};
@@ -262,15 +263,7 @@ impl GapWriter {
     }
 
     fn write(&self, document: &GapDocument) -> Result<()> {
-        let path = self.directory.join("gaps.json");
-        let temporary = path.with_extension("tmp");
-        let text = serde_json::to_vec(document)
-            .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("cannot be put into JSON: {error}")))?;
-        let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, &path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&temporary);
-        }
-        written.map_err(|error| Error::io(path, "cannot write", error))
+        write_json(&self.directory.join("gaps.json"), document)
     }
 }
 
@@ -280,17 +273,11 @@ impl GapWriter {
 /// [`ErrorKind::Invalid`], [`ErrorKind::NewerSchema`] or [`ErrorKind::Io`].
 pub fn read_gap_document(recording: &Path) -> Result<Option<GapDocument>> {
     let path = recording.join("gaps.json");
-    let text = match std::fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io(path, "cannot read", error)),
+    let Some(document): Option<GapDocument> =
+        read_document(&path, "is not a summary of gaps", GAPS_SCHEMA, |document: &GapDocument| &document.schema)?
+    else {
+        return Ok(None);
     };
-    let document: GapDocument = serde_json::from_slice(&text)
-        .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("is not a summary of gaps: {error}")))?;
-    if document.schema != GAPS_SCHEMA {
-        let message = format!("has the schema `{}`; this version reads {GAPS_SCHEMA}", document.schema);
-        return Err(Error::new(ErrorKind::NewerSchema, &path, message));
-    }
     let names = document.names.len();
     if document.causes.iter().any(|cause| cause.name as usize >= names)
         || document.longest.iter().any(|gap| gap.name as usize >= names)

@@ -24,12 +24,14 @@
 //! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
 
 mod activations;
+mod digest;
 mod distribution;
 mod document;
 pub mod episode;
 mod episodes;
 mod error;
 mod gaps;
+mod json_file;
 mod limit;
 mod merge;
 mod numbers;
@@ -47,6 +49,7 @@ pub use activations::{
     ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, for_each_activation,
     read_activation_document,
 };
+pub use digest::digest;
 pub use distribution::{Distribution, Distributions, Key};
 pub use document::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,

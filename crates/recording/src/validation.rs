@@ -1,7 +1,8 @@
 //! The same keystrokes as an idle loop, the program that handled them and the kernel's programs saw them: the file
 //! `validation.json` beside `recording.json`.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::json_file::{read_document, write_json};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -107,32 +108,18 @@ pub struct ValidationDocument {
 /// Writes it beside a finished recording.
 ///
 /// # Errors
-/// [`ErrorKind::Io`] where the file system refuses.
+/// [`crate::ErrorKind::Io`] where the file system refuses.
 pub fn write_validation(recording: &Path, document: &ValidationDocument) -> Result<()> {
-    let path = recording.join("validation.json");
-    let text = serde_json::to_vec(document)
-        .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("cannot be put into JSON: {error}")))?;
-    std::fs::write(&path, text).map_err(|error| Error::io(path, "cannot write", error))
+    write_json(&recording.join("validation.json"), document)
 }
 
 /// Reads it; `None` where a recording has none.
 ///
 /// # Errors
-/// [`ErrorKind::Invalid`], [`ErrorKind::NewerSchema`] or [`ErrorKind::Io`].
+/// [`crate::ErrorKind::Invalid`], [`crate::ErrorKind::NewerSchema`] or [`crate::ErrorKind::Io`].
 pub fn read_validation(recording: &Path) -> Result<Option<ValidationDocument>> {
     let path = recording.join("validation.json");
-    let text = match std::fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io(path, "cannot read", error)),
-    };
-    let document: ValidationDocument = serde_json::from_slice(&text)
-        .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("is not a validation: {error}")))?;
-    if document.schema != VALIDATION_SCHEMA {
-        let message = format!("has the schema `{}`; this version reads {VALIDATION_SCHEMA}", document.schema);
-        return Err(Error::new(ErrorKind::NewerSchema, &path, message));
-    }
-    Ok(Some(document))
+    read_document(&path, "is not a validation", VALIDATION_SCHEMA, |document: &ValidationDocument| &document.schema)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::distribution::{Distributions, Key};
 use crate::document::{Counters, Document, Ended, Followed, Limit, Provenance, SCHEMA, Task};
 use crate::error::{Error, ErrorKind, Result};
+use crate::json_file::write_json;
 use crate::segments::SegmentWriter;
 use crate::table::{self, Rows, Schema, optional, required};
 use crate::tail::{LargestValues, OpenBlock};
@@ -355,15 +356,4 @@ fn push_maximum(rows: &mut Rows<'_>, tid: i64, stage: Stage, (block, max, count)
 /// Tables hold signed numbers, as every Parquet engine knows them; 292 years fit.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-pub(crate) fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
-    let temporary = path.with_extension("tmp");
-    let text = serde_json::to_vec(document)
-        .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("cannot be put into JSON: {error}")))?;
-    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.map_err(|error| Error::io(path, "cannot write", error))
 }

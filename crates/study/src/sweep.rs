@@ -55,13 +55,10 @@ pub fn sweep(
     Ok(points)
 }
 
-/// Tells questions apart, so that one's answers are never taken for another's (FNV-1a, 63 bits).
+/// Tells questions apart, so that one's answers are never taken for another's.
 fn identity(question: &WhatIf, grid: &Sweep) -> i64 {
     let text = format!("{question:?} {:?}", grid.axes());
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    (hash >> 1) as i64
+    (punctual_recording::digest(&text) >> 1) as i64
 }
 
 fn write(path: &Path, identity: i64, grid: &Sweep, points: &[Point]) -> Result<(), punctual_recording::Error> {
