@@ -1,24 +1,6 @@
 //! Student's t and the beta distribution, with quantiles.
 
-/// Natural logarithm of the gamma function, for arguments of at least a half (Lanczos, g = 7; 14 digits).
-fn ln_gamma(x: f64) -> f64 {
-    const COEFFICIENTS: [f64; 9] = [
-        0.999_999_999_999_809_9,
-        676.520_368_121_885_1,
-        -1_259.139_216_722_402_8,
-        771.323_428_777_653_1,
-        -176.615_029_162_140_6,
-        12.507_343_278_686_905,
-        -0.138_571_095_265_720_12,
-        9.984_369_578_019_572e-6,
-        1.505_632_735_149_311_6e-7,
-    ];
-    let x = x - 1.0;
-    let t = x + 7.5;
-    let terms = COEFFICIENTS[1..].iter().enumerate();
-    let series = terms.fold(COEFFICIENTS[0], |sum, (index, term)| sum + term / (x + index as f64 + 1.0));
-    0.5 * (2.0 * std::f64::consts::PI).ln() + (x + 0.5) * t.ln() - t + series.ln()
-}
+use punctual_forecast::ln_gamma;
 
 /// The regularized incomplete beta function I_x(a, b), for a and b of at least a half (Lentz's continued fraction).
 pub(crate) fn beta_p(a: f64, b: f64, x: f64) -> f64 {

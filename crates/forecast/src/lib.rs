@@ -41,5 +41,6 @@ pub use input::{Input, Late, Lateness, ObservedTask};
 pub use interval::{CONFIDENCE, Estimate, ZERO_EVENTS, further_exposure, garwood, weighted};
 pub use level::{ENOUGH, FURTHEST, Level, Method, Tail};
 pub use punctual_recording::Stage;
+pub use special::ln_gamma;
 pub use stall::{GAP_NS, Stall, Stalls, stalls};
 pub use underrun::{Outcome, Underruns};

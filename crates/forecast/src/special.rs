@@ -4,7 +4,7 @@
 //! return for the counts of a day at 1 kHz. Every iteration below is bounded.
 
 /// Natural logarithm of the gamma function, for positive arguments (Lanczos, g = 7; 14 digits).
-pub(crate) fn ln_gamma(x: f64) -> f64 {
+pub fn ln_gamma(x: f64) -> f64 {
     const COEFFICIENTS: [f64; 9] = [
         0.999_999_999_999_809_9,
         676.520_368_121_885_1,
