@@ -8,9 +8,11 @@
 //! * [`host`]: what a recording says of the machine.
 //! * [`steal`]: time in which the host ran something else.
 //! * [`bpf`]: loads BPF objects and maps their memory.
+//! * [`bpf_layout`]: how shared records lie, for tests.
 //! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone.
 
 pub mod bpf;
+pub mod bpf_layout;
 pub mod bpf_programs;
 pub mod capabilities;
 pub mod clock;

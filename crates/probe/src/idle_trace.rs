@@ -176,43 +176,24 @@ fn named(entry: &Entry) -> Option<Ran> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
-    use libbpf_rs::btf::{Btf, HasSize};
-    use std::mem::offset_of;
+    use libbpf_rs::btf::Btf;
+    use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
+    use punctual_kernel::layout_of;
 
     #[test]
     fn the_records_are_those_of_the_programs() {
         let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
         let btf = Btf::from_raw("idle", bytes).unwrap().unwrap();
-        let offsets = |name: &str| {
-            let record: Struct<'_> = btf.type_by_name(name).unwrap();
-            let offsets: Vec<usize> = record
-                .iter()
-                .map(|member| {
-                    let MemberAttr::Normal { offset } = member.attr else { panic!("a bit field in {name}") };
-                    offset as usize / 8
-                })
-                .collect();
-            (record.size(), offsets)
-        };
-        let entry = vec![
-            offset_of!(Entry, sequence),
-            offset_of!(Entry, start),
-            offset_of!(Entry, end),
-            offset_of!(Entry, steal),
-            offset_of!(Entry, stolen),
-            offset_of!(Entry, kind),
-            offset_of!(Entry, id),
-            offset_of!(Entry, name),
-        ];
-        assert_eq!(offsets("entry"), (size_of::<Entry>(), entry));
-        let (size, ring) = offsets("ring");
-        assert_eq!((size, ring[0], ring[1]), (size_of::<Ring>(), 0, offset_of!(Ring, head)));
-        let traced = vec![offset_of!(Traced, rings), offset_of!(Traced, loops), offset_of!(Traced, ring_of)];
-        assert_eq!(offsets("traced"), (size_of::<Traced>(), traced));
+        assert_eq!(
+            record_layout(&btf, "entry"),
+            layout_of!(Entry, sequence, start, end, steal, stolen, kind, id, name)
+        );
+        let (size, ring) = record_layout(&btf, "ring");
+        let (expected_size, expected) = layout_of!(Ring, entries, head);
+        assert_eq!((size, &ring[..2]), (expected_size, &expected[..]));
+        assert_eq!(record_layout(&btf, "traced"), layout_of!(Traced, rings, loops, ring_of));
         for section in [".bss", ".rodata"] {
-            let section: DataSec<'_> = btf.type_by_name(section).unwrap();
-            assert_eq!(section.iter().map(|variable| variable.offset).collect::<Vec<_>>(), [0]);
+            assert_eq!(variable_offsets(&btf, section), [0], "{section}");
         }
     }
 }

@@ -95,38 +95,20 @@ impl SlotReader {
 mod tests {
     use super::*;
     use crate::{Via, object_bytes};
-    use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
-    use libbpf_rs::btf::{Btf, HasSize};
-    use std::mem::offset_of;
-
-    fn members(btf: &Btf<'_>, name: &str) -> (usize, Vec<(String, usize)>) {
-        let record: Struct<'_> = btf.type_by_name(name).unwrap();
-        let members = record.iter().map(|member| {
-            let MemberAttr::Normal { offset } = member.attr else { panic!("a bit field in {name}") };
-            (member.name.unwrap().to_string_lossy().into_owned(), offset as usize / 8)
-        });
-        (record.size(), members.collect())
-    }
+    use libbpf_rs::btf::Btf;
+    use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
+    use punctual_kernel::layout_of;
 
     #[test]
     fn the_records_are_those_of_the_programs() {
         for via in [Via::Timer, Via::Softirq] {
             let btf = Btf::from_raw(via.name(), object_bytes(via)).unwrap().unwrap();
-            let expected = [
-                ("tid", offset_of!(Slot, tid)),
-                ("cpu", offset_of!(Slot, cpu)),
-                ("expected", offset_of!(Slot, expected)),
-                ("irq", offset_of!(Slot, irq)),
-                ("softirq", offset_of!(Slot, softirq)),
-                ("waking", offset_of!(Slot, waking)),
-                ("switch_in", offset_of!(Slot, switch_in)),
-                ("steal", offset_of!(Slot, steal)),
-                ("timer", offset_of!(Slot, timer)),
-            ];
-            let expected = expected.map(|(name, offset)| (name.to_owned(), offset)).to_vec();
-            assert_eq!(members(&btf, "slot"), (size_of::<Slot>(), expected));
+            assert_eq!(
+                record_layout(&btf, "slot"),
+                layout_of!(Slot, tid, cpu, expected, irq, softirq, waking, switch_in, steal, timer)
+            );
 
-            let (_, shared) = members(&btf, "shared");
+            let (_, shared) = record_layout(&btf, "shared");
             assert_eq!(shared[0], ("slots".to_owned(), 0));
             assert_eq!(shared[1], ("index".to_owned(), MAX_TASKS * size_of::<Slot>()));
             assert_eq!(
@@ -134,15 +116,11 @@ mod tests {
                 ("privates".to_owned(), MAX_TASKS * size_of::<Slot>() + INDEX_SIZE * size_of::<u16>())
             );
 
-            let (size, configuration) = members(&btf, "configuration");
-            assert_eq!(configuration, [("steal_offset".to_owned(), 0)]);
-            assert_eq!(size, size_of::<Configuration>());
+            assert_eq!(record_layout(&btf, "configuration"), layout_of!(Configuration, steal_offset));
 
             // The mapped table begins where the globals do, and nothing stands beside it.
             for section in [".bss", ".rodata"] {
-                let section: DataSec<'_> = btf.type_by_name(section).unwrap();
-                let offsets: Vec<u32> = section.iter().map(|variable| variable.offset).collect();
-                assert_eq!(offsets, [0], "{section:?}");
+                assert_eq!(variable_offsets(&btf, section), [0], "{section}");
             }
         }
     }

@@ -5,13 +5,7 @@
  * each one's block is worked off.
  */
 #include "device.h"
-
-#define CLOCK_MONOTONIC 1
-#define BPF_F_TIMER_CPU_PIN (1ULL << 1)
-
-struct callback {
-	struct bpf_timer timer;
-};
+#include "../../../probe/src/bpf/callback.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -48,14 +42,8 @@ int prepare(void *context)
 {
 	__u32 number = 0;
 	struct callback *callback = bpf_map_lookup_elem(&callbacks, &number);
-	long error;
 
-	if (!callback)
-		return -2;
-	error = bpf_timer_init(&callback->timer, &callbacks, CLOCK_MONOTONIC);
-	if (error)
-		return error;
-	return bpf_timer_set_callback(&callback->timer, device_callback);
+	return prepare_callback(callback, &callbacks, device_callback);
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
@@ -69,8 +57,7 @@ int BPF_PROG(device_interrupt, struct hrtimer *timer)
 		return 0;
 	callback = bpf_map_lookup_elem(&callbacks, &number);
 	__sync_fetch_and_add(&device.queue, 1);
-	if (callback)
-		bpf_timer_start(&callback->timer, 0, BPF_F_TIMER_CPU_PIN);
+	queue_callback(callback);
 	device.interrupt_ns += bpf_ktime_get_ns() - now;
 	return 0;
 }

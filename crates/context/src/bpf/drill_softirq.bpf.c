@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Fire drill: keeps the CPU in softirq context, in a callback that the interrupt queues. */
 #include "drill.h"
-
-#define CLOCK_MONOTONIC 1
-#define BPF_F_TIMER_CPU_PIN (1ULL << 1)
-
-struct callback {
-	struct bpf_timer timer;
-};
+#include "../../../probe/src/bpf/callback.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -32,27 +26,18 @@ int drill_prepare(struct prepare_context *context)
 {
 	__u32 cpu = context->cpu;
 	struct callback *callback = bpf_map_lookup_elem(&callbacks, &cpu);
-	long error;
 
-	if (!callback)
-		return -2;
-	error = bpf_timer_init(&callback->timer, &callbacks, CLOCK_MONOTONIC);
-	if (error)
-		return error;
-	return bpf_timer_set_callback(&callback->timer, drill_softirq_callback);
+	return prepare_callback(callback, &callbacks, drill_softirq_callback);
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(drill_softirq, struct hrtimer *timer)
 {
 	__u32 cpu;
-	struct callback *callback;
 
 	if (!take_shot(timer, &cpu))
 		return 0;
-	callback = bpf_map_lookup_elem(&callbacks, &cpu);
-	if (callback)
-		bpf_timer_start(&callback->timer, 0, BPF_F_TIMER_CPU_PIN);
+	queue_callback(bpf_map_lookup_elem(&callbacks, &cpu));
 	return 0;
 }
 

@@ -196,36 +196,21 @@ pub(crate) use field;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
-    use libbpf_rs::btf::{Btf, HasSize};
-    use std::mem::offset_of;
-
-    fn members(btf: &Btf<'_>, name: &str) -> (usize, Vec<(String, usize)>) {
-        let record: Struct<'_> = btf.type_by_name(name).unwrap();
-        let members = record.iter().map(|member| {
-            let MemberAttr::Normal { offset } = member.attr else { panic!("a bit field in {name}") };
-            (member.name.unwrap().to_string_lossy().into_owned(), offset as usize / 8)
-        });
-        (record.size(), members.collect())
-    }
-
-    macro_rules! offsets {
-        ($record:ty, $($field:ident),+) => {
-            (size_of::<$record>(), vec![$((stringify!($field).to_owned(), offset_of!($record, $field))),+])
-        };
-    }
+    use libbpf_rs::btf::Btf;
+    use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
+    use punctual_kernel::layout_of;
 
     #[test]
     fn the_records_are_those_of_the_programs() {
         for mode in super::super::kernel_side::Mode::ALL {
             let btf = Btf::from_raw("device", mode.object()).unwrap().unwrap();
             assert_eq!(
-                members(&btf, "activation"),
-                offsets!(Activation, block, arrival, interrupt, start, end, executed, pending, cpu, queued, flags)
+                record_layout(&btf, "activation"),
+                layout_of!(Activation, block, arrival, interrupt, start, end, executed, pending, cpu, queued, flags)
             );
             assert_eq!(
-                members(&btf, "device"),
-                offsets!(
+                record_layout(&btf, "device"),
+                layout_of!(
                     DeviceRecord,
                     sources,
                     heartbeat,
@@ -253,13 +238,14 @@ mod tests {
                     activations
                 )
             );
-            assert_eq!(members(&btf, "configuration"), offsets!(Configuration, steal_offset, preempt_offset, wakes));
-            assert_eq!(members(&btf, "line").0, size_of::<Line>());
-            assert_eq!(members(&btf, "pump").0, size_of::<Pump>());
+            assert_eq!(
+                record_layout(&btf, "configuration"),
+                layout_of!(Configuration, steal_offset, preempt_offset, wakes)
+            );
+            assert_eq!(record_layout(&btf, "line").0, size_of::<Line>());
+            assert_eq!(record_layout(&btf, "pump").0, size_of::<Pump>());
             for section in [".bss", ".rodata"] {
-                let section: DataSec<'_> = btf.type_by_name(section).unwrap();
-                let offsets: Vec<u32> = section.iter().map(|variable| variable.offset).collect();
-                assert_eq!(offsets, [0], "{section:?}");
+                assert_eq!(variable_offsets(&btf, section), [0], "{section}");
             }
         }
     }

@@ -150,39 +150,21 @@ impl Injector for KernelInjector {
 mod tests {
     use super::*;
     use crate::interrupt::SourceRecord;
-    use libbpf_rs::btf::types::{MemberAttr, Struct};
-    use libbpf_rs::btf::{Btf, HasSize};
-    use std::mem::offset_of;
-
-    fn members(btf: &Btf<'_>, name: &str) -> (usize, Vec<(String, usize)>) {
-        let record: Struct<'_> = btf.type_by_name(name).unwrap();
-        let members = record.iter().map(|member| {
-            let MemberAttr::Normal { offset } = member.attr else { panic!("a bit field in {name}") };
-            (member.name.unwrap().to_string_lossy().into_owned(), offset as usize / 8)
-        });
-        (record.size(), members.collect())
-    }
+    use libbpf_rs::btf::Btf;
+    use punctual_kernel::bpf_layout::record_layout;
+    use punctual_kernel::layout_of;
 
     #[test]
     fn the_records_are_those_of_the_programs() {
         for kind in [DrillKind::Irq, DrillKind::Softirq] {
             let btf = Btf::from_raw(kind.culprit(), object_bytes(kind)).unwrap().unwrap();
-            let expected = [
-                ("armed", offset_of!(Shot, armed)),
-                ("length", offset_of!(Shot, length)),
-                ("taken", offset_of!(Shot, taken)),
-                ("start", offset_of!(Shot, start)),
-                ("end", offset_of!(Shot, end)),
-                ("done", offset_of!(Shot, done)),
-                ("cpu", offset_of!(Shot, cpu)),
-                ("pad", offset_of!(Shot, pad)),
-                ("spare", offset_of!(Shot, spare)),
-            ];
-            let expected = expected.map(|(name, offset)| (name.to_owned(), offset)).to_vec();
-            assert_eq!(members(&btf, "shot"), (size_of::<Shot>(), expected));
-            let (_, drill) = members(&btf, "drill");
+            assert_eq!(
+                record_layout(&btf, "shot"),
+                layout_of!(Shot, armed, length, taken, start, end, done, cpu, pad, spare)
+            );
+            let (_, drill) = record_layout(&btf, "drill");
             assert_eq!(drill, [("shots".to_owned(), 0), ("sources".to_owned(), SOURCES_OFFSET)]);
-            assert_eq!(members(&btf, "interrupt_source").0, size_of::<SourceRecord>());
+            assert_eq!(record_layout(&btf, "interrupt_source").0, size_of::<SourceRecord>());
         }
     }
 }

@@ -3,16 +3,10 @@
  * The paper's whole chain, interrupt -> DPC -> thread: the expiry of a thread's timerfd is the interrupt,
  * a bpf_timer queued by it the softirq callback, and that callback wakes the thread through its ring buffer.
  */
+#include "callback.h"
 #include "slots.h"
 
 extern const void timerfd_tmrproc __ksym;
-
-#define CLOCK_MONOTONIC 1
-#define BPF_F_TIMER_CPU_PIN (1ULL << 1)
-
-struct callback {
-	struct bpf_timer timer;
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -64,14 +58,8 @@ int prepare(struct prepare_context *context)
 {
 	__u32 number = context->number;
 	struct callback *callback = bpf_map_lookup_elem(&callbacks, &number);
-	long error;
 
-	if (!callback)
-		return -2;
-	error = bpf_timer_init(&callback->timer, &callbacks, CLOCK_MONOTONIC);
-	if (error)
-		return error;
-	return bpf_timer_set_callback(&callback->timer, softirq_callback);
+	return prepare_callback(callback, &callbacks, softirq_callback);
 }
 
 SEC("tp_btf/hrtimer_start")
@@ -95,7 +83,6 @@ int BPF_PROG(interrupt, struct hrtimer *timer)
 	__u64 key = (__u64)timer, now;
 	__u32 *number;
 	struct slot *slot;
-	struct callback *callback;
 
 	if (timer->function != &timerfd_tmrproc)
 		return 0;
@@ -108,9 +95,7 @@ int BPF_PROG(interrupt, struct hrtimer *timer)
 		return 0;
 	add_steal(slot, *number & (MAX_TASKS - 1), now);
 	slot->irq = now;
-	callback = bpf_map_lookup_elem(&callbacks, number);
-	if (callback)
-		bpf_timer_start(&callback->timer, 0, BPF_F_TIMER_CPU_PIN);
+	queue_callback(bpf_map_lookup_elem(&callbacks, number));
 	return 0;
 }
 

@@ -336,10 +336,10 @@ impl Rings {
     pub(crate) fn take(&self, into: &mut Vec<Record>) {
         for cpu in 0..self.cpus {
             let ring = self.ring(cpu);
-            // SAFETY: `at` checked that the ring lies within the mapping; both counters are whole words, of which
-            // the programs write the one and only this call the other.
-            let (head, read) =
-                unsafe { (AtomicU64::from_ptr(&raw mut (*ring).head), AtomicU64::from_ptr(&raw mut (*ring).read)) };
+            // SAFETY: `at` checked that the ring lies within the mapping; a whole word, which only programs write.
+            let head = unsafe { AtomicU64::from_ptr(&raw mut (*ring).head) };
+            // SAFETY: as above; a whole word, which only this call writes.
+            let read = unsafe { AtomicU64::from_ptr(&raw mut (*ring).read) };
             let end = head.load(Ordering::Acquire);
             let begin = read.load(Ordering::Relaxed);
             into.reserve((end - begin) as usize);
@@ -361,10 +361,10 @@ impl Rings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
-    use libbpf_rs::btf::{Btf, HasSize};
+    use libbpf_rs::btf::Btf;
     use proptest::prelude::*;
-    use std::mem::offset_of;
+    use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
+    use punctual_kernel::layout_of;
     use std::os::fd::AsFd;
 
     /// A table in memory that no program writes.
@@ -401,20 +401,9 @@ mod tests {
     #[test]
     fn the_records_are_those_of_the_programs() {
         let btf = Btf::from_raw("foreign", super::super::programs::OBJECT).unwrap().unwrap();
-        let check = |name: &str, size: usize, ours: &[usize]| {
-            let record: Struct<'_> = btf.type_by_name(name).unwrap();
-            let offsets: Vec<usize> = record
-                .iter()
-                .map(|member| {
-                    let MemberAttr::Normal { offset } = member.attr else { panic!("a bit field in {name}") };
-                    offset as usize / 8
-                })
-                .collect();
-            assert_eq!((record.size(), offsets.as_slice()), (size, ours), "{name}");
-        };
         macro_rules! check {
             ($name:literal, $record:ty, $($field:ident),+) => {
-                check($name, size_of::<$record>(), &[$(offset_of!($record, $field)),+])
+                assert_eq!(record_layout(&btf, $name), layout_of!($record, $($field),+), $name)
             };
         }
         check!("wake", Wake, waking, began, irq, kind, id, name);
@@ -445,8 +434,7 @@ mod tests {
         check!("follow_configuration", Configuration, preempt_count_offset, names_wanted, mark);
         assert_eq!(size_of::<Record>(), 128);
         for section in [".bss", ".rodata"] {
-            let section: DataSec<'_> = btf.type_by_name(section).unwrap();
-            assert_eq!(section.iter().map(|variable| variable.offset).collect::<Vec<_>>(), [0]);
+            assert_eq!(variable_offsets(&btf, section), [0], "{section}");
         }
     }
 }

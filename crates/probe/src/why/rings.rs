@@ -193,62 +193,39 @@ impl Rings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct};
-    use libbpf_rs::btf::{Btf, HasSize};
-    use std::mem::offset_of;
+    use libbpf_rs::btf::Btf;
+    use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
+    use punctual_kernel::layout_of;
 
     #[test]
     fn the_records_are_those_of_the_programs() {
         let btf = Btf::from_raw("recorder", crate::why::recorder::OBJECT).unwrap().unwrap();
-        let offsets = |name: &str| {
-            let record: Struct<'_> = btf.type_by_name(name).unwrap();
-            let offsets: Vec<usize> = record
-                .iter()
-                .map(|member| {
-                    let MemberAttr::Normal { offset } = member.attr else { panic!("a bit field in {name}") };
-                    offset as usize / 8
-                })
-                .collect();
-            (record.size(), offsets)
-        };
-        let record = vec![
-            offset_of!(Record, sequence),
-            offset_of!(Record, time),
-            offset_of!(Record, steal),
-            offset_of!(Record, task),
-            offset_of!(Record, context),
-            offset_of!(Record, value),
-            offset_of!(Record, extra),
-            offset_of!(Record, name),
-        ];
-        assert_eq!(offsets("record"), (size_of::<Record>(), record));
-        let stack = vec![
-            offset_of!(Stack, sequence),
-            offset_of!(Stack, time),
-            offset_of!(Stack, tid),
-            offset_of!(Stack, process),
-            offset_of!(Stack, context),
-            offset_of!(Stack, late),
-            offset_of!(Stack, kernel_bytes),
-            offset_of!(Stack, user_bytes),
-            offset_of!(Stack, name),
-            offset_of!(Stack, pad),
-            offset_of!(Stack, kernel),
-            offset_of!(Stack, user),
-        ];
-        assert_eq!(offsets("stack"), (size_of::<Stack>(), stack));
-        let ring = vec![
-            offset_of!(Ring, records),
-            offset_of!(Ring, stacks),
-            offset_of!(Ring, head),
-            offset_of!(Ring, stack_head),
-            offset_of!(Ring, last_late),
-            offset_of!(Ring, open),
-        ];
-        assert_eq!(offsets("ring"), (size_of::<Ring>(), ring));
-        let (size, configuration) = offsets("recorder_configuration");
-        assert_eq!((size, configuration), (32, vec![0, 8, 16, 24]));
-        let section: DataSec<'_> = btf.type_by_name(".rodata").unwrap();
-        assert_eq!(section.iter().map(|variable| variable.offset).collect::<Vec<_>>(), [0]);
+        assert_eq!(
+            record_layout(&btf, "record"),
+            layout_of!(Record, sequence, time, steal, task, context, value, extra, name)
+        );
+        assert_eq!(
+            record_layout(&btf, "stack"),
+            layout_of!(
+                Stack,
+                sequence,
+                time,
+                tid,
+                process,
+                context,
+                late,
+                kernel_bytes,
+                user_bytes,
+                name,
+                pad,
+                kernel,
+                user
+            )
+        );
+        assert_eq!(record_layout(&btf, "ring"), layout_of!(Ring, records, stacks, head, stack_head, last_late, open));
+        let (size, configuration) = record_layout(&btf, "recorder_configuration");
+        let offsets: Vec<usize> = configuration.iter().map(|(_, offset)| *offset).collect();
+        assert_eq!((size, offsets), (32, vec![0, 8, 16, 24]));
+        assert_eq!(variable_offsets(&btf, ".rodata"), [0]);
     }
 }
