@@ -1,19 +1,24 @@
 //! The command line.
 
 mod compare;
+pub(crate) mod device;
 pub(crate) mod drill;
 mod follow;
+mod idle;
 mod load;
+mod sim;
+mod timers;
 pub(crate) mod why;
 
 pub(crate) use compare::{CompareArguments, MeasuringArguments};
 pub(crate) use follow::FollowArguments;
+pub(crate) use idle::{IdleArguments, IdlePolicy};
 pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
-pub(crate) mod device;
+pub(crate) use sim::{SimArguments, SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
+pub(crate) use timers::TimersArguments;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use punctual_load::Source;
-use punctual_probe::ways::{WayClock, WayKind};
 use punctual_recording::{BareUnit, LimitSpec, Stage, format_ns, parse_duration, parse_list};
 use std::path::PathBuf;
 
@@ -182,51 +187,6 @@ pub(crate) struct ThreadArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct IdleArguments {
-    /// How long to measure
-    #[arg(short = 'D', long, value_name = "TIME", default_value = "20s", value_parser = duration)]
-    pub(crate) duration: u64,
-    /// CPUs to measure, one loop on each: 0 or 0-3,6 [default: all this process may use]
-    #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
-    pub(crate) cpus: Option<Cpus>,
-    /// Keep only gaps longer than this
-    #[arg(long, value_name = "TIME", default_value = "5us", value_parser = threshold)]
-    pub(crate) threshold: u64,
-    /// How the loops compete: idle gets what nobody else wants, fifo goes before all normal threads
-    #[arg(long, value_enum, default_value = "idle")]
-    pub(crate) policy: IdlePolicy,
-    /// Count to a fixed number between two readings, as the paper of 2014 does, calibrated to take this long (1ms if left out)
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "1ms", value_parser = calibrated)]
-    pub(crate) calibrated: Option<u64>,
-    /// See the same keystrokes as the loop, a program on a pseudo-terminal and the kernel see them (that paper's II.c)
-    #[arg(long, conflicts_with_all = ["duration", "calibrated", "policy"])]
-    pub(crate) validate: bool,
-    /// How many keystrokes, for --validate
-    #[arg(long, value_name = "NUMBER", default_value = "100", requires = "validate", value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    pub(crate) keystrokes: u64,
-    /// How long the program computes for each keystroke, for --validate
-    #[arg(long, value_name = "TIME", default_value = "7420us", requires = "validate", value_parser = compute)]
-    pub(crate) compute: u64,
-    /// Do not follow what takes the CPU inside the kernel: gaps have no causes
-    #[arg(long)]
-    pub(crate) no_bpf: bool,
-    /// The recording to write [default: idle-DATE-TIME.punctual in the current directory]
-    #[arg(short, long, value_name = "NAME.punctual")]
-    pub(crate) output: Option<PathBuf>,
-    /// Show no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum IdlePolicy {
-    /// SCHED_IDLE
-    Idle,
-    /// SCHED_FIFO 1, for 90 of every 100 ms
-    Fifo,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// Recordings
     #[arg(required = true, value_name = "RECORDING")]
@@ -307,151 +267,6 @@ pub(crate) struct SchedulabilityArguments {
     pub(crate) latency: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct SimArguments {
-    #[command(subcommand)]
-    pub(crate) command: SimCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SimCommand {
-    /// List the experiments that come with the program
-    List,
-    /// Run an experiment and print what the paper says beside what came out
-    #[command(
-        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..8 --sweep device.policy.reservation.period=4..20 --html plane.html\n  punctual sim run soft-modem-callbacks --case control -o control.punctual"
-    )]
-    Run(SimRunArguments),
-    /// Run all built-in experiments: every table and figure of three papers beside what came out
-    #[command(
-        after_help = "Examples:\n  punctual sim papers --html papers.html\n  punctual sim papers --json | jq '.rows[] | select(.holds == false)'"
-    )]
-    Papers {
-        /// Write a page with the papers' figures redrawn from the simulation
-        #[arg(long, value_name = "FILE.html")]
-        html: Option<PathBuf>,
-    },
-    /// Show who ran when, at which level, in a short stretch of a run
-    #[command(
-        after_help = "Examples:\n  punctual sim timeline soft-modem-dialup --case 'THR 24' --from 24s --to 24.05s --html t.html\n  punctual sim timeline soft-modem-dialup --perfetto t.pftrace"
-    )]
-    Timeline(SimTimelineArguments),
-    /// Ask what a device would meet, on a machine that is taken as it was recorded
-    #[command(
-        after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet"
-    )]
-    Whatif(SimWhatifArguments),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SimRunArguments {
-    /// A file, or the name of an experiment that comes with the program
-    #[arg(value_name = "EXPERIMENT")]
-    pub(crate) experiment: String,
-    /// Run one case at every point of a grid instead: KEY=4..20, a whole-number key of the file; may be repeated
-    #[arg(long, value_name = "KEY=VALUES", conflicts_with = "output")]
-    pub(crate) sweep: Vec<String>,
-    /// Write a page with its points and pictures
-    #[arg(long, value_name = "FILE.html")]
-    pub(crate) html: Option<PathBuf>,
-    /// Which case, for -o and --sweep [default: the first]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) case: Option<String>,
-    /// Write the wakeups of one case as a recording
-    #[arg(short, long, value_name = "NAME.punctual")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SimTimelineArguments {
-    /// A file, or the name of an experiment that comes with the program
-    #[arg(value_name = "EXPERIMENT")]
-    pub(crate) experiment: String,
-    /// The case [default: the first]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) case: Option<String>,
-    /// From this simulated time
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time)]
-    pub(crate) from: u64,
-    /// To this simulated time, at most 10 s later [default: 50 ms later]
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub(crate) to: Option<u64>,
-    /// Write it as a page
-    #[arg(long, value_name = "FILE.html", required_unless_present = "perfetto")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write it as a trace for Perfetto
-    #[arg(long, value_name = "FILE")]
-    pub(crate) perfetto: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SimWhatifArguments {
-    /// The device, such as modem or `audio 64@48kHz x3`
-    #[arg(long, value_name = "DEVICE")]
-    pub(crate) device: String,
-    /// Where its work runs: irq, softirq, thread:80, reservation:2ms/8ms (floating budget) or slots:2/8 (fixed, ms)
-    #[arg(long, value_name = "CONTEXT", default_value = "thread:80")]
-    pub(crate) context: String,
-    /// A recording of the machine: what made wakeups late there takes the CPU here
-    #[arg(long, value_name = "RECORDING")]
-    pub(crate) interference: Option<PathBuf>,
-    /// A thread of this priority that never stops computing; may be repeated
-    #[arg(long, value_name = "spin:PRIORITY")]
-    pub(crate) competitor: Vec<String>,
-    /// The priority of a thread that only wakes every 1 ms, to see what the device does to others
-    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
-    pub(crate) bystander: Option<u8>,
-    /// How long the simulated time is
-    #[arg(short = 'D', long, value_name = "TIME", default_value = "1h", value_parser = duration)]
-    pub(crate) duration: u64,
-    /// Where all random numbers come from
-    #[arg(long, value_name = "NUMBER", default_value = "1")]
-    pub(crate) seed: u64,
-    /// Ask at every point of a grid: period=4..20, runtime=1,2,4, priority, buffers, compute (us); may be repeated
-    #[arg(long, value_name = "NAME=VALUES")]
-    pub(crate) sweep: Vec<String>,
-    /// Compute only this part of the grid: 1/4 is the first of four
-    #[arg(long, value_name = "I/N", requires = "sweep")]
-    pub(crate) shard: Option<String>,
-    /// Write the grid as a page with a picture
-    #[arg(long, value_name = "FILE.html", requires = "sweep")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write a row for each point of the grid as Parquet; points that stand there already are not computed again
-    #[arg(short, long, value_name = "FILE.parquet", requires = "sweep")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TimersArguments {
-    /// How long to measure in all
-    #[arg(short = 'D', long, value_name = "TIME", default_value = "20s", value_parser = duration)]
-    pub(crate) duration: u64,
-    /// The period of the callbacks
-    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
-    pub(crate) interval: u64,
-    /// The ways to measure, by name; several with commas [default: all]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = way)]
-    pub(crate) way: Vec<WayKind>,
-    /// Real-time priority, 1 to 99 [default: normal scheduling]
-    #[arg(short, long, value_name = "PRIORITY", value_parser = clap::value_parser!(u32).range(1..=99))]
-    pub(crate) priority: Option<u32>,
-    /// The clock to wait on: monotonic, realtime, boottime, tai; ways whose call does not take it are absent
-    #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = clock)]
-    pub(crate) clock: WayClock,
-    /// Show what timer slack, clock and priority do: each of a few ways (or --way) with one of them changed at a time
-    #[arg(long, conflicts_with_all = ["stall", "clock"])]
-    pub(crate) effects: bool,
-    /// How long to be busy to see what each way does after it, up to 500ms; 0 for not at all [default: five and a half periods]
-    #[arg(long, value_name = "TIME", value_parser = stall)]
-    pub(crate) stall: Option<u64>,
-    /// Keep the callbacks as a recording
-    #[arg(short, long, value_name = "NAME.punctual")]
-    pub(crate) output: Option<PathBuf>,
-    /// Show no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PolicyName {
     /// SCHED_FIFO
@@ -503,62 +318,10 @@ fn interval(text: &str) -> Result<u64, String> {
     Err(format!("`{text}` is out of range: give {shortest} to {longest}, such as 1ms"))
 }
 
-/// Below, the loop's own readings are gaps; above, hardly anything is.
-const THRESHOLDS_NS: std::ops::RangeInclusive<u64> = 500..=1_000_000_000;
-
-fn threshold(text: &str) -> Result<u64, String> {
-    let threshold = parse_duration(text, BareUnit::Microseconds)?;
-    if THRESHOLDS_NS.contains(&threshold) {
-        return Ok(threshold);
-    }
-    Err(format!("`{text}` is out of range: give 500ns to 1s, such as 5us"))
-}
-
-/// Shorter counts are not told from their readings, longer ones join everything into one gap.
-const CALIBRATED_NS: std::ops::RangeInclusive<u64> = 5_000..=100_000_000;
-
-fn calibrated(text: &str) -> Result<u64, String> {
-    let target = parse_duration(text, BareUnit::Microseconds)?;
-    if CALIBRATED_NS.contains(&target) {
-        return Ok(target);
-    }
-    Err(format!("`{text}` is out of range: give 5us to 100ms, such as 1ms"))
-}
-
-/// What a keystroke may take, ns.
-const COMPUTE_NS: std::ops::RangeInclusive<u64> = 10_000..=500_000_000;
-
-fn compute(text: &str) -> Result<u64, String> {
-    let compute = parse_duration(text, BareUnit::Microseconds)?;
-    if COMPUTE_NS.contains(&compute) {
-        return Ok(compute);
-    }
-    Err(format!("`{text}` is out of range: give 10us to 500ms, such as 2ms"))
-}
-
-/// The longest stall, ns: longer would keep others from the CPU.
-const LONGEST_STALL_NS: u64 = 500_000_000;
-
-fn stall(text: &str) -> Result<u64, String> {
-    let stall = parse_duration(text, BareUnit::Microseconds)?;
-    if stall <= LONGEST_STALL_NS {
-        return Ok(stall);
-    }
-    Err(format!("`{text}` is too long a stall: give up to {}, or 0 for none", format_ns(LONGEST_STALL_NS)))
-}
-
 fn stage(text: &str) -> Result<Stage, String> {
     let names = Stage::ALL.map(Stage::name);
     let found = Stage::ALL.into_iter().find(|stage| stage.name() == text);
     found.ok_or_else(|| format!("there is no stage `{text}`: give one of {}", names.join(", ")))
-}
-
-fn way(text: &str) -> Result<WayKind, String> {
-    text.trim().parse()
-}
-
-fn clock(text: &str) -> Result<WayClock, String> {
-    text.trim().parse()
 }
 
 fn cpus(text: &str) -> Result<Cpus, String> {

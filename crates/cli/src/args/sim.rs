@@ -1,0 +1,119 @@
+//! The arguments of `punctual sim`.
+
+use super::{duration, time};
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct SimArguments {
+    #[command(subcommand)]
+    pub(crate) command: SimCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SimCommand {
+    /// List the experiments that come with the program
+    List,
+    /// Run an experiment and print what the paper says beside what came out
+    #[command(
+        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..8 --sweep device.policy.reservation.period=4..20 --html plane.html\n  punctual sim run soft-modem-callbacks --case control -o control.punctual"
+    )]
+    Run(SimRunArguments),
+    /// Run all built-in experiments: every table and figure of three papers beside what came out
+    #[command(
+        after_help = "Examples:\n  punctual sim papers --html papers.html\n  punctual sim papers --json | jq '.rows[] | select(.holds == false)'"
+    )]
+    Papers {
+        /// Write a page with the papers' figures redrawn from the simulation
+        #[arg(long, value_name = "FILE.html")]
+        html: Option<PathBuf>,
+    },
+    /// Show who ran when, at which level, in a short stretch of a run
+    #[command(
+        after_help = "Examples:\n  punctual sim timeline soft-modem-dialup --case 'THR 24' --from 24s --to 24.05s --html t.html\n  punctual sim timeline soft-modem-dialup --perfetto t.pftrace"
+    )]
+    Timeline(SimTimelineArguments),
+    /// Ask what a device would meet, on a machine that is taken as it was recorded
+    #[command(
+        after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet"
+    )]
+    Whatif(SimWhatifArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimRunArguments {
+    /// A file, or the name of an experiment that comes with the program
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiment: String,
+    /// Run one case at every point of a grid instead: KEY=4..20, a whole-number key of the file; may be repeated
+    #[arg(long, value_name = "KEY=VALUES", conflicts_with = "output")]
+    pub(crate) sweep: Vec<String>,
+    /// Write a page with its points and pictures
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+    /// Which case, for -o and --sweep [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) case: Option<String>,
+    /// Write the wakeups of one case as a recording
+    #[arg(short, long, value_name = "NAME.punctual")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimTimelineArguments {
+    /// A file, or the name of an experiment that comes with the program
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiment: String,
+    /// The case [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) case: Option<String>,
+    /// From this simulated time
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time)]
+    pub(crate) from: u64,
+    /// To this simulated time, at most 10 s later [default: 50 ms later]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) to: Option<u64>,
+    /// Write it as a page
+    #[arg(long, value_name = "FILE.html", required_unless_present = "perfetto")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write it as a trace for Perfetto
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimWhatifArguments {
+    /// The device, such as modem or `audio 64@48kHz x3`
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: String,
+    /// Where its work runs: irq, softirq, thread:80, reservation:2ms/8ms (floating budget) or slots:2/8 (fixed, ms)
+    #[arg(long, value_name = "CONTEXT", default_value = "thread:80")]
+    pub(crate) context: String,
+    /// A recording of the machine: what made wakeups late there takes the CPU here
+    #[arg(long, value_name = "RECORDING")]
+    pub(crate) interference: Option<PathBuf>,
+    /// A thread of this priority that never stops computing; may be repeated
+    #[arg(long, value_name = "spin:PRIORITY")]
+    pub(crate) competitor: Vec<String>,
+    /// The priority of a thread that only wakes every 1 ms, to see what the device does to others
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub(crate) bystander: Option<u8>,
+    /// How long the simulated time is
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    pub(crate) duration: u64,
+    /// Where all random numbers come from
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) seed: u64,
+    /// Ask at every point of a grid: period=4..20, runtime=1,2,4, priority, buffers, compute (us); may be repeated
+    #[arg(long, value_name = "NAME=VALUES")]
+    pub(crate) sweep: Vec<String>,
+    /// Compute only this part of the grid: 1/4 is the first of four
+    #[arg(long, value_name = "I/N", requires = "sweep")]
+    pub(crate) shard: Option<String>,
+    /// Write the grid as a page with a picture
+    #[arg(long, value_name = "FILE.html", requires = "sweep")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write a row for each point of the grid as Parquet; points that stand there already are not computed again
+    #[arg(short, long, value_name = "FILE.parquet", requires = "sweep")]
+    pub(crate) output: Option<PathBuf>,
+}

@@ -1,0 +1,57 @@
+//! The arguments of `punctual timers`.
+
+use super::{duration, interval};
+use clap::Args;
+use punctual_probe::ways::{WayClock, WayKind};
+use punctual_recording::{BareUnit, format_ns, parse_duration};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct TimersArguments {
+    /// How long to measure in all
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub(crate) duration: u64,
+    /// The period of the callbacks
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
+    pub(crate) interval: u64,
+    /// The ways to measure, by name; several with commas [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = way)]
+    pub(crate) way: Vec<WayKind>,
+    /// Real-time priority, 1 to 99 [default: normal scheduling]
+    #[arg(short, long, value_name = "PRIORITY", value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub(crate) priority: Option<u32>,
+    /// The clock to wait on: monotonic, realtime, boottime, tai; ways whose call does not take it are absent
+    #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = clock)]
+    pub(crate) clock: WayClock,
+    /// Show what timer slack, clock and priority do: each of a few ways (or --way) with one of them changed at a time
+    #[arg(long, conflicts_with_all = ["stall", "clock"])]
+    pub(crate) effects: bool,
+    /// How long to be busy to see what each way does after it, up to 500ms; 0 for not at all [default: five and a half periods]
+    #[arg(long, value_name = "TIME", value_parser = stall)]
+    pub(crate) stall: Option<u64>,
+    /// Keep the callbacks as a recording
+    #[arg(short, long, value_name = "NAME.punctual")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// The longest stall, ns: longer would keep others from the CPU.
+const LONGEST_STALL_NS: u64 = 500_000_000;
+
+fn stall(text: &str) -> Result<u64, String> {
+    let stall = parse_duration(text, BareUnit::Microseconds)?;
+    if stall <= LONGEST_STALL_NS {
+        return Ok(stall);
+    }
+    Err(format!("`{text}` is too long a stall: give up to {}, or 0 for none", format_ns(LONGEST_STALL_NS)))
+}
+
+fn way(text: &str) -> Result<WayKind, String> {
+    text.trim().parse()
+}
+
+fn clock(text: &str) -> Result<WayClock, String> {
+    text.trim().parse()
+}
