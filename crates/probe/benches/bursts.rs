@@ -216,7 +216,7 @@ impl Oslat {
         let (inside, rest) = rest.split_once('}')?;
         let numbers = inside.split(|other: char| !other.is_ascii_digit()).filter_map(|word| word.parse::<u64>().ok());
         let numbers: Vec<u64> = numbers.collect();
-        let histogram = numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        let histogram = numbers.as_chunks::<2>().0.iter().map(|&[us, count]| (us, count)).collect();
         let whole = rest.to_owned() + &text;
         let (_, max) = whole.split_once("\"max\"")?;
         let max_us = max.trim_start_matches([':', ' ']).split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
