@@ -127,6 +127,14 @@ impl Investigator {
         let last = events.iter().filter(concerns).rfind(at_once);
         let begins = last.filter(own).copied();
         let expected_ns = begins.map_or(late.expected_ns, |begins| begins.at_ns);
+        // The same of the switch with which a response ends.
+        let ends = events.iter().rfind(|event| {
+            event.kind == EventKind::Switch && event.tid == late.tid && event.at_ns.abs_diff(late.end_ns) < SAME_NS
+        });
+        let end_ns = match ends {
+            Some(ends) if late.stage == Stage::Response => ends.at_ns.max(expected_ns),
+            _ => late.end_ns,
+        };
         let waking = begins.or(waking);
         let void = broken.or_else(|| {
             let missing = waking.is_none();
@@ -141,7 +149,7 @@ impl Investigator {
                 cpu: late.cpu,
             },
             expected_ns,
-            end_ns: late.end_ns,
+            end_ns,
             stage: late.stage,
             threshold_ns: evidence.threshold_ns,
             void,
