@@ -91,6 +91,27 @@ fn what_a_command_started_ends_with_the_program_whatever_ends_that() {
 }
 
 #[test]
+fn a_page_that_cannot_be_written_costs_neither_measurement_nor_verdict() {
+    requires!("compare page", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("pages")).unwrap();
+    let words = ["compare", "--repeat", "1", "-D", "200ms", "-q", "-o", "both", "--html", "pages/x.html"];
+    let output = run(directory.path(), &[&words[..], &["--b", "rmdir pages", "--json"]].concat());
+    if stderr(&output).contains("built without") {
+        support::skip("compare page", "built without the script that draws");
+        return;
+    }
+    assert_eq!(code(&output), 1);
+    assert_eq!(stderr(&output), "error: cannot write pages/x.html: no such file or directory\n");
+    let answer = json(&output);
+    assert_eq!((&answer["exit_code"], &answer["a"]["runs"]), (&1.into(), &1.into()));
+    assert!(Recording::open(directory.path().join("both/b/01.punctual")).is_ok());
+    // The next time it is known before.
+    let output = run(directory.path(), &words);
+    assert_eq!(stderr(&output), "error: cannot write pages/x.html: there is no directory pages\n");
+}
+
+#[test]
 fn what_a_command_leaves_running_stays() {
     requires!("compare stays", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
