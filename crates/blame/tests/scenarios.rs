@@ -175,12 +175,17 @@ fn causes_are_ranked_by_what_they_took_in_all() {
 
 #[test]
 fn interrupts_off_after_the_waking_show_in_a_timer_that_was_kept() {
-    let mut story = Story::new((7, 120), 3_020);
-    story.timer(1_005, 0xffff_0000_0000);
-    story.event(3_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff_0000_0000, 2);
-    story.event(3_001, EventKind::TimerBegin, INTERRUPT, 0, 1_500_000, 4);
-    story.event(3_002, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
-    story.event(3_003, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
-    story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
-    assert_eq!(largest(&story.episode), (Kind::IrqOff, "other".into(), 1_991_000));
+    let kept_from = |due_ns| {
+        let mut story = Story::new((7, 120), 3_020);
+        story.timer(1_005, 0xffff_0000_0000);
+        story.event(3_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff_0000_0000, 2);
+        story.event(3_001, EventKind::TimerBegin, INTERRUPT, 0, due_ns, 4);
+        story.event(3_002, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+        story.event(3_003, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+        story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        largest(&story.episode)
+    };
+    assert_eq!(kept_from(1_500_000), (Kind::IrqOff, "other".into(), 1_991_000));
+    assert_eq!(kept_from(2_500_000), (Kind::IrqOff, "other".into(), 1_991_000));
+    assert_eq!(kept_from(2_900_000).0, Kind::Kernel, "a twentieth says nothing about the rest");
 }
