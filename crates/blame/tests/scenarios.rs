@@ -38,6 +38,22 @@ fn a_softirq_after_the_timer_is_named_by_its_callback() {
 }
 
 #[test]
+fn a_timer_whose_beginning_was_not_seen_ends_nothing_else() {
+    let mut story = Story::new(OTHER, 3_020);
+    story.event(900, EventKind::SoftirqBegin, 1 << 8, 8, 0, 3);
+    story.event(910, EventKind::TimerBegin, 1 << 8, 0, 0, 4);
+    // It interrupted the noting of that beginning, so that its own was not noted.
+    story.event(1_005, EventKind::VectorBegin, INTERRUPT | 1 << 8, 1, 0, 2);
+    story.event(1_006, EventKind::Waking, INTERRUPT | 1 << 8, u64::from(VICTIM), 19, 2);
+    story.event(1_007, EventKind::TimerEnd, INTERRUPT | 1 << 8, 0, 0, 4);
+    story.event(1_008, EventKind::VectorEnd, INTERRUPT | 1 << 8, 1, 0, 2);
+    story.event(3_011, EventKind::TimerEnd, 1 << 8, 0, 0, 4);
+    story.event(3_012, EventKind::SoftirqEnd, 1 << 8, 8, 0, 3);
+    story.switch(3_015, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(largest(&story.episode), (Kind::Softirq, "spin_fn".into(), 2_003_000));
+}
+
+#[test]
 fn threads_are_told_apart_by_priority() {
     for (priority, kind) in
         [(9, Kind::HigherPriority), (19, Kind::SamePriority), (120, Kind::Kernel), (50, Kind::Kernel)]

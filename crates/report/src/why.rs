@@ -13,6 +13,8 @@ use std::path::Path;
 const SCHEMA: &str = "punctual.why/1";
 /// Causes below this share of the late time are summed up in text, in thousandths.
 const SHOWN_THOUSANDTHS: u64 = 1;
+/// The counts of a recording that was cut short say nothing about less than this, ns.
+const FEWEST_COUNTED_NS: u64 = 100_000_000;
 /// Episodes that the text shows by themselves.
 const SHOWN_EPISODES: usize = 5;
 
@@ -114,12 +116,48 @@ impl<'a> WhyReport<'a> {
         }
     }
 
+    /// Episodes that the recorder kept and that are not in the recording any more.
+    fn missing(&self) -> u64 {
+        let kept = self.recorder.as_ref().map_or(0, |recorder| recorder.kept);
+        kept.saturating_sub(self.episodes.len() as u64)
+    }
+
+    /// The verdict where no wakeup is known to have been late.
+    fn nothing_late(&self) -> String {
+        let counted_ns = self.recorder.as_ref().map_or(0, |recorder| recorder.armed_ns);
+        let has_threshold = self.recorder.as_ref().is_none_or(|recorder| recorder.threshold_ns.is_some());
+        match (self.cut, has_threshold) {
+            (true, _) if counted_ns < FEWEST_COUNTED_NS => {
+                "Cut short before anything was counted: whether a wakeup was late is not known.".to_owned()
+            }
+            (true, true) => format!(
+                "Cut short. In the first {}, which is all that was counted, no wakeup was later than {}.",
+                format_ns(counted_ns),
+                self.threshold()
+            ),
+            (cut, false) => format!(
+                "{}There were too few wakeups to know {}: nothing was kept as late.",
+                if cut { "Cut short. " } else { "" },
+                self.threshold()
+            ),
+            (false, true) => format!("No wakeup was later than {}: there is nothing to explain.", self.threshold()),
+        }
+    }
+
     /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
         let cut = if self.cut { "Cut short. " } else { "" };
         let late = self.recorder.as_ref().map_or(self.episodes.len() as u64, |recorder| recorder.late);
         if late == 0 && self.episodes.is_empty() {
-            return format!("{cut}No wakeup was later than {}: there is nothing to explain.", self.threshold());
+            return self.nothing_late();
+        }
+        let missing = self.missing();
+        if missing > 0 && self.episodes.is_empty() {
+            return format!(
+                "{cut}{late} wakeups were later than {}, and the evidence of the {missing} that were kept is gone from the \
+                 recording: nothing can be concluded.",
+                self.threshold()
+            );
         }
         let Some(first) = self.summary.causes.first() else {
             return format!(
@@ -197,8 +235,10 @@ pub fn json(report: &WhyReport<'_>, only: Option<u64>) -> Value {
         "exit_code": 0,
         "recording": report.recording,
         "cut": report.cut,
+        "missing_episodes": report.missing(),
         "blind": report.blind,
         "recorder": report.recorder,
+        "cpu_share": report.recorder.as_ref().and_then(crate::why_cost::cpu_share),
         "late_ns": late_ns,
         "unknown_ns": report.total_of(Kind::Unknown),
         "blind_ns": report.total_of(Kind::Blind),
@@ -236,6 +276,14 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
         let _ = writeln!(text, "note: not seen: {note}");
     }
     let Some(recorder) = &report.recorder else { return };
+    if report.missing() > 0 {
+        let _ = writeln!(
+            text,
+            "note: the recorder kept {} episodes, and {} of them are gone from the recording: what follows is of the rest",
+            recorder.kept,
+            report.missing()
+        );
+    }
     if recorder.over_budget > 0 {
         let _ = writeln!(
             text,
@@ -252,23 +300,7 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
         let are = if void == 1 { "episode is" } else { "episodes are" };
         let _ = writeln!(text, "note: {void} {are} void: {}", reasons.join("; "));
     }
-    let sampling = match (&recorder.sample_clock, recorder.sample_rate) {
-        (Some(clock), rate) => {
-            let cost = recorder.sampling_ns.map(|ns| format!(", which took {} of CPU", format_ns(ns)));
-            let (taken, cost) = (recorder.samples, cost.unwrap_or_default());
-            format!("{rate} stacks a second and CPU by {clock}, {taken} in all{cost}")
-        }
-        (None, _) => "no stacks".to_owned(),
-    };
-    let _ = writeln!(
-        text,
-        "late {}   kept {}   void {}   {sampling}   collecting took {} of CPU, at most {} after a wakeup",
-        recorder.late,
-        recorder.kept,
-        recorder.void,
-        format_ns(recorder.collecting_ns),
-        format_ns(recorder.longest_collection_ns)
-    );
+    let _ = writeln!(text, "{}", crate::why_cost::recorder_lines(recorder));
 }
 
 fn cause_table(report: &WhyReport<'_>) -> String {
