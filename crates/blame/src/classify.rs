@@ -299,18 +299,20 @@ impl<'a> Courtroom<'a> {
         with(Kind::Kernel)
     }
 
-    /// Whether a timer that was due in the first half of a stretch came at its end only: interrupts were off.
+    /// Whether a timer that was due in a stretch came at its end only: interrupts were off. The first that was due says
+    /// so, and nothing says that they were on before it; only where it was held for a small part of a long stretch
+    /// may the rest have been something else.
     fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
         let cpu = self.episode.events[slice.ends_with].cpu;
-        end - start > OWN_PATH_NS
-            && self.episode.events.iter().any(|event| {
-                event.cpu == cpu
-                    && event.kind == EventKind::TimerBegin
-                    && event.at_ns >= end
-                    && event.at_ns - end < OWN_PATH_NS
-                    && event.extra >= start
-                    && event.extra < start + (end - start) / 2
-            })
+        let smallest = ((end - start) / 8).max(OWN_PATH_NS) + slice.steal_ns;
+        self.episode.events.iter().any(|event| {
+            event.cpu == cpu
+                && event.kind == EventKind::TimerBegin
+                && event.at_ns >= end
+                && event.at_ns - end < OWN_PATH_NS
+                && event.extra >= start
+                && event.extra.saturating_add(smallest) < end
+        })
     }
 
     /// Whether the sampling clock was silent for more than three periods: interrupts were off.

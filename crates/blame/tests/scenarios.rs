@@ -127,6 +127,22 @@ fn a_used_up_budget_is_the_victims_and_a_move_is_the_movers() {
 }
 
 #[test]
+fn a_timer_whose_beginning_was_not_seen_ends_nothing_else() {
+    let mut story = Story::new(OTHER, 3_020);
+    story.event(900, EventKind::SoftirqBegin, 1 << 8, 8, 0, 3);
+    story.event(910, EventKind::TimerBegin, 1 << 8, 0, 0, 4);
+    // It interrupted the noting of that beginning, so that its own was not noted.
+    story.event(1_005, EventKind::VectorBegin, INTERRUPT | 1 << 8, 1, 0, 2);
+    story.event(1_006, EventKind::Waking, INTERRUPT | 1 << 8, u64::from(VICTIM), 19, 2);
+    story.event(1_007, EventKind::TimerEnd, INTERRUPT | 1 << 8, 0, 0, 4);
+    story.event(1_008, EventKind::VectorEnd, INTERRUPT | 1 << 8, 1, 0, 2);
+    story.event(3_011, EventKind::TimerEnd, 1 << 8, 0, 0, 4);
+    story.event(3_012, EventKind::SoftirqEnd, 1 << 8, 8, 0, 3);
+    story.switch(3_015, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(largest(&story.episode), (Kind::Softirq, "spin_fn".into(), 2_003_000));
+}
+
+#[test]
 fn threads_are_told_apart_by_priority() {
     for (priority, kind) in
         [(9, Kind::HigherPriority), (19, Kind::SamePriority), (120, Kind::Kernel), (50, Kind::Kernel)]
@@ -264,12 +280,17 @@ fn causes_are_ranked_by_what_they_took_in_all() {
 
 #[test]
 fn interrupts_off_after_the_waking_show_in_a_timer_that_was_kept() {
-    let mut story = Story::new((7, 120), 3_020);
-    story.timer(1_005, 0xffff_0000_0000);
-    story.event(3_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff_0000_0000, 2);
-    story.event(3_001, EventKind::TimerBegin, INTERRUPT, 0, 1_500_000, 4);
-    story.event(3_002, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
-    story.event(3_003, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
-    story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
-    assert_eq!(largest(&story.episode), (Kind::IrqOff, "other".into(), 1_991_000));
+    let kept_from = |due_ns| {
+        let mut story = Story::new((7, 120), 3_020);
+        story.timer(1_005, 0xffff_0000_0000);
+        story.event(3_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff_0000_0000, 2);
+        story.event(3_001, EventKind::TimerBegin, INTERRUPT, 0, due_ns, 4);
+        story.event(3_002, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+        story.event(3_003, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+        story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        largest(&story.episode)
+    };
+    assert_eq!(kept_from(1_500_000), (Kind::IrqOff, "other".into(), 1_991_000));
+    assert_eq!(kept_from(2_500_000), (Kind::IrqOff, "other".into(), 1_991_000));
+    assert_eq!(kept_from(2_900_000).0, Kind::Kernel, "a twentieth says nothing about the rest");
 }

@@ -54,7 +54,8 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     plan.break_ns = arguments.break_ns;
     plan.why = arguments.why.settings();
     if plan.follow.is_none() && plan.why.is_some_and(|why| why.stage == Stage::Response) {
-        let message = "--why-stage response goes with --pid, --tid, --comm or --follow: threads of punctual's own do no work";
+        let message =
+            "--why-stage response goes with --pid, --tid, --comm or --follow: threads of punctual's own do no work";
         return Err(Usage(message.to_owned()));
     }
     plan.limits = arguments.limit.as_ref().map(|limits| limits.0.clone()).unwrap_or_default();

@@ -136,10 +136,7 @@ impl Investigator {
             _ => late.end_ns,
         };
         let waking = begins.or(waking);
-        let void = broken.or_else(|| {
-            let missing = waking.is_none();
-            missing.then(|| "the kernel's events of this wakeup did not come".to_owned())
-        });
+        let void = broken.or_else(|| waking.is_none().then(|| why_silent(late, &events, &tables.names)));
         Episode {
             id,
             victim: Victim {
@@ -230,6 +227,23 @@ impl Investigator {
             name: tables.name(&shown(&stack.name)),
             frames,
         }
+    }
+}
+
+/// Why the victim's waking is not among the events. Some kernels' tracepoints are silent while certain threads run, such
+/// as an agent of the host: then the longest silence of the CPU begins with a switch to one.
+fn why_silent(late: &LateWakeup, events: &[Event], names: &[String]) -> String {
+    let nothing = "the kernel's events of this wakeup did not come";
+    let own: Vec<&Event> = events.iter().filter(|event| event.cpu == late.cpu).collect();
+    let silence =
+        |before: &Event, after: &Event| after.at_ns.min(late.end_ns).saturating_sub(before.at_ns.max(late.expected_ns));
+    let longest = own.windows(2).max_by_key(|pair| silence(pair[0], pair[1])).map(|pair| pair[0]);
+    match longest.filter(|event| event.kind == EventKind::Switch && event.value != u64::from(late.tid)) {
+        Some(switch) => {
+            let name = names.get(switch.name as usize).map_or("?", String::as_str);
+            format!("{nothing}: CPUs tell nothing while `{name}` runs")
+        }
+        None => nothing.to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::evidence::{Evidence, Investigator, LateWakeup};
 use super::hooks::HookWatch;
 use super::naming::name_places;
-use super::recorder::FlightRecorder;
+use super::recorder::{FlightRecorder, SAMPLER};
 use punctual_kernel::{clock, hold};
 use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums};
 use std::collections::{HashMap, VecDeque};
@@ -56,8 +56,8 @@ const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
 /// Episodes that may wait to be written.
 const WAITING: usize = 64;
-/// The program that takes samples, as the kernel names it.
-const SAMPLER: &str = "take_sample";
+/// The kernel measures the recorder's programs for so long, ns; after that the number of records says what they cost.
+const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 /// The usual delivery of a timer interrupt is not believed beyond this, ns.
 const MOST_USUAL_NS: u64 = 50_000;
@@ -87,6 +87,7 @@ pub struct Watch {
     at_work: HashMap<u32, u64>,
     deliveries: Distribution,
     threshold_ns: Option<u64>,
+    begun_ns: u64,
     second_ns: u64,
     budget: u64,
     accepted: u64,
@@ -130,6 +131,7 @@ impl Watch {
             sample_rate: settings.sample_rate,
             sample_clock: recorder.clock().map(str::to_owned),
             missing: recorder.left_out(),
+            cpus: recorder.cpus() as u64,
             ..RecorderSummary::default()
         };
         Ok(Watch {
@@ -143,6 +145,7 @@ impl Watch {
                 Threshold::Fixed(ns) => Some(ns),
                 Threshold::Quantile(_) => None,
             },
+            begun_ns: clock::monotonic_ns(),
             second_ns: 0,
             budget: BURST,
             accepted: 0,
@@ -229,6 +232,7 @@ impl Watch {
             {
                 self.threshold_ns = self.values.quantile(quantile);
             }
+            self.read_cost();
             let summary = Message::Summary(Box::new(self.summary()));
             if let Some(sender) = &self.sender {
                 // A full queue means that a later summary will do.
@@ -259,6 +263,16 @@ impl Watch {
         }
     }
 
+    fn read_cost(&mut self) {
+        let cost = self.recorder.cost();
+        self.summary.programs_ns = cost.map(|cost| cost.ns);
+        self.summary.program_runs = cost.map(|cost| cost.runs);
+        self.summary.armed_ns = clock::monotonic_ns().saturating_sub(self.begun_ns);
+        if self.summary.armed_ns > MEASURED_NS {
+            self.recorder.stop_measuring();
+        }
+    }
+
     /// What was counted so far.
     pub fn summary(&self) -> RecorderSummary {
         let mut summary = self.summary.clone();
@@ -284,6 +298,7 @@ impl Watch {
             std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
         }
         let result = self.round();
+        self.read_cost();
         let sums = self.recorder.handler_sums();
         let sampling = sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER);
         self.summary.sampling_ns = self.recorder.clock().map(|_| sampling.map(|sum| sum.total_ns).sum());
