@@ -20,6 +20,9 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
             return Err(Usage(format!("{path}: holds {many} recordings: name one of them")).into());
         }
     };
+    super::beside::check(arguments.html.as_ref())?;
+    super::beside::check(arguments.perfetto.as_ref())?;
+    let mut code = 0;
     let recording = Recording::open(&path)?;
     if arguments.all_handlers {
         return all_handlers(&path, output);
@@ -49,7 +52,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     }
     if let Some(file) = &arguments.perfetto {
         let trace = punctual_report::why_trace::trace(&traced);
-        std::fs::write(file, trace).with_context(|| format!("cannot write {}", file.display()))?;
+        code = super::beside::write(file, trace);
         if chosen > traced.len() {
             output::note(&format!(
                 "the trace holds the first {} of {chosen} episodes: --episode N traces one",
@@ -63,10 +66,10 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, blind);
     if let Some(file) = &arguments.html {
         let page = punctual_report::why_page::html(&report, &lateness);
-        std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))?;
+        code = code.max(super::beside::write(file, page));
     }
     if output.json {
-        output::print(&output::pretty(&json(&report, arguments.episode)));
+        output::print(&output::pretty(&output::with_code(json(&report, arguments.episode), code)));
     } else if arguments.folded {
         output::print_text(&folded(&lateness));
     } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {
@@ -74,7 +77,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     } else {
         output::print_text(&text(&report));
     }
-    Ok(0)
+    Ok(code)
 }
 
 fn all_handlers(path: &Path, output: Output) -> anyhow::Result<u8> {
