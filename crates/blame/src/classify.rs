@@ -308,7 +308,7 @@ impl<'a> Courtroom<'a> {
     /// may the rest have been something else.
     fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
         let cpu = self.episode.events[slice.ends_with].cpu;
-        let smallest = ((end - start) / 8).max(OWN_PATH_NS) + slice.steal_ns;
+        let smallest = ((end - start) / 16).max(OWN_PATH_NS) + slice.steal_ns;
         self.episode.events.iter().any(|event| {
             event.cpu == cpu
                 && event.kind == EventKind::TimerBegin
