@@ -30,6 +30,7 @@ fn wrong_usage_is_one_clear_line() {
         &["record", "-a", "3-1"],
         &["record", "stray"],
         &["record", "--wrong"],
+        &["record", "--why", "1ms", "--why-stage", "response"],
         &["check", "-D", "-5"],
         &["report"],
         &["report", "a", "--csv", "--json"],

@@ -33,7 +33,7 @@ fn main() {
         let mut per_trip = [Vec::new(), Vec::new()];
         for _ in 0..ROUNDS {
             let detached = spent(&cpus);
-            let recorder = FlightRecorder::start(rate).expect("the recorder starts");
+            let recorder = FlightRecorder::start(rate, false).expect("the recorder starts");
             let attached = spent(&cpus);
             drop(recorder);
             extra.push((attached - detached) * TRIPS as f64 / 1e9 * 100.0);
@@ -105,7 +105,7 @@ fn pair(cpu: u32, end: Arc<AtomicBool>) -> Pair {
 /// What the kernel itself measures of the programs, its measuring included.
 fn programs() {
     let Ok(_statistics) = bpf::enable_run_time_statistics() else { return };
-    let recorder = FlightRecorder::start(1_000).expect("the recorder starts");
+    let recorder = FlightRecorder::start(1_000, false).expect("the recorder starts");
     spent(&allowed_cpus());
     println!("\nprogram                 runs     ns a run");
     for (name, program) in recorder.programs() {

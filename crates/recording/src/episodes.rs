@@ -3,6 +3,7 @@
 use crate::episode::Episode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json_file::{read_json, write_json};
+use crate::stage::Stage;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 pub struct RecorderSummary {
     /// The threshold as the user gave it: `500us`, `p99.9`.
     pub threshold: String,
+    /// What was compared with it.
+    #[serde(default)]
+    pub stage: Stage,
     /// The threshold that held last, ns.
     pub threshold_ns: Option<u64>,
     /// Samples a second and CPU; 0: none.
@@ -215,9 +219,11 @@ mod tests {
             victim: Victim { tid: 9, name: "measure-1".into(), priority: 19, cpu: 1 },
             expected_ns: 1_000,
             end_ns: 5_000,
+            stage: crate::Stage::Response,
             threshold_ns: 3_000,
             void: None,
             usual_delivery_ns: 10,
+            fault_path_ns: 3,
             sample_period_ns: 1_000_000,
             names: vec!["x".into()],
             frames: vec![Frame { function: "f".into(), module: "kernel".into() }],

@@ -18,6 +18,17 @@ pub fn microseconds(nanoseconds: Option<u64>) -> String {
     )
 }
 
+/// A name that fits into a table: what is longer than this many characters loses its middle.
+pub(crate) fn shortened(name: &str, most: usize) -> String {
+    let count = name.chars().count();
+    if count <= most {
+        return name.to_owned();
+    }
+    let begin: String = name.chars().take(most / 2).collect();
+    let end: String = name.chars().skip(count - (most - most / 2 - 1)).collect();
+    format!("{begin}…{end}")
+}
+
 /// A table without lines; the columns in the range `numbers` are set right, words left. The header may be empty.
 pub fn table(header: &[&str], numbers: Range<usize>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();

@@ -1,10 +1,10 @@
 //! Who made wakeups late: the answer of `punctual why`.
 
-use crate::text::{microseconds, table};
+use crate::text::{microseconds, shortened, table};
 use crate::why_tree::CallTree;
 use punctual_blame::{Cause, Kind, Link, Split, Summary, chain, split, summarize};
 use punctual_recording::episode::Victim;
-use punctual_recording::{Episode, RecorderSummary, format_ns};
+use punctual_recording::{Episode, RecorderSummary, Stage, format_ns};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -13,6 +13,8 @@ use std::path::Path;
 const SCHEMA: &str = "punctual.why/1";
 /// Causes below this share of the late time are summed up in text, in thousandths.
 const SHOWN_THOUSANDTHS: u64 = 1;
+/// Symbols of generic code are longer than any screen is wide.
+const MOST_CHARACTERS: usize = 56;
 /// Episodes that the text shows by themselves.
 const SHOWN_EPISODES: usize = 5;
 
@@ -28,6 +30,8 @@ pub struct EpisodeView {
     pub expected_ns: u64,
     /// How late it was, ns.
     pub total_ns: u64,
+    /// Where that ends, see [`Episode::stage`].
+    pub stage: Stage,
     /// The split.
     pub split: Split,
     /// Who woke it, and who woke that one.
@@ -50,6 +54,7 @@ impl EpisodeView {
             victim: episode.victim.clone(),
             expected_ns: episode.expected_ns,
             total_ns: episode.total_ns(),
+            stage: episode.stage,
             chain: chain(episode),
             tree: CallTree::of_samples(episode, &split),
             late_stacks: crate::why_tree::late_stacks(episode, &split),
@@ -105,6 +110,11 @@ impl<'a> WhyReport<'a> {
         self.episodes.iter().filter(|episode| episode.void.is_none()).count()
     }
 
+    /// Whether it is about how long threads took to sleep again, not about how late they began.
+    fn of_responses(&self) -> bool {
+        self.recorder.as_ref().is_some_and(|recorder| recorder.stage == Stage::Response)
+    }
+
     fn threshold(&self) -> String {
         let Some(recorder) = &self.recorder else { return "the threshold".to_owned() };
         match recorder.threshold_ns {
@@ -118,18 +128,24 @@ impl<'a> WhyReport<'a> {
     pub fn verdict(&self) -> String {
         let cut = if self.cut { "Cut short. " } else { "" };
         let late = self.recorder.as_ref().map_or(self.episodes.len() as u64, |recorder| recorder.late);
+        let (later, of_lateness) = match self.of_responses() {
+            true => ("from their waking to their next sleep longer than", ""),
+            false => ("later than", " of lateness"),
+        };
         if late == 0 && self.episodes.is_empty() {
-            return format!("{cut}No wakeup was later than {}: there is nothing to explain.", self.threshold());
+            return format!("{cut}No wakeup was {later} {}: there is nothing to explain.", self.threshold());
         }
-        let Some(first) = self.summary.causes.first() else {
+        // What a thread does itself makes nobody late but itself: the cause is looked for elsewhere first.
+        let causes = &self.summary.causes;
+        let Some(first) = causes.iter().find(|cause| cause.kind != Kind::Own).or(causes.first()) else {
             return format!(
-                "{cut}{late} wakeups were later than {}, and no evidence of them is whole: nothing can be concluded.",
+                "{cut}{late} wakeups were {later} {}, and no evidence of them is whole: nothing can be concluded.",
                 self.threshold()
             );
         };
         let many = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let mut verdict = format!(
-            "{cut}{}, later than {}: {} of the {} of lateness was {}",
+            "{cut}{}, {later} {}: {} of the {}{of_lateness} was {}",
             many(self.whole() as u64, "wakeup"),
             self.threshold(),
             percent(first.total_ns, self.summary.late_ns),
@@ -137,11 +153,15 @@ impl<'a> WhyReport<'a> {
             cause_words(first.kind, &first.name),
         );
         if let Some(detail) = first.detail.as_ref().filter(|detail| **detail != first.name) {
-            let _ = write!(verdict, " ({detail})");
+            let _ = write!(verdict, " ({})", shortened(detail, MOST_CHARACTERS));
         }
+        let own = match self.total_of(Kind::Own) {
+            0 => String::new(),
+            own => format!(" Their own work: {}.", percent(own, self.summary.late_ns)),
+        };
         let _ = write!(
             verdict,
-            ", in {}, at most {}. Unknown: {}, out of sight: {}.",
+            ", in {}, at most {}.{own} Unknown: {}, out of sight: {}.",
             many(first.episodes, "episode"),
             format_ns(first.max_ns),
             percent(self.total_of(Kind::Unknown), self.summary.late_ns),
@@ -173,6 +193,7 @@ fn episode_json(episode: &EpisodeView) -> Value {
         "victim": episode.victim,
         "expected_ns": episode.expected_ns,
         "total_ns": episode.total_ns,
+        "stage": episode.stage,
         "parts": episode.split.parts.iter().map(part_json).collect::<Vec<_>>(),
         "pieces": episode.split.pieces.iter().map(|piece| json!({
             "start_ns": piece.start_ns, "ns": piece.ns, "cpu": piece.cpu, "kind": piece.kind.name(), "name": piece.name,
@@ -285,7 +306,9 @@ fn cause_table(report: &WhyReport<'_>) -> String {
     };
     for cause in report.summary.causes.iter().filter(is_shown) {
         let name = match &cause.detail {
-            Some(detail) if *detail != cause.name => format!("{} ({detail})", cause.name),
+            Some(detail) if *detail != cause.name => {
+                format!("{} ({})", cause.name, shortened(detail, MOST_CHARACTERS))
+            }
             _ => cause.name.clone(),
         };
         rows.push(row(
@@ -324,12 +347,15 @@ fn cause_table(report: &WhyReport<'_>) -> String {
 pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) -> String {
     let victim = &episode.victim;
     let mut text = format!(
-        "Episode {}: {} (thread {}) on CPU {} ran {} us late, {:.6} s after the beginning",
+        "Episode {}: {} (thread {}) on CPU {} {}, {:.6} s after the beginning",
         episode.id,
         victim.name,
         victim.tid,
         victim.cpu,
-        microseconds(Some(episode.total_ns)),
+        match episode.stage {
+            Stage::Response => format!("slept again {} us after it was due", microseconds(Some(episode.total_ns))),
+            _ => format!("ran {} us late", microseconds(Some(episode.total_ns))),
+        },
         episode.expected_ns.saturating_sub(report.started_ns) as f64 / 1e9
     );
     if let Some(reason) = &episode.void {
@@ -343,7 +369,7 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
             continue;
         }
         let detail = part.detail.clone().filter(|detail| *detail != part.name).unwrap_or_default();
-        let cells = [part.kind.name().to_owned(), part.name.clone(), detail];
+        let cells = [part.kind.name().to_owned(), part.name.clone(), shortened(&detail, MOST_CHARACTERS)];
         let figures = [microseconds(Some(part.ns)), percent(part.ns, episode.total_ns)];
         rows.push(figures.into_iter().chain(cells).collect());
     }

@@ -39,6 +39,7 @@ enum record_kind {
 	LOCK_END = 19,
 	TASKLET_BEGIN = 20,
 	TASKLET_END = 21,
+	FAULT_END = 22,
 };
 
 /* One cache line. */

@@ -24,6 +24,7 @@ const FOLLOW_NO_MORE: u32 = 8;
 pub(crate) const RECORD_ENDED: u32 = 1;
 pub(crate) const RECORD_NO_WAKEUP: u32 = 2;
 pub(crate) const RECORD_BY_NAME: u32 = 4;
+pub(crate) const RECORD_WITHIN_WORK: u32 = 8;
 
 /// `struct wake`.
 #[derive(Debug, Clone, Copy, Default)]

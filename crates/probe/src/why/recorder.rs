@@ -1,5 +1,6 @@
 //! Loads the flight recorder's programs, and the sampling clock.
 
+use super::fault_path;
 use super::handlers::handler_sums;
 use super::rings::{Copied, Rings};
 use perf_event_open_sys as perf;
@@ -21,14 +22,16 @@ pub struct FlightRecorder {
     rings: Rings,
     cpus: Vec<u32>,
     clock: Option<&'static str>,
+    fault_path_ns: u64,
 }
 
 impl FlightRecorder {
-    /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken so often a second.
+    /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken so often a second; with
+    /// `faults` the end of each page fault is noted too.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn start(sample_rate: u32) -> Result<FlightRecorder, Refused> {
+    pub fn start(sample_rate: u32, faults: bool) -> Result<FlightRecorder, Refused> {
         if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
             let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
             return Err(Refused::because("recording what makes wakeups late", reason));
@@ -45,8 +48,13 @@ impl FlightRecorder {
         let rings = Rings::new(object.shared_array("rings")?, possible);
         let cpus = online_cpus();
         object.attach()?;
+        let mut fault_path_ns = 0;
+        if faults {
+            count_faults(&mut object, &cpus)?;
+            fault_path_ns = fault_path::measure(&rings, &cpus);
+        }
         let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
-        Ok(FlightRecorder { object, rings, cpus, clock })
+        Ok(FlightRecorder { object, rings, cpus, clock, fault_path_ns })
     }
 
     /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot.
@@ -67,6 +75,11 @@ impl FlightRecorder {
     /// Programs that this kernel has no tracepoint for.
     pub fn left_out(&self) -> Vec<String> {
         self.object.left_out()
+    }
+
+    /// What a page fault costs outside its stamps, ns; 0 where not known.
+    pub(super) fn fault_path_ns(&self) -> u64 {
+        self.fault_path_ns
     }
 
     pub(super) fn samples_taken(&self) -> u64 {
@@ -119,7 +132,8 @@ fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result
     ];
     let mut refused = None;
     for (name, kind, config) in kinds {
-        match open_clocks(cpus, kind, config, rate) {
+        let attributes = bindings::perf_event_attr { type_: kind, config, ..Default::default() };
+        match open_clocks(cpus, attributes, rate) {
             Ok(clocks) => {
                 for clock in clocks {
                     object.attach_perf_event("take_sample", clock)?;
@@ -132,18 +146,33 @@ fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result
     Err(refused.unwrap_or_else(|| Refused::because("sampling", "there is no clock")))
 }
 
-fn open_clocks(cpus: &[u32], kind: u32, config: u64, rate: u32) -> Result<Vec<OwnedFd>, Refused> {
+/// Has every page fault noted when it is done: the kernel's own counts of them, on each CPU.
+fn count_faults(object: &mut LoadedObject, cpus: &[u32]) -> Result<(), Refused> {
+    for config in [bindings::PERF_COUNT_SW_PAGE_FAULTS_MIN, bindings::PERF_COUNT_SW_PAGE_FAULTS_MAJ] {
+        let mut attributes = bindings::perf_event_attr {
+            type_: bindings::PERF_TYPE_SOFTWARE,
+            config: u64::from(config),
+            ..Default::default()
+        };
+        attributes.__bindgen_anon_1.sample_period = 1;
+        for count in open_events(cpus, attributes)? {
+            object.attach_perf_event("fault_ends", count)?;
+        }
+    }
+    Ok(())
+}
+
+fn open_clocks(cpus: &[u32], mut attributes: bindings::perf_event_attr, rate: u32) -> Result<Vec<OwnedFd>, Refused> {
+    attributes.__bindgen_anon_1.sample_freq = u64::from(rate);
+    attributes.set_freq(1);
+    attributes.set_exclude_idle(1);
+    open_events(cpus, attributes)
+}
+
+fn open_events(cpus: &[u32], mut attributes: bindings::perf_event_attr) -> Result<Vec<OwnedFd>, Refused> {
+    attributes.size = size_of::<bindings::perf_event_attr>() as u32;
     cpus.iter()
         .map(|&cpu| {
-            let mut attributes = bindings::perf_event_attr {
-                size: size_of::<bindings::perf_event_attr>() as u32,
-                type_: kind,
-                config,
-                ..Default::default()
-            };
-            attributes.__bindgen_anon_1.sample_freq = u64::from(rate);
-            attributes.set_freq(1);
-            attributes.set_exclude_idle(1);
             let flags = u64::from(bindings::PERF_FLAG_FD_CLOEXEC);
             // SAFETY: the attributes live through the call.
             let descriptor = unsafe { perf::perf_event_open(&mut attributes, -1, cpu as i32, -1, flags) };

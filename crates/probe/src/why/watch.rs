@@ -5,8 +5,8 @@ use super::hooks::HookWatch;
 use super::naming::name_places;
 use super::recorder::FlightRecorder;
 use punctual_kernel::{clock, hold};
-use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Wakeup, format_ns, write_handler_sums};
-use std::collections::VecDeque;
+use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums};
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -36,6 +36,8 @@ impl Threshold {
 pub struct WhySettings {
     /// What counts as late.
     pub threshold: Threshold,
+    /// What is compared with it: [`Stage::Total`], or of followed threads [`Stage::Response`].
+    pub stage: Stage,
     /// Stacks a second and CPU; 0: none.
     pub sample_rate: u32,
     /// Episodes to keep at most.
@@ -80,7 +82,9 @@ pub struct Watch {
     recorder: FlightRecorder,
     recording: PathBuf,
     settings: WhySettings,
-    totals: Distribution,
+    values: Distribution,
+    /// Followed threads that sleep within their work, each with when that work was due.
+    at_work: HashMap<u32, u64>,
     deliveries: Distribution,
     threshold_ns: Option<u64>,
     second_ns: u64,
@@ -122,6 +126,7 @@ impl Watch {
         hooks.read(clock::monotonic_ns());
         let summary = RecorderSummary {
             threshold: settings.threshold.name(),
+            stage: settings.stage,
             sample_rate: settings.sample_rate,
             sample_clock: recorder.clock().map(str::to_owned),
             missing: recorder.left_out(),
@@ -131,7 +136,8 @@ impl Watch {
             recorder,
             recording: recording.to_owned(),
             settings,
-            totals: Distribution::new(),
+            values: Distribution::new(),
+            at_work: HashMap::new(),
             deliveries: Distribution::new(),
             threshold_ns: match settings.threshold {
                 Threshold::Fixed(ns) => Some(ns),
@@ -151,11 +157,36 @@ impl Watch {
 
     /// Looks at a wakeup of a thread with this name and priority as the kernel counts.
     pub fn wakeup(&mut self, wakeup: &Wakeup, name: &str, priority: i16) {
-        self.totals.record(wakeup.total_ns);
+        self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority);
+    }
+
+    /// Looks at a wakeup of a followed thread. One that `sleeps_within_work` is not done with what it was woken for: its
+    /// next wakeups belong to that until it sleeps otherwise.
+    pub fn followed(&mut self, wakeup: &Wakeup, sleeps_within_work: bool, name: &str, priority: i16) {
+        if self.settings.stage != Stage::Response {
+            return self.wakeup(wakeup, name, priority);
+        }
+        let expected_ns = self.at_work.remove(&wakeup.tid).unwrap_or(wakeup.expected_ns);
+        let Some(work_ns) = wakeup.work_ns else { return };
+        if sleeps_within_work {
+            self.at_work.insert(wakeup.tid, expected_ns);
+            return;
+        }
+        let end_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
+        self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority);
+    }
+
+    /// A followed thread ended, or wakeups of it were not seen: what it worked on since when is not known any more.
+    pub fn lost_sight_of(&mut self, tid: u32) {
+        self.at_work.remove(&tid);
+    }
+
+    fn look_at(&mut self, wakeup: &Wakeup, expected_ns: u64, value_ns: u64, name: &str, priority: i16) {
+        self.values.record(value_ns);
         if let Some(irq_ns) = wakeup.irq_ns {
             self.deliveries.record(irq_ns);
         }
-        let Some(threshold_ns) = self.threshold_ns.filter(|threshold_ns| wakeup.total_ns > *threshold_ns) else {
+        let Some(threshold_ns) = self.threshold_ns.filter(|threshold_ns| value_ns > *threshold_ns) else {
             return;
         };
         self.summary.late += 1;
@@ -170,8 +201,9 @@ impl Watch {
             name: name.to_owned(),
             priority,
             cpu: wakeup.cpu,
-            expected_ns: wakeup.expected_ns,
-            end_ns: wakeup.expected_ns + wakeup.total_ns,
+            expected_ns,
+            end_ns: expected_ns + value_ns,
+            stage: self.settings.stage,
         };
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));
     }
@@ -193,9 +225,9 @@ impl Watch {
             self.second_ns = now;
             self.budget = (self.budget + A_SECOND).min(BURST);
             if let Threshold::Quantile(quantile) = self.settings.threshold
-                && self.totals.count() >= FEWEST
+                && self.values.count() >= FEWEST
             {
-                self.threshold_ns = self.totals.quantile(quantile);
+                self.threshold_ns = self.values.quantile(quantile);
             }
             let summary = Message::Summary(Box::new(self.summary()));
             if let Some(sender) = &self.sender {
@@ -217,6 +249,7 @@ impl Watch {
             programs: self.hooks.between(late.expected_ns, late.end_ns),
             threshold_ns,
             usual_delivery_ns: self.deliveries.quantile(0.5).unwrap_or(0).min(MOST_USUAL_NS),
+            fault_path_ns: self.recorder.fault_path_ns(),
             sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
             late,
         };
