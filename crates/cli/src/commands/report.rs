@@ -19,8 +19,6 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
             Some("report it by itself")
         } else if arguments.csv || arguments.limit.is_some() {
             Some("--csv and --limit do not apply; --json has all its figures")
-        } else if arguments.html.is_some() {
-            Some("there is no page for them yet; --json has all its figures")
         } else {
             None
         };
@@ -31,7 +29,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     }
     let interarrival = interarrival(&recordings, arguments)?;
     if let [path] = recordings.as_slice()
-        && let Some(code) = super::idle::report(path, output, &interarrival)?
+        && let Some(code) = super::idle::report(path, output, &interarrival, arguments.html.as_ref())?
     {
         return Ok(code);
     }
