@@ -60,6 +60,10 @@ pub struct GuardedRun {
     pub commands: Vec<GuardedCommand>,
     /// All is ended after this long, even if the parent says nothing.
     pub time_limit: Option<Duration>,
+    /// Empty directories that the parent makes and that must not outlive it, such as an instance of the kernel's tracing:
+    /// removed at the end, where they are still there.
+    #[serde(default)]
+    pub remove_at_end: Vec<PathBuf>,
 }
 
 /// What the guard tells its parent.

@@ -36,7 +36,7 @@ pub(super) struct Evidence {
 }
 
 /// Softirqs by number, as in `/proc/softirqs`.
-pub(super) const SOFTIRQS: [&str; 10] =
+pub(crate) const SOFTIRQS: [&str; 10] =
     ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 /// Makes episodes; remembers symbols between them.
