@@ -74,10 +74,11 @@ impl TraceMarker {
         let failed = |error: std::io::Error| refused(crate::plain(&error));
         if !top.join("instances").is_dir() {
             // What may not be looked into seems not to be there.
-            return Err(refused(std::fs::read_dir(&top).err().map_or_else(
-                || "this kernel's tracing has no instances".to_owned(),
-                |error| crate::plain(&error),
-            )));
+            return Err(refused(
+                std::fs::read_dir(&top)
+                    .err()
+                    .map_or_else(|| "this kernel's tracing has no instances".to_owned(), |error| crate::plain(&error)),
+            ));
         }
         let directory = top.join("instances").join(format!("punctual-log-{}", std::process::id()));
         let run = GuardedRun { remove_at_end: vec![directory.clone()], ..GuardedRun::default() };
@@ -100,7 +101,12 @@ impl TraceMarker {
     fn set_up(&mut self, top: &Path, cpus: &[u32]) -> Result<(), Refused> {
         let failed = |error: std::io::Error| refused(crate::plain(&error));
         std::fs::write(self.directory.join("trace_clock"), "mono").map_err(failed)?;
-        let header = std::fs::read_to_string(self.directory.join("events/header_page")).map_err(failed)?;
+        // This file gives nothing more after the first reading, however short that was.
+        let mut header = [0; 4096];
+        let length = File::open(self.directory.join("events/header_page"))
+            .and_then(|mut file| file.read(&mut header))
+            .map_err(failed)?;
+        let header = String::from_utf8_lossy(&header[..length]);
         if !is_known_page(&header) {
             return Err(refused("this kernel's pages have another layout"));
         }
@@ -164,7 +170,8 @@ fn is_known_page(header: &str) -> bool {
 /// The number of the event `print`, where its members stand where they are looked for.
 fn event_number(format: &str) -> Option<u16> {
     let has = |words: &str| format.lines().any(|line| line.contains(words));
-    let known = has("common_type;\toffset:0;\tsize:2;") && has("common_pid;\toffset:4;\tsize:4;") && has("buf[];\toffset:16;");
+    let known =
+        has("common_type;\toffset:0;\tsize:2;") && has("common_pid;\toffset:4;\tsize:4;") && has("buf[];\toffset:16;");
     let number = format.lines().find_map(|line| line.strip_prefix("ID: "))?;
     number.trim().parse().ok().filter(|_| known)
 }

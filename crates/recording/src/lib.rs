@@ -72,8 +72,8 @@ pub use gaps::{
 };
 pub use limit::LimitSpec;
 pub use log::{
-    CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows, for_each_log_row,
-    is_log, read_log_document,
+    CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
+    for_each_log_row, is_log, read_log_document,
 };
 pub use merge::{compatible, merge};
 pub use numbers::{read_numbers, write_numbers};

@@ -1,6 +1,7 @@
 //! Tables of whole numbers and texts as Parquet files.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::texts::Texts;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::column::reader::{ColumnReader, get_typed_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
@@ -8,7 +9,6 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
-use crate::texts::Texts;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -177,7 +177,8 @@ impl<'a> TableWriter<'a> {
     fn write_row_group(&mut self, rows: &Rows<'_>) -> parquet::errors::Result<()> {
         let mut group = self.writer.next_row_group()?;
         let (mut values, mut levels, mut texts) = (Vec::new(), Vec::new(), Vec::new());
-        let all_texts: Vec<ByteArray> = rows.texts.all().map(|text| ByteArray::from(text.as_bytes().to_vec())).collect();
+        let all_texts: Vec<ByteArray> =
+            rows.texts.all().map(|text| ByteArray::from(text.as_bytes().to_vec())).collect();
         for (column, cells) in self.schema.columns.iter().zip(&rows.columns) {
             values.clear();
             levels.clear();
@@ -262,11 +263,7 @@ pub(crate) fn read_table(
                 (PhysicalType::INT64, "64-bit numbers")
             };
             if about.physical_type() != wanted {
-                return Err(Error::new(
-                    ErrorKind::Invalid,
-                    path,
-                    format!("column {} is not of {is_not}", column.name),
-                ));
+                return Err(Error::new(ErrorKind::Invalid, path, format!("column {} is not of {is_not}", column.name)));
             }
             if column.is_text {
                 let reader = group.get_column_reader(index).map_err(damaged)?;

@@ -144,7 +144,8 @@ impl LogReport<'_> {
             notes.push(format!("dropped marks: {}, for there was no room for them", grouped(marks.dropped)));
         }
         if marks.refused > 0 {
-            notes.push(format!("refused marks: {}, for they were not finished or not credible", grouped(marks.refused)));
+            notes
+                .push(format!("refused marks: {}, for they were not finished or not credible", grouped(marks.refused)));
         }
         if self.log.late_rows > 0 {
             notes.push(format!("{} rows stand later in the table than their time", grouped(self.log.late_rows)));
@@ -188,9 +189,8 @@ pub fn text(report: &LogReport<'_>) -> String {
     let _ = writeln!(text, "\n{}", table(&["class", "kind", "count", "a second", "most on CPU"], 2..5, rows));
     let names = report.summary.most_frequent(SHOWN);
     if !names.is_empty() {
-        let rows = names.iter().map(|(kind, name, count)| {
-            vec![kind.name().to_owned(), (*name).to_owned(), count.to_string()]
-        });
+        let rows =
+            names.iter().map(|(kind, name, count)| vec![kind.name().to_owned(), (*name).to_owned(), count.to_string()]);
         let _ = writeln!(text, "\nmost frequent\n{}", table(&["kind", "name", "count"], 2..3, rows));
         let more = report.summary.names.len().saturating_sub(names.len());
         if more > 0 {
@@ -204,9 +204,9 @@ pub fn text(report: &LogReport<'_>) -> String {
 /// What was logged, as JSON.
 pub fn json(report: &LogReport<'_>) -> Value {
     let LogReport { recording, document, log, summary } = report;
-    let counts = summary.counts.iter().map(|((class, kind, cpu), count)| {
-        json!({"class": class.name(), "kind": kind.name(), "cpu": cpu, "count": count})
-    });
+    let counts = summary.counts.iter().map(
+        |((class, kind, cpu), count)| json!({"class": class.name(), "kind": kind.name(), "cpu": cpu, "count": count}),
+    );
     let mut classes: BTreeMap<EventClass, u64> = BTreeMap::new();
     for ((class, ..), count) in &summary.counts {
         *classes.entry(*class).or_default() += count;

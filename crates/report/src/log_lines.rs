@@ -109,7 +109,11 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::TimerBegin => {
             let late = event.at_ns.saturating_sub(event.extra);
             // Much later than anything that happens: another clock's time.
-            let late = if late < 10_000_000_000 { format!(", due {}.{:03} us ago", late / 1_000, late % 1_000) } else { String::new() };
+            let late = if late < 10_000_000_000 {
+                format!(", due {}.{:03} us ago", late / 1_000, late % 1_000)
+            } else {
+                String::new()
+            };
             format!("timer {name} begins{late}")
         }
         EventKind::TimerEnd => "timer ends".to_owned(),

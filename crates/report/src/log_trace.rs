@@ -57,7 +57,8 @@ impl LogTrace {
                 EventClass::Process | EventClass::Futex | EventClass::Fault | EventClass::Lock
             ) =>
             {
-                let title = if row.name.is_empty() { kind.name().to_owned() } else { format!("{} {}", kind.name(), row.name) };
+                let title =
+                    if row.name.is_empty() { kind.name().to_owned() } else { format!("{} {}", kind.name(), row.name) };
                 self.note(&event, Lane::Others, "other events", &title, row);
             }
             _ => {}
@@ -78,7 +79,8 @@ impl LogTrace {
 
     fn note(&mut self, event: &Event, lane: Lane, track: &str, title: &str, row: &LogRow<'_>) {
         let uuid = self.tracks.of(Some(event.cpu), lane, track);
-        let value = crate::log_lines::signed_value(event).map_or_else(|| format!("{:#x}", event.value), |value| value.to_string());
+        let value = crate::log_lines::signed_value(event)
+            .map_or_else(|| format!("{:#x}", event.value), |value| value.to_string());
         let thread = format!("{} ({})", row.thread, event.tid);
         let texts = [("value", value.as_str()), ("thread", thread.as_str())];
         let mut first = !self.begun;

@@ -87,7 +87,9 @@ impl MarkRing {
         let bound = bound.and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
         let refused = bound.as_ref().err().map(|error| match error.kind() {
             std::io::ErrorKind::AddrInUse => {
-                format!("marks made with punctual.h go to another log, which runs already: give both another {VARIABLE}")
+                format!(
+                    "marks made with punctual.h go to another log, which runs already: give both another {VARIABLE}"
+                )
             }
             _ => format!("marks made with punctual.h are not taken: {error}"),
         });
