@@ -36,6 +36,7 @@ pub struct TraceMarker {
     directory: PathBuf,
     marker: PathBuf,
     is_top: bool,
+    top_is_off: bool,
     event: u16,
     pipes: Vec<(u32, File)>,
     page: Vec<u8>,
@@ -89,6 +90,7 @@ impl TraceMarker {
             marker: directory.join("trace_marker"),
             directory,
             is_top: false,
+            top_is_off: std::fs::read_to_string(top.join("tracing_on")).is_ok_and(|text| text.trim() == "0"),
             event: 0,
             pipes: Vec::new(),
             page: vec![0; 1 << 16],
@@ -133,6 +135,12 @@ impl TraceMarker {
     /// Whether that is the `trace_marker` that programs know anyway.
     pub fn is_top(&self) -> bool {
         self.is_top
+    }
+
+    /// Whether somebody switched tracing off at the top: a program that writes there is told of an error, and its mark comes
+    /// here all the same.
+    pub fn top_is_off(&self) -> bool {
+        self.is_top && self.top_is_off
     }
 
     /// Takes what has come; returns how many were overwritten before they could be read.

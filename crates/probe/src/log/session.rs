@@ -63,6 +63,11 @@ impl EventLog {
                         let path = trace.path().display();
                         notes.push(format!("only what is written into {path} is a mark: this kernel copies no others"));
                     }
+                    if trace.top_is_off() {
+                        let off =
+                            "tracing is off (tracing_on is 0): programs that write into trace_marker see an error";
+                        notes.push(format!("{off}, but their marks are logged"));
+                    }
                     ways.push(trace.path().display().to_string());
                     sources.trace = Some(trace);
                 }
