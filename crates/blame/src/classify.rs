@@ -3,10 +3,12 @@
 use crate::kind::Kind;
 use crate::replay::{Running, Slice};
 use crate::story::{Chapter, Doing};
-use punctual_recording::Episode;
+use crate::waits::Waits;
 use punctual_recording::episode::{
-    Event, EventKind, IN_INTERRUPT, IN_NMI, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE, StackSample, VECTORS,
+    Event, EventKind, IN_INTERRUPT, IN_NMI, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
+    StackSample, VECTORS,
 };
+use punctual_recording::{Episode, Stage};
 use std::collections::BTreeMap;
 
 /// A verdict on a slice.
@@ -74,6 +76,8 @@ pub(crate) struct Courtroom<'a> {
     samples: Vec<(u64, &'a StackSample)>,
     /// Names of threads, wherever one was seen.
     threads: BTreeMap<u32, &'a str>,
+    /// What the victim waited for with the CPU in its hands.
+    waits: Waits,
 }
 
 impl<'a> Courtroom<'a> {
@@ -92,7 +96,13 @@ impl<'a> Courtroom<'a> {
         threads.insert(0, "idle");
         let clocked = episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
         let samples = clocked.map(|sample| (seen_at(episode, sample), sample)).collect();
-        Courtroom { episode, waking: waking.map(|index| &episode.events[index]), samples, threads }
+        Courtroom {
+            episode,
+            waking: waking.map(|index| &episode.events[index]),
+            samples,
+            threads,
+            waits: Waits::of(episode),
+        }
     }
 
     fn thread(&self, tid: u32) -> String {
@@ -112,11 +122,11 @@ impl<'a> Courtroom<'a> {
             Doing::Due => self.due(slice, start, end, own, ends_with),
             Doing::Running => match slice.softirq() {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
-                None => self.own_path(slice, start, own),
+                None => self.running(slice, start, end, own),
             },
-            Doing::Waiting { since_ns } => match slice.softirq() {
+            Doing::Waiting { .. } => match slice.softirq() {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
-                None => self.waiting_and_switch(slice, since_ns, start, end, own),
+                None => self.waiting_and_switch(chapter, slice, start, end, own),
             },
             Doing::Blocked { .. } => Vec::new(),
         }
@@ -127,6 +137,7 @@ impl<'a> Courtroom<'a> {
         let runs_victim = last.kind == EventKind::Switch && last.value == u64::from(self.episode.victim.tid)
             || last.kind != EventKind::Switch && last.tid == self.episode.victim.tid;
         match chapter.doing {
+            Doing::Running if runs_victim && self.episode.stage == Stage::Response => vec![(self.own_work(None), ns)],
             Doing::Running if runs_victim => path(ns),
             Doing::Blocked { left_state, woken_by } => vec![(self.blocked(left_state, woken_by), ns)],
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
@@ -219,9 +230,16 @@ impl<'a> Courtroom<'a> {
     }
 
     /// The victim is ready and another thread runs; what ends with the switch to the victim ends with the scheduler's work.
-    fn waiting_and_switch(&self, slice: &Slice, since_ns: u64, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
+    fn waiting_and_switch(
+        &self,
+        chapter: &Chapter,
+        slice: &Slice,
+        start: u64,
+        end: u64,
+        own: u64,
+    ) -> Vec<(Blamed, u64)> {
         let ends_with = &self.episode.events[slice.ends_with];
-        let blamed = self.waiting(slice, since_ns, start, end, ends_with);
+        let blamed = self.waiting(chapter, slice, start, end, ends_with);
         let let_in = ends_with.kind == EventKind::Switch
             && ends_with.value == u64::from(self.episode.victim.tid)
             && ends_with.at_ns == end
@@ -231,8 +249,9 @@ impl<'a> Courtroom<'a> {
     }
 
     /// Who runs while the victim is ready.
-    fn waiting(&self, slice: &Slice, since_ns: u64, start: u64, end: u64, ends_with: &Event) -> Blamed {
-        let victim = self.episode.victim.priority;
+    fn waiting(&self, chapter: &Chapter, slice: &Slice, start: u64, end: u64, ends_with: &Event) -> Blamed {
+        let Doing::Waiting { since_ns, moved } = chapter.doing else { return Blamed::unknown("not waiting") };
+        let victim = chapter.priority;
         let name = self.thread(slice.tid);
         let chosen = slice.since_ns.is_some_and(|since| since >= since_ns);
         let real_time = victim < NORMAL;
@@ -242,11 +261,18 @@ impl<'a> Courtroom<'a> {
             // On its way out: it was woken before it had gone.
             return Blamed::new(Kind::KernelWake, "not yet asleep");
         }
-        if slice.tid == 0 {
-            return if chosen { Blamed::new(Kind::Throttled, "idle") } else { Blamed::new(Kind::IdleExit, "idle") };
+        if let Some(moved) = moved.map(|index| &self.episode.events[index]).filter(|moved| self.moves(moved.tid))
+            && slice.tid == 0
+        {
+            return self.migration(moved.tid, moved.at_ns);
         }
-        if name.starts_with("migration/") {
-            return with(Kind::Migration);
+        let throttled =
+            || Blamed { detail: Some(format!("while {name} ran")), ..Blamed::new(Kind::Throttled, self.victim()) };
+        if slice.tid == 0 {
+            return if chosen { throttled() } else { Blamed::new(Kind::IdleExit, "idle") };
+        }
+        if self.moves(slice.tid) {
+            return self.migration(slice.tid, end);
         }
         if slice.priority < victim {
             return with(Kind::HigherPriority);
@@ -260,7 +286,7 @@ impl<'a> Courtroom<'a> {
         if chosen {
             // The scheduler took a thread that has no right to go first.
             let fair = slice.priority >= NORMAL && victim >= 0;
-            return with(if fair { Kind::FairServer } else { Kind::Throttled });
+            return if fair { with(Kind::FairServer) } else { throttled() };
         }
         let came_late = ends_with.kind == EventKind::VectorBegin && ends_with.extra & INTERRUPTED_USER != 0;
         if came_late && end - start > OWN_PATH_NS {
@@ -273,18 +299,20 @@ impl<'a> Courtroom<'a> {
         with(Kind::Kernel)
     }
 
-    /// Whether a timer that was due in the first half of a stretch came at its end only: interrupts were off.
+    /// Whether a timer that was due in a stretch came at its end only: interrupts were off. The first that was due says
+    /// so, and nothing says that they were on before it; only where it was held for a small part of a long stretch
+    /// may the rest have been something else.
     fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
         let cpu = self.episode.events[slice.ends_with].cpu;
-        end - start > OWN_PATH_NS
-            && self.episode.events.iter().any(|event| {
-                event.cpu == cpu
-                    && event.kind == EventKind::TimerBegin
-                    && event.at_ns >= end
-                    && event.at_ns - end < OWN_PATH_NS
-                    && event.extra >= start
-                    && event.extra < start + (end - start) / 2
-            })
+        let smallest = ((end - start) / 8).max(OWN_PATH_NS) + slice.steal_ns;
+        self.episode.events.iter().any(|event| {
+            event.cpu == cpu
+                && event.kind == EventKind::TimerBegin
+                && event.at_ns >= end
+                && event.at_ns - end < OWN_PATH_NS
+                && event.extra >= start
+                && event.extra.saturating_add(smallest) < end
+        })
     }
 
     /// Whether the sampling clock was silent for more than three periods: interrupts were off.
@@ -343,6 +371,51 @@ impl<'a> Courtroom<'a> {
         path(own)
     }
 
+    /// The victim has its CPU.
+    fn running(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
+        let detail = || self.sampled(slice, start, end);
+        let fault = || Blamed::new(Kind::Fault, self.victim());
+        if self.waits.in_fault(start, end) {
+            return vec![(Blamed { detail: detail(), ..fault() }, own)];
+        }
+        if let Some(lock) = self.waits.in_lock(start, end) {
+            let detail = detail().or_else(|| Some(format!("kernel {lock}")));
+            return vec![(Blamed { detail, ..Blamed::new(Kind::Lock, "another CPU") }, own)];
+        }
+        if self.episode.stage == Stage::Response {
+            // Of the way into the kernel and out of it nothing tells but how long it usually is.
+            let ended = start == slice.start_ns && self.waits.fault_ended_at(start);
+            let path = if ended { own.min(self.episode.fault_path_ns) } else { 0 };
+            return vec![(fault(), path), (self.own_work(detail()), own - path)];
+        }
+        self.own_path(slice, start, own)
+    }
+
+    fn own_work(&self, detail: Option<String>) -> Blamed {
+        Blamed { detail, ..Blamed::new(Kind::Own, self.victim()) }
+    }
+
+    fn victim(&self) -> &str {
+        &self.episode.victim.name
+    }
+
+    /// Whether a thread is one of those by which the kernel moves others between CPUs.
+    fn moves(&self, tid: u32) -> bool {
+        self.threads.get(&tid).is_some_and(|name| name.starts_with("migration/"))
+    }
+
+    /// A move by this thread: blamed on whoever asked for it, where that was seen.
+    fn migration(&self, tid: u32, until_ns: u64) -> Blamed {
+        let asked = self.episode.events.iter().filter(|event| {
+            event.kind == EventKind::Waking && event.value == u64::from(tid) && event.at_ns <= until_ns
+        });
+        let mover = self.thread(tid);
+        match asked.max_by_key(|event| event.at_ns).filter(|event| event.context & IN_INTERRUPT == 0) {
+            Some(event) => Blamed { detail: Some(mover), ..Blamed::new(Kind::Migration, self.thread(event.tid)) },
+            None => Blamed::new(Kind::Migration, mover),
+        }
+    }
+
     fn blocked(&self, left_state: u32, woken_by: Option<usize>) -> Blamed {
         let victim = self.episode.victim.tid;
         let events = &self.episode.events;
@@ -356,13 +429,18 @@ impl<'a> Courtroom<'a> {
         let last = events.iter().filter(before).filter(|event| {
             matches!(
                 event.kind,
-                EventKind::LockBegin | EventKind::LockEnd | EventKind::FaultUser | EventKind::FaultKernel
+                EventKind::LockBegin
+                    | EventKind::LockEnd
+                    | EventKind::FaultUser
+                    | EventKind::FaultKernel
+                    | EventKind::FaultEnd
             )
         });
         match last.max_by_key(|event| event.at_ns).map(|event| event.kind) {
+            _ if left_state & LEFT_FOR_LOCK != 0 => Blamed::new(Kind::Lock, by),
             Some(EventKind::LockBegin) => Blamed::new(Kind::Lock, by),
             Some(EventKind::FaultUser | EventKind::FaultKernel) if left_state & LEFT_UNINTERRUPTIBLE != 0 => {
-                Blamed::new(Kind::Fault, self.episode.victim.name.clone())
+                Blamed::new(Kind::Fault, self.victim())
             }
             _ if left_state & LEFT_FOR_IO != 0 => Blamed::new(Kind::Io, by),
             _ => Blamed::unknown(&format!("asleep until woken by {by}")),

@@ -34,6 +34,8 @@ pub enum Kind {
     Io,
     /// The victim waited for a lock.
     Lock,
+    /// It ran, in its own code.
+    Own,
     /// The host ran something else.
     Steal,
     /// The ordinary path of a wakeup.
@@ -44,7 +46,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 18] = [
+    pub const ALL: [Kind; 19] = [
         Kind::Irq,
         Kind::Softirq,
         Kind::IrqOff,
@@ -60,6 +62,7 @@ impl Kind {
         Kind::Fault,
         Kind::Io,
         Kind::Lock,
+        Kind::Own,
         Kind::Steal,
         Kind::KernelWake,
         Kind::Unknown,
@@ -83,6 +86,7 @@ impl Kind {
             Kind::Fault => "fault",
             Kind::Io => "io",
             Kind::Lock => "lock",
+            Kind::Own => "own",
             Kind::Steal => "steal",
             Kind::KernelWake => "kernel_wake",
             Kind::Unknown => "unknown",
@@ -100,13 +104,14 @@ impl Kind {
             Kind::HigherPriority => "higher-priority thread",
             Kind::SamePriority => "thread of the same priority",
             Kind::LowerPriority => "lower-priority thread",
-            Kind::Throttled => "throttled, while there ran",
+            Kind::Throttled => "out of budget:",
             Kind::FairServer => "the normal threads' reserved share:",
             Kind::Migration => "moving threads between CPUs:",
             Kind::IdleExit => "leaving the idle loop:",
             Kind::Fault => "page fault:",
             Kind::Io => "input or output:",
             Kind::Lock => "lock held by",
+            Kind::Own => "the work of",
             Kind::Steal => "stolen by",
             Kind::KernelWake => "the ordinary path:",
             Kind::Unknown => "unknown:",

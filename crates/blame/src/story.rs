@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub(crate) enum Doing {
     /// Its timer was due and it was not yet woken.
     Due,
-    /// It could have run, on this CPU, since then.
-    Waiting { since_ns: u64 },
+    /// It could have run, on this CPU, since then; if it was moved there meanwhile, the position of that event.
+    Waiting { since_ns: u64, moved: Option<usize> },
     /// It ran.
     Running,
     /// It slept again in the kernel; what it left in is [`Event::left_state`], and the position of its waking follows.
@@ -25,6 +25,8 @@ pub(crate) struct Chapter {
     pub(crate) end_ns: u64,
     pub(crate) cpu: u32,
     pub(crate) doing: Doing,
+    /// The victim's priority at that time, see [`Event::priority`].
+    pub(crate) priority: i16,
 }
 
 /// Position of the event by which the victim was woken, the first after it was due.
@@ -58,6 +60,7 @@ pub(crate) fn story(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -
         (None, Some(index)) => episode.events[index].cpu,
         (None, None) => episode.victim.cpu,
     };
+    let mut priority = episode.victim.priority;
     let mut chapters = Vec::new();
     let mut reached = start;
     for (position, &index) in own.iter().enumerate() {
@@ -69,12 +72,18 @@ pub(crate) fn story(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -
         let is_out = event.kind == EventKind::Switch && !is_in;
         let (next, next_cpu) = match event.kind {
             EventKind::Waking if matches!(doing, Doing::Due | Doing::Blocked { .. }) => {
-                (Doing::Waiting { since_ns: event.at_ns }, queue_after(episode, &own[position + 1..], tid))
+                (Doing::Waiting { since_ns: event.at_ns, moved: None }, queue_after(episode, &own[position + 1..], tid))
             }
-            EventKind::Migrate if matches!(doing, Doing::Waiting { .. }) => (doing, Some((event.extra >> 32) as u32)),
+            EventKind::Migrate if matches!(doing, Doing::Waiting { .. }) => {
+                let moved = match doing {
+                    Doing::Waiting { since_ns, .. } => Doing::Waiting { since_ns, moved: Some(index) },
+                    _ => doing,
+                };
+                (moved, Some((event.extra >> 32) as u32))
+            }
             EventKind::Switch if is_in => (Doing::Running, Some(event.cpu)),
             EventKind::Switch if is_out && event.left_state() == 0 => {
-                (Doing::Waiting { since_ns: event.at_ns }, Some(event.cpu))
+                (Doing::Waiting { since_ns: event.at_ns, moved: None }, Some(event.cpu))
             }
             EventKind::Switch if is_out => {
                 let woken_by =
@@ -90,18 +99,25 @@ pub(crate) fn story(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -
                 _ => event.at_ns,
             };
             if due > reached {
-                chapters.push(Chapter { start_ns: reached, end_ns: due, cpu, doing });
+                chapters.push(Chapter { start_ns: reached, end_ns: due, cpu, doing, priority });
             }
             if event.at_ns > due {
-                chapters.push(Chapter { start_ns: due, end_ns: event.at_ns, cpu: event.cpu, doing: Doing::Due });
+                let (cpu, doing) = (event.cpu, Doing::Due);
+                chapters.push(Chapter { start_ns: due, end_ns: event.at_ns, cpu, doing, priority });
             }
             reached = event.at_ns;
         }
+        // It may have been given another one since it began.
+        priority = match event.kind {
+            EventKind::Switch if is_out => event.priority,
+            EventKind::Migrate => priority,
+            _ => event.other_priority(),
+        };
         doing = next;
         cpu = next_cpu.unwrap_or(episode.victim.cpu);
     }
     if end > reached {
-        chapters.push(Chapter { start_ns: reached, end_ns: end, cpu, doing });
+        chapters.push(Chapter { start_ns: reached, end_ns: end, cpu, doing, priority });
     }
     chapters
 }
@@ -111,11 +127,11 @@ fn timer_due(episode: &Episode, waking: &Event) -> Option<u64> {
     if waking.kind != EventKind::Waking || waking.context & IN_INTERRUPT == 0 {
         return None;
     }
-    let before = episode
-        .events
-        .iter()
-        .filter(|event| event.cpu == waking.cpu && event.kind == EventKind::TimerBegin && event.at_ns <= waking.at_ns);
-    before.max_by_key(|event| event.at_ns).map(|event| event.extra).filter(|due| *due > 0)
+    // One whose function is over woke nobody any more: a device did.
+    let timer = |event: &&Event| matches!(event.kind, EventKind::TimerBegin | EventKind::TimerEnd);
+    let before = episode.events.iter().filter(|event| event.cpu == waking.cpu && event.at_ns <= waking.at_ns);
+    let last = before.filter(timer).max_by_key(|event| event.at_ns);
+    last.filter(|event| event.kind == EventKind::TimerBegin).map(|event| event.extra).filter(|due| *due > 0)
 }
 
 fn concerns(event: &Event, tid: u32) -> bool {

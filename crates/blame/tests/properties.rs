@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use punctual_blame::{Kind, chain, split};
-use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, HookedProgram, StackSample, Victim};
+use punctual_recording::{Episode, Stage};
 
 fn event() -> impl Strategy<Value = Event> {
     let context = prop_oneof![Just(0u32), Just(1 << 16), Just(1 << 8), Just((1 << 16) | (1 << 8))];
-    (0..10_000u64, 0..2u32, 1..22u8, 0..4u32, -1..140i16, context, 0..8_000u64, 0..5u64, any::<u64>()).prop_map(
+    (0..10_000u64, 0..2u32, 1..23u8, 0..4u32, -1..140i16, context, 0..8_000u64, 0..5u64, any::<u64>()).prop_map(
         |(at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra)| Event {
             at_ns,
             cpu,
@@ -30,35 +30,39 @@ fn episode() -> impl Strategy<Value = Episode> {
         prop::collection::vec(event(), 0..60),
         prop::collection::vec(sample, 0..5),
         (0..9_000u64, 0..4_000u64, 0..4u32, -1..140i16, 0..2u32),
-        (0..500u64, 0..2_000u64, prop::option::of(0..5_000u64)),
+        (0..500u64, 0..2_000u64, prop::option::of(0..5_000u64), any::<bool>()),
     )
-        .prop_map(|(events, samples, (expected_ns, total, tid, priority, cpu), (usual, period, ran_ns))| Episode {
-            id: 1,
-            victim: Victim { tid, name: "victim".into(), priority, cpu },
-            expected_ns,
-            end_ns: expected_ns + total,
-            threshold_ns: 1,
-            void: None,
-            usual_delivery_ns: usual,
-            sample_period_ns: period,
-            names: vec!["a".into(), "b".into(), "migration/0".into()],
-            frames: Vec::new(),
-            events,
-            samples: samples
-                .into_iter()
-                .map(|(at_ns, cpu, tid, at_late_interrupt, frames)| StackSample {
-                    at_ns,
-                    cpu,
-                    tid,
-                    context: 0,
-                    at_late_interrupt,
-                    name: 0,
-                    frames,
-                })
-                .collect(),
-            programs: vec![HookedProgram { name: "p".into(), hook: "hrtimer_expire_entry".into(), ran_ns }],
-            builds: Vec::new(),
-        })
+        .prop_map(
+            |(events, samples, (expected_ns, total, tid, priority, cpu), (usual, period, ran_ns, response))| Episode {
+                id: 1,
+                victim: Victim { tid, name: "victim".into(), priority, cpu },
+                expected_ns,
+                end_ns: expected_ns + total,
+                stage: if response { Stage::Response } else { Stage::Total },
+                threshold_ns: 1,
+                void: None,
+                usual_delivery_ns: usual,
+                fault_path_ns: usual / 2,
+                sample_period_ns: period,
+                names: vec!["a".into(), "b".into(), "migration/0".into()],
+                frames: Vec::new(),
+                events,
+                samples: samples
+                    .into_iter()
+                    .map(|(at_ns, cpu, tid, at_late_interrupt, frames)| StackSample {
+                        at_ns,
+                        cpu,
+                        tid,
+                        context: 0,
+                        at_late_interrupt,
+                        name: 0,
+                        frames,
+                    })
+                    .collect(),
+                programs: vec![HookedProgram { name: "p".into(), hook: "hrtimer_expire_entry".into(), ran_ns }],
+                builds: Vec::new(),
+            },
+        )
 }
 
 proptest! {
@@ -92,7 +96,7 @@ proptest! {
             event.steal_ns = event.at_ns + 1;
         }
         let innocent =
-            [Kind::Steal, Kind::Unknown, Kind::KernelWake, Kind::Io, Kind::Lock, Kind::Fault];
+            [Kind::Steal, Kind::Unknown, Kind::KernelWake, Kind::Io, Kind::Lock, Kind::Fault, Kind::Own];
         for part in split(&episode).parts {
             prop_assert!(innocent.contains(&part.kind), "{:?}", part);
         }
@@ -101,8 +105,8 @@ proptest! {
     #[test]
     fn an_episode_without_events_is_unknown(total in 1..1_000_000u64) {
         let mut episode = Episode {
-            id: 1, victim: Victim { tid: 1, name: "v".into(), priority: 1, cpu: 0 }, expected_ns: 5, end_ns: 5 + total,
-            threshold_ns: 0, void: None, usual_delivery_ns: 0, sample_period_ns: 0, names: vec![], frames: vec![],
+            id: 1, victim: Victim { tid: 1, name: "v".into(), priority: 1, cpu: 0 }, expected_ns: 5, end_ns: 5 + total, stage: Stage::Total,
+            threshold_ns: 0, void: None, usual_delivery_ns: 0, fault_path_ns: 0, sample_period_ns: 0, names: vec![], frames: vec![],
             events: vec![], samples: vec![], programs: vec![], builds: vec![],
         };
         let parts = split(&episode).parts;

@@ -3,8 +3,10 @@
 mod support;
 
 use punctual_blame::{Kind, chain, split, summarize};
-use punctual_recording::Episode;
-use punctual_recording::episode::{EventKind, Frame, HookedProgram, INTERRUPTED_USER, StackSample};
+use punctual_recording::episode::{
+    EventKind, Frame, HookedProgram, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, StackSample,
+};
+use punctual_recording::{Episode, Stage};
 use support::{INTERRUPT, Story, VICTIM};
 
 const OTHER: (u32, i16) = (7, 120);
@@ -35,6 +37,109 @@ fn a_softirq_after_the_timer_is_named_by_its_callback() {
     assert_eq!(parts[0], (Kind::Softirq, "spin_fn".into(), 1_900_000));
     assert_eq!(parts[1], (Kind::Irq, "reschedule".into(), 100_000));
     assert!(parts.iter().all(|part| part.0 != Kind::Unknown), "{parts:?}");
+}
+
+/// The victim's activation: due at 1,000 us, in at 1,010, asleep again at 5,000.
+fn response(build: impl FnOnce(&mut Story)) -> Episode {
+    let mut story = Story::new((0, 120), 5_000);
+    story.episode.stage = Stage::Response;
+    story.timer(1_002, 0);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    build(&mut story);
+    story.switch(5_000, OTHER, 1, 2);
+    story.episode
+}
+
+fn sum_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
+    parts(episode).iter().filter(|part| part.0 == kind && part.1 == name).map(|part| part.2).sum()
+}
+
+#[test]
+fn a_lock_is_blamed_on_who_let_it_go_and_work_on_the_victim() {
+    let episode = response(|story| {
+        story.switch(1_500, OTHER, LEFT_FOR_LOCK | 1, 2);
+        story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+    });
+    assert_eq!(sum_of(&episode, Kind::Lock, "other"), 2_000_000);
+    assert_eq!(sum_of(&episode, Kind::Own, "victim"), 490_000 + 1_495_000);
+    assert_eq!(sum_of(&episode, Kind::Unknown, ""), 0);
+}
+
+#[test]
+fn a_page_fault_is_what_lies_between_its_touch_and_the_page_with_the_way_there() {
+    let mut episode = response(|story| {
+        story.event(2_000, EventKind::FaultUser, 0, 4096, 0, 0);
+        story.event(2_200, EventKind::VectorBegin, INTERRUPT, 2, 0, 1);
+        story.event(2_300, EventKind::VectorEnd, INTERRUPT, 2, 0, 1);
+        story.event(2_600, EventKind::FaultEnd, 0, 0, 0, 0);
+    });
+    assert_eq!(sum_of(&episode, Kind::Fault, "victim"), 500_000);
+    episode.fault_path_ns = 700;
+    assert_eq!(sum_of(&episode, Kind::Fault, "victim"), 500_700);
+    // One that waits for the disk is a fault while it sleeps too.
+    let episode = response(|story| {
+        story.event(2_000, EventKind::FaultUser, 0, 4096, 0, 0);
+        story.switch(2_010, OTHER, LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE, 2);
+        story.event(2_900, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+        story.switch(2_910, VICTIM_RUNS, 0, 1);
+        story.event(3_000, EventKind::FaultEnd, 0, 0, 0, 0);
+    });
+    assert_eq!(sum_of(&episode, Kind::Fault, "victim"), 10_000 + 890_000 + 90_000);
+}
+
+#[test]
+fn without_its_end_a_page_fault_is_not_believed() {
+    let episode = response(|story| {
+        story.event(2_000, EventKind::FaultUser, 0, 4096, 0, 0);
+    });
+    assert_eq!(sum_of(&episode, Kind::Fault, "victim"), 0);
+}
+
+#[test]
+fn input_and_output_in_the_middle_of_the_work_is_told() {
+    let episode = response(|story| {
+        story.switch(2_000, OTHER, LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE, 2);
+        story.event(3_000, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+        story.switch(3_010, VICTIM_RUNS, 0, 1);
+    });
+    assert_eq!(sum_of(&episode, Kind::Io, "an interrupt"), 1_000_000);
+}
+
+#[test]
+fn a_used_up_budget_is_the_victims_and_a_move_is_the_movers() {
+    let deadline = (VICTIM, -1);
+    let episode = response(|story| {
+        story.current = deadline;
+        story.switch(1_500, (0, 120), 0, 2).switch(3_500, deadline, 0, 1);
+    });
+    assert_eq!(sum_of(&episode, Kind::Throttled, "victim"), 2_000_000);
+    let episode = response(|story| {
+        // Thread 7, `other`, asks; `migration/0` does it.
+        story.episode.names[3] = "migration/0".into();
+        story.event(1_900, EventKind::Waking, 0, 15, 0xffff, 2);
+        story.episode.events.last_mut().unwrap().tid = 7;
+        story.switch(2_000, (15, -1), 0, 3);
+        story.event(2_010, EventKind::Migrate, 0, u64::from(VICTIM), 0, 0);
+        story.switch(2_020, VICTIM_RUNS, 1, 1);
+    });
+    assert_eq!(sum_of(&episode, Kind::Migration, "other"), 20_000);
+}
+
+#[test]
+fn a_timer_whose_beginning_was_not_seen_ends_nothing_else() {
+    let mut story = Story::new(OTHER, 3_020);
+    story.event(900, EventKind::SoftirqBegin, 1 << 8, 8, 0, 3);
+    story.event(910, EventKind::TimerBegin, 1 << 8, 0, 0, 4);
+    // It interrupted the noting of that beginning, so that its own was not noted.
+    story.event(1_005, EventKind::VectorBegin, INTERRUPT | 1 << 8, 1, 0, 2);
+    story.event(1_006, EventKind::Waking, INTERRUPT | 1 << 8, u64::from(VICTIM), 19, 2);
+    story.event(1_007, EventKind::TimerEnd, INTERRUPT | 1 << 8, 0, 0, 4);
+    story.event(1_008, EventKind::VectorEnd, INTERRUPT | 1 << 8, 1, 0, 2);
+    story.event(3_011, EventKind::TimerEnd, 1 << 8, 0, 0, 4);
+    story.event(3_012, EventKind::SoftirqEnd, 1 << 8, 8, 0, 3);
+    story.switch(3_015, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(largest(&story.episode), (Kind::Softirq, "spin_fn".into(), 2_003_000));
 }
 
 #[test]
@@ -175,12 +280,17 @@ fn causes_are_ranked_by_what_they_took_in_all() {
 
 #[test]
 fn interrupts_off_after_the_waking_show_in_a_timer_that_was_kept() {
-    let mut story = Story::new((7, 120), 3_020);
-    story.timer(1_005, 0xffff_0000_0000);
-    story.event(3_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff_0000_0000, 2);
-    story.event(3_001, EventKind::TimerBegin, INTERRUPT, 0, 1_500_000, 4);
-    story.event(3_002, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
-    story.event(3_003, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
-    story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
-    assert_eq!(largest(&story.episode), (Kind::IrqOff, "other".into(), 1_991_000));
+    let kept_from = |due_ns| {
+        let mut story = Story::new((7, 120), 3_020);
+        story.timer(1_005, 0xffff_0000_0000);
+        story.event(3_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff_0000_0000, 2);
+        story.event(3_001, EventKind::TimerBegin, INTERRUPT, 0, due_ns, 4);
+        story.event(3_002, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+        story.event(3_003, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+        story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        largest(&story.episode)
+    };
+    assert_eq!(kept_from(1_500_000), (Kind::IrqOff, "other".into(), 1_991_000));
+    assert_eq!(kept_from(2_500_000), (Kind::IrqOff, "other".into(), 1_991_000));
+    assert_eq!(kept_from(2_900_000).0, Kind::Kernel, "a twentieth says nothing about the rest");
 }

@@ -141,6 +141,14 @@ pub(crate) fn note(text: &str) {
     say(&format!("note: {text}"));
 }
 
+/// An answer that says the exit code, where something failed that it does not speak of.
+pub(crate) fn with_code(mut answer: serde_json::Value, code: u8) -> serde_json::Value {
+    if code > 0 {
+        answer["exit_code"] = code.into();
+    }
+    answer
+}
+
 pub(crate) fn pretty(value: &serde_json::Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
 }

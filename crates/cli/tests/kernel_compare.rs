@@ -3,7 +3,8 @@
 mod support;
 
 use punctual_recording::Recording;
-use support::{code, json, run, stderr};
+use std::path::Path;
+use support::{code, is_alive, json, run, start, stderr, wait_until};
 
 #[test]
 fn sides_are_set_up_measured_in_turn_and_accounted_for() {
@@ -57,4 +58,69 @@ fn what_was_measured_before_a_command_failed_is_compared() {
     assert_eq!((&answer["schema"], &answer["exit_code"]), (&"punctual.compare/1".into(), &1.into()));
     assert_eq!((&answer["a"]["runs"], &answer["b"]["runs"]), (&1.into(), &2.into()));
     assert!(answer["notes"][0].as_str().unwrap().contains("ended with code 1"), "{}", answer["notes"]);
+}
+
+/// A command for `--a` that starts something and waits for it, and what it noted of itself.
+const WAITS: &str = "echo $PPID > guard; echo $$ > shell; sleep 1000 & echo $! > inner; wait";
+
+fn noted(directory: &Path, name: &str) -> String {
+    std::fs::read_to_string(directory.join(name)).unwrap_or_default().trim().to_owned()
+}
+
+#[test]
+fn what_a_command_started_ends_with_the_program_whatever_ends_that() {
+    requires!("compare ended", "real-time priority");
+    for signal in [libc::SIGKILL, libc::SIGTERM, libc::SIGINT] {
+        let directory = tempfile::tempdir().unwrap();
+        let words = ["compare", "--repeat", "1", "-D", "200ms", "-q", "-o", "both", "--a", WAITS];
+        let child = start(directory.path(), &words);
+        assert!(wait_until(|| !noted(directory.path(), "inner").is_empty()));
+        support::signal(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        if signal != libc::SIGKILL {
+            assert_eq!(code(&output), 1);
+            assert!(stderr(&output).contains("interrupted before both sides"), "{}", stderr(&output));
+        }
+        for name in ["shell", "inner", "guard"] {
+            let pid = noted(directory.path(), name);
+            assert!(wait_until(|| !is_alive(&pid)), "{name} outlived the program after signal {signal}");
+        }
+        let scratch = format!("punctual-load-{}-0", noted(directory.path(), "guard"));
+        assert!(!std::env::temp_dir().join(scratch).exists());
+    }
+}
+
+#[test]
+fn a_page_that_cannot_be_written_costs_neither_measurement_nor_verdict() {
+    requires!("compare page", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("pages")).unwrap();
+    let words = ["compare", "--repeat", "1", "-D", "200ms", "-q", "-o", "both", "--html", "pages/x.html"];
+    let output = run(directory.path(), &[&words[..], &["--b", "rmdir pages", "--json"]].concat());
+    if stderr(&output).contains("built without") {
+        support::skip("compare page", "built without the script that draws");
+        return;
+    }
+    assert_eq!(code(&output), 1);
+    assert_eq!(stderr(&output), "error: cannot write pages/x.html: no such file or directory\n");
+    let answer = json(&output);
+    assert_eq!((&answer["exit_code"], &answer["a"]["runs"]), (&1.into(), &1.into()));
+    assert!(Recording::open(directory.path().join("both/b/01.punctual")).is_ok());
+    // The next time it is known before.
+    let output = run(directory.path(), &words);
+    assert_eq!(stderr(&output), "error: cannot write pages/x.html: there is no directory pages\n");
+}
+
+#[test]
+fn what_a_command_leaves_running_stays() {
+    requires!("compare stays", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let leaves = "sleep 1000 & echo $! > left";
+    let words = ["compare", "--repeat", "1", "-D", "200ms", "-q", "-o", "both", "--a", leaves];
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let left = noted(directory.path(), "left");
+    assert!(is_alive(&left));
+    // SAFETY: ends the process that this test started and that nobody has waited for.
+    unsafe { libc::kill(left.parse().unwrap(), libc::SIGKILL) };
 }

@@ -30,6 +30,7 @@ fn wrong_usage_is_one_clear_line() {
         &["record", "-a", "3-1"],
         &["record", "stray"],
         &["record", "--wrong"],
+        &["record", "--why", "1ms", "--why-stage", "response"],
         &["check", "-D", "-5"],
         &["report"],
         &["report", "a", "--csv", "--json"],
@@ -46,6 +47,30 @@ fn wrong_usage_is_one_clear_line() {
     }
     insta::assert_snapshot!(said);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "wrong usage wrote something");
+}
+
+#[test]
+fn what_is_written_at_the_end_is_looked_at_before_the_beginning() {
+    let directory = tempfile::tempdir().unwrap();
+    let cases: &[&[&str]] = &[
+        &["device", "study", "--html", "none/x"],
+        &["sim", "papers", "--html", "none/x"],
+        &["sim", "run", "nt-timers-table3", "--html", "none/x"],
+        &["sim", "timeline", "soft-modem-dialup", "--perfetto", "none/x"],
+        &["sim", "whatif", "--device", "modem", "--sweep", "period=4..5", "-o", "none/x"],
+        &["why", "a", "--perfetto", "none/x"],
+    ];
+    for words in cases {
+        let output = run(directory.path(), words);
+        let said = (code(&output), stderr(&output), stdout(&output));
+        let expected = "error: cannot write none/x: there is no directory none\n";
+        assert_eq!(said, (1, expected.to_owned(), String::new()), "{words:?}");
+    }
+    let output = run(directory.path(), &["device", "study", "-D", "34s"]);
+    assert_eq!(code(&output), 129);
+    assert!(stderr(&output).starts_with("error: 35 runs of a second or more do not fit"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("give -D 35"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -47,45 +47,69 @@ impl Ratio {
 }
 
 /// What quantiles say together, from the middle outwards. The furthest out that shows a difference decides, since it is the
-/// late wakeups that a buffer runs dry on; but not where one still further out points the other way, without being able
-/// to show it: then nothing can be said of the whole.
+/// late wakeups that a buffer runs dry on. One still further out may contradict it without being able to show a
+/// difference of its own: it points the other way, and its interval leaves out the effect that decides, so that this
+/// does not reach that far. Then nothing can be said of the whole. One whose interval holds the effect that decides as well
+/// as its opposite knows nothing of either and has no say.
+///
+/// The effect that decides is taken at its estimate, not at the end of its interval that is nearest: so more is
+/// blocked than is proven to differ, never less. Blocking only takes verdicts away; how many are wrong on a machine
+/// against itself is bounded by the intervals.
 pub(crate) fn together(ratios: &[Ratio]) -> Verdict {
     let none = Verdict { outcome: Outcome::NoDifference, by: None };
     let Some(by) = ratios.iter().rposition(|ratio| ratio.outcome() != Outcome::NoDifference) else { return none };
-    let outcome = ratios[by].outcome();
-    let against = |ratio: &Ratio| match outcome {
-        Outcome::Worse => ratio.estimate < 1.0 / ratio.same_within,
-        _ => ratio.estimate > ratio.same_within,
+    let (outcome, effect) = (ratios[by].outcome(), ratios[by].estimate);
+    let contradicts = |ratio: &Ratio| match outcome {
+        Outcome::Worse => ratio.estimate < 1.0 / ratio.same_within && ratio.high < effect,
+        _ => ratio.estimate > ratio.same_within && ratio.low > effect,
     };
-    if ratios[by + 1..].iter().any(against) { none } else { Verdict { outcome, by: Some(by) } }
+    if ratios[by + 1..].iter().any(contradicts) { none } else { Verdict { outcome, by: Some(by) } }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::FIGURES;
+    use crate::figure::{FIGURES, Figure};
 
     fn ratio(index: usize, low: f64, estimate: f64, high: f64) -> Ratio {
-        Ratio { figure: FIGURES[index], low, estimate, high, same_within: 1.05, p: 1.0 }
+        ratio_of(FIGURES[index], low, estimate, high)
+    }
+
+    fn ratio_of(figure: Figure, low: f64, estimate: f64, high: f64) -> Ratio {
+        Ratio { figure, low, estimate, high, same_within: 1.05, p: 1.0 }
     }
 
     #[test]
-    fn the_furthest_out_decides_unless_further_out_points_the_other_way() {
+    fn the_furthest_out_decides_unless_further_out_contradicts_it() {
         let better_middle = ratio(0, 0.4, 0.5, 0.6);
         let worse_tail = ratio(2, 2.0, 3.0, 4.0);
-        let unclear_and_worse = ratio(3, 0.5, 1.8, 6.0);
+        let unclear_and_worse = ratio(3, 0.55, 1.8, 6.0);
         let unclear = ratio(3, 0.5, 1.0, 2.0);
+        // As measured beside a drill: the quantile on a cliff could show nothing.
+        let (worse, knows_nothing) = (ratio(1, 1.6, 3.08, 5.93), ratio(2, 0.14, 0.89, 5.64));
+        let worse_but_not_so_much = ratio(2, 0.3, 0.89, 2.6);
         let cases = [
             (vec![better_middle, worse_tail], Outcome::Worse, Some(1)),
             (vec![better_middle, unclear_and_worse], Outcome::NoDifference, None),
             (vec![better_middle, unclear], Outcome::Better, Some(0)),
             (vec![unclear], Outcome::NoDifference, None),
+            (vec![worse, knows_nothing], Outcome::Worse, Some(0)),
+            (vec![worse, worse_but_not_so_much], Outcome::NoDifference, None),
             (vec![], Outcome::NoDifference, None),
             // Shown, but too small to be worth the name.
             (vec![ratio(0, 1.01, 1.02, 1.03)], Outcome::NoDifference, None),
         ];
         for (ratios, outcome, by) in cases {
             assert_eq!(together(&ratios), Verdict { outcome, by }, "{ratios:?}");
+            // The sides turned round turn the verdict round.
+            let turned = |one: &Ratio| ratio_of(one.figure, one.high.recip(), one.estimate.recip(), one.low.recip());
+            let turned: Vec<Ratio> = ratios.iter().map(turned).collect();
+            let opposite = match outcome {
+                Outcome::Worse => Outcome::Better,
+                Outcome::Better => Outcome::Worse,
+                Outcome::NoDifference => Outcome::NoDifference,
+            };
+            assert_eq!(together(&turned), Verdict { outcome: opposite, by }, "{turned:?}");
         }
     }
 }

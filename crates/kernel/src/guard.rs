@@ -4,7 +4,8 @@
 //! When the input ends, be it that the measurement is over or that the parent was killed, the guard
 //! ends every process the load started, also those that detached themselves (it is their *subreaper*),
 //! and removes the directory it made for them. If the guard itself is killed, the kernel kills its children.
-//! Its own side is in `guard/runner.rs`.
+//! A command that sets something up is guarded in the same way, but only until it has ended: see [`GuardedRun::setting`].
+//! The guard's own side is in `guard/runner.rs`.
 
 mod processes;
 mod runner;
@@ -64,6 +65,11 @@ pub struct GuardedRun {
     /// removed at the end, where they are still there.
     #[serde(default)]
     pub remove_at_end: Vec<PathBuf>,
+    /// Instead of all that: a shell command that sets something up and is run to its end ([`GuardEvent::Ended`]).
+    /// It belongs to the parent's terminal, so that Ctrl-C reaches it and it may ask for a password, and what it leaves
+    /// running stays. Only where the parent goes before it has ended is it ended, and all that it started.
+    #[serde(default)]
+    pub setting: Option<String>,
 }
 
 /// What the guard tells its parent.

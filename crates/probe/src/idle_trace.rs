@@ -1,8 +1,8 @@
 //! Loads the programs that note what takes a CPU away: the Rust side of `bpf/idle.bpf.c`.
 
+use crate::overwriting::{self, Marked};
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
 use punctual_kernel::{Refused, clock, steal};
-use std::sync::atomic::{Ordering, fence};
 
 const MAX_CPUS: usize = 512;
 const MAX_RINGS: usize = 32;
@@ -118,41 +118,31 @@ impl Tracer {
     /// Takes what was noted on the CPU with this index since the last time. Returns how many entries were lost.
     pub(crate) fn take(&mut self, index: usize, into: &mut Vec<TraceEntry>) -> u64 {
         let traced = self.memory.at::<Traced>(0, 1).as_ptr();
-        // SAFETY: within the mapping; the number of followed CPUs was checked against the number of rings.
-        let ring = unsafe { &raw mut (*traced).rings[index] };
-        // SAFETY: within the ring; written by the programs as a whole word.
-        let head = || unsafe { (&raw const (*ring).head).read_volatile() };
-        let end = head();
-        let mut lost = 0;
-        let mut position = self.read[index];
-        if end - position > RING_ENTRIES as u64 {
-            lost += end - position - RING_ENTRIES as u64;
-            position = end - RING_ENTRIES as u64;
-        }
-        while position < end {
-            // SAFETY: the index is taken modulo the number of entries. A program may overwrite the entry meanwhile:
-            // the copy is plain numbers, and is thrown away if its mark or the head says so.
-            let entry = unsafe { (&raw const (*ring).entries[position as usize & (RING_ENTRIES - 1)]).read_volatile() };
-            fence(Ordering::Acquire);
-            let overwritten = head() - position > RING_ENTRIES as u64;
-            if entry.sequence != position + 1 && !overwritten {
-                // Still being written: it and what follows come next time.
-                break;
-            }
-            match named(&entry) {
-                Some(ran) if !overwritten => into.push(TraceEntry {
+        let (read, steal_known) = (&mut self.read[index], self.steal_known);
+        let mut unnamed = 0;
+        // SAFETY: within the mapping, which lives as long as `self`; the number of followed CPUs was checked against the
+        // number of rings, and a ring's size is a power of two. Only the programs write them.
+        let overwritten = unsafe {
+            let ring = &raw const (*traced).rings[index];
+            let (entries, head) = (&raw const (*ring).entries, &raw const (*ring).head);
+            overwriting::take(entries.cast::<Entry>(), RING_ENTRIES, head, read, |entry| match named(entry) {
+                Some(ran) => into.push(TraceEntry {
                     start_ns: entry.start,
                     end_ns: entry.end,
-                    steal_ns: self.steal_known.then_some(entry.steal),
+                    steal_ns: steal_known.then_some(entry.steal),
                     stolen_ns: entry.stolen,
                     ran,
                 }),
-                _ => lost += 1,
-            }
-            position += 1;
-        }
-        self.read[index] = position;
-        lost
+                None => unnamed += 1,
+            })
+        };
+        overwritten + unnamed
+    }
+}
+
+impl Marked for Entry {
+    fn mark(&self) -> u64 {
+        self.sequence
     }
 }
 

@@ -14,6 +14,7 @@ mod idle;
 mod idle_loop;
 mod idle_trace;
 pub mod log;
+mod overwriting;
 mod plan;
 mod ring;
 mod sample;

@@ -10,8 +10,8 @@ use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{Refused, capabilities, clock, host, steal};
 use punctual_recording::{
-    Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Task, Totals,
-    Wakeup, Writer,
+    Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Stage, Task,
+    Totals, Wakeup, Writer,
 };
 use rtrb::{Consumer, RingBuffer};
 use std::sync::Arc;
@@ -169,7 +169,11 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     }
     let ended = match watch.map(Watch::finish) {
         Some(Err(error)) => ended.and(Err(error)),
-        _ => ended,
+        Some(Ok(summary)) => {
+            writer.set_recorder(summary);
+            ended
+        }
+        None => ended,
     };
     match ended {
         Ok(ended) => {
@@ -363,7 +367,8 @@ fn equip(
 
 /// Causes that cannot be recorded are no reason not to measure.
 pub(crate) fn start_recorder(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRecorder> {
-    match FlightRecorder::start(plan.why.as_ref()?.sample_rate) {
+    let settings = plan.why.as_ref()?;
+    match FlightRecorder::start(settings.sample_rate, settings.stage == Stage::Response) {
         Ok(recorder) => Some(recorder),
         Err(refused) => {
             note(provenance, format!("what makes wakeups late is not recorded ({refused})"));

@@ -1,5 +1,6 @@
 //! An *episode*: one late wakeup with the flight recorder's evidence around it.
 
+use crate::stage::Stage;
 use serde::{Deserialize, Serialize};
 
 /// What an [`Event`] says. `value`, `extra` and `name` mean something else for each.
@@ -51,6 +52,8 @@ pub enum EventKind {
     TaskletBegin = 20,
     /// It ends.
     TaskletEnd = 21,
+    /// The page that the current thread touched last is there.
+    FaultEnd = 22,
     /// Only in an event log, as all that follow: the current thread makes thread `value` of process `extra`. `name` is
     /// the new thread's.
     ProcessFork = 30,
@@ -96,6 +99,7 @@ impl EventKind {
         EventKind::LockEnd,
         EventKind::TaskletBegin,
         EventKind::TaskletEnd,
+        EventKind::FaultEnd,
         EventKind::ProcessFork,
         EventKind::ProcessExec,
         EventKind::ProcessExit,
@@ -168,6 +172,8 @@ impl Event {
 pub const LEFT_UNINTERRUPTIBLE: u32 = 2;
 /// A mark in [`Event::left_state`]: it waits for I/O.
 pub const LEFT_FOR_IO: u32 = 1 << 31;
+/// A mark in [`Event::left_state`]: it waits for a lock of its program, a futex that another thread holds.
+pub const LEFT_FOR_LOCK: u32 = 1 << 30;
 
 /// Who was late.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -231,14 +237,19 @@ pub struct Episode {
     pub victim: Victim,
     /// When its timer was due, ns of `CLOCK_MONOTONIC`; for threads without a known timer, when they were woken.
     pub expected_ns: u64,
-    /// Its first user-space instruction.
+    /// Where `stage` ends.
     pub end_ns: u64,
+    /// What was too long: [`Stage::Total`], which ends with the first user-space instruction (of somebody else's thread
+    /// with its being switched in), or [`Stage::Response`], which ends when the thread sleeps to be woken anew.
+    pub stage: Stage,
     /// What a wakeup had to exceed.
     pub threshold_ns: u64,
     /// Why the evidence is not whole, where it is not: nothing is concluded from it then.
     pub void: Option<String>,
     /// What a timer interrupt usually takes to come, ns; 0 where not known.
     pub usual_delivery_ns: u64,
+    /// What a page fault costs before its first event and after its last, ns; 0 where not known.
+    pub fault_path_ns: u64,
     /// Time between samples, ns; 0: none were taken.
     pub sample_period_ns: u64,
     /// Names of threads, handlers, functions.
@@ -279,11 +290,15 @@ struct Line {
     victim: Victim,
     expected_ns: u64,
     total_ns: u64,
+    #[serde(default)]
+    stage: Stage,
     threshold_ns: u64,
     #[serde(rename = "void")]
     void_reason: Option<String>,
     #[serde(default)]
     usual_delivery_ns: u64,
+    #[serde(default)]
+    fault_path_ns: u64,
     #[serde(default)]
     sample_period_ns: u64,
     #[serde(default)]
@@ -308,9 +323,11 @@ impl Serialize for Episode {
             victim: self.victim.clone(),
             expected_ns: self.expected_ns,
             total_ns: self.total_ns(),
+            stage: self.stage,
             threshold_ns: self.threshold_ns,
             void_reason: self.void.clone(),
             usual_delivery_ns: self.usual_delivery_ns,
+            fault_path_ns: self.fault_path_ns,
             sample_period_ns: self.sample_period_ns,
             names: self.names.clone(),
             frames: self.frames.clone(),
@@ -365,9 +382,11 @@ impl<'de> Deserialize<'de> for Episode {
             expected_ns: line.expected_ns,
             end_ns: line.expected_ns.saturating_add(line.total_ns),
             victim: line.victim,
+            stage: line.stage,
             threshold_ns: line.threshold_ns,
             void: line.void_reason,
             usual_delivery_ns: line.usual_delivery_ns,
+            fault_path_ns: line.fault_path_ns,
             sample_period_ns: line.sample_period_ns,
             names: line.names,
             frames: line.frames,

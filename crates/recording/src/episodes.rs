@@ -3,6 +3,7 @@
 use crate::episode::Episode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json_file::{read_json, write_json};
+use crate::stage::Stage;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 pub struct RecorderSummary {
     /// The threshold as the user gave it: `500us`, `p99.9`.
     pub threshold: String,
+    /// What was compared with it.
+    #[serde(default)]
+    pub stage: Stage,
     /// The threshold that held last, ns.
     pub threshold_ns: Option<u64>,
     /// Samples a second and CPU; 0: none.
@@ -32,6 +36,20 @@ pub struct RecorderSummary {
     pub sampling_ns: Option<u64>,
     /// Stacks that were taken in all.
     pub samples: u64,
+    /// Run time of the recorder's programs on all CPUs, ns, what interrupted them included: as the kernel measured it
+    /// in the first second, then as it follows from the number of records. `None` where it could not be measured. The
+    /// sampling program is not in it where `sampling_ns` has it.
+    #[serde(default)]
+    pub programs_ns: Option<u64>,
+    /// How often they ran.
+    #[serde(default)]
+    pub program_runs: Option<u64>,
+    /// How long the recorder was armed, ns.
+    #[serde(default)]
+    pub armed_ns: u64,
+    /// On how many CPUs.
+    #[serde(default)]
+    pub cpus: u64,
     /// CPU time of the threads that collect and write the evidence, ns.
     pub collecting_ns: u64,
     /// The longest time from a trigger until its evidence was out of the rings, ns; the rings are armed all the while.
@@ -215,9 +233,11 @@ mod tests {
             victim: Victim { tid: 9, name: "measure-1".into(), priority: 19, cpu: 1 },
             expected_ns: 1_000,
             end_ns: 5_000,
+            stage: crate::Stage::Response,
             threshold_ns: 3_000,
             void: None,
             usual_delivery_ns: 10,
+            fault_path_ns: 3,
             sample_period_ns: 1_000_000,
             names: vec!["x".into()],
             frames: vec![Frame { function: "f".into(), module: "kernel".into() }],

@@ -121,6 +121,7 @@ impl EventKind {
             EventKind::WorkEnd => ("work_end", EventClass::Work),
             EventKind::FaultUser => ("fault_user", EventClass::Fault),
             EventKind::FaultKernel => ("fault_kernel", EventClass::Fault),
+            EventKind::FaultEnd => ("fault_end", EventClass::Fault),
             EventKind::LockBegin => ("lock_begin", EventClass::Lock),
             EventKind::LockEnd => ("lock_end", EventClass::Lock),
             EventKind::ProcessFork => ("fork", EventClass::Process),

@@ -110,7 +110,8 @@ pub struct LogCost {
     pub process_ns: u64,
     /// CPU time of the thread that empties the rings, which is part of it, ns.
     pub reader_ns: u64,
-    /// Run time of the programs in the kernel, ns; `None` where the kernel does not measure it.
+    /// Run time of the programs in the kernel, ns, as it follows from a first second in which the kernel measured it; `None`
+    /// where it did not.
     pub programs_ns: Option<u64>,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The first five are disjoint and each begins where the one before ended, so that those a wakeup
 /// passed through add up to [`Stage::Total`] exactly. A stage that was not passed through is absent.
 /// The names in parentheses are those of Cota-Robles and Held, OSDI 1999, section 2.1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Expected timer expiry to the first instruction of the interrupt's timer handler (interrupt latency).
@@ -21,6 +21,7 @@ pub enum Stage {
     /// To the thread's first user-space instruction.
     User,
     /// Expected timer expiry to the first user-space instruction (thread interrupt latency).
+    #[default]
     Total,
     /// `irq` + `softirq` (DPC interrupt latency).
     DpcInterruptLatency,

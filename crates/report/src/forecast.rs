@@ -1,5 +1,6 @@
 //! A forecast as text for people and as JSON for programs.
 
+use crate::text::{indented, table};
 use punctual_forecast::{
     Advice, Answer, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Variant, WorstCase, format_seconds,
 };
@@ -198,9 +199,8 @@ fn group_text(out: &mut String, group: &Group) {
     }
     if !group.worst.is_empty() {
         out.push('\n');
-        let mut rows = vec![["worst", "stage", "about", "between (95 %)", "found by"].map(str::to_owned).to_vec()];
-        rows.extend(group.worst.iter().map(worst_row));
-        columns(out, &rows);
+        let heads = ["worst", "stage", "about", "between (95 %)", "found by"];
+        indented(out, &table(&heads, 0..0, group.worst.iter().map(worst_row)));
         if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
             let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
             let _ = writeln!(
@@ -214,9 +214,7 @@ fn group_text(out: &mut String, group: &Group) {
     if !group.devices.is_empty() {
         out.push('\n');
         let heads = ["device", "period", "n", "slack", "over", "time between underruns (95 %)", "want", "verdict"];
-        let mut rows = vec![heads.map(str::to_owned).to_vec()];
-        rows.extend(group.devices.iter().map(device_row));
-        columns(out, &rows);
+        indented(out, &table(&heads, 0..0, group.devices.iter().map(device_row)));
         for answer in &group.devices {
             if let Some(advice) = &answer.advice {
                 advice_text(out, answer, advice);
@@ -225,33 +223,28 @@ fn group_text(out: &mut String, group: &Group) {
     }
     for curve in &group.curves {
         let _ = writeln!(out, "\n  time between underruns against buffering, work after `{}`:", curve.stage.name());
-        let mut rows = vec![["buffering", "slack", "per stall (95 %)", "per buffer"].map(str::to_owned).to_vec()];
-        rows.extend(curve.points.iter().map(|point| {
+        let rows = curve.points.iter().map(|point| {
             vec![
                 format_ns(point.buffering_ns),
                 format_ns(point.slack_ns),
                 interval_text(&point.mttf_s),
                 point.mttf_per_buffer_s.map_or("-".to_owned(), format_seconds),
             ]
-        }));
-        columns(out, &rows);
+        });
+        indented(out, &table(&["buffering", "slack", "per stall (95 %)", "per buffer"], 0..0, rows));
     }
     if !group.time_scales.is_empty() {
         let _ = writeln!(out, "\n  shortest period met with a reliability of");
-        let rows: Vec<Vec<String>> = group
-            .time_scales
-            .iter()
-            .map(|scale| {
-                let period = match (scale.period_ns, scale.measure_further_s) {
-                    (Some(period), _) => format_ns(period),
-                    (None, Some(further)) => format!("cannot tell yet: measure {} more", format_seconds(further)),
-                    (None, None) => "cannot tell".to_owned(),
-                };
-                // As it was asked for: 0.999 is no binary fraction.
-                vec![format!("{} %", (scale.reliability * 1e8).round() / 1e6), period]
-            })
-            .collect();
-        columns(out, &rows);
+        let rows = group.time_scales.iter().map(|scale| {
+            let period = match (scale.period_ns, scale.measure_further_s) {
+                (Some(period), _) => format_ns(period),
+                (None, Some(further)) => format!("cannot tell yet: measure {} more", format_seconds(further)),
+                (None, None) => "cannot tell".to_owned(),
+            };
+            // As it was asked for: 0.999 is no binary fraction.
+            vec![format!("{} %", (scale.reliability * 1e8).round() / 1e6), period]
+        });
+        indented(out, &table(&[], 0..0, rows));
     }
 }
 
@@ -379,7 +372,7 @@ pub fn table_text(answer: &Answer) -> String {
             heads.push(format!("{} {}", group.load, worst.horizon));
         }
     }
-    let mut rows = vec![heads];
+    let mut rows = Vec::new();
     for stage in stages {
         let mut row = vec![stage.name().to_owned()];
         for group in &answer.groups {
@@ -399,26 +392,8 @@ pub fn table_text(answer: &Answer) -> String {
         rows.push(row);
     }
     let mut out = String::new();
-    columns(&mut out, &rows);
+    indented(&mut out, &table(&heads.iter().map(String::as_str).collect::<Vec<_>>(), 0..0, rows));
     out
-}
-
-/// Rows as columns, two blanks apart; the last is not padded.
-pub(crate) fn columns(out: &mut String, rows: &[Vec<String>]) {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..count).map(width).collect();
-    for row in rows {
-        out.push(' ');
-        for (column, cell) in row.iter().enumerate() {
-            let last = column + 1 == row.len();
-            let pad = if last { 0 } else { widths[column] - cell.chars().count() };
-            let _ = write!(out, " {cell}{}{}", " ".repeat(pad), if last { "" } else { " " });
-        }
-        out.push('\n');
-    }
 }
 
 #[cfg(test)]

@@ -123,6 +123,7 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::WorkEnd => "work ends".to_owned(),
         EventKind::FaultUser => format!("page fault at {value:#x}"),
         EventKind::FaultKernel => format!("page fault in the kernel at {value:#x}"),
+        EventKind::FaultEnd => "page fault ends".to_owned(),
         EventKind::LockBegin => format!("waits for the lock at {value:#x}"),
         EventKind::LockEnd => format!("has the lock at {value:#x}"),
         EventKind::ProcessFork if event.extra == value => format!("makes process {value}"),

@@ -1,6 +1,6 @@
 //! The analysis of a task set as text for people and as JSON for programs.
 
-use crate::forecast::columns;
+use crate::text::{indented, table};
 use punctual_forecast::schedulability::{Analysis, CpuAnalysis, Edf, Outcome, ReservationAnalysis, TaskAnalysis};
 use punctual_recording::format_ns;
 use serde_json::{Value, json};
@@ -183,7 +183,7 @@ fn tasks_text(out: &mut String, analysis: &Analysis) {
             (None, None) => "unknown".to_owned(),
         },
     };
-    let mut rows = vec![heads.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    let mut rows = Vec::new();
     for found in &analysis.tasks {
         let task = &found.task;
         let mut plain = response(Some(&found.plain));
@@ -208,7 +208,7 @@ fn tasks_text(out: &mut String, analysis: &Analysis) {
         }
         rows.push(row);
     }
-    columns(out, &rows);
+    indented(out, &table(&heads, 0..0, rows));
 }
 
 fn edf_text(edf: &Edf) -> String {

@@ -18,10 +18,24 @@ pub fn microseconds(nanoseconds: Option<u64>) -> String {
     )
 }
 
-/// A table without lines; the columns in the range `numbers` are set right, words left.
+/// A name that fits into a table: what is longer than this many characters loses its middle.
+pub(crate) fn shortened(name: &str, most: usize) -> String {
+    let count = name.chars().count();
+    if count <= most {
+        return name.to_owned();
+    }
+    let begin: String = name.chars().take(most / 2).collect();
+    let end: String = name.chars().skip(count - (most - most / 2 - 1)).collect();
+    format!("{begin}…{end}")
+}
+
+/// A table without lines; the columns in the range `numbers` are set right, words left. The header may be empty.
 pub fn table(header: &[&str], numbers: Range<usize>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header.to_vec());
+    table.load_style(presets::NOTHING);
+    if !header.is_empty() {
+        table.set_header(header.to_vec());
+    }
     for row in rows {
         table.add_row(row);
     }
@@ -35,6 +49,13 @@ pub fn table(header: &[&str], numbers: Range<usize>, rows: impl IntoIterator<Ite
     text.join("\n")
 }
 
+/// Adds the lines of a table below a heading: two blanks before each.
+pub(crate) fn indented(out: &mut String, table: &str) {
+    for line in table.lines() {
+        let _ = writeln!(out, "  {line}");
+    }
+}
+
 /// The report on one or more recordings.
 pub fn measurement_text(measurement: &Measurement) -> String {
     let mut text = String::new();
@@ -45,6 +66,9 @@ pub fn measurement_text(measurement: &Measurement) -> String {
     for (path, document) in &measurement.parts {
         if let Some(followed) = &document.followed {
             let _ = write!(text, "\n{}", crate::followed::followed_text(document, followed, measurement.by_cpu));
+            if let Some(recorder) = &document.recorder {
+                let _ = writeln!(text, "\n{}", crate::why_cost::recorder_lines(recorder));
+            }
             let _ = writeln!(text, "\nrecording: {}", path.display());
             continue;
         }
@@ -52,6 +76,9 @@ pub fn measurement_text(measurement: &Measurement) -> String {
         let _ = writeln!(text, "{}", losses(document));
         if let Some(line) = load_line(document) {
             let _ = writeln!(text, "{line}");
+        }
+        if let Some(recorder) = &document.recorder {
+            let _ = writeln!(text, "{}", crate::why_cost::recorder_lines(recorder));
         }
         let rows = stage_rows(document);
         let shown = rows.iter().filter(|row| measurement.by_cpu || row.cpu.is_none());

@@ -1,10 +1,10 @@
 //! Who made wakeups late: the answer of `punctual why`.
 
-use crate::text::{microseconds, table};
+use crate::text::{microseconds, shortened, table};
 use crate::why_tree::CallTree;
 use punctual_blame::{Cause, Kind, Link, Split, Summary, chain, split, summarize};
 use punctual_recording::episode::Victim;
-use punctual_recording::{Episode, RecorderSummary, format_ns};
+use punctual_recording::{Episode, RecorderSummary, Stage, format_ns};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -13,6 +13,10 @@ use std::path::Path;
 const SCHEMA: &str = "punctual.why/1";
 /// Causes below this share of the late time are summed up in text, in thousandths.
 const SHOWN_THOUSANDTHS: u64 = 1;
+/// Symbols of generic code are longer than any screen is wide.
+const MOST_CHARACTERS: usize = 56;
+/// The counts of a recording that was cut short say nothing about less than this, ns.
+const FEWEST_COUNTED_NS: u64 = 100_000_000;
 /// Episodes that the text shows by themselves.
 const SHOWN_EPISODES: usize = 5;
 
@@ -28,6 +32,8 @@ pub struct EpisodeView {
     pub expected_ns: u64,
     /// How late it was, ns.
     pub total_ns: u64,
+    /// Where that ends, see [`Episode::stage`].
+    pub stage: Stage,
     /// The split.
     pub split: Split,
     /// Who woke it, and who woke that one.
@@ -50,6 +56,7 @@ impl EpisodeView {
             victim: episode.victim.clone(),
             expected_ns: episode.expected_ns,
             total_ns: episode.total_ns(),
+            stage: episode.stage,
             chain: chain(episode),
             tree: CallTree::of_samples(episode, &split),
             late_stacks: crate::why_tree::late_stacks(episode, &split),
@@ -105,6 +112,15 @@ impl<'a> WhyReport<'a> {
         self.episodes.iter().filter(|episode| episode.void.is_none()).count()
     }
 
+    /// Whether it is about how long threads took to sleep again, not about how late they began.
+    fn of_responses(&self) -> bool {
+        self.recorder.as_ref().is_some_and(|recorder| recorder.stage == Stage::Response)
+    }
+
+    fn later(&self) -> &'static str {
+        if self.of_responses() { "from their waking to their next sleep longer than" } else { "later than" }
+    }
+
     fn threshold(&self) -> String {
         let Some(recorder) = &self.recorder else { return "the threshold".to_owned() };
         match recorder.threshold_ns {
@@ -114,22 +130,63 @@ impl<'a> WhyReport<'a> {
         }
     }
 
+    /// Episodes that the recorder kept and that are not in the recording any more.
+    fn missing(&self) -> u64 {
+        let kept = self.recorder.as_ref().map_or(0, |recorder| recorder.kept);
+        kept.saturating_sub(self.episodes.len() as u64)
+    }
+
+    /// The verdict where no wakeup is known to have been late.
+    fn nothing_late(&self) -> String {
+        let later = self.later();
+        let counted_ns = self.recorder.as_ref().map_or(0, |recorder| recorder.armed_ns);
+        let has_threshold = self.recorder.as_ref().is_none_or(|recorder| recorder.threshold_ns.is_some());
+        match (self.cut, has_threshold) {
+            (true, _) if counted_ns < FEWEST_COUNTED_NS => {
+                "Cut short before anything was counted: whether a wakeup was late is not known.".to_owned()
+            }
+            (true, true) => format!(
+                "Cut short. In the first {}, which is all that was counted, no wakeup was {later} {}.",
+                format_ns(counted_ns),
+                self.threshold()
+            ),
+            (cut, false) => format!(
+                "{}There were too few wakeups to know {}: nothing was kept as late.",
+                if cut { "Cut short. " } else { "" },
+                self.threshold()
+            ),
+            (false, true) => format!("No wakeup was {later} {}: there is nothing to explain.", self.threshold()),
+        }
+    }
+
     /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
         let cut = if self.cut { "Cut short. " } else { "" };
         let late = self.recorder.as_ref().map_or(self.episodes.len() as u64, |recorder| recorder.late);
+        let later = self.later();
+        let of_lateness = if self.of_responses() { "" } else { " of lateness" };
         if late == 0 && self.episodes.is_empty() {
-            return format!("{cut}No wakeup was later than {}: there is nothing to explain.", self.threshold());
+            return self.nothing_late();
         }
-        let Some(first) = self.summary.causes.first() else {
+        let missing = self.missing();
+        if missing > 0 && self.episodes.is_empty() {
             return format!(
-                "{cut}{late} wakeups were later than {}, and no evidence of them is whole: nothing can be concluded.",
+                "{cut}{late} wakeups were {later} {}, and the evidence of the {missing} that were kept is gone from the \
+                 recording: nothing can be concluded.",
+                self.threshold()
+            );
+        }
+        // What a thread does itself makes nobody late but itself: the cause is looked for elsewhere first.
+        let causes = &self.summary.causes;
+        let Some(first) = causes.iter().find(|cause| cause.kind != Kind::Own).or(causes.first()) else {
+            return format!(
+                "{cut}{late} wakeups were {later} {}, and no evidence of them is whole: nothing can be concluded.",
                 self.threshold()
             );
         };
         let many = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let mut verdict = format!(
-            "{cut}{}, later than {}: {} of the {} of lateness was {}",
+            "{cut}{}, {later} {}: {} of the {}{of_lateness} was {}",
             many(self.whole() as u64, "wakeup"),
             self.threshold(),
             percent(first.total_ns, self.summary.late_ns),
@@ -137,11 +194,15 @@ impl<'a> WhyReport<'a> {
             cause_words(first.kind, &first.name),
         );
         if let Some(detail) = first.detail.as_ref().filter(|detail| **detail != first.name) {
-            let _ = write!(verdict, " ({detail})");
+            let _ = write!(verdict, " ({})", shortened(detail, MOST_CHARACTERS));
         }
+        let own = match self.total_of(Kind::Own) {
+            0 => String::new(),
+            own => format!(" Their own work: {}.", percent(own, self.summary.late_ns)),
+        };
         let _ = write!(
             verdict,
-            ", in {}, at most {}. Unknown: {}, out of sight: {}.",
+            ", in {}, at most {}.{own} Unknown: {}, out of sight: {}.",
             many(first.episodes, "episode"),
             format_ns(first.max_ns),
             percent(self.total_of(Kind::Unknown), self.summary.late_ns),
@@ -173,6 +234,7 @@ fn episode_json(episode: &EpisodeView) -> Value {
         "victim": episode.victim,
         "expected_ns": episode.expected_ns,
         "total_ns": episode.total_ns,
+        "stage": episode.stage,
         "parts": episode.split.parts.iter().map(part_json).collect::<Vec<_>>(),
         "pieces": episode.split.pieces.iter().map(|piece| json!({
             "start_ns": piece.start_ns, "ns": piece.ns, "cpu": piece.cpu, "kind": piece.kind.name(), "name": piece.name,
@@ -197,8 +259,10 @@ pub fn json(report: &WhyReport<'_>, only: Option<u64>) -> Value {
         "exit_code": 0,
         "recording": report.recording,
         "cut": report.cut,
+        "missing_episodes": report.missing(),
         "blind": report.blind,
         "recorder": report.recorder,
+        "cpu_share": report.recorder.as_ref().and_then(crate::why_cost::cpu_share),
         "late_ns": late_ns,
         "unknown_ns": report.total_of(Kind::Unknown),
         "blind_ns": report.total_of(Kind::Blind),
@@ -236,6 +300,14 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
         let _ = writeln!(text, "note: not seen: {note}");
     }
     let Some(recorder) = &report.recorder else { return };
+    if report.missing() > 0 {
+        let _ = writeln!(
+            text,
+            "note: the recorder kept {} episodes, and {} of them are gone from the recording: what follows is of the rest",
+            recorder.kept,
+            report.missing()
+        );
+    }
     if recorder.over_budget > 0 {
         let _ = writeln!(
             text,
@@ -252,23 +324,7 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
         let are = if void == 1 { "episode is" } else { "episodes are" };
         let _ = writeln!(text, "note: {void} {are} void: {}", reasons.join("; "));
     }
-    let sampling = match (&recorder.sample_clock, recorder.sample_rate) {
-        (Some(clock), rate) => {
-            let cost = recorder.sampling_ns.map(|ns| format!(", which took {} of CPU", format_ns(ns)));
-            let (taken, cost) = (recorder.samples, cost.unwrap_or_default());
-            format!("{rate} stacks a second and CPU by {clock}, {taken} in all{cost}")
-        }
-        (None, _) => "no stacks".to_owned(),
-    };
-    let _ = writeln!(
-        text,
-        "late {}   kept {}   void {}   {sampling}   collecting took {} of CPU, at most {} after a wakeup",
-        recorder.late,
-        recorder.kept,
-        recorder.void,
-        format_ns(recorder.collecting_ns),
-        format_ns(recorder.longest_collection_ns)
-    );
+    let _ = writeln!(text, "{}", crate::why_cost::recorder_lines(recorder));
 }
 
 fn cause_table(report: &WhyReport<'_>) -> String {
@@ -285,7 +341,9 @@ fn cause_table(report: &WhyReport<'_>) -> String {
     };
     for cause in report.summary.causes.iter().filter(is_shown) {
         let name = match &cause.detail {
-            Some(detail) if *detail != cause.name => format!("{} ({detail})", cause.name),
+            Some(detail) if *detail != cause.name => {
+                format!("{} ({})", cause.name, shortened(detail, MOST_CHARACTERS))
+            }
             _ => cause.name.clone(),
         };
         rows.push(row(
@@ -324,12 +382,15 @@ fn cause_table(report: &WhyReport<'_>) -> String {
 pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) -> String {
     let victim = &episode.victim;
     let mut text = format!(
-        "Episode {}: {} (thread {}) on CPU {} ran {} us late, {:.6} s after the beginning",
+        "Episode {}: {} (thread {}) on CPU {} {}, {:.6} s after the beginning",
         episode.id,
         victim.name,
         victim.tid,
         victim.cpu,
-        microseconds(Some(episode.total_ns)),
+        match episode.stage {
+            Stage::Response => format!("slept again {} us after it was due", microseconds(Some(episode.total_ns))),
+            _ => format!("ran {} us late", microseconds(Some(episode.total_ns))),
+        },
         episode.expected_ns.saturating_sub(report.started_ns) as f64 / 1e9
     );
     if let Some(reason) = &episode.void {
@@ -343,7 +404,7 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
             continue;
         }
         let detail = part.detail.clone().filter(|detail| *detail != part.name).unwrap_or_default();
-        let cells = [part.kind.name().to_owned(), part.name.clone(), detail];
+        let cells = [part.kind.name().to_owned(), part.name.clone(), shortened(&detail, MOST_CHARACTERS)];
         let figures = [microseconds(Some(part.ns)), percent(part.ns, episode.total_ns)];
         rows.push(figures.into_iter().chain(cells).collect());
     }

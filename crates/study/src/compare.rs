@@ -3,13 +3,11 @@
 use crate::{StudyError, record_under_watched};
 use punctual_comparison::{Gather, Side};
 use punctual_forecast::Input;
+use punctual_kernel::guard::{Guard, GuardEvent, GuardedRun};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Step};
 use punctual_recording::{EndReason, Recording};
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// One side of an [`Alternation`].
@@ -135,53 +133,40 @@ fn measure(
 }
 
 /// How often somebody looks whether a command has ended.
-const ROUND: Duration = Duration::from_millis(10);
-/// What a command that ended or was told to end may take to say its last words or to go.
+const ROUND: Duration = Duration::from_millis(20);
+/// What a command that was told to end may take to set something back.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Runs a command to its end, or until it is interrupted. What it says is of interest only if it fails.
+/// Runs a command to its end, or until it is interrupted. What it says is of interest only if it fails. It ends with this
+/// process, whatever ends that; what it leaves running when it has ended stays.
 fn set_up(command: &str, interrupted: &dyn Fn() -> bool) -> Result<(), StudyError> {
     let failed = |why: String| StudyError::Setting(format!("`{command}` {why}"));
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut shell = shell.spawn().map_err(|error| failed(format!("could not be started: {error}")))?;
-    let said = listen(shell.stderr.take());
+    let run = GuardedRun { setting: Some(command.to_owned()), ..GuardedRun::default() };
+    let mut guard = Guard::start(&run).map_err(|refused| failed(format!("could not be started: {refused}")))?;
     let mut asked_to_stop = None;
-    let status = loop {
-        match shell.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) => std::thread::sleep(ROUND),
-            Err(error) => return Err(failed(format!("cannot be waited for: {error}"))),
+    loop {
+        // What it said before it went is still to be read.
+        let gone = guard.is_gone();
+        for event in guard.events(ROUND) {
+            match event {
+                _ if asked_to_stop.is_some() => {}
+                GuardEvent::NotStarted { reason, .. } => return Err(failed(format!("could not be started: {reason}"))),
+                GuardEvent::Ended { code: Some(0), .. } => return Ok(()),
+                GuardEvent::Ended { code, last_words, .. } => {
+                    let how = code.map_or("was ended by a signal".to_owned(), |code| format!("ended with code {code}"));
+                    return Err(failed(how + &last_words.map(|line| format!(": {line}")).unwrap_or_default()));
+                }
+                _ => {}
+            }
         }
-        // Ctrl-C has reached it too, and it may have something to set back.
-        if interrupted() && asked_to_stop.get_or_insert_with(Instant::now).elapsed() > GRACE {
-            let _ = shell.kill();
+        // Ctrl-C has reached it too, and it may have something to set back. What does not end then is ended with the guard.
+        if interrupted() && (gone || asked_to_stop.get_or_insert_with(Instant::now).elapsed() > GRACE) {
+            return Err(StudyError::Interrupted);
         }
-    };
-    if asked_to_stop.is_some() {
-        return Err(StudyError::Interrupted);
+        if gone {
+            return Err(failed("was left alone by its guard, which was ended from outside".to_owned()));
+        }
     }
-    if status.success() {
-        return Ok(());
-    }
-    let how = status.code().map_or("was ended by a signal".to_owned(), |code| format!("ended with code {code}"));
-    // Something that it left running may hold the pipe open for ever.
-    let said = said.recv_timeout(GRACE).unwrap_or_default();
-    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
-    Err(failed(how + &last.map(|line| format!(": {line}")).unwrap_or_default()))
-}
-
-/// Reads all that comes out of a pipe, meanwhile.
-fn listen(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        let mut said = Vec::new();
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.read_to_end(&mut said);
-        }
-        let _ = sender.send(String::from_utf8_lossy(&said).into_owned());
-    });
-    receiver
 }
 
 /// Reads the recordings of a side, each in one pass.
@@ -230,23 +215,5 @@ mod tests {
         assert_eq!(weight(0), weight(1));
         let numbers: Vec<usize> = Turn::all(2).map(|turn| turn.number).collect();
         assert_eq!(numbers, [1, 1, 2, 2]);
-    }
-
-    #[test]
-    fn a_command_that_fails_says_so_in_one_line() {
-        let never = || false;
-        assert!(set_up("true", &never).is_ok());
-        let error = set_up("echo first >&2; echo no such knob >&2; exit 3", &never).unwrap_err().to_string();
-        assert!(error.ends_with("ended with code 3: no such knob") && error.lines().count() == 1, "{error}");
-    }
-
-    #[test]
-    fn a_command_is_not_waited_for_once_interrupted() {
-        let began = Instant::now();
-        assert!(matches!(set_up("exec sleep 60", &|| true), Err(StudyError::Interrupted)));
-        assert!(began.elapsed() < Duration::from_secs(30));
-        // What it leaves running does not hold up anything either.
-        assert!(set_up("sleep 35 & exit 0", &|| false).is_ok());
-        assert!(began.elapsed() < Duration::from_secs(30));
     }
 }

@@ -2,8 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, Victim};
+use punctual_recording::{Episode, Stage};
 
 pub(crate) const VICTIM: u32 = 100;
 pub(crate) const INTERRUPT: u32 = 1 << 16;
@@ -23,9 +23,11 @@ impl Story {
                 victim: Victim { tid: VICTIM, name: "victim".into(), priority: 19, cpu: 0 },
                 expected_ns: 1_000_000,
                 end_ns: end_us * 1_000,
+                stage: Stage::Total,
                 threshold_ns: 100_000,
                 void: None,
                 usual_delivery_ns: 10_000,
+                fault_path_ns: 0,
                 sample_period_ns: 0,
                 names: vec!["?".into(), "victim".into(), "other".into(), "first".into(), "spin_fn".into()],
                 frames: Vec::new(),

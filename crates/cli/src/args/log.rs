@@ -21,7 +21,7 @@ pub(crate) enum LogCommand {
     #[command(
         after_help = "Examples:\n  punctual log show a.punctual --limit 100\n  punctual log show a.punctual --from 1.2s --to 1.25s --cpu 1\n  punctual log show a.punctual --comm '^ffmpeg' --events sched,mark\n  punctual log show a.punctual --csv > a.csv\n  punctual log show a.punctual --perfetto a.pftrace     to look at in Perfetto\n\nA bare number is seconds since the beginning for --from and --to."
     )]
-    Show(LogShowArguments),
+    Show(Box<LogShowArguments>),
     /// Print punctual.h, with which C and C++ programs make marks
     #[command(after_help = "Example:\n  punctual log header > punctual.h")]
     Header,

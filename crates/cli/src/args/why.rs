@@ -2,7 +2,7 @@
 
 use clap::Args;
 use punctual_probe::why::{Threshold, WhySettings};
-use punctual_recording::{BareUnit, parse_duration};
+use punctual_recording::{BareUnit, Stage, parse_duration};
 use std::path::PathBuf;
 
 /// What of a recording is kept as evidence.
@@ -11,6 +11,10 @@ pub(crate) struct WhyRecordArguments {
     /// Record who made each wakeup late that exceeds this, for `punctual why`: 500us, or p99.9 of the wakeups so far
     #[arg(long, value_name = "THRESHOLD", value_parser = threshold)]
     pub(crate) why: Option<Threshold>,
+    /// With --why, of followed threads: what the threshold is compared with, and how far the evidence goes: `total`, to
+    /// the switch to the thread, or `response`, on to when it sleeps again, page faults, locks and I/O included
+    #[arg(long, value_name = "STAGE", default_value = "total", requires = "why", value_parser = ["total", "response"])]
+    pub(crate) why_stage: String,
     /// With --why: stacks to take a second and CPU; 0 takes none
     #[arg(long, value_name = "HZ", default_value = "1000", requires = "why", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub(crate) sample_rate: u32,
@@ -22,7 +26,8 @@ pub(crate) struct WhyRecordArguments {
 impl WhyRecordArguments {
     pub(crate) fn settings(&self) -> Option<WhySettings> {
         let threshold = self.why?;
-        Some(WhySettings { threshold, sample_rate: self.sample_rate, most_episodes: self.why_episodes })
+        let stage = if self.why_stage == "response" { Stage::Response } else { Stage::Total };
+        Some(WhySettings { threshold, stage, sample_rate: self.sample_rate, most_episodes: self.why_episodes })
     }
 }
 

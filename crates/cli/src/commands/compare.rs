@@ -16,6 +16,7 @@ use std::time::Duration;
 pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
     if arguments.html.is_some() {
         punctual_report::html::can_draw()?;
+        super::beside::check(arguments.html.as_ref())?;
     }
     let devices = devices(&arguments.device)?;
     let (sides, trouble) = match arguments.repeat {
@@ -26,7 +27,7 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
         }
     };
     let mut comparison: Comparison = punctual_comparison::compare(&sides[0], &sides[1], &devices)?;
-    let code = u8::from(trouble.is_some());
+    let mut code = u8::from(trouble.is_some());
     comparison.notes.splice(
         0..0,
         trouble
@@ -34,7 +35,7 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
     );
     if let Some(path) = &arguments.html {
         let page = punctual_report::html::comparison_page(&comparison, &sides[0], &sides[1]);
-        super::report::write_page(path, &page.html()?)?;
+        code = code.max(super::beside::write(path, page.html()?));
     }
     if output.json {
         output::print(&output::pretty(&punctual_report::compare::json(&comparison, code)));

@@ -13,7 +13,7 @@ use punctual_device::Catalogue;
 use punctual_kernel::scheduling;
 use punctual_load::Load;
 use punctual_probe::Step;
-use punctual_recording::{EndReason, Recording, read_activation_document};
+use punctual_recording::{EndReason, Recording, format_ns, read_activation_document};
 use punctual_report::device::{self, Run};
 use punctual_report::device_study::{self as study_report, Row, StudyReport, VerifiedRow};
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, Study, StudyPlan, VerifyPlan};
@@ -153,8 +153,17 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
         other => other,
     };
     let catalogue = catalogue(arguments.profiles.as_deref())?;
+    let profile = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
+    let (runs, least_ns) = punctual_study::device::least(&profile);
+    if arguments.duration < least_ns {
+        let (given, least) = (format_ns(arguments.duration), format_ns(least_ns));
+        return Err(
+            Usage(format!("{runs} runs of a second or more do not fit into {given}: give -D {least} or more")).into()
+        );
+    }
+    super::beside::check(arguments.html.as_ref())?;
     let plan = StudyPlan {
-        profile: catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?,
+        profile,
         cpu: chosen_cpu(arguments.cpu)?,
         duration_ns: arguments.duration,
         directory: arguments.output.clone().unwrap_or_else(|| super::fresh_name("study-", "")),
@@ -174,18 +183,14 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     let study = result?;
     super::hand_over(&plan.directory);
     let report = study_rows(&study);
-    if let Some(path) = &arguments.html {
-        std::fs::write(path, study_report::html(&report))
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        super::hand_over(path);
-    }
+    let code = arguments.html.as_ref().map_or(0, |path| super::beside::write(path, study_report::html(&report)));
     if output.json {
-        output::print(&output::pretty(&study_report::json(&report)));
+        output::print(&output::pretty(&output::with_code(study_report::json(&report), code)));
     } else {
         output::print_text(&study_report::text(&report));
         output::print_text(&format!("\nrecordings: {}", plan.directory.display()));
     }
-    Ok(0)
+    Ok(code)
 }
 
 fn study_rows(study: &Study) -> StudyReport<'_> {

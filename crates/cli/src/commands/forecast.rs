@@ -14,15 +14,17 @@ const BUFFERING_MS: [u64; 14] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 
 pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Result<u8> {
     if arguments.html.is_some() {
         punctual_report::html::can_draw()?;
+        super::beside::check(arguments.html.as_ref())?;
     }
     let question = question(arguments)?;
     let inputs = inputs(&arguments.recordings)?;
     let answer = punctual_forecast::answer(&inputs, &question)?;
-    if let Some(path) = &arguments.html {
-        super::report::write_page(path, &punctual_report::html::forecast_page(&answer).html()?)?;
-    }
+    let code = match &arguments.html {
+        Some(path) => super::beside::write(path, punctual_report::html::forecast_page(&answer).html()?),
+        None => 0,
+    };
     if output.json {
-        output::print(&output::pretty(&punctual_report::forecast::json(&answer)));
+        output::print(&output::pretty(&output::with_code(punctual_report::forecast::json(&answer), code)));
     } else {
         let mut text = punctual_report::forecast::text(&answer);
         if arguments.table {
@@ -31,7 +33,7 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
         }
         output::print_text(&text);
     }
-    Ok(0)
+    Ok(code)
 }
 
 /// What recordings hold, one input for each measure and load; runs of the same follow one another.

@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub(crate) mod beside;
 pub(crate) mod capabilities;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -105,7 +106,7 @@ fn give(path: &Path, user: u32, group: u32) {
 fn fresh_name(before: &str, after: &str) -> PathBuf {
     let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
     let here = Path::new(".");
-    let writable = tempfile_in(here);
+    let writable = made_in(here).is_ok();
     let base = if writable { PathBuf::new() } else { std::env::temp_dir() };
     let named = |number: u32| {
         let suffix = if number == 0 { String::new() } else { format!("-{number}") };
@@ -114,10 +115,9 @@ fn fresh_name(before: &str, after: &str) -> PathBuf {
     (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
 }
 
-/// Whether a file can be made in a directory.
-fn tempfile_in(directory: &Path) -> bool {
+/// Makes a file in a directory and removes it.
+fn made_in(directory: &Path) -> std::io::Result<()> {
     let probe = directory.join(format!(".punctual-{}", std::process::id()));
-    let made = std::fs::File::options().write(true).create_new(true).open(&probe).is_ok();
-    let _ = std::fs::remove_file(probe);
-    made
+    std::fs::File::options().write(true).create_new(true).open(&probe)?;
+    std::fs::remove_file(probe)
 }

@@ -2,7 +2,6 @@
 
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
-use anyhow::Context;
 use punctual_recording::{Document, Recording, Stage, compatible, merge};
 use punctual_report::html::{History, Recorded, recording_page};
 use punctual_report::interarrival::InterarrivalRow;
@@ -12,6 +11,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
     if arguments.html.is_some() {
         punctual_report::html::can_draw()?;
+        super::beside::check(arguments.html.as_ref())?;
     }
     let recordings = super::expand(&arguments.recordings);
     if let Some(path) = recordings.iter().find(|path| path.join("gaps.json").exists()) {
@@ -91,7 +91,8 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         let devices = measurement.parts.iter().zip(&paths).map(|((_, document), paths)| devices_of(document, paths));
         let devices: Vec<Vec<DeviceRow>> = devices.collect();
         measurement.devices = devices.iter().flatten().cloned().collect();
-        write_page(path, &recording_page(&measurement, &devices, &recorded).html()?)?;
+        let page = recording_page(&measurement, &devices, &recorded).html()?;
+        measurement.exit_code = measurement.exit_code.max(super::beside::write(path, page));
     }
     if output.json && !interarrival.is_empty() {
         let mut report = punctual_report::measurement(&measurement);
@@ -182,42 +183,5 @@ pub(super) fn devices_of(document: &Document, paths: &[PathBuf]) -> Vec<DeviceRo
             output::note(&format!("no forecast for devices: {error:#}"));
             Vec::new()
         }
-    }
-}
-
-/// Writes a page under another name and renames it, so that nobody opens half of one. Where a device, a pipe or a link
-/// stands, such as /dev/stdout, it is written into: a file in its place would be the end of it.
-pub(super) fn write_page(path: &Path, html: &str) -> anyhow::Result<()> {
-    let is_special = path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file());
-    let mut name = path.as_os_str().to_owned();
-    name.push(".tmp");
-    let temporary = PathBuf::from(name);
-    let written = if is_special {
-        std::fs::write(path, html)
-    } else {
-        std::fs::write(&temporary, html).and_then(|()| std::fs::rename(&temporary, path)).inspect_err(|_| {
-            let _ = std::fs::remove_file(&temporary);
-        })
-    };
-    written.with_context(|| format!("cannot write {}", path.display()))?;
-    output::note(&format!("page: {}", path.display()));
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_goes_into_what_a_link_leads_to() {
-        let directory = tempfile::tempdir().unwrap();
-        let (target, link) = (directory.path().join("target.html"), directory.path().join("link.html"));
-        std::os::unix::fs::symlink(&target, &link).unwrap();
-        write_page(&link, "first").unwrap();
-        assert!(link.symlink_metadata().unwrap().is_symlink());
-        assert_eq!(std::fs::read_to_string(&target).unwrap(), "first");
-        write_page(&target, "third").unwrap();
-        assert_eq!(std::fs::read_to_string(&link).unwrap(), "third");
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
     }
 }

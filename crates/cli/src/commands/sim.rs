@@ -1,5 +1,6 @@
 //! `punctual sim`.
 
+use super::beside;
 use crate::args::{SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
 use crate::output::{self, Output, Usage};
 use crate::signals::Interrupted;
@@ -17,29 +18,31 @@ use punctual_sim::sweep::{Axis, Shard, Sweep};
 use punctual_sim::time::{MILLISECOND, NANOSECOND};
 use punctual_sim::whatif::{Context, WhatIf};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(command: &SimCommand, output: Output) -> anyhow::Result<u8> {
     match command {
         SimCommand::List => list(output),
         SimCommand::Run(arguments) => run_experiment(arguments, output),
-        SimCommand::Papers { html } => papers(html.as_deref(), output),
+        SimCommand::Papers { html } => papers(html.as_ref(), output),
         SimCommand::Timeline(arguments) => timeline(arguments, output),
         SimCommand::Whatif(arguments) => whatif(arguments, output),
     }
 }
 
+/// Gives the answer, and the code: that of what stood in the way of writing beside it.
 fn answer(
     output: Output,
+    code: u8,
     json: impl FnOnce() -> serde_json::Value,
     text: impl FnOnce() -> String,
 ) -> anyhow::Result<u8> {
     if output.json {
-        output::print(&output::pretty(&json()));
+        output::print(&output::pretty(&output::with_code(json(), code)));
     } else {
         output::print(&text());
     }
-    Ok(0)
+    Ok(code)
 }
 
 fn list(output: Output) -> anyhow::Result<u8> {
@@ -57,7 +60,7 @@ fn list(output: Output) -> anyhow::Result<u8> {
             "experiments": listed.collect::<Vec<_>>(),
         })
     };
-    answer(output, json, || {
+    answer(output, 0, json, || {
         let mut text = format!("{} experiments come with the program: punctual sim run NAME\n\n", experiments.len());
         for (name, experiment) in names().zip(&experiments) {
             let cases: Vec<&str> = experiment.cases().collect();
@@ -81,6 +84,7 @@ fn experiment(name: &str) -> anyhow::Result<Experiment> {
 }
 
 fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result<u8> {
+    beside::check(arguments.html.as_ref())?;
     let experiment = experiment(&arguments.experiment)?;
     if !arguments.sweep.is_empty() {
         return sweep_experiment(&experiment, arguments, output);
@@ -89,11 +93,13 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
         record(&experiment, arguments.case.as_deref(), path)?;
     }
     let outcome = experiment.run()?;
-    if let Some(path) = &arguments.html {
-        write(path, punctual_report::sim_page::experiment_html(&experiment, &outcome)?.as_bytes())?;
-    }
+    let code = match &arguments.html {
+        Some(path) => beside::write(path, punctual_report::sim_page::experiment_html(&experiment, &outcome)?),
+        None => 0,
+    };
     let code = answer(
         output,
+        code,
         || punctual_report::sim::outcome_json(&outcome),
         || punctual_report::sim::outcome_text(&outcome),
     )?;
@@ -130,9 +136,10 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
         bar.set_position(points.len() as u64);
     }
     bar.finish_and_clear();
+    let mut code = 0;
     if let Some(path) = &arguments.html {
         let cells: Vec<(u64, Cell)> = points.iter().map(|(number, point)| (*number, Cell::from(point))).collect();
-        write(path, punctual_report::plane::plane_html(&grid, &cells, experiment.name()).as_bytes())?;
+        code = beside::write(path, punctual_report::plane::plane_html(&grid, &cells, experiment.name()));
     }
     let count = |class: &str| points.iter().filter(|(_, point)| point.class() == class).count();
     let verdict = format!(
@@ -156,7 +163,7 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
             "points": rows.collect::<Vec<_>>(),
         })
     };
-    answer(output, json, || format!("{verdict}\n\n{}", punctual_report::sim::plane_text(&grid, &points)))
+    answer(output, code, json, || format!("{verdict}\n\n{}", punctual_report::sim::plane_text(&grid, &points)))
 }
 
 fn grid(axes: &[String]) -> Result<Sweep, Usage> {
@@ -217,12 +224,10 @@ fn period_of(wakeups: &[Wakeup]) -> u64 {
     gaps.get(gaps.len() / 2).copied().unwrap_or(0)
 }
 
-/// Writes a file beside the answer.
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
-}
-
 fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<u8> {
+    beside::check(arguments.html.as_ref())?;
+    beside::check(arguments.perfetto.as_ref())?;
+    let mut code = 0;
     let experiment = experiment(&arguments.experiment)?;
     let to = arguments.to.unwrap_or(arguments.from.saturating_add(50_000_000));
     let picoseconds = |nanoseconds: u64| nanoseconds.saturating_mul(NANOSECOND);
@@ -230,10 +235,10 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
     let case = arguments.case.as_deref().or_else(|| experiment.cases().next()).unwrap_or_default();
     if let Some(path) = &arguments.html {
         let title = format!("{} {case}", experiment.name());
-        write(path, punctual_report::timeline::html(&timeline, title.trim()).as_bytes())?;
+        code = beside::write(path, punctual_report::timeline::html(&timeline, title.trim()));
     }
     if let Some(path) = &arguments.perfetto {
-        write(path, &punctual_report::perfetto::trace(&timeline))?;
+        code = code.max(beside::write(path, punctual_report::perfetto::trace(&timeline)));
     }
     let verdict = format!(
         "{} stretches and {} finished activations between {} and {}.",
@@ -243,24 +248,29 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
         format_ns(to)
     );
     let json = || serde_json::json!({ "schema": "punctual.timeline/1", "verdict": verdict, "exit_code": 0 });
-    answer(output, json, || verdict.clone())
+    answer(output, code, json, || verdict.clone())
 }
 
-fn papers(html: Option<&Path>, output: Output) -> anyhow::Result<u8> {
+fn papers(html: Option<&PathBuf>, output: Output) -> anyhow::Result<u8> {
+    beside::check(html)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let ledger = ledger::papers(threads)?;
-    if let Some(path) = html {
-        write(path, punctual_report::sim_page::papers_html(&ledger)?.as_bytes())?;
-    }
-    answer(output, || punctual_report::sim::ledger_json(&ledger), || punctual_report::sim::ledger_text(&ledger))
+    let code = match html {
+        Some(path) => beside::write(path, punctual_report::sim_page::papers_html(&ledger)?),
+        None => 0,
+    };
+    answer(output, code, || punctual_report::sim::ledger_json(&ledger), || punctual_report::sim::ledger_text(&ledger))
 }
 
 fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> {
+    beside::check(arguments.html.as_ref())?;
+    beside::check(arguments.output.as_ref())?;
     let question = question(arguments)?;
     if arguments.sweep.is_empty() {
         let found = question.answer()?;
         return answer(
             output,
+            0,
             || punctual_report::sim::whatif_json(&found),
             || punctual_report::sim::whatif_text(&found),
         );
@@ -283,6 +293,7 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         });
     bar.finish_and_clear();
     let points = points?;
+    let mut code = 0;
     if let Some(path) = &arguments.html {
         let cell = |point: &punctual_sim::swept::Point| match &point.outcome {
             Some(outcome) => Cell::Count(outcome.misses),
@@ -290,10 +301,11 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         };
         let cells: Vec<(u64, Cell)> = points.iter().map(|point| (point.number, cell(point))).collect();
         let title = format!("Missed buffers of {} in {}", arguments.device, arguments.context);
-        write(path, punctual_report::plane::plane_html(&grid, &cells, &title).as_bytes())?;
+        code = beside::write(path, punctual_report::plane::plane_html(&grid, &cells, &title));
     }
     answer(
         output,
+        code,
         || punctual_report::sweep::json(&grid, &points, interrupted.is_set()),
         || punctual_report::sweep::text(&grid, &points, interrupted.is_set()),
     )

@@ -5,8 +5,8 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_recording::{Episode, Recording, for_each_episode, read_handler_sums, read_recorder_summary};
 use punctual_report::why::{EpisodeView, WhyReport, episode_text, json, text};
-use punctual_report::why_handlers;
 use punctual_report::why_tree::{CallTree, add_lateness, folded};
+use punctual_report::{why_cost, why_handlers};
 use std::path::Path;
 
 /// A trace of more episodes than this is of no use to a viewer.
@@ -20,6 +20,9 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
             return Err(Usage(format!("{path}: holds {many} recordings: name one of them")).into());
         }
     };
+    super::beside::check(arguments.html.as_ref())?;
+    super::beside::check(arguments.perfetto.as_ref())?;
+    let mut code = 0;
     let recording = Recording::open(&path)?;
     if arguments.all_handlers {
         return all_handlers(&path, output);
@@ -49,7 +52,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     }
     if let Some(file) = &arguments.perfetto {
         let trace = punctual_report::why_trace::trace(&traced);
-        std::fs::write(file, trace).with_context(|| format!("cannot write {}", file.display()))?;
+        code = super::beside::write(file, trace);
         if chosen > traced.len() {
             output::note(&format!(
                 "the trace holds the first {} of {chosen} episodes: --episode N traces one",
@@ -63,10 +66,10 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, blind);
     if let Some(file) = &arguments.html {
         let page = punctual_report::why_page::html(&report, &lateness);
-        std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))?;
+        code = code.max(super::beside::write(file, page));
     }
     if output.json {
-        output::print(&output::pretty(&json(&report, arguments.episode)));
+        output::print(&output::pretty(&output::with_code(json(&report, arguments.episode), code)));
     } else if arguments.folded {
         output::print_text(&folded(&lateness));
     } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {
@@ -74,7 +77,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     } else {
         output::print_text(&text(&report));
     }
-    Ok(0)
+    Ok(code)
 }
 
 fn all_handlers(path: &Path, output: Output) -> anyhow::Result<u8> {
@@ -88,6 +91,9 @@ fn all_handlers(path: &Path, output: Output) -> anyhow::Result<u8> {
         output::print(&output::pretty(&why_handlers::json(path, &sums)));
     } else {
         output::print_text(&why_handlers::text(path, &sums));
+        if let Some(recorder) = read_recorder_summary(path)? {
+            output::print_text(&why_cost::recorder_lines(&recorder));
+        }
     }
     Ok(0)
 }

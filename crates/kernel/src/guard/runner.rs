@@ -29,8 +29,6 @@ const MOST_LINES: u32 = 2_000;
 /// Where the input was not a run.
 pub fn serve() -> Result<(), Refused> {
     let failed = |error: String| Refused::because("guarding the load", error);
-    // Away from the terminal: Ctrl-C is for the parent, whose end then ends the load.
-    let _ = rustix::process::setsid();
     // Not by its parent's name, or whoever kills all processes of that name would kill the guard with it.
     let _ = rustix::thread::set_name(c"load-guard");
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -40,9 +38,26 @@ pub fn serve() -> Result<(), Refused> {
         return Ok(());
     }
     let run: GuardedRun = serde_json::from_str(&line).map_err(|error| failed(error.to_string()))?;
+    let disregarded = match &run.setting {
+        // Ctrl-C is for the command, and its parent's end for the guard.
+        Some(_) => disregard(&[libc::SIGINT, libc::SIGQUIT, libc::SIGHUP]),
+        // Away from the terminal: Ctrl-C is for the parent, whose end then ends the load.
+        None => {
+            let _ = rustix::process::setsid();
+            Vec::new()
+        }
+    };
     let scratch = make_scratch().map_err(|error| failed(crate::plain(&error)))?;
     let end_by = run.time_limit.map(|limit| Instant::now() + limit);
-    let mut runner = Runner { scratch: scratch.clone(), end_by, commands: Vec::new() };
+    let mut runner = Runner { scratch: scratch.clone(), end_by, commands: Vec::new(), disregarded };
+    if let Some(setting) = &run.setting {
+        tell(&GuardEvent::Started { scratch: scratch.clone() });
+        if !runner.set_up(setting) {
+            runner.end();
+        }
+        let _ = std::fs::remove_dir_all(&scratch);
+        return Ok(());
+    }
     if runner.prepare(&run.preparations) && runner.start(run.commands) {
         tell(&GuardEvent::Started { scratch: scratch.clone() });
         runner.watch();
@@ -63,6 +78,14 @@ fn remove_directory(directory: &Path) {
             _ => return,
         }
     }
+}
+
+/// From now on this process takes no notice of these signals. Those that it did take notice of are returned: programs
+/// inherit what is disregarded.
+fn disregard(signals: &[libc::c_int]) -> Vec<libc::c_int> {
+    // SAFETY: no handler is set, so nothing runs when a signal comes.
+    let before = |&signal: &libc::c_int| unsafe { libc::signal(signal, libc::SIG_IGN) };
+    signals.iter().copied().filter(|signal| before(signal) == libc::SIG_DFL).collect()
 }
 
 fn tell(event: &GuardEvent) {
@@ -90,6 +113,14 @@ struct Runner {
     scratch: PathBuf,
     end_by: Option<Instant>,
     commands: Vec<Running>,
+    /// Signals that only the guard disregards.
+    disregarded: Vec<libc::c_int>,
+}
+
+/// How a script ended.
+struct ScriptEnd {
+    code: Option<i32>,
+    last_words: Option<String>,
 }
 
 /// A command, and how it goes.
@@ -132,36 +163,58 @@ impl Runner {
             made.and_then(|()| std::fs::write(&path, text))
                 .map_err(|error| format!("{name} could not be written: {}", crate::plain(&error)))?;
         }
-        preparation.script.as_ref().map_or(Ok(true), |script| self.run_script(script))
-    }
-
-    /// False where it was cut short.
-    fn run_script(&mut self, script: &str) -> Result<bool, String> {
+        let Some(script) = &preparation.script else { return Ok(true) };
         let words = ["/bin/sh", "-e", "-c", script].map(str::to_owned).to_vec();
         let command = GuardedCommand { words, quiet: true, ..GuardedCommand::default() };
-        let mut output = None;
         let words_file = self.scratch.join("stderr-prepare");
-        let (pid, descriptor) =
-            start(&command, &self.scratch, &words_file, &mut output).map_err(|error| crate::plain(&error))?;
+        let started = start(&command, &self.scratch, &words_file, &mut None);
+        match started.map(|started| self.wait_for(started, &words_file)) {
+            Ok(Some(ScriptEnd { code: Some(0), .. })) => Ok(true),
+            Ok(Some(ScriptEnd { code, last_words, .. })) => {
+                let words = last_words.map_or_else(String::new, |words| format!(": {words}"));
+                Err(format!("it {}{words}", ending(code)))
+            }
+            Ok(None) => Ok(false),
+            Err(error) => Err(crate::plain(&error)),
+        }
+    }
+
+    /// Runs a command that sets something up and tells how it ended; false where it was cut short.
+    fn set_up(&self, script: &str) -> bool {
+        let started_ns = clock::monotonic_ns();
+        let words_file = self.scratch.join("stderr-setting");
+        let started = std::fs::File::create(&words_file).and_then(|words| {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(words);
+            spawn(shell, None, &self.disregarded)
+        });
+        match started.map(|started| self.wait_for(started, &words_file)) {
+            Ok(Some(ScriptEnd { code, last_words })) => {
+                tell(&GuardEvent::Ended { index: 0, started_ns, ended_ns: clock::monotonic_ns(), code, last_words });
+                true
+            }
+            Ok(None) => false,
+            Err(error) => {
+                tell(&GuardEvent::NotStarted { index: 0, reason: crate::plain(&error) });
+                true
+            }
+        }
+    }
+
+    /// Waits until a process has ended; `None` where it was cut short.
+    fn wait_for(&self, (pid, descriptor): (u32, OwnedFd), words_file: &Path) -> Option<ScriptEnd> {
         let input = std::io::stdin();
         loop {
             let mut waited = [PollFd::new(&input, PollFlags::IN), PollFd::new(&descriptor, PollFlags::IN)];
-            let Some(left) = self.left() else { return Ok(false) };
+            let left = self.left()?;
             if poll(&mut waited, timespec(left).as_ref()).is_err() {
                 continue;
             }
             if !waited[0].revents().is_empty() {
-                return Ok(false);
+                return None;
             }
             if let Some(dead) = reap().into_iter().find(|dead| dead.pid == pid) {
-                return match dead.code {
-                    Some(0) => Ok(true),
-                    code => Err(format!(
-                        "it {}{}",
-                        ending(code),
-                        last_line(&words_file).map_or_else(String::new, |words| format!(": {words}"))
-                    )),
-                };
+                return Some(ScriptEnd { code: dead.code, last_words: last_line(words_file) });
             }
         }
     }
@@ -364,7 +417,16 @@ fn start(
     } else {
         child.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
     }
-    let mark = command.mark.as_deref().and_then(|mark| std::ffi::CString::new(mark).ok());
+    let (id, descriptor) = spawn(child, command.mark.as_deref(), &[])?;
+    // Should memory run out, the load goes first.
+    let _ = std::fs::write(format!("/proc/{id}/oom_score_adj"), "1000");
+    Ok((id, descriptor))
+}
+
+/// Starts a program that the kernel ends with the guard. `heeded`: signals that it heeds although the guard does not.
+fn spawn(mut child: Command, mark: Option<&str>, heeded: &[libc::c_int]) -> std::io::Result<(u32, OwnedFd)> {
+    let mark = mark.and_then(|mark| std::ffi::CString::new(mark).ok());
+    let heeded = heeded.to_vec();
     // SAFETY: between fork and exec only async-signal-safe system calls on plain data are made.
     unsafe {
         child.pre_exec(move || {
@@ -372,16 +434,16 @@ fn start(
             if let Some(mark) = &mark {
                 libc::prctl(libc::PR_SET_NAME, mark.as_ptr(), 0, 0, 0);
             }
+            for &signal in &heeded {
+                libc::signal(signal, libc::SIG_DFL);
+            }
             Ok(())
         });
     }
     // It is waited for with all others.
     let id = child.spawn()?.id();
     let pid = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or_else(|| std::io::Error::other("no process"))?;
-    let descriptor = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
-    // Should memory run out, the load goes first.
-    let _ = std::fs::write(format!("/proc/{id}/oom_score_adj"), "1000");
-    Ok((id, descriptor))
+    Ok((id, rustix::process::pidfd_open(pid, PidfdFlags::empty())?))
 }
 
 /// What a command writes, line by line.

@@ -85,6 +85,7 @@ enum record_flag {
 	RECORD_ENDED = 1,	/* the thread is gone */
 	RECORD_NO_WAKEUP = 2,	/* only counts and the end are told */
 	RECORD_BY_NAME = 4,	/* it is followed for its name */
+	RECORD_WITHIN_WORK = 8,	/* it sleeps for a lock, a page, input or output, and goes on after that */
 };
 
 /* Two cache lines: one finished wakeup. */

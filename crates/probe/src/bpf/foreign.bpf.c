@@ -4,6 +4,7 @@
  * A thread is only looked at, never touched. Each finished wakeup becomes a record in the ring of its CPU.
  */
 #include "followed.h"
+#include "waits.h"
 
 extern const void hrtimer_wakeup __ksym;
 extern const void timerfd_tmrproc __ksym __weak;
@@ -254,21 +255,23 @@ static __always_inline void tell(struct followed *thread, struct task_struct___f
 	__sync_fetch_and_add(&ring->head, 1);
 }
 
-static __always_inline void switched_out(struct followed *thread, struct task_struct *task, __u64 now, bool blocks,
-					 bool dead)
+static __always_inline void switched_out(struct followed *thread, struct task_struct *task, __u64 now,
+					 unsigned int state)
 {
+	bool dead = state & TASK_DEAD;
 	__u64 waking;
 
 	if (thread->on_cpu_since)
 		thread->executed += now - thread->on_cpu_since;
 	thread->on_cpu_since = 0;
-	if (!blocks)
+	if (!state)
 		return;
 	/* It ran and nobody saw how it came to. */
 	if (thread->state == STATE_BLOCKED)
 		thread->unobserved++;
 	if (thread->switch_in || dead)
-		tell(thread, (void *)task, now, now, dead ? RECORD_ENDED : 0);
+		tell(thread, (void *)task, now, now,
+		     dead ? RECORD_ENDED : sleeps_within_work(task, state) ? RECORD_WITHIN_WORK : 0);
 	thread->switch_in = 0;
 	thread->executed = 0;
 	thread->state = STATE_BLOCKED;
@@ -320,7 +323,7 @@ int BPF_PROG(threads_switched, bool preempted, struct task_struct *previous, str
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (leaving)
-		switched_out(leaving, previous, now, !preempted && state, state & TASK_DEAD);
+		switched_out(leaving, previous, now, preempted ? 0 : state);
 	if (coming)
 		switched_in(coming, next, now);
 	return 0;

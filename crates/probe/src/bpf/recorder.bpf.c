@@ -4,9 +4,11 @@
  * wants to know why a wakeup was late copies the time around it out of the rings.
  */
 #include "recorder.h"
+#include "waits.h"
 
 #define INTERRUPTED_USER (1ULL << 63)
 #define LEFT_FOR_IO (1U << 31)
+#define LEFT_FOR_LOCK (1U << 30)
 #define HARDIRQ_MASK (0xf << 16)
 /* Timers of one interrupt expire within this; its interrupted stack is taken once. */
 #define ONE_INTERRUPT_NS 20000
@@ -26,7 +28,9 @@ int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct t
 	if (!ring)
 		return 0;
 	if (!preempted && state) {
-		left = state & ~LEFT_FOR_IO;
+		left = state & ~(LEFT_FOR_IO | LEFT_FOR_LOCK);
+		if (state & STATE_INTERRUPTIBLE && sleeps_for_lock(previous))
+			left |= LEFT_FOR_LOCK;
 		if (bpf_core_field_exists(from->in_iowait) && BPF_CORE_READ_BITFIELD(from, in_iowait))
 			left |= LEFT_FOR_IO;
 	}
@@ -308,6 +312,13 @@ SEC("?tp_btf/contention_end")
 int BPF_PROG(lock_ends, void *lock, int result)
 {
 	return note(LOCK_END, (__u64)lock, (__u32)result);
+}
+
+/* The kernel's count of page faults, by one as each is done. */
+SEC("perf_event")
+int fault_ends(struct bpf_perf_event_data *context)
+{
+	return note(FAULT_END, 0, 0);
 }
 
 /* The sampling clock. */

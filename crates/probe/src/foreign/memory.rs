@@ -1,5 +1,6 @@
 //! The memory that the programs and this process share: the Rust side of `bpf/followed.h`.
 
+use crate::overwriting::{self, Marked};
 use punctual_kernel::bpf::SharedMemory;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +24,7 @@ const FOLLOW_NO_MORE: u32 = 8;
 pub(crate) const RECORD_ENDED: u32 = 1;
 pub(crate) const RECORD_NO_WAKEUP: u32 = 2;
 pub(crate) const RECORD_BY_NAME: u32 = 4;
+pub(crate) const RECORD_WITHIN_WORK: u32 = 8;
 
 /// `struct wake`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -95,6 +97,12 @@ pub(crate) struct Rename {
     pub(crate) tid: u32,
     pub(crate) process: u32,
     pub(crate) name: [u8; NAME_SIZE],
+}
+
+impl Marked for Rename {
+    fn mark(&self) -> u64 {
+        self.sequence
+    }
 }
 
 /// `struct context`.
@@ -289,26 +297,15 @@ impl ThreadTable {
     /// Threads that took a new name since the last call, and whether some were overwritten before they were read.
     pub(crate) fn take_renames(&mut self) -> (Vec<Rename>, bool) {
         let threads = self.threads();
-        // SAFETY: within the table; only the address is computed.
-        let renamed = self.atomic(unsafe { &raw mut (*threads).renamed }).load(Ordering::Acquire);
         let mut taken = Vec::new();
-        let mut overwritten = false;
-        if renamed - self.renames_read > RENAMES as u64 {
-            overwritten = true;
-            self.renames_read = renamed - RENAMES as u64;
-        }
-        while self.renames_read < renamed {
-            // SAFETY: taken modulo the size; what is overwritten meanwhile shows by its sequence and is left out.
-            let rename =
-                unsafe { (&raw const (*threads).renames[self.renames_read as usize & (RENAMES - 1)]).read_volatile() };
-            match rename.sequence {
-                sequence if sequence == self.renames_read + 1 => taken.push(rename),
-                0 => break,
-                _ => overwritten = true,
-            }
-            self.renames_read += 1;
-        }
-        (taken, overwritten)
+        // SAFETY: within the table, which lives as long as `self`; the ring's size is a power of two. Only programs write it.
+        let overwritten = unsafe {
+            let (renames, head) = (&raw const (*threads).renames, &raw const (*threads).renamed);
+            overwriting::take(renames.cast::<Rename>(), RENAMES, head, &mut self.renames_read, |rename| {
+                taken.push(*rename)
+            })
+        };
+        (taken, overwritten > 0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Carries out a plan that follows other programs' threads.
 
 use super::drain::Drain;
-use super::memory::{FOLLOW_NAME, RECORD_BY_NAME, Record, text};
+use super::memory::{FOLLOW_NAME, RECORD_BY_NAME, RECORD_WITHIN_WORK, Record, text};
 use super::programs::Programs;
 use super::selection::{Selection, name_of};
 use super::table::Table;
@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Records are looked at this often.
 const ROUND: Duration = Duration::from_millis(20);
+/// What the flight recorder sees.
+const CAUSES: &str = "why a followed thread was late: record with --why";
+const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
 /// How late an end without a last record may be found.
 const SWEEP: Duration = Duration::from_secs(1);
 
@@ -23,14 +26,17 @@ pub(crate) fn run(
     selection: &Selection,
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<Outcome, RunError> {
-    let programs = Programs::start(selection)?;
     let cpus = online_cpus();
-    let steal_before = steal::steal_ns(&cpus);
     let mut provenance = provenance(plan, &cpus);
+    // Loading takes a while: whatever is measured has its evidence.
     let recorder = start_recorder(plan, &mut provenance);
+    let programs = Programs::start(selection)?;
+    let steal_before = steal::steal_ns(&cpus);
+    provenance.started_ns = clock::monotonic_ns();
+    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - provenance.started_ns as i64;
     if recorder.is_some() {
-        // The first of these is known then; a thread's own way on from the switch is short.
-        provenance.blind.retain(|line| !line.starts_with("code that runs with interrupts off"));
+        // Two of these are known then.
+        provenance.blind.retain(|line| *line != CAUSES && *line != INTERRUPTS_OFF);
     }
     let start = provenance.started_ns;
     let drain = Drain::start(programs.rings.share())?;
@@ -59,7 +65,11 @@ pub(crate) fn run(
     session.finish(&mut writer);
     let ended = match session.watch.take().map(Watch::finish) {
         Some(Err(error)) => ended.and(Err(error)),
-        _ => ended,
+        Some(Ok(summary)) => {
+            writer.set_recorder(summary);
+            ended
+        }
+        None => ended,
     };
     if let Ok(ended) = &ended {
         observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
@@ -168,11 +178,18 @@ impl Session<'_> {
                 self.programs.table.follow_no_more(record.tid);
                 continue;
             }
-            if let Some((task, wakeup)) = self.table.take(record, writer) {
-                if let Some(watch) = &mut self.watch {
-                    let priority = kernel_priority(record.policy, record.priority);
-                    watch.wakeup(&wakeup, &text(&record.name), priority);
+            let taken = self.table.take(record, writer);
+            if let Some(watch) = &mut self.watch {
+                if record.unobserved > 0 || record.lost > 0 || taken.is_none() {
+                    watch.lost_sight_of(record.tid);
                 }
+                if let Some((_, wakeup)) = &taken {
+                    let sleeps_within_work = record.flags & RECORD_WITHIN_WORK != 0;
+                    let priority = kernel_priority(record.policy, record.priority);
+                    watch.followed(wakeup, sleeps_within_work, &text(&record.name), priority);
+                }
+            }
+            if let Some((task, wakeup)) = taken {
                 self.push(task, wakeup, writer);
             }
         }
@@ -219,8 +236,9 @@ impl Session<'_> {
 fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
     let blind = [
         "a followed thread's first instruction: its total ends where it is switched in",
-        "why a followed thread was late, and missed activations: nobody knows when it should have run",
-        "code that runs with interrupts off: it shows only as a long irq stage",
+        "missed activations of a followed thread: nobody knows when it should have run",
+        CAUSES,
+        INTERRUPTS_OFF,
         "which part of the lateness is the host's: steal is known only as a sum over the run",
     ];
     let bare = host::host().virtualization.as_deref() == Some("none");
@@ -237,9 +255,7 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
         },
         load: plan.load.clone(),
         tuning: host::tuning(),
-        started_ns: clock::monotonic_ns(),
-        monotonic_to_unix_ns: clock::unix_ns() as i64 - clock::monotonic_ns() as i64,
-        blind: blind.iter().take(if bare { 3 } else { 4 }).map(|&line| line.to_owned()).collect(),
+        blind: blind.iter().take(if bare { 4 } else { 5 }).map(|&line| line.to_owned()).collect(),
         ..Provenance::default()
     }
 }

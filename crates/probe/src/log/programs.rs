@@ -1,9 +1,10 @@
 //! The programs of the event log, by class.
 
-use crate::why::recorder::{configuration, possible_cpus};
+use crate::why::recorder::{configuration, count_faults, possible_cpus};
 use punctual_kernel::Refused;
 use punctual_kernel::bpf::{self, LoadedObject};
 use punctual_recording::EventClass;
+use std::os::fd::OwnedFd;
 
 /// The compiled programs.
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/log.bpf.o"));
@@ -30,11 +31,15 @@ fn class_of(program: &str) -> Option<EventClass> {
 pub(super) struct LogPrograms {
     pub(super) object: LoadedObject,
     pub(super) possible: usize,
+    /// While it is held the kernel measures how long programs run.
+    statistics: Option<OwnedFd>,
+    /// How long they had run when it was given up, ns, and how often they have run until then.
+    measured: Option<(u64, u64)>,
 }
 
 impl LogPrograms {
     /// Loads and attaches those of some classes; `None` where none of them needs any.
-    pub(super) fn start(classes: &[EventClass]) -> Result<Option<LogPrograms>, Refused> {
+    pub(super) fn start(classes: &[EventClass], cpus: &[u32]) -> Result<Option<LogPrograms>, Refused> {
         let is_needed = |class: &EventClass| !matches!(class, EventClass::Mark | EventClass::Dropped);
         if !classes.iter().any(is_needed) {
             return Ok(None);
@@ -48,8 +53,21 @@ impl LogPrograms {
         let chosen = |program: &str| class_of(program).is_some_and(|class| classes.contains(&class));
         let sizes = [("rings", possible as u32)];
         let mut object = LoadedObject::load_chosen("log", OBJECT, Some(&configuration), &sizes, &chosen)?;
+        // Not where this user may not: then the cost is not known.
+        let statistics = bpf::enable_run_time_statistics().ok();
         object.attach()?;
-        Ok(Some(LogPrograms { object, possible }))
+        if classes.contains(&EventClass::Fault) {
+            count_faults(&mut object, cpus)?;
+        }
+        Ok(Some(LogPrograms { object, possible, statistics, measured: None }))
+    }
+
+    /// The kernel measures the programs no more, for that costs something with every run of every program; `events` have
+    /// come until now. Call it when a usual second has passed.
+    pub(super) fn stop_measuring(&mut self, events: u64) {
+        if self.statistics.take().is_some() {
+            self.measured = Some((self.ran().1, events));
+        }
     }
 
     /// Programs of chosen classes that this kernel has no tracepoint for.
@@ -58,16 +76,22 @@ impl LogPrograms {
         self.object.left_out().into_iter().filter(chosen).collect()
     }
 
-    /// How often a program was not run because it was running already, and how long all ran, ns, where that is measured.
-    pub(super) fn statistics(&self) -> (u64, Option<u64>) {
-        let (mut skipped, mut ran_ns) = (0, 0);
-        for (_, program) in self.object.programs() {
-            if let Some((_, ns, misses)) = bpf::run_statistics(program) {
-                skipped += misses;
-                ran_ns += ns;
-            }
-        }
-        (skipped, (ran_ns > 0).then_some(ran_ns))
+    /// How often a program was not run because it was running already, and how long all ran, ns.
+    fn ran(&self) -> (u64, u64) {
+        let of = |(_, program): (String, i32)| bpf::run_statistics(program);
+        self.object
+            .programs()
+            .into_iter()
+            .filter_map(of)
+            .fold((0, 0), |sum, (_, ns, misses)| (sum.0 + misses, sum.1 + ns))
+    }
+
+    /// How often a program was not run because it was running already; and how long all ran, ns: as the kernel measures
+    /// it, or as it follows from a measured while and the number of events.
+    pub(super) fn statistics(&self, events: u64) -> (u64, Option<u64>) {
+        let (skipped, ran_ns) = self.ran();
+        let scaled = |(ns, until): (u64, u64)| (u128::from(ns) * u128::from(events) / u128::from(until.max(1))) as u64;
+        (skipped, self.statistics.as_ref().map(|_| ran_ns).or_else(|| self.measured.map(scaled)))
     }
 }
 

@@ -33,7 +33,12 @@ pub struct EventLog {
     ways: Vec<String>,
     document: LogDocument,
     cpu_before_ns: u64,
+    /// Rows that came of programs.
+    events: u64,
 }
+
+/// How long the kernel measures what the programs cost, ns.
+const MEASURED_NS: u64 = 1_000_000_000;
 
 impl EventLog {
     /// Starts logging these classes.
@@ -45,7 +50,7 @@ impl EventLog {
         let cpus = online_cpus();
         let (mut notes, mut ways) = (Vec::new(), Vec::new());
         let mut sources = Sources { rings: None, marks: None, trace: None };
-        let programs = LogPrograms::start(classes)?;
+        let programs = LogPrograms::start(classes, &cpus)?;
         if let Some(programs) = &programs {
             for name in programs.left_out(classes) {
                 notes.push(format!("not logged: what `{name}` sees, for this kernel has no tracepoint for it"));
@@ -105,6 +110,7 @@ impl EventLog {
             ways,
             document,
             cpu_before_ns,
+            events: 0,
         })
     }
 
@@ -169,6 +175,8 @@ impl EventLog {
             if noted.event.kind == EventKind::Mark {
                 let MarkCounts { library, trace_marker, .. } = &mut document.marks;
                 *(if noted.event.extra == 0 { library } else { trace_marker }) += 1;
+            } else {
+                self.events += 1;
             }
             each(&LogRow { event: noted.event, thread: &thread, name: &name });
         }
@@ -179,7 +187,13 @@ impl EventLog {
 
     /// What is known so far, but for what only the rows know.
     pub fn document(&mut self) -> LogDocument {
-        let (skipped, programs_ns) = self.programs.as_ref().map_or((0, None), LogPrograms::statistics);
+        let events = self.events;
+        let measured_ns = clock::monotonic_ns().saturating_sub(self.document.started_ns);
+        if let Some(programs) = self.programs.as_mut().filter(|_| measured_ns > MEASURED_NS) {
+            programs.stop_measuring(events);
+        }
+        let statistics = |programs: &LogPrograms| programs.statistics(events);
+        let (skipped, programs_ns) = self.programs.as_ref().map_or((0, None), statistics);
         self.document.skipped = skipped;
         let process_ns = clock::process_cpu_ns() - self.cpu_before_ns;
         self.document.cost = LogCost { process_ns, programs_ns, ..self.document.cost };

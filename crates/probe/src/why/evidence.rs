@@ -4,8 +4,8 @@ use super::rings::{Copied, Record, Stack};
 use super::symbols::{KernelSymbols, Mapping, mappings, place};
 use crate::foreign::shown;
 use punctual_kernel::bpf_programs::ProgramList;
-use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
+use punctual_recording::{Episode, Stage};
 use std::collections::{BTreeMap, HashMap};
 
 /// A late wakeup, as the measuring side knows it.
@@ -21,8 +21,10 @@ pub struct LateWakeup {
     pub cpu: u32,
     /// When its timer was due, or it was woken, ns of `CLOCK_MONOTONIC`.
     pub expected_ns: u64,
-    /// Its first user-space instruction.
+    /// Where `stage` ends.
     pub end_ns: u64,
+    /// What was too long, see [`Episode::stage`].
+    pub stage: Stage,
 }
 
 /// All that was taken of an episode; nothing of it is looked up yet.
@@ -30,10 +32,14 @@ pub(super) struct Evidence {
     pub(super) late: LateWakeup,
     pub(super) threshold_ns: u64,
     pub(super) usual_delivery_ns: u64,
+    pub(super) fault_path_ns: u64,
     pub(super) sample_period_ns: u64,
     pub(super) copied: Vec<(u32, Copied)>,
     pub(super) programs: Vec<HookedProgram>,
 }
+
+/// Two stamps of one waking lie no further apart, ns.
+const SAME_NS: u64 = 10_000;
 
 /// Softirqs by number, as in `/proc/softirqs`.
 pub(crate) const SOFTIRQS: [&str; 10] =
@@ -113,10 +119,24 @@ impl Investigator {
         let own = |event: &&Event| event.kind == EventKind::Waking && event.value == u64::from(late.tid);
         let seen = |event: &&Event| event.at_ns >= late.expected_ns && event.at_ns <= late.end_ns;
         let waking = events.iter().filter(own).find(seen).copied();
-        let void = broken.or_else(|| {
-            let missing = waking.is_none();
-            missing.then(|| "the kernel's events of this wakeup did not come".to_owned())
+        // Two programs stamp one waking, in either order: where a waking begins the wakeup, it does by the recorder's.
+        let tid = u64::from(late.tid);
+        let concerns =
+            |event: &&Event| event.value == tid && matches!(event.kind, EventKind::Waking | EventKind::Switch);
+        let at_once = |event: &&Event| event.at_ns < late.expected_ns && late.expected_ns - event.at_ns < SAME_NS;
+        let last = events.iter().filter(concerns).rfind(at_once);
+        let begins = last.filter(own).copied();
+        let expected_ns = begins.map_or(late.expected_ns, |begins| begins.at_ns);
+        // The same of the switch with which a response ends.
+        let ends = events.iter().rfind(|event| {
+            event.kind == EventKind::Switch && event.tid == late.tid && event.at_ns.abs_diff(late.end_ns) < SAME_NS
         });
+        let end_ns = match ends {
+            Some(ends) if late.stage == Stage::Response => ends.at_ns.max(expected_ns),
+            _ => late.end_ns,
+        };
+        let waking = begins.or(waking);
+        let void = broken.or_else(|| waking.is_none().then(|| why_silent(late, &events, &tables.names)));
         Episode {
             id,
             victim: Victim {
@@ -125,11 +145,13 @@ impl Investigator {
                 priority: waking.map_or(late.priority, |waking| waking.other_priority()),
                 cpu: late.cpu,
             },
-            expected_ns: late.expected_ns,
-            end_ns: late.end_ns,
+            expected_ns,
+            end_ns,
+            stage: late.stage,
             threshold_ns: evidence.threshold_ns,
             void,
             usual_delivery_ns: evidence.usual_delivery_ns,
+            fault_path_ns: evidence.fault_path_ns,
             sample_period_ns: evidence.sample_period_ns,
             names: tables.names,
             frames: tables.frames,
@@ -205,6 +227,23 @@ impl Investigator {
             name: tables.name(&shown(&stack.name)),
             frames,
         }
+    }
+}
+
+/// Why the victim's waking is not among the events. Some kernels' tracepoints are silent while certain threads run, such
+/// as an agent of the host: then the longest silence of the CPU begins with a switch to one.
+fn why_silent(late: &LateWakeup, events: &[Event], names: &[String]) -> String {
+    let nothing = "the kernel's events of this wakeup did not come";
+    let own: Vec<&Event> = events.iter().filter(|event| event.cpu == late.cpu).collect();
+    let silence =
+        |before: &Event, after: &Event| after.at_ns.min(late.end_ns).saturating_sub(before.at_ns.max(late.expected_ns));
+    let longest = own.windows(2).max_by_key(|pair| silence(pair[0], pair[1])).map(|pair| pair[0]);
+    match longest.filter(|event| event.kind == EventKind::Switch && event.value != u64::from(late.tid)) {
+        Some(switch) => {
+            let name = names.get(switch.name as usize).map_or("?", String::as_str);
+            format!("{nothing}: CPUs tell nothing while `{name}` runs")
+        }
+        None => nothing.to_owned(),
     }
 }
 

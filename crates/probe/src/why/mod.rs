@@ -5,6 +5,7 @@
 //! hands it to a thread that finds names and writes the episode.
 
 pub(crate) mod evidence;
+mod fault_path;
 mod handlers;
 mod hooks;
 mod naming;

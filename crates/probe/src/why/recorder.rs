@@ -1,16 +1,20 @@
 //! Loads the flight recorder's programs, and the sampling clock.
 
+use super::fault_path;
 use super::handlers::handler_sums;
 use super::rings::{Copied, Rings};
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
-use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics};
 use punctual_kernel::{Refused, bpf_programs, clock, steal};
 use punctual_recording::HandlerSum;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// The compiled programs.
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
+
+/// The sampling clock that is an interrupt.
+const CPU_CLOCK: &str = "cpu-clock";
 
 /// A timer interrupt later than this has its interrupted stack taken, ns.
 const LATE_NS: u64 = 50_000;
@@ -21,23 +25,48 @@ pub struct FlightRecorder {
     rings: Rings,
     cpus: Vec<u32>,
     clock: Option<&'static str>,
+    fault_path_ns: u64,
+    /// While it is held the kernel measures how long programs run.
+    statistics: Option<OwnedFd>,
+    /// What that said when it was given up, and the records that had been written by then.
+    measured: Option<(ProgramCost, u64)>,
 }
 
+/// What the recorder's programs cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProgramCost {
+    /// How often they ran.
+    pub runs: u64,
+    /// How long in all, ns, what interrupted them included.
+    pub ns: u64,
+}
+
+/// The program that takes samples, as the kernel names it.
+pub(super) const SAMPLER: &str = "take_sample";
+
 impl FlightRecorder {
-    /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken so often a second.
+    /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken so often a second; with
+    /// `faults` the end of each page fault is noted too.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn start(sample_rate: u32) -> Result<FlightRecorder, Refused> {
+    pub fn start(sample_rate: u32, faults: bool) -> Result<FlightRecorder, Refused> {
         let configuration = configuration("recording what makes wakeups late", LATE_NS)?;
         let possible = possible_cpus();
         let mut object =
             LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
         let rings = Rings::new(object.shared_array("rings")?, possible);
         let cpus = online_cpus();
+        // Not where this user may not: then the cost is not known.
+        let statistics = enable_run_time_statistics().ok();
         object.attach()?;
+        let mut fault_path_ns = 0;
+        if faults {
+            count_faults(&mut object, &cpus)?;
+            fault_path_ns = fault_path::measure(&rings, &cpus);
+        }
         let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
-        Ok(FlightRecorder { object, rings, cpus, clock })
+        Ok(FlightRecorder { object, rings, cpus, clock, fault_path_ns, statistics, measured: None })
     }
 
     /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot.
@@ -55,9 +84,47 @@ impl FlightRecorder {
         self.object.programs().iter().filter_map(|(_, program)| bpf_programs::id_of(*program)).collect()
     }
 
+    /// What the programs cost since the start: as the kernel measured it, after [`FlightRecorder::stop_measuring`] as
+    /// it follows from the number of records. The sampling program is not in it where its interrupts are measured.
+    pub fn cost(&self) -> Option<ProgramCost> {
+        let Some((cost, records)) = self.measured else { return self.measured_cost() };
+        let now = self.rings.records_written();
+        let scale = |value: u64| (u128::from(value) * u128::from(now) / u128::from(records.max(1))) as u64;
+        Some(ProgramCost { runs: scale(cost.runs), ns: scale(cost.ns) })
+    }
+
+    /// The kernel measures the programs no more, for that costs something with every run of every program. Call it
+    /// when a usual second has passed.
+    pub fn stop_measuring(&mut self) {
+        if self.measured.is_none() {
+            self.measured = self.measured_cost().map(|cost| (cost, self.rings.records_written()));
+        }
+        self.statistics = None;
+    }
+
+    fn measured_cost(&self) -> Option<ProgramCost> {
+        self.statistics.as_ref()?;
+        let measured_elsewhere = self.clock == Some(CPU_CLOCK);
+        let programs = self.object.programs().into_iter();
+        let counted = programs.filter(|(name, _)| !(measured_elsewhere && name == SAMPLER));
+        let add =
+            |sum: ProgramCost, (runs, ns, _): (u64, u64, u64)| ProgramCost { runs: sum.runs + runs, ns: sum.ns + ns };
+        Some(counted.filter_map(|(_, program)| run_statistics(program)).fold(ProgramCost::default(), add))
+    }
+
+    /// The CPUs that it watches.
+    pub fn cpus(&self) -> usize {
+        self.cpus.len()
+    }
+
     /// Programs that this kernel has no tracepoint for.
     pub fn left_out(&self) -> Vec<String> {
         self.object.left_out()
+    }
+
+    /// What a page fault costs outside its stamps, ns; 0 where not known.
+    pub(super) fn fault_path_ns(&self) -> u64 {
+        self.fault_path_ns
     }
 
     pub(super) fn samples_taken(&self) -> u64 {
@@ -121,14 +188,15 @@ fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result
     }
     let kinds = [
         ("cpu-cycles", bindings::PERF_TYPE_HARDWARE, u64::from(bindings::PERF_COUNT_HW_CPU_CYCLES)),
-        ("cpu-clock", bindings::PERF_TYPE_SOFTWARE, u64::from(bindings::PERF_COUNT_SW_CPU_CLOCK)),
+        (CPU_CLOCK, bindings::PERF_TYPE_SOFTWARE, u64::from(bindings::PERF_COUNT_SW_CPU_CLOCK)),
     ];
     let mut refused = None;
     for (name, kind, config) in kinds {
-        match open_clocks(cpus, kind, config, rate) {
+        let attributes = bindings::perf_event_attr { type_: kind, config, ..Default::default() };
+        match open_clocks(cpus, attributes, rate) {
             Ok(clocks) => {
                 for clock in clocks {
-                    object.attach_perf_event("take_sample", clock)?;
+                    object.attach_perf_event(SAMPLER, clock)?;
                 }
                 return Ok(Some(name));
             }
@@ -138,18 +206,33 @@ fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result
     Err(refused.unwrap_or_else(|| Refused::because("sampling", "there is no clock")))
 }
 
-fn open_clocks(cpus: &[u32], kind: u32, config: u64, rate: u32) -> Result<Vec<OwnedFd>, Refused> {
+/// Has every page fault noted when it is done: the kernel's own counts of them, on each CPU.
+pub(crate) fn count_faults(object: &mut LoadedObject, cpus: &[u32]) -> Result<(), Refused> {
+    for config in [bindings::PERF_COUNT_SW_PAGE_FAULTS_MIN, bindings::PERF_COUNT_SW_PAGE_FAULTS_MAJ] {
+        let mut attributes = bindings::perf_event_attr {
+            type_: bindings::PERF_TYPE_SOFTWARE,
+            config: u64::from(config),
+            ..Default::default()
+        };
+        attributes.__bindgen_anon_1.sample_period = 1;
+        for count in open_events(cpus, attributes)? {
+            object.attach_perf_event("fault_ends", count)?;
+        }
+    }
+    Ok(())
+}
+
+fn open_clocks(cpus: &[u32], mut attributes: bindings::perf_event_attr, rate: u32) -> Result<Vec<OwnedFd>, Refused> {
+    attributes.__bindgen_anon_1.sample_freq = u64::from(rate);
+    attributes.set_freq(1);
+    attributes.set_exclude_idle(1);
+    open_events(cpus, attributes)
+}
+
+fn open_events(cpus: &[u32], mut attributes: bindings::perf_event_attr) -> Result<Vec<OwnedFd>, Refused> {
+    attributes.size = size_of::<bindings::perf_event_attr>() as u32;
     cpus.iter()
         .map(|&cpu| {
-            let mut attributes = bindings::perf_event_attr {
-                size: size_of::<bindings::perf_event_attr>() as u32,
-                type_: kind,
-                config,
-                ..Default::default()
-            };
-            attributes.__bindgen_anon_1.sample_freq = u64::from(rate);
-            attributes.set_freq(1);
-            attributes.set_exclude_idle(1);
             let flags = u64::from(bindings::PERF_FLAG_FD_CLOEXEC);
             // SAFETY: the attributes live through the call.
             let descriptor = unsafe { perf::perf_event_open(&mut attributes, -1, cpu as i32, -1, flags) };

@@ -3,10 +3,10 @@
 use super::evidence::{Evidence, Investigator, LateWakeup};
 use super::hooks::HookWatch;
 use super::naming::name_places;
-use super::recorder::FlightRecorder;
+use super::recorder::{FlightRecorder, SAMPLER};
 use punctual_kernel::{clock, hold};
-use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Wakeup, format_ns, write_handler_sums};
-use std::collections::VecDeque;
+use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums};
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -36,6 +36,8 @@ impl Threshold {
 pub struct WhySettings {
     /// What counts as late.
     pub threshold: Threshold,
+    /// What is compared with it: [`Stage::Total`], or of followed threads [`Stage::Response`].
+    pub stage: Stage,
     /// Stacks a second and CPU; 0: none.
     pub sample_rate: u32,
     /// Episodes to keep at most.
@@ -54,8 +56,8 @@ const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
 /// Episodes that may wait to be written.
 const WAITING: usize = 64;
-/// The program that takes samples, as the kernel names it.
-const SAMPLER: &str = "take_sample";
+/// The kernel measures the recorder's programs for so long, ns; after that the number of records says what they cost.
+const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 /// The usual delivery of a timer interrupt is not believed beyond this, ns.
 const MOST_USUAL_NS: u64 = 50_000;
@@ -80,9 +82,12 @@ pub struct Watch {
     recorder: FlightRecorder,
     recording: PathBuf,
     settings: WhySettings,
-    totals: Distribution,
+    values: Distribution,
+    /// Followed threads that sleep within their work, each with when that work was due.
+    at_work: HashMap<u32, u64>,
     deliveries: Distribution,
     threshold_ns: Option<u64>,
+    begun_ns: u64,
     second_ns: u64,
     budget: u64,
     accepted: u64,
@@ -122,21 +127,25 @@ impl Watch {
         hooks.read(clock::monotonic_ns());
         let summary = RecorderSummary {
             threshold: settings.threshold.name(),
+            stage: settings.stage,
             sample_rate: settings.sample_rate,
             sample_clock: recorder.clock().map(str::to_owned),
             missing: recorder.left_out(),
+            cpus: recorder.cpus() as u64,
             ..RecorderSummary::default()
         };
         Ok(Watch {
             recorder,
             recording: recording.to_owned(),
             settings,
-            totals: Distribution::new(),
+            values: Distribution::new(),
+            at_work: HashMap::new(),
             deliveries: Distribution::new(),
             threshold_ns: match settings.threshold {
                 Threshold::Fixed(ns) => Some(ns),
                 Threshold::Quantile(_) => None,
             },
+            begun_ns: clock::monotonic_ns(),
             second_ns: 0,
             budget: BURST,
             accepted: 0,
@@ -151,11 +160,36 @@ impl Watch {
 
     /// Looks at a wakeup of a thread with this name and priority as the kernel counts.
     pub fn wakeup(&mut self, wakeup: &Wakeup, name: &str, priority: i16) {
-        self.totals.record(wakeup.total_ns);
+        self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority);
+    }
+
+    /// Looks at a wakeup of a followed thread. One that `sleeps_within_work` is not done with what it was woken for: its
+    /// next wakeups belong to that until it sleeps otherwise.
+    pub fn followed(&mut self, wakeup: &Wakeup, sleeps_within_work: bool, name: &str, priority: i16) {
+        if self.settings.stage != Stage::Response {
+            return self.wakeup(wakeup, name, priority);
+        }
+        let expected_ns = self.at_work.remove(&wakeup.tid).unwrap_or(wakeup.expected_ns);
+        let Some(work_ns) = wakeup.work_ns else { return };
+        if sleeps_within_work {
+            self.at_work.insert(wakeup.tid, expected_ns);
+            return;
+        }
+        let end_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
+        self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority);
+    }
+
+    /// A followed thread ended, or wakeups of it were not seen: what it worked on since when is not known any more.
+    pub fn lost_sight_of(&mut self, tid: u32) {
+        self.at_work.remove(&tid);
+    }
+
+    fn look_at(&mut self, wakeup: &Wakeup, expected_ns: u64, value_ns: u64, name: &str, priority: i16) {
+        self.values.record(value_ns);
         if let Some(irq_ns) = wakeup.irq_ns {
             self.deliveries.record(irq_ns);
         }
-        let Some(threshold_ns) = self.threshold_ns.filter(|threshold_ns| wakeup.total_ns > *threshold_ns) else {
+        let Some(threshold_ns) = self.threshold_ns.filter(|threshold_ns| value_ns > *threshold_ns) else {
             return;
         };
         self.summary.late += 1;
@@ -170,8 +204,9 @@ impl Watch {
             name: name.to_owned(),
             priority,
             cpu: wakeup.cpu,
-            expected_ns: wakeup.expected_ns,
-            end_ns: wakeup.expected_ns + wakeup.total_ns,
+            expected_ns,
+            end_ns: expected_ns + value_ns,
+            stage: self.settings.stage,
         };
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));
     }
@@ -193,10 +228,11 @@ impl Watch {
             self.second_ns = now;
             self.budget = (self.budget + A_SECOND).min(BURST);
             if let Threshold::Quantile(quantile) = self.settings.threshold
-                && self.totals.count() >= FEWEST
+                && self.values.count() >= FEWEST
             {
-                self.threshold_ns = self.totals.quantile(quantile);
+                self.threshold_ns = self.values.quantile(quantile);
             }
+            self.read_cost();
             let summary = Message::Summary(Box::new(self.summary()));
             if let Some(sender) = &self.sender {
                 // A full queue means that a later summary will do.
@@ -217,12 +253,23 @@ impl Watch {
             programs: self.hooks.between(late.expected_ns, late.end_ns),
             threshold_ns,
             usual_delivery_ns: self.deliveries.quantile(0.5).unwrap_or(0).min(MOST_USUAL_NS),
+            fault_path_ns: self.recorder.fault_path_ns(),
             sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
             late,
         };
         let sent = self.sender.as_ref().map(|sender| sender.try_send(Message::Episode(Box::new(evidence))));
         if matches!(sent, Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None) {
             self.summary.over_budget += 1;
+        }
+    }
+
+    fn read_cost(&mut self) {
+        let cost = self.recorder.cost();
+        self.summary.programs_ns = cost.map(|cost| cost.ns);
+        self.summary.program_runs = cost.map(|cost| cost.runs);
+        self.summary.armed_ns = clock::monotonic_ns().saturating_sub(self.begun_ns);
+        if self.summary.armed_ns > MEASURED_NS {
+            self.recorder.stop_measuring();
         }
     }
 
@@ -251,6 +298,7 @@ impl Watch {
             std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
         }
         let result = self.round();
+        self.read_cost();
         let sums = self.recorder.handler_sums();
         let sampling = sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER);
         self.summary.sampling_ns = self.recorder.clock().map(|_| sampling.map(|sum| sum.total_ns).sum());

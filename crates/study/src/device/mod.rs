@@ -13,5 +13,5 @@ mod verify;
 
 pub use predict::predict;
 pub use run::{BYSTANDER_PERIOD_NS, DevicePart, DeviceRun, DeviceRunPlan, run};
-pub use study::{Group, Point, Study, StudyPlan, Subject, holds, off_share, points, study};
+pub use study::{Group, Point, Study, StudyPlan, Subject, holds, least, off_share, points, study};
 pub use verify::{Verification, Verified, VerifyPlan, verify};

@@ -193,6 +193,12 @@ pub fn points(profile: &Profile, wake: Wake) -> Vec<Point> {
     points
 }
 
+/// How many runs the study of a profile has, and how long it takes at least, ns.
+pub fn least(profile: &Profile) -> (usize, u64) {
+    let runs = points(profile, Wake::Timer).len();
+    (runs, runs as u64 * SHORTEST_POINT_NS)
+}
+
 /// Carries out a study. `observe` is told the point's number, how many there are, and what it is.
 ///
 /// # Errors

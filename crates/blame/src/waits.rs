@@ -1,0 +1,60 @@
+//! What a thread waits for while it has the CPU: pages being brought, locks of the kernel being spun for.
+
+use punctual_recording::Episode;
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT};
+
+/// The victim's, by time; they do not overlap within their kind.
+#[derive(Debug, Default)]
+pub(crate) struct Waits {
+    /// From the touch of a page to its being there.
+    faults: Vec<(u64, u64)>,
+    /// From the attempt to the success; the kernel's flags.
+    locks: Vec<(u64, u64, u64)>,
+}
+
+/// What the kernel's flags call a lock, by bit.
+const LOCKS: [&str; 6] = ["spinlock", "lock to read", "lock to write", "real-time lock", "per-CPU lock", "mutex"];
+
+impl Waits {
+    /// Those of an episode. Without its end a wait is none: nobody knows how long it was.
+    pub(crate) fn of(episode: &Episode) -> Waits {
+        let tid = episode.victim.tid;
+        let own = |event: &&Event| event.tid == tid && event.context & IN_INTERRUPT == 0;
+        let mut events: Vec<&Event> = episode.events.iter().filter(own).collect();
+        events.sort_by_key(|event| event.at_ns);
+        let mut waits = Waits::default();
+        let (mut fault, mut lock) = (None, None);
+        for event in events {
+            match event.kind {
+                EventKind::FaultUser | EventKind::FaultKernel => fault = Some(event.at_ns),
+                EventKind::FaultEnd => waits.faults.extend(fault.take().map(|begin| (begin, event.at_ns))),
+                EventKind::LockBegin => lock = Some((event.at_ns, event.extra)),
+                EventKind::LockEnd => {
+                    waits.locks.extend(lock.take().map(|(begin, flags)| (begin, event.at_ns, flags)));
+                }
+                _ => {}
+            }
+        }
+        waits
+    }
+
+    /// Whether all of this time passed within a page fault.
+    pub(crate) fn in_fault(&self, start_ns: u64, end_ns: u64) -> bool {
+        let before = self.faults.partition_point(|(begin, _)| *begin <= start_ns);
+        before > 0 && self.faults[before - 1].1 >= end_ns
+    }
+
+    /// Whether a page fault ended just then.
+    pub(crate) fn fault_ended_at(&self, at_ns: u64) -> bool {
+        let before = self.faults.partition_point(|(begin, _)| *begin < at_ns);
+        before > 0 && self.faults[before - 1].1 == at_ns
+    }
+
+    /// What lock it was where all of this time passed waiting for one.
+    pub(crate) fn in_lock(&self, start_ns: u64, end_ns: u64) -> Option<&'static str> {
+        let before = self.locks.partition_point(|(begin, ..)| *begin <= start_ns);
+        let &(_, end, flags) = self.locks.get(before.checked_sub(1)?)?;
+        let highest = (0..LOCKS.len()).rev().find(|bit| flags & 1 << bit != 0);
+        (end >= end_ns).then(|| highest.map_or("lock", |bit| LOCKS[bit]))
+    }
+}

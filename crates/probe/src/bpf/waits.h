@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a thread that leaves its CPU waits for: something of its own work, or to be woken anew.
+ */
+#ifndef PUNCTUAL_WAITS_H
+#define PUNCTUAL_WAITS_H
+
+#include "kernel.h"
+
+#define STATE_INTERRUPTIBLE 0x1
+#define STATE_UNINTERRUPTIBLE 0x2
+#define STATE_NO_LOAD 0x400
+
+#define SYSCALL_FUTEX 202
+#define FUTEX_COMMAND 0x7f
+#define FUTEX_REAL_TIME 0x100
+#define FUTEX_WAIT 0
+#define FUTEX_LOCK_PI 6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_LOCK_PI2 13
+/* A mutex that somebody holds and another one waits for: of the C library and of Rust's. */
+#define MUTEX_CONTENDED 2
+/* The same of musl: the owner's thread id and this. */
+#define MUTEX_WAITERS 0x80000000U
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pt_regs___system_call {
+	unsigned long dx;
+	unsigned long si;
+	unsigned long orig_ax;
+};
+
+#pragma clang attribute pop
+
+/*
+ * Whether a thread sleeps for a lock of its program. The kernel knows no locks of programs, only words to wait on; the
+ * value it waits on tells a lock from a condition.
+ */
+static __always_inline bool sleeps_for_lock(struct task_struct *task)
+{
+	struct pt_regs___system_call *registers;
+	__u32 operation, value;
+
+	registers = (void *)bpf_task_pt_regs(task);
+	if (!bpf_core_field_exists(registers->orig_ax))
+		return false;
+	if (registers->orig_ax != SYSCALL_FUTEX)
+		return false;
+	operation = registers->si;
+	value = registers->dx;
+	switch (operation & FUTEX_COMMAND) {
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+		return true;
+	case FUTEX_WAIT:
+		return value == MUTEX_CONTENDED || value & MUTEX_WAITERS;
+	case FUTEX_WAIT_BITSET:
+		/* Conditions of the C library say by which clock. */
+		return value == MUTEX_CONTENDED && !(operation & FUTEX_REAL_TIME);
+	default:
+		return false;
+	}
+}
+
+/* Whether a sleep is a part of what the thread was woken for: a lock, a page, input or output. */
+static __always_inline bool sleeps_within_work(struct task_struct *task, unsigned int state)
+{
+	if (state & STATE_UNINTERRUPTIBLE)
+		return !(state & STATE_NO_LOAD);
+	return state & STATE_INTERRUPTIBLE && sleeps_for_lock(task);
+}
+
+#endif
