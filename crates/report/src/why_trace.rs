@@ -65,7 +65,14 @@ fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &E
     end_slice(body, first, episode.end_ns, uuid);
 }
 
-fn threads(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &Episode, cpu: u32, slices: &[Slice]) {
+pub(crate) fn threads(
+    tracks: &mut Tracks,
+    body: &mut Vec<u8>,
+    first: &mut bool,
+    episode: &Episode,
+    cpu: u32,
+    slices: &[Slice],
+) {
     let mut names: BTreeMap<u32, &str> = BTreeMap::new();
     for event in &episode.events {
         match event.kind {
@@ -87,7 +94,14 @@ fn threads(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &
 }
 
 /// Interrupts and softirqs: what is open may hold more inside.
-fn nested(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &Episode, cpu: u32, slices: &[Slice]) {
+pub(crate) fn nested(
+    tracks: &mut Tracks,
+    body: &mut Vec<u8>,
+    first: &mut bool,
+    episode: &Episode,
+    cpu: u32,
+    slices: &[Slice],
+) {
     for in_interrupt in [true, false] {
         let (lane, title) = if in_interrupt { (Lane::Interrupts, "interrupts") } else { (Lane::Softirqs, "softirqs") };
         let mut open: Vec<Running> = Vec::new();

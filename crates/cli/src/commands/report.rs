@@ -27,6 +27,9 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
             return Err(Usage(format!("{path} holds gaps of idle loops, no wakeups: {instead}")).into());
         }
     }
+    if let Some(path) = recordings.iter().find(|path| punctual_recording::is_log(path)) {
+        return report_log(path, &recordings, arguments, output);
+    }
     let interarrival = interarrival(&recordings, arguments)?;
     if let [path] = recordings.as_slice()
         && let Some(code) = super::idle::report(path, output, &interarrival, arguments.html.as_ref())?
@@ -100,6 +103,20 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         output::print_text(&format!("\n{}", punctual_report::interarrival::text(&interarrival)));
     }
     Ok(measurement.exit_code)
+}
+
+/// An event log has no wakeups.
+fn report_log(path: &Path, recordings: &[PathBuf], arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
+    let instead = if recordings.len() > 1 {
+        "report it by itself"
+    } else if arguments.csv {
+        "punctual log show --csv prints its events"
+    } else if arguments.limit.is_some() || arguments.html.is_some() || !arguments.interarrival.is_empty() {
+        "--limit, --html and --interarrival do not apply; --json has all its figures"
+    } else {
+        return Ok(super::log::report(path, output)?.unwrap_or(1));
+    };
+    Err(Usage(format!("{} holds an event log, no wakeups: {instead}", path.display())).into())
 }
 
 /// How late events follow one another, where that was asked for.
