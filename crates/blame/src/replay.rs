@@ -237,10 +237,14 @@ impl Cpu {
                 in_interrupt: is_in_interrupt(event.kind, event),
                 began_ns: Some(event.at_ns),
             });
-        } else if let Some(begin) = begin_of(event.kind)
-            && let Some(position) = self.open.iter().rposition(|open| open.kind == begin)
-        {
-            self.open.truncate(position);
+        } else if let Some(begin) = begin_of(event.kind) {
+            // The beginning of one in an interrupt is not seen where it interrupts the noting of another's: its end
+            // must not end what it interrupted.
+            let in_interrupt = is_in_interrupt(begin, event);
+            let is_it = |open: &Running| open.kind == begin && open.in_interrupt == in_interrupt;
+            if let Some(position) = self.open.iter().rposition(is_it) {
+                self.open.truncate(position);
+            }
         }
     }
 }

@@ -66,6 +66,31 @@ fn a_lock_is_blamed_on_who_let_it_go_and_work_on_the_victim() {
     assert_eq!(sum_of(&episode, Kind::Unknown, ""), 0);
 }
 
+/// The holder is on its CPU for 0.5 ms of the 2 ms that it is waited for; a thread before it has the rest.
+#[test]
+fn who_keeps_the_holder_of_a_lock_is_told() {
+    let episode = response(|story| {
+        story.switch(1_500, OTHER, LEFT_FOR_LOCK | 1, 2);
+        story.switch(1_800, (8, 110), 0, 3).switch(3_300, OTHER, 1, 2);
+        story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+    });
+    let split = split(&episode);
+    let lock = split.parts.iter().find(|part| part.kind == Kind::Lock).unwrap();
+    assert_eq!((lock.name.as_str(), lock.ns), ("other", 2_000_000));
+    assert_eq!(lock.detail.as_deref(), Some("kept by higher-priority thread first"));
+    let at_work = split.pieces.iter().filter(|piece| piece.detail.as_deref() == Some("at work"));
+    assert_eq!(at_work.map(|piece| piece.ns).sum::<u64>(), 500_000);
+}
+
+/// It was preempted, not asleep, when its timer was due: that its interrupt did not come kept nobody.
+#[test]
+fn one_that_was_preempted_when_it_was_due_waits() {
+    let mut story = Story::new(VICTIM_RUNS, 3_020);
+    story.switch(900, (7, 9), 0, 2).switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(largest(&story.episode), (Kind::HigherPriority, "other".into(), 2_009_000));
+}
+
 #[test]
 fn a_page_fault_is_what_lies_between_its_touch_and_the_page_with_the_way_there() {
     let mut episode = response(|story| {
@@ -124,6 +149,22 @@ fn a_used_up_budget_is_the_victims_and_a_move_is_the_movers() {
         story.switch(2_020, VICTIM_RUNS, 1, 1);
     });
     assert_eq!(sum_of(&episode, Kind::Migration, "other"), 20_000);
+}
+
+#[test]
+fn a_timer_whose_beginning_was_not_seen_ends_nothing_else() {
+    let mut story = Story::new(OTHER, 3_020);
+    story.event(900, EventKind::SoftirqBegin, 1 << 8, 8, 0, 3);
+    story.event(910, EventKind::TimerBegin, 1 << 8, 0, 0, 4);
+    // It interrupted the noting of that beginning, so that its own was not noted.
+    story.event(1_005, EventKind::VectorBegin, INTERRUPT | 1 << 8, 1, 0, 2);
+    story.event(1_006, EventKind::Waking, INTERRUPT | 1 << 8, u64::from(VICTIM), 19, 2);
+    story.event(1_007, EventKind::TimerEnd, INTERRUPT | 1 << 8, 0, 0, 4);
+    story.event(1_008, EventKind::VectorEnd, INTERRUPT | 1 << 8, 1, 0, 2);
+    story.event(3_011, EventKind::TimerEnd, 1 << 8, 0, 0, 4);
+    story.event(3_012, EventKind::SoftirqEnd, 1 << 8, 8, 0, 3);
+    story.switch(3_015, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(largest(&story.episode), (Kind::Softirq, "spin_fn".into(), 2_003_000));
 }
 
 #[test]
@@ -264,12 +305,17 @@ fn causes_are_ranked_by_what_they_took_in_all() {
 
 #[test]
 fn interrupts_off_after_the_waking_show_in_a_timer_that_was_kept() {
-    let mut story = Story::new((7, 120), 3_020);
-    story.timer(1_005, 0xffff_0000_0000);
-    story.event(3_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff_0000_0000, 2);
-    story.event(3_001, EventKind::TimerBegin, INTERRUPT, 0, 1_500_000, 4);
-    story.event(3_002, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
-    story.event(3_003, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
-    story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
-    assert_eq!(largest(&story.episode), (Kind::IrqOff, "other".into(), 1_991_000));
+    let kept_from = |due_ns| {
+        let mut story = Story::new((7, 120), 3_020);
+        story.timer(1_005, 0xffff_0000_0000);
+        story.event(3_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff_0000_0000, 2);
+        story.event(3_001, EventKind::TimerBegin, INTERRUPT, 0, due_ns, 4);
+        story.event(3_002, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+        story.event(3_003, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+        story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        largest(&story.episode)
+    };
+    assert_eq!(kept_from(1_500_000), (Kind::IrqOff, "other".into(), 1_991_000));
+    assert_eq!(kept_from(2_500_000), (Kind::IrqOff, "other".into(), 1_991_000));
+    assert_eq!(kept_from(2_900_000).0, Kind::Kernel, "a twentieth says nothing about the rest");
 }

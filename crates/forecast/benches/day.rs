@@ -39,6 +39,7 @@ fn recording(tasks: u32) -> (Document, Vec<TailValue>, Vec<BlockMaximum>) {
         distributions: Default::default(),
         last_ns: 0,
         followed: None,
+        recorder: None,
     };
     for tid in 0..tasks {
         let counters = Counters { wakeups, missed: Some(1), ..Counters::default() };

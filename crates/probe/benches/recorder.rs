@@ -29,24 +29,30 @@ fn main() {
     let cpus = allowed_cpus();
     println!("{} CPUs, {} switches a second on each, {ROUNDS} rounds in turn", cpus.len(), TRIPS * 2);
     for rate in [0, 1_000] {
-        let mut extra = Vec::new();
+        let (mut extra, mut in_first_second) = (Vec::new(), Vec::new());
         let mut per_trip = [Vec::new(), Vec::new()];
         for _ in 0..ROUNDS {
             let detached = spent(&cpus);
-            let recorder = FlightRecorder::start(rate, false).expect("the recorder starts");
+            let mut recorder = FlightRecorder::start(rate, false).expect("the recorder starts");
+            let measured = spent(&cpus);
+            recorder.stop_measuring();
             let attached = spent(&cpus);
             drop(recorder);
-            extra.push((attached - detached) * TRIPS as f64 / 1e9 * 100.0);
+            let share = |ns: f64| (ns - detached) * TRIPS as f64 / 1e9 * 100.0;
+            extra.push(share(attached));
+            in_first_second.push(share(measured));
             per_trip[0].push(detached);
             per_trip[1].push(attached);
         }
         println!(
-            "samples {rate:>4}/s: detached {:.0} ns, attached {:.0} ns of CPU a round trip; extra {:.2} % of a CPU (from {:.2} to {:.2})",
+            "samples {rate:>4}/s: detached {:.0} ns, attached {:.0} ns of CPU a round trip; extra {:.2} % of a CPU (from {:.2} to {:.2}), \
+             while the kernel measures the programs {:.2} %",
             median(&mut per_trip[0]),
             median(&mut per_trip[1]),
             median(&mut extra),
             extra[0],
-            extra[extra.len() - 1]
+            extra[extra.len() - 1],
+            median(&mut in_first_second)
         );
     }
     programs();

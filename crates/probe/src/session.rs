@@ -169,7 +169,11 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     }
     let ended = match watch.map(Watch::finish) {
         Some(Err(error)) => ended.and(Err(error)),
-        _ => ended,
+        Some(Ok(summary)) => {
+            writer.set_recorder(summary);
+            ended
+        }
+        None => ended,
     };
     conclude(plan, writer, ended)
 }

@@ -1,6 +1,7 @@
 //! `recording.json`: where a recording comes from, what was counted, and why it ended.
 
 use crate::distribution::Distributions;
+use crate::episodes::RecorderSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,6 +36,9 @@ pub struct Document {
     /// Of a recording of other programs' threads: who they were and what woke them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<Followed>,
+    /// Of a recording with evidence of late wakeups that ended in order: what the flight recorder counted and cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorder: Option<RecorderSummary>,
 }
 
 /// Threads that were not punctual's own.

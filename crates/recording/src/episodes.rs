@@ -36,6 +36,20 @@ pub struct RecorderSummary {
     pub sampling_ns: Option<u64>,
     /// Stacks that were taken in all.
     pub samples: u64,
+    /// Run time of the recorder's programs on all CPUs, ns, what interrupted them included: as the kernel measured it
+    /// in the first second, then as it follows from the number of records. `None` where it could not be measured. The
+    /// sampling program is not in it where `sampling_ns` has it.
+    #[serde(default)]
+    pub programs_ns: Option<u64>,
+    /// How often they ran.
+    #[serde(default)]
+    pub program_runs: Option<u64>,
+    /// How long the recorder was armed, ns.
+    #[serde(default)]
+    pub armed_ns: u64,
+    /// On how many CPUs.
+    #[serde(default)]
+    pub cpus: u64,
     /// CPU time of the threads that collect and write the evidence, ns.
     pub collecting_ns: u64,
     /// The longest time from a trigger until its evidence was out of the rings, ns; the rings are armed all the while.

@@ -55,6 +55,8 @@ pub fn merge(documents: &[Document]) -> Result<Document> {
             followed.wakers.extend(new.collect::<Vec<_>>());
             followed.cost_ns += other.cost_ns;
         }
+        // Each recorder had its own settings and evidence.
+        sum.recorder = None;
         sum.limits.extend(document.limits.iter().cloned());
         sum.segments += document.segments;
         sum.provenance.load.add_scores(&document.provenance.load);

@@ -2,6 +2,7 @@
 
 use crate::distribution::{Distributions, Key};
 use crate::document::{Counters, Document, Ended, Followed, Limit, Provenance, SCHEMA, Task};
+use crate::episodes::RecorderSummary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json_file::write_json;
 use crate::segments::SegmentWriter;
@@ -125,6 +126,7 @@ impl Writer {
             distributions: Distributions::default(),
             last_ns: 0,
             followed: None,
+            recorder: None,
         };
         let mut writer = Writer {
             directory,
@@ -238,6 +240,11 @@ impl Writer {
     /// Says who the followed threads are and what woke them, in a recording of other programs' threads.
     pub fn followed_mut(&mut self) -> &mut Followed {
         self.document.followed.get_or_insert_default()
+    }
+
+    /// Says what the flight recorder counted and cost.
+    pub fn set_recorder(&mut self, summary: RecorderSummary) {
+        self.document.recorder = Some(summary);
     }
 
     /// Sets the host steal on the measured CPUs since the beginning, ns.

@@ -98,6 +98,7 @@ fn part(path: &std::path::Path, document: &Document) -> Value {
         "provenance": document.provenance,
         "tasks": document.tasks,
         "followed": document.followed,
+        "recorder": document.recorder,
     });
     let mut counted = counters(&document.counters);
     if let Some(cost) = cost_of_following(document) {

@@ -31,6 +31,7 @@ pub mod timers;
 pub mod validation;
 mod verdict;
 pub mod why;
+pub mod why_cost;
 pub mod why_handlers;
 pub mod why_page;
 pub mod why_trace;

@@ -66,6 +66,9 @@ pub fn measurement_text(measurement: &Measurement) -> String {
     for (path, document) in &measurement.parts {
         if let Some(followed) = &document.followed {
             let _ = write!(text, "\n{}", crate::followed::followed_text(document, followed, measurement.by_cpu));
+            if let Some(recorder) = &document.recorder {
+                let _ = writeln!(text, "\n{}", crate::why_cost::recorder_lines(recorder));
+            }
             let _ = writeln!(text, "\nrecording: {}", path.display());
             continue;
         }
@@ -73,6 +76,9 @@ pub fn measurement_text(measurement: &Measurement) -> String {
         let _ = writeln!(text, "{}", losses(document));
         if let Some(line) = load_line(document) {
             let _ = writeln!(text, "{line}");
+        }
+        if let Some(recorder) = &document.recorder {
+            let _ = writeln!(text, "{}", crate::why_cost::recorder_lines(recorder));
         }
         let rows = stage_rows(document);
         let shown = rows.iter().filter(|row| measurement.by_cpu || row.cpu.is_none());

@@ -15,6 +15,8 @@ const SCHEMA: &str = "punctual.why/1";
 const SHOWN_THOUSANDTHS: u64 = 1;
 /// Symbols of generic code are longer than any screen is wide.
 const MOST_CHARACTERS: usize = 56;
+/// The counts of a recording that was cut short say nothing about less than this, ns.
+const FEWEST_COUNTED_NS: u64 = 100_000_000;
 /// Episodes that the text shows by themselves.
 const SHOWN_EPISODES: usize = 5;
 
@@ -115,6 +117,10 @@ impl<'a> WhyReport<'a> {
         self.recorder.as_ref().is_some_and(|recorder| recorder.stage == Stage::Response)
     }
 
+    fn later(&self) -> &'static str {
+        if self.of_responses() { "from their waking to their next sleep longer than" } else { "later than" }
+    }
+
     fn threshold(&self) -> String {
         let Some(recorder) = &self.recorder else { return "the threshold".to_owned() };
         match recorder.threshold_ns {
@@ -124,16 +130,51 @@ impl<'a> WhyReport<'a> {
         }
     }
 
+    /// Episodes that the recorder kept and that are not in the recording any more.
+    fn missing(&self) -> u64 {
+        let kept = self.recorder.as_ref().map_or(0, |recorder| recorder.kept);
+        kept.saturating_sub(self.episodes.len() as u64)
+    }
+
+    /// The verdict where no wakeup is known to have been late.
+    fn nothing_late(&self) -> String {
+        let later = self.later();
+        let counted_ns = self.recorder.as_ref().map_or(0, |recorder| recorder.armed_ns);
+        let has_threshold = self.recorder.as_ref().is_none_or(|recorder| recorder.threshold_ns.is_some());
+        match (self.cut, has_threshold) {
+            (true, _) if counted_ns < FEWEST_COUNTED_NS => {
+                "Cut short before anything was counted: whether a wakeup was late is not known.".to_owned()
+            }
+            (true, true) => format!(
+                "Cut short. In the first {}, which is all that was counted, no wakeup was {later} {}.",
+                format_ns(counted_ns),
+                self.threshold()
+            ),
+            (cut, false) => format!(
+                "{}There were too few wakeups to know {}: nothing was kept as late.",
+                if cut { "Cut short. " } else { "" },
+                self.threshold()
+            ),
+            (false, true) => format!("No wakeup was {later} {}: there is nothing to explain.", self.threshold()),
+        }
+    }
+
     /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
         let cut = if self.cut { "Cut short. " } else { "" };
         let late = self.recorder.as_ref().map_or(self.episodes.len() as u64, |recorder| recorder.late);
-        let (later, of_lateness) = match self.of_responses() {
-            true => ("from their waking to their next sleep longer than", ""),
-            false => ("later than", " of lateness"),
-        };
+        let later = self.later();
+        let of_lateness = if self.of_responses() { "" } else { " of lateness" };
         if late == 0 && self.episodes.is_empty() {
-            return format!("{cut}No wakeup was {later} {}: there is nothing to explain.", self.threshold());
+            return self.nothing_late();
+        }
+        let missing = self.missing();
+        if missing > 0 && self.episodes.is_empty() {
+            return format!(
+                "{cut}{late} wakeups were {later} {}, and the evidence of the {missing} that were kept is gone from the \
+                 recording: nothing can be concluded.",
+                self.threshold()
+            );
         }
         // What a thread does itself makes nobody late but itself: the cause is looked for elsewhere first.
         let causes = &self.summary.causes;
@@ -197,6 +238,7 @@ fn episode_json(episode: &EpisodeView) -> Value {
         "parts": episode.split.parts.iter().map(part_json).collect::<Vec<_>>(),
         "pieces": episode.split.pieces.iter().map(|piece| json!({
             "start_ns": piece.start_ns, "ns": piece.ns, "cpu": piece.cpu, "kind": piece.kind.name(), "name": piece.name,
+            "detail": piece.detail,
         })).collect::<Vec<_>>(),
         "chain": episode.chain.iter().map(|link| json!({
             "at_ns": link.at_ns, "cpu": link.cpu, "woken": link.woken, "by": link.by, "name": link.name,
@@ -218,8 +260,10 @@ pub fn json(report: &WhyReport<'_>, only: Option<u64>) -> Value {
         "exit_code": 0,
         "recording": report.recording,
         "cut": report.cut,
+        "missing_episodes": report.missing(),
         "blind": report.blind,
         "recorder": report.recorder,
+        "cpu_share": report.recorder.as_ref().and_then(crate::why_cost::cpu_share),
         "late_ns": late_ns,
         "unknown_ns": report.total_of(Kind::Unknown),
         "blind_ns": report.total_of(Kind::Blind),
@@ -257,6 +301,14 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
         let _ = writeln!(text, "note: not seen: {note}");
     }
     let Some(recorder) = &report.recorder else { return };
+    if report.missing() > 0 {
+        let _ = writeln!(
+            text,
+            "note: the recorder kept {} episodes, and {} of them are gone from the recording: what follows is of the rest",
+            recorder.kept,
+            report.missing()
+        );
+    }
     if recorder.over_budget > 0 {
         let _ = writeln!(
             text,
@@ -273,23 +325,7 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
         let are = if void == 1 { "episode is" } else { "episodes are" };
         let _ = writeln!(text, "note: {void} {are} void: {}", reasons.join("; "));
     }
-    let sampling = match (&recorder.sample_clock, recorder.sample_rate) {
-        (Some(clock), rate) => {
-            let cost = recorder.sampling_ns.map(|ns| format!(", which took {} of CPU", format_ns(ns)));
-            let (taken, cost) = (recorder.samples, cost.unwrap_or_default());
-            format!("{rate} stacks a second and CPU by {clock}, {taken} in all{cost}")
-        }
-        (None, _) => "no stacks".to_owned(),
-    };
-    let _ = writeln!(
-        text,
-        "late {}   kept {}   void {}   {sampling}   collecting took {} of CPU, at most {} after a wakeup",
-        recorder.late,
-        recorder.kept,
-        recorder.void,
-        format_ns(recorder.collecting_ns),
-        format_ns(recorder.longest_collection_ns)
-    );
+    let _ = writeln!(text, "{}", crate::why_cost::recorder_lines(recorder));
 }
 
 fn cause_table(report: &WhyReport<'_>) -> String {

@@ -5,8 +5,8 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_recording::{Episode, Recording, for_each_episode, read_handler_sums, read_recorder_summary};
 use punctual_report::why::{EpisodeView, WhyReport, episode_text, json, text};
-use punctual_report::why_handlers;
 use punctual_report::why_tree::{CallTree, add_lateness, folded};
+use punctual_report::{why_cost, why_handlers};
 use std::path::Path;
 
 /// A trace of more episodes than this is of no use to a viewer.
@@ -91,6 +91,9 @@ fn all_handlers(path: &Path, output: Output) -> anyhow::Result<u8> {
         output::print(&output::pretty(&why_handlers::json(path, &sums)));
     } else {
         output::print_text(&why_handlers::text(path, &sums));
+        if let Some(recorder) = read_recorder_summary(path)? {
+            output::print_text(&why_cost::recorder_lines(&recorder));
+        }
     }
     Ok(0)
 }

@@ -65,7 +65,11 @@ pub(crate) fn run(
     session.finish(&mut writer);
     let ended = match session.watch.take().map(Watch::finish) {
         Some(Err(error)) => ended.and(Err(error)),
-        _ => ended,
+        Some(Ok(summary)) => {
+            writer.set_recorder(summary);
+            ended
+        }
+        None => ended,
     };
     if let Ok(ended) = &ended {
         observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });

@@ -6,7 +6,7 @@ use crate::foreign::shown;
 use punctual_kernel::bpf_programs::ProgramList;
 use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
 use punctual_recording::{Episode, Stage};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A late wakeup, as the measuring side knows it.
 #[derive(Debug, Clone)]
@@ -45,12 +45,17 @@ const SAME_NS: u64 = 10_000;
 pub(super) const SOFTIRQS: [&str; 10] =
     ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
+/// What the names of measuring threads begin with.
+const MEASURED: &str = "measure-";
+
 /// Makes episodes; remembers symbols between them.
 pub(super) struct Investigator {
     kernel: KernelSymbols,
     /// Programs that were loaded when the kernel's symbols were read.
     loaded: Vec<u32>,
     list: ProgramList,
+    /// This process's threads that are not measured.
+    own: BTreeSet<u32>,
 }
 
 /// Names and frames of one episode, each once.
@@ -88,7 +93,7 @@ impl Investigator {
     pub(super) fn new() -> Investigator {
         let mut list = ProgramList::default();
         let loaded = list.now().iter().map(|program| program.id).collect();
-        Investigator { kernel: KernelSymbols::read(), loaded, list }
+        Investigator { kernel: KernelSymbols::read(), loaded, list, own: BTreeSet::new() }
     }
 
     /// The episode with this number.
@@ -96,6 +101,7 @@ impl Investigator {
         // First what may vanish: the memory maps of those who ran, and programs loaded since.
         let maps = maps_of(&evidence.copied);
         self.refresh_kernel_symbols();
+        self.own = own_threads();
         let mut tables = Tables::default();
         let mut events = Vec::new();
         let mut samples = Vec::new();
@@ -136,10 +142,7 @@ impl Investigator {
             _ => late.end_ns,
         };
         let waking = begins.or(waking);
-        let void = broken.or_else(|| {
-            let missing = waking.is_none();
-            missing.then(|| "the kernel's events of this wakeup did not come".to_owned())
-        });
+        let void = broken.or_else(|| waking.is_none().then(|| why_silent(late, &events, &tables.names)));
         Episode {
             id,
             victim: Victim {
@@ -179,6 +182,12 @@ impl Investigator {
         self.kernel.find(address).unwrap_or_else(without)
     }
 
+    /// A thread's name; whose fault it is where this tool itself is in the way must not be left to guessing.
+    fn thread_name(&self, tid: u32, name: &[u8; 16]) -> String {
+        let name = shown(name);
+        if self.own.contains(&tid) { format!("{name} (this recording)") } else { name }
+    }
+
     fn event(&self, cpu: u32, record: &Record, first_steal: u64, tables: &mut Tables) -> Option<Event> {
         let kind = EventKind::from_code(record.kind())?;
         let softirq = || {
@@ -189,9 +198,9 @@ impl Investigator {
                 self.function(record.value).function
             }
             EventKind::SoftirqBegin | EventKind::SoftirqEnd => softirq(),
-            EventKind::Switch | EventKind::Waking | EventKind::VectorBegin | EventKind::HandlerBegin => {
-                shown(&record.name)
-            }
+            EventKind::Switch => self.thread_name(record.value as u32, &record.name),
+            EventKind::Waking | EventKind::VectorBegin => self.thread_name(record.tid(), &record.name),
+            EventKind::HandlerBegin => shown(&record.name),
             _ => String::new(),
         };
         Some(Event {
@@ -227,9 +236,37 @@ impl Investigator {
             tid: stack.tid,
             context: stack.context,
             at_late_interrupt: stack.late != 0,
-            name: tables.name(&shown(&stack.name)),
+            name: tables.name(&self.thread_name(stack.tid, &stack.name)),
             frames,
         }
+    }
+}
+
+/// The threads of this process, but for those that are measured.
+fn own_threads() -> BTreeSet<u32> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let tids = tasks.filter_map(|task| {
+        let name = std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        let tid = task.file_name().to_str()?.parse().ok()?;
+        (!name.starts_with(MEASURED)).then_some(tid)
+    });
+    tids.collect()
+}
+
+/// Why the victim's waking is not among the events. Some kernels' tracepoints are silent while certain threads run, such
+/// as an agent of the host: then the longest silence of the CPU begins with a switch to one.
+fn why_silent(late: &LateWakeup, events: &[Event], names: &[String]) -> String {
+    let nothing = "the kernel's events of this wakeup did not come";
+    let own: Vec<&Event> = events.iter().filter(|event| event.cpu == late.cpu).collect();
+    let silence =
+        |before: &Event, after: &Event| after.at_ns.min(late.end_ns).saturating_sub(before.at_ns.max(late.expected_ns));
+    let longest = own.windows(2).max_by_key(|pair| silence(pair[0], pair[1])).map(|pair| pair[0]);
+    match longest.filter(|event| event.kind == EventKind::Switch && event.value != u64::from(late.tid)) {
+        Some(switch) => {
+            let name = names.get(switch.name as usize).map_or("?", String::as_str);
+            format!("{nothing}: CPUs tell nothing while `{name}` runs")
+        }
+        None => nothing.to_owned(),
     }
 }
 

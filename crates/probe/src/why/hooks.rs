@@ -3,6 +3,7 @@
 
 use punctual_kernel::bpf::enable_run_time_statistics;
 use punctual_kernel::bpf_programs::ProgramList;
+use punctual_kernel::clock;
 use punctual_recording::episode::HookedProgram;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -26,9 +27,10 @@ const LIST_NS: u64 = 500_000_000;
 /// Readings are kept this long, ns.
 const KEPT_NS: u64 = 2_000_000_000;
 
-/// Run times of the programs at one time.
+/// Run times of the programs, read between two times: on a busy machine they lie apart.
 struct Reading {
-    at_ns: u64,
+    begun_ns: u64,
+    done_ns: u64,
     run_ns: Vec<(u32, u64)>,
 }
 
@@ -77,17 +79,18 @@ impl HookWatch {
         if self.statistics.is_none() {
             return;
         }
+        let begun_ns = clock::monotonic_ns();
         let run_ns = self.present.iter().filter_map(|(id, ..)| Some((*id, self.list.run_time_ns(*id)?))).collect();
-        self.readings.push_back(Reading { at_ns: now_ns, run_ns });
-        while self.readings.front().is_some_and(|oldest| now_ns - oldest.at_ns > KEPT_NS) {
+        self.readings.push_back(Reading { begun_ns, done_ns: clock::monotonic_ns(), run_ns });
+        while self.readings.front().is_some_and(|oldest| begun_ns.saturating_sub(oldest.begun_ns) > KEPT_NS) {
             self.readings.pop_front();
         }
     }
 
     /// The programs that were there between two times, with how long they ran in the readings around it.
     pub(super) fn between(&self, start_ns: u64, end_ns: u64) -> Vec<HookedProgram> {
-        let before = self.readings.iter().rev().find(|reading| reading.at_ns <= start_ns);
-        let after = self.readings.iter().find(|reading| reading.at_ns >= end_ns);
+        let before = self.readings.iter().rev().find(|reading| reading.done_ns <= start_ns);
+        let after = self.readings.iter().find(|reading| reading.begun_ns >= end_ns);
         let of = |reading: Option<&Reading>, id: u32| {
             reading?.run_ns.iter().find(|(other, _)| *other == id).map(|(_, run_ns)| *run_ns)
         };

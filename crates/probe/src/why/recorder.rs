@@ -5,13 +5,16 @@ use super::handlers::handler_sums;
 use super::rings::{Copied, Rings};
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
-use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics};
 use punctual_kernel::{Refused, bpf_programs, clock, steal};
 use punctual_recording::HandlerSum;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// The compiled programs.
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
+
+/// The sampling clock that is an interrupt.
+const CPU_CLOCK: &str = "cpu-clock";
 
 /// A timer interrupt later than this has its interrupted stack taken, ns.
 const LATE_NS: u64 = 50_000;
@@ -23,7 +26,23 @@ pub struct FlightRecorder {
     cpus: Vec<u32>,
     clock: Option<&'static str>,
     fault_path_ns: u64,
+    /// While it is held the kernel measures how long programs run.
+    statistics: Option<OwnedFd>,
+    /// What that said when it was given up, and the records that had been written by then.
+    measured: Option<(ProgramCost, u64)>,
 }
+
+/// What the recorder's programs cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProgramCost {
+    /// How often they ran.
+    pub runs: u64,
+    /// How long in all, ns, what interrupted them included.
+    pub ns: u64,
+}
+
+/// The program that takes samples, as the kernel names it.
+pub(super) const SAMPLER: &str = "take_sample";
 
 impl FlightRecorder {
     /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken so often a second; with
@@ -47,6 +66,8 @@ impl FlightRecorder {
             LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
         let rings = Rings::new(object.shared_array("rings")?, possible);
         let cpus = online_cpus();
+        // Not where this user may not: then the cost is not known.
+        let statistics = enable_run_time_statistics().ok();
         object.attach()?;
         let mut fault_path_ns = 0;
         if faults {
@@ -54,7 +75,7 @@ impl FlightRecorder {
             fault_path_ns = fault_path::measure(&rings, &cpus);
         }
         let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
-        Ok(FlightRecorder { object, rings, cpus, clock, fault_path_ns })
+        Ok(FlightRecorder { object, rings, cpus, clock, fault_path_ns, statistics, measured: None })
     }
 
     /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot.
@@ -70,6 +91,39 @@ impl FlightRecorder {
     /// The kernel's numbers of its programs.
     pub fn program_ids(&self) -> Vec<u32> {
         self.object.programs().iter().filter_map(|(_, program)| bpf_programs::id_of(*program)).collect()
+    }
+
+    /// What the programs cost since the start: as the kernel measured it, after [`FlightRecorder::stop_measuring`] as
+    /// it follows from the number of records. The sampling program is not in it where its interrupts are measured.
+    pub fn cost(&self) -> Option<ProgramCost> {
+        let Some((cost, records)) = self.measured else { return self.measured_cost() };
+        let now = self.rings.records_written();
+        let scale = |value: u64| (u128::from(value) * u128::from(now) / u128::from(records.max(1))) as u64;
+        Some(ProgramCost { runs: scale(cost.runs), ns: scale(cost.ns) })
+    }
+
+    /// The kernel measures the programs no more, for that costs something with every run of every program. Call it
+    /// when a usual second has passed.
+    pub fn stop_measuring(&mut self) {
+        if self.measured.is_none() {
+            self.measured = self.measured_cost().map(|cost| (cost, self.rings.records_written()));
+        }
+        self.statistics = None;
+    }
+
+    fn measured_cost(&self) -> Option<ProgramCost> {
+        self.statistics.as_ref()?;
+        let measured_elsewhere = self.clock == Some(CPU_CLOCK);
+        let programs = self.object.programs().into_iter();
+        let counted = programs.filter(|(name, _)| !(measured_elsewhere && name == SAMPLER));
+        let add =
+            |sum: ProgramCost, (runs, ns, _): (u64, u64, u64)| ProgramCost { runs: sum.runs + runs, ns: sum.ns + ns };
+        Some(counted.filter_map(|(_, program)| run_statistics(program)).fold(ProgramCost::default(), add))
+    }
+
+    /// The CPUs that it watches.
+    pub fn cpus(&self) -> usize {
+        self.cpus.len()
     }
 
     /// Programs that this kernel has no tracepoint for.
@@ -128,7 +182,7 @@ fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result
     }
     let kinds = [
         ("cpu-cycles", bindings::PERF_TYPE_HARDWARE, u64::from(bindings::PERF_COUNT_HW_CPU_CYCLES)),
-        ("cpu-clock", bindings::PERF_TYPE_SOFTWARE, u64::from(bindings::PERF_COUNT_SW_CPU_CLOCK)),
+        (CPU_CLOCK, bindings::PERF_TYPE_SOFTWARE, u64::from(bindings::PERF_COUNT_SW_CPU_CLOCK)),
     ];
     let mut refused = None;
     for (name, kind, config) in kinds {
@@ -136,7 +190,7 @@ fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result
         match open_clocks(cpus, attributes, rate) {
             Ok(clocks) => {
                 for clock in clocks {
-                    object.attach_perf_event("take_sample", clock)?;
+                    object.attach_perf_event(SAMPLER, clock)?;
                 }
                 return Ok(Some(name));
             }

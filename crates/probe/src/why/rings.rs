@@ -111,13 +111,19 @@ impl Rings {
 
     /// Stacks ever taken.
     pub(super) fn stacks_taken(&self) -> u64 {
-        (0..self.cpus)
-            .map(|cpu| {
-                let ring = self.ring(cpu);
-                // SAFETY: within the mapping; written by the programs as a whole word.
-                unsafe { (&raw const (*ring).stack_head).read_volatile() }
-            })
-            .sum()
+        (0..self.cpus).map(|cpu| self.heads(cpu).1).sum()
+    }
+
+    /// Records ever written.
+    pub(super) fn records_written(&self) -> u64 {
+        (0..self.cpus).map(|cpu| self.heads(cpu).0).sum()
+    }
+
+    /// Records and stacks ever begun on a CPU.
+    fn heads(&self, cpu: usize) -> (u64, u64) {
+        let ring = self.ring(cpu);
+        // SAFETY: within the mapping; written by the programs as whole words.
+        unsafe { ((&raw const (*ring).head).read_volatile(), (&raw const (*ring).stack_head).read_volatile()) }
     }
 
     fn ring(&self, cpu: usize) -> *const Ring {
@@ -130,9 +136,7 @@ impl Rings {
             return Copied { broken: Some("the recorder does not know the CPU"), ..Copied::default() };
         }
         let ring = self.ring(cpu as usize);
-        // SAFETY: within the mapping; written by the programs as whole words.
-        let heads =
-            || unsafe { ((&raw const (*ring).head).read_volatile(), (&raw const (*ring).stack_head).read_volatile()) };
+        let heads = || self.heads(cpu as usize);
         let (head, stack_head) = heads();
         let mut copied = Copied::default();
         let oldest = head.saturating_sub(RECORDS as u64);

@@ -1,0 +1,317 @@
+//! Holds what `punctual why` blames against the log of the truth that `punctual drill` writes.
+//!
+//! An injection is *met* where it kept a late wakeup waiting for more than [`SMALLEST_NS`]. Of the time that both share,
+//! the host's steal is not the culprit's, nor is what interrupted it: the log is by the clock.
+
+use crate::support::{code, json, run, signal, start, stderr, wait_until};
+use punctual_recording::episode::EventKind;
+use punctual_recording::{Episode, for_each_episode};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+/// A shorter overlap proves nothing, ns.
+const SMALLEST_NS: u64 = 100_000;
+/// A part is right within a twentieth of the overlap or this, ns.
+const CLOSE_NS: u64 = 20_000;
+/// A timer that was held for less may have come late by itself, ns.
+const HELD_NS: u64 = 50_000;
+
+/// A drill and what is to be blamed for it.
+pub(crate) struct Culprit {
+    pub(crate) drill: &'static str,
+    pub(crate) kind: &'static str,
+    /// The beginning of the name.
+    pub(crate) name: &'static str,
+    /// Kinds that may interrupt it; their time is not its own.
+    pub(crate) above: &'static [&'static str],
+}
+
+/// The drills whose victim is whoever is measured on the CPU.
+pub(crate) const CULPRITS: [Culprit; 5] = [
+    Culprit { drill: "irq", kind: "irq", name: "drill_irq", above: &[] },
+    Culprit { drill: "irq-off", kind: "irq_off", name: "drill-irq-off", above: &[] },
+    Culprit { drill: "softirq", kind: "softirq", name: "drill_softirq", above: &["irq", "kernel_wake"] },
+    Culprit {
+        drill: "fifo",
+        kind: "higher_priority",
+        name: "drill-fifo",
+        above: &["irq", "softirq", "kernel_wake", "migration"],
+    },
+    Culprit {
+        drill: "same-priority",
+        kind: "same_priority",
+        name: "drill-same",
+        above: &["irq", "softirq", "kernel_wake", "migration", "higher_priority"],
+    },
+];
+
+pub(crate) fn culprit(drill: &str) -> &'static Culprit {
+    CULPRITS.iter().find(|culprit| culprit.drill == drill).expect("a drill that is known here")
+}
+
+/// What is run at once.
+pub(crate) struct Trial<'a> {
+    /// Drills, their CPUs and how far apart they begin: two at the same distance would never or always meet.
+    pub(crate) drills: &'a [(&'a str, &'a str, &'a str)],
+    /// `--for` of the drills.
+    pub(crate) length: &'a str,
+    /// The measured CPUs.
+    pub(crate) cpus: &'a str,
+    /// How long is measured: `3s`.
+    pub(crate) duration: &'a str,
+    /// More words for `record`.
+    pub(crate) words: &'a [&'a str],
+}
+
+/// What came of it.
+pub(crate) struct Truth {
+    /// One for each drill.
+    pub(crate) scores: Vec<Score>,
+    /// The answer of `why --json`.
+    pub(crate) answer: Value,
+    /// The evidence by the number of the episode.
+    pub(crate) evidence: BTreeMap<u64, Episode>,
+}
+
+/// How a drill was blamed.
+pub(crate) struct Score {
+    pub(crate) culprit: &'static Culprit,
+    /// Injections that met a late wakeup, those blamed by kind and name, and those with their part.
+    pub(crate) met: u64,
+    pub(crate) named: u64,
+    pub(crate) close: u64,
+    /// Misses that nobody could avoid: the host stole meanwhile; interrupts were off and no timer was due.
+    pub(crate) beside_steal: u64,
+    pub(crate) undecidable: u64,
+    /// Injections that something above them hid, and those whose episode is void.
+    pub(crate) hidden: u64,
+    pub(crate) void: u64,
+    pub(crate) overlap_ns: u64,
+    pub(crate) unknown_ns: u64,
+    /// The episodes in which it was met, and in which every part was right.
+    pub(crate) right_in: BTreeMap<u64, bool>,
+    /// What was blamed most, kind and name.
+    pub(crate) confusion: BTreeMap<String, u64>,
+    /// A line each.
+    pub(crate) misses: Vec<String>,
+}
+
+struct Injection {
+    number: u64,
+    cpu: u64,
+    start_ns: u64,
+    end_ns: u64,
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
+/// Why this machine cannot do a drill, where it cannot.
+pub(crate) fn refusal(drill: &str) -> Option<String> {
+    let list = json(&run(Path::new("/"), &["drill", "list", "--json"]));
+    let line = list["drills"].as_array().unwrap().iter().find(|line| line["kind"] == drill).unwrap();
+    (line["available"] == "no").then(|| line["detail"].as_str().unwrap_or_default().to_owned())
+}
+
+/// Runs drills beside a recording, and judges each.
+pub(crate) fn measure(directory: &Path, trial: &Trial<'_>) -> Truth {
+    let mut drills = Vec::new();
+    for (position, (drill, cpu, every)) in trial.drills.iter().enumerate() {
+        let log = format!("truth-{position}");
+        let words =
+            ["drill", drill, "--for", trial.length, "--every", every, "-D", "5m", "-a", cpu, "-o", &log, "--json"];
+        drills.push((drill, start(directory, &words), log));
+    }
+    for (_, _, log) in &drills {
+        let has_begun = || std::fs::metadata(directory.join(log)).is_ok_and(|file| file.len() > 0);
+        assert!(wait_until(has_begun), "a drill does not begin");
+    }
+    let words = ["record", "-q", "-D", trial.duration, "-a", trial.cpus, "--why", "150us", "-o", "a.punctual"];
+    let words: Vec<&str> = words.iter().chain(trial.words).copied().collect();
+    let output = run(directory, &words);
+    for (_, child, _) in &drills {
+        signal(child, libc::SIGINT);
+    }
+    let mut logs = Vec::new();
+    for (drill, child, log) in drills {
+        let _ = child.wait_with_output();
+        logs.push((*drill, injections(&directory.join(log))));
+    }
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&run(directory, &["why", "a.punctual", "--json"]));
+    let mut evidence = BTreeMap::new();
+    for_each_episode(&directory.join("a.punctual"), |episode| {
+        evidence.insert(episode.id, episode);
+    })
+    .unwrap();
+    let scores = logs.iter().map(|(drill, log)| judge(culprit(drill), log, &answer, &evidence)).collect();
+    Truth { scores, answer, evidence }
+}
+
+fn injections(log: &Path) -> Vec<Injection> {
+    let text = std::fs::read_to_string(log).unwrap();
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let injection = |line: Value| Injection {
+        number: number(&line["number"]),
+        cpu: number(&line["cpu"]),
+        start_ns: number(&line["start_ns"]),
+        end_ns: number(&line["end_ns"]),
+    };
+    lines.map(injection).collect()
+}
+
+fn overlap(piece: &Value, injection: &Injection) -> u64 {
+    let start = number(&piece["start_ns"]);
+    let end = start + number(&piece["ns"]);
+    if number(&piece["cpu"]) != injection.cpu {
+        return 0;
+    }
+    end.min(injection.end_ns).saturating_sub(start.max(injection.start_ns))
+}
+
+fn judge(culprit: &'static Culprit, log: &[Injection], answer: &Value, evidence: &BTreeMap<u64, Episode>) -> Score {
+    let mut score = Score {
+        culprit,
+        met: 0,
+        named: 0,
+        close: 0,
+        beside_steal: 0,
+        undecidable: 0,
+        hidden: 0,
+        void: 0,
+        overlap_ns: 0,
+        unknown_ns: 0,
+        right_in: BTreeMap::new(),
+        confusion: BTreeMap::new(),
+        misses: Vec::new(),
+    };
+    for episode in answer["episodes"].as_array().unwrap() {
+        for injection in log {
+            judge_injection(&mut score, episode, injection, &evidence[&number(&episode["id"])]);
+        }
+    }
+    score
+}
+
+fn judge_injection(score: &mut Score, episode: &Value, injection: &Injection, evidence: &Episode) {
+    let Culprit { kind, name, above, .. } = score.culprit;
+    let pieces = episode["pieces"].as_array().unwrap();
+    let inside = |kinds: &[&str]| -> u64 {
+        let of_kinds = pieces.iter().filter(|piece| kinds.contains(&piece["kind"].as_str().unwrap()));
+        of_kinds.map(|piece| overlap(piece, injection)).sum()
+    };
+    let steal_ns = inside(&["steal"]);
+    let whole_ns = pieces.iter().map(|piece| overlap(piece, injection)).sum::<u64>() - steal_ns;
+    if whole_ns <= SMALLEST_NS {
+        return;
+    }
+    if episode["void"] == true {
+        score.void += 1;
+        return;
+    }
+    let overlap_ns = whole_ns - inside(above);
+    if overlap_ns <= SMALLEST_NS {
+        score.hidden += 1;
+        return;
+    }
+    let mut blamed: BTreeMap<String, u64> = BTreeMap::new();
+    for piece in pieces.iter().filter(|piece| piece["kind"] != "steal") {
+        let kind = piece["kind"].as_str().unwrap();
+        if !above.contains(&kind) {
+            *blamed.entry(format!("{kind} {}", piece["name"].as_str().unwrap())).or_default() +=
+                overlap(piece, injection);
+        }
+    }
+    let (largest, &part_ns) = blamed.iter().max_by_key(|(_, ns)| **ns).unwrap();
+    let named = largest.starts_with(&format!("{kind} {name}"));
+    let close = named && overlap_ns.abs_diff(part_ns) <= (overlap_ns / 20).max(CLOSE_NS);
+    *score.confusion.entry(largest.clone()).or_default() += 1;
+    score.met += 1;
+    score.named += u64::from(named);
+    score.close += u64::from(close);
+    score.overlap_ns += overlap_ns;
+    score.unknown_ns += inside(&["unknown"]);
+    *score.right_in.entry(evidence.id).or_insert(true) &= close;
+    if close {
+        return;
+    }
+    let undecidable = *kind == "irq_off" && largest.starts_with(&format!("kernel {name}")) && {
+        let is_due = |due: u64| due > injection.start_ns && due + HELD_NS < injection.end_ns;
+        let timers = evidence.events.iter().filter(|event| u64::from(event.cpu) == injection.cpu);
+        !timers.clone().any(|event| event.kind == EventKind::TimerBegin && is_due(event.extra))
+    };
+    score.undecidable += u64::from(undecidable);
+    score.beside_steal += u64::from(!undecidable && steal_ns > CLOSE_NS);
+    let mut line = format!(
+        "episode {}, injection {}: {:.1} us shared, {:.1} us stolen; blamed",
+        evidence.id,
+        injection.number,
+        overlap_ns as f64 / 1e3,
+        steal_ns as f64 / 1e3
+    );
+    for (owner, ns) in blamed.iter().filter(|(_, ns)| **ns > 0) {
+        let _ = write!(line, " {owner} {:.1};", *ns as f64 / 1e3);
+    }
+    score.misses.push(line);
+}
+
+impl Score {
+    /// Misses for which there is no excuse.
+    pub(crate) fn missed(&self) -> u64 {
+        self.met - self.close - self.beside_steal - self.undecidable
+    }
+
+    pub(crate) fn line(&self) -> String {
+        format!(
+            "{:<14} met {:>4}  named {:>4}  with their part {:>4}  unknown {:.2} %  (misses beside steal {}, not to be told {}; \
+             hidden by what is above {}; in void episodes {})",
+            self.culprit.drill,
+            self.met,
+            self.named,
+            self.close,
+            self.unknown_ns as f64 / self.overlap_ns.max(1) as f64 * 100.0,
+            self.beside_steal,
+            self.undecidable,
+            self.hidden,
+            self.void
+        )
+    }
+
+    /// Adds another run of the same drill.
+    pub(crate) fn add(&mut self, other: Score) {
+        self.met += other.met;
+        self.named += other.named;
+        self.close += other.close;
+        self.beside_steal += other.beside_steal;
+        self.undecidable += other.undecidable;
+        self.hidden += other.hidden;
+        self.void += other.void;
+        self.overlap_ns += other.overlap_ns;
+        self.unknown_ns += other.unknown_ns;
+        for (blamed, count) in other.confusion {
+            *self.confusion.entry(blamed).or_default() += count;
+        }
+        self.misses.extend(other.misses);
+    }
+}
+
+/// The confusion table: a row a drill, a column what was blamed.
+pub(crate) fn confusion_table(scores: &[&Score]) -> String {
+    let columns: BTreeSet<&String> = scores.iter().flat_map(|score| score.confusion.keys()).collect();
+    let mut table = format!("{:<14}", "injected");
+    for column in &columns {
+        let _ = write!(table, "  {column}");
+    }
+    for score in scores {
+        let _ = write!(table, "\n{:<14}", score.culprit.drill);
+        for column in &columns {
+            let width = column.chars().count();
+            let count = score.confusion.get(*column).copied().unwrap_or(0);
+            let _ = write!(table, "  {count:>width$}");
+        }
+    }
+    table
+}

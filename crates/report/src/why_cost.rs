@@ -1,0 +1,61 @@
+//! What the flight recorder counted and what it cost, as it stands in every answer.
+
+use punctual_recording::{RecorderSummary, format_ns};
+use std::fmt::Write;
+
+/// Two lines: what was kept, and what that took of the processors.
+pub fn recorder_lines(recorder: &RecorderSummary) -> String {
+    let mut lines = format!(
+        "flight recorder: late {}   kept {}   void {}   without evidence {}   out of the rings at most {} after it was noticed\n",
+        recorder.late,
+        recorder.kept,
+        recorder.void,
+        recorder.over_budget,
+        format_ns(recorder.longest_collection_ns)
+    );
+    let _ = match (recorder.programs_ns, recorder.program_runs) {
+        (Some(ns), Some(runs)) => write!(lines, "its cost: programs {} of CPU in {runs} runs", format_ns(ns)),
+        _ => write!(lines, "its cost: programs unknown"),
+    };
+    let _ = match (&recorder.sample_clock, recorder.sampling_ns) {
+        (Some(clock), Some(ns)) => {
+            write!(lines, "   {} stacks by {clock} {}", recorder.samples, format_ns(ns))
+        }
+        (Some(clock), None) => write!(lines, "   {} stacks by {clock}", recorder.samples),
+        (None, _) => write!(lines, "   no stacks"),
+    };
+    let _ = write!(lines, "   collecting and writing {}", format_ns(recorder.collecting_ns));
+    if let Some(share) = cpu_share(recorder) {
+        let _ = write!(lines, "; in all {:.2} % of each CPU", share * 100.0);
+    }
+    lines
+}
+
+/// The share of its CPUs that the recorder took; `None` where that is not known.
+pub(crate) fn cpu_share(recorder: &RecorderSummary) -> Option<f64> {
+    let cpu_ns = recorder.programs_ns? + recorder.sampling_ns.unwrap_or(0) + recorder.collecting_ns;
+    let all_ns = recorder.armed_ns.checked_mul(recorder.cpus).filter(|ns| *ns > 0)?;
+    Some(cpu_ns as f64 / all_ns as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_is_a_share_of_all_cpus() {
+        let mut recorder = RecorderSummary {
+            programs_ns: Some(30_000_000),
+            program_runs: Some(100_000),
+            armed_ns: 10_000_000_000,
+            cpus: 2,
+            collecting_ns: 10_000_000,
+            ..RecorderSummary::default()
+        };
+        assert_eq!(cpu_share(&recorder), Some(0.002));
+        assert!(recorder_lines(&recorder).ends_with("in all 0.20 % of each CPU"));
+        recorder.programs_ns = None;
+        assert_eq!(cpu_share(&recorder), None);
+        assert!(recorder_lines(&recorder).contains("programs unknown"));
+    }
+}
