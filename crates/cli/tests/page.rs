@@ -238,6 +238,20 @@ fn comparisons_and_forecasts_have_pages_too() {
             assert!(shown.contains(&stage[side]["max_ns"].to_string().as_str()), "{stage}");
         }
     }
+    // Both sides over time, with all their wakeups, on the same axes.
+    let data = data_of(&dom);
+    let drawn_over_time = |id: &str| {
+        let found = data["pictures"].as_array().unwrap().iter().find(|picture| picture["id"] == id);
+        found.unwrap_or_else(|| panic!("no {id}")).clone()
+    };
+    let both = ["time-0-latency", "time-1-latency"].map(drawn_over_time);
+    for picture in &both {
+        let cells = picture["cells"].as_array().unwrap();
+        assert_eq!(cells.chunks(3).filter_map(|cell| cell[2].as_u64()).sum::<u64>(), 12_000);
+    }
+    assert_eq!((&both[0]["range"], &both[0]["bounds_ns"]), (&both[1]["range"], &both[1]["bounds_ns"]));
+    let time = between(&dom, "<h2 id=\"time\">", "</section>");
+    assert!(time.contains(">A: fifo:80<") && time.contains(">B: fifo:80<"), "{time}");
     let ratios = &data_of(&dom)["pictures"][0]["rows"];
     assert_eq!(
         ratios[0]["interval"]["low"],

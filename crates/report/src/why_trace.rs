@@ -2,8 +2,8 @@
 
 use crate::perfetto::{Lane, Tracks, begin_slice, end_slice, instant};
 use punctual_blame::{Running, Slice, Split, replay, split};
-use punctual_recording::{Episode, Stage};
 use punctual_recording::episode::{EventKind, VECTORS};
+use punctual_recording::{Episode, Stage};
 use std::collections::BTreeMap;
 
 /// The trace: what a file for Perfetto holds. Times are those of `CLOCK_MONOTONIC`.
