@@ -44,8 +44,8 @@ pub fn chain(episode: &Episode) -> Vec<Link> {
     links
 }
 
-/// What woke, and the thread to go on with if a thread did.
-fn waker(
+/// What woke, by kind and name, and the thread to go on with if a thread did.
+pub(crate) fn waker(
     episode: &Episode,
     event: &Event,
     timelines: &std::collections::BTreeMap<u32, crate::CpuTimeline>,

@@ -1,7 +1,8 @@
 //! Who had a slice of time, given what the victim was doing.
 
+use crate::chain::waker;
 use crate::kind::Kind;
-use crate::replay::{Running, Slice};
+use crate::replay::{CpuTimeline, Running, Slice};
 use crate::story::{Chapter, Doing, waking};
 use crate::subject::Subject;
 use crate::waits::Waits;
@@ -73,6 +74,8 @@ pub(crate) struct Courtroom<'a> {
     episode: &'a Episode,
     /// Whose time it is: the victim's, or that of whom it waits for.
     subject: Subject<'a>,
+    /// What each CPU was doing.
+    timelines: &'a BTreeMap<u32, CpuTimeline>,
     /// The event that woke it.
     waking: Option<&'a Event>,
     /// The samples of the clock, each with the time of what it saw.
@@ -84,7 +87,11 @@ pub(crate) struct Courtroom<'a> {
 }
 
 impl<'a> Courtroom<'a> {
-    pub(crate) fn new(episode: &'a Episode, subject: Subject<'a>) -> Courtroom<'a> {
+    pub(crate) fn new(
+        episode: &'a Episode,
+        subject: Subject<'a>,
+        timelines: &'a BTreeMap<u32, CpuTimeline>,
+    ) -> Courtroom<'a> {
         let mut threads = BTreeMap::new();
         for event in &episode.events {
             match event.kind {
@@ -102,6 +109,7 @@ impl<'a> Courtroom<'a> {
         Courtroom {
             episode,
             subject,
+            timelines,
             waking: waking(episode, &subject).map(|index| &episode.events[index]),
             samples,
             threads,
@@ -242,6 +250,10 @@ impl<'a> Courtroom<'a> {
         end: u64,
         own: u64,
     ) -> Vec<(Blamed, u64)> {
+        if slice.tid == self.subject.tid && self.subject.stage == Stage::Response {
+            // It is on its CPU, and the switch that brought it there was not seen.
+            return self.running(slice, start, end, own);
+        }
         let ends_with = &self.episode.events[slice.ends_with];
         let blamed = self.waiting(chapter, slice, start, end, ends_with);
         let let_in = ends_with.kind == EventKind::Switch
@@ -442,13 +454,15 @@ impl<'a> Courtroom<'a> {
     fn blocked(&self, left_state: u32, woken_by: Option<usize>) -> Blamed {
         let victim = self.subject.tid;
         let events = &self.episode.events;
-        let waker = woken_by.map(|index| &events[index]);
-        let by = match waker {
+        let woken_by = woken_by.map(|index| &events[index]);
+        let by = match woken_by {
             None => "nobody yet".to_owned(),
-            Some(event) if event.context & IN_INTERRUPT != 0 => "an interrupt".to_owned(),
-            Some(event) => self.thread(event.tid),
+            Some(event) => match waker(self.episode, event, self.timelines) {
+                (_, name, Some(tid)) if name == "?" => self.thread(tid),
+                (_, name, _) => name,
+            },
         };
-        let before = |event: &&Event| event.tid == victim && waker.is_none_or(|waker| event.at_ns < waker.at_ns);
+        let before = |event: &&Event| event.tid == victim && woken_by.is_none_or(|waking| event.at_ns < waking.at_ns);
         let last = events.iter().filter(before).filter(|event| {
             matches!(
                 event.kind,

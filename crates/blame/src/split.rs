@@ -60,7 +60,7 @@ pub fn split(episode: &Episode) -> Split {
 
 /// The time of the victim, or of whom it waits for: without gap or overlap.
 fn judge(episode: &Episode, subject: Subject<'_>, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Piece> {
-    let courtroom = Courtroom::new(episode, subject);
+    let courtroom = Courtroom::new(episode, subject, timelines);
     let empty = CpuTimeline::default();
     let mut pieces = Vec::new();
     for chapter in &story(episode, &subject, timelines) {

@@ -125,10 +125,13 @@ fn without_its_end_a_page_fault_is_not_believed() {
 fn input_and_output_in_the_middle_of_the_work_is_told() {
     let episode = response(|story| {
         story.switch(2_000, OTHER, LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE, 2);
+        story.episode.names[3] = "disk".into();
+        story.event(2_999, EventKind::HandlerBegin, INTERRUPT, 5, 0, 3);
         story.event(3_000, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+        story.event(3_001, EventKind::HandlerEnd, INTERRUPT, 5, 0, 3);
         story.switch(3_010, VICTIM_RUNS, 0, 1);
     });
-    assert_eq!(sum_of(&episode, Kind::Io, "an interrupt"), 1_000_000);
+    assert_eq!(sum_of(&episode, Kind::Io, "disk"), 1_000_000);
 }
 
 #[test]
