@@ -14,9 +14,16 @@ mod support;
 #[path = "support/truth.rs"]
 mod truth;
 
+use punctual_kernel::scheduling::pin_to;
+use punctual_recording::episode::{Event, EventKind};
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use truth::{CULPRITS, Score, Trial, confusion_table, measure, refusal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use truth::{CULPRITS, Score, Trial, Truth, confusion_table, measure, refusal};
 
 /// The CPUs that this process may use, as the kernel lists them.
 fn allowed_cpus() -> Vec<String> {
@@ -30,7 +37,7 @@ fn allowed_cpus() -> Vec<String> {
 }
 
 /// Runs drills, each on its CPU, beside a recording of those CPUs; `None`, loudly, where the machine cannot.
-fn short_trial(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Vec<Score>> {
+fn short_trial(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Truth> {
     for capability in ["BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority"] {
         if let Err(reason) = support::allows(capability) {
             support::skip("why truth", &reason);
@@ -47,9 +54,9 @@ fn short_trial(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Vec<Scor
     let mut cpus: Vec<&str> = drills.iter().map(|(_, cpu, _)| *cpu).collect();
     cpus.dedup();
     let trial = Trial { drills, length: "300us..5ms", cpus: &cpus.join(","), duration: "3s", words };
-    let scores = measure(directory.path(), &trial);
-    print(&scores);
-    Some(scores)
+    let truth = measure(directory.path(), &trial);
+    print(&truth.scores);
+    Some(truth)
 }
 
 fn print(scores: &[Score]) {
@@ -78,8 +85,8 @@ fn drill_is_blamed(drill: &str) {
     let cpus = allowed_cpus();
     // Half of them with samples, half without.
     let rate = if ["irq", "fifo"].contains(&drill) { "0" } else { "1000" };
-    if let Some(scores) = short_trial(&[(drill, cpus.last().unwrap(), "50ms")], &["--sample-rate", rate]) {
-        assert_blamed(&scores[0]);
+    if let Some(truth) = short_trial(&[(drill, cpus.last().unwrap(), "50ms")], &["--sample-rate", rate]) {
+        assert_blamed(&truth.scores[0]);
     }
 }
 
@@ -113,8 +120,8 @@ fn a_thread_of_the_same_priority_is_blamed() {
 fn two_drills_on_one_cpu_are_told_apart() {
     let cpus = allowed_cpus();
     let cpu = cpus.last().unwrap();
-    let Some(scores) = short_trial(&[("softirq", cpu, "20ms"), ("fifo", cpu, "23ms")], &[]) else { return };
-    let [softirq, fifo] = &scores[..] else { panic!("two scores") };
+    let Some(truth) = short_trial(&[("softirq", cpu, "20ms"), ("fifo", cpu, "23ms")], &[]) else { return };
+    let [softirq, fifo] = &truth.scores[..] else { panic!("two scores") };
     let both: Vec<bool> = softirq
         .right_in
         .iter()
@@ -123,7 +130,7 @@ fn two_drills_on_one_cpu_are_told_apart() {
     let right = both.iter().filter(|right| **right).count();
     eprintln!("episodes with both: {}, with both parts right: {right}", both.len());
     assert!(both.len() - right <= 1 + both.len() / 25, "of {} episodes {right} are right", both.len());
-    scores.iter().for_each(assert_blamed);
+    truth.scores.iter().for_each(assert_blamed);
 }
 
 /// Each on its own CPU at the same time: neither is blamed for what the other did.
@@ -134,12 +141,100 @@ fn two_drills_on_two_cpus_are_told_apart() {
         support::skip("why two CPUs", "there is one CPU only");
         return;
     };
-    let Some(scores) = short_trial(&[("irq", first, "40ms"), ("same-priority", second, "47ms")], &[]) else { return };
-    for (score, other) in [(&scores[0], &scores[1]), (&scores[1], &scores[0])] {
+    let Some(truth) = short_trial(&[("irq", first, "40ms"), ("same-priority", second, "47ms")], &[]) else { return };
+    let [irq, same] = &truth.scores[..] else { panic!("two scores") };
+    for (score, other) in [(irq, same), (same, irq)] {
         assert_blamed(score);
         let is_other = |blamed: &&String| blamed.contains(other.culprit.name);
         assert_eq!(score.confusion.keys().find(is_other), None, "{}", score.line());
     }
+}
+
+/// Two threads on each CPU hand a byte to and fro until this is dropped: each trip is two wakings and two switches.
+struct Churn {
+    end: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Trips a second on each CPU: 100,000 events.
+const TRIPS: u64 = 25_000;
+
+impl Churn {
+    fn start(cpus: &[String]) -> Churn {
+        let end = Arc::new(AtomicBool::new(false));
+        let pair = |cpu: &String| {
+            let cpu: u32 = cpu.parse().unwrap();
+            let (mut from, mut to) = std::io::pipe().unwrap();
+            let (mut answer, mut back) = std::io::pipe().unwrap();
+            let end = Arc::clone(&end);
+            let echo = std::thread::spawn(move || {
+                pin_to(cpu).unwrap();
+                let mut byte = [0];
+                while from.read_exact(&mut byte).is_ok() && back.write_all(&byte).is_ok() {}
+            });
+            let ask = std::thread::spawn(move || {
+                pin_to(cpu).unwrap();
+                let (began, mut trips, mut byte) = (Instant::now(), 0, [0]);
+                while !end.load(Ordering::Relaxed) {
+                    for _ in 0..25 {
+                        to.write_all(&byte).unwrap();
+                        answer.read_exact(&mut byte).unwrap();
+                    }
+                    trips += 25;
+                    let due = Duration::from_nanos(trips * 1_000_000_000 / TRIPS);
+                    std::thread::sleep(due.saturating_sub(began.elapsed()));
+                }
+            });
+            [echo, ask]
+        };
+        let threads = cpus.iter().flat_map(pair).collect();
+        Churn { end, threads }
+    }
+}
+
+impl Drop for Churn {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// In an episode that is not void every switch begins with the thread to which the one before it went.
+#[test]
+fn at_a_hundred_thousand_events_a_second_nothing_is_lost_inside_an_episode() {
+    let cpus = allowed_cpus();
+    let churn = Churn::start(&cpus);
+    let Some(truth) = short_trial(&[("irq", cpus.last().unwrap(), "50ms")], &[]) else { return };
+    drop(churn);
+    let recorder = &truth.answer["recorder"];
+    let figure = |name: &str| recorder[name].as_u64().unwrap_or(0);
+    let runs = figure("program_runs") as f64 / figure("cpus").max(1) as f64;
+    let (mut whole, mut events, mut switches, mut broken) = (0, 0, 0, 0);
+    for episode in truth.evidence.values().filter(|episode| episode.void.is_none()) {
+        let own = episode.events.iter().filter(|event| event.cpu == episode.victim.cpu);
+        events = events.max(own.clone().count());
+        let chain: Vec<&Event> = own.filter(|event| event.kind == EventKind::Switch).collect();
+        for pair in chain.windows(2).filter(|pair| pair[0].value != u64::from(pair[1].tid)) {
+            let during = pair[0].at_ns < episode.end_ns && pair[1].at_ns > episode.expected_ns;
+            assert!(!during, "a switch is missing in episode {}", episode.id);
+            broken += 1;
+        }
+        whole += 1;
+        switches += chain.len();
+    }
+    eprintln!(
+        "{:.0} program runs a second and CPU, which took {:.2} % of each; {whole} whole episodes of {}, up to {events} \
+         events of the CPU each, {switches} switches, none missing within lateness and {broken} around it; out of the rings at most {:.1} ms \
+         after it was noticed",
+        runs / (figure("armed_ns").max(1) as f64 / 1e9),
+        truth.answer["cpu_share"].as_f64().unwrap_or(0.0) * 100.0,
+        figure("kept"),
+        figure("longest_collection_ns") as f64 / 1e6
+    );
+    assert!(whole > 0, "{recorder}");
+    assert_blamed(&truth.scores[0]);
 }
 
 /// All figures of the page, at length.
@@ -175,7 +270,7 @@ fn the_whole_truth() {
                 duration: &format!("{seconds}s"),
                 words: &words,
             };
-            for score in measure(directory, &trial) {
+            for score in measure(directory, &trial).scores {
                 eprintln!("{}", score.line());
                 score.misses.iter().for_each(|miss| eprintln!("    {miss}"));
                 match all.get_mut(drill) {

@@ -65,6 +65,16 @@ pub(crate) struct Trial<'a> {
     pub(crate) words: &'a [&'a str],
 }
 
+/// What came of it.
+pub(crate) struct Truth {
+    /// One for each drill.
+    pub(crate) scores: Vec<Score>,
+    /// The answer of `why --json`.
+    pub(crate) answer: Value,
+    /// The evidence by the number of the episode.
+    pub(crate) evidence: BTreeMap<u64, Episode>,
+}
+
 /// How a drill was blamed.
 pub(crate) struct Score {
     pub(crate) culprit: &'static Culprit,
@@ -107,7 +117,7 @@ pub(crate) fn refusal(drill: &str) -> Option<String> {
 }
 
 /// Runs drills beside a recording, and judges each.
-pub(crate) fn measure(directory: &Path, trial: &Trial<'_>) -> Vec<Score> {
+pub(crate) fn measure(directory: &Path, trial: &Trial<'_>) -> Truth {
     let mut drills = Vec::new();
     for (position, (drill, cpu, every)) in trial.drills.iter().enumerate() {
         let log = format!("truth-{position}");
@@ -132,12 +142,13 @@ pub(crate) fn measure(directory: &Path, trial: &Trial<'_>) -> Vec<Score> {
     }
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&run(directory, &["why", "a.punctual", "--json"]));
-    let mut episodes = BTreeMap::new();
+    let mut evidence = BTreeMap::new();
     for_each_episode(&directory.join("a.punctual"), |episode| {
-        episodes.insert(episode.id, episode);
+        evidence.insert(episode.id, episode);
     })
     .unwrap();
-    logs.iter().map(|(drill, log)| judge(culprit(drill), log, &answer, &episodes)).collect()
+    let scores = logs.iter().map(|(drill, log)| judge(culprit(drill), log, &answer, &evidence)).collect();
+    Truth { scores, answer, evidence }
 }
 
 fn injections(log: &Path) -> Vec<Injection> {

@@ -6,7 +6,7 @@ use crate::foreign::shown;
 use punctual_kernel::bpf_programs::ProgramList;
 use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
 use punctual_recording::{Episode, Stage};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A late wakeup, as the measuring side knows it.
 #[derive(Debug, Clone)]
@@ -45,12 +45,17 @@ const SAME_NS: u64 = 10_000;
 pub(crate) const SOFTIRQS: [&str; 10] =
     ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
+/// What the names of measuring threads begin with.
+const MEASURED: &str = "measure-";
+
 /// Makes episodes; remembers symbols between them.
 pub(super) struct Investigator {
     kernel: KernelSymbols,
     /// Programs that were loaded when the kernel's symbols were read.
     loaded: Vec<u32>,
     list: ProgramList,
+    /// This process's threads that are not measured.
+    own: BTreeSet<u32>,
 }
 
 /// Names and frames of one episode, each once.
@@ -88,7 +93,7 @@ impl Investigator {
     pub(super) fn new() -> Investigator {
         let mut list = ProgramList::default();
         let loaded = list.now().iter().map(|program| program.id).collect();
-        Investigator { kernel: KernelSymbols::read(), loaded, list }
+        Investigator { kernel: KernelSymbols::read(), loaded, list, own: BTreeSet::new() }
     }
 
     /// The episode with this number.
@@ -96,6 +101,7 @@ impl Investigator {
         // First what may vanish: the memory maps of those who ran, and programs loaded since.
         let maps = maps_of(&evidence.copied);
         self.refresh_kernel_symbols();
+        self.own = own_threads();
         let mut tables = Tables::default();
         let mut events = Vec::new();
         let mut samples = Vec::new();
@@ -176,6 +182,12 @@ impl Investigator {
         self.kernel.find(address).unwrap_or_else(without)
     }
 
+    /// A thread's name; whose fault it is where this tool itself is in the way must not be left to guessing.
+    fn thread_name(&self, tid: u32, name: &[u8; 16]) -> String {
+        let name = shown(name);
+        if self.own.contains(&tid) { format!("{name} (this recording)") } else { name }
+    }
+
     fn event(&self, cpu: u32, record: &Record, first_steal: u64, tables: &mut Tables) -> Option<Event> {
         let kind = EventKind::from_code(record.kind())?;
         let softirq = || {
@@ -186,9 +198,9 @@ impl Investigator {
                 self.function(record.value).function
             }
             EventKind::SoftirqBegin | EventKind::SoftirqEnd => softirq(),
-            EventKind::Switch | EventKind::Waking | EventKind::VectorBegin | EventKind::HandlerBegin => {
-                shown(&record.name)
-            }
+            EventKind::Switch => self.thread_name(record.value as u32, &record.name),
+            EventKind::Waking | EventKind::VectorBegin => self.thread_name(record.tid(), &record.name),
+            EventKind::HandlerBegin => shown(&record.name),
             _ => String::new(),
         };
         Some(Event {
@@ -224,10 +236,21 @@ impl Investigator {
             tid: stack.tid,
             context: stack.context,
             at_late_interrupt: stack.late != 0,
-            name: tables.name(&shown(&stack.name)),
+            name: tables.name(&self.thread_name(stack.tid, &stack.name)),
             frames,
         }
     }
+}
+
+/// The threads of this process, but for those that are measured.
+fn own_threads() -> BTreeSet<u32> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let tids = tasks.filter_map(|task| {
+        let name = std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        let tid = task.file_name().to_str()?.parse().ok()?;
+        (!name.starts_with(MEASURED)).then_some(tid)
+    });
+    tids.collect()
 }
 
 /// Why the victim's waking is not among the events. Some kernels' tracepoints are silent while certain threads run, such

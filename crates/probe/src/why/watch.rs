@@ -4,6 +4,7 @@ use super::evidence::{Evidence, Investigator, LateWakeup};
 use super::hooks::HookWatch;
 use super::naming::name_places;
 use super::recorder::{FlightRecorder, SAMPLER};
+use punctual_kernel::scheduling::{Scheduling, set_scheduling, set_scheduling_of};
 use punctual_kernel::{clock, hold};
 use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums};
 use std::collections::{HashMap, VecDeque};
@@ -59,8 +60,9 @@ const WAITING: usize = 64;
 /// The kernel measures the recorder's programs for so long, ns; after that the number of records says what they cost.
 const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
-/// The usual delivery of a timer interrupt is not believed beyond this, ns.
-const MOST_USUAL_NS: u64 = 50_000;
+/// The usual delivery of a timer interrupt is not believed beyond this, ns: on a busy machine the median is not what
+/// nobody could help.
+const MOST_USUAL_NS: u64 = 15_000;
 
 enum Message {
     Episode(Box<Evidence>),
@@ -73,6 +75,8 @@ struct Written {
     kept: u64,
     void: u64,
     over_budget: u64,
+    /// Episodes that were taken from the queue.
+    taken: u64,
     cpu_ns: u64,
     failed: Option<punctual_recording::Error>,
 }
@@ -95,6 +99,9 @@ pub struct Watch {
     hooks: HookWatch,
     summary: RecorderSummary,
     sender: Option<SyncSender<Message>>,
+    /// Episodes that were put into the queue.
+    sent: u64,
+    writing: WritingThread,
     written: Arc<Mutex<Written>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -112,14 +119,14 @@ impl Watch {
     ) -> punctual_recording::Result<Watch> {
         let writer = EpisodeWriter::create(recording)?;
         let (sender, receiver) = sync_channel(WAITING);
-        let (tell_ready, ready) = sync_channel(1);
+        let (tell_tid, tid) = sync_channel(1);
         let written = Arc::new(Mutex::new(Written::default()));
         let shared = Arc::clone(&written);
         let most = settings.most_episodes;
         let thread = std::thread::Builder::new().name("why".to_owned());
-        let thread = thread.spawn(move || write_episodes(writer, &tell_ready, &receiver, &shared, most)).ok();
+        let thread = thread.spawn(move || write_episodes(writer, &tell_tid, &receiver, &shared, most)).ok();
         // Reading the kernel's symbols takes a tenth of a second: not while it is measured.
-        let _ = ready.recv();
+        let writing = WritingThread { tid: tid.recv().unwrap_or(0), idle: true };
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
         let mut hooks = HookWatch::new(own);
@@ -153,6 +160,8 @@ impl Watch {
             hooks,
             summary,
             sender: Some(sender),
+            sent: 0,
+            writing,
             written,
             thread,
         })
@@ -218,6 +227,8 @@ impl Watch {
     pub fn round(&mut self) -> punctual_recording::Result<()> {
         let now = clock::monotonic_ns();
         self.hooks.read(now);
+        let waiting = self.sent - self.written.lock().map_or(self.sent, |written| written.taken);
+        self.writing.set_idle(waiting < if self.writing.idle { WAITING / 2 } else { WAITING / 8 } as u64);
         while self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
             self.take(late, threshold_ns);
@@ -252,7 +263,7 @@ impl Watch {
             copied: self.recorder.copy(start, end),
             programs: self.hooks.between(late.expected_ns, late.end_ns),
             threshold_ns,
-            usual_delivery_ns: self.deliveries.quantile(0.5).unwrap_or(0).min(MOST_USUAL_NS),
+            usual_delivery_ns: self.deliveries.quantile(0.25).unwrap_or(0).min(MOST_USUAL_NS),
             fault_path_ns: self.recorder.fault_path_ns(),
             sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
             late,
@@ -260,6 +271,8 @@ impl Watch {
         let sent = self.sender.as_ref().map(|sender| sender.try_send(Message::Episode(Box::new(evidence))));
         if matches!(sent, Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None) {
             self.summary.over_budget += 1;
+        } else {
+            self.sent += 1;
         }
     }
 
@@ -307,6 +320,7 @@ impl Watch {
             let _ = sender.send(Message::Summary(Box::new(self.summary())));
         }
         if let Some(thread) = self.thread.take() {
+            self.writing.set_idle(false);
             let _ = thread.join();
         }
         result?;
@@ -325,19 +339,43 @@ impl Watch {
     }
 }
 
+/// The thread that finds names and writes. That is work, and must not be what makes the threads late that are looked
+/// at: it runs when nobody else wants the CPU, unless it falls behind.
+struct WritingThread {
+    tid: u32,
+    idle: bool,
+}
+
+impl WritingThread {
+    fn set_idle(&mut self, idle: bool) {
+        if self.idle == idle || self.tid == 0 {
+            return;
+        }
+        self.idle = idle;
+        let scheduling = if idle { Scheduling::Idle } else { Scheduling::Other };
+        // Where the kernel refuses, it stays as it is: slower, or more in the way.
+        let _ = set_scheduling_of(self.tid, scheduling, false);
+        if !idle {
+            let _ = rustix::process::setpriority_process(rustix::process::Pid::from_raw(self.tid as i32), 10);
+        }
+    }
+}
+
 fn write_episodes(
     mut writer: EpisodeWriter,
-    tell_ready: &SyncSender<()>,
+    tell_tid: &SyncSender<u32>,
     receiver: &Receiver<Message>,
     shared: &Mutex<Written>,
     most: u64,
 ) {
     let mut investigator = Investigator::new();
-    // Looking names up is work: it must not be what makes the threads late that are looked at.
-    let _ = rustix::process::setpriority_process(None, 10);
-    let _ = tell_ready.send(());
+    let _ = set_scheduling(Scheduling::Idle);
+    let _ = tell_tid.send(clock::thread_id());
     let mut kept = 0;
     for message in receiver {
+        if let (Message::Episode(_), Ok(mut written)) = (&message, shared.lock()) {
+            written.taken += 1;
+        }
         let result = match message {
             Message::Summary(mut summary) => {
                 if let Ok(written) = shared.lock() {
