@@ -115,6 +115,16 @@ fn a_thread_of_the_same_priority_is_blamed() {
     drill_is_blamed("same-priority");
 }
 
+#[test]
+fn a_lock_is_blamed_on_its_holder() {
+    drill_is_blamed("lock");
+}
+
+#[test]
+fn a_budget_that_is_used_up_is_blamed() {
+    drill_is_blamed("throttle");
+}
+
 /// A softirq that interrupts a spinning thread, or comes before or after it: each has its own part.
 #[test]
 fn two_drills_on_one_cpu_are_told_apart() {

@@ -1,11 +1,14 @@
-//! `punctual record --why --why-stage response` on the drills that bring their own victim: what a thread waits for after
-//! it was switched in is blamed on the injected cause.
+//! `punctual record --why --why-stage response` on drills that bring their own victim and share its time with it, or take
+//! little of it: the cause is among the parts. What takes the victim's time alone is held to more in `kernel_why_truth`.
 
 mod support;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 use support::{code, json, run, start, stderr, wait_until};
+
+/// A shorter overlap proves nothing, ns.
+const MET_NS: u64 = 200_000;
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
@@ -39,64 +42,35 @@ fn follow_victims(drill: &str) -> Option<Truth> {
     Some(Truth { answer, injections })
 }
 
-/// Kinds of what may come between a thread and what it waits for, whoever injects that.
-const OTHERS: [&str; 13] = [
-    "irq",
-    "irq_off",
-    "softirq",
-    "steal",
-    "kernel_wake",
-    "kernel",
-    "blind",
-    "idle_exit",
-    "higher_priority",
-    "same_priority",
-    "lower_priority",
-    "fair_server",
-    "migration",
-];
-
-/// Holds each injection against the episode of its victim that it met.
+/// In every activation of a victim that an injection met for long there is a part of that kind and name.
 fn victims_are_blamed(drill: &str, blame: &str) {
     requires!("why victims", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
     let Some(Truth { answer, injections }) = follow_victims(drill) else { return };
-    let episodes = answer["episodes"].as_array().unwrap();
     let mut confusion: BTreeMap<String, u64> = BTreeMap::new();
-    let (mut met, mut named, mut close) = (0, 0, 0);
-    for episode in episodes {
+    let (mut met, mut named) = (0, 0);
+    for episode in answer["episodes"].as_array().unwrap().iter().filter(|episode| episode["void"] == false) {
         assert_eq!(episode["stage"], "response");
         let sum: u64 = episode["parts"].as_array().unwrap().iter().map(|part| number(&part["ns"])).sum();
         assert_eq!(sum, number(&episode["total_ns"]), "{episode}");
-    }
-    for injection in injections.iter().filter(|injection| !injection["victim"].is_null()) {
-        let (from, to) = (number(&injection["start_ns"]), number(&injection["end_ns"]));
-        let met_episodes = episodes
-            .iter()
-            .filter(|episode| episode["victim"]["tid"] == injection["victim"]["tid"] && episode["void"] == false);
-        for episode in met_episodes {
+        for injection in injections.iter().filter(|injection| injection["victim"]["tid"] == episode["victim"]["tid"]) {
+            let (from, to) = (number(&injection["start_ns"]), number(&injection["end_ns"]));
             let mut blamed: BTreeMap<String, u64> = BTreeMap::new();
-            let (mut overlap, mut others) = (0, 0);
             for piece in episode["pieces"].as_array().unwrap() {
                 let begin = number(&piece["start_ns"]);
                 let ns = (begin + number(&piece["ns"])).min(to).saturating_sub(begin.max(from));
-                let kind = piece["kind"].as_str().unwrap();
-                overlap += ns;
-                others += if OTHERS.contains(&kind) { ns } else { 0 };
-                *blamed.entry(format!("{kind} {}", piece["name"].as_str().unwrap())).or_default() += ns;
+                let owner = format!("{} {}", piece["kind"].as_str().unwrap(), piece["name"].as_str().unwrap());
+                *blamed.entry(owner).or_default() += ns;
             }
-            if overlap <= 100_000 {
+            if blamed.values().sum::<u64>() <= MET_NS {
                 continue;
             }
             met += 1;
-            let its = blamed.get(blame).copied().unwrap_or(0);
-            named += u64::from(its > 0);
-            let left = overlap - others;
-            close += u64::from(left.abs_diff(its) <= (left / 20).max(20_000));
+            named += u64::from(blamed.get(blame).is_some_and(|ns| *ns > 0));
             let (largest, _) = blamed.into_iter().max_by_key(|(_, ns)| *ns).unwrap();
             *confusion.entry(largest).or_default() += 1;
         }
     }
-    eprintln!("{drill}: {met} met, {named} named, {close} within 5 % or 20 us of what nobody else had: {confusion:?}");
+    eprintln!("{drill}: {met} met, {named} named, most blamed: {confusion:?}");
     if met < 5 {
         support::skip(&format!("why drill {drill}"), "too few injections met their victim");
         return;
@@ -105,18 +79,8 @@ fn victims_are_blamed(drill: &str, blame: &str) {
 }
 
 #[test]
-fn a_lock_is_blamed_on_its_holder() {
-    victims_are_blamed("lock", "lock drill-holder");
-}
-
-#[test]
 fn page_faults_are_blamed() {
     victims_are_blamed("page-fault", "fault drill-victim");
-}
-
-#[test]
-fn a_budget_that_is_used_up_is_blamed() {
-    victims_are_blamed("throttle", "throttled drill-victim");
 }
 
 #[test]

@@ -26,25 +26,54 @@ pub(crate) struct Culprit {
     pub(crate) name: &'static str,
     /// Kinds that may interrupt it; their time is not its own.
     pub(crate) above: &'static [&'static str],
+    /// Whether it brings a victim of its own, which is followed until it sleeps again.
+    pub(crate) brings_victim: bool,
 }
 
-/// The drills whose victim is whoever is measured on the CPU.
-pub(crate) const CULPRITS: [Culprit; 5] = [
-    Culprit { drill: "irq", kind: "irq", name: "drill_irq", above: &[] },
-    Culprit { drill: "irq-off", kind: "irq_off", name: "drill-irq-off", above: &[] },
-    Culprit { drill: "softirq", kind: "softirq", name: "drill_softirq", above: &["irq", "kernel_wake"] },
+/// What may come between a thread and what it waits for.
+const BETWEEN: &[&str] = &[
+    "irq",
+    "irq_off",
+    "softirq",
+    "kernel_wake",
+    "kernel",
+    "blind",
+    "idle_exit",
+    "higher_priority",
+    "same_priority",
+    "lower_priority",
+    "fair_server",
+    "migration",
+];
+
+/// The drills that are judged. The moves of `migrate` are too short for that.
+pub(crate) const CULPRITS: [Culprit; 8] = [
+    Culprit { drill: "irq", kind: "irq", name: "drill_irq", above: &[], brings_victim: false },
+    Culprit { drill: "irq-off", kind: "irq_off", name: "drill-irq-off", above: &[], brings_victim: false },
+    Culprit {
+        drill: "softirq",
+        kind: "softirq",
+        name: "drill_softirq",
+        above: &["irq", "kernel_wake"],
+        brings_victim: false,
+    },
     Culprit {
         drill: "fifo",
         kind: "higher_priority",
         name: "drill-fifo",
         above: &["irq", "softirq", "kernel_wake", "migration"],
+        brings_victim: false,
     },
     Culprit {
         drill: "same-priority",
         kind: "same_priority",
         name: "drill-same",
         above: &["irq", "softirq", "kernel_wake", "migration", "higher_priority"],
+        brings_victim: false,
     },
+    Culprit { drill: "lock", kind: "lock", name: "drill-holder", above: BETWEEN, brings_victim: true },
+    Culprit { drill: "page-fault", kind: "fault", name: "drill-victim", above: BETWEEN, brings_victim: true },
+    Culprit { drill: "throttle", kind: "throttled", name: "drill-victim", above: BETWEEN, brings_victim: true },
 ];
 
 pub(crate) fn culprit(drill: &str) -> &'static Culprit {
@@ -101,6 +130,8 @@ pub(crate) struct Score {
 struct Injection {
     number: u64,
     cpu: u64,
+    /// The thread that the drill brought, if it did.
+    victim: Option<u64>,
     start_ns: u64,
     end_ns: u64,
 }
@@ -121,16 +152,23 @@ pub(crate) fn measure(directory: &Path, trial: &Trial<'_>) -> Truth {
     let mut drills = Vec::new();
     for (position, (drill, cpu, every)) in trial.drills.iter().enumerate() {
         let log = format!("truth-{position}");
-        let words =
-            ["drill", drill, "--for", trial.length, "--every", every, "-D", "5m", "-a", cpu, "-o", &log, "--json"];
+        let mut words = vec!["drill", drill, "--for", trial.length, "--every", every, "-D", "5m", "-o", &log, "--json"];
+        // A reservation cannot be bound to a CPU.
+        if *drill != "throttle" {
+            words.extend(["-a", cpu]);
+        }
         drills.push((drill, start(directory, &words), log));
     }
     for (_, _, log) in &drills {
         let has_begun = || std::fs::metadata(directory.join(log)).is_ok_and(|file| file.len() > 0);
         assert!(wait_until(has_begun), "a drill does not begin");
     }
-    let words = ["record", "-q", "-D", trial.duration, "-a", trial.cpus, "--why", "150us", "-o", "a.punctual"];
-    let words: Vec<&str> = words.iter().chain(trial.words).copied().collect();
+    let words = ["record", "-q", "-D", trial.duration, "--why", "150us", "-o", "a.punctual"];
+    let measured: &[&str] = match trial.drills.iter().any(|(drill, ..)| culprit(drill).brings_victim) {
+        true => &["--comm", "^drill-victim", "--why-stage", "response"],
+        false => &["-a", trial.cpus],
+    };
+    let words: Vec<&str> = words.iter().chain(measured).chain(trial.words).copied().collect();
     let output = run(directory, &words);
     for (_, child, _) in &drills {
         signal(child, libc::SIGINT);
@@ -157,6 +195,7 @@ fn injections(log: &Path) -> Vec<Injection> {
     let injection = |line: Value| Injection {
         number: number(&line["number"]),
         cpu: number(&line["cpu"]),
+        victim: line["victim"]["tid"].as_u64(),
         start_ns: number(&line["start_ns"]),
         end_ns: number(&line["end_ns"]),
     };
@@ -166,7 +205,7 @@ fn injections(log: &Path) -> Vec<Injection> {
 fn overlap(piece: &Value, injection: &Injection) -> u64 {
     let start = number(&piece["start_ns"]);
     let end = start + number(&piece["ns"]);
-    if number(&piece["cpu"]) != injection.cpu {
+    if injection.victim.is_none() && number(&piece["cpu"]) != injection.cpu {
         return 0;
     }
     end.min(injection.end_ns).saturating_sub(start.max(injection.start_ns))
@@ -189,7 +228,11 @@ fn judge(culprit: &'static Culprit, log: &[Injection], answer: &Value, evidence:
         misses: Vec::new(),
     };
     for episode in answer["episodes"].as_array().unwrap() {
-        for injection in log {
+        let of_victim = |injection: &&Injection| match injection.victim {
+            Some(victim) => victim == number(&episode["victim"]["tid"]),
+            None => !culprit.brings_victim,
+        };
+        for injection in log.iter().filter(of_victim) {
             judge_injection(&mut score, episode, injection, &evidence[&number(&episode["id"])]);
         }
     }
