@@ -267,7 +267,8 @@ fn a_kill_leaves_nothing_and_what_was_flushed_is_read() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = start_log(directory.path(), &["-q", "-D", "60s", "-o", "a.punctual"]);
     let segments = directory.path().join("a.punctual/events/log");
-    assert!(wait_until(|| std::fs::read_dir(&segments).is_ok_and(|files| files.count() > 0)));
+    let is_whole = |file: std::fs::DirEntry| file.path().extension().is_some_and(|end| end == "parquet");
+    assert!(wait_until(|| std::fs::read_dir(&segments).is_ok_and(|files| files.flatten().any(is_whole))));
     let name = marks_name();
     let sockets = || std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
     assert!(sockets().contains(&name));

@@ -27,6 +27,8 @@ pub struct LogSummary {
     pub names: BTreeMap<(EventKind, String), u64>,
     /// The last row's time, ns.
     pub last_ns: u64,
+    /// Events that rows say were dropped.
+    pub dropped: u64,
     by_name: HashMap<String, HashMap<EventKind, u64>>,
 }
 
@@ -36,6 +38,9 @@ impl LogSummary {
         let event = &row.event;
         *self.counts.entry((event.kind.class(), event.kind, event.cpu)).or_default() += 1;
         self.last_ns = self.last_ns.max(event.at_ns);
+        if event.kind == EventKind::Dropped {
+            self.dropped = self.dropped.saturating_add(event.value);
+        }
         if row.name.is_empty() || event.kind.name().ends_with("_end") {
             return;
         }
@@ -100,10 +105,17 @@ impl LogReport<'_> {
         end.saturating_sub(self.document.provenance.started_ns)
     }
 
+    /// Events that were dropped, marks included; `None` where nothing is known of that. In a log that was cut short the
+    /// rows may know of more than what was counted.
+    pub fn dropped(&self) -> Option<u64> {
+        let is_counted = !self.log.schema.is_empty();
+        is_counted.then(|| self.log.dropped().max(self.summary.dropped))
+    }
+
     /// The answer in one sentence or two.
     pub fn verdict(&self) -> String {
         let cpus = self.document.provenance.configuration.cpus.len();
-        let (events, dropped) = (self.summary.events(), self.log.dropped());
+        let events = self.summary.events();
         let mut verdict = format!(
             "Logged {} event{} in {} on {cpus} CPU{}; ",
             grouped(events),
@@ -111,11 +123,13 @@ impl LogReport<'_> {
             format_ns(self.length_ns()),
             if cpus == 1 { "" } else { "s" },
         );
-        if dropped == 0 {
-            verdict.push_str("none were dropped.");
-        } else {
-            let share = dropped as f64 / (events + dropped) as f64 * 100.0;
-            let _ = write!(verdict, "{} more ({share:.2} %) were dropped: the log has holes.", grouped(dropped));
+        match self.dropped() {
+            Some(0) => verdict.push_str("none were dropped."),
+            None => verdict.push_str("how many were dropped is not known."),
+            Some(dropped) => {
+                let share = dropped as f64 / (events as f64 + dropped as f64) * 100.0;
+                let _ = write!(verdict, "{} more ({share:.2} %) were dropped: the log has holes.", grouped(dropped));
+            }
         }
         if let Some(end) = crate::verdict::end_in_words(self.document) {
             let _ = write!(verdict, " {end}");
@@ -225,7 +239,7 @@ pub fn json(report: &LogReport<'_>) -> Value {
         "chosen": log.classes,
         "rows": summary.rows(),
         "logged": summary.events(),
-        "dropped": log.dropped(),
+        "dropped": report.dropped(),
         "drops": log.drops,
         "skipped": log.skipped,
         "late_rows": log.late_rows,
@@ -273,6 +287,7 @@ mod tests {
         }
         summary.close();
         let log = LogDocument {
+            schema: punctual_recording::LOG_SCHEMA.to_owned(),
             reached_ns: 5_000_001_000,
             drops: vec![CpuDrops { cpu: 1, dropped }],
             classes: EventClass::DEFAULT.to_vec(),
@@ -300,12 +315,16 @@ mod tests {
         insta::assert_snapshot!(text(&report));
         let value = json(&report);
         assert_eq!((value["rows"].as_u64(), value["dropped"].as_u64()), (Some(3), Some(0)));
-        let (mut document, log, summary) = report_of(&[(EventKind::Switch, "a"), (EventKind::Dropped, "ring")], 7);
+        let (mut document, log, summary) = report_of(&[(EventKind::Switch, "a"), (EventKind::Dropped, "ring")], 9);
         document.provenance.configuration.cpus = vec![0];
         let report = LogReport { recording, document: &document, log: &log, summary: &summary };
         let verdict = report.verdict();
-        assert!(verdict.starts_with("Logged 1 event in 1.00 us on 1 CPU; 7 more (87.50 %) were dropped"), "{verdict}");
+        assert!(verdict.starts_with("Logged 1 event in 1.00 us on 1 CPU; 9 more (90.00 %) were dropped"), "{verdict}");
         assert!(verdict.ends_with("The recording was cut short: up to its last second is missing."), "{verdict}");
-        assert!(text(&report).contains("dropped on CPU 1: 7"));
+        assert!(text(&report).contains("dropped on CPU 1: 9"));
+        let unknown = LogDocument::default();
+        let report = LogReport { log: &unknown, ..report };
+        assert!(report.verdict().contains("how many were dropped is not known"), "{}", report.verdict());
+        assert_eq!(json(&report)["dropped"], Value::Null);
     }
 }

@@ -151,7 +151,9 @@ impl EventLog {
         for _ in 0..=QUEUE {
             match self.batches.recv_timeout(patience) {
                 Ok(batch) => self.take_batch(batch, each),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => return,
+                // Nothing will come any more.
+                Err(RecvTimeoutError::Disconnected) => return std::thread::sleep(patience),
             }
             patience = Duration::ZERO;
         }
