@@ -8,6 +8,7 @@ mod evidence;
 mod fault_path;
 mod handlers;
 mod hooks;
+mod maps;
 mod naming;
 mod recorder;
 mod rings;
