@@ -2,6 +2,7 @@
 
 use crate::replay::replay;
 use crate::story::waking;
+use crate::subject::Subject;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, VECTORS};
 
@@ -28,7 +29,7 @@ pub fn chain(episode: &Episode) -> Vec<Link> {
     let timelines = replay(episode);
     let mut links = Vec::new();
     let mut woken = (episode.victim.tid, episode.victim.name.clone());
-    let mut found = waking(episode);
+    let mut found = waking(episode, &Subject::victim(episode));
     while let Some(index) = found {
         let event = &episode.events[index];
         let (by, name, tid) = waker(episode, event, &timelines);

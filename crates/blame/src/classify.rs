@@ -2,7 +2,8 @@
 
 use crate::kind::Kind;
 use crate::replay::{Running, Slice};
-use crate::story::{Chapter, Doing};
+use crate::story::{Chapter, Doing, waking};
+use crate::subject::Subject;
 use crate::waits::Waits;
 use punctual_recording::episode::{
     Event, EventKind, IN_INTERRUPT, IN_NMI, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
@@ -70,7 +71,9 @@ pub fn seen_at(episode: &Episode, sample: &StackSample) -> u64 {
 /// All that is needed to judge.
 pub(crate) struct Courtroom<'a> {
     episode: &'a Episode,
-    /// The event that woke the victim.
+    /// Whose time it is: the victim's, or that of whom it waits for.
+    subject: Subject<'a>,
+    /// The event that woke it.
     waking: Option<&'a Event>,
     /// The samples of the clock, each with the time of what it saw.
     samples: Vec<(u64, &'a StackSample)>,
@@ -81,7 +84,7 @@ pub(crate) struct Courtroom<'a> {
 }
 
 impl<'a> Courtroom<'a> {
-    pub(crate) fn new(episode: &'a Episode, waking: Option<usize>) -> Courtroom<'a> {
+    pub(crate) fn new(episode: &'a Episode, subject: Subject<'a>) -> Courtroom<'a> {
         let mut threads = BTreeMap::new();
         for event in &episode.events {
             match event.kind {
@@ -98,10 +101,11 @@ impl<'a> Courtroom<'a> {
         let samples = clocked.map(|sample| (seen_at(episode, sample), sample)).collect();
         Courtroom {
             episode,
-            waking: waking.map(|index| &episode.events[index]),
+            subject,
+            waking: waking(episode, &subject).map(|index| &episode.events[index]),
             samples,
             threads,
-            waits: Waits::of(episode),
+            waits: Waits::of(episode, subject.tid),
         }
     }
 
@@ -134,10 +138,10 @@ impl<'a> Courtroom<'a> {
 
     /// The time after a CPU's last event.
     pub(crate) fn after_last(&self, chapter: &Chapter, last: &Event, ns: u64) -> Vec<(Blamed, u64)> {
-        let runs_victim = last.kind == EventKind::Switch && last.value == u64::from(self.episode.victim.tid)
-            || last.kind != EventKind::Switch && last.tid == self.episode.victim.tid;
+        let runs_victim = last.kind == EventKind::Switch && last.value == u64::from(self.subject.tid)
+            || last.kind != EventKind::Switch && last.tid == self.subject.tid;
         match chapter.doing {
-            Doing::Running if runs_victim && self.episode.stage == Stage::Response => vec![(self.own_work(None), ns)],
+            Doing::Running if runs_victim && self.subject.stage == Stage::Response => vec![(self.own_work(None), ns)],
             Doing::Running if runs_victim => path(ns),
             Doing::Blocked { left_state, woken_by } => vec![(self.blocked(left_state, woken_by), ns)],
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
@@ -241,7 +245,7 @@ impl<'a> Courtroom<'a> {
         let ends_with = &self.episode.events[slice.ends_with];
         let blamed = self.waiting(chapter, slice, start, end, ends_with);
         let let_in = ends_with.kind == EventKind::Switch
-            && ends_with.value == u64::from(self.episode.victim.tid)
+            && ends_with.value == u64::from(self.subject.tid)
             && ends_with.at_ns == end
             && matches!(blamed.kind, Kind::Kernel | Kind::IdleExit | Kind::IrqOff);
         let switch = if let_in { own.min(SWITCH_NS) } else { 0 };
@@ -257,7 +261,7 @@ impl<'a> Courtroom<'a> {
         let real_time = victim < NORMAL;
         let detail = || self.sampled(slice, start, end);
         let with = |kind| Blamed { detail: detail(), ..Blamed::new(kind, name.clone()) };
-        if slice.tid == self.episode.victim.tid {
+        if slice.tid == self.subject.tid {
             // On its way out: it was woken before it had gone.
             return Blamed::new(Kind::KernelWake, "not yet asleep");
         }
@@ -358,7 +362,7 @@ impl<'a> Courtroom<'a> {
     }
 
     fn own_path(&self, slice: &Slice, start: u64, own: u64) -> Vec<(Blamed, u64)> {
-        let tid = self.episode.victim.tid;
+        let tid = self.subject.tid;
         let fault = |event: &&Event| {
             matches!(event.kind, EventKind::FaultUser | EventKind::FaultKernel)
                 && event.tid == tid
@@ -366,7 +370,7 @@ impl<'a> Courtroom<'a> {
                 && slice.since_ns.is_none_or(|since| event.at_ns >= since)
         };
         if self.episode.events.iter().any(|event| fault(&event)) {
-            return vec![(Blamed::new(Kind::Fault, self.episode.victim.name.clone()), own)];
+            return vec![(Blamed::new(Kind::Fault, self.subject.name), own)];
         }
         path(own)
     }
@@ -382,7 +386,7 @@ impl<'a> Courtroom<'a> {
             let detail = detail().or_else(|| Some(format!("kernel {lock}")));
             return vec![(Blamed { detail, ..Blamed::new(Kind::Lock, "another CPU") }, own)];
         }
-        if self.episode.stage == Stage::Response {
+        if self.subject.stage == Stage::Response {
             // Of the way into the kernel and out of it nothing tells but how long it usually is.
             let ended = start == slice.start_ns && self.waits.fault_ended_at(start);
             let path = if ended { own.min(self.episode.fault_path_ns) } else { 0 };
@@ -396,7 +400,7 @@ impl<'a> Courtroom<'a> {
     }
 
     fn victim(&self) -> &str {
-        &self.episode.victim.name
+        self.subject.name
     }
 
     /// Whether a thread is one of those by which the kernel moves others between CPUs.
@@ -416,8 +420,27 @@ impl<'a> Courtroom<'a> {
         }
     }
 
+    /// Who holds the lock of the program that the thread waits for: whoever lets it go, which wakes the thread.
+    pub(crate) fn holder(&self, chapter: &Chapter) -> Option<Subject<'a>> {
+        let Doing::Blocked { left_state, woken_by: Some(woken_by) } = chapter.doing else { return None };
+        let waker = &self.episode.events[woken_by];
+        if left_state & LEFT_FOR_LOCK == 0 || waker.context & IN_INTERRUPT != 0 || waker.tid == 0 {
+            return None;
+        }
+        Some(Subject {
+            tid: waker.tid,
+            name: self.threads.get(&waker.tid)?,
+            priority: waker.priority,
+            cpu: waker.cpu,
+            start_ns: chapter.start_ns,
+            end_ns: chapter.end_ns,
+            stage: Stage::Response,
+            is_due: false,
+        })
+    }
+
     fn blocked(&self, left_state: u32, woken_by: Option<usize>) -> Blamed {
-        let victim = self.episode.victim.tid;
+        let victim = self.subject.tid;
         let events = &self.episode.events;
         let waker = woken_by.map(|index| &events[index]);
         let by = match waker {

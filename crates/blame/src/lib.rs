@@ -17,6 +17,7 @@ mod kind;
 mod replay;
 mod split;
 mod story;
+mod subject;
 mod waits;
 
 pub use cause::{Cause, Summary, summarize};

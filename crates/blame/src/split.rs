@@ -3,7 +3,8 @@
 use crate::classify::{Blamed, Courtroom};
 use crate::kind::Kind;
 use crate::replay::{CpuTimeline, replay};
-use crate::story::{Chapter, story, waking};
+use crate::story::{Chapter, story};
+use crate::subject::Subject;
 use punctual_recording::Episode;
 use punctual_recording::episode::EventKind;
 use std::collections::BTreeMap;
@@ -50,18 +51,40 @@ pub struct Split {
 /// Splits an episode, void or not: a void one is split as far as its evidence goes, the rest is `unknown`.
 pub fn split(episode: &Episode) -> Split {
     let timelines = replay(episode);
-    let chapters = story(episode, &timelines);
-    let courtroom = Courtroom::new(episode, waking(episode));
-    let empty = CpuTimeline::default();
-    let mut pieces = Vec::new();
-    for chapter in &chapters {
-        let timeline = timelines.get(&chapter.cpu).unwrap_or(&empty);
-        judge_chapter(episode, &courtroom, chapter, timeline, &mut pieces);
-    }
+    let mut pieces = judge(episode, Subject::victim(episode), &timelines);
     debug_assert_eq!(pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
     name_by_programs(episode, &timelines, &mut pieces);
     let pieces = join(pieces);
     Split { parts: parts(&pieces), pieces }
+}
+
+/// The time of the victim, or of whom it waits for: without gap or overlap.
+fn judge(episode: &Episode, subject: Subject<'_>, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Piece> {
+    let courtroom = Courtroom::new(episode, subject);
+    let empty = CpuTimeline::default();
+    let mut pieces = Vec::new();
+    for chapter in &story(episode, &subject, timelines) {
+        match courtroom.holder(chapter).filter(|_| subject.is_due) {
+            Some(holder) => {
+                let its = judge(episode, holder, timelines);
+                pieces.extend(its.into_iter().map(|piece| held(piece, &holder)));
+            }
+            None => {
+                let timeline = timelines.get(&chapter.cpu).unwrap_or(&empty);
+                judge_chapter(episode, &courtroom, chapter, timeline, &mut pieces);
+            }
+        }
+    }
+    pieces
+}
+
+/// What the holder of a lock did, as those see it who wait for the lock.
+fn held(piece: Piece, holder: &Subject<'_>) -> Piece {
+    let detail = match piece.kind {
+        Kind::Own => piece.detail.unwrap_or_else(|| "at work".to_owned()),
+        kind => format!("kept by {} {}", kind.words(), piece.name),
+    };
+    Piece { kind: Kind::Lock, name: holder.name.to_owned(), detail: Some(detail), ..piece }
 }
 
 fn judge_chapter(

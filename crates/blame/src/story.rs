@@ -1,11 +1,12 @@
-//! What the victim was doing: not yet woken, waiting for a CPU, running, blocked.
+//! What a thread was doing: not yet woken, waiting for a CPU, running, blocked.
 
 use crate::replay::CpuTimeline;
+use crate::subject::Subject;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT};
 use std::collections::BTreeMap;
 
-/// What the victim was doing.
+/// What the thread was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
     /// Its timer was due and it was not yet woken.
@@ -18,55 +19,57 @@ pub(crate) enum Doing {
     Blocked { left_state: u32, woken_by: Option<usize> },
 }
 
-/// A chapter of the victim's story on one CPU.
+/// A chapter of the thread's story on one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chapter {
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) cpu: u32,
     pub(crate) doing: Doing,
-    /// The victim's priority at that time, see [`Event::priority`].
+    /// The thread's priority at that time, see [`Event::priority`].
     pub(crate) priority: i16,
 }
 
-/// Position of the event by which the victim was woken, the first after it was due.
-pub(crate) fn waking(episode: &Episode) -> Option<usize> {
+/// Position of the event by which the thread was woken, the first after it was due.
+pub(crate) fn waking(episode: &Episode, subject: &Subject<'_>) -> Option<usize> {
     let is_it = |event: &Event| {
         event.kind == EventKind::Waking
-            && event.value == u64::from(episode.victim.tid)
-            && event.at_ns >= episode.expected_ns
-            && event.at_ns <= episode.end_ns
+            && event.value == u64::from(subject.tid)
+            && event.at_ns >= subject.start_ns
+            && event.at_ns <= subject.end_ns
     };
     // Events come by time within a CPU, not across them.
     let candidates = episode.events.iter().enumerate().filter(|(_, event)| is_it(event));
     candidates.min_by_key(|(_, event)| event.at_ns).map(|(index, _)| index)
 }
 
-/// The story from the expected time to the end, without gaps.
-pub(crate) fn story(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Chapter> {
-    let tid = episode.victim.tid;
-    let (start, end) = (episode.expected_ns, episode.end_ns);
+/// The story from the beginning of the thread's time to the end, without gaps.
+pub(crate) fn story(episode: &Episode, subject: &Subject<'_>, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Chapter> {
+    let Subject { tid, start_ns: start, end_ns: end, .. } = *subject;
     let mut own: Vec<usize> =
         (0..episode.events.len()).filter(|&index| concerns(&episode.events[index], tid)).collect();
     own.sort_by_key(|&index| episode.events[index].at_ns);
-    let first_waking = waking(episode);
-    // Where it ran when its timer was due, if it had not gone to sleep yet.
-    let at_start = timelines.iter().find(|(_, timeline)| {
-        timeline.within(start, start + 1).first().is_some_and(|slice| slice.tid == tid && tid != 0)
-    });
-    let mut doing = if at_start.is_some() { Doing::Running } else { Doing::Due };
-    let mut cpu = match (at_start, first_waking) {
-        (Some((&cpu, _)), _) => cpu,
-        (None, Some(index)) => episode.events[index].cpu,
-        (None, None) => episode.victim.cpu,
+    let asleep = |position: usize| {
+        let later = own[position..].iter().copied();
+        let woken_by = later.clone().find(|&later| episode.events[later].kind == EventKind::Waking);
+        if subject.is_due { Doing::Due } else { Doing::Blocked { left_state: 0, woken_by } }
     };
-    let mut priority = episode.victim.priority;
+    let first = own.partition_point(|&index| episode.events[index].at_ns < start);
+    let mut doing = asleep(first);
+    let mut cpu = match waking(episode, subject) {
+        Some(index) => episode.events[index].cpu,
+        None => subject.cpu,
+    };
+    let mut priority = subject.priority;
     let mut chapters = Vec::new();
     let mut reached = start;
     for (position, &index) in own.iter().enumerate() {
         let event = &episode.events[index];
-        if event.at_ns < start || event.at_ns > end {
-            continue;
+        if event.at_ns > end {
+            break;
+        }
+        if position == first {
+            (doing, cpu) = at_start(doing, cpu, subject, timelines, asleep(first));
         }
         let is_in = event.kind == EventKind::Switch && event.value == u64::from(tid);
         let is_out = event.kind == EventKind::Switch && !is_in;
@@ -92,7 +95,7 @@ pub(crate) fn story(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -
             }
             _ => continue,
         };
-        if event.at_ns > reached {
+        if event.at_ns > reached && position >= first {
             // A sleep that a timer ended: from when that was due it is the timer that was late.
             let due = match doing {
                 Doing::Blocked { .. } => timer_due(episode, event).unwrap_or(event.at_ns).clamp(reached, event.at_ns),
@@ -114,12 +117,36 @@ pub(crate) fn story(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>) -
             _ => event.other_priority(),
         };
         doing = next;
-        cpu = next_cpu.unwrap_or(episode.victim.cpu);
+        cpu = next_cpu.unwrap_or(subject.cpu);
+    }
+    if own.len() == first || own.get(first).is_some_and(|&index| episode.events[index].at_ns > end) {
+        (doing, cpu) = at_start(doing, cpu, subject, timelines, asleep(first));
     }
     if end > reached {
         chapters.push(Chapter { start_ns: reached, end_ns: end, cpu, doing, priority });
     }
     chapters
+}
+
+/// What it was doing when its time began, after all that happened before, and where.
+fn at_start(
+    doing: Doing,
+    cpu: u32,
+    subject: &Subject<'_>,
+    timelines: &BTreeMap<u32, CpuTimeline>,
+    asleep: Doing,
+) -> (Doing, u32) {
+    let runs = |timeline: &CpuTimeline| {
+        let slices = timeline.within(subject.start_ns, subject.start_ns + 1);
+        slices.first().is_some_and(|slice| slice.tid == subject.tid && subject.tid != 0)
+    };
+    match (timelines.iter().find(|(_, timeline)| runs(timeline)), doing) {
+        (Some((&cpu, _)), _) => (Doing::Running, cpu),
+        // It was preempted, or woken before.
+        (None, Doing::Waiting { .. }) => (doing, cpu),
+        (None, Doing::Blocked { .. }) if !subject.is_due => (doing, cpu),
+        _ => (asleep, cpu),
+    }
 }
 
 /// When the timer was due whose function woke somebody.

@@ -3,7 +3,7 @@
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT};
 
-/// The victim's, by time; they do not overlap within their kind.
+/// A thread's, by time; they do not overlap within their kind.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     /// From the touch of a page to its being there.
@@ -16,9 +16,8 @@ pub(crate) struct Waits {
 const LOCKS: [&str; 6] = ["spinlock", "lock to read", "lock to write", "real-time lock", "per-CPU lock", "mutex"];
 
 impl Waits {
-    /// Those of an episode. Without its end a wait is none: nobody knows how long it was.
-    pub(crate) fn of(episode: &Episode) -> Waits {
-        let tid = episode.victim.tid;
+    /// Those of a thread. Without its end a wait is none: nobody knows how long it was.
+    pub(crate) fn of(episode: &Episode, tid: u32) -> Waits {
         let own = |event: &&Event| event.tid == tid && event.context & IN_INTERRUPT == 0;
         let mut events: Vec<&Event> = episode.events.iter().filter(own).collect();
         events.sort_by_key(|event| event.at_ns);

@@ -66,6 +66,31 @@ fn a_lock_is_blamed_on_who_let_it_go_and_work_on_the_victim() {
     assert_eq!(sum_of(&episode, Kind::Unknown, ""), 0);
 }
 
+/// The holder is on its CPU for 0.5 ms of the 2 ms that it is waited for; a thread before it has the rest.
+#[test]
+fn who_keeps_the_holder_of_a_lock_is_told() {
+    let episode = response(|story| {
+        story.switch(1_500, OTHER, LEFT_FOR_LOCK | 1, 2);
+        story.switch(1_800, (8, 110), 0, 3).switch(3_300, OTHER, 1, 2);
+        story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+    });
+    let split = split(&episode);
+    let lock = split.parts.iter().find(|part| part.kind == Kind::Lock).unwrap();
+    assert_eq!((lock.name.as_str(), lock.ns), ("other", 2_000_000));
+    assert_eq!(lock.detail.as_deref(), Some("kept by higher-priority thread first"));
+    let at_work = split.pieces.iter().filter(|piece| piece.detail.as_deref() == Some("at work"));
+    assert_eq!(at_work.map(|piece| piece.ns).sum::<u64>(), 500_000);
+}
+
+/// It was preempted, not asleep, when its timer was due: that its interrupt did not come kept nobody.
+#[test]
+fn one_that_was_preempted_when_it_was_due_waits() {
+    let mut story = Story::new(VICTIM_RUNS, 3_020);
+    story.switch(900, (7, 9), 0, 2).switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(largest(&story.episode), (Kind::HigherPriority, "other".into(), 2_009_000));
+}
+
 #[test]
 fn a_page_fault_is_what_lies_between_its_touch_and_the_page_with_the_way_there() {
     let mut episode = response(|story| {

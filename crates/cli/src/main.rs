@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Record(record) => commands::record::run(&record, output),
         Command::Report(report) => commands::report::run(&report, output),
         Command::Why(why) => commands::why::run(&why, output),
+        Command::Log(log) => commands::log::run(&log, output),
         Command::Compare(compare) => commands::compare::run(&compare, output),
         Command::Idle(idle) => commands::idle::run(&idle, output),
         Command::Forecast(forecast) => commands::forecast::run(&forecast, output),

@@ -77,6 +77,45 @@ pub(crate) fn print(text: &str) {
     }
 }
 
+/// Data that is printed bit by bit, for there may be much of it.
+pub(crate) struct Stream {
+    output: std::io::BufWriter<std::io::Stdout>,
+    is_read: bool,
+}
+
+impl Stream {
+    pub(crate) fn new() -> Stream {
+        Stream { output: std::io::BufWriter::with_capacity(1 << 16, std::io::stdout()), is_read: true }
+    }
+
+    /// Prints data; false where nobody reads it any more.
+    pub(crate) fn write(&mut self, text: &str) -> bool {
+        let written = if self.is_read { self.output.write_all(text.as_bytes()) } else { Ok(()) };
+        self.note(&written)
+    }
+
+    /// Prints text for people, as [`print_text`] does.
+    pub(crate) fn write_text(&mut self, text: &str) -> bool {
+        self.write(&harmless(text))
+    }
+
+    /// Prints what is still kept.
+    pub(crate) fn finish(&mut self) {
+        let written = if self.is_read { self.output.flush() } else { Ok(()) };
+        self.note(&written);
+    }
+
+    fn note(&mut self, written: &std::io::Result<()>) -> bool {
+        if let Err(error) = written {
+            self.is_read = false;
+            if error.kind() != ErrorKind::BrokenPipe {
+                UNWRITTEN.store(true, Ordering::Relaxed);
+            }
+        }
+        self.is_read
+    }
+}
+
 /// Prints text for people: names out of recordings and kernels cannot steer the terminal.
 pub(crate) fn print_text(text: &str) {
     print(&harmless(text));

@@ -188,7 +188,7 @@ fn the_page_shows_what_the_recordings_hold() {
 
     let data = data_of(&dom);
     let pictures = data["pictures"].as_array().unwrap();
-    for picture in pictures.iter().filter(|picture| picture["value"] == "wakeups") {
+    for picture in pictures.iter().filter(|picture| picture["value"] == "count") {
         let cells = picture["cells"].as_array().unwrap();
         assert_eq!(cells.chunks(3).filter_map(|cell| cell[2].as_u64()).sum::<u64>(), 12_000);
     }
@@ -238,6 +238,20 @@ fn comparisons_and_forecasts_have_pages_too() {
             assert!(shown.contains(&stage[side]["max_ns"].to_string().as_str()), "{stage}");
         }
     }
+    // Both sides over time, with all their wakeups, on the same axes.
+    let data = data_of(&dom);
+    let drawn_over_time = |id: &str| {
+        let found = data["pictures"].as_array().unwrap().iter().find(|picture| picture["id"] == id);
+        found.unwrap_or_else(|| panic!("no {id}")).clone()
+    };
+    let both = ["time-0-latency", "time-1-latency"].map(drawn_over_time);
+    for picture in &both {
+        let cells = picture["cells"].as_array().unwrap();
+        assert_eq!(cells.chunks(3).filter_map(|cell| cell[2].as_u64()).sum::<u64>(), 12_000);
+    }
+    assert_eq!((&both[0]["range"], &both[0]["bounds_ns"]), (&both[1]["range"], &both[1]["bounds_ns"]));
+    let time = between(&dom, "<h2 id=\"time\">", "</section>");
+    assert!(time.contains(">A: fifo:80<") && time.contains(">B: fifo:80<"), "{time}");
     let ratios = &data_of(&dom)["pictures"][0]["rows"];
     assert_eq!(
         ratios[0]["interval"]["low"],
@@ -252,6 +266,121 @@ fn comparisons_and_forecasts_have_pages_too() {
     let curve = &answer["groups"][0]["curves"][0]["points"];
     assert_eq!(points["ns"].as_array().unwrap().len(), curve.as_array().unwrap().len());
     assert_eq!(points["seconds"][0]["low"], curve[0]["mttf_s"]["low"]);
+}
+
+/// Gaps on two CPUs over 4 s, a third of them by a thread, and one of 2 ms.
+fn write_gaps(path: &Path) {
+    let provenance = Provenance {
+        run_id: "1".into(),
+        started_ns: 1_000 * MS,
+        configuration: Configuration { policy: "idle".into(), cpus: vec![0, 1], ..Configuration::default() },
+        blind: vec!["anything shorter than the threshold".into()],
+        ..Provenance::default()
+    };
+    let writer = Writer::create(path, provenance, Vec::new()).unwrap();
+    let mut gaps = GapWriter::create(path).unwrap();
+    let mut document = GapDocument {
+        schema: "punctual.gaps/1".into(),
+        threshold_ns: 5_000,
+        clock: "tsc".into(),
+        ticks_per_second: 1_000_000_000,
+        followed: true,
+        names: vec!["local_timer".into(), "<b>a thread".into()],
+        bin_ns: 100 * MS,
+        ..GapDocument::default()
+    };
+    let mut cpus =
+        [0, 1].map(|cpu| CpuGaps { cpu, profile: vec![0; 40], runtime_ns: 4_000 * MS, ..CpuGaps::default() });
+    let mut sums = [0, 1].map(|name| {
+        let kind = if name == 0 { CauseKind::Irq } else { CauseKind::Thread };
+        CauseSum { kind, name, count: 0, total_ns: 0, max_ns: 0 }
+    });
+    for index in 0..2_000u64 {
+        let cause = usize::from(index % 3 == 2);
+        let length_ns = if index == 1_234 { 2 * MS } else { 6_000 + index % 500 * 97 };
+        let start_ns = (1_000 + index * 2) * MS;
+        let cpu = (index % 2) as u32;
+        let (kind, name) = (sums[cause].kind, sums[cause].name);
+        let gap = Gap { start_ns, length_ns, cpu, kind, name, cause_ns: Some(length_ns) };
+        gaps.push(&gap);
+        document.lengths.record(length_ns);
+        document.longest.push(gap);
+        sums[cause].count += 1;
+        sums[cause].total_ns += length_ns;
+        sums[cause].max_ns = sums[cause].max_ns.max(length_ns);
+        let about = &mut cpus[cpu as usize];
+        about.noise_ns += length_ns;
+        about.gaps += 1;
+        about.max_single_ns = about.max_single_ns.max(length_ns);
+        about.profile[(index / 50) as usize] += length_ns;
+    }
+    document.longest.sort_by_key(|gap| std::cmp::Reverse(gap.length_ns));
+    document.longest.truncate(20);
+    (document.cpus, document.causes) = (cpus.to_vec(), sums.to_vec());
+    gaps.finish(&document).unwrap();
+    writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns: 5_000 * MS }, Vec::new()).unwrap();
+}
+
+const READ_TAKEN: &str = "
+addEventListener('load', () => setTimeout(() => {
+  const out = document.body.appendChild(document.createElement('pre'));
+  out.id = 'selftest';
+  for (const id of ['time-taken', 'lengths-all']) {
+    const place = document.querySelector(`#${id} .drawing`);
+    place.focus();
+    place.dispatchEvent(new KeyboardEvent('keydown', { key: 'Home', bubbles: true, cancelable: true }));
+    out.append(`${id}:${place.querySelector('.tip').textContent}\\n`);
+  }
+}, 100));";
+
+#[test]
+fn gaps_have_a_page_too() {
+    const NAME: &str = "gaps_have_a_page_too";
+    let directory = tempfile::tempdir().unwrap();
+    write_gaps(&directory.path().join("i.punctual"));
+    let made = run(directory.path(), &["report", "i.punctual", "--html", "page.html", "--json"]);
+    if support::stdout(&made).contains("Node.js") {
+        return skip(NAME, "the program was built without the script of the pages");
+    }
+    let answer = json(&made);
+    let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
+    let dom = drawn(&browser, &directory.path().join("page.html"), &answer, READ_TAKEN);
+    assert!(!dom.contains("<b>a thread"), "names are not markup");
+
+    // Tables: the histogram, the causes and the CPUs are those of the answer.
+    let number = |value: &Value| value.as_u64().unwrap().to_string();
+    let section = |id: &str| between(&dom, &format!("<h2 id=\"{id}\">"), "</section>").to_owned();
+    let rows =
+        |key: &str, of: &str| answer[key].as_array().unwrap().iter().map(|row| number(&row[of])).collect::<Vec<_>>();
+    assert_eq!(attributes(&section("lengths"), "data-count"), rows("histogram", "count"));
+    assert_eq!(attributes(&section("causes"), "data-count"), rows("causes", "count"));
+    let causes = section("causes");
+    assert!(rows("causes", "total_ns").iter().all(|total| attributes(&causes, "data-ns").contains(&total.as_str())));
+    let cpus = section("cpus");
+    assert!(rows("cpus", "noise_ns").iter().all(|noise| attributes(&cpus, "data-ns").contains(&noise.as_str())));
+
+    // Pictures: every gap is in them, and the taken time adds up to that of the CPUs.
+    let data = data_of(&dom);
+    let picture = |id: &str| data["pictures"].as_array().unwrap().iter().find(|picture| picture["id"] == id).unwrap();
+    let cells = |id: &str| {
+        let cells = picture(id)["cells"].as_array().unwrap();
+        cells.chunks(3).map(|cell| cell[2].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(cells("time-lengths"), 2_000);
+    assert_eq!(cells("time-taken"), answer["noise_ns"].as_u64().unwrap());
+    let lines = picture("lengths-all")["lines"].as_array().unwrap();
+    let counts: Vec<(&str, u64)> =
+        lines.iter().map(|line| (line["name"].as_str().unwrap(), line["count"].as_u64().unwrap())).collect();
+    assert_eq!(counts, [("all gaps", 2_000), ("interrupts", 1_334), ("threads", 666)]);
+    assert_eq!(
+        picture("time-lines")["lines"][0]["ns"].as_array().unwrap().iter().filter_map(Value::as_u64).max(),
+        Some(2 * MS)
+    );
+
+    // What is read by key is said of gaps.
+    let told = between(&dom, "<pre id=\"selftest\">", "</pre>");
+    assert!(told.contains("CPU 0") && told.contains("taken") && told.contains(" %"), "{told}");
+    assert!(told.contains("6.0 us or more") && told.contains("100 % (2,000)") && !told.contains("wakeup"), "{told}");
 }
 
 #[test]

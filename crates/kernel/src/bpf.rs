@@ -70,6 +70,20 @@ impl LoadedObject {
         read_only: Option<&[u8]>,
         sizes: &[(&str, u32)],
     ) -> Result<LoadedObject, Refused> {
+        LoadedObject::load_chosen(name, elf, read_only, sizes, &|_| true)
+    }
+
+    /// As [`LoadedObject::load_sized`], but only the programs that are `chosen` by name.
+    ///
+    /// # Errors
+    /// As for [`LoadedObject::load`].
+    pub fn load_chosen(
+        name: &str,
+        elf: &[u8],
+        read_only: Option<&[u8]>,
+        sizes: &[(&str, u32)],
+        chosen: &dyn Fn(&str) -> bool,
+    ) -> Result<LoadedObject, Refused> {
         let doing = || format!("loading the BPF programs of `{name}`");
         if let Ok(mut said) = SAID.lock() {
             said.clear();
@@ -93,6 +107,12 @@ impl LoadedObject {
                 }
             }
             leave_out_missing(&mut open);
+            for mut program in open.progs_mut() {
+                let name = program.name().to_string_lossy().into_owned();
+                if !chosen(&name) {
+                    program.set_autoload(false);
+                }
+            }
             open.load()
         };
         let object = load().map_err(|error: libbpf_rs::Error| {
@@ -133,6 +153,11 @@ impl LoadedObject {
         Ok(())
     }
 
+    /// Takes every program away from where it was attached; what they wrote stays.
+    pub fn detach(&mut self) {
+        self.links.clear();
+    }
+
     /// Runs a program at each overflow of a perf event, until this object is dropped.
     ///
     /// # Errors
@@ -148,7 +173,7 @@ impl LoadedObject {
         Ok(())
     }
 
-    /// The names of the programs that were left out because this kernel lacks their tracepoint.
+    /// The names of the programs that were left out because this kernel lacks their tracepoint, or they were not chosen.
     pub fn left_out(&self) -> Vec<String> {
         let missing = self.object.progs().filter(|program| !program.autoload());
         missing.map(|program| program.name().to_string_lossy().into_owned()).collect()

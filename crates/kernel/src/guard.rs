@@ -61,6 +61,10 @@ pub struct GuardedRun {
     pub commands: Vec<GuardedCommand>,
     /// All is ended after this long, even if the parent says nothing.
     pub time_limit: Option<Duration>,
+    /// Empty directories that the parent makes and that must not outlive it, such as an instance of the kernel's tracing:
+    /// removed at the end, where they are still there.
+    #[serde(default)]
+    pub remove_at_end: Vec<PathBuf>,
     /// Instead of all that: a shell command that sets something up and is run to its end ([`GuardEvent::Ended`]).
     /// It belongs to the parent's terminal, so that Ctrl-C reaches it and it may ask for a password, and what it leaves
     /// running stays. Only where the parent goes before it has ended is it ended, and all that it started.

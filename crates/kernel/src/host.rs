@@ -1,6 +1,6 @@
 //! What a recording says of the machine.
 
-use punctual_recording::{Host, Setting};
+use punctual_recording::{Host, Provenance, Setting};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -112,6 +112,18 @@ pub fn tuning() -> BTreeMap<String, Setting> {
         settings.insert("cgroup".to_owned(), Setting::Text(cgroups.replace('\n', " ")));
     }
     settings
+}
+
+/// What every recording of a run on this machine says of where it comes from.
+pub fn provenance(command_line: &[String]) -> Provenance {
+    Provenance {
+        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: command_line.to_vec(),
+        run_id: run_id(),
+        host: host(),
+        tuning: tuning(),
+        ..Provenance::default()
+    }
 }
 
 /// 128 bits that no other run has, in hexadecimal.

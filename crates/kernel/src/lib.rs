@@ -7,6 +7,7 @@
 //! * [`hold`]: what is held for as long as it lives: locked memory, a power-latency request.
 //! * [`host`]: what a recording says of the machine.
 //! * [`steal`]: time in which the host ran something else.
+//! * [`trace_marker`]: what programs write into the kernel's tracing, read beside whoever else reads it.
 //! * [`bpf`]: loads BPF objects and maps their memory.
 //! * [`bpf_layout`]: how shared records lie, for tests.
 //! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone.
@@ -21,6 +22,7 @@ pub mod hold;
 pub mod host;
 pub mod scheduling;
 pub mod steal;
+pub mod trace_marker;
 
 /// What the kernel refused, and what was being done.
 #[derive(Debug, thiserror::Error)]

@@ -306,10 +306,6 @@ impl Drop for IdleSession {
 
 fn provenance(plan: &IdlePlan, cpus: &[u32]) -> Provenance {
     Provenance {
-        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: plan.command_line.clone(),
-        run_id: host::run_id(),
-        host: host::host(),
         configuration: Configuration {
             policy: if plan.real_time { "fifo" } else { "idle" }.to_owned(),
             priorities: if plan.real_time { vec![1] } else { Vec::new() },
@@ -317,7 +313,6 @@ fn provenance(plan: &IdlePlan, cpus: &[u32]) -> Provenance {
             via: "idle".to_owned(),
             ..Configuration::default()
         },
-        tuning: host::tuning(),
-        ..Provenance::default()
+        ..host::provenance(&plan.command_line)
     }
 }

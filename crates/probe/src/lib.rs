@@ -13,6 +13,7 @@ mod foreign;
 mod idle;
 mod idle_loop;
 mod idle_trace;
+pub mod log;
 mod overwriting;
 mod plan;
 mod ring;

@@ -175,6 +175,15 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
         }
         None => ended,
     };
+    conclude(plan, writer, ended)
+}
+
+/// Judges the limits and closes the recording; of a run that failed it says why.
+pub(crate) fn conclude(
+    plan: &Plan,
+    writer: Writer,
+    ended: punctual_recording::Result<Ended>,
+) -> Result<Outcome, RunError> {
     match ended {
         Ok(ended) => {
             let limits = judge(plan, &writer.totals().total);
@@ -201,10 +210,6 @@ impl Drop for StopOnDrop {
 fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
     let has_priorities = matches!(plan.policy, Policy::Fifo | Policy::RoundRobin);
     Provenance {
-        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: plan.command_line.clone(),
-        run_id: host::run_id(),
-        host: host::host(),
         configuration: Configuration {
             interval_ns: plan.interval_ns,
             policy: plan.policy.name().to_owned(),
@@ -214,8 +219,7 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
             ..Configuration::default()
         },
         load: plan.load.clone(),
-        tuning: host::tuning(),
-        ..Provenance::default()
+        ..host::provenance(&plan.command_line)
     }
 }
 
@@ -396,7 +400,7 @@ fn note_blindness(provenance: &mut Provenance, steal_known: bool, recorder: Opti
     provenance.blind = blind.into_iter().map(str::to_owned).collect();
 }
 
-pub(crate) fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {
+fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {
     let mut limits: Vec<Limit> = plan.limits.iter().map(|limit| limit.judge(total)).collect();
     if let Some(limit_ns) = plan.break_ns {
         let found_ns = total.max();

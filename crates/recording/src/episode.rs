@@ -54,10 +54,30 @@ pub enum EventKind {
     TaskletEnd = 21,
     /// The page that the current thread touched last is there.
     FaultEnd = 22,
+    /// Only in an event log, as all that follow: the current thread makes thread `value` of process `extra`. `name` is
+    /// the new thread's.
+    ProcessFork = 30,
+    /// The current thread has become another program; `name` is its new name, `value` the thread id it had before.
+    ProcessExec = 31,
+    /// The current thread ends, with the kernel's exit code `value`; `extra` is 1 where its process ends with it. `name`
+    /// is the thread's.
+    ProcessExit = 32,
+    /// Thread `value` changes its name to `name`.
+    Rename = 33,
+    /// The current thread begins a futex call with the word at `value`; the low half of `extra` is the operation, the
+    /// high half the value that goes with it. `name` is the thread's.
+    FutexBegin = 34,
+    /// It comes back with `value`, a negative error number or a result.
+    FutexEnd = 35,
+    /// A program's own mark: `name` is its text, `value` its number. Of marks by `trace_marker` `extra` is 1.
+    Mark = 36,
+    /// `value` events were lost here, before this time; `name` says where.
+    Dropped = 37,
 }
 
 impl EventKind {
-    const ALL: [EventKind; 22] = [
+    /// Every kind.
+    pub const ALL: &'static [EventKind] = &[
         EventKind::Switch,
         EventKind::Waking,
         EventKind::VectorBegin,
@@ -80,11 +100,19 @@ impl EventKind {
         EventKind::TaskletBegin,
         EventKind::TaskletEnd,
         EventKind::FaultEnd,
+        EventKind::ProcessFork,
+        EventKind::ProcessExec,
+        EventKind::ProcessExit,
+        EventKind::Rename,
+        EventKind::FutexBegin,
+        EventKind::FutexEnd,
+        EventKind::Mark,
+        EventKind::Dropped,
     ];
 
     /// The kind with this code.
     pub fn from_code(code: u8) -> Option<EventKind> {
-        EventKind::ALL.get(usize::from(code).checked_sub(1)?).copied()
+        EventKind::ALL.iter().copied().find(|kind| *kind as u8 == code)
     }
 }
 

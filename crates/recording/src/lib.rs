@@ -8,6 +8,7 @@
 //! maxima/000001.parquet     the largest value of each second, task and stage
 //! tail.parquet              the 10,000 largest values of each task and stage, with their times
 //! events/                   of `record --why`: the evidence around each late wakeup, a JSON line an episode
+//! events/log/, events/log.json   of an event log: a row an event, and what was counted
 //! gaps/, gaps.json          of an idle loop: when it did not have its CPU, and what had it
 //! activations/, activations.json   of soft devices: each block they processed, and what became of them
 //! ```
@@ -30,9 +31,11 @@ mod document;
 pub mod episode;
 mod episodes;
 mod error;
+mod event_class;
 mod gaps;
 mod json_file;
 mod limit;
+mod log;
 mod merge;
 mod numbers;
 mod reader;
@@ -40,6 +43,7 @@ mod segments;
 mod stage;
 mod table;
 mod tail;
+mod texts;
 mod units;
 mod validation;
 mod wakeup;
@@ -61,11 +65,16 @@ pub use episodes::{
     rewrite_episodes, write_handler_sums,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use event_class::EventClass;
 pub use gaps::{
     CalibratedCount, CauseKind, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,
     Periodicity, for_each_gap, read_gap_document,
 };
 pub use limit::LimitSpec;
+pub use log::{
+    CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
+    for_each_log_row, is_log, read_log_document,
+};
 pub use merge::{compatible, merge};
 pub use numbers::{read_numbers, write_numbers};
 pub use reader::Recording;

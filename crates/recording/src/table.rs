@@ -1,13 +1,14 @@
-//! Tables of whole numbers as Parquet files.
+//! Tables of whole numbers and texts as Parquet files.
 
 use crate::error::{Error, ErrorKind, Result};
-use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
-use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::Int64Type;
+use crate::texts::Texts;
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::column::reader::{ColumnReader, get_typed_column_reader};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnPath, Type};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,21 +16,27 @@ use std::sync::Arc;
 /// Rows written together; a table of any length is written and read in this much memory.
 const ROW_GROUP: usize = 1 << 17;
 
-/// A column of 64-bit whole numbers.
+/// A column of 64-bit whole numbers, or of texts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column<'a> {
     pub(crate) name: &'a str,
     pub(crate) optional: bool,
+    pub(crate) is_text: bool,
 }
 
 /// A column that every row has.
 pub(crate) const fn required(name: &str) -> Column<'_> {
-    Column { name, optional: false }
+    Column { name, optional: false, is_text: false }
 }
 
 /// A column that a row may lack.
 pub(crate) const fn optional(name: &str) -> Column<'_> {
-    Column { name, optional: true }
+    Column { name, optional: true, is_text: false }
+}
+
+/// A column of texts, of which few are different, that every row has.
+pub(crate) const fn text(name: &str) -> Column<'_> {
+    Column { name, optional: false, is_text: true }
 }
 
 /// The shape of a table.
@@ -39,15 +46,16 @@ pub(crate) struct Schema<'a> {
     pub(crate) columns: &'a [Column<'a>],
 }
 
-/// Rows of a table, column by column; a missing value is `None`.
+/// Rows of a table, column by column; a missing value is `None`, a text the number of a text.
 pub(crate) struct Rows<'a> {
     schema: &'a Schema<'a>,
     columns: Vec<Vec<Option<i64>>>,
+    texts: Texts,
 }
 
 impl<'a> Rows<'a> {
     pub(crate) fn new(schema: &'a Schema<'a>) -> Rows<'a> {
-        Rows { schema, columns: vec![Vec::new(); schema.columns.len()] }
+        Rows { schema, columns: vec![Vec::new(); schema.columns.len()], texts: Texts::default() }
     }
 
     /// Adds a row whose length is that of the schema.
@@ -76,6 +84,29 @@ impl<'a> Rows<'a> {
 
     pub(crate) fn clear(&mut self) {
         self.columns.iter_mut().for_each(Vec::clear);
+        self.texts.forget_many();
+    }
+
+    /// The number under which a text stands in a column of texts, until [`Rows::clear`].
+    pub(crate) fn text(&mut self, text: &str) -> i64 {
+        self.texts.number(text)
+    }
+
+    /// The text of a column of texts.
+    pub(crate) fn get_text(&self, column: usize, row: usize) -> &str {
+        self.texts.get(self.get(column, row))
+    }
+
+    /// Takes over the rows of a table with the same schema.
+    fn append(&mut self, other: &Rows<'_>) {
+        let texts = &mut self.texts;
+        for ((into, from), column) in self.columns.iter_mut().zip(&other.columns).zip(self.schema.columns) {
+            if column.is_text {
+                into.extend(from.iter().map(|cell| cell.map(|number| texts.number(other.texts.get(number)))));
+            } else {
+                into.extend_from_slice(from);
+            }
+        }
     }
 
     /// The value of a required column.
@@ -103,7 +134,13 @@ impl<'a> TableWriter<'a> {
             .iter()
             .map(|column| {
                 let repetition = if column.optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-                Type::primitive_type_builder(column.name, PhysicalType::INT64)
+                let (physical, logical) = if column.is_text {
+                    (PhysicalType::BYTE_ARRAY, Some(LogicalType::String))
+                } else {
+                    (PhysicalType::INT64, None)
+                };
+                Type::primitive_type_builder(column.name, physical)
+                    .with_logical_type(logical)
                     .with_repetition(repetition)
                     .build()
                     .map(Arc::new)
@@ -111,12 +148,19 @@ impl<'a> TableWriter<'a> {
             .collect::<parquet::errors::Result<Vec<_>>>();
         let root = fields.and_then(|fields| Type::group_type_builder(schema.name).with_fields(fields).build());
         let root = root.map_err(|error| failed(path, "cannot describe the table", error))?;
-        let properties = WriterProperties::builder()
+        let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_dictionary_enabled(false)
             .set_encoding(Encoding::DELTA_BINARY_PACKED)
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .build();
+            .set_statistics_enabled(EnabledStatistics::Chunk);
+        for column in schema.columns.iter().filter(|column| column.is_text) {
+            let path = ColumnPath::from(column.name);
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), true)
+                .set_column_encoding(path.clone(), Encoding::PLAIN)
+                .set_column_statistics_enabled(path, EnabledStatistics::None);
+        }
+        let properties = properties.build();
         let file = File::create(path).map_err(|error| Error::io(path, "cannot write", error))?;
         let writer = SerializedFileWriter::new(file, Arc::new(root), Arc::new(properties))
             .map_err(|error| failed(path, "cannot write", error))?;
@@ -132,10 +176,21 @@ impl<'a> TableWriter<'a> {
 
     fn write_row_group(&mut self, rows: &Rows<'_>) -> parquet::errors::Result<()> {
         let mut group = self.writer.next_row_group()?;
-        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        let (mut values, mut levels, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+        let all_texts: Vec<ByteArray> =
+            rows.texts.all().map(|text| ByteArray::from(text.as_bytes().to_vec())).collect();
         for (column, cells) in self.schema.columns.iter().zip(&rows.columns) {
             values.clear();
             levels.clear();
+            if column.is_text {
+                texts.clear();
+                let of = |number: i64| usize::try_from(number).ok().and_then(|number| all_texts.get(number).cloned());
+                texts.extend(cells.iter().flatten().map(|&number| of(number).unwrap_or_default()));
+                let mut writer = group.next_column()?.expect("the row group has the schema's columns");
+                writer.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
+                writer.close()?;
+                continue;
+            }
             values.extend(cells.iter().flatten().copied());
             levels.extend(cells.iter().map(|cell| i16::from(cell.is_some())));
             let mut writer = group.next_column()?.expect("the row group has the schema's columns");
@@ -202,12 +257,18 @@ pub(crate) fn read_table(
             if places.into_iter().flatten().any(|place| place < 0) {
                 return Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: a negative place"));
             }
-            if about.physical_type() != PhysicalType::INT64 {
-                return Err(Error::new(
-                    ErrorKind::Invalid,
-                    path,
-                    format!("column {} is not of 64-bit numbers", column.name),
-                ));
+            let (wanted, is_not) = if column.is_text {
+                (PhysicalType::BYTE_ARRAY, "texts")
+            } else {
+                (PhysicalType::INT64, "64-bit numbers")
+            };
+            if about.physical_type() != wanted {
+                return Err(Error::new(ErrorKind::Invalid, path, format!("column {} is not of {is_not}", column.name)));
+            }
+            if column.is_text {
+                let reader = group.get_column_reader(index).map_err(damaged)?;
+                read_texts(path, reader, count, cells, &mut rows.texts)?;
+                continue;
             }
             let mut typed = get_typed_column_reader::<Int64Type>(group.get_column_reader(index).map_err(damaged)?);
             values.clear();
@@ -231,6 +292,36 @@ pub(crate) fn read_table(
     Ok(())
 }
 
+/// Reads a column of texts.
+fn read_texts(
+    path: &Path,
+    reader: ColumnReader,
+    count: usize,
+    cells: &mut Vec<Option<i64>>,
+    texts: &mut Texts,
+) -> Result<()> {
+    let mut typed = get_typed_column_reader::<ByteArrayType>(reader);
+    let mut values: Vec<ByteArray> = Vec::new();
+    let mut levels: Vec<i16> = Vec::new();
+    while values.len() < count {
+        let wanted = count - values.len();
+        let read = typed.read_records(wanted, Some(&mut levels), None, &mut values);
+        let (read, _, _) = read.map_err(|error| failed(path, "is not a whole table", error))?;
+        if read == 0 {
+            return Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: rows are missing"));
+        }
+    }
+    cells.extend(values.iter().map(|value| Some(texts.number(&String::from_utf8_lossy(value.data())))));
+    Ok(())
+}
+
+/// Rows of a table, by what it says of itself.
+pub(crate) fn count_rows(path: &Path) -> Result<u64> {
+    let file = File::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
+    let reader = SerializedFileReader::new(file).map_err(|error| failed(path, "is not a whole table", error))?;
+    Ok(u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0))
+}
+
 /// Writes several files' rows into one, in order, in constant memory.
 pub(crate) fn concatenate(sources: &[std::path::PathBuf], target: &Path, schema: &Schema<'_>) -> Result<()> {
     let temporary = target.with_extension("tmp");
@@ -238,9 +329,7 @@ pub(crate) fn concatenate(sources: &[std::path::PathBuf], target: &Path, schema:
     let mut gathered = Rows::new(schema);
     for source in sources {
         read_table(source, schema, |rows| {
-            for (into, from) in gathered.columns.iter_mut().zip(&rows.columns) {
-                into.extend_from_slice(from);
-            }
+            gathered.append(rows);
             if gathered.len() >= ROW_GROUP {
                 writer.write(&gathered)?;
                 gathered.clear();
@@ -267,31 +356,38 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    static SCHEMA: Schema<'static> = Schema { name: "test", columns: &[required("a"), optional("b")] };
+    static SCHEMA: Schema<'static> = Schema { name: "test", columns: &[required("a"), optional("b"), text("c")] };
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
-        fn what_is_written_is_read(rows in prop::collection::vec((any::<i64>(), any::<Option<i64>>()), 0..300)) {
+        fn what_is_written_is_read(rows in prop::collection::vec((any::<i64>(), any::<Option<i64>>(), "[a-c]{0,2}"), 0..300)) {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("t.parquet");
             let mut table = Rows::new(&SCHEMA);
-            for &(a, b) in &rows {
-                table.push([Some(a), b]);
+            for (a, b, c) in &rows {
+                let c = table.text(c);
+                table.push([Some(*a), *b, Some(c)]);
             }
             write_table(&path, &table).unwrap();
             let mut read = Vec::new();
             read_table(&path, &SCHEMA, |group| {
-                read.extend((0..group.len()).map(|row| (group.get(0, row), group.get_optional(1, row))));
+                let row = |row| (group.get(0, row), group.get_optional(1, row), group.get_text(2, row).to_owned());
+                read.extend((0..group.len()).map(row));
                 Ok(())
             }).unwrap();
             prop_assert_eq!(&read, &rows);
 
             let both = directory.path().join("both.parquet");
             concatenate(&[path.clone(), path], &both, &SCHEMA).unwrap();
-            let mut count = 0;
-            read_table(&both, &SCHEMA, |group| { count += group.len(); Ok(()) }).unwrap();
-            prop_assert_eq!(count, rows.len() * 2);
+            let mut texts = Vec::new();
+            read_table(&both, &SCHEMA, |group| {
+                texts.extend((0..group.len()).map(|row| group.get_text(2, row).to_owned()));
+                Ok(())
+            }).unwrap();
+            prop_assert_eq!(texts.len(), rows.len() * 2);
+            prop_assert_eq!(count_rows(&both).unwrap(), texts.len() as u64);
+            prop_assert!(texts.iter().zip(rows.iter().chain(&rows)).all(|(read, (.., written))| read == written));
         }
 
         #[test]
@@ -300,7 +396,8 @@ mod tests {
             let path = directory.path().join("t.parquet");
             let mut table = Rows::new(&SCHEMA);
             for a in 0..50 {
-                table.push([Some(a), (a % 3 == 0).then_some(a)]);
+                let c = table.text(&a.to_string());
+                table.push([Some(a), (a % 3 == 0).then_some(a), Some(c)]);
             }
             write_table(&path, &table).unwrap();
             let mut bytes = std::fs::read(&path).unwrap();

@@ -28,7 +28,7 @@ pub fn csv(measurement: &Measurement) -> String {
 }
 
 /// A cell that may hold anything, such as a load's command line.
-fn quoted(cell: &str) -> String {
+pub(crate) fn quoted(cell: &str) -> String {
     if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
 }
 

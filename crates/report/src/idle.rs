@@ -35,7 +35,7 @@ impl IdleReport<'_> {
         u8::from(matches!(reason, Some(EndReason::Watchdog | EndReason::Failed)))
     }
 
-    fn runtime_ns(&self) -> u64 {
+    pub(crate) fn runtime_ns(&self) -> u64 {
         self.gaps.cpus.iter().map(|cpu| cpu.runtime_ns).sum()
     }
 
@@ -51,7 +51,7 @@ impl IdleReport<'_> {
         self.gaps.names.get(number as usize).map_or("?", String::as_str)
     }
 
-    fn cause(&self, kind: CauseKind, name: u32) -> String {
+    pub(crate) fn cause(&self, kind: CauseKind, name: u32) -> String {
         match kind {
             CauseKind::Irq => format!("interrupt {}", self.name(name)),
             CauseKind::Softirq => format!("softirq {}", self.name(name)),
@@ -65,7 +65,7 @@ impl IdleReport<'_> {
     }
 
     /// When a time was, from the beginning of the run, ns.
-    fn since_start(&self, ns: u64) -> u64 {
+    pub(crate) fn since_start(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.document.provenance.started_ns)
     }
 
@@ -115,13 +115,13 @@ impl IdleReport<'_> {
 }
 
 /// A share to the tenth of a percent, more finely where it is small.
-fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     let share = part as f64 / whole.max(1) as f64 * 100.0;
     if share < 0.1 || (share > 99.9 && share < 100.0) { format!("{share:.3} %") } else { format!("{share:.1} %") }
 }
 
 /// Where the histogram's rows end, ns: 1, 2, 5, 10, ... us.
-fn histogram(gaps: &GapDocument) -> Vec<(u64, u64)> {
+pub(crate) fn histogram(gaps: &GapDocument) -> Vec<(u64, u64)> {
     let bounds = (3..12u32).flat_map(|power| [1u64, 2, 5].map(|digit| digit * 10u64.pow(power)));
     let mut rows: Vec<(u64, u64)> = bounds.map(|bound| (bound, 0)).collect();
     rows.push((u64::MAX, 0));

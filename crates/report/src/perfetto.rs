@@ -73,6 +73,9 @@ pub(crate) enum Lane {
     Threads,
     Thread(u32),
     Samples,
+    /// What programs say of themselves.
+    Marks,
+    Others,
 }
 
 /// Tracks that are made when they are first needed.

@@ -80,7 +80,7 @@ fn over_limits(document: &Document) -> Vec<String> {
         .collect()
 }
 
-fn end_in_words(document: &Document) -> Option<String> {
+pub(crate) fn end_in_words(document: &Document) -> Option<String> {
     let Some(ended) = &document.ended else {
         return Some("The recording was cut short: up to its last second is missing.".to_owned());
     };

@@ -238,6 +238,7 @@ fn episode_json(episode: &EpisodeView) -> Value {
         "parts": episode.split.parts.iter().map(part_json).collect::<Vec<_>>(),
         "pieces": episode.split.pieces.iter().map(|piece| json!({
             "start_ns": piece.start_ns, "ns": piece.ns, "cpu": piece.cpu, "kind": piece.kind.name(), "name": piece.name,
+            "detail": piece.detail,
         })).collect::<Vec<_>>(),
         "chain": episode.chain.iter().map(|link| json!({
             "at_ns": link.at_ns, "cpu": link.cpu, "woken": link.woken, "by": link.by, "name": link.name,

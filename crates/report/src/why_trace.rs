@@ -2,8 +2,8 @@
 
 use crate::perfetto::{Lane, Tracks, begin_slice, end_slice, instant};
 use punctual_blame::{Running, Slice, Split, replay, split};
-use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, VECTORS};
+use punctual_recording::{Episode, Stage};
 use std::collections::BTreeMap;
 
 /// The trace: what a file for Perfetto holds. Times are those of `CLOCK_MONOTONIC`.
@@ -52,7 +52,10 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
 fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &Episode, split: &Split) {
     let name = format!("late: {} (thread {})", episode.victim.name, episode.victim.tid);
     let uuid = tracks.of(None, Lane::Victim(episode.victim.tid), &name);
-    let title = format!("episode {}: {} ns late", episode.id, episode.total_ns());
+    let title = match episode.stage {
+        Stage::Response => format!("episode {}: asleep again after {} ns", episode.id, episode.total_ns()),
+        _ => format!("episode {}: {} ns late", episode.id, episode.total_ns()),
+    };
     begin_slice(body, first, episode.expected_ns, uuid, "late wakeup", &title, 0);
     for piece in &split.pieces {
         let title = format!("{} {}", piece.kind.name(), piece.name);
@@ -62,7 +65,14 @@ fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &E
     end_slice(body, first, episode.end_ns, uuid);
 }
 
-fn threads(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &Episode, cpu: u32, slices: &[Slice]) {
+pub(crate) fn threads(
+    tracks: &mut Tracks,
+    body: &mut Vec<u8>,
+    first: &mut bool,
+    episode: &Episode,
+    cpu: u32,
+    slices: &[Slice],
+) {
     let mut names: BTreeMap<u32, &str> = BTreeMap::new();
     for event in &episode.events {
         match event.kind {
@@ -84,7 +94,14 @@ fn threads(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &
 }
 
 /// Interrupts and softirqs: what is open may hold more inside.
-fn nested(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &Episode, cpu: u32, slices: &[Slice]) {
+pub(crate) fn nested(
+    tracks: &mut Tracks,
+    body: &mut Vec<u8>,
+    first: &mut bool,
+    episode: &Episode,
+    cpu: u32,
+    slices: &[Slice],
+) {
     for in_interrupt in [true, false] {
         let (lane, title) = if in_interrupt { (Lane::Interrupts, "interrupts") } else { (Lane::Softirqs, "softirqs") };
         let mut open: Vec<Running> = Vec::new();
@@ -147,7 +164,7 @@ mod tests {
             victim: Victim { tid: 9, name: "victim".into(), priority: 19, cpu: 1 },
             expected_ns: at_ns + 100,
             end_ns: at_ns + 1_000,
-            stage: punctual_recording::Stage::Total,
+            stage: Stage::Total,
             threshold_ns: 1,
             void: None,
             usual_delivery_ns: 0,

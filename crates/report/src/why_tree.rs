@@ -1,11 +1,15 @@
 //! Call trees of an episode's samples, and the same folded for flame graphs.
 
-use punctual_blame::{Piece, Split, seen_at};
+use crate::text::shortened;
+use punctual_blame::{Kind, Piece, Split, seen_at};
 use punctual_recording::Episode;
 use punctual_recording::episode::StackSample;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// Symbols of generic code are longer than any screen is wide.
+const MOST_CHARACTERS: usize = 72;
 
 /// How often each function was seen below which.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +25,7 @@ impl CallTree {
         let mut tree = CallTree::default();
         for (sample, piece) in samples_within(episode, split) {
             let mut path = vec![format!("{} {}", piece.kind.name(), piece.name)];
+            path.extend(kept_by(piece));
             path.extend(names(episode, sample));
             tree.add(&path, 1);
         }
@@ -64,14 +69,14 @@ impl CallTree {
                 return;
             }
             *left -= 1;
-            let (mut line, mut last) = (name.to_owned(), child);
+            let (mut line, mut last) = (shortened(name, MOST_CHARACTERS), child);
             // One caller with one callee and nothing of its own reads better beside it.
             while last.children.len() == 1
                 && let Some((next, below)) = last.children.iter().next()
                 && below.count == last.count
-                && line.len() + next.len() < 110
+                && line.len() + next.len().min(MOST_CHARACTERS) < 110
             {
-                let _ = write!(line, " > {next}");
+                let _ = write!(line, " > {}", shortened(next, MOST_CHARACTERS));
                 last = below;
             }
             let _ = writeln!(text, "{:>6} {:indent$}{line}", child.count, "", indent = depth * 2);
@@ -95,6 +100,11 @@ fn names<'a>(episode: &'a Episode, sample: &'a StackSample) -> impl Iterator<Ite
         .rev()
         .filter_map(|&frame| episode.frames.get(frame as usize))
         .map(|frame| frame.function.clone())
+}
+
+/// Of a lock what kept its holder, where it was not the holder itself that ran.
+fn kept_by(piece: &Piece) -> Option<String> {
+    piece.detail.clone().filter(|detail| piece.kind == Kind::Lock && detail.starts_with("kept by "))
 }
 
 fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<Item = (&'a StackSample, &'a Piece)> {
@@ -151,7 +161,8 @@ pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split) {
         }
         let (share, odd) = (piece.ns / samples.len() as u64, piece.ns % samples.len() as u64);
         for (number, sample) in samples.iter().enumerate() {
-            let path: Vec<String> = cause.iter().cloned().chain(names(episode, sample)).collect();
+            let below = kept_by(piece).into_iter().chain(names(episode, sample));
+            let path: Vec<String> = cause.iter().cloned().chain(below).collect();
             tree.add(&path, share + u64::from((number as u64) < odd));
         }
     }

@@ -8,6 +8,7 @@
 //! * [`device`]: soft devices in their contexts, and what they do to a bystander.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
 //! * [`late_events`]: the late events of a recording, and how they follow one another.
+//! * [`log_events`]: an event log with a load or a command beside it.
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
 mod check;
@@ -17,6 +18,7 @@ pub mod idle;
 mod late_events;
 mod load_run;
 mod loaded;
+mod log;
 mod running;
 pub mod sweep;
 pub mod timers;
@@ -26,4 +28,5 @@ pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side}
 pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};
 pub use loaded::{StudyError, local_machine, record_under, record_under_watched};
+pub use log::{LogPlan, LogProgress, log_events};
 pub use running::GettingReady;

@@ -77,6 +77,7 @@ impl<'a> Running<'a> {
             preparations: load.preparations.iter().map(preparation).collect(),
             commands: load.commands.iter().map(|words| command(words, mark)).collect(),
             time_limit: limit.map(|limit| limit + PREPARATION + START + warm_up),
+            remove_at_end: Vec::new(),
             setting: None,
         };
         let guard = Guard::start(&run).map_err(|refused| StudyError::Load(refused.to_string()))?;

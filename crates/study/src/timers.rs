@@ -250,10 +250,6 @@ fn stall_ns(asked: Option<u64>, period_ns: u64) -> u64 {
 fn provenance(plan: &TimersPlan) -> Provenance {
     let blind = "the stages of a wakeup: only the total is measured";
     Provenance {
-        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: plan.command_line.clone(),
-        run_id: host::run_id(),
-        host: host::host(),
         configuration: Configuration {
             interval_ns: plan.period_ns,
             policy: if plan.priority.is_some() && !plan.effects { "fifo" } else { "other" }.to_owned(),
@@ -263,11 +259,10 @@ fn provenance(plan: &TimersPlan) -> Provenance {
             ..Configuration::default()
         },
         load: LoadInfo { name: "none".to_owned(), ..LoadInfo::default() },
-        tuning: host::tuning(),
         started_ns: clock::monotonic_ns(),
         monotonic_to_unix_ns: clock::unix_ns() as i64 - clock::monotonic_ns() as i64,
-        fallbacks: Vec::new(),
         blind: vec![blind.to_owned()],
+        ..host::provenance(&plan.command_line)
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod drill;
 mod follow;
 mod idle;
 mod load;
+pub(crate) mod log;
 mod sim;
 mod timers;
 pub(crate) mod why;
@@ -58,6 +59,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  sudo punctual record --why 500us -D 60s --load mixed -o a.punctual\n  punctual why a.punctual                          causes, and the latest wakeups\n  punctual why a.punctual --episode 3              one late wakeup in full\n  punctual why a.punctual --perfetto a.pftrace     to look at in Perfetto\n  punctual why a.punctual --folded > a.folded      for flame graphs"
     )]
     Why(why::WhyArguments),
+    /// Log events continuously, for a short run: switches, interrupts, timers, processes, programs' own marks
+    #[command(
+        after_help = "Examples:\n  sudo punctual log -D 5s                          the default classes, on every CPU\n  sudo punctual log -o a.punctual -- ./program     while a command runs\n  sudo punctual log --events process,futex,mark -- make -j2\n  sudo punctual log --events all -D 2s --load mixed\n  punctual log show a.punctual --from 1s --to 1.1s  line by line\n  punctual report a.punctual                       what was logged, counted\n  punctual log header > punctual.h                 for programs that make marks\n\nIt ends with -D, with the command, or with Ctrl-C. A bare number is seconds for -D."
+    )]
+    Log(log::LogArguments),
     /// Hold two sides of recordings against each other: better, worse, or no difference that the data can show
     #[command(
         after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not set back: run the command that does after it. A bare number is seconds for -D, microseconds for -i."

@@ -8,7 +8,8 @@ use punctual_comparison::{Comparison, Side};
 use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable};
 use punctual_probe::Step;
-use punctual_recording::EndReason;
+use punctual_recording::{EndReason, Recording};
+use punctual_report::html::{MOST_HISTORIES, Recorded, comparison_page};
 use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,14 +20,15 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
         super::beside::check(arguments.html.as_ref())?;
     }
     let devices = devices(&arguments.device)?;
-    let (sides, trouble) = match arguments.repeat {
+    let (opened, trouble) = match arguments.repeat {
         Some(repeats) => measure(&arguments.measuring, repeats as usize)?,
         None => {
             let sides = [0, 1].map(|index| recorded(&arguments.sides[index]));
-            (sides.into_iter().collect::<Result<Vec<_>, _>>()?, None)
+            (sides.into_iter().collect::<Result<Vec<Opened>, _>>()?, None)
         }
     };
-    let mut comparison: Comparison = punctual_comparison::compare(&sides[0], &sides[1], &devices)?;
+    let (a, b) = (&opened[0].side, &opened[1].side);
+    let mut comparison: Comparison = punctual_comparison::compare(a, b, &devices)?;
     let mut code = u8::from(trouble.is_some());
     comparison.notes.splice(
         0..0,
@@ -34,7 +36,7 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
             .map(|error| format!("{error}: what was measured until then is compared, and not all that was asked for")),
     );
     if let Some(path) = &arguments.html {
-        let page = punctual_report::html::comparison_page(&comparison, &sides[0], &sides[1]);
+        let page = comparison_page(&comparison, a, b, &over_time(&opened));
         code = code.max(super::beside::write(path, page.html()?));
     }
     if output.json {
@@ -54,8 +56,39 @@ fn devices(specs: &[String]) -> Result<Vec<Profile>, Usage> {
     specs.iter().map(|spec| catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))).collect()
 }
 
+/// A side, and where its runs are.
+struct Opened {
+    side: Side,
+    paths: Vec<PathBuf>,
+}
+
+impl Opened {
+    fn open(name: &str, paths: Vec<PathBuf>) -> Result<Opened, StudyError> {
+        Ok(Opened { side: open_side(name, &paths)?, paths })
+    }
+}
+
+/// What is drawn over time: the runs of both sides in turn, as many as a page holds. One that cannot be drawn costs no verdict.
+fn over_time(opened: &[Opened]) -> Vec<Recorded> {
+    let mut runs: Vec<(usize, String, &Path)> = Vec::new();
+    for (side, label) in opened.iter().zip(["A", "B"]) {
+        let several = side.paths.len() > 1;
+        runs.extend(side.paths.iter().enumerate().map(|(index, path)| {
+            let name = if several { format!("{label}, run {}", index + 1) } else { label.to_owned() };
+            (index, name, path.as_path())
+        }));
+    }
+    runs.sort_by_key(|(index, ..)| *index);
+    let drawn = runs.into_iter().take(MOST_HISTORIES).filter_map(|(_, name, path)| {
+        let read = Recording::open(path).map_err(Into::into);
+        let read = read.and_then(|recording| super::report::read_through(&recording, name));
+        read.map_err(|error| output::note(&format!("not drawn over time: {error:#}"))).ok()
+    });
+    drawn.collect()
+}
+
 /// A side that stands on disk: a recording, a directory of them, or several joined by commas.
-fn recorded(path: &Path) -> anyhow::Result<Side> {
+fn recorded(path: &Path) -> anyhow::Result<Opened> {
     let name = path.display().to_string();
     let paths = match path.to_str() {
         Some(list) if !path.exists() && list.contains(',') => {
@@ -63,11 +96,11 @@ fn recorded(path: &Path) -> anyhow::Result<Side> {
         }
         _ => vec![path.to_owned()],
     };
-    Ok(open_side(&name, &super::expand(&paths))?)
+    Ok(Opened::open(&name, super::expand(&paths))?)
 }
 
 /// Measures both sides in turn. What failed after both had recordings comes along.
-fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<(Vec<Side>, Option<StudyError>)> {
+fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<(Vec<Opened>, Option<StudyError>)> {
     let mut plan = super::record::plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
     plan.duration_ns = Some(arguments.duration);
     let limit = Some(Duration::from_nanos(arguments.duration));
@@ -118,11 +151,11 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<(Ve
         directory.display()
     );
     let settings = [(&arguments.a, &arguments.while_a), (&arguments.b, &arguments.while_b)];
-    let sides = made.iter().zip(settings).zip(["a", "b"]).map(|((paths, (before, meanwhile)), label)| {
+    let sides = made.into_iter().zip(settings).zip(["a", "b"]).map(|((paths, (before, meanwhile)), label)| {
         let words: Vec<&str> = before.iter().chain(meanwhile).map(String::as_str).collect();
         let place = directory.join(label).display().to_string();
         let name = if words.is_empty() { place } else { format!("{place} ({})", words.join("; ")) };
-        open_side(&name, paths)
+        Opened::open(&name, paths)
     });
     Ok((sides.collect::<Result<_, _>>()?, trouble))
 }

@@ -7,11 +7,12 @@ use crate::signals::Interrupted;
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_probe::{IdlePlan, Step};
-use punctual_recording::{EndReason, Recording, format_ns, read_gap_document, read_validation};
+use punctual_recording::{EndReason, Recording, for_each_gap, format_ns, read_gap_document, read_validation};
+use punctual_report::html::{GapPictures, idle_page};
 use punctual_report::idle::{IdleReport, json, text};
 use punctual_report::interarrival::InterarrivalRow;
 use punctual_study::idle::{IdleProgress, ValidationPlan, measure_idle, validate};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(arguments: &IdleArguments, output: Output) -> anyhow::Result<u8> {
@@ -75,20 +76,34 @@ fn run_validation(arguments: &IdleArguments, mut idle: IdlePlan, output: Output)
     Ok(print(&IdleReport { recording, document: &document, gaps: &gaps, validation: Some(&validation) }, output))
 }
 
-/// Shows a recording of idle time; `None` where it is none.
-pub(crate) fn report(path: &Path, output: Output, interarrival: &[InterarrivalRow]) -> anyhow::Result<Option<u8>> {
+/// Shows a recording of idle time, on a page too where one is asked for; `None` where it is none.
+pub(crate) fn report(
+    path: &Path,
+    output: Output,
+    interarrival: &[InterarrivalRow],
+    page: Option<&PathBuf>,
+) -> anyhow::Result<Option<u8>> {
     let Some(gaps) = read_gap_document(path)? else { return Ok(None) };
     let validation = read_validation(path)?;
     let recording = Recording::open(path)?;
     let validation = validation.as_ref();
     let report = IdleReport { recording: path, document: recording.document(), gaps: &gaps, validation };
-    if output.json && !interarrival.is_empty() {
-        let mut value = json(&report);
-        value["interarrival"] = punctual_report::interarrival::json(interarrival);
-        output::print(&output::pretty(&value));
-        return Ok(Some(report.exit_code()));
+    let mut code = report.exit_code();
+    if let Some(page) = page {
+        let mut drawn = GapPictures::new(report.document, &gaps);
+        for_each_gap(path, |gap| drawn.take(gap))?;
+        drawn.close();
+        code = code.max(super::beside::write(page, idle_page(&report, &drawn).html()?));
     }
-    let code = print(&report, output);
+    if output.json {
+        let mut value = output::with_code(json(&report), code);
+        if !interarrival.is_empty() {
+            value["interarrival"] = punctual_report::interarrival::json(interarrival);
+        }
+        output::print(&output::pretty(&value));
+        return Ok(Some(code));
+    }
+    print(&report, output);
     if !interarrival.is_empty() {
         output::print_text(&format!("\n{}", punctual_report::interarrival::text(interarrival)));
     }

@@ -19,8 +19,6 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
             Some("report it by itself")
         } else if arguments.csv || arguments.limit.is_some() {
             Some("--csv and --limit do not apply; --json has all its figures")
-        } else if arguments.html.is_some() {
-            Some("there is no page for them yet; --json has all its figures")
         } else {
             None
         };
@@ -29,9 +27,12 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
             return Err(Usage(format!("{path} holds gaps of idle loops, no wakeups: {instead}")).into());
         }
     }
+    if let Some(path) = recordings.iter().find(|path| punctual_recording::is_log(path)) {
+        return report_log(path, &recordings, arguments, output);
+    }
     let interarrival = interarrival(&recordings, arguments)?;
     if let [path] = recordings.as_slice()
-        && let Some(code) = super::idle::report(path, output, &interarrival)?
+        && let Some(code) = super::idle::report(path, output, &interarrival, arguments.html.as_ref())?
     {
         return Ok(code);
     }
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
             output::note(&format!("left out: {damaged}"));
         }
         if arguments.html.is_some() {
-            recorded.push(read_through(&recording)?);
+            recorded.push(read_through(&recording, named(&recording))?);
         } else {
             check_sums(path, recording.count_not_adding_up()?)?;
         }
@@ -104,6 +105,20 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     Ok(measurement.exit_code)
 }
 
+/// An event log has no wakeups.
+fn report_log(path: &Path, recordings: &[PathBuf], arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
+    let instead = if recordings.len() > 1 {
+        "report it by itself"
+    } else if arguments.csv {
+        "punctual log show --csv prints its events"
+    } else if arguments.limit.is_some() || arguments.html.is_some() || !arguments.interarrival.is_empty() {
+        "--limit, --html and --interarrival do not apply; --json has all its figures"
+    } else {
+        return Ok(super::log::report(path, output)?.unwrap_or(1));
+    };
+    Err(Usage(format!("{} holds an event log, no wakeups: {instead}", path.display())).into())
+}
+
 /// How late events follow one another, where that was asked for.
 fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::Result<Vec<InterarrivalRow>> {
     let mut rows = Vec::new();
@@ -128,8 +143,16 @@ fn check_sums(path: &Path, wrong: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What a recording is called among others: its file and its load.
+fn named(recording: &Recording) -> String {
+    let path = recording.directory();
+    let file = path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned());
+    let load = load_name(recording.document());
+    format!("{file} ({})", if load == "none" { "idle" } else { load })
+}
+
 /// Every wakeup of a recording once: whether its stages add up, and when it was how late.
-pub(super) fn read_through(recording: &Recording) -> anyhow::Result<Recorded> {
+pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Result<Recorded> {
     let document = recording.document();
     let maxima = recording.block_maxima()?;
     let mut histories: Vec<(String, History)> = Vec::new();
@@ -154,7 +177,7 @@ pub(super) fn read_through(recording: &Recording) -> anyhow::Result<Recorded> {
     })?;
     check_sums(recording.directory(), wrong)?;
     histories.iter_mut().for_each(|(_, history)| history.close());
-    Ok(Recorded { path: recording.directory().to_owned(), load: load_name(document).to_owned(), histories })
+    Ok(Recorded { name, histories })
 }
 
 /// What devices would have met. A recording that cannot carry a forecast still makes a page.

@@ -64,7 +64,20 @@ pub fn serve() -> Result<(), Refused> {
     }
     runner.end();
     let _ = std::fs::remove_dir_all(&scratch);
+    run.remove_at_end.iter().for_each(|directory| remove_directory(directory));
     Ok(())
+}
+
+/// Removes an empty directory. One that a dying process still has open goes a little later.
+fn remove_directory(directory: &Path) {
+    for _ in 0..100 {
+        match std::fs::remove_dir(directory) {
+            Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            _ => return,
+        }
+    }
 }
 
 /// From now on this process takes no notice of these signals. Those that it did take notice of are returned: programs

@@ -9,8 +9,10 @@
 #include "kernel.h"
 #include "steal.h"
 
+#ifndef RECORDS
 #define RECORDS 32768
 #define SAMPLES 1024
+#endif
 #define FRAMES 48
 #define NAME_SIZE 16
 #define TASK_MASK 0xffffff
@@ -40,6 +42,12 @@ enum record_kind {
 	TASKLET_BEGIN = 20,
 	TASKLET_END = 21,
 	FAULT_END = 22,
+	PROCESS_FORK = 30,
+	PROCESS_EXEC = 31,
+	PROCESS_EXIT = 32,
+	RENAME = 33,
+	FUTEX_BEGIN = 34,
+	FUTEX_END = 35,
 };
 
 /* One cache line. */
@@ -283,6 +291,7 @@ static __always_inline int note_named(__u32 kind, __u64 value, __u64 extra)
 /* Adds a run to the sums of what ran. */
 static __always_inline void sum_up(__u32 kind, __u32 number, __u64 function, __u64 ran, __u64 now)
 {
+#ifndef WITHOUT_SUMS
 	struct handler_key key = { .kind = kind, .number = number, .function = function };
 	struct handler_sum *sum = bpf_map_lookup_elem(&handler_sums, &key);
 	struct handler_sum first = {};
@@ -299,6 +308,7 @@ static __always_inline void sum_up(__u32 kind, __u32 number, __u64 function, __u
 		sum->longest = ran;
 		sum->longest_at = now;
 	}
+#endif
 }
 
 /* Notes an end, and adds the run that began at `*began`. Returns how long it was, ns; 0: it was not seen to begin. */

@@ -6,7 +6,7 @@ use super::programs::Programs;
 use super::selection::{Selection, name_of};
 use super::table::Table;
 use crate::plan::Plan;
-use crate::session::{FLUSH, Observation, Outcome, RunError, Step, judge, start_recorder};
+use crate::session::{FLUSH, Observation, Outcome, RunError, Step, conclude, start_recorder};
 use crate::why::Watch;
 use punctual_kernel::{clock, host, steal};
 use punctual_recording::{Configuration, EndReason, Ended, Provenance, Wakeup, Writer, parse_list};
@@ -74,19 +74,7 @@ pub(crate) fn run(
     if let Ok(ended) = &ended {
         observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
     }
-    match ended {
-        Ok(ended) => {
-            let limits = judge(plan, &writer.totals().total);
-            let document = writer.finish(ended, limits)?;
-            let exceeded = document.limits.iter().filter(|limit| limit.exceeded).cloned().collect();
-            Ok(Outcome { document, exceeded })
-        }
-        Err(error) => {
-            let detail = Some(error.to_string());
-            let _ = writer.finish(Ended { reason: EndReason::Failed, detail, at_ns: 0 }, Vec::new());
-            Err(error.into())
-        }
-    }
+    conclude(plan, writer, ended)
 }
 
 struct Session<'a> {
@@ -243,10 +231,6 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
     ];
     let bare = host::host().virtualization.as_deref() == Some("none");
     Provenance {
-        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: plan.command_line.clone(),
-        run_id: host::run_id(),
-        host: host::host(),
         configuration: Configuration {
             cpus: cpus.to_vec(),
             via: "own".to_owned(),
@@ -254,9 +238,8 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
             ..Configuration::default()
         },
         load: plan.load.clone(),
-        tuning: host::tuning(),
         blind: blind.iter().take(if bare { 4 } else { 5 }).map(|&line| line.to_owned()).collect(),
-        ..Provenance::default()
+        ..host::provenance(&plan.command_line)
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Evidence {
 const SAME_NS: u64 = 10_000;
 
 /// Softirqs by number, as in `/proc/softirqs`.
-pub(super) const SOFTIRQS: [&str; 10] =
+pub(crate) const SOFTIRQS: [&str; 10] =
     ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 /// What the names of measuring threads begin with.

@@ -4,15 +4,15 @@
 //! measured wakeup; when one is late it copies the time around it out of the rings, which go on recording meanwhile, and
 //! hands it to a thread that finds names and writes the episode.
 
-mod evidence;
+pub(crate) mod evidence;
 mod fault_path;
 mod handlers;
 mod hooks;
 mod maps;
 mod naming;
-mod recorder;
-mod rings;
-mod symbols;
+pub(crate) mod recorder;
+pub(crate) mod rings;
+pub(crate) mod symbols;
 mod watch;
 
 pub use evidence::LateWakeup;

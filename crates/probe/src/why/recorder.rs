@@ -51,16 +51,7 @@ impl FlightRecorder {
     /// # Errors
     /// What the kernel refused.
     pub fn start(sample_rate: u32, faults: bool) -> Result<FlightRecorder, Refused> {
-        if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
-            let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
-            return Err(Refused::because("recording what makes wakeups late", reason));
-        }
-        let known = steal::per_cpu_offsets_from_run_queue(&["steal_time", "__preempt_count", "__irq_regs"]);
-        let mut configuration = Vec::new();
-        for offset in known {
-            configuration.extend_from_slice(&offset.unwrap_or(0).to_ne_bytes());
-        }
-        configuration.extend_from_slice(&LATE_NS.to_ne_bytes());
+        let configuration = configuration("recording what makes wakeups late", LATE_NS)?;
         let possible = possible_cpus();
         let mut object =
             LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
@@ -151,13 +142,28 @@ impl FlightRecorder {
     }
 }
 
+/// What the programs have to know of this kernel. A timer later than `late_ns` has its interrupted stack taken.
+pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<Vec<u8>, Refused> {
+    if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
+        let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
+        return Err(Refused::because(doing, reason));
+    }
+    let known = steal::per_cpu_offsets_from_run_queue(&["steal_time", "__preempt_count", "__irq_regs"]);
+    let mut configuration = Vec::new();
+    for offset in known {
+        configuration.extend_from_slice(&offset.unwrap_or(0).to_ne_bytes());
+    }
+    configuration.extend_from_slice(&late_ns.to_ne_bytes());
+    Ok(configuration)
+}
+
 /// One more than the highest CPU number that can ever be.
-fn possible_cpus() -> usize {
+pub(crate) fn possible_cpus() -> usize {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     cpu_list(&text).last().map_or(1, |&last| last as usize + 1)
 }
 
-fn online_cpus() -> Vec<u32> {
+pub(crate) fn online_cpus() -> Vec<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let list = cpu_list(&text);
     if list.is_empty() { vec![0] } else { list }
@@ -201,7 +207,7 @@ fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result
 }
 
 /// Has every page fault noted when it is done: the kernel's own counts of them, on each CPU.
-fn count_faults(object: &mut LoadedObject, cpus: &[u32]) -> Result<(), Refused> {
+pub(crate) fn count_faults(object: &mut LoadedObject, cpus: &[u32]) -> Result<(), Refused> {
     for config in [bindings::PERF_COUNT_SW_PAGE_FAULTS_MIN, bindings::PERF_COUNT_SW_PAGE_FAULTS_MAJ] {
         let mut attributes = bindings::perf_event_attr {
             type_: bindings::PERF_TYPE_SOFTWARE,

@@ -10,31 +10,31 @@ pub(super) const FRAMES: usize = 48;
 /// `struct record` of `bpf/recorder.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Record {
-    pub(super) sequence: u64,
-    pub(super) time: u64,
-    pub(super) steal: u64,
-    task: u32,
-    context: u32,
-    pub(super) value: u64,
-    pub(super) extra: u64,
-    pub(super) name: [u8; 16],
+pub(crate) struct Record {
+    pub(crate) sequence: u64,
+    pub(crate) time: u64,
+    pub(crate) steal: u64,
+    pub(crate) task: u32,
+    pub(crate) context: u32,
+    pub(crate) value: u64,
+    pub(crate) extra: u64,
+    pub(crate) name: [u8; 16],
 }
 
 impl Record {
-    pub(super) fn tid(&self) -> u32 {
+    pub(crate) fn tid(&self) -> u32 {
         self.task & 0xff_ffff
     }
 
-    pub(super) fn priority(&self) -> i16 {
+    pub(crate) fn priority(&self) -> i16 {
         (self.task >> 24) as i16 - 2
     }
 
-    pub(super) fn kind(&self) -> u8 {
+    pub(crate) fn kind(&self) -> u8 {
         (self.context >> 24) as u8
     }
 
-    pub(super) fn context(&self) -> u32 {
+    pub(crate) fn context(&self) -> u32 {
         self.context & 0xff_ffff
     }
 }
@@ -42,16 +42,16 @@ impl Record {
 /// `struct stack` of `bpf/recorder.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(super) struct Stack {
-    pub(super) sequence: u64,
-    pub(super) time: u64,
-    pub(super) tid: u32,
-    pub(super) process: u32,
-    pub(super) context: u32,
-    pub(super) late: u32,
+pub(crate) struct Stack {
+    pub(crate) sequence: u64,
+    pub(crate) time: u64,
+    pub(crate) tid: u32,
+    pub(crate) process: u32,
+    pub(crate) context: u32,
+    pub(crate) late: u32,
     kernel_bytes: i32,
     user_bytes: i32,
-    pub(super) name: [u8; 16],
+    pub(crate) name: [u8; 16],
     pad: u64,
     kernel: [u64; FRAMES],
     user: [u64; FRAMES],

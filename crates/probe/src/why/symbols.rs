@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Functions of the kernel, its modules and BPF programs, from `/proc/kallsyms`.
 #[derive(Default)]
-pub(super) struct KernelSymbols {
+pub(crate) struct KernelSymbols {
     text: String,
     /// Address, and where its line's name begins and ends in the text, by address.
     symbols: Vec<(u64, u32, u32)>,
@@ -21,7 +21,7 @@ const LONGEST_FUNCTION: u64 = 1 << 20;
 const LONGEST_BUILD_ID: usize = 20;
 
 impl KernelSymbols {
-    pub(super) fn read() -> KernelSymbols {
+    pub(crate) fn read() -> KernelSymbols {
         KernelSymbols::parse(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
     }
 
@@ -48,7 +48,7 @@ impl KernelSymbols {
     }
 
     /// The function that an address lies in.
-    pub(super) fn find(&self, address: u64) -> Option<Frame> {
+    pub(crate) fn find(&self, address: u64) -> Option<Frame> {
         let after = self.symbols.partition_point(|symbol| symbol.0 <= address);
         let &(start, begin, end) = self.symbols.get(after.checked_sub(1)?)?;
         if address - start > LONGEST_FUNCTION {

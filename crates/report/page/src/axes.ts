@@ -1,6 +1,7 @@
 // What all pictures have in common: margins, colours, dashes, and axes that are legible on any width.
 import * as Plot from "@observablehq/plot";
-import { clock, tick } from "./words";
+import type { Subject } from "./types";
+import { clock, lengthOf, tick } from "./words";
 
 export const margin = { left: 66, right: 14, top: 12, bottom: 44 };
 
@@ -35,10 +36,10 @@ export function thinned<T>(ticks: T[], most: number): T[] {
 }
 
 /** Grid and labels of an axis of latency. */
-export function latencyAxis(side: "x" | "y", domain: [number, number], room: number): Plot.Markish[] {
+export function latencyAxis(side: "x" | "y", domain: [number, number], room: number, of: Subject): Plot.Markish[] {
   const all = decades(...domain);
   const ticks = thinned(all, Math.floor(room / (side === "x" ? 52 : 20)));
-  const label = "latency, us";
+  const label = `${lengthOf(of)}, us`;
   return side === "x"
     ? [
         Plot.gridX(all, { stroke: "var(--line)", strokeOpacity: 1 }),

@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { along, colour, dash, decades, element, latencyAxis, latencyDomain, margin, nearest, paper, thinned } from "./axes";
 import type { Curve, CurveLine, Drawn, Renderer } from "./types";
-import { count, microseconds, share, shareTick } from "./words";
+import { count, lengthOf, microseconds, share, shareTick } from "./words";
 
 /** How many values were at least so long. */
 function atLeast(line: CurveLine, ns: number): number {
@@ -50,7 +50,7 @@ function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn
     marks: [
       Plot.gridY(shares, { stroke: "var(--line)", strokeOpacity: 1 }),
       Plot.axisY(thinned(shares, Math.floor(plotHeight / 18)), { tickFormat: shareTick, label: null, tickSize: 4 }),
-      ...latencyAxis("x", [left, right], width - margin.left - margin.right),
+      ...latencyAxis("x", [left, right], width - margin.left - margin.right, picture.of),
       Plot.ruleX(marks, { x: (mark) => mark.ns / 1000, stroke: "var(--soft)", strokeDasharray: "2 4" }),
       marks.map((mark, index) =>
         Plot.text([mark], {
@@ -117,7 +117,7 @@ export const curve: Renderer<Curve> = {
   values(picture) {
     const places = [...new Set(picture.lines.flatMap((line) => line.ns))].sort((one, other) => one - other);
     return {
-      head: ["latency of at least", ...picture.lines.map((line) => `${line.name}: wakeups of ${count(line.count)}`)],
+      head: [`${lengthOf(picture.of)}, at least`, ...picture.lines.map((line) => `${line.name}: ${picture.of} of ${count(line.count)}`)],
       rows: places.map((ns) => [microseconds(ns), ...picture.lines.map((line) => count(atLeast(line, ns)))]),
     };
   },

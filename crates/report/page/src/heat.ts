@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { along, element, latencyAxis, margin, paper, timeAxis } from "./axes";
 import type { Drawn, Heat, Renderer } from "./types";
-import { count, microseconds, span } from "./words";
+import { count, lengthOf, microseconds, share, span } from "./words";
 
 const STEPS = 7;
 const shade = (step: number): string => `color-mix(in oklab, var(--heat) ${Math.round(18 + (82 * step) / (STEPS - 1))}%, var(--page))`;
@@ -21,7 +21,16 @@ const stepOf = (value: number, ends: number[]): number => {
   return Math.round(((step < 0 ? ends.length - 1 : step) * (STEPS - 1)) / Math.max(1, ends.length - 1));
 };
 
-const told = (picture: Heat, value: number): string => (picture.value === "wakeups" ? count(value) : microseconds(value));
+function told(picture: Heat, value: number): string {
+  if (picture.value === "count") return count(value);
+  return picture.value === "longest_ns" ? microseconds(value) : share(value, picture.column_ns);
+}
+
+/** What a cell's value is called. */
+const called = (picture: Heat): string => ({ count: picture.of, longest_ns: "longest", taken_ns: "taken" })[picture.value];
+
+/** What is said of a cell that is empty. */
+const nothing = (picture: Heat): string => (picture.value === "longest_ns" ? `no ${picture.of.slice(0, -1)}` : told(picture, 0));
 
 const rowName = (picture: Heat, row: number): string =>
   picture.names.length ? picture.names[row] : `${microseconds(picture.bounds_ns[row])} to ${microseconds(picture.bounds_ns[row + 1])}`;
@@ -53,7 +62,7 @@ function draw(picture: Heat, width: number): Drawn {
               { tickFormat: (at: number) => picture.names[Math.floor(at)], label: null, tickSize: 0 },
             ),
           ]
-        : latencyAxis("y", domain, inner)),
+        : latencyAxis("y", domain, inner, picture.of)),
       ...timeAxis(columns, picture.column_ns, plotWidth),
       Plot.frame({ stroke: "var(--line)" }),
     ],
@@ -97,12 +106,11 @@ function draw(picture: Heat, width: number): Drawn {
       cursor.replaceChildren(
         element("rect", { class: "cellmark", x: left(column) - 1, y: top(row) - 1, width: cellWidth + 2, height: rowHeight + 2 }),
       );
-      const nothing = picture.value === "wakeups" ? "0" : "no wakeup";
       return {
         x: left(column) + cellWidth / 2,
         y: top(row),
         head: `${span(column, picture.column_ns, columns * picture.column_ns)}, ${rowName(picture, row)}`,
-        rows: [{ name: picture.value === "wakeups" ? "wakeups" : "longest", text: value === undefined ? nothing : told(picture, value) }],
+        rows: [{ name: called(picture), text: value === undefined ? nothing(picture) : told(picture, value) }],
       };
     },
   };
@@ -131,6 +139,6 @@ export const heat: Renderer<Heat> = {
       const [column, row, value] = picture.cells.slice(index, index + 3);
       rows.push([span(column, picture.column_ns, picture.columns * picture.column_ns), rowName(picture, row), told(picture, value)]);
     }
-    return { head: ["time", picture.names.length ? "CPU" : "latency", picture.value === "wakeups" ? "wakeups" : "longest"], rows };
+    return { head: ["time", picture.names.length ? "CPU" : lengthOf(picture.of), called(picture)], rows };
   },
 };

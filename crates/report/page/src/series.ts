@@ -16,7 +16,7 @@ function draw(picture: Series, width: number, hidden: ReadonlySet<number>): Draw
     x: { type: "linear", domain: [0, Math.max(1, columns)], label: null },
     y: { type: "log", domain, label: null },
     marks: [
-      ...latencyAxis("y", domain, height - margin.top - margin.bottom),
+      ...latencyAxis("y", domain, height - margin.top - margin.bottom, picture.of),
       ...timeAxis(columns, picture.column_ns, width - margin.left - margin.right),
       lines.map((line) =>
         Plot.line(line.ns, {

@@ -19,8 +19,12 @@ interface Frame {
   caption: string;
 }
 
+/** What a picture counts. */
+export type Subject = "wakeups" | "gaps";
+
 export interface Curve extends Frame {
   kind: "curve";
+  of: Subject;
   lines: CurveLine[];
   marks: Mark[];
   latency_ns: [number, number];
@@ -36,6 +40,7 @@ export interface SeriesLine {
 
 export interface Series extends Frame {
   kind: "series";
+  of: Subject;
   column_ns: number;
   lines: SeriesLine[];
   latency_ns: [number, number];
@@ -43,11 +48,12 @@ export interface Series extends Frame {
 
 export interface Heat extends Frame {
   kind: "heat";
+  of: Subject;
   column_ns: number;
   columns: number;
   names: string[];
   bounds_ns: number[];
-  value: "wakeups" | "longest_ns";
+  value: "count" | "longest_ns" | "taken_ns";
   range: [number, number];
   cells: number[];
 }

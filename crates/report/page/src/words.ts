@@ -1,5 +1,7 @@
 // Numbers as people read them. Times are handed over in nanoseconds and shown in microseconds.
 
+import type { Subject } from "./types";
+
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
@@ -10,6 +12,9 @@ export const microseconds = (ns: number): string => `${tenths.format(Math.floor(
 
 /** A tick of an axis in microseconds. */
 export const tick = (us: number): string => (us >= 1 ? whole.format(us) : String(Number(us.toPrecision(3))));
+
+/** What is long about what a picture counts. */
+export const lengthOf = (of: Subject): string => (of === "gaps" ? "length of a gap" : "latency");
 
 /** A share of 1 in percent with three digits, and from one in ten thousand down also as one in how many. */
 export function share(part: number, of: number): string {

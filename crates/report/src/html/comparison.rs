@@ -1,7 +1,7 @@
 //! The page of `punctual compare --html`: A beside B.
 
 use super::intervals::{Interval, IntervalRow, Intervals, Unit};
-use super::recording::{marks, share_pictures, warnings};
+use super::recording::{Recorded, marks, over_time, share_pictures, warnings};
 use super::setting::began;
 use super::table::{Column, Table, Value};
 use super::{Block, Drawing, Page, Picture, Section};
@@ -9,8 +9,8 @@ use crate::compare::{factor, json, measure, verdict};
 use punctual_comparison::{Comparison, FIGURES, Outcome, Ratio, Side, StageComparison};
 use punctual_recording::{Document, Stage};
 
-/// The page of a comparison of these two sides.
-pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side) -> Page {
+/// The page of a comparison of these two sides. `recorded` is what of their runs is drawn over time.
+pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, recorded: &[Recorded]) -> Page {
     let sides: Vec<(String, Document)> = [("A", a), ("B", b)]
         .into_iter()
         .filter_map(|(label, side)| Some((label.to_owned(), together(side)?)))
@@ -28,6 +28,7 @@ pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side) -> Page {
     }
     let mut sections = vec![ratios(comparison), shares(comparison, &parts), stages(comparison)];
     sections.extend(devices(comparison));
+    sections.extend(over_time(recorded));
     sections.push(sides_and_differences(comparison));
     Page {
         title: format!("{} against {}", comparison.b.name, comparison.a.name),

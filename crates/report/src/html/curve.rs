@@ -2,6 +2,7 @@
 //!
 //! Cota-Robles and Held, OSDI 1999, Figure 4, show their histograms so, for the long tail to be seen.
 
+use super::Subject;
 use punctual_recording::Distribution;
 use serde::Serialize;
 
@@ -11,6 +12,8 @@ const POINTS_IN_DECADE: f64 = 100.0;
 /// Lines over two logarithmic axes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Curve {
+    /// What is counted.
+    pub of: Subject,
     /// The lines, in the order of their legend.
     pub lines: Vec<CurveLine>,
     /// Latencies that mean something, such as a device's slack.
@@ -91,6 +94,7 @@ impl Curve {
         let low = context.iter().filter_map(|line| line.ns.first()).min();
         let high = context.iter().filter_map(|line| line.ns.last()).max();
         Curve {
+            of: Subject::Wakeups,
             lines,
             marks: Vec::new(),
             latency_ns: [low.copied().unwrap_or(1_000), high.copied().unwrap_or(1_000_000)],

@@ -1,10 +1,13 @@
 //! Cells over time: how often, or how late, by row and column.
 
+use super::Subject;
 use serde::Serialize;
 
 /// A picture of cells. Empty cells are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Heat {
+    /// What is counted.
+    pub of: Subject,
     /// How long a column is, ns.
     pub column_ns: u64,
     /// How many columns there are.
@@ -34,9 +37,11 @@ impl Heat {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cell {
-    /// A number of wakeups.
+    /// How many there were.
     #[default]
-    Wakeups,
-    /// The longest latency, ns.
+    Count,
+    /// The longest, ns.
     LongestNs,
+    /// The time that was taken, ns, shown as a share of the column's.
+    TakenNs,
 }

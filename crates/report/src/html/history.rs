@@ -1,5 +1,6 @@
 //! Latency over time: wakeups in, columns out, in memory that does not grow with the number of wakeups.
 
+use super::Subject;
 use super::heat::{Cell, Heat};
 use punctual_recording::{BLOCK_NS, BlockMaximum, Distribution, Wakeup};
 use serde::Serialize;
@@ -17,6 +18,8 @@ const SETTLED_NS: u64 = 3 * BLOCK_NS;
 /// Lines over time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Series {
+    /// What is counted.
+    pub of: Subject,
     /// How long a column is, ns.
     pub column_ns: u64,
     /// The lines, in the order of their legend.
@@ -47,6 +50,9 @@ struct Column {
 /// The totals of one group of wakeups, column by column.
 #[derive(Debug, Default)]
 pub struct History {
+    of: Subject,
+    /// Whether columns at both ends stay that hold nothing.
+    is_whole: bool,
     started_ns: u64,
     column_ns: u64,
     columns: Vec<Column>,
@@ -101,11 +107,19 @@ impl History {
     pub fn over(maxima: &[BlockMaximum], period_ns: u64) -> Option<History> {
         let first = maxima.iter().map(|block| block.block).min()?;
         let last = maxima.iter().map(|block| block.block).max()?;
-        let length = (last + 1 - first) * BLOCK_NS;
+        let history = History::between(first * BLOCK_NS, (last + 1) * BLOCK_NS, period_ns, Subject::Wakeups)?;
+        Some(History { is_whole: false, ..history })
+    }
+
+    /// Of what begins between two times, ns, every `period_ns` or more rarely; nothing where there is no time between.
+    pub(super) fn between(start_ns: u64, end_ns: u64, period_ns: u64, of: Subject) -> Option<History> {
+        let length = end_ns.checked_sub(start_ns).filter(|length| *length > 0)?;
         let column_ns = column_ns(length, period_ns);
         let columns = usize::try_from(length.div_ceil(column_ns)).ok()?;
         Some(History {
-            started_ns: first * BLOCK_NS,
+            of,
+            is_whole: true,
+            started_ns: start_ns,
             column_ns,
             columns: vec![Column::default(); columns],
             joined: columns.div_ceil(FEW_COLUMNS as usize).max(1),
@@ -153,6 +167,9 @@ impl History {
     /// No more wakeups come.
     pub fn close(&mut self) {
         self.close_before(usize::MAX);
+        if self.is_whole {
+            return;
+        }
         // The seconds before the first and after the last wakeup hold nothing.
         let last = self.columns.iter().rposition(|column| column.count > 0).map_or(0, |last| last + 1);
         let first = self.columns.iter().position(|column| column.count > 0).unwrap_or(0);
@@ -202,7 +219,7 @@ impl History {
             line("median", 3, |column| column.p50_ns),
         ];
         let known = |line: &SeriesLine| line.ns.iter().any(Option::is_some);
-        Series { column_ns: self.column_ns, lines: lines.into_iter().filter(known).collect(), latency_ns }
+        Series { of: self.of, column_ns: self.column_ns, lines: lines.into_iter().filter(known).collect(), latency_ns }
     }
 
     /// How many wakeups were how late, over time, on an axis that holds these latencies and its own.
@@ -215,7 +232,8 @@ impl History {
             column_ns: self.column_ns * self.joined as u64,
             columns: self.columns.len().div_ceil(self.joined),
             bounds_ns: (low..=high + 1).map(bound).collect(),
-            value: Cell::Wakeups,
+            of: self.of,
+            value: Cell::Count,
             cells: cells.collect(),
             ..Heat::default()
         }
@@ -231,6 +249,7 @@ impl History {
             column_ns: self.column_ns * self.joined as u64,
             columns: self.columns.len().div_ceil(self.joined),
             names: self.by_cpu.keys().map(|cpu| format!("CPU {cpu}")).collect(),
+            of: self.of,
             value: Cell::LongestNs,
             cells: cells.collect(),
             ..Heat::default()

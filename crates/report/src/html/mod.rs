@@ -9,6 +9,7 @@ mod curve;
 mod forecast;
 mod heat;
 mod history;
+mod idle;
 mod intervals;
 mod recording;
 mod setting;
@@ -20,8 +21,9 @@ pub use curve::{Curve, CurveLine, Mark, survival};
 pub use forecast::forecast_page;
 pub use heat::{Cell, Heat};
 pub use history::{History, Series, SeriesLine};
+pub use idle::{GapPictures, idle_page};
 pub use intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
-pub use recording::{Recorded, recording_page};
+pub use recording::{MOST_HISTORIES, Recorded, recording_page};
 pub use table::{Column, Table, Value};
 
 use crate::page::escape;
@@ -132,6 +134,17 @@ pub enum Drawing {
     Intervals(Intervals),
     /// Curves of such numbers.
     Band(Band),
+}
+
+/// What a picture counts, which says how it is read out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// Wakeups, by their latency.
+    #[default]
+    Wakeups,
+    /// Gaps, by their length.
+    Gaps,
 }
 
 impl Page {

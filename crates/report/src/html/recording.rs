@@ -14,16 +14,14 @@ use std::path::{Path, PathBuf};
 
 /// What a recording's wakeups were over time: one history a measure.
 pub struct Recorded {
-    /// Where the recording is.
-    pub path: PathBuf,
-    /// Its load.
-    pub load: String,
+    /// What it is called above its pictures.
+    pub name: String,
     /// Whose wakeups, and when they were how late.
     pub histories: Vec<(String, History)>,
 }
 
 /// Histories, and measures, that are drawn; of more than these the page says so.
-const MOST_HISTORIES: usize = 8;
+pub const MOST_HISTORIES: usize = 8;
 
 /// The page of one or more recordings. `devices` holds what devices would have met in each part of `measurement`,
 /// `recorded` the recordings that the parts were merged from.
@@ -375,7 +373,8 @@ fn stages(parts: &[(String, &Document)]) -> Section {
     }
 }
 
-fn over_time(recorded: &[Recorded]) -> Option<Section> {
+/// Latency over time of each recording, on the same axes and in the same colours.
+pub(super) fn over_time(recorded: &[Recorded]) -> Option<Section> {
     let all: Vec<(&Recorded, &String, &History)> = recorded
         .iter()
         .flat_map(|one| one.histories.iter().map(move |(measure, history)| (one, measure, history)))
@@ -394,8 +393,7 @@ fn over_time(recorded: &[Recorded]) -> Option<Section> {
     let mut blocks = Vec::new();
     for (number, ((one, measure, history), (latency, cpus))) in drawn().zip(latency.into_iter().zip(cpus)).enumerate() {
         if all.len() > 1 {
-            let load = if one.load == "none" { "idle" } else { &one.load };
-            blocks.push(Block::Heading(format!("{}: {measure}, {load}", stem(&one.path))));
+            blocks.push(Block::Heading(format!("{}: {measure}", one.name)));
         }
         let (column, cell) = (format_ns(history.column_ns()), format_ns(latency.column_ns));
         let picture = |id: &str, title: &str, caption: String, drawing: Drawing| {

@@ -56,7 +56,7 @@ fn rows_of(document: &Document) -> Vec<(String, String)> {
         ),
         ("load", crate::load_name(document).to_owned()),
         ("load commands", if commands.is_empty() { "–".to_owned() } else { commands.join("; ") }),
-        ("period", format_ns(configuration.interval_ns)),
+        ("period", if configuration.interval_ns == 0 { "–".to_owned() } else { format_ns(configuration.interval_ns) }),
         (
             "policy",
             format!(

@@ -1,0 +1,36 @@
+//! Whose time is split.
+
+use punctual_recording::{Episode, Stage};
+
+/// A thread and a stretch of its time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) tid: u32,
+    pub(crate) name: &'a str,
+    /// Its priority where no event tells a newer one, see [`punctual_recording::episode::Event::priority`].
+    pub(crate) priority: i16,
+    /// Where it is where no event tells.
+    pub(crate) cpu: u32,
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) stage: Stage,
+    /// Whether its timer is due, or somebody wakes it, when its time begins: then it does not sleep on.
+    pub(crate) is_due: bool,
+}
+
+impl<'a> Subject<'a> {
+    /// The late thread of an episode.
+    pub(crate) fn victim(episode: &'a Episode) -> Subject<'a> {
+        let victim = &episode.victim;
+        Subject {
+            tid: victim.tid,
+            name: &victim.name,
+            priority: victim.priority,
+            cpu: victim.cpu,
+            start_ns: episode.expected_ns,
+            end_ns: episode.end_ns,
+            stage: episode.stage,
+            is_due: true,
+        }
+    }
+}

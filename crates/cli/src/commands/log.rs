@@ -1,0 +1,247 @@
+//! `punctual log`.
+
+use crate::args::log::{LogArguments, LogCommand, LogRecordArguments, LogShowArguments};
+use crate::output::{self, Output, Stream, Usage};
+use crate::progress::{ReadyProgress, StepProgress};
+use crate::signals::Interrupted;
+use anyhow::Context;
+use punctual_load::Load;
+use punctual_probe::Step;
+use punctual_recording::episode::EventKind;
+use punctual_recording::{
+    EndReason, EventClass, LogDocument, LogRow, Recording, count_log_rows, for_each_log_row, is_log, read_log_document,
+};
+use punctual_report::log::{LogReport, LogSummary, json, row_json, text};
+use punctual_report::log_lines::{CSV_HEADER, csv_line, line};
+use punctual_report::log_trace::LogTrace;
+use punctual_study::{LogPlan, LogProgress, log_events};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a log takes that nobody set a time for, ns.
+const DEFAULT_NS: u64 = 10_000_000_000;
+
+/// The header with which programs make marks.
+const HEADER: &str = include_str!("../../../../include/punctual.h");
+
+pub(crate) fn run(arguments: &LogArguments, output: Output) -> anyhow::Result<u8> {
+    match &arguments.command {
+        None => record(&arguments.record, output),
+        Some(LogCommand::Show(show)) => self::show(show, output),
+        Some(LogCommand::Header) => {
+            if output.json {
+                output::print(&output::pretty(&serde_json::json!({
+                    "schema": "punctual.log-header/1", "verdict": "The header for marks.", "exit_code": 0, "header": HEADER,
+                })));
+            } else {
+                output::print(HEADER);
+            }
+            Ok(0)
+        }
+    }
+}
+
+fn record(arguments: &LogRecordArguments, output: Output) -> anyhow::Result<u8> {
+    let default = if arguments.program.is_empty() { Some(DEFAULT_NS) } else { None };
+    let plan = LogPlan {
+        classes: arguments.events.0.clone(),
+        duration_ns: arguments.duration.or(default),
+        output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("log-", ".punctual")),
+        command_line: super::command_line(),
+    };
+    let limit = plan.duration_ns.map(Duration::from_nanos);
+    let mut load = Load::of_sources(&arguments.load, limit, &punctual_study::local_machine())?;
+    if !arguments.program.is_empty() {
+        load.add_program(arguments.program.clone());
+    }
+    let interrupted = Interrupted::watch();
+    let mut ready = ReadyProgress::new(arguments.quiet);
+    let mut shown = Line::new(arguments.quiet);
+    let result = log_events(&plan, &load, &mut |stage| ready.show(stage) && !interrupted.is_set(), &mut |progress| {
+        shown.show(progress);
+        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+    });
+    ready.done();
+    shown.bar.done();
+    let (_, log) = result?;
+    super::hand_over(&plan.output);
+    print(&plan.output, &log, output)
+}
+
+/// The progress line.
+struct Line {
+    bar: StepProgress,
+    quiet: bool,
+    shown: Option<Instant>,
+}
+
+impl Line {
+    fn new(quiet: bool) -> Line {
+        Line { bar: StepProgress::new(quiet, "logging"), quiet, shown: None }
+    }
+
+    fn show(&mut self, progress: &LogProgress<'_>) {
+        if self.shown.is_none() && !self.quiet {
+            progress.fallbacks.iter().for_each(|note| output::note(note));
+            if !progress.mark_ways.is_empty() {
+                output::note(&format!("marks: {}", progress.mark_ways.join(", or written into ")));
+            }
+        }
+        if self.shown.is_some_and(|shown| shown.elapsed() < Duration::from_millis(250)) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let dropped = if progress.dropped > 0 { format!(", {} dropped", progress.dropped) } else { String::new() };
+        let step = format!("{} events{dropped}", progress.rows);
+        self.bar.show(&step, progress.elapsed, progress.duration.unwrap_or(progress.elapsed));
+    }
+}
+
+/// Shows a recording of events; `None` where it is none.
+pub(crate) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> {
+    match read_log_document(path)? {
+        Some(log) => print(path, &log, output).map(Some),
+        None if is_log(path) => print(path, &LogDocument::default(), output).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn print(path: &Path, log: &LogDocument, output: Output) -> anyhow::Result<u8> {
+    let recording = Recording::open(path)?;
+    let mut summary = LogSummary::default();
+    for_each_log_row(path, |row| {
+        summary.take(row);
+        true
+    })?;
+    summary.close();
+    if !recording.is_cut() {
+        let (counted, stand) = (log.rows(), count_log_rows(path)?);
+        let whole = counted == stand && stand == summary.rows();
+        anyhow::ensure!(whole, "{}: {counted} events were logged, but {stand} stand in the table", path.display());
+    }
+    let report = LogReport { recording: path, document: recording.document(), log, summary: &summary };
+    if output.json {
+        output::print(&output::pretty(&json(&report)));
+    } else {
+        output::print_text(&text(&report));
+    }
+    Ok(report.exit_code())
+}
+
+/// Which rows are wanted.
+struct Filter<'a> {
+    arguments: &'a LogShowArguments,
+    started_ns: u64,
+}
+
+impl Filter<'_> {
+    fn wants(&self, row: &LogRow<'_>) -> bool {
+        let (arguments, event) = (self.arguments, &row.event);
+        let after = event.at_ns.saturating_sub(self.started_ns);
+        // A hole in the log is always told.
+        let is_hole = event.kind == EventKind::Dropped;
+        let in_class = |classes: &[EventClass]| is_hole || classes.contains(&event.kind.class());
+        arguments.from.is_none_or(|from| after >= from)
+            && arguments.to.is_none_or(|to| after <= to)
+            && arguments.cpu.as_ref().is_none_or(|cpus| cpus.0.contains(&event.cpu))
+            && arguments.events.as_ref().is_none_or(|classes| in_class(&classes.0))
+            && (is_hole || self.concerns(row))
+    }
+
+    /// Whether it was done by or to a thread that is asked for.
+    fn concerns(&self, row: &LogRow<'_>) -> bool {
+        let event = &row.event;
+        let has_other = matches!(
+            event.kind,
+            EventKind::Switch | EventKind::Waking | EventKind::Migrate | EventKind::ProcessFork | EventKind::Rename
+        );
+        let by_name = |regex: &regex::Regex| regex.is_match(row.thread) || (has_other && regex.is_match(row.name));
+        let by_id = |tid: &u32| *tid == event.tid || (has_other && u64::from(*tid) == event.value);
+        let LogShowArguments { comm, tid, .. } = self.arguments;
+        comm.as_ref().is_none_or(by_name) && (tid.is_empty() || tid.iter().any(by_id))
+    }
+}
+
+fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
+    let path = match super::expand(std::slice::from_ref(&arguments.recording)).as_slice() {
+        [one] => one.clone(),
+        several => {
+            let (path, many) = (arguments.recording.display(), several.len());
+            return Err(Usage(format!("{path}: holds {many} recordings: name one of them")).into());
+        }
+    };
+    let recording = Recording::open(&path)?;
+    let log = read_log_document(&path)?;
+    let hint = || format!("{}: holds no event log: make one with punctual log", path.display());
+    anyhow::ensure!(is_log(&path), hint());
+    let log = log.unwrap_or_default();
+    // What the verdict says is counted before the first line is shown.
+    let mut summary = LogSummary::default();
+    for_each_log_row(&path, |row| {
+        summary.take(row);
+        true
+    })?;
+    summary.close();
+    let report = LogReport { recording: &path, document: recording.document(), log: &log, summary: &summary };
+    let started_ns = recording.document().provenance.started_ns;
+    let filter = Filter { arguments, started_ns };
+    if let Some(file) = &arguments.perfetto {
+        let mut trace = LogTrace::default();
+        let shown = each_wanted(&path, &filter, |row| {
+            trace.take(row);
+            true
+        })?;
+        std::fs::write(file, trace.finish()).with_context(|| format!("cannot write {}", file.display()))?;
+        if output.json {
+            let mut value = json(&report);
+            value["shown"] = shown.into();
+            output::print(&output::pretty(&value));
+        } else {
+            output::print_text(&report.verdict());
+            output::note(&format!("{shown} events in {}", file.display()));
+        }
+        return Ok(report.exit_code());
+    }
+    let mut stream = Stream::new();
+    if output.json {
+        // As one object, written event by event: there may be millions.
+        let mut head = output::pretty(&json(&report));
+        head.truncate(head.trim_end().len().saturating_sub(2));
+        stream.write(&format!("{head},\n  \"events\": ["));
+        let mut first = true;
+        let shown = each_wanted(&path, &filter, |row| {
+            let comma = if std::mem::take(&mut first) { "" } else { "," };
+            stream.write(&format!("{comma}\n    {}", row_json(row)))
+        })?;
+        stream.write(&format!("\n  ],\n  \"shown\": {shown}\n}}\n"));
+    } else if arguments.csv {
+        stream.write(&format!("{CSV_HEADER}\n"));
+        each_wanted(&path, &filter, |row| stream.write(&format!("{}\n", csv_line(row))))?;
+    } else {
+        stream.write_text(&format!("{}\n\n", report.verdict()));
+        let shown = each_wanted(&path, &filter, |row| stream.write_text(&format!("{}\n", line(row, started_ns))))?;
+        stream.finish();
+        if shown < summary.rows() {
+            output::note(&format!("{shown} of {} events shown", summary.rows()));
+        }
+    }
+    stream.finish();
+    Ok(report.exit_code())
+}
+
+/// Hands on the rows that are wanted, up to the limit; returns how many. `take` says whether to go on.
+fn each_wanted(path: &Path, filter: &Filter<'_>, mut take: impl FnMut(&LogRow<'_>) -> bool) -> anyhow::Result<u64> {
+    let limit = filter.arguments.limit.unwrap_or(u64::MAX);
+    let mut shown = 0;
+    for_each_log_row(path, |row| {
+        if !filter.wants(row) {
+            return true;
+        }
+        if shown == limit {
+            return false;
+        }
+        shown += 1;
+        take(row)
+    })?;
+    Ok(shown)
+}

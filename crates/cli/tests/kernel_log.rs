@@ -1,0 +1,359 @@
+//! The event log: what is in it, in order; what is not, counted; and what it leaves behind: nothing.
+
+mod support;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::{code, json, punctual, run, start, stderr, stdout, wait_until};
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+/// A log's own name for the socket of its marks: other tests, and other people, may log at the same time.
+fn marks_name() -> String {
+    format!("punctual-test-{}", std::process::id())
+}
+
+/// Runs `punctual log` with marks of its own.
+fn log(directory: &Path, words: &[&str]) -> std::process::Output {
+    let mut command = punctual();
+    command.current_dir(directory).arg("log").args(words).env("PUNCTUAL_MARKS", marks_name());
+    command.output().expect("the program starts")
+}
+
+fn start_log(directory: &Path, words: &[&str]) -> Child {
+    let mut command = punctual();
+    command.current_dir(directory).arg("log").args(words).env("PUNCTUAL_MARKS", marks_name());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+}
+
+/// The rows that `punctual log show` gives, in its order.
+fn rows(directory: &Path, words: &[&str]) -> Vec<Value> {
+    let words: Vec<&str> = ["log", "show", "a.punctual", "--json"].into_iter().chain(words.iter().copied()).collect();
+    let output = run(directory, &words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    json(&output)["events"].as_array().expect("events").clone()
+}
+
+/// Sums agree, and rows are in order of time.
+fn assert_sound(directory: &Path) -> Value {
+    let answer = json(&run(directory, &["log", "show", "a.punctual", "--json"]));
+    assert_eq!(answer["schema"], "punctual.log/1");
+    let rows = answer["events"].as_array().unwrap();
+    assert_eq!(rows.len() as u64, number(&answer["rows"]));
+    assert_eq!(number(&answer["shown"]), number(&answer["rows"]));
+    assert_eq!(number(&answer["late_rows"]), 0);
+    for kind in ["classes", "counts"] {
+        let sum: u64 = answer[kind].as_array().unwrap().iter().map(|count| number(&count["count"])).sum();
+        assert_eq!(sum, number(&answer["rows"]), "{kind}");
+    }
+    let dropped: u64 = rows.iter().filter(|row| row["kind"] == "dropped").map(|row| number(&row["value"])).sum();
+    let told = number(&answer["dropped"]) - number(&answer["skipped"]);
+    assert_eq!(dropped, told, "every loss of a ring stands in the table where it was");
+    assert!(rows.windows(2).all(|pair| number(&pair[0]["time_ns"]) <= number(&pair[1]["time_ns"])));
+    let started = number(&answer["started_ns"]);
+    assert!(rows.iter().all(|row| number(&row["time_ns"]) >= started));
+    answer
+}
+
+/// Where the first row stands that this holds for.
+fn position(rows: &[Value], from: usize, what: &str, holds: impl Fn(&Value) -> bool) -> usize {
+    let found = rows.iter().skip(from).position(holds);
+    from + found.unwrap_or_else(|| panic!("{what} is not in the log"))
+}
+
+/// A program that makes marks; `None`, loudly, where there is no compiler.
+fn marking_program(test: &str, directory: &Path) -> Option<PathBuf> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = directory.join("mark");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(top.join("include"));
+    let compiled = compiler.arg(top.join("examples/mark.c")).arg("-o").arg(&program).output();
+    match compiled {
+        Ok(output) => {
+            assert!(output.status.success(), "{}", stderr(&output));
+            Some(program)
+        }
+        Err(error) => {
+            support::skip(test, &format!("there is no C compiler ({error})"));
+            None
+        }
+    }
+}
+
+#[test]
+fn a_commands_life_is_in_the_log_in_order() {
+    requires!("log processes", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let script = "sleep 0.05; exec /bin/cat /dev/null";
+    let output = log(directory.path(), &["-q", "-o", "a.punctual", "--", "/bin/sh", "-c", script]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("Logged "), "{}", stdout(&output));
+    assert_sound(directory.path());
+
+    let all = rows(directory.path(), &[]);
+    let shell = position(&all, 0, "the shell", |row| row["kind"] == "exec" && row["name"] == "sh");
+    let tid = number(&all[shell]["tid"]);
+    let of = |row: &Value, kind: &str| row["kind"] == kind && number(&row["tid"]) == tid;
+    let forked = position(&all, 0, "its fork", |row| row["kind"] == "fork" && number(&row["value"]) == tid);
+    assert!(forked < shell);
+    let child = position(&all, shell, "the fork of sleep", |row| of(row, "fork"));
+    let sleep = number(&all[child]["value"]);
+    let began = position(&all, child, "sleep", |row| row["kind"] == "exec" && number(&row["tid"]) == sleep);
+    assert_eq!(all[began]["name"], "sleep");
+    let slept = position(&all, began, "its sleep", |row| row["kind"] == "switch" && number(&row["tid"]) == sleep);
+    let woken = position(&all, slept, "its waking", |row| row["kind"] == "waking" && number(&row["value"]) == sleep);
+    let ended = position(&all, woken, "its end", |row| row["kind"] == "exit" && number(&row["tid"]) == sleep);
+    let cat = position(&all, ended, "cat", |row| of(row, "exec"));
+    assert_eq!(all[cat]["name"], "cat");
+    let last = position(&all, cat, "the end of cat", |row| of(row, "exit"));
+    assert_eq!((number(&all[last]["value"]), number(&all[last]["extra"])), (0, 1));
+
+    // The same by filters, as a table, as a trace, and counted.
+    let tid = tid.to_string();
+    let own = rows(directory.path(), &["--tid", &tid, "--events", "process"]);
+    assert!(own.len() >= 4 && own.iter().all(|row| row["class"] == "process"), "{own:?}");
+    assert!(rows(directory.path(), &["--comm", "^cat$"]).iter().any(|row| row["kind"] == "exit"));
+    assert_eq!(rows(directory.path(), &["--limit", "3"]).len(), 3);
+    let csv = stdout(&run(directory.path(), &["log", "show", "a.punctual", "--csv"]));
+    assert_eq!(csv.lines().count(), all.len() + 1);
+    let lines = stdout(&run(directory.path(), &["log", "show", "a.punctual", "--tid", &tid]));
+    assert!(lines.contains("becomes cat"), "{lines}");
+    assert_eq!(code(&run(directory.path(), &["log", "show", "a.punctual", "--perfetto", "a.pftrace"])), 0);
+    assert!(std::fs::metadata(directory.path().join("a.pftrace")).unwrap().len() > 1_000);
+    let report = stdout(&run(directory.path(), &["report", "a.punctual"]));
+    assert!(report.starts_with("Logged ") && report.contains("process  exec"), "{report}");
+    assert_eq!(code(&run(directory.path(), &["report", "a.punctual", "--csv"])), 129);
+}
+
+#[test]
+fn marks_stand_between_the_events_around_them() {
+    requires!("log marks", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let Some(program) = marking_program("log marks", directory.path()) else { return };
+    let program = program.display().to_string();
+    let words = ["-q", "--events", "sched,process,mark", "-o", "a.punctual", "--", &program];
+    let output = log(directory.path(), &words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = assert_sound(directory.path());
+    assert_eq!(number(&answer["marks"]["library"]), 200, "{}", answer["marks"]);
+    assert_eq!((number(&answer["marks"]["refused"]), number(&answer["marks"]["dropped"])), (0, 0));
+    let all = rows(directory.path(), &[]);
+    let mut at = position(&all, 0, "the program", |row| row["kind"] == "exec" && row["name"] == "mark");
+    let tid = number(&all[at]["tid"]);
+    for block in 0..100 {
+        let mark = |name: &'static str| {
+            move |row: &Value| row["kind"] == "mark" && row["name"] == name && row["value"] == block
+        };
+        at = position(&all, at, "a beginning", mark("block begins"));
+        assert_eq!((number(&all[at]["tid"]), all[at]["thread"].as_str()), (tid, Some("mark")));
+        // It sleeps in between.
+        at = position(&all, at, "a switch", |row| row["kind"] == "switch" && number(&row["tid"]) == tid);
+        at = position(&all, at, "a waking", |row| row["kind"] == "waking" && number(&row["value"]) == tid);
+        at = position(&all, at, "an end", mark("block ends"));
+    }
+    position(&all, at, "the program's end", |row| row["kind"] == "exit" && number(&row["tid"]) == tid);
+}
+
+/// Marks by the kernel's file, where tracefs is mounted and may be used.
+#[test]
+fn marks_by_trace_marker_stand_there_too() {
+    requires!("log trace_marker", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let child = start_log(directory.path(), &["-D", "2s", "--events", "sched,process,mark", "-o", "a.punctual"]);
+    let marker = || {
+        let pid = child.id();
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        let mounted = mounts.lines().filter(|line| line.split(' ').nth(2) == Some("tracefs"));
+        let instance = mounted.map(|line| format!("{}/instances/punctual-log-{pid}", line.split(' ').nth(1).unwrap()));
+        instance.map(PathBuf::from).find(|path| path.is_dir())
+    };
+    assert!(wait_until(|| directory.path().join("a.punctual/events/log.json").exists()));
+    let instance = marker();
+    // Two writings by a thread that sleeps in between.
+    if let Some(instance) = &instance {
+        for text in ["first of two", "second of two"] {
+            std::fs::write(instance.join("trace_marker"), text).unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_sound(directory.path());
+    let Some(instance) = instance else {
+        support::skip("log trace_marker", stderr(&output).lines().next().unwrap_or_default());
+        return;
+    };
+    assert!(!instance.exists(), "the instance is gone");
+    let all = rows(directory.path(), &[]);
+    let mark = |name: &'static str| move |row: &Value| row["kind"] == "mark" && row["name"] == name;
+    let first = position(&all, 0, "the first", mark("first of two"));
+    let tid = number(&all[first]["tid"]);
+    let slept = position(&all, first, "a switch", |row| row["kind"] == "switch" && number(&row["tid"]) == tid);
+    let woken = position(&all, slept, "a waking", |row| row["kind"] == "waking" && number(&row["value"]) == tid);
+    position(&all, woken, "the second", mark("second of two"));
+}
+
+/// Futex calls of a program whose threads wait for one another: the test program itself.
+#[test]
+fn futex_calls_are_logged_where_they_are_chosen() {
+    requires!("log futex", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let child = start_log(directory.path(), &["-D", "1s", "-q", "--events", "futex", "-o", "a.punctual"]);
+    assert!(wait_until(|| directory.path().join("a.punctual/events/log.json").exists()));
+    let thread = std::thread::Builder::new().name("futex-sleeper".to_owned()).spawn(std::thread::park).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    thread.thread().unpark();
+    thread.join().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_sound(directory.path());
+    let own = rows(directory.path(), &["--comm", "^futex-sleeper$"]);
+    let waits = position(&own, 0, "the wait", |row| row["kind"] == "futex_begin");
+    let back = position(&own, waits, "its end", |row| row["kind"] == "futex_end");
+    let slept = number(&own[back]["time_ns"]) - number(&own[waits]["time_ns"]);
+    assert!(slept > 50_000_000, "{slept}");
+    let line = stdout(&run(directory.path(), &["log", "show", "a.punctual", "--comm", "^futex-sleeper$"]));
+    assert!(line.contains("futex wait"), "{line}");
+}
+
+/// Two threads that hand a byte to and fro as fast as they can, while the log is kept from reading.
+#[test]
+fn what_is_dropped_is_counted_and_told_where() {
+    requires!("log drops", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let child = start_log(directory.path(), &["-D", "4s", "-q", "--events", "sched,timer", "-o", "a.punctual"]);
+    assert!(wait_until(|| directory.path().join("a.punctual/events/log.json").exists()));
+    support::signal(&child, libc::SIGSTOP);
+    let (mut to, mut from) = std::io::pipe().map(|(reader, writer)| (writer, reader)).unwrap();
+    let (mut back, mut answer) = std::io::pipe().map(|(reader, writer)| (writer, reader)).unwrap();
+    let second = std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let mut byte = [0];
+        while from.read_exact(&mut byte).is_ok() && back.write_all(&byte).is_ok() {}
+    });
+    {
+        use std::io::{Read, Write};
+        // More than the rings of two CPUs hold: each way is a waking and two switches.
+        for _ in 0..80_000 {
+            to.write_all(&[0]).unwrap();
+            answer.read_exact(&mut [0]).unwrap();
+        }
+    }
+    drop(to);
+    second.join().unwrap();
+    support::signal(&child, libc::SIGCONT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = assert_sound(directory.path());
+    let cpus = answer["provenance"]["configuration"]["cpus"].as_array().unwrap().len();
+    if number(&answer["dropped"]) == 0 && cpus > 2 {
+        support::skip("log drops", "the events were spread over too many CPUs");
+        return;
+    }
+    assert!(number(&answer["dropped"]) > 0, "{}", answer["drops"]);
+    assert!(stdout(&output).contains("were dropped: the log has holes"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("note: dropped on CPU"), "{}", stdout(&output));
+    let holes = rows(directory.path(), &["--events", "mark"]);
+    assert!(holes.iter().any(|row| row["kind"] == "dropped"), "holes are shown whatever is chosen");
+}
+
+#[test]
+fn a_kill_leaves_nothing_and_what_was_flushed_is_read() {
+    requires!("log kill", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = start_log(directory.path(), &["-q", "-D", "60s", "-o", "a.punctual"]);
+    let segments = directory.path().join("a.punctual/events/log");
+    assert!(wait_until(|| std::fs::read_dir(&segments).is_ok_and(|files| files.count() > 0)));
+    let name = marks_name();
+    let sockets = || std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    assert!(sockets().contains(&name));
+    support::signal(&child, libc::SIGKILL);
+    let pid = child.id();
+    let _ = child.wait();
+    let program = || {
+        libbpf_rs::query::ProgInfoIter::default()
+            .any(|program| program.name.to_string_lossy().starts_with("process_forks"))
+    };
+    assert!(wait_until(|| !program()), "a program of the log is still loaded");
+    let instance = format!("punctual-log-{pid}");
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    for line in mounts.lines().filter(|line| line.split(' ').nth(2) == Some("tracefs")) {
+        let path = Path::new(line.split(' ').nth(1).unwrap()).join("instances").join(&instance);
+        assert!(wait_until(|| !path.exists()), "{} is still there", path.display());
+    }
+    assert!(wait_until(|| !sockets().contains(&name)), "the marks' socket is still there");
+    let answer = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
+    assert_eq!(answer["cut"], true);
+    assert!(number(&answer["rows"]) > 0);
+    let shown = run(directory.path(), &["log", "show", "a.punctual", "--limit", "5"]);
+    assert_eq!(stdout(&shown).lines().count(), 7, "{}", stdout(&shown));
+}
+
+#[test]
+fn wrong_usage_and_wrong_recordings_are_one_clear_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["log", "--events", "sched,cake"]);
+    assert_eq!(code(&output), 129);
+    assert!(stderr(&output).contains("there is no class `cake`"), "{}", stderr(&output));
+    let output = run(directory.path(), &["log", "show", "nothing.punctual"]);
+    assert_eq!((code(&output), stderr(&output).lines().count()), (1, 1), "{}", stderr(&output));
+    let words = ["record", "-q", "-D", "300ms", "--no-bpf", "--policy", "other", "-o", "a.punctual"];
+    assert_eq!(code(&run(directory.path(), &words)), 0);
+    let output = run(directory.path(), &["log", "show", "a.punctual"]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("make one with punctual log"), "{}", stderr(&output));
+    assert!(stdout(&run(directory.path(), &["log", "header"])).contains("punctual_mark"));
+}
+
+/// Programs' own marks need no privilege; everything else says in one line what it needs, and leaves nothing.
+#[test]
+fn without_privilege_there_are_marks_or_one_clear_line() {
+    // SAFETY: takes nothing.
+    if unsafe { libc::geteuid() } != 0 {
+        support::skip("log without privilege", "it takes root to become somebody else");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("punctual");
+    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
+    for path in [directory.path(), &program] {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let unprivileged = |words: &[&str]| {
+        use std::os::unix::process::CommandExt;
+        let mut command = Command::new(&program);
+        command.current_dir(directory.path()).arg("log").args(words).env("PUNCTUAL_MARKS", marks_name());
+        command.stdin(Stdio::null()).uid(65_534).gid(65_534);
+        command.output().expect("the program starts")
+    };
+    let output = unprivileged(&["-q", "-D", "1s", "-o", "a.punctual"]);
+    assert_eq!(code(&output), 1);
+    let said = stderr(&output);
+    assert!(said.lines().skip(1).all(|line| line.starts_with("hint: ")), "{said}");
+    assert!(said.starts_with("error: ") && said.contains("permission denied"), "{said}");
+    assert!(!directory.path().join("a.punctual").exists());
+    let output = unprivileged(&["-q", "-D", "300ms", "--events", "mark", "-o", "a.punctual"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("Logged 0 events"), "{}", stdout(&output));
+}
+
+/// Ctrl-C keeps what was logged.
+#[test]
+fn an_interrupt_keeps_what_was_logged() {
+    requires!("log interrupt", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let child = start(directory.path(), &["log", "-q", "-D", "60s", "--events", "sched", "-o", "a.punctual", "--json"]);
+    assert!(wait_until(|| directory.path().join("a.punctual/events/log.json").exists()));
+    std::thread::sleep(Duration::from_millis(300));
+    support::signal(&child, libc::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    let answer = json(&output);
+    assert_eq!((code(&output), answer["cut"].as_bool()), (0, Some(false)));
+    assert!(answer["verdict"].as_str().unwrap().contains("interrupted"), "{answer}");
+    assert_sound(directory.path());
+}

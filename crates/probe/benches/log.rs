@@ -1,0 +1,155 @@
+//! What the event log costs and what it keeps up with: `cargo bench -p punctual-probe --bench log` as root.
+//!
+//! Two threads on each CPU hand a byte to and fro. First paced, with the log attached and detached in turn: what one round
+//! trip takes more. Then as fast as they can for some seconds: how many events a second are written, and whether any are
+//! dropped. Last, what a system call takes more with the class `futex`, which looks at every one.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+use punctual_kernel::scheduling::{allowed_cpus, pin_to};
+use punctual_kernel::{bpf, clock};
+use punctual_probe::log::EventLog;
+use punctual_recording::{EventClass, LogWriter};
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 5;
+/// Round trips a second where they are paced: a trip is two wakings and at least two switches.
+const TRIPS: u64 = 5_000;
+
+fn main() {
+    if std::env::args().any(|word| word == "--list") {
+        return;
+    }
+    if let Err(refused) = bpf::may_load() {
+        println!("SKIPPED: the benchmark loads BPF programs ({refused})");
+        return;
+    }
+    let cpus = allowed_cpus();
+    println!("{} CPUs, {ROUNDS} rounds in turn", cpus.len());
+    for (name, classes) in [("sched", &[EventClass::Sched][..]), ("default", &EventClass::DEFAULT)] {
+        let (mut extra, mut detached, mut events) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let (without, _) = spent(&cpus, Some(TRIPS), 1.5);
+            let (mut with, mut logged) = (0.0, 0.0);
+            let (rows, ..) = logging(classes, || (with, logged) = spent(&cpus, Some(TRIPS), 1.5));
+            extra.push(with - without);
+            detached.push(without);
+            events.push(rows as f64 / logged);
+        }
+        let (extra, detached, events) = (median(&mut extra), median(&mut detached), median(&mut events));
+        println!(
+            "{name}: a round trip takes {detached:.0} ns of its threads' CPU time, {extra:+.0} ns with the log ({events:.1} events, all of the machine's)"
+        );
+    }
+    for (name, classes) in [("sched", &[EventClass::Sched][..]), ("all", &EventClass::CHOICES)] {
+        let mut trips = 0.0;
+        let (rows, dropped, seconds, cost_ns) = logging(classes, || trips = spent(&cpus, None, 3.0).1);
+        println!(
+            "{name}, as fast as they can: {:.0} events a second on all CPUs, {dropped} dropped; reading and writing took {:.0} ns of CPU an event; {:.0} round trips a second",
+            rows as f64 / seconds,
+            cost_ns as f64 / rows.max(1) as f64,
+            trips / 3.0
+        );
+    }
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        without.push(system_call());
+        logging(&[EventClass::Futex], || with.push(system_call()));
+    }
+    println!("getppid takes {:.0} ns, {:.0} ns with the class futex", median(&mut without), median(&mut with));
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Logs and writes while something is done. Returns rows, what was dropped, how long it was, s, and the CPU time, ns.
+fn logging(classes: &[EventClass], work: impl FnOnce() + Send) -> (u64, u64, f64, u64) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut writer = LogWriter::create(directory.path()).expect("a writer");
+    let mut log = EventLog::start(classes).expect("the log starts");
+    let before_ns = clock::thread_cpu_ns();
+    let worked = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            work();
+            worked.store(true, Ordering::Release);
+        });
+        let mut flushed = Instant::now();
+        while !worked.load(Ordering::Acquire) {
+            log.take(Duration::from_millis(50), &mut |row| writer.push(row));
+            if flushed.elapsed() > Duration::from_secs(1) {
+                flushed = Instant::now();
+                writer.flush(&mut log.document()).expect("it is written");
+            }
+        }
+    });
+    let mut document = log.end(&mut |row| writer.push(row));
+    writer.finish(&mut document).expect("it is written");
+    let seconds = (document.reached_ns - document.started_ns) as f64 / 1e9;
+    // The threads that are measured belong to this process: only what the reader and this thread took counts.
+    let cost_ns = document.cost.reader_ns + clock::thread_cpu_ns() - before_ns;
+    (document.rows(), document.dropped(), seconds, cost_ns)
+}
+
+/// CPU time of the threads on all CPUs for a round trip, ns, their interrupts included; and how many trips there were.
+fn spent(cpus: &[u32], pace: Option<u64>, seconds: f64) -> (f64, f64) {
+    let end = Arc::new(AtomicBool::new(false));
+    let pairs: Vec<_> = cpus.iter().map(|&cpu| pair(cpu, pace, Arc::clone(&end))).collect();
+    std::thread::sleep(Duration::from_secs_f64(seconds));
+    end.store(true, Ordering::Relaxed);
+    let (mut cpu_ns, mut trips) = (0, 0);
+    for (first, second) in pairs {
+        let (own, made) = first.join().expect("it ends");
+        cpu_ns += own + second.join().expect("it ends");
+        trips += made;
+    }
+    (cpu_ns as f64 / trips as f64, trips as f64)
+}
+
+type Pair = (std::thread::JoinHandle<(u64, u64)>, std::thread::JoinHandle<u64>);
+
+fn pair(cpu: u32, pace: Option<u64>, end: Arc<AtomicBool>) -> Pair {
+    let (mut to, mut from) = std::io::pipe().map(|(reader, writer)| (writer, reader)).expect("a pipe");
+    let (mut back, mut answer) = std::io::pipe().map(|(reader, writer)| (writer, reader)).expect("a pipe");
+    let second = std::thread::spawn(move || {
+        pin_to(cpu).expect("the CPU");
+        let mut byte = [0];
+        while from.read_exact(&mut byte).is_ok() && back.write_all(&byte).is_ok() {}
+        clock::thread_cpu_ns()
+    });
+    let first = std::thread::spawn(move || {
+        pin_to(cpu).expect("the CPU");
+        let (began, mut made) = (Instant::now(), 0);
+        let mut byte = [0];
+        while !end.load(Ordering::Relaxed) {
+            // Ten at a time, then a rest until they are due.
+            for _ in 0..10 {
+                to.write_all(&byte).expect("it is read");
+                answer.read_exact(&mut byte).expect("it is written");
+            }
+            made += 10;
+            if let Some(pace) = pace {
+                let due = Duration::from_nanos(made * 1_000_000_000 / pace);
+                std::thread::sleep(due.saturating_sub(began.elapsed()));
+            }
+        }
+        (clock::thread_cpu_ns(), made)
+    });
+    (first, second)
+}
+
+/// What a system call that does nothing takes, ns.
+fn system_call() -> f64 {
+    const CALLS: u32 = 300_000;
+    let began = clock::thread_cpu_ns();
+    for _ in 0..CALLS {
+        // SAFETY: takes nothing, changes nothing.
+        unsafe { libc::syscall(libc::SYS_getppid) };
+    }
+    (clock::thread_cpu_ns() - began) as f64 / f64::from(CALLS)
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The event log's programs: those of the flight recorder, with longer rings and without its sums, and those for what
+ * only a log is interested in. The loader takes the programs of the classes that were chosen. User space empties the
+ * rings all the time; what it does not reach in time is overwritten, and seen to be by the records' marks.
+ */
+#define RECORDS 65536
+#define SAMPLES 1
+#define WITHOUT_SUMS
+#include "recorder.bpf.c"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct___forked {
+	int pid;
+	int tgid;
+	int exit_code;
+	char comm[NAME_SIZE];
+};
+
+struct pt_regs___call {
+	unsigned long di;
+	unsigned long si;
+	unsigned long dx;
+	unsigned long orig_ax;
+};
+
+#pragma clang attribute pop
+
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(process_forks, struct task_struct *parent, struct task_struct *child)
+{
+	struct task_struct___forked *made = (void *)child;
+	struct ring *ring = own_ring();
+	struct record *record;
+	__u64 position;
+
+	if (!ring)
+		return 0;
+	record = begin_record(ring, PROCESS_FORK, &position);
+	record->value = (__u32)made->pid;
+	record->extra = (__u32)made->tgid;
+	copy_name(record->name, made->comm);
+	end_record(record, position);
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(process_execs, struct task_struct *task, int old)
+{
+	return note_named(PROCESS_EXEC, (__u32)old, 0);
+}
+
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(process_exits, struct task_struct *task, bool last)
+{
+	return note_named(PROCESS_EXIT, (__u32)((struct task_struct___forked *)task)->exit_code, last);
+}
+
+SEC("?tp_btf/task_rename")
+int BPF_PROG(thread_renamed, struct task_struct *task, const char *name)
+{
+	struct ring *ring = own_ring();
+	struct record *record;
+	__u64 position;
+
+	if (!ring)
+		return 0;
+	record = begin_record(ring, RENAME, &position);
+	record->value = (__u32)((struct task_struct___forked *)task)->pid;
+	record->extra = 0;
+	bpf_probe_read_kernel_str(record->name, NAME_SIZE, name);
+	end_record(record, position);
+	return 0;
+}
+
+/* The number of the system call `futex` on x86-64. These two run at every system call of every program. */
+#define FUTEX 202
+
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(futex_begins, struct pt_regs *registers, long call)
+{
+	struct pt_regs___call *arguments = (void *)registers;
+
+	if (call != FUTEX)
+		return 0;
+	return note_named(FUTEX_BEGIN, arguments->di, (__u32)arguments->si | arguments->dx << 32);
+}
+
+SEC("?tp_btf/sys_exit")
+int BPF_PROG(futex_ends, struct pt_regs *registers, long result)
+{
+	if (((struct pt_regs___call *)registers)->orig_ax != FUTEX)
+		return 0;
+	return note(FUTEX_END, result, 0);
+}

@@ -1,0 +1,130 @@
+//! The thread that empties the rings.
+
+use super::marks::MarkRing;
+use super::merge::Noted;
+use super::rings::{LogRings, dropped};
+use punctual_kernel::trace_marker::TraceMarker;
+use punctual_kernel::{clock, scheduling};
+use punctual_recording::episode::{Event, EventKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::time::Duration;
+
+/// The rings are emptied this often.
+const ROUND: Duration = Duration::from_millis(5);
+/// What was read is handed on this often, or when it is much.
+const HAND_ON_NS: u64 = 50_000_000;
+const MUCH: usize = 16_384;
+/// More than this is not kept while nobody takes it: the rings then overwrite, and that is counted.
+const MOST: usize = 1 << 20;
+/// Batches that may wait.
+pub(super) const QUEUE: usize = 16;
+/// Goes before ordinary threads, not before real-time ones.
+const NICE: i32 = -15;
+
+/// What was read since the last one.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) noted: Vec<Noted>,
+    /// Everything up to here is in this or an earlier one, ns.
+    pub(super) reached_ns: u64,
+    /// Since the beginning, by CPU.
+    pub(super) dropped: Vec<(u32, u64)>,
+    pub(super) marks_dropped: u64,
+    pub(super) marks_refused: u64,
+    /// CPU time of this thread, ns.
+    pub(super) reader_ns: u64,
+}
+
+/// Where events come from.
+pub(super) struct Sources {
+    pub(super) rings: Option<LogRings>,
+    pub(super) marks: Option<MarkRing>,
+    pub(super) trace: Option<TraceMarker>,
+}
+
+pub(super) struct Reader {
+    pub(super) sources: Sources,
+    pub(super) sender: SyncSender<Batch>,
+    pub(super) stopping: Arc<AtomicBool>,
+    pub(super) trace_missed: u64,
+}
+
+impl Reader {
+    /// Until it is told to stop; what came before that is handed on whole.
+    pub(super) fn run(mut self) {
+        scheduling::set_nice(NICE);
+        let mut batch = Batch::default();
+        let mut handed_ns = clock::monotonic_ns();
+        loop {
+            let stopping = self.stopping.load(Ordering::Acquire);
+            if stopping || batch.noted.len() < MOST {
+                self.round(&mut batch);
+            }
+            if stopping {
+                self.last(&mut batch);
+                let _ = self.sender.send(batch);
+                return;
+            }
+            let now = clock::monotonic_ns();
+            if batch.noted.len() > MUCH || now - handed_ns > HAND_ON_NS {
+                handed_ns = now;
+                match self.sender.try_send(batch) {
+                    Ok(()) => batch = Batch::default(),
+                    Err(TrySendError::Full(kept)) => batch = kept,
+                    Err(TrySendError::Disconnected(_)) => return,
+                }
+            }
+            std::thread::sleep(ROUND);
+        }
+    }
+
+    fn round(&mut self, batch: &mut Batch) {
+        let now = clock::monotonic_ns();
+        let noted = &mut batch.noted;
+        let mut reached = now;
+        if let Some(rings) = &mut self.sources.rings {
+            reached = reached.min(rings.drain(now, noted));
+            batch.dropped = rings.dropped();
+        }
+        if let Some(marks) = &mut self.sources.marks {
+            marks.serve();
+            reached = reached.min(marks.drain(now, noted));
+            batch.marks_dropped = marks.dropped();
+            batch.marks_refused = marks.refused;
+        }
+        if let Some(trace) = &mut self.sources.trace {
+            let missed = trace.take(|mark| {
+                let event = Event {
+                    at_ns: mark.time_ns,
+                    cpu: mark.cpu,
+                    kind: EventKind::Mark,
+                    tid: mark.tid,
+                    priority: 0,
+                    context: 0,
+                    steal_ns: 0,
+                    value: 0,
+                    extra: 1,
+                    name: 0,
+                };
+                let text = mark.text.replace(char::is_control, "\u{fffd}");
+                noted.push(Noted { event, comm: [0; 16], text: Some(text.into()) });
+            });
+            if missed > 0 {
+                self.trace_missed += missed;
+                noted.push(dropped(0, missed, now, "trace_marker"));
+            }
+        }
+        batch.marks_dropped += self.trace_missed;
+        batch.reached_ns = batch.reached_ns.max(reached);
+        batch.reader_ns = clock::thread_cpu_ns();
+    }
+
+    fn last(&mut self, batch: &mut Batch) {
+        if let Some(rings) = &mut self.sources.rings {
+            rings.lost_at_the_end(clock::monotonic_ns(), &mut batch.noted);
+        }
+        batch.reached_ns = u64::MAX;
+    }
+}

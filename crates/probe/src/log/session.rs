@@ -1,0 +1,232 @@
+//! An event log that runs.
+
+use super::marks::MarkRing;
+use super::merge::Merger;
+use super::names::Names;
+use super::programs::LogPrograms;
+use super::reader::{Batch, QUEUE, Reader, Sources};
+use super::rings::LogRings;
+use crate::why::recorder::online_cpus;
+use punctual_kernel::trace_marker::TraceMarker;
+use punctual_kernel::{Refused, clock};
+use punctual_recording::episode::EventKind;
+use punctual_recording::{CpuDrops, EventClass, LogCost, LogDocument, LogRow, MarkCounts};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Programs in the kernel, a thread that empties their rings, and what puts all in order and names it. Whatever ends the
+/// process, the programs leave the kernel, and the instance of tracing and the shared memory go.
+pub struct EventLog {
+    // Dropped first, so that no program runs while its rings go.
+    programs: Option<LogPrograms>,
+    classes: Vec<EventClass>,
+    cpus: Vec<u32>,
+    stopping: Arc<AtomicBool>,
+    reader: Option<JoinHandle<()>>,
+    batches: Receiver<Batch>,
+    merger: Merger,
+    names: Names,
+    notes: Vec<String>,
+    ways: Vec<String>,
+    document: LogDocument,
+    cpu_before_ns: u64,
+    /// Rows that came of programs.
+    events: u64,
+}
+
+/// How long the kernel measures what the programs cost, ns.
+const MEASURED_NS: u64 = 1_000_000_000;
+
+impl EventLog {
+    /// Starts logging these classes.
+    ///
+    /// # Errors
+    /// What the kernel refused. Marks that cannot be taken are no error: see [`EventLog::notes`].
+    pub fn start(classes: &[EventClass]) -> Result<EventLog, Refused> {
+        let cpu_before_ns = clock::process_cpu_ns();
+        let cpus = online_cpus();
+        let (mut notes, mut ways) = (Vec::new(), Vec::new());
+        let mut sources = Sources { rings: None, marks: None, trace: None };
+        let programs = LogPrograms::start(classes, &cpus)?;
+        if let Some(programs) = &programs {
+            for name in programs.left_out(classes) {
+                notes.push(format!("not logged: what `{name}` sees, for this kernel has no tracepoint for it"));
+            }
+        }
+        if classes.contains(&EventClass::Mark) {
+            let highest = cpus.last().map_or(1, |cpu| cpu + 1);
+            let (marks, refused) = MarkRing::start(clock::monotonic_ns(), highest)?;
+            notes.extend(refused);
+            ways.extend(marks.found_by());
+            sources.marks = Some(marks);
+            match TraceMarker::start(&cpus) {
+                Ok(trace) => {
+                    if !trace.is_top() {
+                        let path = trace.path().display();
+                        notes.push(format!("only what is written into {path} is a mark: this kernel copies no others"));
+                    }
+                    if trace.top_is_off() {
+                        let off =
+                            "tracing is off (tracing_on is 0): programs that write into trace_marker see an error";
+                        notes.push(format!("{off}, but their marks are logged"));
+                    }
+                    ways.push(trace.path().display().to_string());
+                    sources.trace = Some(trace);
+                }
+                Err(refused) => notes.push(format!("marks by trace_marker are not logged ({refused})")),
+            }
+        }
+        let names = Names::new();
+        if let Some(programs) = &programs {
+            sources.rings = Some(LogRings::new(programs.object.shared_array("rings")?, programs.possible, &cpus));
+        }
+        let (sender, batches) = sync_channel(QUEUE);
+        let stopping = Arc::new(AtomicBool::new(false));
+        let reader = Reader { sources, sender, stopping: Arc::clone(&stopping), trace_missed: 0 };
+        let document = LogDocument {
+            classes: classes.to_vec(),
+            cpus: cpus.clone(),
+            started_ns: clock::monotonic_ns(),
+            ..LogDocument::default()
+        };
+        let spawned = std::thread::Builder::new().name("log-reader".to_owned()).spawn(move || reader.run());
+        let reader = spawned.map_err(|error| Refused::because("starting a thread", error.to_string()))?;
+        let reader = Some(reader);
+        let merger = Merger::default();
+        let classes = classes.to_vec();
+        Ok(EventLog {
+            programs,
+            classes,
+            cpus,
+            stopping,
+            reader,
+            batches,
+            merger,
+            names,
+            notes,
+            ways,
+            document,
+            cpu_before_ns,
+            events: 0,
+        })
+    }
+
+    /// What could not be done as asked.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Where programs can put marks: the header, and a path.
+    pub fn mark_ways(&self) -> &[String] {
+        &self.ways
+    }
+
+    /// What is logged.
+    pub fn classes(&self) -> &[EventClass] {
+        &self.classes
+    }
+
+    /// CPUs that are logged.
+    pub fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    /// Events and marks dropped so far.
+    pub fn dropped(&self) -> u64 {
+        self.document.dropped()
+    }
+
+    /// When logging began, ns of `CLOCK_MONOTONIC`.
+    pub fn started_ns(&self) -> u64 {
+        self.document.started_ns
+    }
+
+    /// Hands on what has come, in order of time; waits so long for something.
+    pub fn take(&mut self, patience: Duration, each: &mut dyn FnMut(&LogRow<'_>)) {
+        let mut patience = patience;
+        // No more than was waiting, so that somebody else gets a turn.
+        for _ in 0..=QUEUE {
+            match self.batches.recv_timeout(patience) {
+                Ok(batch) => self.take_batch(batch, each),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+            }
+            patience = Duration::ZERO;
+        }
+    }
+
+    fn take_batch(&mut self, batch: Batch, each: &mut dyn FnMut(&LogRow<'_>)) {
+        let document = &mut self.document;
+        if !batch.dropped.is_empty() {
+            document.drops = batch.dropped.iter().map(|&(cpu, dropped)| CpuDrops { cpu, dropped }).collect();
+        }
+        document.marks.dropped = batch.marks_dropped;
+        document.marks.refused = batch.marks_refused;
+        document.cost.reader_ns = batch.reader_ns;
+        self.merger.add(batch.noted);
+        for noted in self.merger.ready(batch.reached_ns) {
+            let (thread, name) = self.names.of(&noted);
+            // What came before the beginning only names.
+            if noted.event.at_ns < document.started_ns {
+                continue;
+            }
+            if noted.event.kind == EventKind::Mark {
+                let MarkCounts { library, trace_marker, .. } = &mut document.marks;
+                *(if noted.event.extra == 0 { library } else { trace_marker }) += 1;
+            } else {
+                self.events += 1;
+            }
+            each(&LogRow { event: noted.event, thread: &thread, name: &name });
+        }
+        if batch.reached_ns != u64::MAX {
+            document.reached_ns = document.reached_ns.max(batch.reached_ns);
+        }
+    }
+
+    /// What is known so far, but for what only the rows know.
+    pub fn document(&mut self) -> LogDocument {
+        let events = self.events;
+        let measured_ns = clock::monotonic_ns().saturating_sub(self.document.started_ns);
+        if let Some(programs) = self.programs.as_mut().filter(|_| measured_ns > MEASURED_NS) {
+            programs.stop_measuring(events);
+        }
+        let statistics = |programs: &LogPrograms| programs.statistics(events);
+        let (skipped, programs_ns) = self.programs.as_ref().map_or((0, None), statistics);
+        self.document.skipped = skipped;
+        let process_ns = clock::process_cpu_ns() - self.cpu_before_ns;
+        self.document.cost = LogCost { process_ns, programs_ns, ..self.document.cost };
+        self.document.clone()
+    }
+
+    /// Takes the programs out of the kernel, then hands on all that is left.
+    pub fn end(mut self, each: &mut dyn FnMut(&LogRow<'_>)) -> LogDocument {
+        if let Some(programs) = &mut self.programs {
+            programs.object.detach();
+        }
+        let ended_ns = clock::monotonic_ns();
+        // What was running when they were taken away ends within this.
+        std::thread::sleep(Duration::from_millis(2));
+        self.stopping.store(true, Ordering::Release);
+        while let Ok(batch) = self.batches.recv() {
+            self.take_batch(batch, each);
+        }
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+        self.document.reached_ns = ended_ns;
+        self.document()
+    }
+}
+
+impl Drop for EventLog {
+    fn drop(&mut self) {
+        self.stopping.store(true, Ordering::Release);
+        // It may be waiting to hand on.
+        while self.batches.recv().is_ok() {}
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The event log: a table `events/log/` and a summary `events/log.json` beside `recording.json`.
+
+use crate::EventClass;
+use crate::episode::{Event, EventKind};
+use crate::error::{Error, ErrorKind, Result};
+use crate::json_file::{read_document, write_json};
+use crate::segments::{self, SegmentWriter};
+use crate::table::{self, Schema, required, text};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The name and version of `events/log.json`.
+pub const LOG_SCHEMA: &str = "punctual.event-log/1";
+
+static LOG: Schema = Schema {
+    name: "log",
+    columns: &[
+        required("time_ns"),
+        required("cpu"),
+        text("kind"),
+        required("tid"),
+        text("thread"),
+        required("priority"),
+        required("context"),
+        required("steal_ns"),
+        required("value"),
+        required("extra"),
+        text("name"),
+    ],
+};
+
+/// One row of the log. [`Event::name`] means nothing here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogRow<'a> {
+    /// What happened.
+    pub event: Event,
+    /// The current thread's name, as far as it is known.
+    pub thread: &'a str,
+    /// The name that [`EventKind`] speaks of.
+    pub name: &'a str,
+}
+
+/// What is known of the whole log. Integers only; times are ns of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogDocument {
+    /// [`LOG_SCHEMA`].
+    pub schema: String,
+    /// What was logged.
+    pub classes: Vec<EventClass>,
+    /// CPUs that were logged.
+    pub cpus: Vec<u32>,
+    /// Rows of the table by kind and CPU.
+    pub counts: Vec<LogCount>,
+    /// Events that were overwritten before they could be read, by CPU.
+    pub drops: Vec<CpuDrops>,
+    /// How often a program was not run because it was running already on its CPU: those events are nowhere else.
+    pub skipped: u64,
+    /// Marks.
+    pub marks: MarkCounts,
+    /// Rows that came after later ones had been written.
+    pub late_rows: u64,
+    /// When logging began.
+    pub started_ns: u64,
+    /// Up to here the table is whole, but for what was dropped.
+    pub reached_ns: u64,
+    /// What it cost.
+    pub cost: LogCost,
+}
+
+/// Rows of one kind on one CPU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogCount {
+    /// The class.
+    pub class: EventClass,
+    /// The kind, as in the table.
+    pub kind: String,
+    /// The CPU.
+    pub cpu: u32,
+    /// How many.
+    pub count: u64,
+}
+
+/// What was dropped of one CPU's events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuDrops {
+    /// The CPU.
+    pub cpu: u32,
+    /// How many.
+    pub dropped: u64,
+}
+
+/// What became of programs' marks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MarkCounts {
+    /// Logged, made with `punctual.h`.
+    pub library: u64,
+    /// Logged, made with `trace_marker`.
+    pub trace_marker: u64,
+    /// Dropped because their memory was full.
+    pub dropped: u64,
+    /// Refused because they were not finished, or said what cannot be.
+    pub refused: u64,
+}
+
+/// What logging cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogCost {
+    /// CPU time of this process: reading, naming, writing, ns.
+    pub process_ns: u64,
+    /// CPU time of the thread that empties the rings, which is part of it, ns.
+    pub reader_ns: u64,
+    /// Run time of the programs in the kernel, ns, as it follows from a first second in which the kernel measured it; `None`
+    /// where it did not.
+    pub programs_ns: Option<u64>,
+}
+
+impl LogDocument {
+    /// Rows in all, those that tell of drops included.
+    pub fn rows(&self) -> u64 {
+        self.counts.iter().map(|count| count.count).sum()
+    }
+
+    /// Events in all: rows but for those that tell of drops.
+    pub fn events(&self) -> u64 {
+        self.counts.iter().filter(|count| count.class != EventClass::Dropped).map(|count| count.count).sum()
+    }
+
+    /// Events that were lost in all, marks included.
+    pub fn dropped(&self) -> u64 {
+        self.drops.iter().map(|drops| drops.dropped).sum::<u64>() + self.skipped + self.marks.dropped
+    }
+}
+
+/// Writes `events/log/` and `events/log.json` into the directory of a recording.
+pub struct LogWriter {
+    directory: PathBuf,
+    rows: SegmentWriter,
+    counts: BTreeMap<(u8, u32), u64>,
+    last_ns: u64,
+    late_rows: u64,
+}
+
+impl LogWriter {
+    /// Begins to write into a directory that [`crate::Writer::create`] has made.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where the file system refuses.
+    pub fn create(recording: &Path) -> Result<LogWriter> {
+        let directory = recording.join("events");
+        std::fs::create_dir(&directory).map_err(|error| Error::io(&directory, "cannot create", error))?;
+        let rows = SegmentWriter::create(directory.join("log"), &LOG)?;
+        Ok(LogWriter { directory, rows, counts: BTreeMap::new(), last_ns: 0, late_rows: 0 })
+    }
+
+    /// Takes a row.
+    pub fn push(&mut self, row: &LogRow<'_>) {
+        let event = &row.event;
+        *self.counts.entry((event.kind as u8, event.cpu)).or_default() += 1;
+        self.late_rows += u64::from(event.at_ns < self.last_ns);
+        self.last_ns = self.last_ns.max(event.at_ns);
+        let rows = self.rows.rows();
+        let (kind, thread, name) = (rows.text(event.kind.name()), rows.text(row.thread), rows.text(row.name));
+        rows.push([
+            Some(event.at_ns.cast_signed()),
+            Some(i64::from(event.cpu)),
+            Some(kind),
+            Some(i64::from(event.tid)),
+            Some(thread),
+            Some(i64::from(event.priority)),
+            Some(i64::from(event.context)),
+            Some(event.steal_ns.cast_signed()),
+            Some(event.value.cast_signed()),
+            Some(event.extra.cast_signed()),
+            Some(name),
+        ]);
+    }
+
+    /// Rows taken so far.
+    pub fn rows(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// Puts down what the rows say of themselves.
+    fn count(&self, document: &mut LogDocument) {
+        let counts = self.counts.iter().filter_map(|(&(code, cpu), &count)| {
+            let kind = EventKind::from_code(code)?;
+            Some(LogCount { class: kind.class(), kind: kind.name().to_owned(), cpu, count })
+        });
+        document.schema = LOG_SCHEMA.to_owned();
+        document.counts = counts.collect();
+        document.late_rows = self.late_rows;
+    }
+
+    /// Closes the open segment and writes the summary anew. What only the rows know is put down in it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable.
+    pub fn flush(&mut self, document: &mut LogDocument) -> Result<()> {
+        self.count(document);
+        self.rows.close_segment()?;
+        write_json(&self.directory.join("log.json"), document)?;
+        self.rows.join(false)
+    }
+
+    /// Writes what is left, joins the segments and writes the summary.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable.
+    pub fn finish(mut self, document: &mut LogDocument) -> Result<()> {
+        self.count(document);
+        self.rows.close_segment()?;
+        write_json(&self.directory.join("log.json"), document)?;
+        self.rows.join(true)
+    }
+}
+
+/// The summary of a recording's event log; `None` for a recording without any.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`], [`ErrorKind::NewerSchema`] or [`ErrorKind::Io`].
+pub fn read_log_document(recording: &Path) -> Result<Option<LogDocument>> {
+    let path = recording.join("events/log.json");
+    read_document(&path, "is not a summary of an event log", LOG_SCHEMA, |document: &LogDocument| &document.schema)
+}
+
+/// Whether a recording is one of an event log.
+pub fn is_log(recording: &Path) -> bool {
+    recording.join("events/log").is_dir()
+}
+
+/// Rows of a recording's event log, as its files say.
+///
+/// # Errors
+/// As for [`for_each_log_row`].
+pub fn count_log_rows(recording: &Path) -> Result<u64> {
+    segments::list(&recording.join("events/log"))?.iter().map(|segment| table::count_rows(&segment.path)).sum()
+}
+
+/// Hands on every row of an event log in order of time, for as long as `take` says to go on.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
+pub fn for_each_log_row(recording: &Path, mut take: impl FnMut(&LogRow<'_>) -> bool) -> Result<()> {
+    for segment in segments::list(&recording.join("events/log"))? {
+        let mut go_on = true;
+        table::read_table(&segment.path, &LOG, |rows| {
+            for row in 0..rows.len() {
+                if !go_on {
+                    break;
+                }
+                let unsigned = |column| rows.get(column, row).cast_unsigned();
+                let narrow = |column| u32::try_from(rows.get(column, row)).unwrap_or(0);
+                let kind = EventKind::from_name(rows.get_text(2, row)).ok_or_else(|| {
+                    let kind = rows.get_text(2, row);
+                    Error::new(ErrorKind::Invalid, &segment.path, format!("knows no kind of event `{kind}`"))
+                })?;
+                let event = Event {
+                    at_ns: unsigned(0),
+                    cpu: narrow(1),
+                    kind,
+                    tid: narrow(3),
+                    priority: i16::try_from(rows.get(5, row)).unwrap_or(0),
+                    context: narrow(6),
+                    steal_ns: unsigned(7),
+                    value: unsigned(8),
+                    extra: unsigned(9),
+                    name: 0,
+                };
+                go_on = take(&LogRow { event, thread: rows.get_text(4, row), name: rows.get_text(10, row) });
+            }
+            Ok(())
+        })?;
+        if !go_on {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(at_ns: u64, kind: EventKind) -> Event {
+        Event {
+            at_ns,
+            cpu: (at_ns % 2) as u32,
+            kind,
+            tid: 7,
+            priority: -1,
+            context: 65_536,
+            steal_ns: 3,
+            value: u64::MAX - at_ns,
+            extra: 1 << 63,
+            name: 0,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        let recording = directory.path();
+        assert_eq!(read_log_document(recording).unwrap(), None);
+        assert!(!is_log(recording));
+        let mut writer = LogWriter::create(recording).unwrap();
+        let mut document = LogDocument { classes: vec![EventClass::Sched], ..LogDocument::default() };
+        let mut written = Vec::new();
+        for at in 0..1_000 {
+            let kind = EventKind::ALL[at as usize % EventKind::ALL.len()];
+            let (event, name) = (event(at, kind), format!("name {}", at % 5));
+            writer.push(&LogRow { event, thread: "thread", name: &name });
+            written.push((event, name));
+            if at % 300 == 0 {
+                writer.flush(&mut document).unwrap();
+                assert_eq!(count_log_rows(recording).unwrap(), at + 1);
+                assert_eq!(read_log_document(recording).unwrap().unwrap().rows(), at + 1);
+            }
+        }
+        writer.finish(&mut document).unwrap();
+        assert!(is_log(recording));
+        assert_eq!(read_log_document(recording).unwrap().unwrap(), document);
+        assert_eq!((document.rows(), document.late_rows), (1_000, 0));
+        let mut read = Vec::new();
+        for_each_log_row(recording, |row| {
+            assert_eq!(row.thread, "thread");
+            read.push((row.event, row.name.to_owned()));
+            true
+        })
+        .unwrap();
+        assert_eq!(read, written);
+        let mut few = 0;
+        for_each_log_row(recording, |_| {
+            few += 1;
+            few < 10
+        })
+        .unwrap();
+        assert_eq!(few, 10);
+    }
+}

@@ -1,0 +1,224 @@
+//! An event log with a load or a command beside it.
+
+use crate::StudyError;
+use crate::running::{GettingReady, Noted, Running};
+use punctual_kernel::{clock, host};
+use punctual_load::Load;
+use punctual_probe::log::EventLog;
+use punctual_probe::{RunError, Step};
+use punctual_recording::{
+    Configuration, Document, EndReason, Ended, EventClass, LoadInfo, LogDocument, LogWriter, Provenance, Writer,
+};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What to log, and where to write it.
+#[derive(Debug, Clone)]
+pub struct LogPlan {
+    /// What is logged.
+    pub classes: Vec<EventClass>,
+    /// How long, ns; `None` for as long as the command runs.
+    pub duration_ns: Option<u64>,
+    /// The directory to write.
+    pub output: PathBuf,
+    /// The command line, for provenance.
+    pub command_line: Vec<String>,
+}
+
+/// How a log goes.
+#[derive(Debug)]
+pub struct LogProgress<'a> {
+    /// Since it began.
+    pub elapsed: Duration,
+    /// How long it is to be; `None` until told to stop.
+    pub duration: Option<Duration>,
+    /// What could not be done as asked.
+    pub fallbacks: &'a [String],
+    /// Where programs can put marks.
+    pub mark_ways: &'a [String],
+    /// Rows so far.
+    pub rows: u64,
+    /// Events dropped so far.
+    pub dropped: u64,
+}
+
+/// A segment is closed this often.
+const FLUSH: Duration = Duration::from_secs(1);
+/// How long to wait for events before looking after everything else.
+const ROUND: Duration = Duration::from_millis(50);
+/// How much longer than the log a load may run, whatever happens.
+const OVERTIME: Duration = Duration::from_secs(30);
+
+struct Files {
+    writer: Writer,
+    log: LogWriter,
+}
+
+impl Files {
+    fn flush(&mut self, document: &mut LogDocument) -> punctual_recording::Result<()> {
+        self.log.flush(document)?;
+        self.writer.flush()
+    }
+}
+
+/// Carries out a plan. `getting_ready` is called while the load gets ready, `observe` about every 50 ms; both say whether
+/// to go on.
+///
+/// # Errors
+/// [`StudyError`]; what was logged before a failure stands in the recording.
+pub fn log_events(
+    plan: &LogPlan,
+    load: &Load,
+    getting_ready: &mut dyn FnMut(GettingReady) -> bool,
+    observe: &mut dyn FnMut(&LogProgress<'_>) -> Step,
+) -> Result<(Document, LogDocument), StudyError> {
+    let (beside, program) = load.split();
+    let limit = plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME);
+    let mut provenance = provenance(plan, load);
+    provenance.load.warm_up_ns = u64::try_from(beside.warm_up.as_nanos()).unwrap_or(u64::MAX);
+    // First the directory: what stands in the way there needs no programs in the kernel.
+    let writer = Writer::create(&plan.output, provenance, Vec::new()).map_err(RunError::Recording)?;
+    let begun = (|| {
+        let log = LogWriter::create(&plan.output).map_err(RunError::Recording)?;
+        let mut running = Vec::new();
+        if !beside.is_none() {
+            running.push(Running::start(&beside, limit, None, getting_ready)?);
+        }
+        let events = EventLog::start(&plan.classes).map_err(RunError::from)?;
+        running.iter_mut().for_each(|running: &mut Running<'_>| running.begin(events.started_ns()));
+        if !program.is_none() {
+            let mut started = Running::start(&program, limit, None, &mut |_| true)?;
+            started.begin(clock::monotonic_ns());
+            running.push(started);
+        }
+        Ok((log, running, events))
+    })();
+    let (log, running, events) = match begun {
+        Ok(begun) => begun,
+        Err(error) => {
+            // Nothing was logged, and nothing stood there before.
+            let _ = std::fs::remove_dir_all(&plan.output);
+            return Err(error);
+        }
+    };
+    let result = Session { plan, files: Files { writer, log }, running, events }.run(observe);
+    Ok(result?)
+}
+
+fn provenance(plan: &LogPlan, load: &Load) -> Provenance {
+    Provenance {
+        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: plan.command_line.clone(),
+        run_id: host::run_id(),
+        host: host::host(),
+        configuration: Configuration { via: "log".to_owned(), bpf: true, ..Configuration::default() },
+        load: LoadInfo {
+            name: load.name.clone(),
+            commands: load.commands.iter().map(|command| command.words.clone()).collect(),
+            compression_thousandths: load.compression_thousandths,
+            warm_up_ns: 0,
+            scores: Vec::new(),
+            trouble: load.notes.clone(),
+        },
+        tuning: host::tuning(),
+        started_ns: clock::monotonic_ns(),
+        monotonic_to_unix_ns: clock::unix_ns() as i64 - clock::monotonic_ns() as i64,
+        fallbacks: Vec::new(),
+        blind: blind(&plan.classes),
+    }
+}
+
+/// What this log cannot see.
+fn blind(classes: &[EventClass]) -> Vec<String> {
+    let others: Vec<&str> =
+        EventClass::CHOICES.iter().filter(|class| !classes.contains(class)).map(|class| class.name()).collect();
+    let mut blind = Vec::new();
+    if !others.is_empty() {
+        blind.push(format!("events of the classes {}, which were not chosen", others.join(", ")));
+    }
+    if classes.contains(&EventClass::Futex) {
+        blind.push("synchronization that makes no futex call, because nobody had to wait".to_owned());
+    }
+    blind
+}
+
+struct Session<'a> {
+    plan: &'a LogPlan,
+    files: Files,
+    running: Vec<Running<'a>>,
+    events: EventLog,
+}
+
+impl Session<'_> {
+    fn run(mut self, observe: &mut dyn FnMut(&LogProgress<'_>) -> Step) -> Result<(Document, LogDocument), RunError> {
+        let provenance = self.files.writer.provenance_mut();
+        provenance.started_ns = self.events.started_ns();
+        provenance.fallbacks = self.events.notes().to_vec();
+        provenance.configuration.cpus = self.events.cpus().to_vec();
+        let began = Instant::now();
+        let duration = self.plan.duration_ns.map(Duration::from_nanos);
+        let mut flushed: Option<Instant> = None;
+        let (reason, detail) = loop {
+            let left = duration.map_or(ROUND, |duration| duration.saturating_sub(began.elapsed()));
+            let log = &mut self.files.log;
+            self.events.take(ROUND.min(left), &mut |row| log.push(row));
+            if flushed.is_none_or(|flushed| flushed.elapsed() >= FLUSH) {
+                flushed = Some(Instant::now());
+                if let Err(error) = self.files.flush(&mut self.events.document()) {
+                    break (EndReason::Failed, Some(error.to_string()));
+                }
+            }
+            let mut over = false;
+            for running in &mut self.running {
+                let Noted { trouble, over: ended } = running.look();
+                self.files.writer.provenance_mut().load.trouble.extend(trouble);
+                over |= ended;
+            }
+            if over {
+                break (EndReason::CommandEnded, None);
+            }
+            if duration.is_some_and(|duration| began.elapsed() >= duration) {
+                break (EndReason::Completed, None);
+            }
+            let progress = LogProgress {
+                elapsed: began.elapsed(),
+                duration,
+                fallbacks: self.events.notes(),
+                mark_ways: self.events.mark_ways(),
+                rows: self.files.log.rows(),
+                dropped: self.events.dropped(),
+            };
+            if let Step::Stop(reason, detail) = observe(&progress) {
+                break (reason, detail);
+            }
+        };
+        self.finish(Ended { reason, detail, at_ns: 0 })
+    }
+
+    fn finish(self, mut ended: Ended) -> Result<(Document, LogDocument), RunError> {
+        let Session { files: Files { mut writer, mut log }, running, events, .. } = self;
+        // Out of the kernel before the writing, which may take long.
+        let mut document = events.end(&mut |row| log.push(row));
+        ended.at_ns = document.reached_ns;
+        for running in running {
+            let done = running.end(document.reached_ns);
+            let load = &mut writer.provenance_mut().load;
+            load.trouble.extend(done.trouble.into_iter().chain(done.notes));
+            load.scores.extend(done.scores);
+        }
+        let written = log.finish(&mut document);
+        if let (Err(error), true) = (&written, ended.reason != EndReason::Failed) {
+            ended.reason = EndReason::Failed;
+            ended.detail = Some(error.to_string());
+        }
+        let failed = ended.reason == EndReason::Failed;
+        let whole = writer.finish(ended, Vec::new());
+        written.map_err(RunError::Recording)?;
+        let whole = whole.map_err(RunError::Recording)?;
+        if failed {
+            let detail = whole.ended.as_ref().and_then(|ended| ended.detail.clone());
+            return Err(RunError::Refused(punctual_kernel::Refused::because("logging", detail.unwrap_or_default())));
+        }
+        Ok((whole, document))
+    }
+}
