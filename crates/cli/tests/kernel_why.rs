@@ -69,11 +69,43 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     assert_eq!(code(&run(directory.path(), &["report", "a.punctual"])), 0);
     assert_eq!(code(&why(&["--episode", "99999"])), 129);
 
+    // What it cost stands in every form, and in the recording itself.
+    assert!(number(&recorder["program_runs"]) > 1_000 && number(&recorder["programs_ns"]) > 100_000, "{recorder}");
+    assert!(answer["cpu_share"].as_f64().is_some_and(|share| share > 0.0 && share < 1.0), "{}", answer["cpu_share"]);
+    let report = run(directory.path(), &["report", "a.punctual"]);
+    for text in [&whole, &stdout(&why(&["--all-handlers"])), &stdout(&report)] {
+        assert!(text.contains("its cost: programs"), "{text}");
+    }
+    let of_report = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
+    for figure in ["late", "kept", "samples", "programs_ns", "program_runs", "armed_ns"] {
+        assert_eq!(of_report["parts"][0]["recorder"][figure], recorder[figure], "{figure}");
+    }
+
     damage(directory.path());
     let output = why(&[]);
     assert_eq!(code(&output), 1);
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
     assert!(stderr(&output).contains("line 1 is damaged"), "{}", stderr(&output));
+}
+
+/// What is gone is said, and nothing is claimed of it.
+#[test]
+fn episodes_that_are_gone_are_missed() {
+    requires!("why gone", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["record", "-q", "-D", "1s", "--why", "1us", "-o", "a.punctual"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let path = directory.path().join("a.punctual/events/episodes.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    std::fs::write(&path, lines[..lines.len() - 3].join("\n") + "\n").unwrap();
+    let output = run(directory.path(), &["why", "a.punctual"]);
+    assert!(stdout(&output).contains("and 3 of them are gone from the recording"), "{}", stdout(&output));
+    assert_eq!(json(&run(directory.path(), &["why", "a.punctual", "--json"]))["missing_episodes"], 3);
+    std::fs::write(&path, "").unwrap();
+    let output = run(directory.path(), &["why", "a.punctual"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).lines().next().unwrap().contains("gone from the recording"), "{}", stdout(&output));
 }
 
 fn damage(directory: &Path) {
@@ -111,4 +143,7 @@ fn a_kill_while_armed_leaves_nothing() {
     let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
     assert_sound(&answer);
     assert_eq!(answer["cut"], true);
+    // It was killed as soon as it was armed, and does not claim that nothing was late.
+    let verdict = answer["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("Cut short") && !verdict.contains("nothing to explain"), "{verdict}");
 }

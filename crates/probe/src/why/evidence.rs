@@ -1,12 +1,14 @@
 //! Turns what was copied out of the rings into an episode, with names instead of addresses.
 
+use super::maps::Maps;
 use super::rings::{Copied, Record, Stack};
-use super::symbols::{KernelSymbols, Mapping, mappings, place};
+use super::symbols::{KernelSymbols, place};
 use crate::foreign::shown;
 use punctual_kernel::bpf_programs::ProgramList;
+use punctual_kernel::clock;
 use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
 use punctual_recording::{Episode, Stage};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 /// A late wakeup, as the measuring side knows it.
 #[derive(Debug, Clone)]
@@ -54,6 +56,7 @@ pub(super) struct Investigator {
     /// Programs that were loaded when the kernel's symbols were read.
     loaded: Vec<u32>,
     list: ProgramList,
+    maps: Maps,
     /// This process's threads that are not measured.
     own: BTreeSet<u32>,
 }
@@ -93,13 +96,13 @@ impl Investigator {
     pub(super) fn new() -> Investigator {
         let mut list = ProgramList::default();
         let loaded = list.now().iter().map(|program| program.id).collect();
-        Investigator { kernel: KernelSymbols::read(), loaded, list, own: BTreeSet::new() }
+        Investigator { kernel: KernelSymbols::read(), loaded, list, maps: Maps::default(), own: BTreeSet::new() }
     }
 
     /// The episode with this number.
     pub(super) fn investigate(&mut self, id: u64, evidence: &Evidence) -> Episode {
         // First what may vanish: the memory maps of those who ran, and programs loaded since.
-        let maps = maps_of(&evidence.copied);
+        self.see_processes(&evidence.copied);
         self.refresh_kernel_symbols();
         self.own = own_threads();
         let mut tables = Tables::default();
@@ -116,7 +119,7 @@ impl Investigator {
                 events.extend(self.event(*cpu, record, first_steal, &mut tables));
             }
             for stack in &copied.stacks {
-                samples.push(self.sample(*cpu, stack, &maps, &mut tables));
+                samples.push(self.sample(*cpu, stack, &mut tables));
             }
         }
         events.sort_by_key(|event| event.at_ns);
@@ -165,6 +168,16 @@ impl Investigator {
             samples,
             programs: evidence.programs.clone(),
             builds: Vec::new(),
+        }
+    }
+
+    /// Keeps the memory maps of those who ran.
+    fn see_processes(&mut self, copied: &[(u32, Copied)]) {
+        let now = clock::monotonic_ns();
+        for stack in copied.iter().flat_map(|(_, copied)| &copied.stacks) {
+            if let Some(&instruction) = stack.user().first() {
+                self.maps.see(stack.process, instruction, now);
+            }
         }
     }
 
@@ -217,9 +230,9 @@ impl Investigator {
         })
     }
 
-    fn sample(&self, cpu: u32, stack: &Stack, maps: &BTreeMap<u32, Vec<Mapping>>, tables: &mut Tables) -> StackSample {
+    fn sample(&self, cpu: u32, stack: &Stack, tables: &mut Tables) -> StackSample {
         let mut frames: Vec<u32> = stack.kernel().iter().map(|&address| tables.frame(self.function(address))).collect();
-        let own = maps.get(&stack.process).map_or(&[][..], Vec::as_slice);
+        let own = self.maps.of(stack.process);
         for (depth, &address) in stack.user().iter().enumerate() {
             // All but the innermost are addresses to return to: the call stands before.
             let at = if depth > 0 { address.saturating_sub(1) } else { address };
@@ -268,14 +281,4 @@ fn why_silent(late: &LateWakeup, events: &[Event], names: &[String]) -> String {
         }
         None => nothing.to_owned(),
     }
-}
-
-fn maps_of(copied: &[(u32, Copied)]) -> BTreeMap<u32, Vec<Mapping>> {
-    let mut maps = BTreeMap::new();
-    for stack in copied.iter().flat_map(|(_, copied)| &copied.stacks) {
-        if !stack.user().is_empty() {
-            maps.entry(stack.process).or_insert_with(|| mappings(stack.process));
-        }
-    }
-    maps
 }

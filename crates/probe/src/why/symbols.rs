@@ -73,13 +73,20 @@ pub(super) struct Mapping {
     path: String,
 }
 
+impl Mapping {
+    /// Whether an address lies in it.
+    pub(super) fn holds(&self, address: u64) -> bool {
+        (self.start..self.end).contains(&address)
+    }
+}
+
 /// The code that a process has mapped now; empty when it is gone.
 pub(super) fn mappings(process: u32) -> Vec<Mapping> {
     let text = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
     text.lines().filter_map(parse_mapping).collect()
 }
 
-fn parse_mapping(line: &str) -> Option<Mapping> {
+pub(super) fn parse_mapping(line: &str) -> Option<Mapping> {
     let mut words = line.splitn(6, ' ');
     let (start, end) = words.next()?.split_once('-')?;
     let is_code = words.next()?.as_bytes().get(2) == Some(&b'x');
@@ -98,7 +105,7 @@ fn unnamed(path: &str, offset: u64) -> Frame {
 /// The place of an address in a process with these mappings, without a function's name: that is found later, when
 /// nothing is measured any more.
 pub(super) fn place(mappings: &[Mapping], address: u64) -> Frame {
-    match mappings.iter().find(|mapping| (mapping.start..mapping.end).contains(&address)) {
+    match mappings.iter().find(|mapping| mapping.holds(address)) {
         Some(mapping) => unnamed(&mapping.path, address - mapping.start + mapping.offset),
         None => Frame { function: format!("{address:#x}"), module: "unmapped".to_owned() },
     }

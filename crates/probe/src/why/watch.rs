@@ -277,6 +277,7 @@ impl Watch {
     }
 
     fn read_cost(&mut self) {
+        self.summary.samples = self.recorder.samples_taken();
         let cost = self.recorder.cost();
         self.summary.programs_ns = cost.map(|cost| cost.ns);
         self.summary.program_runs = cost.map(|cost| cost.runs);
@@ -290,7 +291,6 @@ impl Watch {
     pub fn summary(&self) -> RecorderSummary {
         let mut summary = self.summary.clone();
         summary.threshold_ns = self.threshold_ns;
-        summary.samples = self.recorder.samples_taken();
         if let Ok(written) = self.written.lock() {
             summary.kept = written.kept;
             summary.void = written.void;
