@@ -5,13 +5,18 @@
  *	punctual_open(100);			once, before the time-critical part
  *	punctual_mark("block begins", n);	as often as you like
  *
- * punctual_open finds the log that runs now and waits at most so many milliseconds for it; 0: it was found. Call it again
- * at any time, from a thread that has time, to find a log that was started later.
+ * punctual_open finds the log that runs now; 0: it was found. Where no log runs it returns -1 at once: it does not wait for
+ * one to start. The milliseconds are the most that it waits for the answer of a log that runs. Call it again at any time,
+ * from a thread that has time, to find a log that was started later.
+ *
+ * Each program gets memory of its own from the log. A program that writes anything else into it ends its own marks, and the
+ * log says so; nobody else's.
  *
  * punctual_mark makes no system call but the first of a thread, takes no lock and never waits: it writes 64 bytes into memory
  * that it shares with the log. Where nobody logs it does nothing. The text is cut after 31 bytes.
  *
- * Nothing to link. Linux, C11 or C++11 with GCC or Clang. After fork(), the child calls punctual_open again.
+ * Nothing to link. Linux, C11 or C++11 with GCC or Clang. After fork(), the child calls punctual_open again: to get its own
+ * threads' ids. It goes on in the memory of its parent.
  */
 #ifndef PUNCTUAL_H
 #define PUNCTUAL_H

@@ -67,11 +67,15 @@ fn position(rows: &[Value], from: usize, what: &str, holds: impl Fn(&Value) -> b
 
 /// A program that makes marks; `None`, loudly, where there is no compiler.
 fn marking_program(test: &str, directory: &Path) -> Option<PathBuf> {
+    compiled(test, directory, &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mark.c"))
+}
+
+fn compiled(test: &str, directory: &Path, source: &Path) -> Option<PathBuf> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = directory.join("mark");
     let mut compiler = Command::new("cc");
     compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(top.join("include"));
-    let compiled = compiler.arg(top.join("examples/mark.c")).arg("-o").arg(&program).output();
+    let compiled = compiler.arg(source).arg("-o").arg(&program).output();
     match compiled {
         Ok(output) => {
             assert!(output.status.success(), "{}", stderr(&output));
@@ -82,6 +86,122 @@ fn marking_program(test: &str, directory: &Path) -> Option<PathBuf> {
             None
         }
     }
+}
+
+/// A program that makes 50 marks, or writes what it likes into the memory of its marks.
+const HOSTILE: &str = r#"
+#include "punctual.h"
+#include <stdio.h>
+int main(int count, char **words)
+{
+	struct punctual_marks *marks;
+	int mark;
+	if (count < 2 || punctual_open(10000))
+		return 3;
+	marks = punctual_marks_;
+	switch (atoi(words[1])) {
+	case 0:
+		for (mark = 0; mark < 50; mark++) {
+			punctual_mark("good", mark);
+			usleep(10000);
+		}
+		break;
+	case 1: marks->open = 0; break;
+	case 2: __atomic_store_n(&marks->head, ~0ULL, __ATOMIC_SEQ_CST); break;
+	case 3: __atomic_store_n(&marks->full, ~0ULL, __ATOMIC_SEQ_CST); break;
+	case 4: __atomic_fetch_add(&marks->full, 4000000000ULL, __ATOMIC_SEQ_CST); break;
+	case 5: memset((void *)marks, 0xff, PUNCTUAL_BYTES); break;
+	}
+	return 0;
+}
+"#;
+
+/// A program that breaks its memory ends its own marks, and is named; nobody else loses any, and none are counted that were
+/// not made. The same recording shows that what is damaged or asked wrongly is one clear line.
+#[test]
+fn a_hostile_program_ends_only_its_own_marks() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("hostile.c");
+    std::fs::write(&source, HOSTILE).unwrap();
+    let Some(program) = compiled("log hostile marks", directory.path(), &source) else { return };
+    let words = ["-q", "--events", "mark", "-D", "60s", "-o", "a.punctual", "--json"];
+    let log = start_log(directory.path(), &words);
+    assert!(wait_until(|| directory.path().join("a.punctual/events/log.json").exists()));
+    let marks = |mode: &str| {
+        let mut command = Command::new(&program);
+        command.arg(mode).env("PUNCTUAL_MARKS", marks_name()).spawn().unwrap()
+    };
+    let mut good = marks("0");
+    let bad: Vec<Child> = ["1", "2", "3", "4", "5"].into_iter().map(marks).collect();
+    let first: Vec<u32> = bad.iter().map(Child::id).collect();
+    for mut bad in bad {
+        assert!(bad.wait().unwrap().success());
+    }
+    assert!(good.wait().unwrap().success());
+    support::signal(&log, libc::SIGINT);
+    let output = log.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = assert_sound(directory.path());
+    let told = &answer["marks"];
+    let of = |key: &str| number(&told[key]);
+    assert_eq!((of("library"), of("broken"), of("dropped"), of("refused"), of("unserved")), (50, 5, 0, 0, 0), "{told}");
+    assert!(first.contains(&(number(&told["first_broken"]["process"]) as u32)), "{told}");
+    assert!(answer["verdict"].as_str().unwrap().contains("broke the memory"), "{answer}");
+    // Told for whatever CPU and class.
+    let holes = rows(directory.path(), &["--events", "sched"]);
+    assert_eq!(holes.iter().filter(|row| row["kind"] == "dropped").count(), 5);
+
+    let show = |words: &[&str]| {
+        let words: Vec<&str> = ["log", "show", "a.punctual"].into_iter().chain(words.iter().copied()).collect();
+        let output = run(directory.path(), &words);
+        (code(&output), stderr(&output).lines().count(), stderr(&output))
+    };
+    for wrong in [["--from", "5s", "--to", "1s"].as_slice(), &["--cpu", "4095"]] {
+        let (code, lines, said) = show(wrong);
+        assert_eq!((code, lines), (129, 1), "{said}");
+    }
+    assert_eq!(show(&["--perfetto", "none/a.pftrace"]).0, 1);
+    let path = directory.path().join("a.punctual/events/log.json");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    for (pointer, also) in
+        [("/skipped", "/marks/dropped"), ("/marks/dropped", "/skipped"), ("/counts/0/count", "/skipped")]
+    {
+        let mut value: Value = serde_json::from_str(&whole).unwrap();
+        *value.pointer_mut(also).unwrap() = 5.into();
+        *value.pointer_mut(pointer).unwrap() = u64::MAX.into();
+        std::fs::write(&path, value.to_string()).unwrap();
+        for words in [["report", "a.punctual"].as_slice(), &["log", "show", "a.punctual"]] {
+            let output = run(directory.path(), words);
+            let is_clear = stdout(&output).contains("were dropped") || stderr(&output).starts_with("error: ");
+            assert!(code(&output) < 2 && is_clear, "{pointer}: {}", stderr(&output));
+        }
+    }
+}
+
+/// However much happens, and however long the reading takes.
+#[test]
+fn the_log_is_as_long_as_it_was_asked_to_be() {
+    requires!("log length", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let child = start_log(directory.path(), &["-q", "-D", "700ms", "--events", "all", "-o", "a.punctual"]);
+    let (mut to, mut from) = std::io::pipe().map(|(reader, writer)| (writer, reader)).unwrap();
+    let writing = std::thread::spawn(move || {
+        use std::io::Write;
+        while to.write_all(&[0]).is_ok() {}
+    });
+    let reading = std::thread::spawn(move || {
+        use std::io::Read;
+        let until = std::time::Instant::now() + Duration::from_secs(2);
+        while std::time::Instant::now() < until && from.read_exact(&mut [0]).is_ok() {}
+    });
+    let output = child.wait_with_output().unwrap();
+    reading.join().unwrap();
+    writing.join().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = assert_sound(directory.path());
+    assert_eq!(number(&answer["length_ns"]), 700_000_000);
+    let end = number(&answer["started_ns"]) + 700_000_000;
+    assert!(answer["events"].as_array().unwrap().iter().all(|row| number(&row["time_ns"]) <= end));
 }
 
 #[test]

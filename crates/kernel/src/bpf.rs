@@ -260,6 +260,9 @@ impl LoadedObject {
     }
 }
 
+// SAFETY: the library's objects and links are plain memory that belongs to this value; none is bound to a thread.
+unsafe impl Send for LoadedObject {}
+
 /// Memory shared with the kernel; unmapped when dropped.
 pub struct SharedMemory {
     start: NonNull<u8>,

@@ -71,7 +71,7 @@ fn median(values: &mut [f64]) -> f64 {
 fn logging(classes: &[EventClass], work: impl FnOnce() + Send) -> (u64, u64, f64, u64) {
     let directory = tempfile::tempdir().expect("a directory");
     let mut writer = LogWriter::create(directory.path()).expect("a writer");
-    let mut log = EventLog::start(classes).expect("the log starts");
+    let mut log = EventLog::start(classes, None).expect("the log starts");
     let before_ns = clock::thread_cpu_ns();
     let worked = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -72,7 +72,7 @@ pub use gaps::{
 };
 pub use limit::LimitSpec;
 pub use log::{
-    CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
+    BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
     for_each_log_row, is_log, read_log_document,
 };
 pub use merge::{compatible, merge};

@@ -101,6 +101,26 @@ pub struct MarkCounts {
     pub dropped: u64,
     /// Refused because they were not finished, or said what cannot be.
     pub refused: u64,
+    /// Requests of programs for memory for marks that were refused because too many had some.
+    #[serde(default)]
+    pub unserved: u64,
+    /// Programs that broke the memory of their marks: later ones are missing, how many is not known.
+    #[serde(default)]
+    pub broken: u64,
+    /// The first of them.
+    #[serde(default)]
+    pub first_broken: Option<BrokenMarks>,
+}
+
+/// A program changed what only the log changes in the memory of its marks, or counted what cannot have been.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokenMarks {
+    /// When it was noticed, ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// The process that had asked for the memory, as the log sees its number; 0 in a PID namespace that it does not see.
+    pub process: u32,
+    /// Its user.
+    pub user: u32,
 }
 
 /// What logging cost.
@@ -116,19 +136,21 @@ pub struct LogCost {
 }
 
 impl LogDocument {
-    /// Rows in all, those that tell of drops included.
+    /// Rows in all, those that tell of drops included. Sums end at the highest number, for a file may say anything.
     pub fn rows(&self) -> u64 {
-        self.counts.iter().map(|count| count.count).sum()
+        self.counts.iter().fold(0, |sum, count| sum.saturating_add(count.count))
     }
 
     /// Events in all: rows but for those that tell of drops.
     pub fn events(&self) -> u64 {
-        self.counts.iter().filter(|count| count.class != EventClass::Dropped).map(|count| count.count).sum()
+        let events = self.counts.iter().filter(|count| count.class != EventClass::Dropped);
+        events.fold(0, |sum, count| sum.saturating_add(count.count))
     }
 
     /// Events that were lost in all, marks included.
     pub fn dropped(&self) -> u64 {
-        self.drops.iter().map(|drops| drops.dropped).sum::<u64>() + self.skipped + self.marks.dropped
+        let others = self.skipped.saturating_add(self.marks.dropped);
+        self.drops.iter().fold(others, |sum, drops| sum.saturating_add(drops.dropped))
     }
 }
 

@@ -99,10 +99,12 @@ impl LogReport<'_> {
         u8::from(matches!(reason, Some(EndReason::Watchdog | EndReason::Failed)))
     }
 
-    /// How long was logged, ns.
-    pub fn length_ns(&self) -> u64 {
-        let end = if self.document.ended.is_some() { self.log.reached_ns } else { self.summary.last_ns };
-        end.saturating_sub(self.document.provenance.started_ns)
+    /// How long was logged, ns; `None` where that is not known. Of a log that was cut short, or failed, it is the time for
+    /// which rows stand.
+    pub fn length_ns(&self) -> Option<u64> {
+        let is_whole = self.document.ended.as_ref().is_some_and(|ended| ended.reason != EndReason::Failed);
+        let end = if is_whole { self.log.reached_ns } else { self.summary.last_ns };
+        end.checked_sub(self.document.provenance.started_ns).filter(|&length| length > 0)
     }
 
     /// Events that were dropped, marks included; `None` where nothing is known of that. In a log that was cut short the
@@ -117,13 +119,14 @@ impl LogReport<'_> {
         let cpus = self.document.provenance.configuration.cpus.len();
         let events = self.summary.events();
         let mut verdict = format!(
-            "Logged {} event{} in {} on {cpus} CPU{}; ",
+            "Logged {} event{}{} on {cpus} CPU{}; ",
             grouped(events),
             if events == 1 { "" } else { "s" },
-            format_ns(self.length_ns()),
+            self.length_ns().map_or_else(String::new, |length| format!(" in {}", format_ns(length))),
             if cpus == 1 { "" } else { "s" },
         );
         match self.dropped() {
+            Some(0) if self.log.marks.broken > 0 => verdict.push_str("of those that can be counted none were dropped."),
             Some(0) => verdict.push_str("none were dropped."),
             None => verdict.push_str("how many were dropped is not known."),
             Some(dropped) => {
@@ -131,10 +134,31 @@ impl LogReport<'_> {
                 let _ = write!(verdict, "{} more ({share:.2} %) were dropped: the log has holes.", grouped(dropped));
             }
         }
+        verdict.extend(self.broken_in_words().map(|broken| format!(" {broken}")));
         if let Some(end) = crate::verdict::end_in_words(self.document) {
             let _ = write!(verdict, " {end}");
         }
         verdict
+    }
+
+    /// What programs did to the memory of their marks.
+    fn broken_in_words(&self) -> Option<String> {
+        let marks = &self.log.marks;
+        let first = marks.first_broken.filter(|_| marks.broken > 0)?;
+        let after = first.at_ns.saturating_sub(self.document.provenance.started_ns);
+        let process = match first.process {
+            0 => "a process".to_owned(),
+            process => format!("process {process}"),
+        };
+        let others = match marks.broken - 1 {
+            0 => String::new(),
+            others => format!("; {} more did so later", grouped(others)),
+        };
+        Some(format!(
+            "Marks of {process} of user {} ended at {}: it broke the memory that it shares with the log{others}.",
+            first.user,
+            format_ns(after)
+        ))
     }
 
     fn notes(&self) -> Vec<String> {
@@ -161,6 +185,12 @@ impl LogReport<'_> {
             notes
                 .push(format!("refused marks: {}, for they were not finished or not credible", grouped(marks.refused)));
         }
+        if marks.unserved > 0 {
+            notes.push(format!(
+                "{} times a program asked for memory for marks and got none, for too many of its user's had some",
+                grouped(marks.unserved)
+            ));
+        }
         if self.log.late_rows > 0 {
             notes.push(format!("{} rows stand later in the table than their time", grouped(self.log.late_rows)));
         }
@@ -169,12 +199,13 @@ impl LogReport<'_> {
 
     fn cost_in_words(&self) -> String {
         let cost = &self.log.cost;
-        let share = cost.process_ns as f64 / self.length_ns().max(1) as f64 * 100.0;
+        let share = |length: u64| format!(" ({:.1} % of one)", cost.process_ns as f64 / length as f64 * 100.0);
+        let share = self.length_ns().map_or_else(String::new, share);
         let programs = match cost.programs_ns {
             Some(ns) => format!("its programs in the kernel {}", format_ns(ns)),
             None => "its programs in the kernel not measured".to_owned(),
         };
-        format!("cost {} of CPU ({share:.1} % of one) to read and write, {programs}", format_ns(cost.process_ns))
+        format!("cost {} of CPU{share} to read and write, {programs}", format_ns(cost.process_ns))
     }
 }
 
@@ -193,14 +224,17 @@ pub fn text(report: &LogReport<'_>) -> String {
     for (&(class, kind, cpu), &count) in &report.summary.counts {
         *kinds.entry((class, kind)).or_default().entry(cpu).or_default() += count;
     }
-    let seconds = report.length_ns().max(1) as f64 / 1e9;
+    let seconds = report.length_ns().map(|length| length as f64 / 1e9);
     let rows = kinds.iter().map(|((class, kind), by_cpu)| {
         let count: u64 = by_cpu.values().sum();
         let most = by_cpu.iter().max_by_key(|(_, count)| **count).map_or(0, |(cpu, _)| *cpu);
-        let rate = format!("{:.0}", count as f64 / seconds);
-        vec![class.name().to_owned(), kind.name().to_owned(), count.to_string(), rate, most.to_string()]
+        let mut row = vec![class.name().to_owned(), kind.name().to_owned(), count.to_string(), most.to_string()];
+        row.extend(seconds.map(|seconds| format!("{:.0}", count as f64 / seconds)));
+        row
     });
-    let _ = writeln!(text, "\n{}", table(&["class", "kind", "count", "a second", "most on CPU"], 2..5, rows));
+    let headings = ["class", "kind", "count", "most on CPU", "a second"];
+    let headings = &headings[..if seconds.is_some() { 5 } else { 4 }];
+    let _ = writeln!(text, "\n{}", table(headings, 2..headings.len(), rows));
     let names = report.summary.most_frequent(SHOWN);
     if !names.is_empty() {
         let rows =
@@ -303,6 +337,32 @@ mod tests {
     }
 
     #[test]
+    fn broken_memory_of_marks_is_said_and_the_highest_numbers_are_borne() {
+        use punctual_recording::BrokenMarks;
+        let (mut document, mut log, summary) = report_of(&[(EventKind::Mark, "a")], 0);
+        document.provenance.started_ns = 500;
+        document.provenance.configuration.cpus = vec![0];
+        log.marks.broken = 3;
+        log.marks.first_broken = Some(BrokenMarks { at_ns: 2_500, process: 77, user: 1_000 });
+        let recording = Path::new("a.punctual");
+        let verdict = LogReport { recording, document: &document, log: &log, summary: &summary }.verdict();
+        let said = "none were dropped. Marks of process 77 of user 1000 ended at 2.00 us: it broke the memory that it shares \
+                    with the log; 2 more did so later.";
+        assert!(verdict.contains(said), "{verdict}");
+        // A file may say anything.
+        let most = u64::MAX;
+        (log.skipped, log.marks.dropped, log.marks.broken, log.marks.unserved) = (most, most, most, most);
+        (log.reached_ns, log.cost.process_ns) = (most, most);
+        log.drops = vec![CpuDrops { cpu: 0, dropped: most }, CpuDrops { cpu: 1, dropped: most }];
+        let count =
+            punctual_recording::LogCount { class: EventClass::Mark, kind: "mark".to_owned(), cpu: 0, count: most };
+        log.counts = vec![count.clone(), count];
+        let report = LogReport { recording, document: &document, log: &log, summary: &summary };
+        assert_eq!((report.dropped(), log.rows(), log.events()), (Some(most), most, most));
+        assert!(text(&report).contains("were dropped") && json(&report)["dropped"] == most);
+    }
+
+    #[test]
     fn the_verdict_says_what_was_dropped() {
         let rows = [(EventKind::Switch, "a"), (EventKind::Switch, "a"), (EventKind::Mark, "begin")];
         let (mut document, log, summary) = report_of(&rows, 0);
@@ -322,6 +382,11 @@ mod tests {
         assert!(verdict.starts_with("Logged 1 event in 1.00 us on 1 CPU; 9 more (90.00 %) were dropped"), "{verdict}");
         assert!(verdict.ends_with("The recording was cut short: up to its last second is missing."), "{verdict}");
         assert!(text(&report).contains("dropped on CPU 1: 9"));
+        let lengthless = LogSummary { last_ns: 0, ..summary.clone() };
+        let report = LogReport { summary: &lengthless, ..report };
+        assert!(report.verdict().starts_with("Logged 1 event on 1 CPU;"), "{}", report.verdict());
+        assert!(!text(&report).contains("a second") && text(&report).contains("of CPU to read"), "{}", text(&report));
+        assert_eq!(json(&report)["length_ns"], Value::Null);
         let unknown = LogDocument::default();
         let report = LogReport { log: &unknown, ..report };
         assert!(report.verdict().contains("how many were dropped is not known"), "{}", report.verdict());

@@ -149,6 +149,7 @@ fn what(row: &LogRow<'_>) -> String {
         },
         EventKind::Mark if event.extra == 1 => format!("mark \"{name}\""),
         EventKind::Mark => format!("mark \"{name}\" {}", value.cast_signed()),
+        EventKind::Dropped if value == 0 => format!("--- {name} end here: it broke the memory that it shares ---"),
         EventKind::Dropped => format!("--- {value} events were dropped here ({name}) ---"),
     }
 }

@@ -45,9 +45,14 @@ impl LogTrace {
         let mut event = row.event;
         match event.kind {
             EventKind::Dropped => {
-                // What is open there has no end that one could know.
-                self.play(event.cpu, false);
-                let title = format!("{} events dropped ({})", event.value, row.name);
+                // What is open there has no end that one could know. Marks' losses say nothing of their CPU.
+                if row.name == "ring" {
+                    self.play(event.cpu, false);
+                }
+                let title = match event.value {
+                    0 => format!("{} end here", row.name),
+                    dropped => format!("{dropped} events dropped ({})", row.name),
+                };
                 self.note(&event, Lane::Others, "other events", &title, row);
                 return;
             }

@@ -84,7 +84,7 @@ pub fn log_events(
         if !beside.is_none() {
             running.push(Running::start(&beside, limit, None, getting_ready)?);
         }
-        let events = EventLog::start(&plan.classes).map_err(RunError::from)?;
+        let events = EventLog::start(&plan.classes, plan.duration_ns).map_err(RunError::from)?;
         running.iter_mut().for_each(|running: &mut Running<'_>| running.begin(events.started_ns()));
         if !program.is_none() {
             let mut started = Running::start(&program, limit, None, &mut |_| true)?;
@@ -159,7 +159,7 @@ impl Session<'_> {
         let duration = self.plan.duration_ns.map(Duration::from_nanos);
         let mut flushed: Option<Instant> = None;
         let (reason, detail) = loop {
-            let left = duration.map_or(ROUND, |duration| duration.saturating_sub(began.elapsed()));
+            let left = self.events.left().unwrap_or(ROUND);
             let log = &mut self.files.log;
             self.events.take(ROUND.min(left), &mut |row| log.push(row));
             if flushed.is_none_or(|flushed| flushed.elapsed() >= FLUSH) {
@@ -177,7 +177,7 @@ impl Session<'_> {
             if over {
                 break (EndReason::CommandEnded, None);
             }
-            if duration.is_some_and(|duration| began.elapsed() >= duration) {
+            if self.events.left() == Some(Duration::ZERO) {
                 break (EndReason::Completed, None);
             }
             let progress = LogProgress {
@@ -196,16 +196,16 @@ impl Session<'_> {
     }
 
     fn finish(self, mut ended: Ended) -> Result<(Document, LogDocument), RunError> {
-        let Session { files: Files { mut writer, mut log }, running, events, .. } = self;
-        // Out of the kernel before the writing, which may take long.
-        let mut document = events.end(&mut |row| log.push(row));
-        ended.at_ns = document.reached_ns;
+        let Session { files: Files { mut writer, mut log }, running, mut events, .. } = self;
+        // Out of the kernel before the writing, which may take long; nor does the load keep that up.
+        ended.at_ns = events.stop();
         for running in running {
-            let done = running.end(document.reached_ns);
+            let done = running.end(ended.at_ns);
             let load = &mut writer.provenance_mut().load;
             load.trouble.extend(done.trouble.into_iter().chain(done.notes));
             load.scores.extend(done.scores);
         }
+        let mut document = events.end(&mut |row| log.push(row));
         let written = log.finish(&mut document);
         if let (Err(error), true) = (&written, ended.reason != EndReason::Failed) {
             ended.reason = EndReason::Failed;

@@ -4,12 +4,12 @@ use crate::args::log::{LogArguments, LogCommand, LogRecordArguments, LogShowArgu
 use crate::output::{self, Output, Stream, Usage};
 use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
-use anyhow::Context;
 use punctual_load::Load;
 use punctual_probe::Step;
 use punctual_recording::episode::EventKind;
 use punctual_recording::{
-    EndReason, EventClass, LogDocument, LogRow, Recording, count_log_rows, for_each_log_row, is_log, read_log_document,
+    EndReason, EventClass, LogDocument, LogRow, Recording, count_log_rows, for_each_log_row, format_ns, is_log,
+    read_log_document,
 };
 use punctual_report::log::{LogReport, LogSummary, json, row_json, text};
 use punctual_report::log_lines::{CSV_HEADER, csv_line, line};
@@ -108,6 +108,18 @@ pub(crate) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> 
 
 fn print(path: &Path, log: &LogDocument, output: Output) -> anyhow::Result<u8> {
     let recording = Recording::open(path)?;
+    let summary = summarize(path, &recording, log)?;
+    let report = LogReport { recording: path, document: recording.document(), log, summary: &summary };
+    if output.json {
+        output::print(&output::pretty(&json(&report)));
+    } else {
+        output::print_text(&text(&report));
+    }
+    Ok(report.exit_code())
+}
+
+/// Counts the rows, and holds them against what was counted while they were written.
+fn summarize(path: &Path, recording: &Recording, log: &LogDocument) -> anyhow::Result<LogSummary> {
     let mut summary = LogSummary::default();
     for_each_log_row(path, |row| {
         summary.take(row);
@@ -121,13 +133,7 @@ fn print(path: &Path, log: &LogDocument, output: Output) -> anyhow::Result<u8> {
         let whole = counted == stand && stand == summary.rows();
         anyhow::ensure!(whole, "{}: {counted} events were logged, but {stand} stand in the table", path.display());
     }
-    let report = LogReport { recording: path, document: recording.document(), log, summary: &summary };
-    if output.json {
-        output::print(&output::pretty(&json(&report)));
-    } else {
-        output::print_text(&text(&report));
-    }
-    Ok(report.exit_code())
+    Ok(summary)
 }
 
 /// Which rows are wanted.
@@ -140,12 +146,12 @@ impl Filter<'_> {
     fn wants(&self, row: &LogRow<'_>) -> bool {
         let (arguments, event) = (self.arguments, &row.event);
         let after = event.at_ns.saturating_sub(self.started_ns);
-        // A hole in the log is always told.
+        // A hole in the log is told whatever else is asked for.
         let is_hole = event.kind == EventKind::Dropped;
         let in_class = |classes: &[EventClass]| is_hole || classes.contains(&event.kind.class());
         arguments.from.is_none_or(|from| after >= from)
             && arguments.to.is_none_or(|to| after <= to)
-            && arguments.cpu.as_ref().is_none_or(|cpus| cpus.0.contains(&event.cpu))
+            && arguments.cpu.as_ref().is_none_or(|cpus| is_hole || cpus.0.contains(&event.cpu))
             && arguments.events.as_ref().is_none_or(|classes| in_class(&classes.0))
             && (is_hole || self.concerns(row))
     }
@@ -165,6 +171,13 @@ impl Filter<'_> {
 }
 
 fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
+    if let (Some(from), Some(to)) = (arguments.from, arguments.to)
+        && from > to
+    {
+        let (from, to) = (format_ns(from), format_ns(to));
+        return Err(Usage(format!("--from {from} is after --to {to}: give the earlier time to --from")).into());
+    }
+    super::beside::check(arguments.perfetto.as_ref())?;
     let path = match super::expand(std::slice::from_ref(&arguments.recording)).as_slice() {
         [one] => one.clone(),
         several => {
@@ -177,13 +190,16 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
     let hint = || format!("{}: holds no event log: make one with punctual log", path.display());
     anyhow::ensure!(is_log(&path), hint());
     let log = log.unwrap_or_default();
+    let logged = if log.cpus.is_empty() { &recording.document().provenance.configuration.cpus } else { &log.cpus };
+    if let Some(cpus) = &arguments.cpu
+        && let Some(missing) = cpus.0.iter().find(|cpu| !logged.contains(cpu))
+        && !logged.is_empty()
+    {
+        let have = logged.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        return Err(Usage(format!("--cpu {missing}: {} is a log of the CPUs {have}", path.display())).into());
+    }
     // What the verdict says is counted before the first line is shown.
-    let mut summary = LogSummary::default();
-    for_each_log_row(&path, |row| {
-        summary.take(row);
-        true
-    })?;
-    summary.close();
+    let summary = summarize(&path, &recording, &log)?;
     let report = LogReport { recording: &path, document: recording.document(), log: &log, summary: &summary };
     let started_ns = recording.document().provenance.started_ns;
     let filter = Filter { arguments, started_ns };
@@ -193,16 +209,18 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
             trace.take(row);
             true
         })?;
-        std::fs::write(file, trace.finish()).with_context(|| format!("cannot write {}", file.display()))?;
+        let code = super::beside::write(file, trace.finish());
         if output.json {
             let mut value = json(&report);
             value["shown"] = shown.into();
             output::print(&output::pretty(&value));
         } else {
             output::print_text(&report.verdict());
-            output::note(&format!("{shown} events in {}", file.display()));
+            if code == 0 {
+                output::note(&format!("{shown} events in {}", file.display()));
+            }
         }
-        return Ok(report.exit_code());
+        return Ok(report.exit_code().max(code));
     }
     let mut stream = Stream::new();
     if output.json {

@@ -5,6 +5,7 @@
 //! come from memory that programs share with this process, and from an instance of the kernel's tracing. All are put in order
 //! (`merge`), get names (`names`) and are handed on a row at a time.
 
+mod mark_ring;
 mod marks;
 mod merge;
 mod names;

@@ -1,13 +1,13 @@
 //! The thread that empties the rings.
 
-use super::marks::MarkRing;
+use super::marks::{MarkLosses, Marks};
 use super::merge::Noted;
 use super::rings::{LogRings, dropped};
 use punctual_kernel::trace_marker::TraceMarker;
 use punctual_kernel::{clock, scheduling};
 use punctual_recording::episode::{Event, EventKind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const MOST: usize = 1 << 20;
 /// Batches that may wait.
 pub(super) const QUEUE: usize = 16;
 /// Goes before ordinary threads, not before real-time ones.
-const NICE: i32 = -15;
+pub(super) const NICE: i32 = -15;
 
 /// What was read since the last one.
 #[derive(Default)]
@@ -31,8 +31,7 @@ pub(super) struct Batch {
     pub(super) reached_ns: u64,
     /// Since the beginning, by CPU.
     pub(super) dropped: Vec<(u32, u64)>,
-    pub(super) marks_dropped: u64,
-    pub(super) marks_refused: u64,
+    pub(super) marks: MarkLosses,
     /// CPU time of this thread, ns.
     pub(super) reader_ns: u64,
 }
@@ -40,7 +39,7 @@ pub(super) struct Batch {
 /// Where events come from.
 pub(super) struct Sources {
     pub(super) rings: Option<LogRings>,
-    pub(super) marks: Option<MarkRing>,
+    pub(super) marks: Option<Marks>,
     pub(super) trace: Option<TraceMarker>,
 }
 
@@ -48,6 +47,8 @@ pub(super) struct Reader {
     pub(super) sources: Sources,
     pub(super) sender: SyncSender<Batch>,
     pub(super) stopping: Arc<AtomicBool>,
+    /// Nothing later is logged, ns.
+    pub(super) until_ns: Arc<AtomicU64>,
     pub(super) trace_missed: u64,
 }
 
@@ -82,17 +83,21 @@ impl Reader {
 
     fn round(&mut self, batch: &mut Batch) {
         let now = clock::monotonic_ns();
+        let until = self.until_ns.load(Ordering::Acquire);
         let noted = &mut batch.noted;
+        let first = noted.len();
         let mut reached = now;
         if let Some(rings) = &mut self.sources.rings {
-            reached = reached.min(rings.drain(now, noted));
+            reached = reached.min(rings.drain(now, until, noted));
             batch.dropped = rings.dropped();
         }
         if let Some(marks) = &mut self.sources.marks {
-            marks.serve();
+            marks.serve(now);
             reached = reached.min(marks.drain(now, noted));
-            batch.marks_dropped = marks.dropped();
-            batch.marks_refused = marks.refused;
+            if now > until {
+                marks.close();
+            }
+            batch.marks = marks.losses();
         }
         if let Some(trace) = &mut self.sources.trace {
             let missed = trace.take(|mark| {
@@ -116,14 +121,24 @@ impl Reader {
                 noted.push(dropped(0, missed, now, "trace_marker"));
             }
         }
-        batch.marks_dropped += self.trace_missed;
+        batch.marks.dropped += self.trace_missed;
+        if now > until {
+            for noted in &mut noted[first..] {
+                // What was lost around the end was lost in it.
+                if noted.event.kind == EventKind::Dropped {
+                    noted.event.at_ns = noted.event.at_ns.min(until);
+                }
+            }
+            let late = noted.extract_if(first.., |noted| noted.event.at_ns > until);
+            late.for_each(drop);
+        }
         batch.reached_ns = batch.reached_ns.max(reached);
         batch.reader_ns = clock::thread_cpu_ns();
     }
 
     fn last(&mut self, batch: &mut Batch) {
         if let Some(rings) = &mut self.sources.rings {
-            rings.lost_at_the_end(clock::monotonic_ns(), &mut batch.noted);
+            rings.lost_at_the_end(self.until_ns.load(Ordering::Acquire), &mut batch.noted);
         }
         batch.reached_ns = u64::MAX;
     }

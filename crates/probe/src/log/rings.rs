@@ -51,9 +51,17 @@ enum Out {
 
 impl Course {
     /// Reads up to `head`. Returns the time up to which everything has come, which is `now_ns` where nothing is awaited.
-    fn advance(&mut self, now_ns: u64, head: u64, read: impl Fn(u64) -> Place, mut take: impl FnMut(Out)) -> u64 {
+    /// What is lost after `until_ns` is not counted.
+    fn advance(
+        &mut self,
+        now_ns: u64,
+        until_ns: u64,
+        head: u64,
+        read: impl Fn(u64) -> Place,
+        mut take: impl FnMut(Out),
+    ) -> u64 {
         let gone = head.saturating_sub(self.next).saturating_sub(RECORDS as u64);
-        self.lose(gone);
+        self.lose(gone, until_ns);
         while self.next < head {
             match read(self.next) {
                 Place::Whole(record) => {
@@ -65,25 +73,27 @@ impl Course {
                     self.last_ns = self.last_ns.max(record.time);
                     take(Out::Record(record));
                 }
-                Place::Overwritten => self.lose(1),
+                Place::Overwritten => self.lose(1, until_ns),
                 Place::Unfinished => {
                     let since = *self.awaited_ns.get_or_insert(now_ns);
                     if now_ns.saturating_sub(since) < PATIENCE_NS {
                         return self.last_ns.min(now_ns);
                     }
-                    self.lose(1);
+                    self.lose(1, until_ns);
                 }
             }
         }
         now_ns
     }
 
-    fn lose(&mut self, number: u64) {
+    fn lose(&mut self, number: u64, until_ns: u64) {
         if number > 0 {
             self.next += number;
-            self.lost += number;
-            self.dropped += number;
             self.awaited_ns = None;
+            if self.last_ns <= until_ns {
+                self.lost += number;
+                self.dropped += number;
+            }
         }
     }
 }
@@ -116,7 +126,7 @@ impl LogRings {
     }
 
     /// Takes what has come. Returns the time up to which everything has.
-    pub(super) fn drain(&mut self, now_ns: u64, noted: &mut Vec<Noted>) -> u64 {
+    pub(super) fn drain(&mut self, now_ns: u64, until_ns: u64, noted: &mut Vec<Noted>) -> u64 {
         let mut reached = now_ns;
         for index in 0..self.courses.len() {
             let cpu = self.courses[index].0;
@@ -124,6 +134,7 @@ impl LogRings {
             let (course, first_steal) = (&mut self.courses[index].1, &mut self.first_steal[index]);
             let up_to = course.advance(
                 now_ns,
+                until_ns,
                 head_of(ring),
                 |position| read(ring, position),
                 |out| match out {
@@ -137,11 +148,11 @@ impl LogRings {
     }
 
     /// What was lost at the end, after the last record of a CPU.
-    pub(super) fn lost_at_the_end(&mut self, now_ns: u64, noted: &mut Vec<Noted>) {
+    pub(super) fn lost_at_the_end(&mut self, at_ns: u64, noted: &mut Vec<Noted>) {
         for (cpu, course) in &mut self.courses {
             let lost = std::mem::take(&mut course.lost);
             if lost > 0 {
-                noted.push(dropped(*cpu, lost, now_ns, "ring"));
+                noted.push(dropped(*cpu, lost, at_ns, "ring"));
             }
         }
     }
@@ -268,7 +279,7 @@ mod tests {
                 };
                 // A second look comes when patience has ended, and does not find it either.
                 for now in [now - PATIENCE_NS, now] {
-                    course.advance(now, head, read, |out| match out {
+                    course.advance(now, u64::MAX, head, read, |out| match out {
                         Out::Record(record) => {
                             assert!(last.is_none_or(|last| record.value > last));
                             last = Some(record.value);
@@ -288,8 +299,17 @@ mod tests {
     fn what_is_awaited_holds_the_time_back() {
         let mut course = Course::default();
         let read = |position| if position < 3 { Place::Whole(record(position)) } else { Place::Unfinished };
-        assert_eq!(course.advance(1_000, 5, read, |_| {}), 20);
-        assert_eq!(course.advance(2_000, 5, |position| Place::Whole(record(position)), |_| {}), 2_000);
+        assert_eq!(course.advance(1_000, u64::MAX, 5, read, |_| {}), 20);
+        assert_eq!(course.advance(2_000, u64::MAX, 5, |position| Place::Whole(record(position)), |_| {}), 2_000);
         assert_eq!((course.next, course.dropped), (5, 0));
+    }
+
+    #[test]
+    fn what_is_lost_after_the_end_is_nobodys_loss() {
+        let (mut course, mut told) = (Course::default(), 0);
+        let read = |position| if position % 2 == 0 { Place::Whole(record(position)) } else { Place::Overwritten };
+        // Records stand at 0, 20, 40, ...: the one lost between 20 and 40 may have been in time.
+        course.advance(1_000, 25, 10, read, |out| told += u64::from(matches!(out, Out::Lost(..))));
+        assert_eq!((course.next, course.dropped, course.lost, told), (10, 2, 0, 2));
     }
 }

@@ -1,19 +1,19 @@
 //! An event log that runs.
 
-use super::marks::MarkRing;
+use super::marks::{MarkLosses, Marks};
 use super::merge::Merger;
 use super::names::Names;
 use super::programs::LogPrograms;
-use super::reader::{Batch, QUEUE, Reader, Sources};
+use super::reader::{Batch, NICE, QUEUE, Reader, Sources};
 use super::rings::LogRings;
 use crate::why::recorder::online_cpus;
 use punctual_kernel::trace_marker::TraceMarker;
-use punctual_kernel::{Refused, clock};
+use punctual_kernel::{Refused, clock, scheduling};
 use punctual_recording::episode::EventKind;
 use punctual_recording::{CpuDrops, EventClass, LogCost, LogDocument, LogRow, MarkCounts};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -21,7 +21,11 @@ use std::time::Duration;
 /// process, the programs leave the kernel, and the instance of tracing and the shared memory go.
 pub struct EventLog {
     // Dropped first, so that no program runs while its rings go.
-    programs: Option<LogPrograms>,
+    programs: Option<Arc<Mutex<LogPrograms>>>,
+    /// Takes the programs out of the kernel: in time, or when the sender goes.
+    stopper: Option<(Sender<()>, JoinHandle<()>)>,
+    /// Nothing later is logged, ns.
+    until_ns: Arc<AtomicU64>,
     classes: Vec<EventClass>,
     cpus: Vec<u32>,
     stopping: Arc<AtomicBool>,
@@ -41,11 +45,12 @@ pub struct EventLog {
 const MEASURED_NS: u64 = 1_000_000_000;
 
 impl EventLog {
-    /// Starts logging these classes.
+    /// Starts logging these classes, for so long, ns; `None` until [`EventLog::stop`]. At that time the programs leave the
+    /// kernel, whatever the caller is doing then; what lies after it is not logged.
     ///
     /// # Errors
     /// What the kernel refused. Marks that cannot be taken are no error: see [`EventLog::notes`].
-    pub fn start(classes: &[EventClass]) -> Result<EventLog, Refused> {
+    pub fn start(classes: &[EventClass], duration_ns: Option<u64>) -> Result<EventLog, Refused> {
         let cpu_before_ns = clock::process_cpu_ns();
         let cpus = online_cpus();
         let (mut notes, mut ways) = (Vec::new(), Vec::new());
@@ -58,7 +63,7 @@ impl EventLog {
         }
         if classes.contains(&EventClass::Mark) {
             let highest = cpus.last().map_or(1, |cpu| cpu + 1);
-            let (marks, refused) = MarkRing::start(clock::monotonic_ns(), highest)?;
+            let (marks, refused) = Marks::start(highest);
             notes.extend(refused);
             ways.extend(marks.found_by());
             sources.marks = Some(marks);
@@ -85,13 +90,20 @@ impl EventLog {
         }
         let (sender, batches) = sync_channel(QUEUE);
         let stopping = Arc::new(AtomicBool::new(false));
-        let reader = Reader { sources, sender, stopping: Arc::clone(&stopping), trace_missed: 0 };
+        let until_ns = Arc::new(AtomicU64::new(u64::MAX));
+        let (told, until) = (Arc::clone(&stopping), Arc::clone(&until_ns));
+        let reader = Reader { sources, sender, stopping: told, until_ns: until, trace_missed: 0 };
         let document = LogDocument {
             classes: classes.to_vec(),
             cpus: cpus.clone(),
             started_ns: clock::monotonic_ns(),
             ..LogDocument::default()
         };
+        if let Some(duration_ns) = duration_ns {
+            until_ns.store(document.started_ns.saturating_add(duration_ns), Ordering::Release);
+        }
+        let programs = programs.map(|programs| Arc::new(Mutex::new(programs)));
+        let stopper = programs.as_ref().map(|programs| stopper(Arc::clone(programs), duration_ns)).transpose()?;
         let spawned = std::thread::Builder::new().name("log-reader".to_owned()).spawn(move || reader.run());
         let reader = spawned.map_err(|error| Refused::because("starting a thread", error.to_string()))?;
         let reader = Some(reader);
@@ -99,6 +111,8 @@ impl EventLog {
         let classes = classes.to_vec();
         Ok(EventLog {
             programs,
+            stopper,
+            until_ns,
             classes,
             cpus,
             stopping,
@@ -164,8 +178,9 @@ impl EventLog {
         if !batch.dropped.is_empty() {
             document.drops = batch.dropped.iter().map(|&(cpu, dropped)| CpuDrops { cpu, dropped }).collect();
         }
-        document.marks.dropped = batch.marks_dropped;
-        document.marks.refused = batch.marks_refused;
+        let MarkCounts { library, trace_marker, .. } = document.marks;
+        let MarkLosses { dropped, refused, unserved, broken, first_broken } = batch.marks;
+        document.marks = MarkCounts { library, trace_marker, dropped, refused, unserved, broken, first_broken };
         document.cost.reader_ns = batch.reader_ns;
         self.merger.add(batch.noted);
         for noted in self.merger.ready(batch.reached_ns) {
@@ -183,7 +198,8 @@ impl EventLog {
             each(&LogRow { event: noted.event, thread: &thread, name: &name });
         }
         if batch.reached_ns != u64::MAX {
-            document.reached_ns = document.reached_ns.max(batch.reached_ns);
+            let reached_ns = batch.reached_ns.min(self.until_ns.load(Ordering::Relaxed));
+            document.reached_ns = document.reached_ns.max(reached_ns);
         }
     }
 
@@ -191,10 +207,13 @@ impl EventLog {
     pub fn document(&mut self) -> LogDocument {
         let events = self.events;
         let measured_ns = clock::monotonic_ns().saturating_sub(self.document.started_ns);
-        if let Some(programs) = self.programs.as_mut().filter(|_| measured_ns > MEASURED_NS) {
-            programs.stop_measuring(events);
-        }
-        let statistics = |programs: &LogPrograms| programs.statistics(events);
+        let statistics = |programs: &Arc<Mutex<LogPrograms>>| {
+            let mut programs = programs.lock().unwrap_or_else(PoisonError::into_inner);
+            if measured_ns > MEASURED_NS {
+                programs.stop_measuring(events);
+            }
+            programs.statistics(events)
+        };
         let (skipped, programs_ns) = self.programs.as_ref().map_or((0, None), statistics);
         self.document.skipped = skipped;
         let process_ns = clock::process_cpu_ns() - self.cpu_before_ns;
@@ -202,12 +221,28 @@ impl EventLog {
         self.document.clone()
     }
 
-    /// Takes the programs out of the kernel, then hands on all that is left.
-    pub fn end(mut self, each: &mut dyn FnMut(&LogRow<'_>)) -> LogDocument {
-        if let Some(programs) = &mut self.programs {
-            programs.object.detach();
+    /// How much of its time is left; `None` where it has no end.
+    pub fn left(&self) -> Option<Duration> {
+        let until_ns = self.until_ns.load(Ordering::Relaxed);
+        (until_ns != u64::MAX).then(|| Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns())))
+    }
+
+    /// Takes the programs out of the kernel, where time has not done so, and returns up to when is logged, ns. What was
+    /// logged until then is still to be handed on.
+    pub fn stop(&mut self) -> u64 {
+        // Before they leave: one after the other does.
+        let now = clock::monotonic_ns();
+        let until_ns = self.until_ns.fetch_min(now, Ordering::AcqRel).min(now);
+        if let Some((sender, stopper)) = self.stopper.take() {
+            drop(sender);
+            let _ = stopper.join();
         }
-        let ended_ns = clock::monotonic_ns();
+        until_ns
+    }
+
+    /// Stops, then hands on all that is left.
+    pub fn end(mut self, each: &mut dyn FnMut(&LogRow<'_>)) -> LogDocument {
+        let until_ns = self.stop();
         // What was running when they were taken away ends within this.
         std::thread::sleep(Duration::from_millis(2));
         self.stopping.store(true, Ordering::Release);
@@ -217,13 +252,14 @@ impl EventLog {
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
-        self.document.reached_ns = ended_ns;
+        self.document.reached_ns = until_ns;
         self.document()
     }
 }
 
 impl Drop for EventLog {
     fn drop(&mut self) {
+        self.stop();
         self.stopping.store(true, Ordering::Release);
         // It may be waiting to hand on.
         while self.batches.recv().is_ok() {}
@@ -231,4 +267,22 @@ impl Drop for EventLog {
             let _ = reader.join();
         }
     }
+}
+
+/// A thread that takes the programs out of the kernel after so long, or when the sender goes, whichever comes first.
+fn stopper(
+    programs: Arc<Mutex<LogPrograms>>,
+    duration_ns: Option<u64>,
+) -> Result<(Sender<()>, JoinHandle<()>), Refused> {
+    let (sender, told) = channel();
+    let run = move || {
+        scheduling::set_nice(NICE);
+        let _ = match duration_ns {
+            Some(duration_ns) => told.recv_timeout(Duration::from_nanos(duration_ns)),
+            None => told.recv().map_err(RecvTimeoutError::from),
+        };
+        programs.lock().unwrap_or_else(PoisonError::into_inner).object.detach();
+    };
+    let spawned = std::thread::Builder::new().name("log-stopper".to_owned()).spawn(run);
+    Ok((sender, spawned.map_err(|error| Refused::because("starting a thread", error.to_string()))?))
 }
