@@ -104,7 +104,7 @@ impl<'a> Courtroom<'a> {
     /// The verdicts on `own` ns of a slice between two times, by time; they add up to `own`.
     pub(crate) fn judge(&self, chapter: &Chapter, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
         if let Doing::Blocked { left_state, woken_by } = chapter.doing {
-            return vec![(self.blocked(left_state, woken_by), own)];
+            return vec![(self.blocked(chapter, left_state, woken_by), own)];
         }
         if let Some((inner, outer)) = slice.interrupt() {
             return vec![(self.interrupt(chapter, inner, outer, own), own)];
@@ -131,7 +131,7 @@ impl<'a> Courtroom<'a> {
         match chapter.doing {
             Doing::Running if runs_victim && self.subject.stage == Stage::Response => vec![(self.own_work(None), ns)],
             Doing::Running if runs_victim => path(ns),
-            Doing::Blocked { left_state, woken_by } => vec![(self.blocked(left_state, woken_by), ns)],
+            Doing::Blocked { left_state, woken_by } => vec![(self.blocked(chapter, left_state, woken_by), ns)],
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
         }
     }

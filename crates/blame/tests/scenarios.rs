@@ -113,6 +113,18 @@ fn a_page_fault_is_what_lies_between_its_touch_and_the_page_with_the_way_there()
     assert_eq!(sum_of(&episode, Kind::Fault, "victim"), 10_000 + 890_000 + 90_000);
 }
 
+/// The sampling clock's interrupt follows a frame pointer to nowhere: no page is waited for after that.
+#[test]
+fn a_fault_within_an_interrupt_is_nobodys() {
+    let episode = response(|story| {
+        story.event(1_900, EventKind::FaultKernel, INTERRUPT, 4096, 0, 0);
+        story.switch(2_000, OTHER, LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE, 2);
+        story.event(3_000, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+        story.switch(3_010, VICTIM_RUNS, 0, 1);
+    });
+    assert_eq!(sum_of(&episode, Kind::Io, "other"), 1_000_000);
+}
+
 #[test]
 fn without_its_end_a_page_fault_is_not_believed() {
     let episode = response(|story| {
