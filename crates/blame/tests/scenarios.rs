@@ -83,6 +83,21 @@ fn who_keeps_the_holder_of_a_lock_is_told() {
     assert_eq!(at_work.map(|piece| piece.ns).sum::<u64>(), 500_000);
 }
 
+/// The whole machine stood still while the victim was on its way back: its next tick came when that was over.
+#[test]
+fn a_standstill_on_the_way_back_is_out_of_sight() {
+    let mut story = Story::new(OTHER, 4_000);
+    story.timer(1_005, INTERRUPTED_USER);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    story.event(3_900, EventKind::VectorBegin, INTERRUPT, 1, INTERRUPTED_USER, 1);
+    story.event(3_901, EventKind::TimerBegin, INTERRUPT, 0, 2_000_000, 4);
+    story.event(3_905, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+    story.event(3_906, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
+    story.switch(4_100, OTHER, 1, 2);
+    assert_eq!(sum_of(&story.episode, Kind::Blind, "outside this kernel"), 2_890_000 - 50_000);
+    assert_eq!(sum_of(&story.episode, Kind::Unknown, "on the way back to the program"), 44_000);
+}
+
 /// It was preempted, not asleep, when its timer was due: that its interrupt did not come kept nobody.
 #[test]
 fn one_that_was_preempted_when_it_was_due_waits() {

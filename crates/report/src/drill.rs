@@ -236,7 +236,8 @@ mod tests {
     #[test]
     fn the_text_says_what_was_done() {
         let text = text(&report(&[2_000_100, 1_000_000, 3_000_000]));
-        let verdict = "Injected softirq 3 times in 2.00 s for 1.00 ms to 3.00 ms; the culprit is `drill_softirq_callback`.\n";
+        let verdict =
+            "Injected softirq 3 times in 2.00 s for 1.00 ms to 3.00 ms; the culprit is `drill_softirq_callback`.\n";
         assert!(text.starts_with(verdict), "{text}");
         assert!(text.contains("note: 1 more were planned and could not be made"), "{text}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -12,18 +12,25 @@ use punctual_recording::episode::{
 };
 
 impl<'a> Courtroom<'a> {
-    pub(super) fn own_path(&self, slice: &Slice, start: u64, own: u64) -> Vec<(Blamed, u64)> {
+    /// The way back to the program. Its code has interrupts on but for moments: where a timer came late there, nothing in
+    /// this kernel kept it.
+    fn own_path(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
         let tid = self.subject.tid;
         let fault = |event: &&Event| {
             matches!(event.kind, EventKind::FaultUser | EventKind::FaultKernel)
                 && event.tid == tid
+                && event.context & (IN_INTERRUPT | IN_SOFTIRQ | IN_NMI) == 0
                 && event.at_ns <= start
                 && slice.since_ns.is_none_or(|since| event.at_ns >= since)
         };
         if self.episode.events.iter().any(|event| fault(&event)) {
             return vec![(Blamed::new(Kind::Fault, self.subject.name), own)];
         }
-        path(own)
+        let mut path = path(own);
+        if own > OWN_PATH_NS && self.timer_was_kept(slice, start, end) {
+            path[1].0 = Blamed::new(Kind::Blind, "outside this kernel");
+        }
+        path
     }
 
     /// The victim has its CPU.
@@ -43,7 +50,7 @@ impl<'a> Courtroom<'a> {
             let path = if ended { own.min(self.episode.fault_path_ns) } else { 0 };
             return vec![(fault(), path), (self.own_work(detail()), own - path)];
         }
-        self.own_path(slice, start, own)
+        self.own_path(slice, start, end, own)
     }
 
     pub(super) fn own_work(&self, detail: Option<String>) -> Blamed {
