@@ -7,7 +7,7 @@ use crate::regular_file;
 use crate::stage::Stage;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// What the flight recorder was set to and what it counted. Written anew by rename about every second.
@@ -28,7 +28,7 @@ pub struct RecorderSummary {
     pub kept: u64,
     /// Those of which no evidence was kept because the budget was spent.
     pub over_budget: u64,
-    /// Those of which no evidence was kept because too much of it was still waiting to be written.
+    /// Those of which no evidence was kept because it could not be written, or not as fast as it came.
     #[serde(default)]
     pub writing_behind: u64,
     /// Episodes whose evidence is not whole.
@@ -130,8 +130,14 @@ impl EpisodeWriter {
         let mut line = serde_json::to_vec(episode)
             .map_err(|error| Error::new(ErrorKind::Invalid, &self.path, format!("cannot be put into JSON: {error}")))?;
         line.push(b'\n');
+        if let Err(error) = self.file.write_all(&line) {
+            // Half a line is of no use, and takes the room in which the recording could say why it ended.
+            let _ = self.file.set_len(self.bytes);
+            let _ = self.file.seek(std::io::SeekFrom::Start(self.bytes));
+            return Err(Error::io(&self.path, "cannot write", error));
+        }
         self.bytes += line.len() as u64;
-        self.file.write_all(&line).map_err(|error| Error::io(&self.path, "cannot write", error))
+        Ok(())
     }
 
     /// Bytes written so far.

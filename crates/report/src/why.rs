@@ -1,6 +1,7 @@
 //! Who made wakeups late: the answer of `punctual why`.
 
 use crate::text::{microseconds, shortened, table};
+use crate::why_cost::FEWEST_COUNTED_NS;
 use crate::why_tree::CallTree;
 use punctual_blame::{Cause, Kind, Link, Split, Summary, chain, split, summarize};
 use punctual_recording::episode::Victim;
@@ -15,8 +16,6 @@ const SCHEMA: &str = "punctual.why/1";
 const SHOWN_THOUSANDTHS: u64 = 1;
 /// Symbols of generic code are longer than any screen is wide.
 const MOST_CHARACTERS: usize = 56;
-/// The counts of a recording that was cut short say nothing about less than this, ns.
-const FEWEST_COUNTED_NS: u64 = 100_000_000;
 /// Episodes that the text shows by themselves.
 const SHOWN_EPISODES: usize = 5;
 
@@ -348,8 +347,8 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
     if recorder.writing_behind > 0 {
         let _ = writeln!(
             text,
-            "note: of {} late wakeups {} left no evidence, for too much of it was still waiting to be written: a \
-             higher --why threshold or a faster disk keeps more",
+            "note: of {} late wakeups {} left no evidence, for it could not be written, or not as fast as it came: \
+             a higher --why threshold keeps those that matter",
             recorder.late, recorder.writing_behind
         );
     }

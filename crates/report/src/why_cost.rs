@@ -3,12 +3,15 @@
 use punctual_recording::{RecorderSummary, format_ns};
 use std::fmt::Write;
 
+/// The counts of a recording that was cut short say nothing about less than this, ns.
+pub(crate) const FEWEST_COUNTED_NS: u64 = 100_000_000;
+
 /// Two lines: what was kept, and what that took of the processors. Of a recording that was cut short the counts are
 /// those of about its last second, and so the least that there were.
 pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
     let behind = match recorder.writing_behind {
         0 => String::new(),
-        behind => format!(" ({behind} of them because writing fell behind)"),
+        behind => format!(" ({behind} of them not written)"),
     };
     let mut lines = format!(
         "flight recorder{}: late {}   kept {}   void {}   without evidence {}{behind}   out of the rings at most {} after it was noticed\n",
@@ -41,7 +44,9 @@ pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
 pub(crate) fn cpu_share(recorder: &RecorderSummary) -> Option<f64> {
     let parts = [recorder.programs_ns?, recorder.sampling_ns.unwrap_or(0), recorder.collecting_ns];
     let cpu_ns = parts.into_iter().fold(0, u64::saturating_add);
-    let all_ns = recorder.armed_ns.checked_mul(recorder.cpus).filter(|ns| *ns > 0)?;
+    // What the start took is no share of anything.
+    let armed_ns = Some(recorder.armed_ns).filter(|ns| *ns >= FEWEST_COUNTED_NS)?;
+    let all_ns = armed_ns.checked_mul(recorder.cpus).filter(|ns| *ns > 0)?;
     Some(cpu_ns as f64 / all_ns as f64)
 }
 
@@ -70,7 +75,7 @@ mod tests {
     fn what_was_lost_to_slow_writing_is_told_apart() {
         let recorder = RecorderSummary { late: 9, kept: 2, over_budget: 4, writing_behind: 3, ..Default::default() };
         let lines = recorder_lines(&recorder, false);
-        assert!(lines.contains("without evidence 7 (3 of them because writing fell behind)   "), "{lines}");
+        assert!(lines.contains("without evidence 7 (3 of them not written)   "), "{lines}");
         assert!(recorder_lines(&recorder, true).starts_with("flight recorder, cut short, counts at least: late 9"));
         let most = u64::MAX;
         let hostile =

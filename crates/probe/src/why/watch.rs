@@ -77,6 +77,8 @@ struct Written {
     kept: u64,
     void: u64,
     over_budget: u64,
+    /// Episodes that came after one that could not be written, and that one.
+    unwritten: u64,
     cpu_ns: u64,
     failed: Option<punctual_recording::Error>,
 }
@@ -293,6 +295,7 @@ impl Watch {
             summary.kept = written.kept;
             summary.void = written.void;
             summary.over_budget += written.over_budget;
+            summary.writing_behind += written.unwritten;
             summary.collecting_ns = written.cpu_ns;
         }
         summary
@@ -370,13 +373,26 @@ fn write_episodes(
     let _ = set_scheduling(Scheduling::Idle);
     let _ = tell_tid.send(clock::thread_id());
     let mut kept = 0;
+    let mut has_failed = false;
     outlet.for_each(|message| {
         let result = match message {
             Message::Summary(mut summary) => {
                 if let Ok(written) = shared.lock() {
                     (summary.kept, summary.void) = (written.kept, written.void);
+                    if has_failed {
+                        // Counted when the summary was sent: those that failed since are missing.
+                        let counted = summary.kept + summary.over_budget + summary.writing_behind;
+                        summary.writing_behind += summary.late.saturating_sub(counted);
+                    }
                 }
                 writer.write_summary(&summary)
+            }
+            // A smaller one might fit, and take the room for what is to be said of the end.
+            Message::Episode(_) if has_failed => {
+                if let Ok(mut written) = shared.lock() {
+                    written.unwritten += 1;
+                }
+                Ok(())
             }
             Message::Episode(_) if kept >= most || writer.bytes() > MOST_BYTES => {
                 if let Ok(mut written) = shared.lock() {
@@ -387,6 +403,10 @@ fn write_episodes(
             Message::Episode(evidence) => {
                 let episode = investigator.investigate(kept + 1, &evidence);
                 let result = writer.push(&episode);
+                if let (Err(_), Ok(mut written)) = (&result, shared.lock()) {
+                    has_failed = true;
+                    written.unwritten += 1;
+                }
                 if let (Ok(()), Ok(mut written)) = (&result, shared.lock()) {
                     kept += 1;
                     written.kept = kept;
