@@ -1,15 +1,16 @@
 //! Who had a slice of time, given what the victim was doing.
 
-use crate::chain::waker;
+mod inside;
+mod sampled;
+
+use self::inside::path;
+pub use self::sampled::seen_at;
 use crate::kind::Kind;
 use crate::replay::{CpuTimeline, Running, Slice};
 use crate::story::{Chapter, Doing, waking};
 use crate::subject::Subject;
 use crate::waits::Waits;
-use punctual_recording::episode::{
-    Event, EventKind, IN_INTERRUPT, IN_NMI, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
-    StackSample, VECTORS,
-};
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER, StackSample, VECTORS};
 use punctual_recording::{Episode, Stage};
 use std::collections::BTreeMap;
 
@@ -39,33 +40,12 @@ impl Blamed {
 const OWN_PATH_NS: u64 = 50_000;
 /// The scheduler takes this long at most to switch once nothing stands in the way.
 const SWITCH_NS: u64 = 10_000;
-/// A stack at a late interrupt belongs to an interrupt that began at most this long before it.
-const LATE_STACK_NS: u64 = 200_000;
 /// A thread of this priority number or above is a normal one.
 const NORMAL: i16 = 100;
 
 impl Doing {
     pub(crate) fn wants_cpu(self) -> bool {
         !matches!(self, Doing::Blocked { .. })
-    }
-}
-
-/// The sampling clock's interrupt takes no longer to come to the sample, ns.
-const SAMPLING_NS: u64 = 1_000_000;
-
-/// When a sample saw what it saw. A clock that is an interrupt itself sees what it interrupted, which was when the
-/// interrupt began; one that interrupts even interrupts sees its own moment.
-pub fn seen_at(episode: &Episode, sample: &StackSample) -> u64 {
-    if sample.context & IN_NMI != 0 {
-        return sample.at_ns;
-    }
-    let before = episode.events.iter().filter(|event| {
-        event.cpu == sample.cpu && event.at_ns <= sample.at_ns && sample.at_ns - event.at_ns < SAMPLING_NS
-    });
-    let edges = before.filter(|event| matches!(event.kind, EventKind::VectorBegin | EventKind::VectorEnd));
-    match edges.max_by_key(|event| event.at_ns) {
-        Some(begin) if begin.kind == EventKind::VectorBegin => begin.at_ns,
-        _ => sample.at_ns,
     }
 }
 
@@ -124,7 +104,7 @@ impl<'a> Courtroom<'a> {
     /// The verdicts on `own` ns of a slice between two times, by time; they add up to `own`.
     pub(crate) fn judge(&self, chapter: &Chapter, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
         if let Doing::Blocked { left_state, woken_by } = chapter.doing {
-            return vec![(self.blocked(left_state, woken_by), own)];
+            return vec![(self.blocked(chapter, left_state, woken_by), own)];
         }
         if let Some((inner, outer)) = slice.interrupt() {
             return vec![(self.interrupt(chapter, inner, outer, own), own)];
@@ -151,7 +131,7 @@ impl<'a> Courtroom<'a> {
         match chapter.doing {
             Doing::Running if runs_victim && self.subject.stage == Stage::Response => vec![(self.own_work(None), ns)],
             Doing::Running if runs_victim => path(ns),
-            Doing::Blocked { left_state, woken_by } => vec![(self.blocked(left_state, woken_by), ns)],
+            Doing::Blocked { left_state, woken_by } => vec![(self.blocked(chapter, left_state, woken_by), ns)],
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
         }
     }
@@ -230,17 +210,6 @@ impl<'a> Courtroom<'a> {
         verdicts
     }
 
-    /// The code that was running when a late interrupt came at last: what kept interrupts off.
-    fn interrupted_code(&self, event: &Event) -> Option<String> {
-        let late = self.episode.samples.iter().find(|sample| {
-            sample.at_late_interrupt
-                && sample.cpu == event.cpu
-                && sample.at_ns >= event.at_ns
-                && sample.at_ns - event.at_ns < LATE_STACK_NS
-        });
-        late.and_then(|sample| self.telling_frame(sample))
-    }
-
     /// The victim is ready and another thread runs; what ends with the switch to the victim ends with the scheduler's work.
     fn waiting_and_switch(
         &self,
@@ -315,106 +284,6 @@ impl<'a> Courtroom<'a> {
         with(Kind::Kernel)
     }
 
-    /// Whether a timer that was due in a stretch came at its end only: interrupts were off. The first that was due says
-    /// so, and nothing says that they were on before it; only where it was held for a small part of a long stretch
-    /// may the rest have been something else.
-    fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
-        let cpu = self.episode.events[slice.ends_with].cpu;
-        let smallest = ((end - start) / 16).max(OWN_PATH_NS) + slice.steal_ns;
-        self.episode.events.iter().any(|event| {
-            event.cpu == cpu
-                && event.kind == EventKind::TimerBegin
-                && event.at_ns >= end
-                && event.at_ns - end < OWN_PATH_NS
-                && event.extra >= start
-                && event.extra.saturating_add(smallest) < end
-        })
-    }
-
-    /// Whether the sampling clock was silent for more than three periods: interrupts were off.
-    fn sampling_stopped(&self, slice: &Slice, start: u64, end: u64) -> bool {
-        let period = self.episode.sample_period_ns;
-        period > 0
-            && (end - start).saturating_sub(slice.steal_ns) > 3 * period
-            && self.samples(slice, start, end).next().is_none()
-    }
-
-    fn samples(&self, slice: &Slice, start: u64, end: u64) -> impl Iterator<Item = &StackSample> {
-        let cpu = self.episode.events[slice.ends_with].cpu;
-        let inside = move |(at, sample): &&(u64, &StackSample)| sample.cpu == cpu && *at > start && *at <= end;
-        self.samples.iter().filter(inside).map(|(_, sample)| *sample)
-    }
-
-    /// The function that samples saw most in a stretch of time.
-    fn sampled(&self, slice: &Slice, start: u64, end: u64) -> Option<String> {
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for sample in self.samples(slice, start, end) {
-            if let Some(frame) = self.telling_frame(sample) {
-                *counts.entry(frame).or_default() += 1;
-            }
-        }
-        counts.into_iter().max_by_key(|(_, count)| *count).map(|(frame, _)| frame)
-    }
-
-    /// The innermost frame that says what was being done.
-    fn telling_frame(&self, sample: &StackSample) -> Option<String> {
-        let frames: Vec<_> =
-            sample.frames.iter().filter_map(|&number| self.episode.frames.get(number as usize)).collect();
-        let begin = if sample.at_late_interrupt {
-            // What stands above the interrupt's entry is the interrupt's own.
-            let entry = |name: &str| name.starts_with("asm_sysvec") || name.starts_with("asm_common_interrupt");
-            frames.iter().rposition(|frame| entry(&frame.function))? + 1
-        } else {
-            0
-        };
-        let tells =
-            |name: &str| !(name.contains("spin_unlock") || name.contains("irq_restore") || name.contains("irq_enable"));
-        let inside = frames.get(begin..)?;
-        inside.iter().find(|frame| tells(&frame.function)).or(inside.first()).map(|frame| frame.function.clone())
-    }
-
-    fn own_path(&self, slice: &Slice, start: u64, own: u64) -> Vec<(Blamed, u64)> {
-        let tid = self.subject.tid;
-        let fault = |event: &&Event| {
-            matches!(event.kind, EventKind::FaultUser | EventKind::FaultKernel)
-                && event.tid == tid
-                && event.at_ns <= start
-                && slice.since_ns.is_none_or(|since| event.at_ns >= since)
-        };
-        if self.episode.events.iter().any(|event| fault(&event)) {
-            return vec![(Blamed::new(Kind::Fault, self.subject.name), own)];
-        }
-        path(own)
-    }
-
-    /// The victim has its CPU.
-    fn running(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
-        let detail = || self.sampled(slice, start, end);
-        let fault = || Blamed::new(Kind::Fault, self.victim());
-        if self.waits.in_fault(start, end) {
-            return vec![(Blamed { detail: detail(), ..fault() }, own)];
-        }
-        if let Some(lock) = self.waits.in_lock(start, end) {
-            let detail = detail().or_else(|| Some(format!("kernel {lock}")));
-            return vec![(Blamed { detail, ..Blamed::new(Kind::Lock, "another CPU") }, own)];
-        }
-        if self.subject.stage == Stage::Response {
-            // Of the way into the kernel and out of it nothing tells but how long it usually is.
-            let ended = start == slice.start_ns && self.waits.fault_ended_at(start);
-            let path = if ended { own.min(self.episode.fault_path_ns) } else { 0 };
-            return vec![(fault(), path), (self.own_work(detail()), own - path)];
-        }
-        self.own_path(slice, start, own)
-    }
-
-    fn own_work(&self, detail: Option<String>) -> Blamed {
-        Blamed { detail, ..Blamed::new(Kind::Own, self.victim()) }
-    }
-
-    fn victim(&self) -> &str {
-        self.subject.name
-    }
-
     /// Whether a thread is one of those by which the kernel moves others between CPUs.
     fn moves(&self, tid: u32) -> bool {
         self.threads.get(&tid).is_some_and(|name| name.starts_with("migration/"))
@@ -431,65 +300,4 @@ impl<'a> Courtroom<'a> {
             None => Blamed::new(Kind::Migration, mover),
         }
     }
-
-    /// Who holds the lock of the program that the thread waits for: whoever lets it go, which wakes the thread.
-    pub(crate) fn holder(&self, chapter: &Chapter) -> Option<Subject<'a>> {
-        let Doing::Blocked { left_state, woken_by: Some(woken_by) } = chapter.doing else { return None };
-        let waker = &self.episode.events[woken_by];
-        if left_state & LEFT_FOR_LOCK == 0 || waker.context & IN_INTERRUPT != 0 || waker.tid == 0 {
-            return None;
-        }
-        Some(Subject {
-            tid: waker.tid,
-            name: self.threads.get(&waker.tid)?,
-            priority: waker.priority,
-            cpu: waker.cpu,
-            start_ns: chapter.start_ns,
-            end_ns: chapter.end_ns,
-            stage: Stage::Response,
-            is_due: false,
-        })
-    }
-
-    fn blocked(&self, left_state: u32, woken_by: Option<usize>) -> Blamed {
-        let victim = self.subject.tid;
-        let events = &self.episode.events;
-        let woken_by = woken_by.map(|index| &events[index]);
-        let by = match woken_by {
-            None => "nobody yet".to_owned(),
-            Some(event) => match waker(self.episode, event, self.timelines) {
-                (_, name, Some(tid)) if name == "?" => self.thread(tid),
-                (_, name, _) => name,
-            },
-        };
-        let before = |event: &&Event| event.tid == victim && woken_by.is_none_or(|waking| event.at_ns < waking.at_ns);
-        let last = events.iter().filter(before).filter(|event| {
-            matches!(
-                event.kind,
-                EventKind::LockBegin
-                    | EventKind::LockEnd
-                    | EventKind::FaultUser
-                    | EventKind::FaultKernel
-                    | EventKind::FaultEnd
-            )
-        });
-        match last.max_by_key(|event| event.at_ns).map(|event| event.kind) {
-            _ if left_state & LEFT_FOR_LOCK != 0 => Blamed::new(Kind::Lock, by),
-            Some(EventKind::LockBegin) => Blamed::new(Kind::Lock, by),
-            Some(EventKind::FaultUser | EventKind::FaultKernel) if left_state & LEFT_UNINTERRUPTIBLE != 0 => {
-                Blamed::new(Kind::Fault, self.victim())
-            }
-            _ if left_state & LEFT_FOR_IO != 0 => Blamed::new(Kind::Io, by),
-            _ => Blamed::unknown(&format!("asleep until woken by {by}")),
-        }
-    }
-}
-
-/// The victim's own way through the kernel.
-fn path(ns: u64) -> Vec<(Blamed, u64)> {
-    let ordinary = ns.min(OWN_PATH_NS);
-    vec![
-        (Blamed::new(Kind::KernelWake, "switch to program"), ordinary),
-        (Blamed::unknown("on the way back to the program"), ns - ordinary),
-    ]
 }

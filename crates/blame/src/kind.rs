@@ -93,6 +93,31 @@ impl Kind {
         }
     }
 
+    /// What all of it was, whoever had it: `lower-priority threads`.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Irq => "interrupts",
+            Kind::Softirq => "softirqs",
+            Kind::IrqOff => "code with interrupts off",
+            Kind::Blind => "out of sight",
+            Kind::Kernel => "kernel code that would not be preempted",
+            Kind::HigherPriority => "higher-priority threads",
+            Kind::SamePriority => "threads of the same priority",
+            Kind::LowerPriority => "lower-priority threads",
+            Kind::Throttled => "used-up budgets",
+            Kind::FairServer => "the normal threads' reserved share",
+            Kind::Migration => "moves between CPUs",
+            Kind::IdleExit => "the way out of the idle loop",
+            Kind::Fault => "page faults",
+            Kind::Io => "input or output",
+            Kind::Lock => "locks",
+            Kind::Own => "their own work",
+            Kind::Steal => "the host",
+            Kind::KernelWake => "the ordinary path",
+            Kind::Unknown => "unknown",
+        }
+    }
+
     /// What it means, to stand before a name: `interrupt local_timer`.
     pub fn words(self) -> &'static str {
         match self {

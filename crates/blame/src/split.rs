@@ -155,7 +155,7 @@ fn name_by_programs(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>, p
             continue;
         }
         let Some(slices) =
-            timelines.get(&piece.cpu).map(|timeline| timeline.within(piece.start_ns, piece.start_ns + 1))
+            timelines.get(&piece.cpu).map(|timeline| timeline.within(piece.start_ns, piece.start_ns.saturating_add(1)))
         else {
             continue;
         };

@@ -137,7 +137,7 @@ fn at_start(
     asleep: Doing,
 ) -> (Doing, u32) {
     let runs = |timeline: &CpuTimeline| {
-        let slices = timeline.within(subject.start_ns, subject.start_ns + 1);
+        let slices = timeline.within(subject.start_ns, subject.start_ns.saturating_add(1));
         slices.first().is_some_and(|slice| slice.tid == subject.tid && subject.tid != 0)
     };
     match (timelines.iter().find(|(_, timeline)| runs(timeline)), doing) {

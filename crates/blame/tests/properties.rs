@@ -86,6 +86,28 @@ proptest! {
         chain(&episode);
     }
 
+    /// A file may say anything: the times of the end of the world, and periods as long as that.
+    #[test]
+    fn no_figure_is_too_large(mut episode in episode(), period in any::<u64>(), path in any::<u64>()) {
+        let shift = u64::MAX - 20_000;
+        episode.expected_ns += shift;
+        episode.end_ns += shift;
+        for event in &mut episode.events {
+            event.at_ns += shift;
+        }
+        for sample in &mut episode.samples {
+            sample.at_ns += shift;
+        }
+        episode.sample_period_ns = period;
+        (episode.fault_path_ns, episode.usual_delivery_ns) = (path, path);
+        let split = split(&episode);
+        prop_assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+        episode.expected_ns = u64::MAX;
+        episode.end_ns = u64::MAX;
+        punctual_blame::split(&episode);
+        chain(&episode);
+    }
+
     /// Where the host's counter grew as fast as time went by, all of it is the host's.
     #[test]
     fn nobody_is_accused_of_what_the_host_took(mut episode in episode(), first in event()) {

@@ -83,6 +83,21 @@ fn who_keeps_the_holder_of_a_lock_is_told() {
     assert_eq!(at_work.map(|piece| piece.ns).sum::<u64>(), 500_000);
 }
 
+/// The whole machine stood still while the victim was on its way back: its next tick came when that was over.
+#[test]
+fn a_standstill_on_the_way_back_is_out_of_sight() {
+    let mut story = Story::new(OTHER, 4_000);
+    story.timer(1_005, INTERRUPTED_USER);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    story.event(3_900, EventKind::VectorBegin, INTERRUPT, 1, INTERRUPTED_USER, 1);
+    story.event(3_901, EventKind::TimerBegin, INTERRUPT, 0, 2_000_000, 4);
+    story.event(3_905, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+    story.event(3_906, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
+    story.switch(4_100, OTHER, 1, 2);
+    assert_eq!(sum_of(&story.episode, Kind::Blind, "outside this kernel"), 2_890_000 - 50_000);
+    assert_eq!(sum_of(&story.episode, Kind::Unknown, "on the way back to the program"), 44_000);
+}
+
 /// It was preempted, not asleep, when its timer was due: that its interrupt did not come kept nobody.
 #[test]
 fn one_that_was_preempted_when_it_was_due_waits() {
@@ -111,6 +126,18 @@ fn a_page_fault_is_what_lies_between_its_touch_and_the_page_with_the_way_there()
         story.event(3_000, EventKind::FaultEnd, 0, 0, 0, 0);
     });
     assert_eq!(sum_of(&episode, Kind::Fault, "victim"), 10_000 + 890_000 + 90_000);
+}
+
+/// The sampling clock's interrupt follows a frame pointer to nowhere: no page is waited for after that.
+#[test]
+fn a_fault_within_an_interrupt_is_nobodys() {
+    let episode = response(|story| {
+        story.event(1_900, EventKind::FaultKernel, INTERRUPT, 4096, 0, 0);
+        story.switch(2_000, OTHER, LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE, 2);
+        story.event(3_000, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+        story.switch(3_010, VICTIM_RUNS, 0, 1);
+    });
+    assert_eq!(sum_of(&episode, Kind::Io, "other"), 1_000_000);
 }
 
 #[test]

@@ -163,6 +163,33 @@ fn a_process_is_followed_until_it_ends() {
     assert!(stderr(&forecast).contains("period"), "{}", stderr(&forecast));
 }
 
+/// The program that a thread becomes runs under the id of the process's first thread.
+const BECOMES: &str = "\
+import os, sys, threading
+print('here', flush=True)
+sys.stdin.read(1)
+words = [sys.executable, '-c', sys.argv[1], '200', '0.002', 'sleeper-e']
+threading.Thread(target=lambda: os.execv(sys.executable, words)).start()
+threading.Event().wait()
+";
+
+#[test]
+fn a_process_is_followed_when_another_thread_than_its_first_becomes_a_program() {
+    requires!("following an exec", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(BECOMES, &[SLEEPER]);
+    program.ready();
+    let child = record(directory.path(), &["--pid", &program.id()]);
+    program.go();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, wakeups) = open(directory.path());
+    assert_slept(&recording, &wakeups, "sleeper-e", 200);
+    assert_eq!(ended(&recording), EndReason::ThreadsEnded);
+    let slept = wakeups.iter().filter(|wakeup| wakeup.tid == program.0.id()).count();
+    assert!(slept >= 100, "{slept} wakeups under the id of the process");
+}
+
 #[test]
 fn names_are_followed_whoever_takes_them_and_whenever() {
     requires!("following names", "BPF", "BTF", "kernel's thread ids", "unshifted clock");

@@ -217,7 +217,7 @@ mod tests {
             |(index, &length_ns): (usize, &u64)| InjectionRow { cpu: index as u32 % 2, length_ns, response_ns: None };
         DrillReport {
             kind: "softirq",
-            name: "drill_softirq",
+            name: "drill_softirq_callback",
             blame: "softirq",
             what: "it burns",
             own_victim: false,
@@ -236,12 +236,13 @@ mod tests {
     #[test]
     fn the_text_says_what_was_done() {
         let text = text(&report(&[2_000_100, 1_000_000, 3_000_000]));
-        let verdict = "Injected softirq 3 times in 2.00 s for 1.00 ms to 3.00 ms; the culprit is `drill_softirq`.\n";
+        let verdict =
+            "Injected softirq 3 times in 2.00 s for 1.00 ms to 3.00 ms; the culprit is `drill_softirq_callback`.\n";
         assert!(text.starts_with(verdict), "{text}");
         assert!(text.contains("note: 1 more were planned and could not be made"), "{text}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("duty 0 2 2000.1 3000.0 3000.0 5000.1 0.25 % 1 1 1000.0"), "{text}");
-        assert!(text.ends_with("To be blamed: softirq `drill_softirq`; repeat with --seed 7\n"), "{text}");
+        assert!(text.ends_with("To be blamed: softirq `drill_softirq_callback`; repeat with --seed 7\n"), "{text}");
     }
 
     #[test]

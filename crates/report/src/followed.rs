@@ -14,7 +14,7 @@ const DETAILED: usize = 4;
 /// All threads of a name and policy.
 struct Group {
     measure: String,
-    threads: usize,
+    threads: String,
     wakeups: u64,
     woken_by: String,
 }
@@ -43,7 +43,7 @@ fn groups(document: &Document, followed: &Followed) -> Vec<Group> {
         .into_iter()
         .map(|(measure, sum)| Group {
             measure: measure.to_owned(),
-            threads: sum.tids.len(),
+            threads: number_of(&sum.tids),
             wakeups: sum.wakeups,
             woken_by: most_often(&sum.woken_by),
         })
@@ -62,11 +62,10 @@ fn most_often(woken_by: &BTreeMap<&str, u64>) -> String {
 /// The part of the report that speaks of this recording.
 pub(crate) fn followed_text(document: &Document, followed: &Followed, everything: bool) -> String {
     let groups = groups(document, followed);
-    let threads: BTreeSet<u32> = followed.threads.iter().map(|thread| thread.tid).collect();
     let mut text = format!(
         "Load {}: {} followed ({}), {}, {} wakeups\n{}\n",
         load_name(document),
-        counted(threads.len(), "thread"),
+        number_of_threads(followed),
         followed.asked.join(", "),
         spoken_duration(document),
         grouped(document.counters.wakeups),
@@ -118,7 +117,7 @@ fn group_table(groups: &[Group], rows: &[StageRow]) -> String {
         groups.iter().map(|group| {
             let (total, work) = (of(&group.measure, Stage::Total), of(&group.measure, Stage::Work));
             let mut cells =
-                vec![group.measure.clone(), group.woken_by.clone(), group.threads.to_string(), grouped(group.wakeups)];
+                vec![group.measure.clone(), group.woken_by.clone(), group.threads.clone(), grouped(group.wakeups)];
             cells.extend([
                 microseconds(total.and_then(|row| row.p50_ns)),
                 microseconds(total.and_then(|row| row.p99_ns)),
@@ -137,11 +136,10 @@ pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &
     let totals = || rows.iter().filter(|row| row.stage == Stage::Total && row.cpu.is_none());
     let Some(worst) = totals().max_by_key(|row| row.max_ns) else { return String::new() };
     let all = document.distributions.sum(|key| key.stage == Stage::Total);
-    let threads: BTreeSet<u32> = followed.threads.iter().map(|thread| thread.tid).collect();
     let mut sentence = format!(
         "In {} {load}, {} woke {} times; half ran within {} of being woken",
         spoken_duration(document),
-        counted(threads.len(), "thread"),
+        number_of_threads(followed),
         grouped(all.count()),
         format_ns(all.quantile(0.5).unwrap_or(0)),
     );
@@ -149,6 +147,19 @@ pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &
         sentence += &format!(", 99.9 % within {}", format_ns(all.quantile(0.999).unwrap_or(0)));
     }
     sentence + &format!("; the latest, of {}, ran after {}.", worst.measure, format_ns(worst.max_ns.unwrap_or(0)))
+}
+
+fn number_of_threads(followed: &Followed) -> String {
+    let threads: BTreeSet<u32> = followed.threads.iter().map(|thread| thread.tid).collect();
+    if threads.contains(&0) { format!("{} threads", number_of(&threads)) } else { counted(threads.len(), "thread") }
+}
+
+/// How many threads these are. Where there were too many, those of a name share an entry with thread id 0.
+fn number_of(threads: &BTreeSet<u32>) -> String {
+    match threads.contains(&0) {
+        true => format!("more than {}", threads.len() - 1),
+        false => threads.len().to_string(),
+    }
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -114,6 +114,14 @@ impl<'a> WhyReport<'a> {
         &self.summary.causes
     }
 
+    /// What each kind had in all, ns, largest first.
+    fn kinds(&self) -> Vec<(Kind, u64)> {
+        let mut kinds: Vec<(Kind, u64)> = Kind::ALL.iter().map(|&kind| (kind, self.total_of(kind))).collect();
+        kinds.retain(|(_, ns)| *ns > 0);
+        kinds.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        kinds
+    }
+
     fn total_of(&self, kind: Kind) -> u64 {
         sum(self.summary.causes.iter().filter(|cause| cause.kind == kind))
     }
@@ -197,25 +205,32 @@ impl<'a> WhyReport<'a> {
             );
         }
         // What a thread does itself makes nobody late but itself: the cause is looked for elsewhere first.
-        let causes = &self.summary.causes;
-        let Some(first) = causes.iter().find(|cause| cause.kind != Kind::Own).or(causes.first()) else {
+        let kinds = self.kinds();
+        let kind = kinds.iter().find(|(kind, _)| *kind != Kind::Own).or(kinds.first());
+        let first = kind.and_then(|(kind, _)| self.summary.causes.iter().find(|cause| cause.kind == *kind));
+        let (Some(&(kind, of_kind_ns)), Some(first)) = (kind, first) else {
             return format!(
                 "{cut}{late} {were} {later} {}, and no evidence of {} is whole: nothing can be concluded.",
                 self.threshold(),
                 if late == 1 { "it" } else { "them" }
             );
         };
+        // Many may share a kind, as the threads of a compiler do.
+        let is_whole = first.total_ns >= of_kind_ns / 10 * 9;
         let many = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let mut verdict = format!(
             "{cut}{}, {later} {}: {} of the {}{of_lateness} was {}",
             many(self.whole() as u64, "wakeup"),
             self.threshold(),
-            percent(first.total_ns, self.summary.late_ns),
+            percent(if is_whole { first.total_ns } else { of_kind_ns }, self.summary.late_ns),
             format_ns(self.summary.late_ns),
-            cause_words(first.kind, &first.name),
+            if is_whole { cause_words(kind, &first.name) } else { format!("{}: most {}", kind.plural(), first.name) },
         );
         if let Some(detail) = first.detail.as_ref().filter(|detail| **detail != first.name) {
             let _ = write!(verdict, " ({})", shortened(detail, MOST_CHARACTERS));
+        }
+        if !is_whole {
+            let _ = write!(verdict, " with {}", percent(first.total_ns, self.summary.late_ns));
         }
         let own = match self.total_of(Kind::Own) {
             0 => String::new(),
@@ -293,6 +308,9 @@ pub fn json(report: &WhyReport<'_>, only: Option<u64>) -> Value {
         "late_ns": late_ns,
         "unknown_ns": report.total_of(Kind::Unknown),
         "blind_ns": report.total_of(Kind::Blind),
+        "kinds": report.kinds().into_iter().map(|(kind, total_ns)| json!({
+            "kind": kind.name(), "total_ns": total_ns, "share": total_ns as f64 / late_ns.max(1) as f64,
+        })).collect::<Vec<_>>(),
         "causes": report.summary.causes.iter().map(|cause| json!({
             "kind": cause.kind.name(), "name": cause.name, "detail": cause.detail,
             "share": cause.total_ns as f64 / late_ns.max(1) as f64,

@@ -1,13 +1,16 @@
 //! The answer of `punctual why` as a page: causes, a flame graph of the lateness, a section a cause.
 
 use crate::page::{coordinate, escape, page};
-use crate::text::microseconds;
+use crate::text::{microseconds, shortened};
 use crate::why::{EpisodeView, WhyReport, cause_words};
 use crate::why_tree::CallTree;
+use punctual_blame::{Cause, Kind};
 use std::fmt::Write;
 
 /// Causes with a section of their own.
 const SECTIONS: usize = 12;
+/// Symbols of generic code are longer than a column is wide.
+const MOST_CHARACTERS: usize = 56;
 /// Pixels of the flame graph.
 const WIDTH: f64 = 1_100.0;
 const ROW: f64 = 17.0;
@@ -29,7 +32,10 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
         let _ = write!(body, "<th scope=\"col\"{class}>{name}</th>");
     }
     body.push_str("<th scope=\"col\" class=\"n\">typical us</th><th scope=\"col\" class=\"n\">longest us</th></tr></thead><tbody>\n");
-    for cause in report.causes() {
+    // What nothing explains is always shown.
+    let is_shown =
+        |cause: &&Cause| cause.total_ns >= late_ns / 1_000 || matches!(cause.kind, Kind::Unknown | Kind::Blind);
+    for cause in report.causes().iter().filter(is_shown) {
         let share = cause.total_ns as f64 / late_ns.max(1) as f64 * 100.0;
         let _ = writeln!(
             body,
@@ -37,10 +43,18 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
              <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             cause.kind.name(),
             escape(&cause.name),
-            escape(cause.detail.as_deref().unwrap_or_default()),
+            escape(&shortened(cause.detail.as_deref().unwrap_or_default(), MOST_CHARACTERS)),
             cause.episodes,
             microseconds(Some(cause.typical_ns)),
             microseconds(Some(cause.max_ns))
+        );
+    }
+    let rest: u64 = report.causes().iter().filter(|cause| !is_shown(cause)).map(|cause| cause.total_ns).sum();
+    if rest > 0 {
+        let share = rest as f64 / late_ns.max(1) as f64 * 100.0;
+        let _ = writeln!(
+            body,
+            "<tr><td></td><td>all others</td><td></td><td class=\"n\">{share:.1} %</td><td></td><td></td><td></td></tr>"
         );
     }
     body.push_str("</tbody></table></div>\n");
@@ -72,7 +86,7 @@ fn episode(body: &mut String, episode: &EpisodeView) {
             microseconds(Some(part.ns)),
             part.kind.name(),
             escape(&part.name),
-            escape(part.detail.as_deref().unwrap_or_default())
+            escape(&shortened(part.detail.as_deref().unwrap_or_default(), MOST_CHARACTERS))
         );
     }
     let _ = writeln!(

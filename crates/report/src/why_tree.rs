@@ -118,13 +118,25 @@ fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<I
     })
 }
 
-/// The stacks that late interrupts found below them during the lateness, innermost first.
+/// A late interrupt was kept by what lasted this long at least, ns.
+const KEPT_NS: u64 = 50_000;
+/// The stack is taken within this after it, ns.
+const TAKEN_NS: u64 = 200_000;
+
+/// The stacks that late interrupts found below them during the lateness, innermost first. A timer may come late by itself,
+/// as one that was set for the past does: only those count before which something kept interrupts or the CPU.
 pub(crate) fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> {
     let mut stacks = Vec::new();
     for sample in episode.samples.iter().filter(|sample| sample.at_late_interrupt) {
         let is_own = sample.at_ns >= episode.expected_ns
             && sample.at_ns <= episode.end_ns
-            && split.pieces.iter().any(|piece| piece.cpu == sample.cpu);
+            && split.pieces.iter().any(|piece| {
+                let end_ns = piece.start_ns.saturating_add(piece.ns);
+                piece.cpu == sample.cpu
+                    && piece.ns >= KEPT_NS
+                    && (piece.start_ns..end_ns.saturating_add(TAKEN_NS)).contains(&sample.at_ns)
+                    && matches!(piece.kind, Kind::IrqOff | Kind::Blind | Kind::Kernel | Kind::Irq | Kind::Softirq)
+            });
         let functions: Vec<String> = {
             let mut outermost_first: Vec<String> = names(episode, sample).collect();
             outermost_first.reverse();

@@ -21,7 +21,7 @@ pub(crate) struct DrillArguments {
     /// How long to go on, up to 10 minutes
     #[arg(short = 'D', long, value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub(crate) duration: u64,
-    /// CPUs to inject on: 0 or 0-3,6 [default: all this process may use; the first of them for lock and page-fault]
+    /// CPUs to inject on: 0 or 0-3,6 [default: all this process may use; the victim of lock and page-fault on the first]
     #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
     pub(crate) cpus: Option<Cpus>,
     /// Real-time priority of the spinning thread or of the victim, 1 to 99 [default: fifo 95, same-priority 80, victims 70]

@@ -59,8 +59,8 @@ impl DrillKind {
     pub fn culprit(self) -> &'static str {
         match self {
             DrillKind::Irq => "drill_irq",
-            DrillKind::Softirq => "drill_softirq",
-            DrillKind::IrqOff => "drill_irq_off",
+            DrillKind::Softirq => "drill_softirq_callback",
+            DrillKind::IrqOff => "drill-irq-off",
             DrillKind::Fifo => "drill-fifo",
             DrillKind::SamePriority => "drill-same",
             DrillKind::Lock => "drill-holder",

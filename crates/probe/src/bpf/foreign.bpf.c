@@ -342,6 +342,24 @@ int BPF_PROG(thread_begins, struct task_struct *parent, struct task_struct *chil
 	return 0;
 }
 
+/* A thread that becomes another program takes the id of its process's first thread, which is gone by then. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(thread_executes, struct task_struct *task, int id_before)
+{
+	struct followed *thread;
+	__u32 flags;
+
+	if (id_before == task->pid)
+		return 0;
+	thread = find_followed(id_before);
+	if (!thread)
+		return 0;
+	flags = thread->flags;
+	forget_thread(thread, id_before);
+	follow_thread(task->pid, flags);
+	return 0;
+}
+
 SEC("tp_btf/task_rename")
 int BPF_PROG(thread_renamed, struct task_struct *task, const char *name)
 {

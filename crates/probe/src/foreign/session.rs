@@ -9,12 +9,14 @@ use crate::plan::Plan;
 use crate::session::{FLUSH, Observation, Outcome, RunError, Step, conclude, start_recorder};
 use crate::why::Watch;
 use punctual_kernel::{clock, host, steal};
-use punctual_recording::{Configuration, EndReason, Ended, Provenance, Wakeup, Writer, parse_list};
+use punctual_recording::{Configuration, EndReason, Ended, Provenance, Stage, Wakeup, Writer, parse_list};
 use std::time::{Duration, Instant};
 
 /// Records are looked at this often.
 const ROUND: Duration = Duration::from_millis(20);
-/// What the flight recorder sees.
+/// What is not seen of a followed thread without the flight recorder.
+const STEAL: &str = "which part of the lateness is the host's: steal is known only as a sum over the run";
+const FIRST_INSTRUCTION: &str = "a followed thread's first instruction: its total ends where it is switched in";
 const CAUSES: &str = "why a followed thread was late: record with --why";
 const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
 /// How late an end without a last record may be found.
@@ -35,8 +37,11 @@ pub(crate) fn run(
     provenance.started_ns = clock::monotonic_ns();
     provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - provenance.started_ns as i64;
     if recorder.is_some() {
-        // Two of these are known then.
-        provenance.blind.retain(|line| *line != CAUSES && *line != INTERRUPTS_OFF);
+        // These are known then.
+        let goes_on = plan.why.is_some_and(|settings| settings.stage == Stage::Response);
+        provenance.blind.retain(|line| {
+            !([CAUSES, INTERRUPTS_OFF, STEAL].contains(&line.as_str()) || goes_on && *line == FIRST_INSTRUCTION)
+        });
     }
     let start = provenance.started_ns;
     let drain = Drain::start(programs.rings.share())?;
@@ -223,11 +228,11 @@ impl Session<'_> {
 
 fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
     let blind = [
-        "a followed thread's first instruction: its total ends where it is switched in",
+        FIRST_INSTRUCTION,
         "missed activations of a followed thread: nobody knows when it should have run",
         CAUSES,
         INTERRUPTS_OFF,
-        "which part of the lateness is the host's: steal is known only as a sum over the run",
+        STEAL,
     ];
     let bare = host::host().virtualization.as_deref() == Some("none");
     Provenance {
