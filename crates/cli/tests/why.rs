@@ -113,6 +113,12 @@ fn a_recording_that_failed_counts_what_stands_there_and_says_why_it_ended() {
     assert!(text.contains("flight recorder, cut short, counts at least: late 3   kept 3   void 0"), "{text}");
     let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
     assert_eq!((&answer["cut"], &answer["recorder"]["late"]), (&true.into(), &3.into()));
+    // Where the disk had no room for the recording's end, the recorder's may say it.
+    let failure = Some("a: cannot write: no space left on the device".to_owned());
+    write(&directory.path().join("c.punctual"), 3, &RecorderSummary { failure, ..summary(5, 3) }, None);
+    let text = stdout(&run(directory.path(), &["why", "c.punctual"]));
+    let verdict = text.lines().next().unwrap();
+    assert!(verdict.ends_with("It failed: a: cannot write: no space left on the device."), "{verdict}");
     // What ended in order is believed.
     write(&directory.path().join("b.punctual"), 3, &summary(9, 3), completed());
     let answer = json(&run(directory.path(), &["why", "b.punctual", "--json"]));

@@ -31,6 +31,9 @@ pub struct RecorderSummary {
     /// Those of which no evidence was kept because it could not be written, or not as fast as it came.
     #[serde(default)]
     pub writing_behind: u64,
+    /// Why evidence could not be written, where it could not: a full disk. The recording itself may have had no room to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// Episodes whose evidence is not whole.
     pub void: u64,
     /// What samples are taken by: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.

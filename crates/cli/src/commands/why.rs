@@ -73,7 +73,8 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let document = recording.document();
     let cut = recording.is_cut() || cut_line;
     let blind = &document.provenance.blind;
-    let failure = punctual_report::failure_in_words(document);
+    let unwritten = || Some(format!("It failed: {}.", recorder.as_ref()?.failure.as_ref()?));
+    let failure = punctual_report::failure_in_words(document).or_else(unwritten);
     let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
     if let Some(file) = &arguments.html {
         let page = punctual_report::why_page::html(&report, &lateness);

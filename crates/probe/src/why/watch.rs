@@ -373,13 +373,14 @@ fn write_episodes(
     let _ = set_scheduling(Scheduling::Idle);
     let _ = tell_tid.send(clock::thread_id());
     let mut kept = 0;
-    let mut has_failed = false;
+    let mut failure: Option<String> = None;
     outlet.for_each(|message| {
         let result = match message {
             Message::Summary(mut summary) => {
                 if let Ok(written) = shared.lock() {
                     (summary.kept, summary.void) = (written.kept, written.void);
-                    if has_failed {
+                    if failure.is_some() {
+                        summary.failure.clone_from(&failure);
                         // Counted when the summary was sent: those that failed since are missing.
                         let counted = summary.kept + summary.over_budget + summary.writing_behind;
                         summary.writing_behind += summary.late.saturating_sub(counted);
@@ -388,7 +389,7 @@ fn write_episodes(
                 writer.write_summary(&summary)
             }
             // A smaller one might fit, and take the room for what is to be said of the end.
-            Message::Episode(_) if has_failed => {
+            Message::Episode(_) if failure.is_some() => {
                 if let Ok(mut written) = shared.lock() {
                     written.unwritten += 1;
                 }
@@ -403,8 +404,8 @@ fn write_episodes(
             Message::Episode(evidence) => {
                 let episode = investigator.investigate(kept + 1, &evidence);
                 let result = writer.push(&episode);
-                if let (Err(_), Ok(mut written)) = (&result, shared.lock()) {
-                    has_failed = true;
+                if let (Err(error), Ok(mut written)) = (&result, shared.lock()) {
+                    failure = Some(error.to_string());
                     written.unwritten += 1;
                 }
                 if let (Ok(()), Ok(mut written)) = (&result, shared.lock()) {
