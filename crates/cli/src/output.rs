@@ -17,9 +17,9 @@ impl Output {
     /// Prints the report on one or more recordings.
     pub(crate) fn measurement(self, measurement: &Measurement) {
         if self.json {
-            print(&pretty(&punctual_report::measurement(measurement)));
+            print(&pretty(&with_failure(punctual_report::measurement(measurement))));
         } else if self.csv {
-            print(&punctual_report::csv(measurement));
+            print_text(&punctual_report::csv(measurement));
         } else {
             print_text(&punctual_report::measurement_text(measurement));
         }
@@ -122,8 +122,8 @@ pub(crate) fn print_text(text: &str) {
 }
 
 fn harmless(text: &str) -> String {
-    let shown = |character: char| if character.is_control() && character != '\n' { '\u{fffd}' } else { character };
-    text.chars().map(shown).collect()
+    let is_steering = |character: char| punctual_recording::is_steering(character) && character != '\n';
+    text.replace(is_steering, "\u{fffd}")
 }
 
 /// Whether data could not be written.
@@ -141,14 +141,55 @@ pub(crate) fn note(text: &str) {
     say(&format!("note: {text}"));
 }
 
+/// An answer that says what could not be written beside it.
+pub(crate) fn with_failure(mut answer: serde_json::Value) -> serde_json::Value {
+    if let (None, Some(failure)) = (answer.get("error"), crate::commands::beside::failure()) {
+        answer["error"] = failure.into();
+    }
+    answer
+}
+
 /// An answer that says the exit code, where something failed that it does not speak of.
 pub(crate) fn with_code(mut answer: serde_json::Value, code: u8) -> serde_json::Value {
     if code > 0 {
         answer["exit_code"] = code.into();
     }
-    answer
+    with_failure(answer)
 }
 
 pub(crate) fn pretty(value: &serde_json::Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+    let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+    escaped(&text)
+}
+
+/// JSON in which what may steer a terminal is written by number: the value stays the same.
+fn escaped(json: &str) -> String {
+    let is_raw = |character: char| punctual_recording::is_steering(character) && character != '\n';
+    if !json.contains(is_raw) {
+        return json.to_owned();
+    }
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        if is_raw(character) {
+            text.push_str(&format!("\\u{:04x}", u32::from(character)));
+        } else {
+            text.push(character);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_and_text_steer_no_terminal() {
+        let name = "a\u{202e}b\u{9b}\n\u{2069}";
+        let value = serde_json::json!({ name: [name] });
+        let text = pretty(&value);
+        assert!(text.contains("a\\u202eb\\u009b\\n\\u2069"), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        assert_eq!(harmless(name), "a\u{fffd}b\u{fffd}\n\u{fffd}");
+    }
 }

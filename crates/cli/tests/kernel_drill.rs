@@ -306,6 +306,26 @@ fn the_same_seed_asks_for_the_same_lengths() {
 }
 
 #[test]
+fn a_log_overwrites_nothing_and_one_that_cannot_be_written_is_named() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let drill = |log: &str| {
+        let words = ["drill", "page-fault", "--for", "200us", "--every", "20ms", "-D", "300ms", "-q", "-o", log];
+        run(directory.path(), &words)
+    };
+    std::fs::write(&log, "mine").unwrap();
+    let output = drill("log");
+    assert_eq!((code(&output), std::fs::read_to_string(&log).unwrap().as_str()), (1, "mine"));
+    assert!(stderr(&output).starts_with("error: log: already exists"), "{}", stderr(&output));
+    let output = drill("/dev/full");
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).starts_with("error: /dev/full: cannot write: no space left"), "{}", stderr(&output));
+    assert_eq!(code(&drill("new")), 0);
+    assert!(std::fs::read_to_string(directory.path().join("new")).unwrap().lines().count() > 0);
+}
+
+#[test]
 fn what_leaves_the_bounds_is_refused_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let cases: &[(&[&str], &str)] = &[

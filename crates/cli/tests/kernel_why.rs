@@ -49,7 +49,9 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     let answer = json(&why(&["--json"]));
     assert_sound(&answer);
     let recorder = &answer["recorder"];
-    assert!(number(&recorder["kept"]) >= 60, "{recorder}");
+    // However busy the machine is: what the budget allows is kept, 240 in a burst.
+    assert_eq!(number(&recorder["writing_behind"]), 0, "{recorder}");
+    assert!(number(&recorder["kept"]) >= number(&recorder["late"]).min(240), "{recorder}");
     let episodes = answer["episodes"].as_array().unwrap();
     assert_eq!(number(&recorder["kept"]), episodes.len() as u64);
     assert_eq!(number(&recorder["late"]), number(&recorder["kept"]) + number(&recorder["over_budget"]), "{recorder}");
@@ -81,6 +83,11 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
         assert_eq!(of_report["parts"][0]["recorder"][figure], recorder[figure], "{figure}");
     }
 
+    let output = why(&["--json", "--perfetto", "/dev/full"]);
+    assert_eq!((code(&output), &json(&output)["exit_code"]), (1, &1.into()));
+    assert!(json(&output)["error"].as_str().unwrap().contains("/dev/full"), "{}", stdout(&output));
+    assert_eq!(json(&why(&["--all-handlers", "--json"]))["recorder"], *recorder);
+
     damage(directory.path());
     let output = why(&[]);
     assert_eq!(code(&output), 1);
@@ -106,6 +113,9 @@ fn episodes_that_are_gone_are_missed() {
     let output = run(directory.path(), &["why", "a.punctual"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).lines().next().unwrap().contains("gone from the recording"), "{}", stdout(&output));
+    let output = run(directory.path(), &["why", "a.punctual", "--episode", "1"]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("the evidence of episode 1 is gone"), "{}", stderr(&output));
 }
 
 fn damage(directory: &Path) {

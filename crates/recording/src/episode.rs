@@ -1,5 +1,7 @@
 //! An *episode*: one late wakeup with the flight recorder's evidence around it.
 
+pub use crate::episode_check::MOST_FRAMES;
+use crate::episode_check::{check, clean};
 use crate::stage::Stage;
 use serde::{Deserialize, Serialize};
 
@@ -357,27 +359,21 @@ impl Serialize for Episode {
 impl<'de> Deserialize<'de> for Episode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Episode, D::Error> {
         let line = Line::deserialize(deserializer)?;
-        let at = |after: i64| line.expected_ns.wrapping_add_signed(after);
+        let at = |after: i64| {
+            let out_of_range = || serde::de::Error::custom(format!("{after} ns from the expected time is no time"));
+            line.expected_ns.checked_add_signed(after).ok_or_else(out_of_range)
+        };
         let mut events = Vec::with_capacity(line.events.len());
         for &(after, cpu, kind, tid, priority, context, steal_ns, value, extra, name) in &line.events {
             let kind = EventKind::from_code(kind)
                 .ok_or_else(|| serde::de::Error::custom(format!("{kind} is no kind of event")))?;
-            events.push(Event { at_ns: at(after), cpu, kind, tid, priority, context, steal_ns, value, extra, name });
+            events.push(Event { at_ns: at(after)?, cpu, kind, tid, priority, context, steal_ns, value, extra, name });
         }
-        let samples = line
-            .samples
-            .iter()
-            .map(|&(after, cpu, tid, context, at_late_interrupt, name, ref frames)| StackSample {
-                at_ns: at(after),
-                cpu,
-                tid,
-                context,
-                at_late_interrupt,
-                name,
-                frames: frames.clone(),
-            })
-            .collect();
-        Ok(Episode {
+        let mut samples = Vec::with_capacity(line.samples.len());
+        for (after, cpu, tid, context, at_late_interrupt, name, frames) in line.samples {
+            samples.push(StackSample { at_ns: at(after)?, cpu, tid, context, at_late_interrupt, name, frames });
+        }
+        let mut episode = Episode {
             id: line.id,
             expected_ns: line.expected_ns,
             end_ns: line.expected_ns.saturating_add(line.total_ns),
@@ -394,6 +390,9 @@ impl<'de> Deserialize<'de> for Episode {
             samples,
             programs: line.programs,
             builds: line.builds,
-        })
+        };
+        check(&episode).map_err(serde::de::Error::custom)?;
+        clean(&mut episode);
+        Ok(episode)
     }
 }

@@ -3,10 +3,11 @@
 use crate::episode::Episode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json_file::{read_json, write_json};
+use crate::regular_file;
 use crate::stage::Stage;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// What the flight recorder was set to and what it counted. Written anew by rename about every second.
@@ -27,6 +28,12 @@ pub struct RecorderSummary {
     pub kept: u64,
     /// Those of which no evidence was kept because the budget was spent.
     pub over_budget: u64,
+    /// Those of which no evidence was kept because it could not be written, or not as fast as it came.
+    #[serde(default)]
+    pub writing_behind: u64,
+    /// Why evidence could not be written, where it could not: a full disk. The recording itself may have had no room to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// Episodes whose evidence is not whole.
     pub void: u64,
     /// What samples are taken by: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.
@@ -126,8 +133,14 @@ impl EpisodeWriter {
         let mut line = serde_json::to_vec(episode)
             .map_err(|error| Error::new(ErrorKind::Invalid, &self.path, format!("cannot be put into JSON: {error}")))?;
         line.push(b'\n');
+        if let Err(error) = self.file.write_all(&line) {
+            // Half a line is of no use, and takes the room in which the recording could say why it ended.
+            let _ = self.file.set_len(self.bytes);
+            let _ = self.file.seek(std::io::SeekFrom::Start(self.bytes));
+            return Err(Error::io(&self.path, "cannot write", error));
+        }
         self.bytes += line.len() as u64;
-        self.file.write_all(&line).map_err(|error| Error::io(&self.path, "cannot write", error))
+        Ok(())
     }
 
     /// Bytes written so far.
@@ -158,7 +171,7 @@ pub fn read_recorder_summary(recording: &Path) -> Result<Option<RecorderSummary>
 /// [`ErrorKind::NotFound`] where the recording has none, [`ErrorKind::Invalid`] with the line that is damaged.
 pub fn for_each_episode(recording: &Path, mut take: impl FnMut(Episode)) -> Result<bool> {
     let path = directory(recording).join("episodes.jsonl");
-    let file = match File::open(&path) {
+    let file = match regular_file::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let message = "holds no episodes: record with --why, as in `punctual record --why 500us`";
@@ -283,5 +296,62 @@ mod tests {
         std::fs::write(&path, [&whole[..], b"garbage\n"].concat()).unwrap();
         let error = for_each_episode(recording, |_| ()).unwrap_err();
         assert!(error.to_string().contains("line 2 is damaged"), "{error}");
+    }
+
+    /// What reading a line says in the place of the sound episode, changed.
+    fn read_changed(change: impl FnOnce(&mut serde_json::Value)) -> Result<Vec<Episode>> {
+        let directory = tempfile::tempdir().unwrap();
+        EpisodeWriter::create(directory.path()).unwrap().push(&episode()).unwrap();
+        let path = directory.path().join("events/episodes.jsonl");
+        let mut line = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        change(&mut line);
+        std::fs::write(&path, format!("{line}\n")).unwrap();
+        let mut read = Vec::new();
+        for_each_episode(directory.path(), |episode| read.push(episode))?;
+        Ok(read)
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_damage() {
+        let deep = crate::episode::MOST_FRAMES;
+        assert_eq!(read_changed(|_| ()).unwrap(), [episode()]);
+        let frames = |depth: usize| move |line: &mut serde_json::Value| line["samples"][0][6] = vec![0; depth].into();
+        assert_eq!(read_changed(frames(deep)).unwrap()[0].samples[0].frames.len(), deep);
+        let mut wrong = vec![read_changed(frames(deep + 1)), read_changed(frames(20_000))];
+        for (name, value) in [
+            ("total_ns", 1_u64 << 62),
+            ("expected_ns", u64::MAX),
+            ("threshold_ns", u64::MAX),
+            ("usual_delivery_ns", u64::MAX),
+            ("fault_path_ns", u64::MAX),
+            ("sample_period_ns", 61_000_000_000),
+        ] {
+            wrong.push(read_changed(|line| line[name] = value.into()));
+        }
+        for after in [i64::MAX, i64::MIN] {
+            wrong.push(read_changed(|line| line["events"][0][0] = after.into()));
+            wrong.push(read_changed(|line| line["samples"][0][0] = after.into()));
+        }
+        wrong.push(read_changed(|line| line["programs"][0]["ran_ns"] = u64::MAX.into()));
+        for read in wrong {
+            let error = read.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert!(error.to_string().contains("line 1 is damaged: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_stand_on_a_line_and_steer_nothing() {
+        let read = read_changed(|line| {
+            line["victim"]["name"] = "a\nb".into();
+            line["names"][0] = "\u{202e}x\u{1b}[2J".into();
+            line["frames"][0]["function"] = "f\u{2066}".into();
+            line["void"] = "because\rit is".into();
+        });
+        let episode = read.unwrap().remove(0);
+        assert_eq!(episode.victim.name, "a\u{fffd}b");
+        assert_eq!(episode.names[0], "\u{fffd}x\u{fffd}[2J");
+        assert_eq!(episode.frames[0].function, "f\u{fffd}");
+        assert_eq!(episode.void.as_deref(), Some("because\u{fffd}it is"));
     }
 }

@@ -1,6 +1,7 @@
 //! JSON files of a recording: written by rename, read with the reason where they cannot be.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::regular_file;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -19,7 +20,7 @@ pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> Result<()> {
 
 /// Reads a file; `None` where there is none. `is_not` says of one that holds something else what it is not.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, is_not: &str) -> Result<Option<T>> {
-    match std::fs::read(path) {
+    match regular_file::read(path) {
         Ok(text) => serde_json::from_slice(&text)
             .map(Some)
             .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("{is_not}: {error}"))),

@@ -3,6 +3,7 @@
 use crate::distribution::{Distributions, Key};
 use crate::document::{Counters, Document, SCHEMA_VERSION};
 use crate::error::{Error, ErrorKind, Result};
+use crate::regular_file;
 use crate::segments::{self, Segment};
 use crate::table::{self, Rows};
 use crate::tail::{BlockMaximum, LargestValues, OpenBlock, TailValue};
@@ -27,7 +28,7 @@ impl Recording {
     pub fn open(directory: impl AsRef<Path>) -> Result<Recording> {
         let directory = directory.as_ref().to_owned();
         let path = directory.join("recording.json");
-        let text = match std::fs::read(&path) {
+        let text = match regular_file::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !directory.exists() => {
                 return Err(Error::new(ErrorKind::NotFound, directory, "there is no such recording"));

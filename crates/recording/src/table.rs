@@ -1,6 +1,7 @@
 //! Tables of whole numbers and texts as Parquet files.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::regular_file;
 use crate::texts::Texts;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::column::reader::{ColumnReader, get_typed_column_reader};
@@ -230,7 +231,7 @@ pub(crate) fn read_table(
     schema: &Schema<'_>,
     mut take: impl FnMut(&Rows<'_>) -> Result<()>,
 ) -> Result<()> {
-    let file = File::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
+    let file = regular_file::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
     let damaged = |error| failed(path, "is not a whole table", error);
     let reader = SerializedFileReader::new(file).map_err(damaged)?;
     let descriptor = reader.metadata().file_metadata().schema_descr_ptr();
@@ -317,7 +318,7 @@ fn read_texts(
 
 /// Rows of a table, by what it says of itself.
 pub(crate) fn count_rows(path: &Path) -> Result<u64> {
-    let file = File::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
+    let file = regular_file::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
     let reader = SerializedFileReader::new(file).map_err(|error| failed(path, "is not a whole table", error))?;
     Ok(u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0))
 }

@@ -48,7 +48,7 @@ pub use load::{
 };
 pub use stages::{StageRow, stage_rows};
 pub use text::{measurement_text, microseconds, table};
-pub use verdict::{check_verdict, recording_verdict};
+pub use verdict::{check_verdict, failure_in_words, recording_verdict};
 
 use punctual_forecast::DeviceAnswer;
 use punctual_recording::Document;

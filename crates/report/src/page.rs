@@ -1,5 +1,7 @@
 //! The frame of every HTML page: one file, nothing loaded from anywhere. Light, dark and print.
 
+use punctual_recording::is_steering;
+
 /// Text as it may stand in HTML and in attributes.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -9,8 +11,8 @@ pub(crate) fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // Control characters are not allowed in a document, escaped or not.
-            control if control.is_control() && control != '\n' && control != '\t' => out.push('\u{fffd}'),
+            // Control characters are not allowed in a document, escaped or not; others turn the line around.
+            steering if is_steering(steering) && steering != '\n' && steering != '\t' => out.push('\u{fffd}'),
             other => out.push(other),
         }
     }

@@ -67,7 +67,7 @@ pub fn measurement_text(measurement: &Measurement) -> String {
         if let Some(followed) = &document.followed {
             let _ = write!(text, "\n{}", crate::followed::followed_text(document, followed, measurement.by_cpu));
             if let Some(recorder) = &document.recorder {
-                let _ = writeln!(text, "\n{}", crate::why_cost::recorder_lines(recorder));
+                let _ = writeln!(text, "\n{}", crate::why_cost::recorder_lines(recorder, document.ended.is_none()));
             }
             let _ = writeln!(text, "\nrecording: {}", path.display());
             continue;
@@ -78,7 +78,7 @@ pub fn measurement_text(measurement: &Measurement) -> String {
             let _ = writeln!(text, "{line}");
         }
         if let Some(recorder) = &document.recorder {
-            let _ = writeln!(text, "{}", crate::why_cost::recorder_lines(recorder));
+            let _ = writeln!(text, "{}", crate::why_cost::recorder_lines(recorder, document.ended.is_none()));
         }
         let rows = stage_rows(document);
         let shown = rows.iter().filter(|row| measurement.by_cpu || row.cpu.is_none());

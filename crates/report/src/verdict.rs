@@ -94,6 +94,12 @@ pub(crate) fn end_in_words(document: &Document) -> Option<String> {
     }
 }
 
+/// How a recording's end is told where it is one that nobody asked for and that could still be written down.
+pub fn failure_in_words(document: &Document) -> Option<String> {
+    let reason = document.ended.as_ref()?.reason;
+    if matches!(reason, EndReason::Failed | EndReason::Watchdog) { end_in_words(document) } else { None }
+}
+
 /// The verdict of a check: what it means for music, which everybody can hear.
 pub fn check_verdict(measurement: &Measurement) -> String {
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();

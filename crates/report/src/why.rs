@@ -1,6 +1,7 @@
 //! Who made wakeups late: the answer of `punctual why`.
 
 use crate::text::{microseconds, shortened, table};
+use crate::why_cost::FEWEST_COUNTED_NS;
 use crate::why_tree::CallTree;
 use punctual_blame::{Cause, Kind, Link, Split, Summary, chain, split, summarize};
 use punctual_recording::episode::Victim;
@@ -15,8 +16,6 @@ const SCHEMA: &str = "punctual.why/1";
 const SHOWN_THOUSANDTHS: u64 = 1;
 /// Symbols of generic code are longer than any screen is wide.
 const MOST_CHARACTERS: usize = 56;
-/// The counts of a recording that was cut short say nothing about less than this, ns.
-const FEWEST_COUNTED_NS: u64 = 100_000_000;
 /// Episodes that the text shows by themselves.
 const SHOWN_EPISODES: usize = 5;
 
@@ -78,6 +77,8 @@ pub struct WhyReport<'a> {
     pub episodes: Vec<EpisodeView>,
     /// Whether the recording or its episodes were cut short.
     pub cut: bool,
+    /// How the recording's own end is told where it did not end in order and could say so: a full disk.
+    pub failure: Option<String>,
     /// What could not be seen.
     pub blind: &'a [String],
     /// Causes over all episodes that are whole.
@@ -85,18 +86,27 @@ pub struct WhyReport<'a> {
 }
 
 impl<'a> WhyReport<'a> {
-    /// Sums up.
+    /// Sums up. What a recorder that was cut short counted last is made to agree with the episodes that stand there.
     pub fn new(
         recording: &'a Path,
         started_ns: u64,
-        recorder: Option<RecorderSummary>,
+        mut recorder: Option<RecorderSummary>,
         episodes: Vec<EpisodeView>,
         cut: bool,
+        failure: Option<String>,
         blind: &'a [String],
     ) -> WhyReport<'a> {
+        let cut = cut || failure.is_some();
+        if let Some(recorder) = recorder.as_mut().filter(|_| cut) {
+            let void = episodes.iter().filter(|episode| episode.void.is_some()).count();
+            recorder.kept = recorder.kept.max(episodes.len() as u64);
+            recorder.void = recorder.void.max(void as u64);
+            let unkept = recorder.over_budget.saturating_add(recorder.writing_behind);
+            recorder.late = recorder.late.max(recorder.kept.saturating_add(unkept));
+        }
         let whole = episodes.iter().filter(|episode| episode.void.is_none());
         let summary = summarize(whole.map(|episode| (episode.id, &episode.split)));
-        WhyReport { recording, started_ns, recorder, episodes, cut, blind, summary }
+        WhyReport { recording, started_ns, recorder, episodes, cut, failure, blind, summary }
     }
 
     /// Causes over all episodes that are whole, largest first.
@@ -113,7 +123,7 @@ impl<'a> WhyReport<'a> {
     }
 
     fn total_of(&self, kind: Kind) -> u64 {
-        self.summary.causes.iter().filter(|cause| cause.kind == kind).map(|cause| cause.total_ns).sum()
+        sum(self.summary.causes.iter().filter(|cause| cause.kind == kind))
     }
 
     fn whole(&self) -> usize {
@@ -169,6 +179,14 @@ impl<'a> WhyReport<'a> {
 
     /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
+        let verdict = self.verdict_on_evidence();
+        match &self.failure {
+            Some(failure) => format!("{verdict} {failure}"),
+            None => verdict,
+        }
+    }
+
+    fn verdict_on_evidence(&self) -> String {
         let cut = if self.cut { "Cut short. " } else { "" };
         let late = self.recorder.as_ref().map_or(self.episodes.len() as u64, |recorder| recorder.late);
         let later = self.later();
@@ -177,10 +195,12 @@ impl<'a> WhyReport<'a> {
             return self.nothing_late();
         }
         let missing = self.missing();
+        let were = if late == 1 { "wakeup was" } else { "wakeups were" };
         if missing > 0 && self.episodes.is_empty() {
+            let kept = if missing == 1 { "one that was kept".to_owned() } else { format!("{missing} that were kept") };
             return format!(
-                "{cut}{late} wakeups were {later} {}, and the evidence of the {missing} that were kept is gone from the \
-                 recording: nothing can be concluded.",
+                "{cut}{late} {were} {later} {}, and the evidence of the {kept} is gone from the recording: nothing can be \
+                 concluded.",
                 self.threshold()
             );
         }
@@ -190,8 +210,9 @@ impl<'a> WhyReport<'a> {
         let first = kind.and_then(|(kind, _)| self.summary.causes.iter().find(|cause| cause.kind == *kind));
         let (Some(&(kind, of_kind_ns)), Some(first)) = (kind, first) else {
             return format!(
-                "{cut}{late} wakeups were {later} {}, and no evidence of them is whole: nothing can be concluded.",
-                self.threshold()
+                "{cut}{late} {were} {later} {}, and no evidence of {} is whole: nothing can be concluded.",
+                self.threshold(),
+                if late == 1 { "it" } else { "them" }
             );
         };
         // Many may share a kind, as the threads of a compiler do.
@@ -230,6 +251,11 @@ impl<'a> WhyReport<'a> {
 /// A cause in words.
 pub(crate) fn cause_words(kind: Kind, name: &str) -> String {
     format!("{} {name}", kind.words())
+}
+
+/// Late time of causes, ns.
+fn sum<'a>(causes: impl Iterator<Item = &'a Cause>) -> u64 {
+    causes.fold(0, |sum, cause| sum.saturating_add(cause.total_ns))
 }
 
 /// A share to the tenth of a percent.
@@ -322,9 +348,10 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
     if report.missing() > 0 {
         let _ = writeln!(
             text,
-            "note: the recorder kept {} episodes, and {} of them are gone from the recording: what follows is of the rest",
+            "note: the recorder kept {} episodes, and {} of them {} gone from the recording: what follows is of the rest",
             recorder.kept,
-            report.missing()
+            report.missing(),
+            if report.missing() == 1 { "is" } else { "are" }
         );
     }
     if recorder.over_budget > 0 {
@@ -335,6 +362,14 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
             recorder.late, recorder.over_budget
         );
     }
+    if recorder.writing_behind > 0 {
+        let _ = writeln!(
+            text,
+            "note: of {} late wakeups {} left no evidence, for it could not be written, or not as fast as it came: \
+             a higher --why threshold keeps those that matter",
+            recorder.late, recorder.writing_behind
+        );
+    }
     let mut reasons: Vec<&str> = report.episodes.iter().filter_map(|episode| episode.void.as_deref()).collect();
     let void = reasons.len();
     reasons.sort_unstable();
@@ -343,15 +378,16 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
         let are = if void == 1 { "episode is" } else { "episodes are" };
         let _ = writeln!(text, "note: {void} {are} void: {}", reasons.join("; "));
     }
-    let _ = writeln!(text, "{}", crate::why_cost::recorder_lines(recorder));
+    let _ = writeln!(text, "{}", crate::why_cost::recorder_lines(recorder, report.cut));
 }
 
 fn cause_table(report: &WhyReport<'_>) -> String {
     let late_ns = report.summary.late_ns;
     // What nothing explains is always shown.
     let always = [Kind::Unknown, Kind::Blind];
-    let is_shown =
-        |cause: &&Cause| cause.total_ns * 1_000 >= late_ns * SHOWN_THOUSANDTHS || always.contains(&cause.kind);
+    let is_large =
+        |cause: &Cause| u128::from(cause.total_ns) * 1_000 >= u128::from(late_ns) * u128::from(SHOWN_THOUSANDTHS);
+    let is_shown = |cause: &&Cause| is_large(cause) || always.contains(&cause.kind);
     let mut rows: Vec<Vec<String>> = Vec::new();
     let row = |kind: &str, name: String, share: u64, cells: [String; 5]| {
         let mut row = vec![kind.to_owned(), name, percent(share, late_ns)];
@@ -378,7 +414,7 @@ fn cause_table(report: &WhyReport<'_>) -> String {
             ],
         ));
     }
-    let rest: u64 = report.summary.causes.iter().filter(|cause| !is_shown(cause)).map(|cause| cause.total_ns).sum();
+    let rest = sum(report.summary.causes.iter().filter(|cause| !is_shown(cause)));
     let empty = || "-".to_owned();
     if rest > 0 {
         let cells = [empty(), empty(), empty(), microseconds(Some(rest)), empty()];
@@ -418,7 +454,11 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut rest = 0;
     for part in &episode.split.parts {
-        if !whole && part.ns * 100 < episode.total_ns && part.kind != Kind::Unknown && part.kind != Kind::Blind {
+        if !whole
+            && part.ns.saturating_mul(100) < episode.total_ns
+            && part.kind != Kind::Unknown
+            && part.kind != Kind::Blind
+        {
             rest += part.ns;
             continue;
         }

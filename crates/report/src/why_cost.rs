@@ -3,14 +3,23 @@
 use punctual_recording::{RecorderSummary, format_ns};
 use std::fmt::Write;
 
-/// Two lines: what was kept, and what that took of the processors.
-pub fn recorder_lines(recorder: &RecorderSummary) -> String {
+/// The counts of a recording that was cut short say nothing about less than this, ns.
+pub(crate) const FEWEST_COUNTED_NS: u64 = 100_000_000;
+
+/// Two lines: what was kept, and what that took of the processors. Of a recording that was cut short the counts are
+/// those of about its last second, and so the least that there were.
+pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
+    let behind = match recorder.writing_behind {
+        0 => String::new(),
+        behind => format!(" ({behind} of them not written)"),
+    };
     let mut lines = format!(
-        "flight recorder: late {}   kept {}   void {}   without evidence {}   out of the rings at most {} after it was noticed\n",
+        "flight recorder{}: late {}   kept {}   void {}   without evidence {}{behind}   out of the rings at most {} after it was noticed\n",
+        if is_cut { ", cut short, counts at least" } else { "" },
         recorder.late,
         recorder.kept,
         recorder.void,
-        recorder.over_budget,
+        recorder.over_budget.saturating_add(recorder.writing_behind),
         format_ns(recorder.longest_collection_ns)
     );
     let _ = match (recorder.programs_ns, recorder.program_runs) {
@@ -33,8 +42,11 @@ pub fn recorder_lines(recorder: &RecorderSummary) -> String {
 
 /// The share of its CPUs that the recorder took; `None` where that is not known.
 pub(crate) fn cpu_share(recorder: &RecorderSummary) -> Option<f64> {
-    let cpu_ns = recorder.programs_ns? + recorder.sampling_ns.unwrap_or(0) + recorder.collecting_ns;
-    let all_ns = recorder.armed_ns.checked_mul(recorder.cpus).filter(|ns| *ns > 0)?;
+    let parts = [recorder.programs_ns?, recorder.sampling_ns.unwrap_or(0), recorder.collecting_ns];
+    let cpu_ns = parts.into_iter().fold(0, u64::saturating_add);
+    // What the start took is no share of anything.
+    let armed_ns = Some(recorder.armed_ns).filter(|ns| *ns >= FEWEST_COUNTED_NS)?;
+    let all_ns = armed_ns.checked_mul(recorder.cpus).filter(|ns| *ns > 0)?;
     Some(cpu_ns as f64 / all_ns as f64)
 }
 
@@ -53,9 +65,21 @@ mod tests {
             ..RecorderSummary::default()
         };
         assert_eq!(cpu_share(&recorder), Some(0.002));
-        assert!(recorder_lines(&recorder).ends_with("in all 0.20 % of each CPU"));
+        assert!(recorder_lines(&recorder, false).ends_with("in all 0.20 % of each CPU"));
         recorder.programs_ns = None;
         assert_eq!(cpu_share(&recorder), None);
-        assert!(recorder_lines(&recorder).contains("programs unknown"));
+        assert!(recorder_lines(&recorder, false).contains("programs unknown"));
+    }
+
+    #[test]
+    fn what_was_lost_to_slow_writing_is_told_apart() {
+        let recorder = RecorderSummary { late: 9, kept: 2, over_budget: 4, writing_behind: 3, ..Default::default() };
+        let lines = recorder_lines(&recorder, false);
+        assert!(lines.contains("without evidence 7 (3 of them not written)   "), "{lines}");
+        assert!(recorder_lines(&recorder, true).starts_with("flight recorder, cut short, counts at least: late 9"));
+        let most = u64::MAX;
+        let hostile =
+            RecorderSummary { programs_ns: Some(most), collecting_ns: most, armed_ns: most, cpus: 1, ..recorder };
+        assert_eq!(cpu_share(&hostile), Some(1.0));
     }
 }

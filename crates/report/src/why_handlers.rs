@@ -4,7 +4,7 @@
 //! interrupts for more than 100 us, and no more than 500 us of deferred work is queued and not yet executed.
 
 use crate::text::{microseconds, table};
-use punctual_recording::{HandlerSum, format_ns};
+use punctual_recording::{HandlerSum, RecorderSummary, format_ns};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -44,13 +44,15 @@ fn verdict(sums: &[HandlerSum]) -> String {
     )
 }
 
-/// The sums as JSON.
-pub fn json(recording: &Path, sums: &[HandlerSum]) -> Value {
+/// The sums as JSON, with what the flight recorder counted and cost where that is known.
+pub fn json(recording: &Path, sums: &[HandlerSum], recorder: Option<&RecorderSummary>) -> Value {
     json!({
         "schema": "punctual.why/1",
         "verdict": verdict(sums),
         "exit_code": 0,
         "recording": recording,
+        "recorder": recorder,
+        "cpu_share": recorder.and_then(crate::why_cost::cpu_share),
         "limits": { "interrupt_ns": INTERRUPT_LIMIT_NS, "softirq_queue_ns": QUEUE_LIMIT_NS },
         "handlers": sums.iter().map(|sum| json!({
             "kind": sum.kind, "name": sum.name, "count": sum.count, "total_ns": sum.total_ns,
@@ -100,7 +102,7 @@ mod tests {
             longest_at_ns: 1,
         };
         let sums = [sum("softirq", 400_000), sum("irq", 100_001)];
-        let answer = json(Path::new("a"), &sums);
+        let answer = json(Path::new("a"), &sums, None);
         assert_eq!((&answer["handlers"][0]["over"], &answer["handlers"][1]["over"]), (&false.into(), &true.into()));
         assert!(text(Path::new("a"), &sums).starts_with("1 of 2 handlers"));
     }

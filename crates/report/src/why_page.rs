@@ -170,7 +170,7 @@ mod tests {
         let mut tree = CallTree::default();
         tree.add(&["irq".into(), "a<b>&\"".into(), "f".into()], 700);
         tree.add(&["steal".into(), "the host".into()], 300);
-        let report = WhyReport::new(Path::new("<a>"), 0, None, Vec::new(), false, &[]);
+        let report = WhyReport::new(Path::new("<a>"), 0, None, Vec::new(), false, None, &[]);
         let html = html(&report, &tree);
         assert_well_formed(&html);
         assert!(html.contains("a&lt;b&gt;") && html.contains("<rect"));

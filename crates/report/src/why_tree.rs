@@ -34,7 +34,7 @@ impl CallTree {
 
     /// Adds a path, outermost first.
     pub fn add(&mut self, path: &[String], count: u64) {
-        self.count += count;
+        self.count = self.count.saturating_add(count);
         if let Some((first, rest)) = path.split_first() {
             self.children.entry(first.clone()).or_default().add(rest, count);
         }
@@ -112,7 +112,7 @@ fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<I
         let seen_at = seen_at(episode, sample);
         // The piece that ends where the clock's interrupt begins is the one that was seen.
         let inside = |piece: &&Piece| {
-            piece.cpu == sample.cpu && piece.start_ns < seen_at && seen_at <= piece.start_ns + piece.ns
+            piece.cpu == sample.cpu && piece.start_ns < seen_at && seen_at <= piece.start_ns.saturating_add(piece.ns)
         };
         Some((sample, split.pieces.iter().find(inside)?))
     })
@@ -183,7 +183,7 @@ pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split) {
 /// A tree as folded stacks, as flame graph tools read them: `outer;inner weight`.
 pub fn folded(tree: &CallTree) -> String {
     fn write(tree: &CallTree, path: &str, text: &mut String) {
-        let below: u64 = tree.children.values().map(|child| child.count).sum();
+        let below = tree.children.values().fold(0_u64, |sum, child| sum.saturating_add(child.count));
         if tree.count > below && !path.is_empty() {
             let _ = writeln!(text, "{path} {}", tree.count - below);
         }

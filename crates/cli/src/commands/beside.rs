@@ -2,8 +2,14 @@
 
 use crate::output;
 use anyhow::ensure;
-use std::io::{Error, ErrorKind};
+use std::fs::Permissions;
+use std::io::{Error, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// What could not be written, for the answer to say so too.
+static FAILED: Mutex<Option<String>> = Mutex::new(None);
 
 /// Whether a file that is written at the end can be written at all, before anything is measured for it.
 ///
@@ -12,11 +18,18 @@ use std::path::{Path, PathBuf};
 pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
     let Some(path) = file else { return Ok(()) };
     ensure!(!path.is_dir(), "cannot write {}: it is a directory", path.display());
+    if let Some(recording) = recording_around(path) {
+        let recording = recording.display();
+        anyhow::bail!(
+            "cannot write {}: it lies inside the recording {recording}: choose another place",
+            path.display()
+        );
+    }
     // Into a device, a pipe or what a link leads to it is written at the end: to open it now might wait or do something.
     if is_special(path) {
         return Ok(());
     }
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = directory_of(path);
     ensure!(directory.is_dir(), "cannot write {}: there is no directory {}", path.display(), directory.display());
     super::made_in(directory).map_err(|error| anyhow::anyhow!("cannot write {}: {}", path.display(), plain(&error)))
 }
@@ -36,6 +49,9 @@ pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> u8 {
         Err(error) => {
             let message = format!("cannot write {}: {}", path.display(), plain(&error));
             output::say(&punctual_report::failure(&message, None));
+            if let Ok(mut failed) = FAILED.lock() {
+                failed.get_or_insert(message);
+            }
             1
         }
     }
@@ -47,12 +63,31 @@ fn write_file(path: &Path, contents: &[u8]) -> std::io::Result<()> {
     if is_special(path) {
         return std::fs::write(path, contents);
     }
-    let mut name = path.as_os_str().to_owned();
-    name.push(".tmp");
-    let temporary = PathBuf::from(name);
-    std::fs::write(&temporary, contents).and_then(|()| std::fs::rename(&temporary, path)).inspect_err(|_| {
-        let _ = std::fs::remove_file(&temporary);
-    })
+    // A name that nobody can guess, made anew: neither another's file nor what a link leads to is written over.
+    let readable = Permissions::from_mode(0o666);
+    let mut temporary =
+        tempfile::Builder::new().prefix(".punctual-").permissions(readable).tempfile_in(directory_of(path))?;
+    temporary.write_all(contents)?;
+    temporary.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// The first file of this run that could not be written, and why, in one line.
+pub(crate) fn failure() -> Option<String> {
+    FAILED.lock().ok()?.clone()
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The recording in which a file lies or would lie, whatever links lead there.
+fn recording_around(path: &Path) -> Option<PathBuf> {
+    let directory = match path.canonicalize() {
+        Ok(there) => there.parent()?.to_owned(),
+        Err(_) => directory_of(path).canonicalize().ok()?,
+    };
+    // Tables lie at most two directories deep.
+    directory.ancestors().take(3).find(|above| above.join("recording.json").exists()).map(Path::to_owned)
 }
 
 fn is_special(path: &Path) -> bool {
@@ -60,7 +95,7 @@ fn is_special(path: &Path) -> bool {
 }
 
 /// An error of the operating system in plain words, without its number.
-fn plain(error: &Error) -> String {
+pub(super) fn plain(error: &Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file or directory".to_owned(),
         ErrorKind::StorageFull => "no space left on the disk".to_owned(),
@@ -83,6 +118,40 @@ mod tests {
         assert_eq!(write(&target, "third"), 0);
         assert_eq!(std::fs::read_to_string(&link).unwrap(), "third");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_lies_beside_and_where_links_lead_stays_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::write(at("victim"), "victim").unwrap();
+        std::fs::write(at("a.pf.tmp"), "other").unwrap();
+        std::os::unix::fs::symlink(at("victim"), at("b.html.tmp")).unwrap();
+        assert_eq!((write(&at("a.pf"), "trace"), write(&at("b.html"), "page")), (0, 0));
+        let read = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+        assert_eq!((read("victim"), read("a.pf.tmp")), ("victim".to_owned(), "other".to_owned()));
+        assert_eq!((read("a.pf"), read("b.html")), ("trace".to_owned(), "page".to_owned()));
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 5);
+        // As any file that is made, and not only its owner's.
+        std::fs::File::create(at("usual")).unwrap();
+        let mode = |name: &str| at(name).metadata().unwrap().permissions().mode();
+        assert_eq!(mode("a.pf"), mode("usual"));
+    }
+
+    #[test]
+    fn nothing_is_written_into_a_recording() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir_all(at("a.punctual/events")).unwrap();
+        std::fs::write(at("a.punctual/recording.json"), "{}").unwrap();
+        std::os::unix::fs::symlink(at("a.punctual/recording.json"), at("link.html")).unwrap();
+        std::os::unix::fs::symlink(at("a.punctual"), at("b.punctual")).unwrap();
+        let inside = ["a.punctual/recording.json", "a.punctual/x.html", "a.punctual/events/episodes.jsonl"];
+        for wrong in inside.into_iter().chain(["link.html", "b.punctual/new.html"]) {
+            let said = check(Some(&at(wrong))).unwrap_err().to_string();
+            assert!(said.contains("inside the recording") && said.lines().count() == 1, "{said}");
+        }
+        check(Some(&at("x.html"))).unwrap();
     }
 
     #[test]

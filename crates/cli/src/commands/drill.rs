@@ -4,12 +4,13 @@ use crate::args::drill::{DrillArguments, Wanted};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
-use anyhow::Context;
 use punctual_context::drill::{DrillError, DrillKind, DrillOutcome, DrillPlan, Injection, availability};
 use punctual_kernel::capabilities::Availability;
 use punctual_kernel::clock;
 use punctual_report::drill::{self, DrillLine, DrillReport, InjectionRow};
-use std::io::Write;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 pub(crate) fn run(arguments: &DrillArguments, output: Output) -> anyhow::Result<u8> {
     match arguments.wanted {
@@ -54,7 +55,7 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
     let mut log = match &arguments.output {
         None => None,
         Some(path) => {
-            let file = std::fs::File::create(path).with_context(|| format!("writing {}", path.display()))?;
+            let file = create_log(path)?;
             super::hand_over(path);
             Some(file)
         }
@@ -66,8 +67,15 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
         !interrupted.is_set()
     });
     progress.done();
+    if let (Err(_), Some(path)) = (&result, &arguments.output)
+        && path.symlink_metadata().is_ok_and(|about| about.is_file() && about.len() == 0)
+    {
+        // Made above; left there it would be in the way of the next try.
+        let _ = std::fs::remove_file(path);
+    }
     let outcome = result.map_err(|error| match error {
         DrillError::Plan(error) => anyhow::Error::new(Usage(error.0)),
+        DrillError::Log(error) => cannot_write(arguments.output.as_deref().unwrap_or(Path::new("the log")), &error),
         error => error.into(),
     })?;
     let report = report(&plan, &outcome)?;
@@ -77,6 +85,22 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
         output::print_text(&drill::text(&report));
     }
     Ok(0)
+}
+
+/// Makes the file for the log. What stands there is somebody's; a pipe or a device is written into.
+fn create_log(path: &Path) -> anyhow::Result<File> {
+    let is_special = path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+    let made = File::options().write(true).create_new(!is_special).open(path);
+    made.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            anyhow::anyhow!("{}: already exists: choose another name with -o, or remove it", path.display())
+        }
+        _ => cannot_write(path, &error),
+    })
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    anyhow::anyhow!("{}: cannot write: {}", path.display(), super::beside::plain(error))
 }
 
 fn report(plan: &DrillPlan, outcome: &DrillOutcome) -> anyhow::Result<DrillReport> {

@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         measurement.exit_code = measurement.exit_code.max(super::beside::write(path, page));
     }
     if output.json && !interarrival.is_empty() {
-        let mut report = punctual_report::measurement(&measurement);
+        let mut report = output::with_failure(punctual_report::measurement(&measurement));
         report["interarrival"] = punctual_report::interarrival::json(&interarrival);
         output::print(&output::pretty(&report));
         return Ok(measurement.exit_code);

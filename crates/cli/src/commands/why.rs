@@ -3,7 +3,9 @@
 use crate::args::why::WhyArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_recording::{Episode, Recording, for_each_episode, read_handler_sums, read_recorder_summary};
+use punctual_recording::{
+    Episode, RecorderSummary, Recording, for_each_episode, read_handler_sums, read_recorder_summary,
+};
 use punctual_report::why::{EpisodeView, WhyReport, episode_text, json, text};
 use punctual_report::why_tree::{CallTree, add_lateness, folded};
 use punctual_report::{why_cost, why_handlers};
@@ -24,10 +26,10 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     super::beside::check(arguments.perfetto.as_ref())?;
     let mut code = 0;
     let recording = Recording::open(&path)?;
-    if arguments.all_handlers {
-        return all_handlers(&path, output);
-    }
     let recorder = read_recorder_summary(&path)?;
+    if arguments.all_handlers {
+        return all_handlers(&path, recorder.as_ref(), recording.is_cut(), output);
+    }
     let mut views = Vec::new();
     let mut traced: Vec<Episode> = Vec::new();
     let mut chosen = 0_usize;
@@ -47,8 +49,16 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         views.push(view);
     })?;
     if let Some(only) = arguments.episode.filter(|only| views.iter().all(|view| view.id != *only)) {
-        let many = views.len();
-        return Err(Usage(format!("there is no episode {only}: they are numbered from 1 to {many}")).into());
+        let (many, kept) = (views.len(), recorder.as_ref().map_or(0, |recorder| recorder.kept));
+        if (1..=kept).contains(&only) {
+            anyhow::bail!("{}: the evidence of episode {only} is gone from the recording", path.display());
+        }
+        let are = match many {
+            0 => "the recording holds none".to_owned(),
+            1 => "there is one, number 1".to_owned(),
+            _ => format!("they are numbered from 1 to {many}"),
+        };
+        return Err(Usage(format!("there is no episode {only}: {are}")).into());
     }
     if let Some(file) = &arguments.perfetto {
         let trace = punctual_report::why_trace::trace(&traced);
@@ -63,7 +73,9 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let document = recording.document();
     let cut = recording.is_cut() || cut_line;
     let blind = &document.provenance.blind;
-    let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, blind);
+    let unwritten = || Some(format!("It failed: {}.", recorder.as_ref()?.failure.as_ref()?));
+    let failure = punctual_report::failure_in_words(document).or_else(unwritten);
+    let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
     if let Some(file) = &arguments.html {
         let page = punctual_report::why_page::html(&report, &lateness);
         code = code.max(super::beside::write(file, page));
@@ -80,7 +92,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     Ok(code)
 }
 
-fn all_handlers(path: &Path, output: Output) -> anyhow::Result<u8> {
+fn all_handlers(path: &Path, recorder: Option<&RecorderSummary>, is_cut: bool, output: Output) -> anyhow::Result<u8> {
     let sums = read_handler_sums(path)?.with_context(|| {
         format!(
             "{}: holds no sums of handlers: record with --why, and let it end by itself or with Ctrl-C",
@@ -88,11 +100,11 @@ fn all_handlers(path: &Path, output: Output) -> anyhow::Result<u8> {
         )
     })?;
     if output.json {
-        output::print(&output::pretty(&why_handlers::json(path, &sums)));
+        output::print(&output::pretty(&why_handlers::json(path, &sums, recorder)));
     } else {
         output::print_text(&why_handlers::text(path, &sums));
-        if let Some(recorder) = read_recorder_summary(path)? {
-            output::print_text(&why_cost::recorder_lines(&recorder));
+        if let Some(recorder) = recorder {
+            output::print_text(&why_cost::recorder_lines(recorder, is_cut));
         }
     }
     Ok(0)

@@ -40,6 +40,18 @@ pub(super) struct Evidence {
     pub(super) programs: Vec<HookedProgram>,
 }
 
+impl Evidence {
+    /// What it takes of memory, near enough.
+    pub(super) fn bytes(&self) -> u64 {
+        let copied = |(_, copied): &(u32, Copied)| {
+            copied.records.capacity() * size_of::<Record>() + copied.stacks.capacity() * size_of::<Stack>()
+        };
+        let rings: usize = self.copied.iter().map(copied).sum();
+        let programs: usize = self.programs.iter().map(|program| 128 + program.name.len()).sum();
+        (size_of::<Evidence>() + rings + programs) as u64
+    }
+}
+
 /// Two stamps of one waking lie no further apart, ns.
 const SAME_NS: u64 = 10_000;
 

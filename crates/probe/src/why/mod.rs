@@ -13,6 +13,7 @@ mod naming;
 pub(crate) mod recorder;
 pub(crate) mod rings;
 pub(crate) mod symbols;
+mod waiting;
 mod watch;
 
 pub use evidence::LateWakeup;

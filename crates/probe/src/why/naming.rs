@@ -1,6 +1,7 @@
 //! Names the places in programs, after the measurement: that reads large files.
 
 use super::symbols::{ProgramSymbols, offset_of_unnamed};
+use punctual_recording::episode::MOST_FRAMES;
 use punctual_recording::{Episode, rewrite_episodes};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +40,8 @@ fn name_episode(symbols: &mut ProgramSymbols, episode: &mut Episode, has_time: &
     }
     for sample in &mut episode.samples {
         let named = sample.frames.iter().filter_map(|&frame| becomes.get(frame as usize).cloned()).flatten();
-        sample.frames = named.collect();
+        // Inlined functions have no end; readers refuse deeper stacks. The outermost go.
+        sample.frames = named.take(MOST_FRAMES).collect();
     }
     episode.frames = frames;
     episode.builds = paths.into_iter().filter_map(|path| symbols.build_id(&path).map(|build| (path, build))).collect();

@@ -4,12 +4,13 @@ use super::evidence::{Evidence, Investigator, LateWakeup};
 use super::hooks::HookWatch;
 use super::naming::name_places;
 use super::recorder::{FlightRecorder, SAMPLER};
+use super::waiting::{Inlet, Outlet, most_bytes, queue};
 use punctual_kernel::scheduling::{Scheduling, set_scheduling, set_scheduling_of};
 use punctual_kernel::{clock, hold};
 use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -55,8 +56,9 @@ const MOST_BYTES: u64 = 256 << 20;
 /// The evidence reaches this far before and after the wakeup, ns.
 const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
-/// Episodes that may wait to be written.
-const WAITING: usize = 64;
+/// The writing thread has fallen behind when so many wait for it, and has caught up when fewer than these do.
+const BEHIND: u64 = 32;
+const CAUGHT_UP: u64 = 8;
 /// The kernel measures the recorder's programs for so long, ns; after that the number of records says what they cost.
 const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -75,8 +77,8 @@ struct Written {
     kept: u64,
     void: u64,
     over_budget: u64,
-    /// Episodes that were taken from the queue.
-    taken: u64,
+    /// Episodes that came after one that could not be written, and that one.
+    unwritten: u64,
     cpu_ns: u64,
     failed: Option<punctual_recording::Error>,
 }
@@ -98,9 +100,7 @@ pub struct Watch {
     pending: VecDeque<(LateWakeup, u64, u64)>,
     hooks: HookWatch,
     summary: RecorderSummary,
-    sender: Option<SyncSender<Message>>,
-    /// Episodes that were put into the queue.
-    sent: u64,
+    inlet: Option<Inlet<Message>>,
     writing: WritingThread,
     written: Arc<Mutex<Written>>,
     thread: Option<JoinHandle<()>>,
@@ -118,13 +118,13 @@ impl Watch {
         own_programs: &[u32],
     ) -> punctual_recording::Result<Watch> {
         let writer = EpisodeWriter::create(recording)?;
-        let (sender, receiver) = sync_channel(WAITING);
+        let (inlet, outlet) = queue(most_bytes());
         let (tell_tid, tid) = sync_channel(1);
         let written = Arc::new(Mutex::new(Written::default()));
         let shared = Arc::clone(&written);
         let most = settings.most_episodes;
         let thread = std::thread::Builder::new().name("why".to_owned());
-        let thread = thread.spawn(move || write_episodes(writer, &tell_tid, &receiver, &shared, most)).ok();
+        let thread = thread.spawn(move || write_episodes(writer, &tell_tid, outlet, &shared, most)).ok();
         // Reading the kernel's symbols takes a tenth of a second: not while it is measured.
         let writing = WritingThread { tid: tid.recv().unwrap_or(0), idle: true };
         let mut own = recorder.program_ids();
@@ -159,8 +159,7 @@ impl Watch {
             pending: VecDeque::new(),
             hooks,
             summary,
-            sender: Some(sender),
-            sent: 0,
+            inlet: Some(inlet),
             writing,
             written,
             thread,
@@ -227,8 +226,8 @@ impl Watch {
     pub fn round(&mut self) -> punctual_recording::Result<()> {
         let now = clock::monotonic_ns();
         self.hooks.read(now);
-        let waiting = self.sent - self.written.lock().map_or(self.sent, |written| written.taken);
-        self.writing.set_idle(waiting < if self.writing.idle { WAITING / 2 } else { WAITING / 8 } as u64);
+        let waiting = self.inlet.as_ref().map_or(0, Inlet::waiting);
+        self.writing.set_idle(waiting < if self.writing.idle { BEHIND } else { CAUGHT_UP });
         while self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
             self.take(late, threshold_ns);
@@ -245,9 +244,8 @@ impl Watch {
             }
             self.read_cost();
             let summary = Message::Summary(Box::new(self.summary()));
-            if let Some(sender) = &self.sender {
-                // A full queue means that a later summary will do.
-                let _ = sender.try_send(summary);
+            if let Some(inlet) = &self.inlet {
+                inlet.put(summary, 0);
             }
         }
         match self.written.lock().ok().and_then(|mut written| written.failed.take()) {
@@ -257,6 +255,10 @@ impl Watch {
     }
 
     fn take(&mut self, late: LateWakeup, threshold_ns: u64) {
+        let Some(inlet) = self.inlet.as_ref().filter(|inlet| !inlet.is_full()) else {
+            self.summary.writing_behind += 1;
+            return;
+        };
         let start = late.expected_ns.saturating_sub(BEFORE_NS);
         let end = late.end_ns + AFTER_NS;
         let evidence = Evidence {
@@ -268,11 +270,9 @@ impl Watch {
             sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
             late,
         };
-        let sent = self.sender.as_ref().map(|sender| sender.try_send(Message::Episode(Box::new(evidence))));
-        if matches!(sent, Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None) {
-            self.summary.over_budget += 1;
-        } else {
-            self.sent += 1;
+        let bytes = evidence.bytes();
+        if !inlet.put(Message::Episode(Box::new(evidence)), bytes) {
+            self.summary.writing_behind += 1;
         }
     }
 
@@ -295,6 +295,7 @@ impl Watch {
             summary.kept = written.kept;
             summary.void = written.void;
             summary.over_budget += written.over_budget;
+            summary.writing_behind += written.unwritten;
             summary.collecting_ns = written.cpu_ns;
         }
         summary
@@ -315,9 +316,9 @@ impl Watch {
         let sums = self.recorder.handler_sums();
         let sampling = sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER);
         self.summary.sampling_ns = self.recorder.clock().map(|_| sampling.map(|sum| sum.total_ns).sum());
-        if let Some(sender) = self.sender.take() {
-            // Waits until there is room: what was kept is to be written.
-            let _ = sender.send(Message::Summary(Box::new(self.summary())));
+        let summary = Message::Summary(Box::new(self.summary()));
+        if let Some(inlet) = self.inlet.take() {
+            inlet.put(summary, 0);
         }
         if let Some(thread) = self.thread.take() {
             self.writing.set_idle(false);
@@ -364,7 +365,7 @@ impl WritingThread {
 fn write_episodes(
     mut writer: EpisodeWriter,
     tell_tid: &SyncSender<u32>,
-    receiver: &Receiver<Message>,
+    outlet: Outlet<Message>,
     shared: &Mutex<Written>,
     most: u64,
 ) {
@@ -372,16 +373,27 @@ fn write_episodes(
     let _ = set_scheduling(Scheduling::Idle);
     let _ = tell_tid.send(clock::thread_id());
     let mut kept = 0;
-    for message in receiver {
-        if let (Message::Episode(_), Ok(mut written)) = (&message, shared.lock()) {
-            written.taken += 1;
-        }
+    let mut failure: Option<String> = None;
+    outlet.for_each(|message| {
         let result = match message {
             Message::Summary(mut summary) => {
                 if let Ok(written) = shared.lock() {
                     (summary.kept, summary.void) = (written.kept, written.void);
+                    if failure.is_some() {
+                        summary.failure.clone_from(&failure);
+                        // Counted when the summary was sent: those that failed since are missing.
+                        let counted = summary.kept + summary.over_budget + summary.writing_behind;
+                        summary.writing_behind += summary.late.saturating_sub(counted);
+                    }
                 }
                 writer.write_summary(&summary)
+            }
+            // A smaller one might fit, and take the room for what is to be said of the end.
+            Message::Episode(_) if failure.is_some() => {
+                if let Ok(mut written) = shared.lock() {
+                    written.unwritten += 1;
+                }
+                Ok(())
             }
             Message::Episode(_) if kept >= most || writer.bytes() > MOST_BYTES => {
                 if let Ok(mut written) = shared.lock() {
@@ -392,6 +404,10 @@ fn write_episodes(
             Message::Episode(evidence) => {
                 let episode = investigator.investigate(kept + 1, &evidence);
                 let result = writer.push(&episode);
+                if let (Err(error), Ok(mut written)) = (&result, shared.lock()) {
+                    failure = Some(error.to_string());
+                    written.unwritten += 1;
+                }
                 if let (Ok(()), Ok(mut written)) = (&result, shared.lock()) {
                     kept += 1;
                     written.kept = kept;
@@ -404,5 +420,5 @@ fn write_episodes(
         if let (Err(error), Ok(mut written)) = (result, shared.lock()) {
             written.failed.get_or_insert(error);
         }
-    }
+    });
 }

@@ -1,0 +1,264 @@
+//! `punctual why` on recordings that were made up, damaged and hostile ones among them.
+
+mod support;
+
+use punctual_recording::episode::{Event, EventKind, Frame, StackSample, Victim};
+use punctual_recording::*;
+use std::path::Path;
+use std::process::Command;
+use support::{code, json, run, stderr, stdout};
+
+const BEGAN_NS: u64 = 1_000_000_000;
+
+/// An episode in which another thread had the CPU for the whole lateness.
+fn episode(id: u64) -> Episode {
+    let expected_ns = BEGAN_NS + id * 10_000_000;
+    let event = |after_ns: i64, kind, tid, value, name| Event {
+        at_ns: expected_ns.saturating_add_signed(after_ns),
+        cpu: 0,
+        kind,
+        tid,
+        priority: 19,
+        context: 0,
+        steal_ns: 0,
+        value,
+        extra: 20,
+        name,
+    };
+    Episode {
+        id,
+        victim: Victim { tid: 7, name: "measure-0".into(), priority: 19, cpu: 0 },
+        expected_ns,
+        end_ns: expected_ns + 400_000,
+        stage: Stage::Total,
+        threshold_ns: 100_000,
+        void: None,
+        usual_delivery_ns: 2_000,
+        fault_path_ns: 0,
+        sample_period_ns: 1_000_000,
+        names: vec!["measure-0".into(), "other".into()],
+        frames: vec![Frame { function: "function".into(), module: "kernel".into() }],
+        events: vec![
+            event(-1_000_000, EventKind::Switch, 7, 9, 1),
+            event(5_000, EventKind::Waking, 9, 7, 1),
+            event(399_000, EventKind::Switch, 9, 7, 0),
+        ],
+        samples: vec![StackSample {
+            at_ns: expected_ns + 100_000,
+            cpu: 0,
+            tid: 9,
+            context: 0,
+            at_late_interrupt: false,
+            name: 1,
+            frames: vec![0],
+        }],
+        programs: Vec::new(),
+        builds: Vec::new(),
+    }
+}
+
+/// A recording with so many episodes.
+fn write(path: &Path, episodes: u64, summary: &RecorderSummary, ended: Option<Ended>) {
+    let provenance = Provenance { started_ns: BEGAN_NS, ..Provenance::default() };
+    let mut writer = Writer::create(path, provenance, Vec::new()).unwrap();
+    writer.flush().unwrap();
+    let mut evidence = EpisodeWriter::create(path).unwrap();
+    for id in 1..=episodes {
+        evidence.push(&episode(id)).unwrap();
+    }
+    evidence.write_summary(summary).unwrap();
+    write_handler_sums(path, &[]).unwrap();
+    if let Some(ended) = ended {
+        writer.finish(ended, Vec::new()).unwrap();
+    }
+}
+
+fn summary(late: u64, kept: u64) -> RecorderSummary {
+    let threshold_ns = Some(100_000);
+    RecorderSummary { threshold: "100us".into(), threshold_ns, late, kept, cpus: 2, ..RecorderSummary::default() }
+}
+
+fn completed() -> Option<Ended> {
+    Some(Ended { reason: EndReason::Completed, detail: None, at_ns: BEGAN_NS })
+}
+
+/// Changes the line of the first episode.
+fn change(recording: &Path, change: impl FnOnce(&mut serde_json::Value)) {
+    let path = recording.join("events/episodes.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let mut line = serde_json::from_str(first).unwrap();
+    change(&mut line);
+    std::fs::write(&path, format!("{line}\n{rest}")).unwrap();
+}
+
+fn assert_one_line(output: &std::process::Output, telling: &str) {
+    assert_eq!(code(output), 1, "{}", stderr(output));
+    assert_eq!(stderr(output).lines().count(), 1, "{}", stderr(output));
+    assert!(stderr(output).contains(telling), "{}", stderr(output));
+    assert_eq!(stdout(output), "");
+}
+
+#[test]
+fn a_recording_that_failed_counts_what_stands_there_and_says_why_it_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let detail = Some("a.punctual: cannot write: no space left on the device".to_owned());
+    let failed = Ended { reason: EndReason::Failed, detail, at_ns: 0 };
+    write(&directory.path().join("a.punctual"), 3, &summary(0, 0), Some(failed));
+    let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
+    assert!(text.starts_with("Cut short. 3 wakeups, later than 100 us"), "{text}");
+    assert!(
+        text.lines().next().unwrap().ends_with("It failed: a.punctual: cannot write: no space left on the device.")
+    );
+    assert!(text.contains("flight recorder, cut short, counts at least: late 3   kept 3   void 0"), "{text}");
+    let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
+    assert_eq!((&answer["cut"], &answer["recorder"]["late"]), (&true.into(), &3.into()));
+    // Where the disk had no room for the recording's end, the recorder's may say it.
+    let failure = Some("a: cannot write: no space left on the device".to_owned());
+    write(&directory.path().join("c.punctual"), 3, &RecorderSummary { failure, ..summary(5, 3) }, None);
+    let text = stdout(&run(directory.path(), &["why", "c.punctual"]));
+    let verdict = text.lines().next().unwrap();
+    assert!(verdict.ends_with("It failed: a: cannot write: no space left on the device."), "{verdict}");
+    // What ended in order is believed.
+    write(&directory.path().join("b.punctual"), 3, &summary(9, 3), completed());
+    let answer = json(&run(directory.path(), &["why", "b.punctual", "--json"]));
+    assert_eq!((&answer["cut"], &answer["recorder"]["late"]), (&false.into(), &9.into()));
+}
+
+#[test]
+fn what_was_lost_to_slow_writing_is_counted_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let counted = RecorderSummary { over_budget: 4, writing_behind: 5, ..summary(10, 1) };
+    write(&directory.path().join("a.punctual"), 1, &counted, completed());
+    let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
+    assert!(text.contains("without evidence 9 (5 of them not written)"), "{text}");
+    assert!(text.contains("of 10 late wakeups 4 left no evidence, for the budget was spent"), "{text}");
+    assert!(text.contains("of 10 late wakeups 5 left no evidence, for it could not be written"), "{text}");
+    let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
+    assert_eq!(answer["recorder"]["writing_behind"], 5);
+}
+
+#[test]
+fn hostile_episodes_are_one_clear_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write(&path, 2, &summary(2, 2), completed());
+    let sound = std::fs::read(path.join("events/episodes.jsonl")).unwrap();
+    let forms: [&[&str]; 3] = [&[], &["--folded"], &["--html", "why.html"]];
+    let all = |telling: &str| {
+        for form in forms {
+            assert_one_line(&run(directory.path(), &[&["why", "a.punctual"], form].concat()), telling);
+        }
+        std::fs::write(path.join("events/episodes.jsonl"), &sound).unwrap();
+    };
+    change(&path, |line| line["samples"][0][6] = vec![0; 20_000].into());
+    all("line 1 is damaged");
+    change(&path, |line| line["total_ns"] = (1_u64 << 62).into());
+    all("line 1 is damaged");
+    change(&path, |line| line["sample_period_ns"] = u64::MAX.into());
+    all("line 1 is damaged");
+    // As deep and as late as is believed at all.
+    change(&path, |line| {
+        let deep = punctual_recording::episode::MOST_FRAMES as u32;
+        line["samples"][0][6] = (0..deep).collect();
+        line["frames"] =
+            (0..deep).map(|depth| serde_json::json!({"function": format!("f{depth}"), "module": "m"})).collect();
+        line["total_ns"] = (30 * 24 * 3_600_000_000_000_u64).into();
+    });
+    for form in forms.into_iter().chain([&["--json"][..], &["--episode", "1"]]) {
+        let output = run(directory.path(), &[&["why", "a.punctual"], form].concat());
+        assert_eq!(code(&output), 0, "{form:?} {}", stderr(&output));
+    }
+}
+
+#[test]
+fn names_cannot_make_lines_or_turn_them_around() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write(&path, 1, &summary(1, 1), completed());
+    change(&path, |line| {
+        line["victim"]["name"] = "victim\nEpisode 9: nobody".into();
+        line["names"][1] = "\u{202e}other\u{1b}[2J".into();
+    });
+    for words in [&["why", "a.punctual"][..], &["why", "a.punctual", "--json"], &["why", "a.punctual", "--folded"]] {
+        let text = stdout(&run(directory.path(), words));
+        assert!(text.contains("other") && !text.contains(['\u{202e}', '\u{1b}']), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with("Episode 9")), "{text}");
+    }
+}
+
+#[test]
+fn pipes_in_the_place_of_files_are_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    for (number, file) in ["recording.json", "events/recorder.json", "events/episodes.jsonl"].into_iter().enumerate() {
+        let name = format!("{number}.punctual");
+        let path = directory.path().join(&name);
+        write(&path, 1, &summary(1, 1), completed());
+        std::fs::remove_file(path.join(file)).unwrap();
+        assert!(Command::new("mkfifo").arg(path.join(file)).status().unwrap().success());
+        let output = run(directory.path(), &["why", &name]);
+        assert_one_line(&output, "it is a pipe, a socket or a device, not a file");
+        assert!(stderr(&output).contains(file), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn nothing_is_written_into_the_recording() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write(&path, 1, &summary(1, 1), completed());
+    let document = std::fs::read(path.join("recording.json")).unwrap();
+    for command in ["why", "report"] {
+        let output = run(directory.path(), &[command, "a.punctual", "--html", "a.punctual/recording.json"]);
+        assert_one_line(&output, "it lies inside the recording");
+    }
+    let output = run(directory.path(), &["why", "a.punctual", "--perfetto", "a.punctual/events/new"]);
+    assert_one_line(&output, "it lies inside the recording");
+    assert_eq!(std::fs::read(path.join("recording.json")).unwrap(), document);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_an_error_in_the_answer_too() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a.punctual"), 1, &summary(1, 1), completed());
+    for option in ["--html", "--perfetto"] {
+        let output = run(directory.path(), &["why", "a.punctual", "--json", option, "/dev/full"]);
+        let answer = json(&output);
+        assert_eq!((code(&output), &answer["exit_code"]), (1, &1.into()));
+        assert_eq!(answer["error"], "cannot write /dev/full: no space left on the disk");
+        assert_eq!(answer["episodes"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn episodes_that_are_gone_or_never_were_are_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write(&path, 1, &summary(1, 1), completed());
+    let output = run(directory.path(), &["why", "a.punctual", "--episode", "2"]);
+    assert_eq!(code(&output), 129);
+    assert!(stderr(&output).contains("there is one, number 1"), "{}", stderr(&output));
+    std::fs::write(path.join("events/episodes.jsonl"), "").unwrap();
+    assert_one_line(
+        &run(directory.path(), &["why", "a.punctual", "--episode", "1"]),
+        "the evidence of episode 1 is gone",
+    );
+    let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
+    assert!(
+        text.starts_with("1 wakeup was later than 100 us, and the evidence of the one that was kept is gone"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_the_recorder_counted_is_read_before_anything_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write(&path, 1, &summary(1, 1), completed());
+    let answer = json(&run(directory.path(), &["why", "a.punctual", "--all-handlers", "--json"]));
+    assert_eq!(answer["recorder"]["late"], 1);
+    std::fs::write(path.join("events/recorder.json"), "{").unwrap();
+    assert_one_line(&run(directory.path(), &["why", "a.punctual", "--all-handlers"]), "recorder.json");
+    let output = run(directory.path(), &["why", "a.punctual", "--all-handlers", "--json"]);
+    assert!(code(&output) == 1 && json(&output)["error"].is_string(), "{}", stdout(&output));
+}
