@@ -3,7 +3,7 @@
 mod inside;
 mod sampled;
 
-use self::inside::path;
+use self::inside::{path, unexplained};
 pub use self::sampled::seen_at;
 use crate::kind::Kind;
 use crate::replay::{CpuTimeline, Running, Slice};
@@ -130,7 +130,7 @@ impl<'a> Courtroom<'a> {
             || last.kind != EventKind::Switch && last.tid == self.subject.tid;
         match chapter.doing {
             Doing::Running if runs_victim && self.subject.stage == Stage::Response => vec![(self.own_work(None), ns)],
-            Doing::Running if runs_victim => path(ns),
+            Doing::Running if runs_victim => path(ns, unexplained()),
             Doing::Blocked { left_state, woken_by } => vec![(self.blocked(chapter, left_state, woken_by), ns)],
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
         }

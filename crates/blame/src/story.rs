@@ -49,53 +49,27 @@ pub(crate) fn story(episode: &Episode, subject: &Subject<'_>, timelines: &BTreeM
     let mut own: Vec<usize> =
         (0..episode.events.len()).filter(|&index| concerns(&episode.events[index], tid)).collect();
     own.sort_by_key(|&index| episode.events[index].at_ns);
-    let asleep = |position: usize| {
-        let later = own[position..].iter().copied();
-        let woken_by = later.clone().find(|&later| episode.events[later].kind == EventKind::Waking);
-        if subject.is_due { Doing::Due } else { Doing::Blocked { left_state: 0, woken_by } }
-    };
     let first = own.partition_point(|&index| episode.events[index].at_ns < start);
-    let mut doing = asleep(first);
-    let mut cpu = match waking(episode, subject) {
-        Some(index) => episode.events[index].cpu,
-        None => subject.cpu,
+    let asleep = match subject.is_due {
+        true => Doing::Due,
+        false => Doing::Blocked { left_state: 0, woken_by: next_waking(episode, &own[first..]) },
     };
-    let mut priority = subject.priority;
+    let first_cpu = waking(episode, subject).map_or(subject.cpu, |index| episode.events[index].cpu);
+    let mut now = State { doing: asleep, cpu: first_cpu, priority: subject.priority };
+    for position in 0..first {
+        now = after(episode, &own, position, subject, now).unwrap_or(now);
+    }
+    (now.doing, now.cpu) = at_start(now, subject, timelines, asleep);
     let mut chapters = Vec::new();
     let mut reached = start;
-    for (position, &index) in own.iter().enumerate() {
-        let event = &episode.events[index];
+    for position in first..own.len() {
+        let event = &episode.events[own[position]];
         if event.at_ns > end {
             break;
         }
-        if position == first {
-            (doing, cpu) = at_start(doing, cpu, subject, timelines, asleep(first));
-        }
-        let is_in = event.kind == EventKind::Switch && event.value == u64::from(tid);
-        let is_out = event.kind == EventKind::Switch && !is_in;
-        let (next, next_cpu) = match event.kind {
-            EventKind::Waking if matches!(doing, Doing::Due | Doing::Blocked { .. }) => {
-                (Doing::Waiting { since_ns: event.at_ns, moved: None }, queue_after(episode, &own[position + 1..], tid))
-            }
-            EventKind::Migrate if matches!(doing, Doing::Waiting { .. }) => {
-                let moved = match doing {
-                    Doing::Waiting { since_ns, .. } => Doing::Waiting { since_ns, moved: Some(index) },
-                    _ => doing,
-                };
-                (moved, Some((event.extra >> 32) as u32))
-            }
-            EventKind::Switch if is_in => (Doing::Running, Some(event.cpu)),
-            EventKind::Switch if is_out && event.left_state() == 0 => {
-                (Doing::Waiting { since_ns: event.at_ns, moved: None }, Some(event.cpu))
-            }
-            EventKind::Switch if is_out => {
-                let woken_by =
-                    own[position + 1..].iter().copied().find(|&later| episode.events[later].kind == EventKind::Waking);
-                (Doing::Blocked { left_state: event.left_state(), woken_by }, Some(event.cpu))
-            }
-            _ => continue,
-        };
-        if event.at_ns > reached && position >= first {
+        let Some(next) = after(episode, &own, position, subject, now) else { continue };
+        let State { doing, cpu, priority } = now;
+        if event.at_ns > reached {
             // A sleep that a timer ended: from when that was due it is the timer that was late.
             let due = match doing {
                 Doing::Blocked { .. } => timer_due(episode, event).unwrap_or(event.at_ns).clamp(reached, event.at_ns),
@@ -110,32 +84,65 @@ pub(crate) fn story(episode: &Episode, subject: &Subject<'_>, timelines: &BTreeM
             }
             reached = event.at_ns;
         }
-        // It may have been given another one since it began.
-        priority = match event.kind {
-            EventKind::Switch if is_out => event.priority,
-            EventKind::Migrate => priority,
-            _ => event.other_priority(),
-        };
-        doing = next;
-        cpu = next_cpu.unwrap_or(subject.cpu);
-    }
-    if own.len() == first || own.get(first).is_some_and(|&index| episode.events[index].at_ns > end) {
-        (doing, cpu) = at_start(doing, cpu, subject, timelines, asleep(first));
+        now = next;
     }
     if end > reached {
+        let State { doing, cpu, priority } = now;
         chapters.push(Chapter { start_ns: reached, end_ns: end, cpu, doing, priority });
     }
     chapters
 }
 
-/// What it was doing when its time began, after all that happened before, and where.
-fn at_start(
+/// How things stand with the thread.
+#[derive(Clone, Copy)]
+struct State {
     doing: Doing,
     cpu: u32,
+    priority: i16,
+}
+
+/// How they stand after one of the events that concern it; `None` where that changes nothing.
+fn after(episode: &Episode, own: &[usize], position: usize, subject: &Subject<'_>, now: State) -> Option<State> {
+    let (index, later) = (own[position], &own[position + 1..]);
+    let event = &episode.events[index];
+    let is_in = event.value == u64::from(subject.tid);
+    let since_ns = event.at_ns;
+    let (doing, cpu) = match (event.kind, now.doing) {
+        (EventKind::Waking, Doing::Due | Doing::Blocked { .. }) => {
+            (Doing::Waiting { since_ns, moved: None }, queue_after(episode, later, subject.tid).unwrap_or(subject.cpu))
+        }
+        (EventKind::Migrate, Doing::Waiting { since_ns, .. }) => {
+            (Doing::Waiting { since_ns, moved: Some(index) }, (event.extra >> 32) as u32)
+        }
+        (EventKind::Switch, _) if is_in => (Doing::Running, event.cpu),
+        (EventKind::Switch, _) if event.left_state() == 0 => (Doing::Waiting { since_ns, moved: None }, event.cpu),
+        (EventKind::Switch, _) => {
+            let woken_by = next_waking(episode, later);
+            (Doing::Blocked { left_state: event.left_state(), woken_by }, event.cpu)
+        }
+        _ => return None,
+    };
+    // It may have been given another one since it began.
+    let priority = match event.kind {
+        EventKind::Switch if !is_in => event.priority,
+        EventKind::Migrate => now.priority,
+        _ => event.other_priority(),
+    };
+    Some(State { doing, cpu, priority })
+}
+
+fn next_waking(episode: &Episode, later: &[usize]) -> Option<usize> {
+    later.iter().copied().find(|&later| episode.events[later].kind == EventKind::Waking)
+}
+
+/// What it was doing when its time began, after all that happened before, and where.
+fn at_start(
+    before: State,
     subject: &Subject<'_>,
     timelines: &BTreeMap<u32, CpuTimeline>,
     asleep: Doing,
 ) -> (Doing, u32) {
+    let State { doing, cpu, .. } = before;
     let runs = |timeline: &CpuTimeline| {
         let slices = timeline.within(subject.start_ns, subject.start_ns.saturating_add(1));
         slices.first().is_some_and(|slice| slice.tid == subject.tid && subject.tid != 0)

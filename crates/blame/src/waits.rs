@@ -1,7 +1,7 @@
 //! What a thread waits for while it has the CPU: pages being brought, locks of the kernel being spun for.
 
 use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_NMI, IN_SOFTIRQ};
+use punctual_recording::episode::{Event, EventKind};
 
 /// A thread's, by time; they do not overlap within their kind.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ const LOCKS: [&str; 6] = ["spinlock", "lock to read", "lock to write", "real-tim
 impl Waits {
     /// Those of a thread. Without its end a wait is none: nobody knows how long it was.
     pub(crate) fn of(episode: &Episode, tid: u32) -> Waits {
-        let own = |event: &&Event| event.tid == tid && event.context & (IN_INTERRUPT | IN_SOFTIRQ | IN_NMI) == 0;
+        let own = |event: &&Event| event.tid == tid && event.is_the_threads_own();
         let mut events: Vec<&Event> = episode.events.iter().filter(own).collect();
         events.sort_by_key(|event| event.at_ns);
         let mut waits = Waits::default();

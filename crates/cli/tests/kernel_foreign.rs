@@ -101,6 +101,15 @@ fn record(directory: &Path, words: &[&str]) -> Child {
     child
 }
 
+/// Follows a program that is ready until it ends; what the recording said.
+fn follow_to_the_end(directory: &Path, program: &mut Program) -> Output {
+    let child = record(directory, &["--pid", &program.id()]);
+    program.go();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    output
+}
+
 /// How often a thread was woken by something of this kind and name.
 fn woken_by(recording: &Recording, wakeups: &[Wakeup], tid: u32, kind: WakerKind, name: &str) -> u64 {
     let wakers = &recording.document().followed.as_ref().unwrap().wakers;
@@ -136,10 +145,7 @@ fn a_process_is_followed_until_it_ends() {
     let directory = tempfile::tempdir().unwrap();
     let mut program = Program::start(SLEEPER, &["400", "0.002", "sleeper-a"]);
     program.ready();
-    let child = record(directory.path(), &["--pid", &program.id()]);
-    program.go();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let output = follow_to_the_end(directory.path(), &mut program);
     let (recording, wakeups) = open(directory.path());
     assert_slept(&recording, &wakeups, "sleeper-a", 400);
     assert_eq!(ended(&recording), EndReason::ThreadsEnded);
@@ -179,10 +185,7 @@ fn a_process_is_followed_when_another_thread_than_its_first_becomes_a_program() 
     let directory = tempfile::tempdir().unwrap();
     let mut program = Program::start(BECOMES, &[SLEEPER]);
     program.ready();
-    let child = record(directory.path(), &["--pid", &program.id()]);
-    program.go();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    follow_to_the_end(directory.path(), &mut program);
     let (recording, wakeups) = open(directory.path());
     assert_slept(&recording, &wakeups, "sleeper-e", 200);
     assert_eq!(ended(&recording), EndReason::ThreadsEnded);
@@ -297,10 +300,7 @@ for thread in threads: thread.join()
     let directory = tempfile::tempdir().unwrap();
     let mut program = Program::start(script, &[]);
     program.ready();
-    let child = record(directory.path(), &["--pid", &program.id()]);
-    program.go();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    follow_to_the_end(directory.path(), &mut program);
     let (recording, wakeups) = open(directory.path());
     let document = recording.document();
     assert_eq!(document.tasks.len(), 6, "{:?}", document.tasks);

@@ -1,14 +1,13 @@
 //! What `punctual why` blames against what fire drills injected, for known.
 //!
-//! The short tests run everywhere. The long one measures every drill alone and under a load, with and without samples,
-//! and prints the figures of `docs/why.md`:
+//! `every_drill_...` measure all drills alone and under a load, with and without samples, for a second each; at length they
+//! print the figures of `docs/why.md`:
 //!
 //! ```sh
-//! cargo test -p punctual --test kernel_why_truth -- --ignored --nocapture
+//! PUNCTUAL_TRUTH_SECONDS=8 cargo test -p punctual --test kernel_why_truth every_drill -- --nocapture --test-threads 1
 //! ```
 //!
-//! `PUNCTUAL_TRUTH_SECONDS` says how long each is measured (8), `PUNCTUAL_TRUTH_DRILLS` which (all),
-//! `PUNCTUAL_TRUTH_KEEP` where the recordings stay.
+//! `PUNCTUAL_TRUTH_DRILLS` says which (all), `PUNCTUAL_TRUTH_KEEP` where the recordings stay.
 
 mod support;
 #[path = "support/truth.rs"]
@@ -16,14 +15,13 @@ mod truth;
 
 use punctual_kernel::scheduling::pin_to;
 use punctual_recording::episode::{Event, EventKind};
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use truth::{CULPRITS, Score, Trial, Truth, confusion_table, measure, refusal};
+use truth::{CULPRITS, Culprit, Score, Trial, Truth, confusion_table, measure, refusal};
 
 /// The CPUs that this process may use, as the kernel lists them.
 fn allowed_cpus() -> Vec<String> {
@@ -36,13 +34,21 @@ fn allowed_cpus() -> Vec<String> {
     cpus.map(|cpu| cpu.to_string()).collect()
 }
 
-/// Runs drills, each on its CPU, beside a recording of those CPUs; `None`, loudly, where the machine cannot.
-fn short_trial(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Truth> {
+/// Whether the machine can record and inject at all; if not, that is said loudly.
+fn is_allowed() -> bool {
     for capability in ["BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority"] {
         if let Err(reason) = support::allows(capability) {
             support::skip("why truth", &reason);
-            return None;
+            return false;
         }
+    }
+    true
+}
+
+/// Runs drills, each on its CPU, beside a recording of those CPUs; `None`, loudly, where the machine cannot.
+fn short_trial(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Truth> {
+    if !is_allowed() {
+        return None;
     }
     for (drill, ..) in drills {
         if let Some(reason) = refusal(drill) {
@@ -247,50 +253,65 @@ fn at_a_hundred_thousand_events_a_second_nothing_is_lost_inside_an_episode() {
     assert_blamed(&truth.scores[0]);
 }
 
-/// All figures of the page, at length.
-#[test]
-#[ignore = "takes minutes: prints the figures of docs/why.md"]
-fn the_whole_truth() {
-    let seconds = std::env::var("PUNCTUAL_TRUTH_SECONDS").unwrap_or_else(|_| "8".to_owned());
+/// Every drill under a load: at most one in fifty, and one by bad luck, has another name.
+fn every_drill(load: &str, rate: &str) {
+    if !is_allowed() {
+        return;
+    }
+    if !support::load_is_installed(load) {
+        support::skip(&format!("why truth under the load {load}"), "its programs are not installed");
+        return;
+    }
+    let seconds = std::env::var("PUNCTUAL_TRUTH_SECONDS").unwrap_or_else(|_| "1".to_owned());
     let chosen = std::env::var("PUNCTUAL_TRUTH_DRILLS").ok();
     let keep = std::env::var_os("PUNCTUAL_TRUTH_KEEP").map(PathBuf::from);
     let cpus = allowed_cpus();
     let cpu = cpus.last().unwrap();
-    let mut all: BTreeMap<&str, Score> = BTreeMap::new();
-    for (load, rate) in [("none", "0"), ("none", "1000"), ("mixed", "0"), ("mixed", "1000")] {
-        eprintln!("\nload {load}, {rate} samples a second");
-        for culprit in &CULPRITS {
-            let drill = culprit.drill;
-            if chosen.as_ref().is_some_and(|chosen| !chosen.split(',').any(|word| word == drill)) {
-                continue;
-            }
-            if let Some(reason) = refusal(drill) {
-                support::skip(&format!("why drill {drill}"), &reason);
-                continue;
-            }
-            let scratch = tempfile::tempdir().unwrap();
-            let place = keep.as_ref().map(|keep| keep.join(format!("{drill}-{load}-{rate}")));
-            let directory: &Path = place.as_deref().unwrap_or(scratch.path());
-            std::fs::create_dir_all(directory).unwrap();
-            let words = ["--sample-rate", rate, "--load", load];
-            let trial = Trial {
-                drills: &[(drill, cpu, "50ms")],
-                length: "200us..5ms",
-                cpus: cpu,
-                duration: &format!("{seconds}s"),
-                words: &words,
-            };
-            for score in measure(directory, &trial).scores {
-                eprintln!("{}", score.line());
-                score.misses.iter().for_each(|miss| eprintln!("    {miss}"));
-                match all.get_mut(drill) {
-                    Some(sum) => sum.add(score),
-                    None => drop(all.insert(drill, score)),
-                }
-            }
+    let mut all = Vec::new();
+    for Culprit { drill, .. } in &CULPRITS {
+        if chosen.as_ref().is_some_and(|chosen| !chosen.split(',').any(|word| word == *drill)) {
+            continue;
         }
+        if let Some(reason) = refusal(drill) {
+            support::skip(&format!("why drill {drill}"), &reason);
+            continue;
+        }
+        let scratch = tempfile::tempdir().unwrap();
+        let place = keep.as_ref().map(|keep| keep.join(format!("{drill}-{load}-{rate}")));
+        let directory: &Path = place.as_deref().unwrap_or(scratch.path());
+        std::fs::create_dir_all(directory).unwrap();
+        let trial = Trial {
+            drills: &[(drill, cpu, "50ms")],
+            length: "200us..5ms",
+            cpus: cpu,
+            duration: &format!("{seconds}s"),
+            words: &["--sample-rate", rate, "--load", load],
+        };
+        all.extend(measure(directory, &trial).scores);
     }
-    eprintln!("\nin all");
-    all.values().for_each(|score| eprintln!("{}", score.line()));
-    eprintln!("\n{}", confusion_table(&all.values().collect::<Vec<_>>()));
+    eprintln!("load {load}, {rate} samples a second");
+    print(&all);
+    for score in &all {
+        assert!(score.misnamed() <= 1 + score.met / 50, "{}\n{}", score.line(), score.misses.join("\n"));
+    }
+}
+
+#[test]
+fn every_drill_alone_without_samples() {
+    every_drill("none", "0");
+}
+
+#[test]
+fn every_drill_alone_with_samples() {
+    every_drill("none", "1000");
+}
+
+#[test]
+fn every_drill_under_a_load_without_samples() {
+    every_drill("mixed", "0");
+}
+
+#[test]
+fn every_drill_under_a_load_with_samples() {
+    every_drill("mixed", "1000");
 }

@@ -6,12 +6,13 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use punctual_kernel::scheduling::{allowed_cpus, pin_to};
+mod pairs;
+
+use pairs::{median, spent};
+use punctual_kernel::scheduling::allowed_cpus;
 use punctual_kernel::{bpf, clock};
 use punctual_probe::log::EventLog;
 use punctual_recording::{EventClass, LogWriter};
-use std::io::{Read, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -62,11 +63,6 @@ fn main() {
     println!("getppid takes {:.0} ns, {:.0} ns with the class futex", median(&mut without), median(&mut with));
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 /// Logs and writes while something is done. Returns rows, what was dropped, how long it was, s, and the CPU time, ns.
 fn logging(classes: &[EventClass], work: impl FnOnce() + Send) -> (u64, u64, f64, u64) {
     let directory = tempfile::tempdir().expect("a directory");
@@ -94,53 +90,6 @@ fn logging(classes: &[EventClass], work: impl FnOnce() + Send) -> (u64, u64, f64
     // The threads that are measured belong to this process: only what the reader and this thread took counts.
     let cost_ns = document.cost.reader_ns + clock::thread_cpu_ns() - before_ns;
     (document.rows(), document.dropped(), seconds, cost_ns)
-}
-
-/// CPU time of the threads on all CPUs for a round trip, ns, their interrupts included; and how many trips there were.
-fn spent(cpus: &[u32], pace: Option<u64>, seconds: f64) -> (f64, f64) {
-    let end = Arc::new(AtomicBool::new(false));
-    let pairs: Vec<_> = cpus.iter().map(|&cpu| pair(cpu, pace, Arc::clone(&end))).collect();
-    std::thread::sleep(Duration::from_secs_f64(seconds));
-    end.store(true, Ordering::Relaxed);
-    let (mut cpu_ns, mut trips) = (0, 0);
-    for (first, second) in pairs {
-        let (own, made) = first.join().expect("it ends");
-        cpu_ns += own + second.join().expect("it ends");
-        trips += made;
-    }
-    (cpu_ns as f64 / trips as f64, trips as f64)
-}
-
-type Pair = (std::thread::JoinHandle<(u64, u64)>, std::thread::JoinHandle<u64>);
-
-fn pair(cpu: u32, pace: Option<u64>, end: Arc<AtomicBool>) -> Pair {
-    let (mut to, mut from) = std::io::pipe().map(|(reader, writer)| (writer, reader)).expect("a pipe");
-    let (mut back, mut answer) = std::io::pipe().map(|(reader, writer)| (writer, reader)).expect("a pipe");
-    let second = std::thread::spawn(move || {
-        pin_to(cpu).expect("the CPU");
-        let mut byte = [0];
-        while from.read_exact(&mut byte).is_ok() && back.write_all(&byte).is_ok() {}
-        clock::thread_cpu_ns()
-    });
-    let first = std::thread::spawn(move || {
-        pin_to(cpu).expect("the CPU");
-        let (began, mut made) = (Instant::now(), 0);
-        let mut byte = [0];
-        while !end.load(Ordering::Relaxed) {
-            // Ten at a time, then a rest until they are due.
-            for _ in 0..10 {
-                to.write_all(&byte).expect("it is read");
-                answer.read_exact(&mut byte).expect("it is written");
-            }
-            made += 10;
-            if let Some(pace) = pace {
-                let due = Duration::from_nanos(made * 1_000_000_000 / pace);
-                std::thread::sleep(due.saturating_sub(began.elapsed()));
-            }
-        }
-        (clock::thread_cpu_ns(), made)
-    });
-    (first, second)
 }
 
 /// What a system call that does nothing takes, ns.

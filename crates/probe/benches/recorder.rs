@@ -5,13 +5,12 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use punctual_kernel::scheduling::{allowed_cpus, pin_to};
-use punctual_kernel::{bpf, clock};
+mod pairs;
+
+use pairs::median;
+use punctual_kernel::bpf;
+use punctual_kernel::scheduling::allowed_cpus;
 use punctual_probe::why::FlightRecorder;
-use std::io::{Read, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 7;
 const SECONDS: f64 = 1.5;
@@ -58,54 +57,9 @@ fn main() {
     programs();
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 /// CPU time of the threads on all CPUs for a round trip, ns. Time in their interrupts counts too.
 fn spent(cpus: &[u32]) -> f64 {
-    let end = Arc::new(AtomicBool::new(false));
-    let pairs: Vec<_> = cpus.iter().map(|&cpu| pair(cpu, Arc::clone(&end))).collect();
-    std::thread::sleep(Duration::from_secs_f64(SECONDS));
-    end.store(true, Ordering::Relaxed);
-    let (mut cpu_ns, mut trips) = (0, 0);
-    for (first, second) in pairs {
-        let (own, made) = first.join().expect("it ends");
-        cpu_ns += own + second.join().expect("it ends");
-        trips += made;
-    }
-    cpu_ns as f64 / trips as f64
-}
-
-type Pair = (std::thread::JoinHandle<(u64, u64)>, std::thread::JoinHandle<u64>);
-
-fn pair(cpu: u32, end: Arc<AtomicBool>) -> Pair {
-    let (mut to, mut from) = std::io::pipe().map(|(reader, writer)| (writer, reader)).expect("a pipe");
-    let (mut back, mut answer) = std::io::pipe().map(|(reader, writer)| (writer, reader)).expect("a pipe");
-    let second = std::thread::spawn(move || {
-        pin_to(cpu).expect("the CPU");
-        let mut byte = [0];
-        while from.read_exact(&mut byte).is_ok() && back.write_all(&byte).is_ok() {}
-        clock::thread_cpu_ns()
-    });
-    let first = std::thread::spawn(move || {
-        pin_to(cpu).expect("the CPU");
-        let (began, mut made) = (Instant::now(), 0);
-        let mut byte = [0];
-        while !end.load(Ordering::Relaxed) {
-            // Ten at a time, then a rest until they are due.
-            for _ in 0..10 {
-                to.write_all(&byte).expect("it is read");
-                answer.read_exact(&mut byte).expect("it is written");
-            }
-            made += 10;
-            let due = Duration::from_nanos(made * 1_000_000_000 / TRIPS);
-            std::thread::sleep(due.saturating_sub(began.elapsed()));
-        }
-        (clock::thread_cpu_ns(), made)
-    });
-    (first, second)
+    pairs::spent(cpus, Some(TRIPS), SECONDS).0
 }
 
 /// What the kernel itself measures of the programs, its measuring included.

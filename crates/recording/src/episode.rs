@@ -159,6 +159,11 @@ pub struct Event {
 }
 
 impl Event {
+    /// Whether the current thread itself did it, not an interrupt or a softirq that came in between.
+    pub fn is_the_threads_own(&self) -> bool {
+        self.context & (IN_INTERRUPT | IN_SOFTIRQ | IN_NMI) == 0
+    }
+
     /// Of a switch: the next thread's priority; of a waking: the woken thread's.
     pub fn other_priority(&self) -> i16 {
         self.extra as i16

@@ -14,8 +14,10 @@ use std::path::Path;
 const SCHEMA: &str = "punctual.why/1";
 /// Causes below this share of the late time are summed up in text, in thousandths.
 const SHOWN_THOUSANDTHS: u64 = 1;
-/// Symbols of generic code are longer than any screen is wide.
-const MOST_CHARACTERS: usize = 56;
+/// What nothing explains is always shown.
+const ALWAYS_SHOWN: [Kind; 2] = [Kind::Unknown, Kind::Blind];
+/// Symbols of generic code are longer than any column is wide.
+pub(crate) const MOST_CHARACTERS: usize = 56;
 /// Episodes that the text shows by themselves.
 const SHOWN_EPISODES: usize = 5;
 
@@ -112,6 +114,21 @@ impl<'a> WhyReport<'a> {
     /// Causes over all episodes that are whole, largest first.
     pub fn causes(&self) -> &[Cause] {
         &self.summary.causes
+    }
+
+    fn is_shown(&self, cause: &Cause) -> bool {
+        let least = u128::from(self.summary.late_ns) * u128::from(SHOWN_THOUSANDTHS);
+        u128::from(cause.total_ns) * 1_000 >= least || ALWAYS_SHOWN.contains(&cause.kind)
+    }
+
+    /// The causes that have a line of their own, largest first.
+    pub(crate) fn shown_causes(&self) -> impl Iterator<Item = &Cause> {
+        self.summary.causes.iter().filter(|cause| self.is_shown(cause))
+    }
+
+    /// What all others had, ns.
+    pub(crate) fn rest_ns(&self) -> u64 {
+        sum(self.summary.causes.iter().filter(|cause| !self.is_shown(cause)))
     }
 
     /// What each kind had in all, ns, largest first.
@@ -383,18 +400,13 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
 
 fn cause_table(report: &WhyReport<'_>) -> String {
     let late_ns = report.summary.late_ns;
-    // What nothing explains is always shown.
-    let always = [Kind::Unknown, Kind::Blind];
-    let is_large =
-        |cause: &Cause| u128::from(cause.total_ns) * 1_000 >= u128::from(late_ns) * u128::from(SHOWN_THOUSANDTHS);
-    let is_shown = |cause: &&Cause| is_large(cause) || always.contains(&cause.kind);
     let mut rows: Vec<Vec<String>> = Vec::new();
     let row = |kind: &str, name: String, share: u64, cells: [String; 5]| {
         let mut row = vec![kind.to_owned(), name, percent(share, late_ns)];
         row.extend(cells);
         row
     };
-    for cause in report.summary.causes.iter().filter(is_shown) {
+    for cause in report.shown_causes() {
         let name = match &cause.detail {
             Some(detail) if *detail != cause.name => {
                 format!("{} ({})", cause.name, shortened(detail, MOST_CHARACTERS))
@@ -414,13 +426,13 @@ fn cause_table(report: &WhyReport<'_>) -> String {
             ],
         ));
     }
-    let rest = sum(report.summary.causes.iter().filter(|cause| !is_shown(cause)));
+    let rest = report.rest_ns();
     let empty = || "-".to_owned();
     if rest > 0 {
         let cells = [empty(), empty(), empty(), microseconds(Some(rest)), empty()];
         rows.push(row("", "all others".to_owned(), rest, cells));
     }
-    for kind in always {
+    for kind in ALWAYS_SHOWN {
         if report.total_of(kind) == 0 {
             rows.push(row(
                 kind.name(),

@@ -2,15 +2,12 @@
 
 use crate::page::{coordinate, escape, page};
 use crate::text::{microseconds, shortened};
-use crate::why::{EpisodeView, WhyReport, cause_words};
+use crate::why::{EpisodeView, MOST_CHARACTERS, WhyReport, cause_words};
 use crate::why_tree::CallTree;
-use punctual_blame::{Cause, Kind};
 use std::fmt::Write;
 
 /// Causes with a section of their own.
 const SECTIONS: usize = 12;
-/// Symbols of generic code are longer than a column is wide.
-const MOST_CHARACTERS: usize = 56;
 /// Pixels of the flame graph.
 const WIDTH: f64 = 1_100.0;
 const ROW: f64 = 17.0;
@@ -32,10 +29,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
         let _ = write!(body, "<th scope=\"col\"{class}>{name}</th>");
     }
     body.push_str("<th scope=\"col\" class=\"n\">typical us</th><th scope=\"col\" class=\"n\">longest us</th></tr></thead><tbody>\n");
-    // What nothing explains is always shown.
-    let is_shown =
-        |cause: &&Cause| cause.total_ns >= late_ns / 1_000 || matches!(cause.kind, Kind::Unknown | Kind::Blind);
-    for cause in report.causes().iter().filter(is_shown) {
+    for cause in report.shown_causes() {
         let share = cause.total_ns as f64 / late_ns.max(1) as f64 * 100.0;
         let _ = writeln!(
             body,
@@ -49,7 +43,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
             microseconds(Some(cause.max_ns))
         );
     }
-    let rest: u64 = report.causes().iter().filter(|cause| !is_shown(cause)).map(|cause| cause.total_ns).sum();
+    let rest = report.rest_ns();
     if rest > 0 {
         let share = rest as f64 / late_ns.max(1) as f64 * 100.0;
         let _ = writeln!(

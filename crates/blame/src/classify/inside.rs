@@ -7,9 +7,7 @@ use crate::replay::Slice;
 use crate::story::{Chapter, Doing};
 use crate::subject::Subject;
 use punctual_recording::Stage;
-use punctual_recording::episode::{
-    Event, EventKind, IN_INTERRUPT, IN_NMI, IN_SOFTIRQ, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
-};
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE};
 
 impl<'a> Courtroom<'a> {
     /// The way back to the program. Its code has interrupts on but for moments: where a timer came late there, nothing in
@@ -19,18 +17,17 @@ impl<'a> Courtroom<'a> {
         let fault = |event: &&Event| {
             matches!(event.kind, EventKind::FaultUser | EventKind::FaultKernel)
                 && event.tid == tid
-                && event.context & (IN_INTERRUPT | IN_SOFTIRQ | IN_NMI) == 0
+                && event.is_the_threads_own()
                 && event.at_ns <= start
                 && slice.since_ns.is_none_or(|since| event.at_ns >= since)
         };
         if self.episode.events.iter().any(|event| fault(&event)) {
             return vec![(Blamed::new(Kind::Fault, self.subject.name), own)];
         }
-        let mut path = path(own);
         if own > OWN_PATH_NS && self.timer_was_kept(slice, start, end) {
-            path[1].0 = Blamed::new(Kind::Blind, "outside this kernel");
+            return path(own, Blamed::new(Kind::Blind, "outside this kernel"));
         }
-        path
+        path(own, unexplained())
     }
 
     /// The victim has its CPU.
@@ -95,7 +92,7 @@ impl<'a> Courtroom<'a> {
         // What an interrupt touches there while it looks at stacks is nothing that the thread waits for.
         let before = |event: &&Event| {
             event.tid == victim
-                && event.context & (IN_INTERRUPT | IN_SOFTIRQ | IN_NMI) == 0
+                && event.is_the_threads_own()
                 && woken_by.is_none_or(|waking| event.at_ns < waking.at_ns)
         };
         let last = events.iter().filter(before).filter(|event| {
@@ -127,11 +124,13 @@ impl<'a> Courtroom<'a> {
     }
 }
 
-/// The victim's own way through the kernel.
-pub(super) fn path(ns: u64) -> Vec<(Blamed, u64)> {
+/// What took longer on the way back than that takes, for no reason that was seen.
+pub(super) fn unexplained() -> Blamed {
+    Blamed::unknown("on the way back to the program")
+}
+
+/// The victim's own way through the kernel, and what took longer than that.
+pub(super) fn path(ns: u64, rest: Blamed) -> Vec<(Blamed, u64)> {
     let ordinary = ns.min(OWN_PATH_NS);
-    vec![
-        (Blamed::new(Kind::KernelWake, "switch to program"), ordinary),
-        (Blamed::unknown("on the way back to the program"), ns - ordinary),
-    ]
+    vec![(Blamed::new(Kind::KernelWake, "switch to program"), ordinary), (rest, ns - ordinary)]
 }

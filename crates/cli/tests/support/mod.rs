@@ -77,6 +77,13 @@ macro_rules! requires {
     };
 }
 
+/// Whether what a load needs is installed, by its name in `punctual load list`.
+pub(crate) fn load_is_installed(name: &str) -> bool {
+    let list = json(&run(Path::new("/"), &["load", "list", "--json"]));
+    let line = list["loads"].as_array().expect("a list").iter().find(|line| line["name"] == name).cloned();
+    line.unwrap_or_else(|| panic!("no load `{name}`"))["installed"] == true
+}
+
 /// Waits until something holds; false after a long time.
 pub(crate) fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + Duration::from_secs(20);

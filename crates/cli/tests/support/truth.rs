@@ -323,21 +323,9 @@ impl Score {
         )
     }
 
-    /// Adds another run of the same drill.
-    pub(crate) fn add(&mut self, other: Score) {
-        self.met += other.met;
-        self.named += other.named;
-        self.close += other.close;
-        self.beside_steal += other.beside_steal;
-        self.undecidable += other.undecidable;
-        self.hidden += other.hidden;
-        self.void += other.void;
-        self.overlap_ns += other.overlap_ns;
-        self.unknown_ns += other.unknown_ns;
-        for (blamed, count) in other.confusion {
-            *self.confusion.entry(blamed).or_default() += count;
-        }
-        self.misses.extend(other.misses);
+    /// Injections for which another name was given, without an excuse.
+    pub(crate) fn misnamed(&self) -> u64 {
+        (self.met - self.named).saturating_sub(self.beside_steal + self.undecidable)
     }
 }
 

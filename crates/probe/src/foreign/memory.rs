@@ -2,6 +2,7 @@
 
 use crate::overwriting::{self, Marked};
 use punctual_kernel::bpf::SharedMemory;
+use punctual_recording::printable;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -146,7 +147,7 @@ pub(crate) fn text(name: &[u8; NAME_SIZE]) -> String {
 
 /// A name for tables and messages: a line break or an escape in it would tear them apart.
 pub(crate) fn shown(name: &[u8; NAME_SIZE]) -> String {
-    text(name).replace(char::is_control, "\u{fffd}")
+    printable(&text(name))
 }
 
 /// The threads that are followed. Programs and this process change it at the same time, by compare and swap alone.

@@ -8,6 +8,7 @@ use super::rings::dropped;
 use punctual_kernel::bpf::SharedMemory;
 use punctual_kernel::{Refused, clock};
 use punctual_recording::episode::{Event, EventKind};
+use punctual_recording::printable;
 use rustix::fs::{MemfdFlags, SealFlags};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
@@ -254,7 +255,7 @@ fn judge(words: &Slot, position: u64, (earliest, latest): (u64, u64), cpus: u32)
         extra: 0,
         name: 0,
     };
-    let text = String::from_utf8_lossy(&bytes).replace(char::is_control, "\u{fffd}");
+    let text = printable(&String::from_utf8_lossy(&bytes));
     Ok(Noted { event, comm: [0; 16], text: Some(text.into()) })
 }
 

@@ -5,6 +5,7 @@ use crate::foreign::shown;
 use crate::why::evidence::SOFTIRQS;
 use crate::why::symbols::KernelSymbols;
 use punctual_recording::episode::{EventKind, VECTORS};
+use punctual_recording::printable;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -51,7 +52,7 @@ impl Names {
     /// Asks the kernel for a thread's name; `None` where it is gone.
     fn look_up(&mut self, tid: u32) -> Option<Arc<str>> {
         let text = std::fs::read_to_string(format!("/proc/{tid}/comm")).ok()?;
-        let name: Arc<str> = text.trim_end_matches('\n').replace(char::is_control, "\u{fffd}").into();
+        let name: Arc<str> = printable(text.trim_end_matches('\n')).into();
         self.threads.insert(tid, Arc::clone(&name));
         Some(name)
     }

@@ -6,6 +6,7 @@ use super::rings::{LogRings, dropped};
 use punctual_kernel::trace_marker::TraceMarker;
 use punctual_kernel::{clock, scheduling};
 use punctual_recording::episode::{Event, EventKind};
+use punctual_recording::printable;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -113,7 +114,7 @@ impl Reader {
                     extra: 1,
                     name: 0,
                 };
-                let text = mark.text.replace(char::is_control, "\u{fffd}");
+                let text = printable(&mark.text);
                 noted.push(Noted { event, comm: [0; 16], text: Some(text.into()) });
             });
             if missed > 0 {
