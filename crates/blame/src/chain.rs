@@ -1,5 +1,6 @@
 //! Who woke the thread, and who woke that one.
 
+use crate::nesting::with_nesting;
 use crate::replay::replay;
 use crate::story::waking;
 use crate::subject::Subject;
@@ -26,6 +27,7 @@ const LONGEST: usize = 16;
 
 /// The wakings that led to the victim's, latest first, to the interrupt at the root or as far as the evidence reaches.
 pub fn chain(episode: &Episode) -> Vec<Link> {
+    let episode = &*with_nesting(episode);
     let timelines = replay(episode);
     let mut links = Vec::new();
     let mut woken = (episode.victim.tid, episode.victim.name.clone());

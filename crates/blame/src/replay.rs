@@ -1,5 +1,6 @@
 //! What each CPU was doing between one event and the next.
 
+use crate::nesting::with_nesting;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ};
 use std::collections::BTreeMap;
@@ -110,6 +111,7 @@ struct Cpu {
 
 /// Plays the events back, CPU by CPU.
 pub fn replay(episode: &Episode) -> BTreeMap<u32, CpuTimeline> {
+    let episode = &*with_nesting(episode);
     let mut by_cpu: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (index, event) in episode.events.iter().enumerate() {
         by_cpu.entry(event.cpu).or_default().push(index);

@@ -2,6 +2,7 @@
 
 use crate::classify::{Blamed, Courtroom};
 use crate::kind::Kind;
+use crate::nesting::with_nesting;
 use crate::replay::{CpuTimeline, replay};
 use crate::story::{Chapter, story};
 use crate::subject::Subject;
@@ -50,6 +51,7 @@ pub struct Split {
 
 /// Splits an episode, void or not: a void one is split as far as its evidence goes, the rest is `unknown`.
 pub fn split(episode: &Episode) -> Split {
+    let episode = &*with_nesting(episode);
     let timelines = replay(episode);
     let mut pieces = judge(episode, Subject::victim(episode), &timelines);
     debug_assert_eq!(pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());

@@ -1,7 +1,7 @@
 //! Whatever the events, the parts are disjoint and add up to the total.
 
 use proptest::prelude::*;
-use punctual_blame::{Kind, chain, split};
+use punctual_blame::{Kind, chain, is_nesting_known, replay, split};
 use punctual_recording::episode::{Event, EventKind, HookedProgram, StackSample, Victim};
 use punctual_recording::{Episode, Stage};
 
@@ -44,6 +44,7 @@ fn episode() -> impl Strategy<Value = Episode> {
                 usual_delivery_ns: usual,
                 fault_path_ns: usual / 2,
                 sample_period_ns: period,
+                nesting_known: true,
                 names: vec!["a".into(), "b".into(), "migration/0".into()],
                 frames: Vec::new(),
                 events,
@@ -128,7 +129,7 @@ proptest! {
     fn an_episode_without_events_is_unknown(total in 1..1_000_000u64) {
         let mut episode = Episode {
             id: 1, victim: Victim { tid: 1, name: "v".into(), priority: 1, cpu: 0 }, expected_ns: 5, end_ns: 5 + total, stage: Stage::Total,
-            threshold_ns: 0, void: None, usual_delivery_ns: 0, fault_path_ns: 0, sample_period_ns: 0, names: vec![], frames: vec![],
+            threshold_ns: 0, void: None, usual_delivery_ns: 0, fault_path_ns: 0, sample_period_ns: 0, nesting_known: true, names: vec![], frames: vec![],
             events: vec![], samples: vec![], programs: vec![], builds: vec![],
         };
         let parts = split(&episode).parts;
@@ -137,4 +138,49 @@ proptest! {
         episode.victim.tid = 0;
         split(&episode);
     }
+
+    /// Counts that say nothing close nothing: whoever was in an interrupt is in it until it ends.
+    #[test]
+    fn an_unknown_count_closes_no_open_interrupt(
+        mut episode in episode(),
+        reads_as_zero in any::<bool>(),
+        (from_ns, length_ns) in (0..8_000u64, 2..2_000u64),
+        within in prop::collection::vec((1..2_000u64, prop::sample::select(NEITHER_BEGIN_NOR_END)), 0..8),
+    ) {
+        // What stands between the two says neither that an interrupt begins nor that one ends.
+        let first = Event {
+            at_ns: from_ns, cpu: 0, kind: EventKind::VectorBegin, tid: 1, priority: 120, context: 0, steal_ns: 0, value: 1,
+            extra: 0, name: 0,
+        };
+        let end_ns = from_ns + length_ns;
+        episode.events.retain(|event| event.cpu != 0);
+        episode.events.push(first);
+        for (after, kind) in within {
+            episode.events.push(Event { at_ns: from_ns + 1 + after % (length_ns - 1), kind, ..first });
+        }
+        episode.events.push(Event { at_ns: end_ns, kind: EventKind::VectorEnd, ..first });
+        episode.events.sort_by_key(|event| (event.at_ns, event.kind == EventKind::VectorEnd));
+        for event in &mut episode.events {
+            event.context = 0;
+        }
+        // Either the recording says that it does not know, or it believed a count that was none.
+        episode.nesting_known = reads_as_zero;
+        prop_assert!(!is_nesting_known(&episode));
+        let timelines = replay(&episode);
+        let inside = timelines[&0].within(from_ns, end_ns);
+        prop_assert!(!inside.is_empty());
+        for slice in inside.iter().filter(|slice| slice.start_ns >= from_ns && slice.end_ns <= end_ns) {
+            prop_assert!(slice.interrupt().is_some(), "closed in {slice:?}");
+        }
+    }
 }
+
+const NEITHER_BEGIN_NOR_END: &[EventKind] = &[
+    EventKind::Waking,
+    EventKind::TimerBegin,
+    EventKind::TimerEnd,
+    EventKind::FaultKernel,
+    EventKind::LockBegin,
+    EventKind::LockEnd,
+    EventKind::Migrate,
+];

@@ -39,6 +39,31 @@ fn a_softirq_after_the_timer_is_named_by_its_callback() {
     assert!(parts.iter().all(|part| part.0 != Kind::Unknown), "{parts:?}");
 }
 
+/// The kernel's count is read from the wrong place, or from none: beginnings and ends say the same.
+#[test]
+fn without_the_nesting_count_a_softirq_and_what_interrupts_it_are_told_apart() {
+    for says_so in [true, false] {
+        let mut story = Story::new(OTHER, 3_020);
+        story.timer(1_005, INTERRUPTED_USER);
+        story.event(1_010, EventKind::SoftirqBegin, 0, 8, 0, 3);
+        story.event(1_011, EventKind::TimerBegin, 0, 0, 0, 4);
+        story.event(2_000, EventKind::VectorBegin, 0, 2, 0, 2);
+        story.event(2_050, EventKind::LockBegin, 0, 0, 0, 2);
+        story.event(2_100, EventKind::VectorEnd, 0, 2, 0, 2);
+        story.event(3_011, EventKind::TimerEnd, 0, 0, 0, 4);
+        story.event(3_012, EventKind::SoftirqEnd, 0, 8, 0, 3);
+        story.switch(3_015, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        for event in &mut story.episode.events {
+            event.context = 0;
+        }
+        story.episode.nesting_known = !says_so;
+        let parts = parts(&story.episode);
+        assert_eq!(parts[0], (Kind::Softirq, "spin_fn".into(), 1_900_000));
+        assert_eq!(parts[1], (Kind::Irq, "reschedule".into(), 100_000));
+        assert_eq!(chain(&story.episode)[0].by, "interrupt");
+    }
+}
+
 /// The victim's activation: due at 1,000 us, in at 1,010, asleep again at 5,000.
 fn response(build: impl FnOnce(&mut Story)) -> Episode {
     let mut story = Story::new((0, 120), 5_000);

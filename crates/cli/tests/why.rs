@@ -36,6 +36,7 @@ fn episode(id: u64) -> Episode {
         usual_delivery_ns: 2_000,
         fault_path_ns: 0,
         sample_period_ns: 1_000_000,
+        nesting_known: true,
         names: vec!["measure-0".into(), "other".into()],
         frames: vec![Frame { function: "function".into(), module: "kernel".into() }],
         events: vec![

@@ -42,17 +42,45 @@ fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
     }
 }
 
+/// How many arguments the kernel gives to programs on a tracepoint; `None` where it has none of that name.
+///
+/// Tracepoints were given more arguments over time; a program that reads one that is not there does not load.
+pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
+    use libbpf_rs::ReferencesType as _;
+    use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
+    let btf = libbpf_rs::btf::Btf::from_vmlinux().ok()?;
+    let name: Typedef<'_> = btf.type_by_name(&format!("btf_trace_{tracepoint}"))?;
+    let pointer = Ptr::try_from(name.referenced_type()).ok()?;
+    let function = FuncProto::try_from(pointer.referenced_type()).ok()?;
+    // The first one is the kernel's own.
+    function.len().checked_sub(1)
+}
+
+/// The program that the kernel refused, by what the library said.
+fn refused_program(said: &str) -> Option<&str> {
+    let line = said.lines().rfind(|line| line.contains("prog '") && line.contains("load"))?;
+    line.split("prog '").nth(1)?.split('\'').next()
+}
+
+/// Whether an object is of use without the program: its section begins with a question mark.
+fn is_optional(section: &std::ffi::OsStr) -> bool {
+    section.to_string_lossy().starts_with('?')
+}
+
 /// A loaded and attached BPF object.
 pub struct LoadedObject {
     // Dropped first, so that no program runs while its maps go.
     links: Vec<Link>,
     object: Object,
+    /// Optional programs that were loaded and could not be attached.
+    unattached: Vec<String>,
 }
 
 impl LoadedObject {
     /// Loads an object with this configuration as its read-only data. Attach it with [`LoadedObject::attach`].
     ///
-    /// A program in a section `?tp_btf/NAME` is left out where the kernel has no such tracepoint.
+    /// A program in a section `?tp_btf/NAME` is left out where the kernel has no such tracepoint, or refuses it; see
+    /// [`LoadedObject::left_out`].
     ///
     /// # Errors
     /// What the kernel refused, with the verifier's reason where it gave one.
@@ -89,7 +117,7 @@ impl LoadedObject {
             said.clear();
         }
         libbpf_rs::set_print(Some((PrintLevel::Info, hear)));
-        let load = || {
+        let load = |refused: &[String]| {
             let mut builder = ObjectBuilder::default();
             builder.name(name)?;
             let mut open = builder.open_memory(elf)?;
@@ -109,13 +137,29 @@ impl LoadedObject {
             leave_out_missing(&mut open);
             for mut program in open.progs_mut() {
                 let name = program.name().to_string_lossy().into_owned();
-                if !chosen(&name) {
+                if !chosen(&name) || refused.contains(&name) {
                     program.set_autoload(false);
                 }
             }
             open.load()
         };
-        let object = load().map_err(|error: libbpf_rs::Error| {
+        let mut refused = Vec::new();
+        let loaded = loop {
+            let loaded = load(&refused);
+            let optional = |name: &&str| {
+                let open = ObjectBuilder::default().open_memory(elf);
+                open.is_ok_and(|open| open.progs().any(|p| p.name() == *name && is_optional(p.section())))
+            };
+            let said = SAID.lock().map(|said| said.clone()).unwrap_or_default();
+            match refused_program(&said).filter(optional).map(str::to_owned) {
+                Some(name) if loaded.is_err() && !refused.contains(&name) => refused.push(name),
+                _ => break loaded,
+            }
+            if let Ok(mut said) = SAID.lock() {
+                said.clear();
+            }
+        };
+        let object = loaded.map_err(|error: libbpf_rs::Error| {
             let said = SAID.lock().map(|said| said.clone()).unwrap_or_default();
             if std::env::var_os("PUNCTUAL_BPF_LOG").is_some() {
                 eprint!("{said}");
@@ -128,7 +172,7 @@ impl LoadedObject {
             });
             Refused::because(doing(), reason)
         })?;
-        Ok(LoadedObject { links: Vec::new(), object })
+        Ok(LoadedObject { links: Vec::new(), object, unattached: Vec::new() })
     }
 
     /// Attaches every program that has a place to attach to.
@@ -142,13 +186,14 @@ impl LoadedObject {
             if is_called || !program.autoload() {
                 continue;
             }
-            let link = program.attach().map_err(|error| {
-                Refused::because(
-                    format!("attaching the BPF program `{}`", program.name().to_string_lossy()),
-                    error.to_string(),
-                )
-            })?;
-            self.links.push(link);
+            let name = program.name().to_string_lossy().into_owned();
+            match program.attach() {
+                Ok(link) => self.links.push(link),
+                Err(_) if is_optional(program.section()) => self.unattached.push(name),
+                Err(error) => {
+                    return Err(Refused::because(format!("attaching the BPF program `{name}`"), error.to_string()));
+                }
+            }
         }
         Ok(())
     }
@@ -173,10 +218,12 @@ impl LoadedObject {
         Ok(())
     }
 
-    /// The names of the programs that were left out because this kernel lacks their tracepoint, or they were not chosen.
+    /// The names of the programs that do not run: this kernel lacks their tracepoint or refused them, or they were not
+    /// chosen.
     pub fn left_out(&self) -> Vec<String> {
         let missing = self.object.progs().filter(|program| !program.autoload());
-        missing.map(|program| program.name().to_string_lossy().into_owned()).collect()
+        let missing = missing.map(|program| program.name().to_string_lossy().into_owned());
+        missing.chain(self.unattached.iter().cloned()).collect()
     }
 
     /// Runs a program that is called rather than attached, with this context.
@@ -380,6 +427,26 @@ pub fn run_statistics(program: i32) -> Option<(u64, u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_refused_program_is_found() {
+        let said = "libbpf: prog 'early': something\nlibbpf: prog 'late': BPF program load failed: -EINVAL\n\
+                    libbpf: prog 'late': failed to load: -EINVAL\nlibbpf: failed to load object 'x'\n";
+        assert_eq!(refused_program(said), Some("late"));
+        assert_eq!(refused_program("libbpf: map 'rings': failed to create: -E2BIG\n"), None);
+    }
+
+    #[test]
+    fn machine_arguments_of_a_tracepoint_are_counted() {
+        if libbpf_rs::btf::Btf::from_vmlinux().is_err() {
+            eprintln!("SKIPPED arguments of tracepoints: the kernel has no type information");
+            return;
+        }
+        assert_eq!(tracepoint_arguments("no_such_tracepoint"), None);
+        // Of every kernel.
+        assert_eq!(tracepoint_arguments("sched_waking"), Some(1));
+        assert!((3..=4).contains(&tracepoint_arguments("sched_switch").unwrap()));
+    }
 
     #[test]
     fn the_telling_line_is_found() {

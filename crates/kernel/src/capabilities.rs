@@ -1,7 +1,7 @@
 //! What this kernel and this user allow, what each thing is needed for, and what would allow it.
 
 use crate::scheduling::{self, Scheduling};
-use crate::{Refused, bpf, clock, hold, host, steal};
+use crate::{Refused, bpf, clock, hold, host, per_cpu};
 use serde::Serialize;
 use std::path::Path;
 
@@ -141,7 +141,7 @@ fn host_steal() -> Capability {
     if host::host().virtualization.as_deref() == Some("none") {
         return judged(name, needed_for, Ok("no hypervisor, nothing to steal".to_owned()), "");
     }
-    match (steal::steal_offset_from_run_queue(), bpf::may_load()) {
+    match (per_cpu::places().steal, bpf::may_load()) {
         (Some(_), Ok(())) => judged(name, needed_for, Ok("readable for each wakeup".to_owned()), ""),
         _ => Capability {
             name,

@@ -7,6 +7,7 @@
 //! * [`hold`]: what is held for as long as it lives: locked memory, a power-latency request.
 //! * [`host`]: what a recording says of the machine.
 //! * [`steal`]: time in which the host ran something else.
+//! * [`per_cpu`]: where the kernel keeps what programs look up about their CPU.
 //! * [`trace_marker`]: what programs write into the kernel's tracing, read beside whoever else reads it.
 //! * [`bpf`]: loads BPF objects and maps their memory.
 //! * [`bpf_layout`]: how shared records lie, for tests.
@@ -20,6 +21,7 @@ pub mod clock;
 pub mod guard;
 pub mod hold;
 pub mod host;
+pub mod per_cpu;
 pub mod scheduling;
 pub mod steal;
 pub mod trace_marker;

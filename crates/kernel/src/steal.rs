@@ -1,8 +1,5 @@
 //! Time in which the host ran something else while this machine wanted to run.
 
-use libbpf_rs::btf::types::{DataSec, Var};
-use libbpf_rs::btf::{Btf, BtfType};
-
 /// The steal of these CPUs since boot, ns, to the 10 ms that `/proc/stat` counts in; `None` where it has no such column.
 pub fn steal_ns(cpus: &[u32]) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/stat").ok()?;
@@ -20,44 +17,6 @@ fn parse_steal(stat: &str, cpus: &[u32], ticks_per_second: u64) -> Option<u64> {
         }
     }
     sum
-}
-
-/// How far the host's steal counter lies from a CPU's run queue in the kernel's per-CPU memory, bytes.
-///
-/// `None` where this is no KVM guest or the kernel's type information does not list the variables.
-pub fn steal_offset_from_run_queue() -> Option<i64> {
-    offset_from_run_queue("steal_time")
-}
-
-/// How far a per-CPU variable of the kernel lies from the same CPU's run queue, bytes.
-///
-/// BPF programs can find the run queue of their CPU, but not per-CPU variables by name on every kernel;
-/// the distance between the two is the same on every CPU. `None` where the kernel's type information does not list it.
-pub fn offset_from_run_queue(name: &str) -> Option<i64> {
-    per_cpu_offsets_from_run_queue(&[name]).pop()?
-}
-
-/// The same for any of the kernel's per-CPU variables, in the order asked for.
-pub fn per_cpu_offsets_from_run_queue(names: &[&str]) -> Vec<Option<i64>> {
-    let found = || -> Option<Vec<Option<i64>>> {
-        let btf = Btf::from_vmlinux().ok()?;
-        let section: DataSec<'_> = btf.type_by_name(".data..percpu")?;
-        let mut offsets = vec![None; names.len()];
-        let mut run_queue = None;
-        for variable in section.iter() {
-            let about = btf.type_by_id::<BtfType<'_>>(variable.ty)?;
-            let about = Var::try_from(about).ok()?;
-            let Some(name) = about.name().and_then(|name| name.to_str()) else { continue };
-            if name == "runqueues" {
-                run_queue = Some(i64::from(variable.offset));
-            } else if let Some(position) = names.iter().position(|wanted| *wanted == name) {
-                offsets[position] = Some(i64::from(variable.offset));
-            }
-        }
-        let run_queue = run_queue?;
-        Some(offsets.into_iter().map(|offset| Some(offset? - run_queue)).collect())
-    };
-    found().unwrap_or_else(|| vec![None; names.len()])
 }
 
 #[cfg(test)]

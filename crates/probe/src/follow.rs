@@ -4,7 +4,7 @@ use crate::plan::Via;
 use crate::ring::SoftirqWait;
 use crate::slots::{Configuration, SlotReader, SlotTable};
 use punctual_kernel::bpf::LoadedObject;
-use punctual_kernel::{Refused, clock, host, steal};
+use punctual_kernel::{Refused, clock, host, per_cpu};
 
 /// The compiled BPF programs, carried in the binary.
 pub fn object_bytes(via: Via) -> &'static [u8] {
@@ -43,7 +43,7 @@ impl Follower {
         if via == Via::Softirq && host::is_preempt_rt() {
             return Err(Refused::because("making a softirq callback", "PREEMPT_RT kernels refuse bpf_timer"));
         }
-        let steal_offset = steal::steal_offset_from_run_queue();
+        let steal_offset = per_cpu::places().steal;
         let configuration = Configuration { steal_offset: steal_offset.unwrap_or(0) };
         let object =
             LoadedObject::load(via.name(), object_bytes(via), Some(&configuration.steal_offset.to_ne_bytes()))?;

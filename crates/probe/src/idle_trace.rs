@@ -2,7 +2,7 @@
 
 use crate::overwriting::{self, Marked};
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
-use punctual_kernel::{Refused, clock, steal};
+use punctual_kernel::{Refused, clock, per_cpu};
 
 const MAX_CPUS: usize = 512;
 const MAX_RINGS: usize = 32;
@@ -94,7 +94,7 @@ impl Tracer {
             let most = format!("at most {MAX_RINGS} CPUs numbered below {MAX_CPUS} at once: choose some with -a");
             return Err(Refused::because(doing, most));
         }
-        let steal_offset = steal::steal_offset_from_run_queue();
+        let steal_offset = per_cpu::places().steal;
         let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
         let mut object = LoadedObject::load("idle", bytes, Some(&steal_offset.unwrap_or(0).to_ne_bytes()))?;
         let memory = object.shared_globals()?;

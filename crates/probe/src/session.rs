@@ -398,6 +398,7 @@ fn note_blindness(provenance: &mut Provenance, steal_known: bool, recorder: Opti
         blind.push("which part of the lateness is the host's: steal is known only as a sum over the run");
     }
     provenance.blind = blind.into_iter().map(str::to_owned).collect();
+    provenance.blind.extend(recorder.map(FlightRecorder::blind).unwrap_or_default());
 }
 
 fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {

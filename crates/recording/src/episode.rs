@@ -146,7 +146,8 @@ pub struct Event {
     /// That thread's priority as the kernel counts: -1 deadline, 0 to 98 real-time (the smaller goes first), 100 to 139
     /// normal.
     pub priority: i16,
-    /// The kernel's nesting count at that moment ([`IN_SOFTIRQ`], [`IN_INTERRUPT`]).
+    /// The kernel's nesting count at that moment ([`IN_SOFTIRQ`], [`IN_INTERRUPT`]), laid out alike whatever the kernel; see
+    /// [`Episode::nesting_known`].
     pub context: u32,
     /// The host's steal counter of this CPU, ns; 0 where it cannot be read.
     pub steal_ns: u64,
@@ -259,6 +260,8 @@ pub struct Episode {
     pub fault_path_ns: u64,
     /// Time between samples, ns; 0: none were taken.
     pub sample_period_ns: u64,
+    /// Whether [`Event::context`] was read on the machine. If not, it is 0 and says nothing.
+    pub nesting_known: bool,
     /// Names of threads, handlers, functions.
     pub names: Vec<String>,
     /// Places in code.
@@ -308,6 +311,8 @@ struct Line {
     fault_path_ns: u64,
     #[serde(default)]
     sample_period_ns: u64,
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    nesting_known: bool,
     #[serde(default)]
     names: Vec<String>,
     #[serde(default)]
@@ -320,6 +325,15 @@ struct Line {
     programs: Vec<HookedProgram>,
     #[serde(default)]
     builds: Vec<(String, String)>,
+}
+
+/// The kernels of older recordings told it, or `blame` finds out that they did not.
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 impl Serialize for Episode {
@@ -336,6 +350,7 @@ impl Serialize for Episode {
             usual_delivery_ns: self.usual_delivery_ns,
             fault_path_ns: self.fault_path_ns,
             sample_period_ns: self.sample_period_ns,
+            nesting_known: self.nesting_known,
             names: self.names.clone(),
             frames: self.frames.clone(),
             events: self
@@ -389,6 +404,7 @@ impl<'de> Deserialize<'de> for Episode {
             usual_delivery_ns: line.usual_delivery_ns,
             fault_path_ns: line.fault_path_ns,
             sample_period_ns: line.sample_period_ns,
+            nesting_known: line.nesting_known,
             names: line.names,
             frames: line.frames,
             events,

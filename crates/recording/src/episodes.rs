@@ -61,8 +61,16 @@ pub struct RecorderSummary {
     pub collecting_ns: u64,
     /// The longest time from a trigger until its evidence was out of the rings, ns; the rings are armed all the while.
     pub longest_collection_ns: u64,
-    /// Tracepoints that this kernel lacks.
+    /// Programs for which this kernel lacks the tracepoint, or that it refuses.
     pub missing: Vec<String>,
+    /// Whether the kernel's count of nested interrupts was read; if not, interrupts and softirqs are known by their
+    /// beginnings and ends alone.
+    #[serde(default = "yes")]
+    pub nesting_known: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What an interrupt handler, a softirq or a callback took over a whole run, late wakeups or not.
@@ -252,6 +260,7 @@ mod tests {
             usual_delivery_ns: 10,
             fault_path_ns: 3,
             sample_period_ns: 1_000_000,
+            nesting_known: false,
             names: vec!["x".into()],
             frames: vec![Frame { function: "f".into(), module: "kernel".into() }],
             events: vec![event(900, EventKind::Switch), event(1_200, EventKind::TaskletEnd)],

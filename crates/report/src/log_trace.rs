@@ -115,6 +115,7 @@ impl LogTrace {
             usual_delivery_ns: 0,
             fault_path_ns: 0,
             sample_period_ns: 0,
+            nesting_known: true,
             names,
             frames: Vec::new(),
             events,

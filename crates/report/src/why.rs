@@ -3,7 +3,7 @@
 use crate::text::{microseconds, shortened, table};
 use crate::why_cost::FEWEST_COUNTED_NS;
 use crate::why_tree::CallTree;
-use punctual_blame::{Cause, Kind, Link, Split, Summary, chain, split, summarize};
+use punctual_blame::{Cause, Kind, Link, Split, Summary, chain, is_nesting_known, split, summarize};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage, format_ns};
 use serde_json::{Value, json};
@@ -27,6 +27,9 @@ pub struct EpisodeView {
     pub id: u64,
     /// Why nothing is concluded from it, where nothing is.
     pub void: Option<String>,
+    /// Whether the kernel's count of nested interrupts was read, and agrees with what else was seen; see
+    /// [`punctual_blame::is_nesting_known`].
+    pub nesting_known: bool,
     /// Who was late.
     pub victim: Victim,
     /// When it was due, ns of `CLOCK_MONOTONIC`.
@@ -54,6 +57,7 @@ impl EpisodeView {
         EpisodeView {
             id: episode.id,
             void: episode.void.clone(),
+            nesting_known: is_nesting_known(episode),
             victim: episode.victim.clone(),
             expected_ns: episode.expected_ns,
             total_ns: episode.total_ns(),
@@ -288,6 +292,7 @@ fn episode_json(episode: &EpisodeView) -> Value {
     json!({
         "id": episode.id,
         "void": episode.void.is_some(),
+        "nesting_known": episode.nesting_known,
         "void_reason": episode.void,
         "victim": episode.victim,
         "expected_ns": episode.expected_ns,
@@ -360,6 +365,14 @@ pub fn text(report: &WhyReport<'_>) -> String {
 fn notes(text: &mut String, report: &WhyReport<'_>) {
     for note in report.blind {
         let _ = writeln!(text, "note: not seen: {note}");
+    }
+    let untold = report.episodes.iter().filter(|episode| !episode.nesting_known).count();
+    if untold > 0 {
+        let _ = writeln!(
+            text,
+            "note: in {untold} episodes the kernel's count of nested interrupts was not read, or not rightly: interrupts and \
+             softirqs are known by their beginnings and ends alone, and one whose end was missed seems to go on"
+        );
     }
     let Some(recorder) = &report.recorder else { return };
     if report.missing() > 0 {

@@ -170,6 +170,7 @@ mod tests {
             usual_delivery_ns: 0,
             fault_path_ns: 0,
             sample_period_ns: 0,
+            nesting_known: true,
             names: vec!["other".into(), "victim".into(), "expired".into()],
             frames: Vec::new(),
             events: vec![

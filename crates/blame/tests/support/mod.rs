@@ -29,6 +29,7 @@ impl Story {
                 usual_delivery_ns: 10_000,
                 fault_path_ns: 0,
                 sample_period_ns: 0,
+                nesting_known: true,
                 names: vec!["?".into(), "victim".into(), "other".into(), "first".into(), "spin_fn".into()],
                 frames: Vec::new(),
                 events: Vec::new(),

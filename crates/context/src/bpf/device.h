@@ -7,7 +7,7 @@
 #define PUNCTUAL_DEVICE_H
 
 #include "interrupt.h"
-#include "../../../probe/src/bpf/steal.h"
+#include "../../../probe/src/bpf/nesting.h"
 #include "../../../datapump/src/c/line.h"
 #include "../../../datapump/src/c/pump.h"
 
@@ -78,8 +78,7 @@ struct device {
 struct configuration {
 	/* From the run queue to the host's steal counter of the same CPU, bytes; 0: not known. */
 	__s64 steal_offset;
-	/* From the run queue to the count of interrupts that the CPU is in, bytes; 0: not known. */
-	__s64 preempt_offset;
+	struct nesting_place nesting;
 	/* What the softirq callback does: work (0) or wake a thread (1). */
 	__u64 wakes;
 };
@@ -101,17 +100,15 @@ static __always_inline __u64 stolen_so_far(void)
 /* The level of interrupt at which this runs: the fields of the kernel's `preempt_count`. */
 static __always_inline __u32 level_now(void)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 count = 0;
+	__u32 nesting = read_nesting(&configuration.nesting);
 
-	if (!configuration.preempt_offset || !bpf_core_field_exists(task->se.cfs_rq))
+	if (!configuration.nesting.offset)
 		return 0;
-	bpf_probe_read_kernel(&count, sizeof(count), (void *)task->se.cfs_rq->rq + configuration.preempt_offset);
-	if (count & 0x00f00000)
+	if (nesting & NMI_MASK)
 		return LEVEL_NMI;
-	if (count & 0x000f0000)
+	if (nesting & HARDIRQ_MASK)
 		return LEVEL_INTERRUPT;
-	return count & 0xff00 ? LEVEL_SOFTIRQ : LEVEL_THREAD;
+	return nesting & SOFTIRQ_MASK ? LEVEL_SOFTIRQ : LEVEL_THREAD;
 }
 
 static int work_unit(__u32 index, struct bout *bout)

@@ -5,7 +5,7 @@ use super::rig::Phase;
 use crate::interrupt::{InterruptSource, SourceTable};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::bpf::LoadedObject;
-use punctual_kernel::{Refused, clock, host, steal};
+use punctual_kernel::{Refused, clock, host, per_cpu};
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
 
@@ -71,9 +71,10 @@ impl KernelSide {
                 "PREEMPT_RT kernels refuse bpf_timer: use irq, or a thread that the timer wakes (--wake timer)";
             return Err(Refused::because("making a softirq callback", reason));
         }
+        let places = per_cpu::places();
         let configuration = Configuration {
-            steal_offset: steal::steal_offset_from_run_queue().unwrap_or(0),
-            preempt_offset: steal::offset_from_run_queue("__preempt_count").unwrap_or(0),
+            steal_offset: places.steal.unwrap_or(0),
+            nesting: places.nesting,
             wakes: u64::from(mode == Mode::Wake),
         };
         let object = LoadedObject::load("device", mode.object(), Some(&configuration.bytes()))?;

@@ -3,6 +3,7 @@
 use crate::interrupt::{MAX_CPUS, SourceRecord};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::bpf::SharedMemory;
+use punctual_kernel::per_cpu::NestingPlace;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -77,7 +78,7 @@ pub(crate) struct PumpRecord(pub(crate) Pump);
 #[repr(C)]
 pub(crate) struct Configuration {
     pub(crate) steal_offset: i64,
-    pub(crate) preempt_offset: i64,
+    pub(crate) nesting: NestingPlace,
     pub(crate) wakes: u64,
 }
 
@@ -85,8 +86,8 @@ impl Configuration {
     pub(crate) fn bytes(&self) -> [u8; size_of::<Configuration>()] {
         let mut bytes = [0; size_of::<Configuration>()];
         bytes[..8].copy_from_slice(&self.steal_offset.to_ne_bytes());
-        bytes[8..16].copy_from_slice(&self.preempt_offset.to_ne_bytes());
-        bytes[16..].copy_from_slice(&self.wakes.to_ne_bytes());
+        bytes[8..32].copy_from_slice(&self.nesting.bytes());
+        bytes[32..].copy_from_slice(&self.wakes.to_ne_bytes());
         bytes
     }
 }
@@ -238,10 +239,7 @@ mod tests {
                     activations
                 )
             );
-            assert_eq!(
-                record_layout(&btf, "configuration"),
-                layout_of!(Configuration, steal_offset, preempt_offset, wakes)
-            );
+            assert_eq!(record_layout(&btf, "configuration"), layout_of!(Configuration, steal_offset, nesting, wakes));
             assert_eq!(record_layout(&btf, "line").0, size_of::<Line>());
             assert_eq!(record_layout(&btf, "pump").0, size_of::<Pump>());
             for section in [".bss", ".rodata"] {

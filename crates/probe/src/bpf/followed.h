@@ -6,7 +6,7 @@
 #ifndef PUNCTUAL_FOLLOWED_H
 #define PUNCTUAL_FOLLOWED_H
 
-#include "kernel.h"
+#include "nesting.h"
 
 #define MAX_FOLLOWED 4096
 #define FOLLOWED_INDEX_SIZE 16384
@@ -161,13 +161,39 @@ struct threads {
 	__u64 pads[4];
 };
 
+/*
+ * Kernels before 5.12 know no atomic operation that gives a value back. There two programs that change the same word at
+ * the same instant on two CPUs may undo each other: a thread that begins then may not be followed.
+ */
+#ifdef WITHOUT_ATOMICS
+static __always_inline __u64 swap_if(__u64 *word, __u64 before, __u64 after)
+{
+	__u64 found = *(volatile __u64 *)word;
+
+	if (found == before)
+		*(volatile __u64 *)word = after;
+	return found;
+}
+
+static __always_inline __u64 count_up(__u64 *word)
+{
+	__u64 before = *(volatile __u64 *)word;
+
+	__sync_fetch_and_add(word, 1);
+	return before;
+}
+#else
+#define swap_if(word, before, after) __sync_val_compare_and_swap(word, before, after)
+#define count_up(word) __sync_fetch_and_add(word, 1)
+#endif
+
 /* No thread has the id in its upper half. */
 #define GONE (~0ULL)
 
 struct follow_configuration {
-	/* From the run queue to the interrupt counter of the same CPU, bytes; 0: not known. */
-	__s64 preempt_count_offset;
+	struct nesting_place nesting;
 	__u64 names_wanted;	/* whether renames are told */
+	__u64 switch_tells_state;	/* see `left_state` */
 	/* Whoever takes this name is followed with all it starts; empty: nobody. */
 	char mark[NAME_SIZE];
 };
@@ -200,7 +226,7 @@ static __always_inline void forget_thread(struct followed *thread, __u32 tid)
 		if (cell >> 32 == tid) {
 			__u64 next = threads.index[(position + 1) & (FOLLOWED_INDEX_SIZE - 1)];
 
-			__sync_val_compare_and_swap(&threads.index[position], cell, next ? GONE : 0);
+			swap_if(&threads.index[position], cell, next ? GONE : 0);
 			break;
 		}
 	}
@@ -217,11 +243,11 @@ static __noinline int follow_thread(__u32 tid, __u32 flags)
 
 	if (find_followed(tid))
 		return 0;
-	start = __sync_fetch_and_add(&threads.next, 1);
+	start = count_up(&threads.next);
 	for (__u32 try = 0; try < ALLOCATION_TRIES; try++) {
 		number = (start + try) & (MAX_FOLLOWED - 1);
 		if (!threads.followed[number].owner &&
-		    !__sync_val_compare_and_swap(&threads.followed[number].owner, 0, (__u64)tid)) {
+		    !swap_if(&threads.followed[number].owner, 0, (__u64)tid)) {
 			thread = &threads.followed[number];
 			break;
 		}
@@ -242,8 +268,8 @@ static __noinline int follow_thread(__u32 tid, __u32 flags)
 		__u32 position = (tid + probe) & (FOLLOWED_INDEX_SIZE - 1);
 		__u64 cell = threads.index[position];
 
-		if ((!cell || cell == GONE) && __sync_val_compare_and_swap(&threads.index[position], cell,
-									   (__u64)tid << 32 | (number + 1)) == cell) {
+		if ((!cell || cell == GONE) &&
+		    swap_if(&threads.index[position], cell, (__u64)tid << 32 | (number + 1)) == cell) {
 			__sync_fetch_and_add(&threads.alive, 1);
 			return 0;
 		}

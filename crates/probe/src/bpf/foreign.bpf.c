@@ -12,7 +12,6 @@ extern const void posix_timer_fn __ksym __weak;
 extern const void it_real_fn __ksym __weak;
 
 #define TASK_DEAD 0x80
-#define HARDIRQ_MASK 0x000f0000
 /* A waking that comes so shortly before its thread is seen to block belongs to that block: its waker was faster. */
 #define FASTER_NS 20000
 
@@ -152,15 +151,9 @@ int BPF_PROG(timer_ends, struct hrtimer *timer)
 }
 
 /* Whether this is an interrupt that has no tracepoint of its own. */
-static __always_inline bool in_unknown_interrupt(struct task_struct *task)
+static __always_inline bool in_unknown_interrupt(void)
 {
-	__u32 count = 0;
-
-	if (!follow_configuration.preempt_count_offset || !bpf_core_field_exists(task->se.cfs_rq))
-		return false;
-	bpf_probe_read_kernel(&count, sizeof(count),
-			      (void *)task->se.cfs_rq->rq + follow_configuration.preempt_count_offset);
-	return count & HARDIRQ_MASK;
+	return read_nesting(&follow_configuration.nesting) & HARDIRQ_MASK;
 }
 
 SEC("tp_btf/sched_waking")
@@ -198,15 +191,13 @@ int BPF_PROG(thread_woken, struct task_struct *task)
 		wake->id = context->softirq - 1;
 		wake->began = context->softirq_began;
 	} else {
-		struct task_struct *waker = bpf_get_current_task_btf();
-
 		wake->began = now;
-		if (in_unknown_interrupt(waker)) {
+		if (in_unknown_interrupt()) {
 			wake->kind = WAKER_VECTOR;
 			wake->id = OTHER_VECTOR;
 		} else {
 			wake->kind = WAKER_THREAD;
-			wake->id = waker->pid;
+			wake->id = (__u32)bpf_get_current_pid_tgid();
 			bpf_get_current_comm(wake->name, NAME_SIZE);
 		}
 	}
@@ -277,7 +268,7 @@ static __always_inline void switched_out(struct followed *thread, struct task_st
 	thread->state = STATE_BLOCKED;
 	waking = thread->pending.waking;
 	if (waking && now - waking > FASTER_NS)
-		__sync_val_compare_and_swap(&thread->pending.waking, waking, 0);
+		swap_if(&thread->pending.waking, waking, 0);
 	if (dead || thread->flags & FOLLOW_NO_MORE)
 		forget_thread(thread, task->pid);
 }
@@ -312,8 +303,7 @@ static __always_inline void switched_in(struct followed *thread, struct task_str
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(threads_switched, bool preempted, struct task_struct *previous, struct task_struct *next,
-	     unsigned int state)
+int BPF_PROG(threads_switched, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
 	struct followed *leaving = find_followed(previous->pid);
 	struct followed *coming = find_followed(next->pid);
@@ -323,7 +313,8 @@ int BPF_PROG(threads_switched, bool preempted, struct task_struct *previous, str
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (leaving)
-		switched_out(leaving, previous, now, preempted ? 0 : state);
+		switched_out(leaving, previous, now,
+			     preempted ? 0 : left_state(previous, follow_configuration.switch_tells_state, ctx));
 	if (coming)
 		switched_in(coming, next, now);
 	return 0;
@@ -382,7 +373,7 @@ int BPF_PROG(thread_renamed, struct task_struct *task, const char *name)
 	}
 	if (!follow_configuration.names_wanted || find_followed(task->pid))
 		return 0;
-	position = __sync_fetch_and_add(&threads.renamed, 1);
+	position = count_up(&threads.renamed);
 	rename = &threads.renames[position & (RENAMES - 1)];
 	rename->sequence = 0;
 	rename->tid = task->pid;

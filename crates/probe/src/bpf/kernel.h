@@ -59,4 +59,7 @@ struct kvm_steal_time {
 		 ((type *)bpf_rdonly_cast(pointer, bpf_core_type_id_kernel(type)))->member :                   \
 		 BPF_CORE_READ((type *)(pointer), member))
 
+/* Whether the running kernel has this helper; the verifier cuts calls out that are not reached. */
+#define HAS_HELPER(name) bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_##name)
+
 #endif

@@ -11,10 +11,19 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct atomic___counted {
+	int counter;
+};
+
+struct signal_struct {
+	struct atomic___counted live;
+};
+
 struct task_struct___forked {
 	int pid;
 	int tgid;
 	int exit_code;
+	struct signal_struct *signal;
 	char comm[NAME_SIZE];
 };
 
@@ -52,9 +61,17 @@ int BPF_PROG(process_execs, struct task_struct *task, int old)
 }
 
 SEC("?tp_btf/sched_process_exit")
-int BPF_PROG(process_exits, struct task_struct *task, bool last)
+int BPF_PROG(process_exits, struct task_struct *task)
 {
-	return note_named(PROCESS_EXIT, (__u32)((struct task_struct___forked *)task)->exit_code, last);
+	struct task_struct___forked *ended = (void *)task;
+	bool last;
+
+	/* The second argument has been given since 6.15; the count of threads that live on has fallen by then. */
+	if (recorder_configuration.exit_tells_last)
+		last = ctx[1];
+	else
+		last = !ended->signal->live.counter;
+	return note_named(PROCESS_EXIT, (__u32)ended->exit_code, last);
 }
 
 SEC("?tp_btf/task_rename")

@@ -9,7 +9,6 @@
 #define INTERRUPTED_USER (1ULL << 63)
 #define LEFT_FOR_IO (1U << 31)
 #define LEFT_FOR_LOCK (1U << 30)
-#define HARDIRQ_MASK (0xf << 16)
 /* Timers of one interrupt expire within this; its interrupted stack is taken once. */
 #define ONE_INTERRUPT_NS 20000
 
@@ -17,16 +16,17 @@ extern const void bpf_timer_cb __ksym __weak;
 extern const void perf_swevent_hrtimer __ksym __weak;
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct task_struct *next, unsigned int state)
+int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
 	struct task_struct___recorded *to = (void *)next, *from = (void *)previous;
 	struct ring *ring = own_ring();
 	struct record *record;
 	__u64 position;
-	__u32 left = 0;
+	__u32 left = 0, state;
 
 	if (!ring)
 		return 0;
+	state = left_state(previous, recorder_configuration.switch_tells_state, ctx);
 	if (!preempted && state) {
 		left = state & ~(LEFT_FOR_IO | LEFT_FOR_LOCK);
 		if (state & STATE_INTERRUPTIBLE && sleeps_for_lock(previous))
@@ -50,7 +50,7 @@ int BPF_PROG(note_waking, struct task_struct *task)
 	return note_named(WAKING, (__u32)woken->pid, (__u16)woken->prio);
 }
 
-SEC("tp_btf/sched_migrate_task")
+SEC("?tp_btf/sched_migrate_task")
 int BPF_PROG(note_migration, struct task_struct *task, int destination)
 {
 	__u32 source = BPF_CORE_READ((struct rq___numbered *)task->se.cfs_rq->rq, cpu);
@@ -154,7 +154,7 @@ int BPF_PROG(softirq_ends, unsigned int vector)
 	return 0;
 }
 
-SEC("tp_btf/softirq_raise")
+SEC("?tp_btf/softirq_raise")
 int BPF_PROG(softirq_raised, unsigned int vector)
 {
 	struct ring *ring = own_ring();
@@ -172,7 +172,10 @@ static __always_inline __u64 function_of(struct hrtimer *timer)
 
 	if (function && function == (__u64)&bpf_timer_cb && bpf_core_field_exists(((struct bpf_hrtimer *)0)->timer)) {
 		outer = (void *)(__u64)timer - bpf_core_field_offset(struct bpf_hrtimer, timer);
-		inner = (__u64)READ_AS(outer, struct bpf_hrtimer, cb.callback_fn);
+		if (bpf_core_field_exists(((struct bpf_hrtimer *)0)->cb.callback_fn))
+			inner = (__u64)READ_AS(outer, struct bpf_hrtimer, cb.callback_fn);
+		else if (bpf_core_field_exists(((struct bpf_hrtimer___flat *)0)->callback_fn))
+			inner = (__u64)READ_AS(outer, struct bpf_hrtimer___flat, callback_fn);
 	} else if (function && function == (__u64)&perf_swevent_hrtimer) {
 		outer = (void *)(__u64)timer - bpf_core_field_offset(struct perf_event, hw.hrtimer);
 		program = READ_AS(outer, struct perf_event, prog);
@@ -234,7 +237,7 @@ int BPF_PROG(timer_ends, struct hrtimer *timer)
 	return 0;
 }
 
-SEC("tp_btf/timer_expire_entry")
+SEC("?tp_btf/timer_expire_entry")
 int BPF_PROG(callback_begins, struct timer_list *timer)
 {
 	struct ring *ring = own_ring();
@@ -246,7 +249,7 @@ int BPF_PROG(callback_begins, struct timer_list *timer)
 	return note(CALLBACK_BEGIN, (__u64)timer->function, 0);
 }
 
-SEC("tp_btf/timer_expire_exit")
+SEC("?tp_btf/timer_expire_exit")
 int BPF_PROG(callback_ends, struct timer_list *timer)
 {
 	struct ring *ring = own_ring();
@@ -256,13 +259,13 @@ int BPF_PROG(callback_ends, struct timer_list *timer)
 	return 0;
 }
 
-SEC("tp_btf/workqueue_execute_start")
+SEC("?tp_btf/workqueue_execute_start")
 int BPF_PROG(work_begins, struct work_struct *work)
 {
 	return note_named(WORK_BEGIN, (__u64)work->func, 0);
 }
 
-SEC("tp_btf/workqueue_execute_end")
+SEC("?tp_btf/workqueue_execute_end")
 int BPF_PROG(work_ends, struct work_struct *work)
 {
 	return note(WORK_END, 0, 0);

@@ -7,7 +7,7 @@
 #define PUNCTUAL_RECORDER_H
 
 #include "kernel.h"
-#include "steal.h"
+#include "nesting.h"
 
 #ifndef RECORDS
 #define RECORDS 32768
@@ -56,7 +56,7 @@ struct record {
 	__u64 time;		/* ns of CLOCK_MONOTONIC */
 	__u64 steal;		/* the host's steal counter of this CPU, ns; 0: not known */
 	__u32 task;		/* the current thread, and in the high byte its priority + 2 */
-	__u32 context;		/* the nesting count, and in the high byte the kind */
+	__u32 context;		/* the nesting count of `nesting.h`, and in the high byte the kind */
 	__u64 value;
 	__u64 extra;
 	char name[NAME_SIZE];
@@ -129,10 +129,13 @@ struct ring {
 struct recorder_configuration {
 	/* From the run queue to per-CPU variables of the same CPU, bytes; 0: not known. */
 	__s64 steal_offset;
-	__s64 nesting_offset;
 	__s64 registers_offset;
+	struct nesting_place nesting;
 	/* A timer later than this, ns, has its interrupted stack taken. */
 	__u64 late_ns;
+	/* Whether these tracepoints have an argument that older kernels do not give. */
+	__u64 switch_tells_state;
+	__u64 exit_tells_last;
 };
 
 struct {
@@ -193,6 +196,12 @@ struct bpf_hrtimer {
 	struct hrtimer timer;
 };
 
+/* As it was before 6.10. */
+struct bpf_hrtimer___flat {
+	struct hrtimer timer;
+	void *callback_fn;
+};
+
 struct bpf_prog {
 	void *bpf_func;
 };
@@ -216,7 +225,7 @@ static __always_inline __u64 read_word(__s64 offset)
 
 static __always_inline __u32 nesting(void)
 {
-	return (__u32)read_word(recorder_configuration.nesting_offset) & CONTEXT_MASK;
+	return read_nesting(&recorder_configuration.nesting) & CONTEXT_MASK;
 }
 
 static __always_inline struct ring *own_ring(void)

@@ -8,10 +8,11 @@
 /* ns since boot; `offset` bytes from the run queue, see `steal.rs` of the kernel crate. */
 static __always_inline __u64 read_steal_at(__s64 offset)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task;
 
-	if (!bpf_core_field_exists(task->se.cfs_rq))
+	if (!bpf_core_field_exists(((struct task_struct *)0)->se.cfs_rq))
 		return 0;
+	task = bpf_get_current_task_btf();
 	return READ_AS((void *)task->se.cfs_rq->rq + offset, struct kvm_steal_time, steal);
 }
 

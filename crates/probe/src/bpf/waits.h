@@ -25,6 +25,15 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+/* The state has had another name since 5.14. */
+struct task_struct___stating {
+	unsigned int __state;
+};
+
+struct task_struct___stating_before {
+	long state;
+};
+
 struct pt_regs___system_call {
 	unsigned long dx;
 	unsigned long si;
@@ -32,6 +41,20 @@ struct pt_regs___system_call {
 };
 
 #pragma clang attribute pop
+
+/*
+ * The state in which a thread leaves its CPU: kernels from 5.18 on tell it as the fourth argument of `sched_switch`, for
+ * whoever wakes the thread meanwhile has changed the thread's own word.
+ */
+static __always_inline unsigned int left_state(struct task_struct *task, bool is_told, const void *arguments)
+{
+	struct task_struct___stating_before *before = (void *)task;
+	struct task_struct___stating *now = (void *)task;
+
+	if (is_told)
+		return (unsigned int)((const __u64 *)arguments)[3];
+	return bpf_core_field_exists(now->__state) ? now->__state : (unsigned int)before->state;
+}
 
 /*
  * Whether a thread sleeps for a lock of its program. The kernel knows no locks of programs, only words to wait on; the
@@ -42,9 +65,9 @@ static __always_inline bool sleeps_for_lock(struct task_struct *task)
 	struct pt_regs___system_call *registers;
 	__u32 operation, value;
 
-	registers = (void *)bpf_task_pt_regs(task);
-	if (!bpf_core_field_exists(registers->orig_ax))
+	if (!bpf_core_field_exists(((struct pt_regs___system_call *)0)->orig_ax) || !HAS_HELPER(task_pt_regs))
 		return false;
+	registers = (void *)bpf_task_pt_regs(task);
 	if (registers->orig_ax != SYSCALL_FUTEX)
 		return false;
 	operation = registers->si;

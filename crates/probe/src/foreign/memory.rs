@@ -2,6 +2,7 @@
 
 use crate::overwriting::{self, Marked};
 use punctual_kernel::bpf::SharedMemory;
+use punctual_kernel::per_cpu::NestingPlace;
 use punctual_recording::printable;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,7 +60,7 @@ pub(crate) struct Slot {
 }
 
 /// `struct record`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct Record {
     pub(crate) wake: Wake,
@@ -127,15 +128,22 @@ struct Threads {
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct Configuration {
-    pub(crate) preempt_count_offset: i64,
+    pub(crate) nesting: NestingPlace,
     pub(crate) names_wanted: u64,
+    pub(crate) switch_tells_state: u64,
     pub(crate) mark: [u8; NAME_SIZE],
 }
 
 impl Configuration {
     /// As the programs' read-only data.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        [&self.preempt_count_offset.to_ne_bytes()[..], &self.names_wanted.to_ne_bytes(), &self.mark].concat()
+        [
+            &self.nesting.bytes()[..],
+            &self.names_wanted.to_ne_bytes(),
+            &self.switch_tells_state.to_ne_bytes(),
+            &self.mark,
+        ]
+        .concat()
     }
 }
 
@@ -429,7 +437,7 @@ mod tests {
         check!("records", Records, records, head, lost, pads, read, more_pads);
         check!("rename", Rename, sequence, tid, process, name);
         check!("threads", Threads, followed, index, contexts, renames, renamed, next, alive, without_room, pads);
-        check!("follow_configuration", Configuration, preempt_count_offset, names_wanted, mark);
+        check!("follow_configuration", Configuration, nesting, names_wanted, switch_tells_state, mark);
         assert_eq!(size_of::<Record>(), 128);
         for section in [".bss", ".rodata"] {
             assert_eq!(variable_offsets(&btf, section), [0], "{section}");

@@ -3,15 +3,25 @@
 use super::memory::{Configuration, FOLLOW_NAME, FOLLOW_THREADS, MAX_CPUS, NAME_SIZE, Rings, Slot, ThreadTable, text};
 use super::selection::{Selection, has_ended, mark, name_of, processes, threads_of};
 use crate::follow::refuse_namespaces;
+use crate::why::recorder::{blind_without, switch_tells_state};
 use punctual_kernel::bpf::LoadedObject;
-use punctual_kernel::{Refused, steal};
+use punctual_kernel::{Refused, per_cpu};
 
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign.bpf.o"));
+/// The same for kernels before 5.12.
+const WITHOUT_ATOMICS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign_without_atomics.bpf.o"));
+
+const OTHER_INTERRUPTS: &str = "interrupts without a tracepoint of their own: the wakeups that they make count as made by \
+                                the thread that they interrupted, for this kernel's count of nested interrupts is not known";
+const RACES: &str = "a thread that begins at the same instant as another one on another CPU: it may not be followed, for this \
+                     kernel lacks atomic operations that give a value back (from 5.12 on)";
 
 /// The programs in the kernel, attached; they leave it when this is dropped.
 pub struct Programs {
     // Dropped first, so that nothing writes into memory that is gone.
     object: Option<LoadedObject>,
+    /// What they do not see on this kernel.
+    blind: Vec<String>,
     pub(super) table: ThreadTable,
     pub(super) rings: Rings,
 }
@@ -30,20 +40,35 @@ impl Programs {
             return Err(Refused::because(doing, format!("this machine may have {cpus} CPUs, {MAX_CPUS} at most work")));
         }
         let mut configuration = Configuration {
-            preempt_count_offset: steal::offset_from_run_queue("__preempt_count").unwrap_or(0),
+            nesting: per_cpu::places().nesting,
             names_wanted: u64::from(selection.by_name()),
+            switch_tells_state: u64::from(switch_tells_state()),
             mark: [0; NAME_SIZE],
         };
         if selection.command {
             let mark = mark();
             configuration.mark[..mark.len()].copy_from_slice(mark.as_bytes());
         }
-        let mut object =
-            LoadedObject::load_sized("foreign", OBJECT, Some(&configuration.bytes()), &[("rings", cpus as u32)])?;
+        let mut blind = Vec::new();
+        let load =
+            |elf| LoadedObject::load_sized("foreign", elf, Some(&configuration.bytes()), &[("rings", cpus as u32)]);
+        // What keeps the newer programs from loading keeps the older ones too, unless it is the atomics.
+        let mut object = match load(OBJECT) {
+            Ok(object) => object,
+            Err(refused) => {
+                let object = load(WITHOUT_ATOMICS).map_err(|_| refused)?;
+                blind.push(RACES.to_owned());
+                object
+            }
+        };
+        if !configuration.nesting.is_known() {
+            blind.push(OTHER_INTERRUPTS.to_owned());
+        }
         let table = ThreadTable::new(object.shared_globals()?);
         let rings = Rings::new(object.shared_array("rings")?, cpus);
         object.attach()?;
-        let programs = Programs { object: Some(object), table, rings };
+        blind.extend(blind_without(&object.left_out()));
+        let programs = Programs { object: Some(object), blind, table, rings };
         for &tid in &selection.threads {
             programs.table.follow(tid, 0);
         }
@@ -53,6 +78,11 @@ impl Programs {
             return Err(Refused::because(doing, "they ended just now"));
         }
         Ok(programs)
+    }
+
+    /// What they do not see on this kernel.
+    pub(super) fn blind(&self) -> &[String] {
+        &self.blind
     }
 
     /// The kernel's numbers of the programs.

@@ -14,4 +14,6 @@ mod reader;
 mod rings;
 mod session;
 
+#[cfg(test)]
+pub(crate) use programs::OBJECT as RECORDER_OF_LOG;
 pub use session::EventLog;

@@ -7,7 +7,7 @@ use punctual_recording::EventClass;
 use std::os::fd::OwnedFd;
 
 /// The compiled programs.
-pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/log.bpf.o"));
+pub(crate) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/log.bpf.o"));
 
 /// The class that a program is for; `None` for those that a log does not need.
 fn class_of(program: &str) -> Option<EventClass> {
@@ -31,6 +31,8 @@ fn class_of(program: &str) -> Option<EventClass> {
 pub(super) struct LogPrograms {
     pub(super) object: LoadedObject,
     pub(super) possible: usize,
+    /// Whether an event's context is the kernel's own count.
+    pub(super) nesting_known: bool,
     /// While it is held the kernel measures how long programs run.
     statistics: Option<OwnedFd>,
     /// How long they had run when it was given up, ns, and how often they have run until then.
@@ -48,7 +50,7 @@ impl LogPrograms {
             return Err(Refused::because("logging futex calls", "this is known only of x86-64"));
         }
         // No timer is that late: no stacks.
-        let configuration = configuration("logging events", 1 << 60)?;
+        let (configuration, places) = configuration("logging events", 1 << 60)?;
         let possible = possible_cpus();
         let chosen = |program: &str| class_of(program).is_some_and(|class| classes.contains(&class));
         let sizes = [("rings", possible as u32)];
@@ -59,7 +61,7 @@ impl LogPrograms {
         if classes.contains(&EventClass::Fault) {
             count_faults(&mut object, cpus)?;
         }
-        Ok(Some(LogPrograms { object, possible, statistics, measured: None }))
+        Ok(Some(LogPrograms { object, possible, nesting_known: places.nesting.is_known(), statistics, measured: None }))
     }
 
     /// The kernel measures the programs no more, for that costs something with every run of every program; `events` have

@@ -7,6 +7,7 @@ use super::programs::LogPrograms;
 use super::reader::{Batch, NICE, QUEUE, Reader, Sources};
 use super::rings::LogRings;
 use crate::why::recorder::online_cpus;
+use punctual_kernel::per_cpu::NESTING_BLIND;
 use punctual_kernel::trace_marker::TraceMarker;
 use punctual_kernel::{Refused, clock, scheduling};
 use punctual_recording::episode::EventKind;
@@ -58,7 +59,12 @@ impl EventLog {
         let programs = LogPrograms::start(classes, &cpus)?;
         if let Some(programs) = &programs {
             for name in programs.left_out(classes) {
-                notes.push(format!("not logged: what `{name}` sees, for this kernel has no tracepoint for it"));
+                notes.push(format!(
+                    "not logged: what `{name}` sees, for this kernel has no tracepoint for it or refuses it"
+                ));
+            }
+            if !programs.nesting_known {
+                notes.push(format!("not seen: {NESTING_BLIND}"));
             }
         }
         if classes.contains(&EventClass::Mark) {

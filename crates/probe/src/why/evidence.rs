@@ -36,6 +36,7 @@ pub(super) struct Evidence {
     pub(super) usual_delivery_ns: u64,
     pub(super) fault_path_ns: u64,
     pub(super) sample_period_ns: u64,
+    pub(super) nesting_known: bool,
     pub(super) copied: Vec<(u32, Copied)>,
     pub(super) programs: Vec<HookedProgram>,
 }
@@ -174,6 +175,7 @@ impl Investigator {
             usual_delivery_ns: evidence.usual_delivery_ns,
             fault_path_ns: evidence.fault_path_ns,
             sample_period_ns: evidence.sample_period_ns,
+            nesting_known: evidence.nesting_known,
             names: tables.names,
             frames: tables.frames,
             events,

@@ -5,8 +5,9 @@ use super::handlers::handler_sums;
 use super::rings::{Copied, Rings};
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
-use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics};
-use punctual_kernel::{Refused, bpf_programs, clock, steal};
+use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics, tracepoint_arguments};
+use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
+use punctual_kernel::{Refused, bpf_programs, clock, host};
 use punctual_recording::HandlerSum;
 use std::os::fd::{FromRawFd, OwnedFd};
 
@@ -22,6 +23,7 @@ const LATE_NS: u64 = 50_000;
 /// The programs in the kernel; they leave it when this is dropped.
 pub struct FlightRecorder {
     object: LoadedObject,
+    places: Places,
     rings: Rings,
     cpus: Vec<u32>,
     clock: Option<&'static str>,
@@ -51,7 +53,7 @@ impl FlightRecorder {
     /// # Errors
     /// What the kernel refused.
     pub fn start(sample_rate: u32, faults: bool) -> Result<FlightRecorder, Refused> {
-        let configuration = configuration("recording what makes wakeups late", LATE_NS)?;
+        let (configuration, places) = configuration("recording what makes wakeups late", LATE_NS)?;
         let possible = possible_cpus();
         let mut object =
             LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
@@ -66,7 +68,7 @@ impl FlightRecorder {
             fault_path_ns = fault_path::measure(&rings, &cpus);
         }
         let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
-        Ok(FlightRecorder { object, rings, cpus, clock, fault_path_ns, statistics, measured: None })
+        Ok(FlightRecorder { object, places, rings, cpus, clock, fault_path_ns, statistics, measured: None })
     }
 
     /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot.
@@ -117,9 +119,36 @@ impl FlightRecorder {
         self.cpus.len()
     }
 
-    /// Programs that this kernel has no tracepoint for.
+    /// Programs that this kernel has no tracepoint for or refuses.
     pub fn left_out(&self) -> Vec<String> {
         self.object.left_out()
+    }
+
+    /// Whether the kernel's count of nested interrupts can be read; if not, an event's count says nothing.
+    pub fn nesting_known(&self) -> bool {
+        self.places.nesting.is_known()
+    }
+
+    /// Whether the host's steal is known for each event.
+    pub fn steal_known(&self) -> bool {
+        self.places.steal.is_some()
+    }
+
+    /// What it does not see on this kernel.
+    pub fn blind(&self) -> Vec<String> {
+        let mut blind = blind_without(&self.left_out());
+        if !self.nesting_known() {
+            blind.push(NESTING_BLIND.to_owned());
+        }
+        if self.places.registers.is_none() {
+            blind.push(
+                "which instruction an interrupt interrupted: this kernel does not say where it keeps that".to_owned(),
+            );
+        }
+        if !self.steal_known() && host::host().virtualization.as_deref() != Some("none") {
+            blind.push("what the host stole within a late wakeup: it may be blamed on whoever had the CPU".to_owned());
+        }
+        blind
     }
 
     /// What a page fault costs outside its stamps, ns; 0 where not known.
@@ -143,18 +172,57 @@ impl FlightRecorder {
 }
 
 /// What the programs have to know of this kernel. A timer later than `late_ns` has its interrupted stack taken.
-pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<Vec<u8>, Refused> {
+pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<(Vec<u8>, Places), Refused> {
     if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
         let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
         return Err(Refused::because(doing, reason));
     }
-    let known = steal::per_cpu_offsets_from_run_queue(&["steal_time", "__preempt_count", "__irq_regs"]);
+    let places = per_cpu::places();
     let mut configuration = Vec::new();
-    for offset in known {
+    for offset in [places.steal, places.registers] {
         configuration.extend_from_slice(&offset.unwrap_or(0).to_ne_bytes());
     }
-    configuration.extend_from_slice(&late_ns.to_ne_bytes());
-    Ok(configuration)
+    configuration.extend_from_slice(&places.nesting.bytes());
+    let switch_tells_state = switch_tells_state();
+    let exit_tells_last = tracepoint_arguments("sched_process_exit").is_some_and(|count| count > 1);
+    for word in [late_ns, u64::from(switch_tells_state), u64::from(exit_tells_last)] {
+        configuration.extend_from_slice(&word.to_ne_bytes());
+    }
+    Ok((configuration, places))
+}
+
+/// Whether `sched_switch` tells the state in which a thread leaves: from 5.18 on.
+pub(crate) fn switch_tells_state() -> bool {
+    tracepoint_arguments("sched_switch").is_some_and(|count| count > 3)
+}
+
+/// What is not seen without these programs.
+pub(crate) fn blind_without(programs: &[String]) -> Vec<String> {
+    let mut blind: Vec<String> = Vec::new();
+    for program in programs {
+        let line = match program.as_str() {
+            "note_migration" => "moves of threads between CPUs",
+            "softirq_raised" => "how long softirqs that were raised together ran: only each one by itself",
+            "callback_begins" | "callback_ends" => "which ordinary kernel timer ran in a softirq",
+            "work_begins" | "work_ends" => "which work a kernel worker did",
+            "tasklet_begins" | "tasklet_ends" => "which tasklet ran in a softirq",
+            "user_fault" | "kernel_fault" => "page faults",
+            "lock_begins" | "lock_ends" => "waits for locks of the kernel",
+            "process_forks" | "process_execs" | "process_exits" | "thread_renamed" => {
+                "some of the processes' beginnings, ends and names"
+            }
+            "futex_begins" | "futex_ends" => "futex calls",
+            _ => match program.strip_suffix("_begins").or_else(|| program.strip_suffix("_ends")) {
+                Some(vector) => &format!("interrupts of the class {vector}: they count as what they interrupt"),
+                None => continue,
+            },
+        };
+        let line = format!("{line}; this kernel has no tracepoint for it, or refuses the program");
+        if !blind.contains(&line) {
+            blind.push(line);
+        }
+    }
+    blind
 }
 
 /// One more than the highest CPU number that can ever be.
@@ -248,6 +316,23 @@ fn open_events(cpus: &[u32], mut attributes: bindings::perf_event_attr) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A program that is added as an optional one says what is blind without it.
+    #[test]
+    fn every_optional_program_says_what_is_blind_without_it() {
+        let mut optional = 0;
+        for elf in [OBJECT, crate::log::RECORDER_OF_LOG] {
+            let object = libbpf_rs::ObjectBuilder::default().open_memory(elf).unwrap();
+            for program in object.progs().filter(|program| program.section().to_string_lossy().starts_with('?')) {
+                optional += 1;
+                let name = program.name().to_string_lossy().into_owned();
+                assert_eq!(blind_without(&[name.clone()]).len(), 1, "{name}");
+            }
+        }
+        assert!(optional > 40, "{optional}");
+        // Both halves of a pair are one thing.
+        assert_eq!(blind_without(&["work_begins".to_owned(), "work_ends".to_owned()]).len(), 1);
+    }
 
     #[test]
     fn cpu_lists_are_read() {

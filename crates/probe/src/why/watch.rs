@@ -138,6 +138,7 @@ impl Watch {
             sample_rate: settings.sample_rate,
             sample_clock: recorder.clock().map(str::to_owned),
             missing: recorder.left_out(),
+            nesting_known: recorder.nesting_known(),
             cpus: recorder.cpus() as u64,
             ..RecorderSummary::default()
         };
@@ -267,6 +268,7 @@ impl Watch {
             threshold_ns,
             usual_delivery_ns: self.deliveries.quantile(0.25).unwrap_or(0).min(MOST_USUAL_NS),
             fault_path_ns: self.recorder.fault_path_ns(),
+            nesting_known: self.recorder.nesting_known(),
             sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
             late,
         };
