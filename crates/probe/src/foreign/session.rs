@@ -1,7 +1,7 @@
 //! Carries out a plan that follows other programs' threads.
 
 use super::drain::Drain;
-use super::memory::{FOLLOW_NAME, RECORD_BY_NAME, RECORD_WITHIN_WORK, Record, text};
+use super::memory::{FOLLOW_NAME, RECORD_BY_NAME, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, text};
 use super::programs::Programs;
 use super::selection::{Selection, name_of};
 use super::table::Table;
@@ -33,17 +33,17 @@ pub(crate) fn run(
     // Loading takes a while: whatever is measured has its evidence.
     let recorder = start_recorder(plan, &mut provenance);
     let programs = Programs::start(selection)?;
-    let steal_before = steal::steal_ns(&cpus);
-    provenance.started_ns = clock::monotonic_ns();
-    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - provenance.started_ns as i64;
-    if recorder.is_some() {
+    if let Some(recorder) = &recorder {
         // These are known then.
         let goes_on = plan.why.is_some_and(|settings| settings.stage == Stage::Response);
         provenance.blind.retain(|line| {
-            !([CAUSES, INTERRUPTS_OFF, STEAL].contains(&line.as_str()) || goes_on && *line == FIRST_INSTRUCTION)
+            let is_known =
+                [CAUSES, INTERRUPTS_OFF].contains(&line.as_str()) || recorder.steal_known() && *line == STEAL;
+            !(is_known || goes_on && *line == FIRST_INSTRUCTION)
         });
+        provenance.blind.extend(recorder.blind());
     }
-    let start = provenance.started_ns;
+    provenance.blind.extend_from_slice(programs.blind());
     let drain = Drain::start(programs.rings.share())?;
     let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
     writer.followed_mut().asked = selection.asked();
@@ -51,6 +51,11 @@ pub(crate) fn run(
         Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &programs.program_ids())?),
         None => None,
     };
+    // Setting up takes seconds on a slow machine: what is measured begins now, and what was followed until now is not it.
+    let start = clock::monotonic_ns();
+    let provenance = writer.provenance_mut();
+    provenance.started_ns = start;
+    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - start as i64;
     let mut session = Session {
         watch,
         plan,
@@ -61,8 +66,9 @@ pub(crate) fn run(
         records: Vec::new(),
         finished: Vec::new(),
         start,
+        end: plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration)),
+        steal_before: steal::steal_ns(&cpus),
         cpus,
-        steal_before,
         cpu_before: clock::process_cpu_ns(),
         longest_ns: 0,
     };
@@ -93,6 +99,8 @@ struct Session<'a> {
     /// The wakeups that this round brought.
     finished: Vec<Wakeup>,
     start: u64,
+    /// When the measurement ends if nothing else ends it.
+    end: u64,
     cpus: Vec<u32>,
     steal_before: Option<u64>,
     cpu_before: u64,
@@ -107,8 +115,8 @@ impl Session<'_> {
         observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
     ) -> punctual_recording::Result<Ended> {
         // Threads may sleep for long: the measurement ends now, not with the last wakeup.
-        let ended = |reason, detail| Ended { reason, detail, at_ns: clock::monotonic_ns() };
-        let end = self.plan.duration_ns.map(|duration| self.start.saturating_add(duration));
+        let end = self.end;
+        let ended = |reason, detail| Ended { reason, detail, at_ns: clock::monotonic_ns().min(end) };
         let (mut flushed, mut swept) = (Instant::now(), Instant::now());
         loop {
             self.programs.follow_renamed(self.selection);
@@ -137,14 +145,13 @@ impl Session<'_> {
             if nobody_can_come && self.programs.table.alive() == 0 {
                 return Ok(ended(EndReason::ThreadsEnded, None));
             }
-            let now = clock::monotonic_ns();
-            if end.is_some_and(|end| now >= end) {
+            if clock::monotonic_ns() >= end {
                 return Ok(ended(EndReason::Completed, None));
             }
             if let Step::Stop(reason, detail) = observe(&mut self.observation(writer)) {
                 return Ok(ended(reason, detail));
             }
-            let left = end.map_or(ROUND, |end| Duration::from_nanos(end.saturating_sub(clock::monotonic_ns())));
+            let left = Duration::from_nanos(end.saturating_sub(clock::monotonic_ns()));
             std::thread::sleep(left.min(ROUND));
         }
     }
@@ -166,6 +173,9 @@ impl Session<'_> {
         self.drain.take(&mut self.records);
         let records = std::mem::take(&mut self.records);
         for record in &records {
+            if !is_measured(record, self.start, self.end) {
+                continue;
+            }
             // One that was followed for its name and has another now: it became another program.
             if record.flags & RECORD_BY_NAME != 0 && !self.selection.wants_name(&text(&record.name)) {
                 self.programs.table.follow_no_more(record.tid);
@@ -208,7 +218,10 @@ impl Session<'_> {
         self.programs.detach();
         self.drain.stop();
         self.take(writer);
-        for slot in self.programs.slots() {
+        for mut slot in self.programs.slots() {
+            if slot.current.waking < self.start || slot.switch_in > self.end {
+                slot.switch_in = 0;
+            }
             let renamed = || name_of(slot.owner as u32).is_none_or(|name| !self.selection.wants_name(&name));
             if slot.flags & FOLLOW_NAME != 0 && renamed() {
                 continue;
@@ -224,6 +237,12 @@ impl Session<'_> {
             writer.provenance_mut().fallbacks.push(note);
         }
     }
+}
+
+/// Whether a record belongs to the measurement: its thread was woken after that began, and was done before it ended.
+fn is_measured(record: &Record, start: u64, end: u64) -> bool {
+    let woken_before = record.flags & RECORD_NO_WAKEUP == 0 && record.wake.waking < start;
+    record.at >= start && record.at <= end && !woken_before
 }
 
 fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
@@ -260,4 +279,24 @@ fn kernel_priority(policy: u16, priority: u16) -> i16 {
 fn online_cpus() -> Vec<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     parse_list(text.trim()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Wake;
+    use super::*;
+
+    #[test]
+    fn what_came_before_the_beginning_or_after_the_end_is_not_measured() {
+        let record = |waking, at, flags| {
+            let wake = Wake { waking, ..Wake::default() };
+            is_measured(&Record { wake, at, flags, ..Record::default() }, 1_000, 2_000)
+        };
+        assert!(record(1_000, 1_500, 0) && record(1_999, 2_000, 0));
+        assert!(!record(999, 1_500, 0), "woken before");
+        assert!(!record(1_500, 2_001, 0), "done after");
+        // Only counts: what stands in `wake` is of another time.
+        assert!(record(5, 1_500, RECORD_NO_WAKEUP));
+        assert!(!record(5, 999, RECORD_NO_WAKEUP));
+    }
 }
