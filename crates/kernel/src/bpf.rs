@@ -380,11 +380,16 @@ pub fn may_load() -> Result<(), Refused> {
         libbpf_sys::bpf_insn { code: 0xb7, ..Default::default() },
         libbpf_sys::bpf_insn { code: 0x95, ..Default::default() },
     ];
+    loads(&program, c"may_load")
+}
+
+/// Whether a program of these instructions loads; it is gone afterwards.
+pub(crate) fn loads(program: &[libbpf_sys::bpf_insn], name: &std::ffi::CStr) -> Result<(), Refused> {
     // SAFETY: the program and its licence live through the call; no options are passed.
     let descriptor = unsafe {
         libbpf_sys::bpf_prog_load(
             libbpf_sys::BPF_PROG_TYPE_TRACEPOINT,
-            c"may_load".as_ptr(),
+            name.as_ptr(),
             c"GPL".as_ptr(),
             program.as_ptr(),
             program.len() as _,

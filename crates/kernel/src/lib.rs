@@ -10,14 +10,18 @@
 //! * [`per_cpu`]: where the kernel keeps what programs look up about their CPU.
 //! * [`trace_marker`]: what programs write into the kernel's tracing, read beside whoever else reads it.
 //! * [`bpf`]: loads BPF objects and maps their memory.
+//! * [`callbacks`]: what became of softirq callbacks that interrupts queue.
+//! * [`features`]: what kernels have since when, and how that is found out.
 //! * [`bpf_layout`]: how shared records lie, for tests.
 //! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone.
 
 pub mod bpf;
 pub mod bpf_layout;
 pub mod bpf_programs;
+pub mod callbacks;
 pub mod capabilities;
 pub mod clock;
+pub mod features;
 pub mod guard;
 pub mod hold;
 pub mod host;

@@ -4,6 +4,8 @@ use crate::plan::Via;
 use crate::ring::SoftirqWait;
 use crate::slots::{Configuration, SlotReader, SlotTable};
 use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::callbacks::CallbackCounts;
+use punctual_kernel::features::{CALLED_PROGRAMS, TIMERS, explain};
 use punctual_kernel::{Refused, clock, host, per_cpu};
 
 /// The compiled BPF programs, carried in the binary.
@@ -45,8 +47,9 @@ impl Follower {
         }
         let steal_offset = per_cpu::places().steal;
         let configuration = Configuration { steal_offset: steal_offset.unwrap_or(0) };
-        let object =
-            LoadedObject::load(via.name(), object_bytes(via), Some(&configuration.steal_offset.to_ne_bytes()))?;
+        let needed: &[_] = if via == Via::Softirq { &[CALLED_PROGRAMS, TIMERS] } else { &[] };
+        let object = LoadedObject::load(via.name(), object_bytes(via), Some(&configuration.steal_offset.to_ne_bytes()))
+            .map_err(|refused| explain(refused, needed))?;
         let table = SlotTable::new(object.shared_globals()?);
         Ok(Follower { object, table, steal_known: steal_offset.is_some() })
     }
@@ -71,6 +74,16 @@ impl Follower {
     /// What the kernel refused.
     pub fn attach(&mut self) -> Result<(), Refused> {
         self.object.attach()
+    }
+
+    /// What became of the softirq callbacks.
+    pub(crate) fn callbacks(&self) -> CallbackCounts {
+        self.table.callbacks()
+    }
+
+    /// How many timers a thread armed when they were due already, by the number of its slot.
+    pub(crate) fn armed_late(&self, number: usize) -> u64 {
+        self.table.armed_late(number)
     }
 
     /// Whether the host's steal can be read for each wakeup.

@@ -2,6 +2,7 @@
 
 use crate::overwriting::{self, Marked};
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
+use punctual_kernel::features::{ATOMICS, explain};
 use punctual_kernel::{Refused, clock, per_cpu};
 
 const MAX_CPUS: usize = 512;
@@ -96,7 +97,8 @@ impl Tracer {
         }
         let steal_offset = per_cpu::places().steal;
         let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
-        let mut object = LoadedObject::load("idle", bytes, Some(&steal_offset.unwrap_or(0).to_ne_bytes()))?;
+        let mut object = LoadedObject::load("idle", bytes, Some(&steal_offset.unwrap_or(0).to_ne_bytes()))
+            .map_err(|refused| explain(refused, &[ATOMICS]))?;
         let memory = object.shared_globals()?;
         let traced = memory.at::<Traced>(0, 1).as_ptr();
         for (number, &(cpu, tid)) in loops.iter().enumerate() {

@@ -6,6 +6,7 @@
 //! to a preallocated queue. The calling thread does everything else.
 
 mod calibrated;
+mod came;
 mod control;
 pub mod echo;
 mod follow;

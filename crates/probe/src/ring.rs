@@ -14,6 +14,21 @@ const RING_BYTES: u32 = 4096;
 
 /// How long a softirq callback that is on its way may take to wake the thread, ns.
 const WAKE_PATIENCE_NS: u64 = 1_000_000_000;
+/// The same when the run is to end: longer than any callback that is on its way takes, ns.
+const LAST_PATIENCE_NS: u64 = 50_000_000;
+/// A thread that waits looks this often whether the run has ended, ns.
+const LOOK_NS: u64 = 20_000_000;
+
+/// What the kernel's programs have seen of the activation that a thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// Nothing yet.
+    Nothing,
+    /// Its interrupt.
+    Interrupt,
+    /// That its timer had expired when it was armed: no interrupt comes, and nothing is to be waited for.
+    Expired,
+}
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +39,8 @@ pub(crate) enum Waited {
     Unobserved,
     /// The interrupt was seen and no wake came, or the timer could not be set.
     Lost,
+    /// The run ended before anything came that was to come.
+    Ended,
 }
 
 /// A timer whose expiry is the interrupt, and the ring through which its softirq callback wakes the thread.
@@ -57,22 +74,34 @@ impl SoftirqWait {
 
     /// Waits until the softirq callback that follows the timer at `until_ns` wakes the thread.
     ///
-    /// `interrupted` tells whether the interrupt was seen. The wait's own time limit is a timer of the same CPU
-    /// that expires later: where it has expired and the interrupt was not seen, no program will see it.
-    pub(crate) fn wait(&self, until_ns: u64, patience_ns: u64, interrupted: impl Fn() -> bool) -> Waited {
+    /// `seen` tells what the programs saw. The wait's own time limit is a timer of the same CPU that expires later: where
+    /// it has expired and the interrupt was not seen, no program will see it. `is_over` tells whether the run has ended.
+    pub(crate) fn wait(
+        &self,
+        until_ns: u64,
+        patience_ns: u64,
+        seen: impl Fn() -> Seen,
+        is_over: impl Fn() -> bool,
+    ) -> Waited {
         let zero = timespec(0);
         let due = Itimerspec { it_interval: zero, it_value: timespec(until_ns) };
         if timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &due).is_err() {
             return Waited::Lost;
         }
-        let mut give_up_ns = until_ns + patience_ns;
+        if seen() == Seen::Expired {
+            return Waited::Woken;
+        }
+        let mut look_ns = until_ns + patience_ns;
         loop {
-            let left = give_up_ns.saturating_sub(clock::monotonic_ns());
+            let left = look_ns.saturating_sub(clock::monotonic_ns());
             let mut waited = [PollFd::new(&self.ring, PollFlags::IN)];
             match poll(&mut waited, Some(&timespec(left))) {
-                Ok(0) if !interrupted() => return Waited::Unobserved,
-                Ok(0) if clock::monotonic_ns() >= until_ns + WAKE_PATIENCE_NS => return Waited::Lost,
-                Ok(0) => give_up_ns = until_ns + WAKE_PATIENCE_NS,
+                Ok(0) => {
+                    if let Some(end) = without_wake(clock::monotonic_ns(), until_ns, patience_ns, seen(), is_over()) {
+                        return end;
+                    }
+                    look_ns = clock::monotonic_ns() + LOOK_NS;
+                }
                 Ok(_) => return Waited::Woken,
                 Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return Waited::Lost,
@@ -91,6 +120,37 @@ impl SoftirqWait {
     }
 }
 
+/// Whether a wait without a wake has ended, and how.
+fn without_wake(now_ns: u64, until_ns: u64, patience_ns: u64, seen: Seen, is_over: bool) -> Option<Waited> {
+    match seen {
+        Seen::Nothing if now_ns >= until_ns + patience_ns => Some(Waited::Unobserved),
+        Seen::Interrupt if now_ns >= until_ns + WAKE_PATIENCE_NS => Some(Waited::Lost),
+        Seen::Interrupt if is_over && now_ns >= until_ns + LAST_PATIENCE_NS => Some(Waited::Lost),
+        Seen::Nothing if is_over => Some(Waited::Ended),
+        _ => None,
+    }
+}
+
 fn timespec(nanoseconds: u64) -> Timespec {
     Timespec { tv_sec: (nanoseconds / 1_000_000_000) as i64, tv_nsec: (nanoseconds % 1_000_000_000) as _ }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wake_that_never_comes_is_lost_and_not_waited_for_for_ever() {
+        const MS: u64 = 1_000_000;
+        let at = |now, seen, over| without_wake(now, 100 * MS, MS, seen, over);
+        assert_eq!(at(101 * MS, Seen::Nothing, false), Some(Waited::Unobserved));
+        assert_eq!(at(101 * MS, Seen::Interrupt, false), None);
+        assert_eq!(at(1_099 * MS, Seen::Interrupt, false), None);
+        assert_eq!(at(1_100 * MS, Seen::Interrupt, false), Some(Waited::Lost));
+        // At the end of a run it is not waited for for a second, and is counted all the same.
+        assert_eq!(at(149 * MS, Seen::Interrupt, true), None);
+        assert_eq!(at(150 * MS, Seen::Interrupt, true), Some(Waited::Lost));
+        // What was not due yet is not lost.
+        assert_eq!(at(99 * MS, Seen::Nothing, true), Some(Waited::Ended));
+    }
 }

@@ -1,9 +1,11 @@
 //! Carries out a plan: sets up the threads, takes what they hand on, writes the recording.
 
+use crate::came::Came;
 use crate::control::Control;
 use crate::follow::Follower;
 use crate::plan::{Plan, PlanError, Policy, Via};
 use crate::sample::Sample;
+use crate::slots::SlotReader;
 use crate::thread::{Equipment, MeasuringThread, Setup, ThreadCounts};
 use crate::why::{FlightRecorder, Watch};
 use punctual_kernel::hold::{self, PowerRequest};
@@ -15,7 +17,7 @@ use punctual_recording::{
 };
 use rtrb::{Consumer, RingBuffer};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What the caller wants after having seen how the run goes.
@@ -101,6 +103,8 @@ struct Measured {
     name: String,
     /// As the kernel counts.
     priority: i16,
+    /// The number of its slot among the programs', where they follow it.
+    slot: Option<u32>,
 }
 
 /// Carries out a plan. `observe` is called about every 50 ms and says whether to go on; and once more when nothing is
@@ -128,7 +132,8 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     provenance.configuration.bpf = follower.is_some();
     note_blindness(&mut provenance, steal_known, recorder.as_ref());
 
-    for (thread, equipment) in measured.iter().zip(equipment) {
+    for (thread, equipment) in measured.iter_mut().zip(equipment) {
+        thread.slot = equipment.slot.as_ref().map(SlotReader::number);
         thread.thread.begin(equipment);
     }
     provenance.started_ns = clock::monotonic_ns();
@@ -154,6 +159,7 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
         cpus: &cpus,
         steal_before,
         steal_known,
+        follower,
         watch: watch.as_mut(),
         finished: Vec::new(),
     };
@@ -162,8 +168,14 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     control.stop();
     rounds.wait_for_threads(&mut measured, &mut writer);
     rounds.count(&measured, &mut writer);
+    let ended = ended.map(|ended| match rounds.what_never_came(&measured, &writer) {
+        Some(detail) if ended.reason != EndReason::Watchdog => {
+            Ended { reason: EndReason::Failed, detail: Some(detail), at_ns: 0 }
+        }
+        _ => ended,
+    });
     // Out of the kernel before the writing, which may take long.
-    drop(follower);
+    rounds.follower = None;
     if ended.is_ok() {
         observe(&mut Observation { ended_ns: Some(ended_ns), ..rounds.observation(&mut writer) });
     }
@@ -317,7 +329,7 @@ fn spawn_threads(
             counters: Counters { missed: Some(0), ..Counters::default() },
         });
         let priority = kernel_priority(ready.scheduling);
-        measured.push(Measured { thread, queue, counts, tid: ready.tid, name, priority });
+        measured.push(Measured { thread, queue, counts, tid: ready.tid, name, priority, slot: None });
     }
     Ok((measured, tasks))
 }
@@ -418,6 +430,7 @@ struct Rounds<'a> {
     cpus: &'a [u32],
     steal_before: Option<u64>,
     steal_known: bool,
+    follower: Option<Follower>,
     watch: Option<&'a mut Watch>,
     /// The wakeups that this round brought.
     finished: Vec<Wakeup>,
@@ -499,12 +512,30 @@ impl Rounds<'_> {
         self.take(measured, writer);
     }
 
+    /// In a chain through a softirq callback: what was to come and never came, in words.
+    fn what_never_came(&self, measured: &[Measured], writer: &Writer) -> Option<String> {
+        let follower = self.follower.as_ref().filter(|_| self.plan.via == Via::Softirq)?;
+        let sum = |count: fn(&ThreadCounts) -> &AtomicU64| -> u64 {
+            measured.iter().map(|thread| count(&thread.counts).load(Ordering::Relaxed)).sum()
+        };
+        let came = Came {
+            wakeups: writer.totals().counters.wakeups,
+            unobserved: sum(|counts| &counts.unobserved),
+            never_woken: sum(|counts| &counts.never_woken),
+            callbacks: follower.callbacks(),
+        };
+        came.trouble()
+    }
+
     fn count(&self, measured: &[Measured], writer: &mut Writer) {
         for (index, thread) in measured.iter().enumerate() {
             let at_end = thread.counts.cpu_ns.load(Ordering::Relaxed);
             let cpu_ns = if at_end > 0 { at_end } else { cpu_time_ns(thread.tid) };
             let lost = thread.counts.lost.load(Ordering::Relaxed);
             writer.set_thread_counts(index, lost, thread.counts.unobserved.load(Ordering::Relaxed), cpu_ns);
+            let armed_late =
+                self.follower.as_ref().zip(thread.slot).map(|(follower, slot)| follower.armed_late(slot as usize));
+            writer.set_activations(index, armed_late, thread.counts.untold.load(Ordering::Relaxed));
         }
         let steal = steal::steal_ns(self.cpus).zip(self.steal_before);
         writer.set_steal(steal.map(|(now, before)| now.saturating_sub(before)));

@@ -1,6 +1,7 @@
 //! The memory in which BPF programs leave the stamps of each thread's wakeup: the Rust side of `bpf/slots.h`.
 
 use punctual_kernel::bpf::SharedMemory;
+use punctual_kernel::callbacks::CallbackCounts;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -29,6 +30,19 @@ pub(crate) struct Configuration {
     pub(crate) steal_offset: i64,
 }
 
+/// `struct private` of `bpf/slots.h`.
+#[repr(C)]
+struct Private {
+    steal_read: u64,
+    stamp_read: u64,
+    armed_late: u64,
+    steal_cpu: u32,
+    pad: u32,
+}
+
+const PRIVATES_OFFSET: usize = MAX_TASKS * size_of::<Slot>() + INDEX_SIZE * size_of::<u16>();
+const CALLBACKS_OFFSET: usize = PRIVATES_OFFSET + MAX_TASKS * size_of::<Private>();
+
 /// The mapped table.
 pub(crate) struct SlotTable {
     memory: Arc<SharedMemory>,
@@ -38,6 +52,18 @@ pub(crate) struct SlotTable {
 impl SlotTable {
     pub(crate) fn new(memory: SharedMemory) -> SlotTable {
         SlotTable { memory: Arc::new(memory), filled: 0 }
+    }
+
+    /// What became of the softirq callbacks of all threads.
+    pub(crate) fn callbacks(&self) -> CallbackCounts {
+        CallbackCounts::read(&self.memory, CALLBACKS_OFFSET)
+    }
+
+    /// How many timers the thread with this slot armed when they were due already.
+    pub(crate) fn armed_late(&self, number: usize) -> u64 {
+        let private = self.memory.at::<Private>(PRIVATES_OFFSET + number * size_of::<Private>(), 1);
+        // SAFETY: within the mapping (`at` checked); the programs count in it meanwhile, one word.
+        unsafe { (&raw const (*private.as_ptr()).armed_late).read_volatile() }
     }
 
     /// Gives the thread a slot; `None` when there is no room.
@@ -111,9 +137,15 @@ mod tests {
             let (_, shared) = record_layout(&btf, "shared");
             assert_eq!(shared[0], ("slots".to_owned(), 0));
             assert_eq!(shared[1], ("index".to_owned(), MAX_TASKS * size_of::<Slot>()));
+            assert_eq!(shared[2], ("privates".to_owned(), PRIVATES_OFFSET));
+            assert_eq!(shared[3], ("callbacks".to_owned(), CALLBACKS_OFFSET));
             assert_eq!(
-                shared[2],
-                ("privates".to_owned(), MAX_TASKS * size_of::<Slot>() + INDEX_SIZE * size_of::<u16>())
+                record_layout(&btf, "private"),
+                layout_of!(Private, steal_read, stamp_read, armed_late, steal_cpu, pad)
+            );
+            assert_eq!(
+                record_layout(&btf, "callback_counts"),
+                layout_of!(CallbackCounts, queued, ran, elsewhere, refused, error)
             );
 
             assert_eq!(record_layout(&btf, "configuration"), layout_of!(Configuration, steal_offset));

@@ -1,7 +1,7 @@
 //! A measuring thread: sleep to the grid, read the clock, copy the stamps, hand them on.
 
 use crate::control::{Control, Watchdog};
-use crate::ring::{SoftirqWait, Waited};
+use crate::ring::{Seen, SoftirqWait, Waited};
 use crate::sample::Sample;
 use crate::slots::SlotReader;
 use punctual_kernel::scheduling::{self, Scheduling};
@@ -37,6 +37,10 @@ pub(crate) struct ThreadCounts {
     pub(crate) lost: AtomicU64,
     /// Activations whose interrupt no program saw, so that no softirq callback woke the thread.
     pub(crate) unobserved: AtomicU64,
+    /// Activations whose interrupt was seen and whose wake never came.
+    pub(crate) never_woken: AtomicU64,
+    /// Activations that went by since the last wakeup: no wakeup has told of them yet.
+    pub(crate) untold: AtomicU64,
     /// CPU time used, ns; known when the thread has ended.
     pub(crate) cpu_ns: AtomicU64,
 }
@@ -123,7 +127,7 @@ fn measure(mut setup: Setup, equipment: &Equipment) {
                 clock::sleep_until(expected);
                 Waited::Woken
             }
-            Some(wait) => wait.wait(expected, patience, || is_interrupted(expected, equipment)),
+            Some(wait) => wait.wait(expected, patience, || seen(expected, equipment), || control.is_stopped()),
         };
         let now = clock::monotonic_ns();
         let late = now.saturating_sub(expected);
@@ -143,17 +147,26 @@ fn measure(mut setup: Setup, equipment: &Equipment) {
                 setup.counts.unobserved.fetch_add(1, Ordering::Relaxed);
                 without_wakeup += missed;
             }
-            Waited::Lost => without_wakeup += missed + 1,
+            Waited::Lost => {
+                setup.counts.never_woken.fetch_add(1, Ordering::Relaxed);
+                without_wakeup += missed + 1;
+            }
+            Waited::Ended => break,
         }
+        setup.counts.untold.store(without_wakeup, Ordering::Relaxed);
         expected += interval * (missed + 1);
         watchdog.check(&control, now);
     }
     setup.counts.cpu_ns.store(clock::thread_cpu_ns(), Ordering::Relaxed);
 }
 
-/// Whether the programs saw the interrupt of this activation.
-fn is_interrupted(expected: u64, equipment: &Equipment) -> bool {
-    equipment.slot.as_ref().map(SlotReader::read).is_some_and(|slot| slot.expected == expected && slot.irq != 0)
+/// What the programs saw of this activation.
+fn seen(expected: u64, equipment: &Equipment) -> Seen {
+    match equipment.slot.as_ref().map(SlotReader::read) {
+        Some(slot) if slot.expected == expected && slot.irq != 0 => Seen::Interrupt,
+        Some(slot) if slot.expected == expected && slot.switch_in != 0 => Seen::Expired,
+        _ => Seen::Nothing,
+    }
 }
 
 /// Copies what the BPF programs left of this wakeup. Stamps of another one are left out.
@@ -172,7 +185,7 @@ fn take(expected: u64, now: u64, missed: u64, equipment: &Equipment) -> Sample {
             sample.steal = slot.steal;
         }
     }
-    if sample.waking == 0 {
+    if sample.waking == 0 && sample.switch_in == 0 {
         sample.cpu = clock::current_cpu();
     }
     if let Some(softirq) = &equipment.softirq {

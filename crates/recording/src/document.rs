@@ -305,6 +305,10 @@ pub struct Counters {
     pub unobserved: u64,
     /// Wakeups that were measured and then lost, because the writing could not keep up.
     pub lost: u64,
+    /// Timers that were due already when the measured thread armed them, where that was seen: what came late was the
+    /// thread itself. Older kernels then force an interrupt; newer ones let the thread go on at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub armed_late: Option<u64>,
     /// Host steal within the totals of wakeups, ns, at most; `None` where it cannot be seen.
     pub wakeup_steal_ns: Option<u64>,
     /// Host steal on the measured CPUs over the whole run, ns.
@@ -324,6 +328,7 @@ impl Counters {
         self.missed = sum(self.missed, other.missed);
         self.unobserved += other.unobserved;
         self.lost += other.lost;
+        self.armed_late = sum(self.armed_late, other.armed_late);
         self.wakeup_steal_ns = sum(self.wakeup_steal_ns, other.wakeup_steal_ns);
         self.steal_ns = sum(self.steal_ns, other.steal_ns);
         self.cpu_ns += other.cpu_ns;

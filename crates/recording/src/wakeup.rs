@@ -15,7 +15,8 @@ pub struct Stamps {
     pub softirq: u64,
     /// The thread was made runnable.
     pub waking: u64,
-    /// The thread was switched in.
+    /// The thread was switched in; without `irq` and `waking`, when it was let go on: its timer had expired before it was
+    /// armed, no interrupt came and the thread never slept.
     pub switch_in: u64,
     /// First user-space instruction.
     pub user: u64,
@@ -76,6 +77,13 @@ pub struct FollowedStamps {
     pub switch_out: u64,
 }
 
+impl Stamps {
+    /// Whether the thread went on at once, without interrupt and wake.
+    fn never_slept(&self) -> bool {
+        self.switch_in != 0 && self.irq == 0 && self.softirq == 0 && self.waking == 0
+    }
+}
+
 impl Wakeup {
     /// The wakeup of a followed thread. Its chain ends where the thread is switched in: nobody sees its first
     /// instruction. `None` where the stamps are out of order by more than 1 us, so that nothing is to be believed.
@@ -114,6 +122,9 @@ impl Wakeup {
     /// Stages are given only where the interrupt and the wake were seen and the stamps are in order
     /// (to within 1 us of disagreement between clock readings, which is folded into the earlier stage):
     /// otherwise the wakeup counts as *unobserved* and carries its total alone.
+    ///
+    /// A thread that never slept, because its timer had expired before it was armed, has no stage but
+    /// [`Stage::User`]: no interrupt came, nothing woke it, it had the CPU when it armed the timer.
     pub fn from_stamps(stamps: &Stamps, cpu: u32, tid: u32) -> Wakeup {
         let mut wakeup = Wakeup {
             cpu,
@@ -122,6 +133,13 @@ impl Wakeup {
             total_ns: stamps.user.saturating_sub(stamps.expected),
             ..Wakeup::default()
         };
+        if stamps.never_slept() {
+            // Before it was due the kernel would have waited; after the reading nobody can have gone on.
+            let possible = stamps.expected.saturating_sub(CLOCK_DISAGREEMENT_NS)
+                ..=stamps.user.saturating_add(CLOCK_DISAGREEMENT_NS);
+            wakeup.user_ns = possible.contains(&stamps.switch_in).then_some(wakeup.total_ns);
+            return wakeup;
+        }
         if stamps.irq == 0 || stamps.waking == 0 {
             return wakeup;
         }
@@ -160,6 +178,8 @@ impl Wakeup {
             Stage::User => self.user_ns,
             Stage::Total => Some(self.total_ns),
             Stage::DpcInterruptLatency => Some(self.irq_ns? + self.softirq_ns?),
+            // From its wake on: a thread that never slept was not woken.
+            Stage::ThreadLatency if self.irq_ns.is_none() && self.thread_ns.is_none() => None,
             Stage::ThreadLatency => Some(self.thread_ns.unwrap_or(0) + self.user_ns?),
             Stage::Work => self.work_ns,
             Stage::Response => Some(self.total_ns + self.work_ns?),
@@ -197,8 +217,9 @@ mod tests {
             let wakeup = Wakeup::from_stamps(&stamps, 0, 1);
             prop_assert!(wakeup.adds_up());
             prop_assert_eq!(wakeup.total_ns, stamps.user - stamps.expected);
-            prop_assert_eq!(wakeup.is_observed(), stamps.irq != 0 && stamps.waking != 0);
-            if wakeup.is_observed() {
+            let woken = stamps.irq != 0 && stamps.waking != 0;
+            prop_assert_eq!(wakeup.is_observed(), woken || stamps.never_slept());
+            if wakeup.is_observed() && woken {
                 prop_assert_eq!(wakeup.thread_ns.is_some(), stamps.switch_in != 0);
                 prop_assert_eq!(wakeup.softirq_ns.is_some(), stamps.softirq != 0);
             }
@@ -249,6 +270,21 @@ mod tests {
         assert_eq!(wakeup.total_ns, 990);
         let stale = Stamps { irq: 5_000, ..stamps };
         assert!(!Wakeup::from_stamps(&stale, 0, 1).is_observed());
+    }
+
+    #[test]
+    fn a_thread_whose_timer_had_expired_when_it_armed_it_never_slept() {
+        let stamps = Stamps { expected: 1_000_000, switch_in: 14_760_000, user: 14_761_000, ..Stamps::default() };
+        let wakeup = Wakeup::from_stamps(&stamps, 0, 1);
+        assert!(wakeup.is_observed() && wakeup.adds_up());
+        assert_eq!((wakeup.user_ns, wakeup.total_ns), (Some(13_761_000), 13_761_000));
+        // Absent, not zero: no interrupt came and nothing woke it.
+        assert_eq!([wakeup.irq_ns, wakeup.softirq_ns, wakeup.wake_ns, wakeup.thread_ns], [None; 4]);
+        assert_eq!(wakeup.stage(Stage::ThreadLatency), None);
+        // A stamp of another time is not believed.
+        for switch_in in [900_000, 15_000_000] {
+            assert!(!Wakeup::from_stamps(&Stamps { switch_in, ..stamps }, 0, 1).is_observed());
+        }
     }
 
     #[test]

@@ -53,6 +53,8 @@ struct TaskState {
     blocks: [OpenBlock; STAGES],
     /// Of the unobserved: those that never became a wakeup.
     unseen: u64,
+    /// Of the missed: those after the last wakeup.
+    missed_at_end: u64,
 }
 
 /// Accumulates the wakeups of all tasks of a measure.
@@ -169,7 +171,7 @@ impl Writer {
         if task.period_ns == 0 {
             self.measures[measure].tail = Some(tail);
         }
-        self.states.push(TaskState { measure, tail, blocks: Default::default(), unseen: 0 });
+        self.states.push(TaskState { measure, tail, blocks: Default::default(), unseen: 0, missed_at_end: 0 });
         self.document.tasks.push(task);
         self.states.len() - 1
     }
@@ -235,6 +237,18 @@ impl Writer {
         counters.cpu_ns = cpu_ns;
         counters.unobserved = counters.unobserved - self.states[task].unseen + unseen;
         self.states[task].unseen = unseen;
+    }
+
+    /// Sets how many timers the task with this index armed when they were due already, and how many activations at the
+    /// end went by without a wakeup that could tell of them.
+    pub fn set_activations(&mut self, task: usize, armed_late: Option<u64>, missed_at_end: u64) {
+        let counters = &mut self.document.tasks[task].counters;
+        counters.armed_late = armed_late;
+        if missed_at_end > 0 || counters.missed.is_some() {
+            let missed = counters.missed.get_or_insert(0);
+            *missed = *missed - self.states[task].missed_at_end + missed_at_end;
+        }
+        self.states[task].missed_at_end = missed_at_end;
     }
 
     /// Says who the followed threads are and what woke them, in a recording of other programs' threads.

@@ -72,6 +72,7 @@ fn counters(counters: &Counters) -> Value {
         "missed": counters.missed,
         "unobserved": counters.unobserved,
         "lost": counters.lost,
+        "armed_late": counters.armed_late,
         "steal_ns": counters.steal_ns,
         "wakeup_steal_ns": counters.wakeup_steal_ns,
         "cost": { "cpu_ns_per_wakeup": counters.cpu_ns.checked_div(counters.wakeups) },

@@ -145,9 +145,13 @@ fn load_line(document: &Document) -> Option<String> {
 }
 
 fn losses(document: &Document) -> String {
-    let Counters { wakeups, missed, unobserved, lost, wakeup_steal_ns, steal_ns, cpu_ns } = document.counters;
+    let Counters { wakeups, missed, unobserved, lost, armed_late, wakeup_steal_ns, steal_ns, cpu_ns } =
+        document.counters;
     let missed = missed.map_or_else(|| "-".to_owned(), grouped);
     let mut line = format!("missed {missed}   unobserved {}   lost {}", grouped(unobserved), grouped(lost));
+    if let Some(late) = armed_late.filter(|late| *late > 0) {
+        let _ = write!(line, "   armed late {}", grouped(late));
+    }
     if let Some(steal) = steal_ns {
         let _ = write!(line, "   host steal {}", format_ns(steal));
         if let Some(within) = wakeup_steal_ns {

@@ -88,7 +88,11 @@ fn run_devices(specs: &[String], how: &HowArguments, output: Output) -> anyhow::
     let outcome = result?;
     super::hand_over(&plan.output);
     print_run(&shown(&outcome), output);
-    let failed = outcome.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Watchdog);
+    let failed = outcome
+        .document
+        .ended
+        .as_ref()
+        .is_some_and(|ended| matches!(ended.reason, EndReason::Watchdog | EndReason::Failed));
     Ok(u8::from(failed))
 }
 

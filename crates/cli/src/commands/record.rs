@@ -33,7 +33,11 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     let outcome = result?;
     super::hand_over(&plan.output);
     let exit_code = super::limits_exit_code(&outcome.document.limits);
-    let failed = outcome.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Watchdog);
+    let failed = outcome
+        .document
+        .ended
+        .as_ref()
+        .is_some_and(|ended| matches!(ended.reason, EndReason::Watchdog | EndReason::Failed));
     let mut measurement = Measurement {
         parts: vec![(plan.output, outcome.document)],
         devices: Vec::new(),

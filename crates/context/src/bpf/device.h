@@ -6,6 +6,7 @@
 #ifndef PUNCTUAL_DEVICE_H
 #define PUNCTUAL_DEVICE_H
 
+#include "../../../probe/src/bpf/callback.h"
 #include "interrupt.h"
 #include "../../../probe/src/bpf/nesting.h"
 #include "../../../datapump/src/c/line.h"
@@ -70,6 +71,7 @@ struct device {
 	__u64 entered;		/* when the timer interrupt in the callback began; 0: in none */
 	__u32 in_callback;	/* the CPU + 1 while it runs */
 	__u32 units;		/* of work in a block */
+	struct callback_counts callbacks;
 	struct line line;
 	struct pump pump __attribute__((aligned(64)));
 	struct activation activations[ACTIVATIONS] __attribute__((aligned(64)));

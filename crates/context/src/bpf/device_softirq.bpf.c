@@ -5,7 +5,6 @@
  * each one's block is worked off.
  */
 #include "device.h"
-#include "../../../probe/src/bpf/callback.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -23,6 +22,7 @@ static int device_callback(void *map, __u32 *number, struct callback *callback)
 {
 	__u64 now;
 
+	begin_callback(callback, &device.callbacks);
 	__sync_lock_test_and_set(&device.queue, 0);
 	if (configuration.wakes) {
 		now = bpf_ktime_get_ns();
@@ -57,7 +57,7 @@ int BPF_PROG(device_interrupt, struct hrtimer *timer)
 		return 0;
 	callback = bpf_map_lookup_elem(&callbacks, &number);
 	__sync_fetch_and_add(&device.queue, 1);
-	queue_callback(callback);
+	queue_callback(callback, &device.callbacks);
 	device.interrupt_ns += bpf_ktime_get_ns() - now;
 	return 0;
 }

@@ -6,6 +6,7 @@
 #define PUNCTUAL_DRILL_H
 
 #include "burn.h"
+#include "../../../probe/src/bpf/callback.h"
 #include "interrupt.h"
 
 /* One cache line a CPU. Times are ns of CLOCK_MONOTONIC. */
@@ -24,6 +25,7 @@ struct shot {
 struct drill {
 	struct shot shots[MAX_CPUS] __attribute__((aligned(64)));
 	struct interrupt_source sources[MAX_CPUS];
+	struct callback_counts callbacks;
 };
 
 struct drill drill;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Fire drill: keeps the CPU in softirq context, in a callback that the interrupt queues. */
 #include "drill.h"
-#include "../../../probe/src/bpf/callback.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -12,6 +11,7 @@ struct {
 
 static int drill_softirq_callback(void *map, __u32 *cpu, struct callback *callback)
 {
+	begin_callback(callback, &drill.callbacks);
 	make_injection(&drill.shots[*cpu & (MAX_CPUS - 1)]);
 	return 0;
 }
@@ -37,7 +37,7 @@ int BPF_PROG(drill_softirq, struct hrtimer *timer)
 
 	if (!take_shot(timer, &cpu))
 		return 0;
-	queue_callback(bpf_map_lookup_elem(&callbacks, &cpu));
+	queue_callback(bpf_map_lookup_elem(&callbacks, &cpu), &drill.callbacks);
 	return 0;
 }
 

@@ -7,6 +7,10 @@ use punctual_kernel::{Refused, clock};
 /// Units of work that are timed together, and how often. The shortest time is taken: nothing makes work faster.
 const UNITS: u32 = 2_000;
 const TRIALS: usize = 15;
+/// In the kernel, units that are timed together take no longer than this, ns: it gives a bout of work up after 5 ms.
+const LONGEST_TRIAL_NS: u64 = 1_500_000;
+/// The first trial there. A processor that takes 5 ms for these is too slow for any device.
+const FIRST_UNITS: u32 = 16;
 
 /// The speed of the datapump in one place.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,17 +45,58 @@ impl Speed {
     /// The speed of the device's BPF programs.
     pub(crate) fn in_kernel(side: &KernelSide) -> Result<Speed, Refused> {
         let pump = Pump::new(8);
-        let mut shortest = u64::MAX;
-        for _ in 0..TRIALS {
-            shortest = shortest.min(side.time_units(&pump, UNITS)?);
+        let too_slow = |refused: Refused| {
+            let reason = format!(
+                "{} multiply-accumulates were not done within 5 ms: this processor is too slow for work in the kernel",
+                FIRST_UNITS as usize * TAPS
+            );
+            if refused.reason == TIMER_EXPIRED { Refused::because("calibrating the work", reason) } else { refused }
+        };
+        let first = (0..3).map(|_| side.time_units(&pump, FIRST_UNITS).map_err(too_slow));
+        let mut last = None;
+        let first = first.fold(u64::MAX, |shortest, time| match time {
+            Ok(time) => shortest.min(time),
+            Err(refused) => {
+                last = Some(refused);
+                shortest
+            }
+        });
+        if let Some(refused) = last.filter(|_| first == u64::MAX) {
+            return Err(refused);
         }
-        Ok(Speed { unit_ns: shortest.max(1) as f64 / f64::from(UNITS) })
+        let units = units_of_a_trial(first);
+        // One that the host or an interrupt made too long is given up by the program, and says nothing.
+        let trials = (0..TRIALS).filter_map(|_| side.time_units(&pump, units).ok());
+        let (shortest, units) = trials.min().map_or((first, FIRST_UNITS), |shortest| (shortest, units));
+        Ok(Speed { unit_ns: shortest.max(1) as f64 / f64::from(units) })
     }
+}
+
+/// What [`punctual_kernel::bpf::LoadedObject::call`] says of a program that gave up.
+const TIMER_EXPIRED: &str = "Timer expired";
+
+/// How many units are timed together where the first few took so long, ns.
+fn units_of_a_trial(first_ns: u64) -> u32 {
+    let fit = u128::from(LONGEST_TRIAL_NS) * u128::from(FIRST_UNITS) / u128::from(first_ns.max(1));
+    u32::try_from(fit).unwrap_or(u32::MAX).clamp(FIRST_UNITS, UNITS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slow_processor_is_calibrated_with_less_work() {
+        // 0.5 ns, 19.5 ns, 30 ns and 2 us a multiply-accumulate.
+        let units = |mac_ns: f64| units_of_a_trial((mac_ns * TAPS as f64 * f64::from(FIRST_UNITS)) as u64);
+        assert_eq!(units(0.5), UNITS);
+        for mac_ns in [19.5, 30.0, 300.0] {
+            let took = mac_ns * TAPS as f64 * f64::from(units(mac_ns));
+            assert!(units(mac_ns) >= FIRST_UNITS && took <= 1_600_000.0, "{mac_ns}: {} take {took}", units(mac_ns));
+        }
+        assert_eq!(units(2_000.0), FIRST_UNITS);
+        assert_eq!(units_of_a_trial(0), UNITS);
+    }
 
     #[test]
     fn a_compute_time_becomes_passes() {

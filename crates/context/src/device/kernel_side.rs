@@ -5,6 +5,8 @@ use super::rig::Phase;
 use crate::interrupt::{InterruptSource, SourceTable};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::callbacks::CallbackCounts;
+use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, LOOPS, TIMERS, explain};
 use punctual_kernel::{Refused, clock, host, per_cpu};
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
@@ -48,6 +50,18 @@ pub struct KernelCounts {
     /// The levels at which work was seen to run, by the kernel's own count: bit 0 thread, 1 softirq, 2 hard interrupt,
     /// 3 NMI; 0 where this kernel's count cannot be read.
     pub levels: u64,
+    /// What became of softirq callbacks, where its interrupt queues any.
+    pub callbacks: CallbackCounts,
+}
+
+impl KernelCounts {
+    /// What never came: the interrupt, or the callback that it was to queue.
+    pub fn trouble(&self) -> Option<String> {
+        if self.interrupts == 0 {
+            return Some("none of its interrupts came".to_owned());
+        }
+        self.callbacks.trouble()
+    }
 }
 
 /// The programs in the kernel; they leave it when this is dropped.
@@ -77,7 +91,10 @@ impl KernelSide {
             nesting: places.nesting,
             wakes: u64::from(mode == Mode::Wake),
         };
-        let object = LoadedObject::load("device", mode.object(), Some(&configuration.bytes()))?;
+        let needed: &[_] =
+            if mode == Mode::Work { &[CALLED_PROGRAMS, LOOPS] } else { &[CALLED_PROGRAMS, TIMERS, ATOMICS, LOOPS] };
+        let object = LoadedObject::load("device", mode.object(), Some(&configuration.bytes()))
+            .map_err(|refused| explain(refused, needed))?;
         let memory = DeviceMemory::new(object.shared_globals()?);
         if mode != Mode::Work {
             object.call("prepare", &mut [0; 8])?;
@@ -145,6 +162,7 @@ impl KernelSide {
             unobserved: read(|record| field!(record, unobserved)),
             interrupt_ns: read(|record| field!(record, interrupt_ns)),
             levels: read(|record| field!(record, levels)),
+            callbacks: self.memory.callbacks(),
         }
     }
 }
@@ -155,6 +173,16 @@ mod tests {
     use std::time::{Duration, Instant};
 
     const SAMPLES: u64 = 1_000_000;
+
+    #[test]
+    fn an_interrupt_or_a_callback_that_never_came_is_trouble() {
+        let came = KernelCounts { interrupts: 100, ..KernelCounts::default() };
+        assert_eq!(came.trouble(), None);
+        assert!(KernelCounts::default().trouble().unwrap().contains("interrupts"));
+        let callbacks = CallbackCounts { refused: 100, error: -22, ..CallbackCounts::default() };
+        let words = KernelCounts { callbacks, ..came }.trouble().unwrap();
+        assert!(words.contains("Invalid argument"), "{words}");
+    }
 
     /// Runs a pump in this mode until it has filtered a million samples.
     fn filtered(mode: Mode) -> Result<(Pump, u64), Refused> {

@@ -3,6 +3,7 @@
 use crate::interrupt::{MAX_CPUS, SourceRecord};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::bpf::SharedMemory;
+use punctual_kernel::callbacks::CallbackCounts;
 use punctual_kernel::per_cpu::NestingPlace;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -64,6 +65,7 @@ pub(crate) struct DeviceRecord {
     pub(crate) entered: u64,
     pub(crate) in_callback: u32,
     pub(crate) units: u32,
+    pub(crate) callbacks: CallbackCounts,
     pub(crate) line: Line,
     pub(crate) pump: PumpRecord,
     pub(crate) activations: [Activation; ACTIVATIONS],
@@ -145,6 +147,11 @@ impl DeviceMemory {
             (&raw mut (*record).line.samples).write_volatile(samples);
             (&raw mut (*record).units).write_volatile(units);
         }
+    }
+
+    /// What became of the callbacks.
+    pub(crate) fn callbacks(&self) -> CallbackCounts {
+        CallbackCounts::read(&self.0, std::mem::offset_of!(DeviceRecord, callbacks))
     }
 
     /// The line as it stands; torn only where an interrupt comes in between.
@@ -234,6 +241,7 @@ mod tests {
                     entered,
                     in_callback,
                     units,
+                    callbacks,
                     line,
                     pump,
                     activations

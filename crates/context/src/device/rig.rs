@@ -255,6 +255,12 @@ impl Rig {
         }
     }
 
+    /// Why nothing, or not all, of what was to come of a device came, by the programs' own count; `None` where it did.
+    /// What is measured of such a device says nothing of the machine.
+    pub fn trouble(&self, index: usize) -> Option<String> {
+        self.devices[index].kernel.as_ref().and_then(|kernel| kernel.counts().trouble())
+    }
+
     /// The speed that a device's work was calibrated with, and how often each sample is filtered.
     pub fn calibration(&self, index: usize) -> (Speed, u32) {
         (self.devices[index].speed, self.devices[index].passes)

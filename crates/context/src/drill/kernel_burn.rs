@@ -5,8 +5,10 @@
 use super::DrillKind;
 use super::stop::Stop;
 use super::worker::{Injector, Made};
-use crate::interrupt::{InterruptSource, MAX_CPUS, SourceTable};
+use crate::interrupt::{InterruptSource, MAX_CPUS, SourceRecord, SourceTable};
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
+use punctual_kernel::callbacks::CallbackCounts;
+use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, LOOPS, TIMERS, explain};
 use punctual_kernel::{Refused, clock, host};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +29,7 @@ struct Shot {
 }
 
 const SOURCES_OFFSET: usize = MAX_CPUS * size_of::<Shot>();
+const CALLBACKS_OFFSET: usize = SOURCES_OFFSET + MAX_CPUS * size_of::<SourceRecord>();
 
 /// A timer that waits for its next injection. Not less often than this, or a timer that nobody stops would be a load.
 const SHORTEST_ARM_NS: u64 = 1_000_000;
@@ -65,7 +68,10 @@ impl KernelBurn {
             return Err(Refused::because("making a softirq callback", "PREEMPT_RT kernels refuse bpf_timer"));
         }
         check_clock()?;
-        let mut object = LoadedObject::load(kind.culprit(), object_bytes(kind), None)?;
+        let needed: &[_] =
+            if kind == DrillKind::Softirq { &[CALLED_PROGRAMS, TIMERS, ATOMICS, LOOPS] } else { &[ATOMICS, LOOPS] };
+        let mut object =
+            LoadedObject::load(kind.culprit(), object_bytes(kind), None).map_err(|refused| explain(refused, needed))?;
         let memory = Arc::new(object.shared_globals()?);
         object.attach()?;
         let table = SourceTable::new(Arc::clone(&memory), SOURCES_OFFSET);
@@ -77,6 +83,11 @@ impl KernelBurn {
             sources.push(InterruptSource::start(cpu, IDLE_NS, &table)?);
         }
         Ok(KernelBurn { _object: object, memory, sources })
+    }
+
+    /// What went wrong with the softirq callbacks of the injections.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        CallbackCounts::read(&self.memory, CALLBACKS_OFFSET).trouble()
     }
 
     /// One for each CPU.
@@ -149,7 +160,6 @@ impl Injector for KernelInjector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interrupt::SourceRecord;
     use libbpf_rs::btf::Btf;
     use punctual_kernel::bpf_layout::record_layout;
     use punctual_kernel::layout_of;
@@ -163,7 +173,14 @@ mod tests {
                 layout_of!(Shot, armed, length, taken, start, end, done, cpu, pad, spare)
             );
             let (_, drill) = record_layout(&btf, "drill");
-            assert_eq!(drill, [("shots".to_owned(), 0), ("sources".to_owned(), SOURCES_OFFSET)]);
+            assert_eq!(
+                drill,
+                [
+                    ("shots".to_owned(), 0),
+                    ("sources".to_owned(), SOURCES_OFFSET),
+                    ("callbacks".to_owned(), CALLBACKS_OFFSET)
+                ]
+            );
             assert_eq!(record_layout(&btf, "interrupt_source").0, size_of::<SourceRecord>());
         }
     }

@@ -117,8 +117,12 @@ pub fn run(
         }
     };
     let end_ns = clock::monotonic_ns();
+    let trouble = crew.trouble();
     drop(crew);
     ended?;
+    if let Some(trouble) = trouble.or_else(|| collected.never_made(interrupted)) {
+        return Err(DrillError::BrokenOff { kind, refused: Refused::because("making an injection", trouble) });
+    }
     collected.injections.sort_by_key(|injection| injection.start_ns);
     let Collected { injections, not_made, .. } = collected;
     Ok(DrillOutcome { injections, not_made, cpus, start_ns, end_ns, interrupted })
@@ -131,6 +135,12 @@ struct Collected<'a> {
 }
 
 impl Collected<'_> {
+    /// A drill that was to inject and never did.
+    fn never_made(&self, interrupted: bool) -> Option<String> {
+        (self.injections.is_empty() && self.not_made > 0 && !interrupted)
+            .then(|| format!("none of the {} that were due was made", self.not_made))
+    }
+
     fn take(&mut self, event: Event, kind: DrillKind) -> Result<(), DrillError> {
         match event {
             Event::Ready => {}
@@ -155,13 +165,13 @@ struct Crew {
     events: Receiver<Event>,
     workers: Vec<JoinHandle<()>>,
     // Dropped after the workers have ended.
-    _held: Held,
+    held: Held,
 }
 
 /// What the workers' injectors rely on.
 enum Held {
     Nothing,
-    KernelBurn(#[expect(dead_code, reason = "its programs run as long as it lives")] KernelBurn),
+    KernelBurn(KernelBurn),
     IrqOff(#[expect(dead_code, reason = "its program can be called as long as it lives")] IrqOff),
 }
 
@@ -233,7 +243,7 @@ impl Crew {
     fn start(plan: &DrillPlan, cpus: &[u32]) -> Result<Crew, Refused> {
         let (posts, held) = posts(plan, cpus)?;
         let (sender, events): (Sender<Event>, Receiver<Event>) = channel();
-        let mut crew = Crew { stop: Arc::new(Stop::default()), events, workers: Vec::new(), _held: held };
+        let mut crew = Crew { stop: Arc::new(Stop::default()), events, workers: Vec::new(), held: held };
         for (name, cpu, prepare) in posts {
             let worker = Worker {
                 kind: plan.kind,
@@ -247,6 +257,13 @@ impl Crew {
             crew.workers.push(thread.map_err(|error| Refused::because("starting a thread", error.to_string()))?);
         }
         Ok(crew)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        match &self.held {
+            Held::KernelBurn(burn) => burn.trouble(),
+            _ => None,
+        }
     }
 
     /// Waits until all are ready and lets them begin; returns when that is.

@@ -6,6 +6,7 @@
 #ifndef PUNCTUAL_SLOTS_H
 #define PUNCTUAL_SLOTS_H
 
+#include "callback.h"
 #include "kernel.h"
 #include "steal.h"
 
@@ -21,7 +22,7 @@ struct slot {
 	__u64 irq;
 	__u64 softirq;
 	__u64 waking;
-	__u64 switch_in;
+	__u64 switch_in;	/* without irq and waking: when it was let go on, see stamp_expired */
 	__u64 steal;		/* the host's time in the stages so far, at most */
 	__u64 timer;		/* the timer that was armed last */
 };
@@ -30,6 +31,7 @@ struct slot {
 struct private {
 	__u64 steal_read;	/* the steal counter when it was last read */
 	__u64 stamp_read;	/* and the stamp at that time */
+	__u64 armed_late;	/* timers that were due already when the thread armed them */
 	__u32 steal_cpu;
 	__u32 pad;
 };
@@ -39,6 +41,7 @@ struct shared {
 	/* From thread id to slot number + 1: open addressing, filled by user space. */
 	__u16 index[INDEX_SIZE];
 	struct private privates[MAX_TASKS];
+	struct callback_counts callbacks;
 };
 
 struct configuration {
@@ -113,7 +116,28 @@ static __always_inline void begin_wakeup(struct slot *slot, __u32 number, struct
 	slot->steal = 0;
 	slot->timer = (__u64)timer;
 	slot->expected = expected;
+	if (bpf_ktime_get_ns() > expected)
+		shared.privates[number & (MAX_TASKS - 1)].armed_late++;
 	begin_steal(number, expected);
+}
+
+/*
+ * Call from `hrtimer_start_expired`, which follows `hrtimer_start`. Kernels from 7.1 on do not queue a timer that a
+ * thread arms when it is due already: no interrupt comes, nothing wakes the thread, it goes on at once. Older kernels
+ * queue it and force an interrupt.
+ */
+static __always_inline void stamp_expired(struct hrtimer *timer)
+{
+	__u32 number;
+	__u64 now;
+	struct slot *slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
+
+	if (!slot || slot->timer != (__u64)timer || slot->irq || slot->switch_in)
+		return;
+	now = bpf_ktime_get_ns();
+	slot->cpu = bpf_get_smp_processor_id();
+	add_steal(slot, number, now);
+	slot->switch_in = now;
 }
 
 static __always_inline void stamp_waking(struct task_struct *task, bool after_softirq)

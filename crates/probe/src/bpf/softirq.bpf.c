@@ -41,6 +41,7 @@ static int softirq_callback(void *map, __u32 *number, struct callback *callback)
 	struct slot *slot = &shared.slots[*number & (MAX_TASKS - 1)];
 	void *ring;
 
+	begin_callback(callback, &shared.callbacks);
 	slot->softirq = now;
 	ring = bpf_map_lookup_elem(&rings, number);
 	if (ring)
@@ -95,7 +96,14 @@ int BPF_PROG(interrupt, struct hrtimer *timer)
 		return 0;
 	add_steal(slot, *number & (MAX_TASKS - 1), now);
 	slot->irq = now;
-	queue_callback(bpf_map_lookup_elem(&callbacks, number));
+	queue_callback(bpf_map_lookup_elem(&callbacks, number), &shared.callbacks);
+	return 0;
+}
+
+SEC("?tp_btf/hrtimer_start_expired")
+int BPF_PROG(timer_had_expired, struct hrtimer *timer)
+{
+	stamp_expired(timer);
 	return 0;
 }
 

@@ -37,6 +37,13 @@ int BPF_PROG(timer_expired, struct hrtimer *timer)
 	return 0;
 }
 
+SEC("?tp_btf/hrtimer_start_expired")
+int BPF_PROG(timer_had_expired, struct hrtimer *timer)
+{
+	stamp_expired(timer);
+	return 0;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(thread_waking, struct task_struct *task)
 {

@@ -5,7 +5,7 @@ use crate::{StudyError, record_under};
 use punctual_context::device::{CUT, Competing, Competitor, DeviceCounts, DeviceSetup, Phase, Rig, UNOBSERVED, Wake};
 use punctual_context::{Context, Reservation};
 use punctual_device::{Judge, Profile, Sampling};
-use punctual_kernel::{clock, scheduling};
+use punctual_kernel::{Refused, clock, scheduling};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
 use punctual_recording::{
@@ -164,7 +164,24 @@ pub fn run(
     for (index, summary) in summaries.iter_mut().enumerate() {
         count(summary, &rig.counts(index), stopped_ns.saturating_sub(started_ns));
     }
+    let ran_ns = stopped_ns.saturating_sub(started_ns);
+    let never_came = setups.iter().enumerate().find_map(|(index, setup)| {
+        // Before a few periods have passed, nothing need have come.
+        let due = started_ns != 0 && ran_ns > setup.period_ns.saturating_mul(3);
+        let silent = || {
+            let summary = &summaries[index];
+            let in_kernel = setup.context.is_in_kernel() && summary.processed + summary.refused == 0;
+            in_kernel.then(|| format!("{} interrupts came and no block was processed", summary.interrupts.unwrap_or(0)))
+        };
+        due.then(|| rig.trouble(index).or_else(silent)).flatten().map(|trouble| (index, trouble))
+    });
     drop(rig);
+    if let Some((index, trouble)) = never_came {
+        // Underruns of activations that never came say nothing of the machine.
+        let _ = std::fs::remove_dir_all(&plan.output);
+        let doing = format!("running the device `{}` in {}", setups[index].name, setups[index].context);
+        return Err(refused(Refused::because(doing, trouble)));
+    }
 
     let mut activations = ActivationDocument {
         schema: ACTIVATIONS_SCHEMA.to_owned(),

@@ -1,0 +1,68 @@
+//! What became of softirq callbacks that interrupts queue: the Rust side of `callback.h` in `probe/src/bpf`.
+
+use crate::bpf::SharedMemory;
+
+/// `struct callback_counts` of `callback.h`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct CallbackCounts {
+    /// Callbacks that the kernel queued.
+    pub queued: u64,
+    /// Callbacks that ran.
+    pub ran: u64,
+    /// Of these, those that ran on another CPU than the one whose interrupt queued them.
+    pub elsewhere: u64,
+    /// Callbacks that the kernel refused to queue.
+    pub refused: u64,
+    /// Why it did so last: a negative error number.
+    pub error: i64,
+}
+
+impl CallbackCounts {
+    /// What stands in memory that programs share, `offset` bytes from its start.
+    ///
+    /// # Panics
+    /// Where the record would not lie within the memory.
+    pub fn read(memory: &SharedMemory, offset: usize) -> CallbackCounts {
+        // SAFETY: the record lies within the mapping (`at` checked); the programs count in it meanwhile, and each of its
+        // words is read by itself.
+        unsafe { memory.at::<CallbackCounts>(offset, 1).as_ptr().read_volatile() }
+    }
+
+    /// What went wrong with the callbacks that were to come; `None` where they came.
+    pub fn trouble(&self) -> Option<String> {
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        if self.refused > 0 {
+            let asked = self.queued + self.refused;
+            let number = i32::try_from(self.error.unsigned_abs()).unwrap_or(0);
+            let error = crate::plain(&std::io::Error::from_raw_os_error(number));
+            return Some(format!(
+                "the kernel refused to queue {} of {asked} softirq callback{} (bpf_timer_start: {error})",
+                self.refused,
+                plural(asked)
+            ));
+        }
+        (self.queued > 0 && self.ran == 0)
+            .then(|| format!("{} softirq callback{} queued and none ran", self.queued, plural(self.queued)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callbacks_that_never_came_are_trouble_with_a_name() {
+        let refused = CallbackCounts { refused: 3, error: -22, ..CallbackCounts::default() };
+        let words = refused.trouble().unwrap();
+        assert!(words.contains("refused to queue 3 of 3") && words.contains("Invalid argument"), "{words}");
+        let some = CallbackCounts { queued: 997, ran: 997, refused: 3, error: -16, elsewhere: 0 };
+        assert!(some.trouble().unwrap().contains("3 of 1000"), "{:?}", some.trouble());
+        let silent = CallbackCounts { queued: 10, ..CallbackCounts::default() };
+        assert!(silent.trouble().unwrap().contains("none ran"));
+        // The last one may be on its way; one that is queued again before it ran runs once.
+        let fine = CallbackCounts { queued: 10, ran: 9, ..CallbackCounts::default() };
+        assert_eq!(fine.trouble(), None);
+        assert_eq!(CallbackCounts::default().trouble(), None);
+    }
+}

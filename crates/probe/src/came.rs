@@ -1,0 +1,59 @@
+//! Whether what was to come in a chain of interrupt, softirq callback and thread came.
+
+use punctual_kernel::callbacks::CallbackCounts;
+
+/// What a run through softirq callbacks counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Came {
+    /// Activations that became a wakeup.
+    pub(crate) wakeups: u64,
+    /// Activations whose interrupt no program saw.
+    pub(crate) unobserved: u64,
+    /// Activations whose interrupt was seen and whose wake never came.
+    pub(crate) never_woken: u64,
+    /// The callbacks between the two.
+    pub(crate) callbacks: CallbackCounts,
+}
+
+impl Came {
+    /// What never came, in words; `None` where all came that was to come, but for single interrupts that no program saw.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        if let Some(trouble) = self.callbacks.trouble() {
+            return Some(trouble);
+        }
+        if self.never_woken > 0 {
+            return Some(format!(
+                "after {} of {} interrupts the thread was never woken",
+                self.never_woken,
+                self.never_woken + self.wakeups
+            ));
+        }
+        (self.wakeups == 0 && self.unobserved > 0)
+            .then(|| format!("none of the interrupts of {} activations was seen by a program", self.unobserved))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_came_is_an_error_with_its_name() {
+        let refused = CallbackCounts { refused: 1, error: -22, ..CallbackCounts::default() };
+        let all_refused = Came { never_woken: 1, callbacks: refused, ..Came::default() };
+        assert!(all_refused.trouble().unwrap().contains("Invalid argument"));
+        let callbacks = CallbackCounts { queued: 1_000, ran: 1_000, ..CallbackCounts::default() };
+        let one_lost = Came { wakeups: 999, never_woken: 1, unobserved: 0, callbacks };
+        assert!(one_lost.trouble().unwrap().contains("1 of 1000 interrupts"), "{:?}", one_lost.trouble());
+        let unseen = Came { unobserved: 500, ..Came::default() };
+        assert!(unseen.trouble().unwrap().contains("500 activations"));
+    }
+
+    #[test]
+    fn single_interrupts_that_no_program_saw_are_no_error() {
+        let callbacks = CallbackCounts { queued: 990, ran: 990, ..CallbackCounts::default() };
+        assert_eq!(Came { wakeups: 990, unobserved: 10, never_woken: 0, callbacks }.trouble(), None);
+        // Stopped before anything was due.
+        assert_eq!(Came::default().trouble(), None);
+    }
+}
