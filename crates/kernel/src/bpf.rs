@@ -3,29 +3,10 @@
 //! Nothing is pinned: programs, maps and links live as long as this process holds their descriptors,
 //! so none outlives it, whatever ends it.
 
-use crate::Refused;
-use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, PrintLevel};
+use crate::{Refused, bpf_words, ending, verifier};
+use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::Mutex;
-
-/// What the library and the verifier said last; read when a load fails.
-static SAID: Mutex<String> = Mutex::new(String::new());
-
-fn hear(_level: PrintLevel, message: String) {
-    if let Ok(mut said) = SAID.lock() {
-        said.push_str(&message);
-    }
-}
-
-/// The line of the library's or verifier's output that gives the reason, if one does.
-fn reason_in(said: &str) -> Option<String> {
-    let lines = || said.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
-    // The verifier's last word before its statistics.
-    let before_statistics = lines().zip(lines().skip(1)).find(|(_, next)| next.starts_with("processed "));
-    let telling = || lines().find(|line| line.starts_with("failed to find") || line.contains("extern "));
-    before_statistics.map(|(reason, _)| reason).or_else(telling).map(str::to_owned)
-}
 
 /// Programs that an object marks as optional are loaded where the kernel has the tracepoint they are for.
 fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
@@ -85,10 +66,8 @@ impl LoadedObject {
         chosen: &dyn Fn(&str) -> bool,
     ) -> Result<LoadedObject, Refused> {
         let doing = || format!("loading the BPF programs of `{name}`");
-        if let Ok(mut said) = SAID.lock() {
-            said.clear();
-        }
-        libbpf_rs::set_print(Some((PrintLevel::Info, hear)));
+        ending::refuse_if_asked()?;
+        bpf_words::begin();
         let load = || {
             let mut builder = ObjectBuilder::default();
             builder.name(name)?;
@@ -112,22 +91,28 @@ impl LoadedObject {
                 if !chosen(&name) {
                     program.set_autoload(false);
                 }
+                if verifier::is_measuring() {
+                    program.set_log_level(verifier::LOG_STATISTICS);
+                }
             }
             open.load()
         };
         let object = load().map_err(|error: libbpf_rs::Error| {
-            let said = SAID.lock().map(|said| said.clone()).unwrap_or_default();
-            if std::env::var_os("PUNCTUAL_BPF_LOG").is_some() {
-                eprint!("{said}");
-            }
-            let reason = reason_in(&said).unwrap_or_else(|| match error.kind() {
-                libbpf_rs::ErrorKind::PermissionDenied => {
-                    "permission denied: it takes root, or CAP_BPF and CAP_PERFMON".to_owned()
-                }
-                _ => error.to_string(),
-            });
+            let said = bpf_words::said();
+            let denied = matches!(error.kind(), libbpf_rs::ErrorKind::PermissionDenied);
+            let reason = match bpf_words::lack(&said) {
+                Some(missing) => missing.line(),
+                None if denied => "permission denied: it takes root, or CAP_BPF and CAP_PERFMON".to_owned(),
+                None => match bpf_words::refused_program(&said) {
+                    Some(program) => format!("this kernel refuses the BPF program `{program}` (-v shows its words)"),
+                    None => plain(&error),
+                },
+            };
             Refused::because(doing(), reason)
         })?;
+        if verifier::is_measuring() {
+            verifier::note(name, &bpf_words::said());
+        }
         Ok(LoadedObject { links: Vec::new(), object })
     }
 
@@ -137,6 +122,7 @@ impl LoadedObject {
     /// What the kernel refused.
     pub fn attach(&mut self) -> Result<(), Refused> {
         for program in self.object.progs_mut() {
+            ending::refuse_if_asked()?;
             let is_called =
                 matches!(program.prog_type(), libbpf_rs::ProgramType::Syscall | libbpf_rs::ProgramType::PerfEvent);
             if is_called || !program.autoload() {
@@ -323,6 +309,18 @@ impl Drop for SharedMemory {
     }
 }
 
+/// The library's error without what it adds to the operating system's words.
+fn plain(error: &libbpf_rs::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// What would allow this user to load BPF programs.
+pub fn remedy() -> String {
+    "run as root: sudo punctual ...; or grant it: setcap cap_bpf,cap_perfmon,cap_sys_nice,cap_ipc_lock=ep punctual"
+        .to_owned()
+}
+
 /// Whether this user may load BPF programs; the reason where not.
 ///
 /// # Errors
@@ -375,17 +373,4 @@ pub fn run_statistics(program: i32) -> Option<(u64, u64, u64)> {
     // SAFETY: the kernel writes at most `length` bytes into the structure.
     let result = unsafe { libbpf_sys::bpf_obj_get_info_by_fd(program, (&raw mut info).cast(), &mut length) };
     (result == 0).then_some((info.run_cnt, info.run_time_ns, info.recursion_misses))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_telling_line_is_found() {
-        let said = "libbpf: prog 'x': BPF program load failed: -EOPNOTSUPP\nlibbpf: prog 'x': -- BEGIN PROG LOAD LOG --\n\
-                    bpf_timer cannot be used for PREEMPT_RT\nprocessed 3 insns\n";
-        assert_eq!(reason_in(said).as_deref(), Some("bpf_timer cannot be used for PREEMPT_RT"));
-        assert_eq!(reason_in("libbpf: nothing\n"), None);
-    }
 }

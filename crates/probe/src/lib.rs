@@ -21,6 +21,7 @@ mod sample;
 mod session;
 mod slots;
 mod thread;
+mod trials;
 pub mod ways;
 pub mod why;
 
@@ -33,3 +34,4 @@ pub use idle_trace::{Ran, TraceEntry};
 pub use plan::{Plan, PlanError, Policy, Via};
 pub use session::{Observation, Outcome, RunError, Step, run};
 pub use thread::recording_cost_ns;
+pub use trials::trials;

@@ -4,10 +4,12 @@ use crate::control::Control;
 use crate::follow::Follower;
 use crate::plan::{Plan, PlanError, Policy, Via};
 use crate::sample::Sample;
+use crate::trials;
 use crate::thread::{Equipment, MeasuringThread, Setup, ThreadCounts};
 use crate::why::{FlightRecorder, Watch};
 use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::scheduling::Scheduling;
+use punctual_kernel::ending::GettingReady;
 use punctual_kernel::{Refused, capabilities, clock, host, steal};
 use punctual_recording::{
     Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Stage, Task,
@@ -114,6 +116,7 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     }
     let cpus = plan.measured_cpus()?;
     let schedulings = plan.schedulings()?;
+    let getting_ready = GettingReady::begin();
     let mut provenance = provenance(plan, &cpus);
     let follower = if plan.bpf { load_follower(plan.via, &mut provenance)? } else { None };
     let recorder = start_recorder(plan, &mut provenance);
@@ -140,6 +143,10 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
         Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &own_programs)?),
         None => None,
     };
+    drop(getting_ready);
+    if let Some(watch) = &mut watch {
+        watch.begin_measuring();
+    }
     let steal_before = steal::steal_ns(&cpus);
     // Nothing that takes long comes between this and the start, and it is far enough ahead for the threads to have seen it.
     let start = clock::monotonic_ns() + 5_000_000;
@@ -384,6 +391,7 @@ pub(crate) fn start_recorder(plan: &Plan, provenance: &mut Provenance) -> Option
 fn note_blindness(provenance: &mut Provenance, steal_known: bool, recorder: Option<&FlightRecorder>) {
     let mut blind = Vec::new();
     if let Some(recorder) = recorder {
+        provenance.blind = trials::blind_without(&recorder.left_out());
         if recorder.clock() == Some("cpu-clock") {
             blind.push("the inside of code that has interrupts off: the sampling clock is an interrupt itself");
         }
@@ -395,9 +403,9 @@ fn note_blindness(provenance: &mut Provenance, steal_known: bool, recorder: Opti
         blind.push("the stages of a wakeup: only the total is measured");
     }
     if provenance.host.virtualization.as_deref() != Some("none") && !steal_known {
-        blind.push("which part of the lateness is the host's: steal is known only as a sum over the run");
+        blind.push(steal::blindness());
     }
-    provenance.blind = blind.into_iter().map(str::to_owned).collect();
+    provenance.blind.splice(0..0, blind.into_iter().map(str::to_owned));
 }
 
 fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {

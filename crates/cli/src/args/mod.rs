@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
     /// Answer in JSON, also on failure
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Say also what the BPF library and the kernel's verifier say
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

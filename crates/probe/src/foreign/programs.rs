@@ -8,6 +8,33 @@ use punctual_kernel::{Refused, steal};
 
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign.bpf.o"));
 
+const DOING: &str = "following other programs' threads";
+
+/// Loads the programs, without attaching them yet; and how many CPUs they are for.
+fn load(selection: &Selection) -> Result<(LoadedObject, usize), Refused> {
+    refuse_namespaces(DOING)?;
+    let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(DOING, error.to_string()))?;
+    if cpus > MAX_CPUS {
+        return Err(Refused::because(DOING, format!("this machine may have {cpus} CPUs, {MAX_CPUS} at most work")));
+    }
+    let mut configuration = Configuration {
+        preempt_count_offset: steal::offset_from_run_queue("__preempt_count").unwrap_or(0),
+        names_wanted: u64::from(selection.by_name()),
+        mark: [0; NAME_SIZE],
+    };
+    if selection.command {
+        let mark = mark();
+        configuration.mark[..mark.len()].copy_from_slice(mark.as_bytes());
+    }
+    let object = LoadedObject::load_sized("foreign", OBJECT, Some(&configuration.bytes()), &[("rings", cpus as u32)])?;
+    Ok((object, cpus))
+}
+
+/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+    Ok(load(&Selection::default())?.0.left_out())
+}
+
 /// The programs in the kernel, attached; they leave it when this is dropped.
 pub struct Programs {
     // Dropped first, so that nothing writes into memory that is gone.
@@ -22,24 +49,8 @@ impl Programs {
     /// # Errors
     /// What the kernel refused; a thread or process that is not there.
     pub fn start(selection: &Selection) -> Result<Programs, Refused> {
-        let doing = "following other programs' threads";
-        refuse_namespaces(doing)?;
         selection.check()?;
-        let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(doing, error.to_string()))?;
-        if cpus > MAX_CPUS {
-            return Err(Refused::because(doing, format!("this machine may have {cpus} CPUs, {MAX_CPUS} at most work")));
-        }
-        let mut configuration = Configuration {
-            preempt_count_offset: steal::offset_from_run_queue("__preempt_count").unwrap_or(0),
-            names_wanted: u64::from(selection.by_name()),
-            mark: [0; NAME_SIZE],
-        };
-        if selection.command {
-            let mark = mark();
-            configuration.mark[..mark.len()].copy_from_slice(mark.as_bytes());
-        }
-        let mut object =
-            LoadedObject::load_sized("foreign", OBJECT, Some(&configuration.bytes()), &[("rings", cpus as u32)])?;
+        let (mut object, cpus) = load(selection)?;
         let table = ThreadTable::new(object.shared_globals()?);
         let rings = Rings::new(object.shared_array("rings")?, cpus);
         object.attach()?;
@@ -50,7 +61,7 @@ impl Programs {
         programs.follow_processes(selection);
         programs.follow_names(selection);
         if !selection.by_name() && !selection.command && programs.table.alive() == 0 {
-            return Err(Refused::because(doing, "they ended just now"));
+            return Err(Refused::because(DOING, "they ended just now"));
         }
         Ok(programs)
     }

@@ -7,7 +7,9 @@ use super::selection::{Selection, name_of};
 use super::table::Table;
 use crate::plan::Plan;
 use crate::session::{FLUSH, Observation, Outcome, RunError, Step, conclude, start_recorder};
-use crate::why::Watch;
+use crate::trials;
+use crate::why::{FlightRecorder, Watch};
+use punctual_kernel::ending::GettingReady;
 use punctual_kernel::{clock, host, steal};
 use punctual_recording::{Configuration, EndReason, Ended, Provenance, Stage, Wakeup, Writer, parse_list};
 use std::time::{Duration, Instant};
@@ -15,7 +17,6 @@ use std::time::{Duration, Instant};
 /// Records are looked at this often.
 const ROUND: Duration = Duration::from_millis(20);
 /// What is not seen of a followed thread without the flight recorder.
-const STEAL: &str = "which part of the lateness is the host's: steal is known only as a sum over the run";
 const FIRST_INSTRUCTION: &str = "a followed thread's first instruction: its total ends where it is switched in";
 const CAUSES: &str = "why a followed thread was late: record with --why";
 const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
@@ -28,29 +29,38 @@ pub(crate) fn run(
     selection: &Selection,
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<Outcome, RunError> {
+    let getting_ready = GettingReady::begin();
     let cpus = online_cpus();
     let mut provenance = provenance(plan, &cpus);
     // Loading takes a while: whatever is measured has its evidence.
     let recorder = start_recorder(plan, &mut provenance);
     let programs = Programs::start(selection)?;
-    let steal_before = steal::steal_ns(&cpus);
     provenance.started_ns = clock::monotonic_ns();
     provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - provenance.started_ns as i64;
     if recorder.is_some() {
         // These are known then.
         let goes_on = plan.why.is_some_and(|settings| settings.stage == Stage::Response);
+        let left_out = recorder.as_ref().map(FlightRecorder::left_out).unwrap_or_default();
+        provenance.blind.extend(trials::blind_without(&left_out));
         provenance.blind.retain(|line| {
-            !([CAUSES, INTERRUPTS_OFF, STEAL].contains(&line.as_str()) || goes_on && *line == FIRST_INSTRUCTION)
+            !([CAUSES, INTERRUPTS_OFF, steal::blindness()].contains(&line.as_str()) || goes_on && *line == FIRST_INSTRUCTION)
         });
     }
-    let start = provenance.started_ns;
     let drain = Drain::start(programs.rings.share())?;
     let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
     writer.followed_mut().asked = selection.asked();
-    let watch = match plan.why.zip(recorder) {
+    let mut watch = match plan.why.zip(recorder) {
         Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &programs.program_ids())?),
         None => None,
     };
+    drop(getting_ready);
+    if let Some(watch) = &mut watch {
+        watch.begin_measuring();
+    }
+    // What the threads did while the rest was made ready is not measured: reading the kernel's symbols takes a while.
+    let start = clock::monotonic_ns();
+    writer.provenance_mut().started_ns = start;
+    let steal_before = steal::steal_ns(&cpus);
     let mut session = Session {
         watch,
         plan,
@@ -165,7 +175,8 @@ impl Session<'_> {
         self.finished.clear();
         self.drain.take(&mut self.records);
         let records = std::mem::take(&mut self.records);
-        for record in &records {
+        let start = self.start;
+        for record in records.iter().filter(|record| record.at >= start) {
             // One that was followed for its name and has another now: it became another program.
             if record.flags & RECORD_BY_NAME != 0 && !self.selection.wants_name(&text(&record.name)) {
                 self.programs.table.follow_no_more(record.tid);
@@ -232,7 +243,7 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
         "missed activations of a followed thread: nobody knows when it should have run",
         CAUSES,
         INTERRUPTS_OFF,
-        STEAL,
+        steal::blindness(),
     ];
     let bare = host::host().virtualization.as_deref() == Some("none");
     Provenance {

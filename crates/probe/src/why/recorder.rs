@@ -28,6 +28,8 @@ pub struct FlightRecorder {
     fault_path_ns: u64,
     /// While it is held the kernel measures how long programs run.
     statistics: Option<OwnedFd>,
+    /// What the programs had cost when the measurement began, and the records that had been written by then.
+    before: (ProgramCost, u64),
     /// What that said when it was given up, and the records that had been written by then.
     measured: Option<(ProgramCost, u64)>,
 }
@@ -44,6 +46,19 @@ pub struct ProgramCost {
 /// The program that takes samples, as the kernel names it.
 pub(super) const SAMPLER: &str = "take_sample";
 
+/// Loads the programs, without attaching them yet; and one more than the highest CPU number.
+fn load() -> Result<(LoadedObject, usize), Refused> {
+    let configuration = configuration("recording what makes wakeups late", LATE_NS)?;
+    let possible = possible_cpus();
+    let object = LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
+    Ok((object, possible))
+}
+
+/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+    Ok(load()?.0.left_out())
+}
+
 impl FlightRecorder {
     /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken so often a second; with
     /// `faults` the end of each page fault is noted too.
@@ -51,10 +66,7 @@ impl FlightRecorder {
     /// # Errors
     /// What the kernel refused.
     pub fn start(sample_rate: u32, faults: bool) -> Result<FlightRecorder, Refused> {
-        let configuration = configuration("recording what makes wakeups late", LATE_NS)?;
-        let possible = possible_cpus();
-        let mut object =
-            LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
+        let (mut object, possible) = load()?;
         let rings = Rings::new(object.shared_array("rings")?, possible);
         let cpus = online_cpus();
         // Not where this user may not: then the cost is not known.
@@ -66,7 +78,7 @@ impl FlightRecorder {
             fault_path_ns = fault_path::measure(&rings, &cpus);
         }
         let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
-        Ok(FlightRecorder { object, rings, cpus, clock, fault_path_ns, statistics, measured: None })
+        Ok(FlightRecorder { object, rings, cpus, clock, fault_path_ns, statistics, before: Default::default(), measured: None })
     }
 
     /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot.
@@ -84,11 +96,16 @@ impl FlightRecorder {
         self.object.programs().iter().filter_map(|(_, program)| bpf_programs::id_of(*program)).collect()
     }
 
-    /// What the programs cost since the start: as the kernel measured it, after [`FlightRecorder::stop_measuring`] as
+    /// What the programs cost from now on is the cost of the measurement.
+    pub fn begin_measuring(&mut self) {
+        self.before = (self.cost_so_far().unwrap_or_default(), self.rings.records_written());
+    }
+
+    /// What the programs cost since [`FlightRecorder::begin_measuring`]: as the kernel measured it, after [`FlightRecorder::stop_measuring`] as
     /// it follows from the number of records. The sampling program is not in it where its interrupts are measured.
     pub fn cost(&self) -> Option<ProgramCost> {
         let Some((cost, records)) = self.measured else { return self.measured_cost() };
-        let now = self.rings.records_written();
+        let now = self.rings.records_written().saturating_sub(self.before.1);
         let scale = |value: u64| (u128::from(value) * u128::from(now) / u128::from(records.max(1))) as u64;
         Some(ProgramCost { runs: scale(cost.runs), ns: scale(cost.ns) })
     }
@@ -97,12 +114,17 @@ impl FlightRecorder {
     /// when a usual second has passed.
     pub fn stop_measuring(&mut self) {
         if self.measured.is_none() {
-            self.measured = self.measured_cost().map(|cost| (cost, self.rings.records_written()));
+            self.measured = self.measured_cost().map(|cost| (cost, self.rings.records_written().saturating_sub(self.before.1)));
         }
         self.statistics = None;
     }
 
     fn measured_cost(&self) -> Option<ProgramCost> {
+        let (cost, before) = (self.cost_so_far()?, self.before.0);
+        Some(ProgramCost { runs: cost.runs.saturating_sub(before.runs), ns: cost.ns.saturating_sub(before.ns) })
+    }
+
+    fn cost_so_far(&self) -> Option<ProgramCost> {
         self.statistics.as_ref()?;
         let measured_elsewhere = self.clock == Some(CPU_CLOCK);
         let programs = self.object.programs().into_iter();
