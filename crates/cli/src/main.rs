@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         Command::Drill(drill) => commands::drill::run(&drill, output),
         Command::Load(load) => commands::load::run(&load, output),
         Command::Device(device) => commands::device::run(&device.command, output),
-        Command::Capabilities => commands::capabilities::run(output),
+        Command::Capabilities { rows } => commands::capabilities::run(&rows, output),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { directory } => commands::generate::man(&directory, output),
     };

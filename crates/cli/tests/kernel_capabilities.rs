@@ -68,6 +68,9 @@ fn what_is_promised_can_be_had() {
         let fallbacks = json(&output)["fallbacks"].to_string();
         assert!(!fallbacks.contains("not split") && !fallbacks.contains("not put down"), "{name}: {fallbacks}");
     }
+    let rest = json(&run(directory.path(), &["capabilities", "--json", "BTF"]));
+    assert_eq!(rows(&rest).len(), 1, "{rest}");
+    assert_eq!(code(&run(directory.path(), &["capabilities", "nothing"])), 129);
     assert!(promised >= 3, "only {promised} of 5 were promised: {answer:#}");
 }
 

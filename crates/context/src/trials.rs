@@ -12,9 +12,11 @@ pub fn trials() -> Vec<Trial> {
         Trial::new("device in a softirq", "punctual device run NAME:softirq", "5.15", || device(Mode::Softirq)),
         Trial::new("thread woken by a softirq", "punctual device run --wake softirq", "5.15", || device(Mode::Wake)),
     ];
-    trials.extend(DrillKind::ALL.into_iter().map(|kind| {
-        Trial::new(format!("drill {}", kind.name()), kind.what(), kind.since(), move || drill(kind))
-    }));
+    trials.extend(
+        DrillKind::ALL
+            .into_iter()
+            .map(|kind| Trial::new(format!("drill {}", kind.name()), kind.what(), kind.since(), move || drill(kind))),
+    );
     trials
 }
 
@@ -26,10 +28,8 @@ fn drill(kind: DrillKind) -> Result<Found, Refused> {
     let found = availability(kind);
     match found.available {
         Availability::No => Err(Refused::because("trying out a drill", found.detail)),
-        available => Ok(Found {
-            detail: found.detail,
-            is_limited: available == Availability::Limited,
-            missing: Vec::new(),
-        }),
+        available => {
+            Ok(Found { detail: found.detail, is_limited: available == Availability::Limited, missing: Vec::new() })
+        }
     }
 }

@@ -63,13 +63,18 @@ const HELPERS: [(u32, &str, &str); 9] = [
 /// What the kernel lacks by what the library and the verifier said; `None` where that tells nothing.
 pub(crate) fn lack(said: &str) -> Option<Missing> {
     let lines = || said.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
-    lines().find_map(lack_in_line)
+    let unresolved = || lines().any(|line| line.contains(UNRESOLVED));
+    let field = || Missing::new("a field of its structures that the program reads", None);
+    lines().find_map(lack_in_line).or_else(|| unresolved().then(field))
 }
+
+/// What the library has a program call where a field that it reads is not there; it does not always say which.
+const UNRESOLVED: &str = "unknown#195896080";
 
 fn lack_in_line(line: &str) -> Option<Missing> {
     let since = |what: String, since: &'static str| Some(Missing::new(what, Some(since)));
     if line.contains("failed to find valid kernel BTF") || line.contains("kernel BTF is missing") {
-        return Some(Missing::new("its type information (BTF): CONFIG_DEBUG_INFO_BTF=y", None));
+        return Some(Missing::new("type information (BTF, with CONFIG_DEBUG_INFO_BTF=y)", None));
     }
     if line.contains("bpf_timer cannot be used for PREEMPT_RT") {
         return Some(Missing::new("bpf_timer, which PREEMPT_RT kernels refuse", None));
@@ -88,9 +93,13 @@ fn lack_in_line(line: &str) -> Option<Missing> {
         let name = tracepoint.1.split('\'').next().unwrap_or_default();
         return Some(Missing::new(format!("the tracepoint `{}`", name.trim_start_matches("btf_trace_")), None));
     }
+    if line.contains(UNRESOLVED) {
+        return None;
+    }
     // `invalid func unknown#158`, `unknown func bpf_get_current_task_btf#158`,
     // `program of this type cannot use helper bpf_x#158`.
-    let names_helper = line.starts_with("invalid func ") || line.contains("unknown func ") || line.contains("helper bpf_");
+    let names_helper =
+        line.starts_with("invalid func ") || line.contains("unknown func ") || line.contains("helper bpf_");
     if let Some((name, number)) = line.split_once('#').filter(|_| names_helper) {
         let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
         let known = digits.parse().ok().and_then(|number: u32| HELPERS.iter().find(|(known, ..)| *known == number));
@@ -142,20 +151,27 @@ mod tests {
                 "libbpf: extern (func ksym) 'bpf_local_irq_restore': not found in kernel or module BTFs\n",
                 "the function `bpf_local_irq_restore` (from Linux 6.14 on)",
             ),
-            ("12: (85) call unknown#158\ninvalid func unknown#158\n", "the BPF helper `bpf_get_current_task_btf` (from Linux 5.11 on)"),
+            (
+                "12: (85) call unknown#158\ninvalid func unknown#158\n",
+                "the BPF helper `bpf_get_current_task_btf` (from Linux 5.11 on)",
+            ),
             (
                 "libbpf: prog 'note': BPF program load failed: -E2BIG\n",
                 "room for a BPF program of this size in its verifier",
             ),
-            (
-                "invalid bpf_context access off=8 size=8\n",
-                "an argument that one of its tracepoints has elsewhere",
-            ),
+            ("invalid bpf_context access off=8 size=8\n", "an argument that one of its tracepoints has elsewhere"),
             (
                 "libbpf: failed to find valid kernel BTF\nlibbpf: Error loading vmlinux BTF: -ESRCH\n",
-                "its type information (BTF): CONFIG_DEBUG_INFO_BTF=y",
+                "type information (BTF, with CONFIG_DEBUG_INFO_BTF=y)",
             ),
-            ("program of this type cannot use helper bpf_probe_read_kernel#113\n", "the BPF helper `bpf_probe_read_kernel`, or withholds it (lockdown)"),
+            (
+                "program of this type cannot use helper bpf_probe_read_kernel#113\n",
+                "the BPF helper `bpf_probe_read_kernel`, or withholds it (lockdown)",
+            ),
+            (
+                "12: (85) call unknown#195896080\ninvalid func unknown#195896080\n",
+                "a field of its structures that the program reads",
+            ),
             (
                 "number of funcs in func_info doesn't match number of subprogs\n",
                 "BPF functions that are called through pointers (from Linux 5.13 on)",

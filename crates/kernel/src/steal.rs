@@ -54,8 +54,7 @@ fn told_by_processor() -> Teller {
         return Teller::Silent("no hypervisor, nothing to steal");
     }
     let signature = __cpuid(SIGNATURE);
-    let name: Vec<u8> =
-        [signature.ebx, signature.ecx, signature.edx].into_iter().flat_map(u32::to_ne_bytes).collect();
+    let name: Vec<u8> = [signature.ebx, signature.ecx, signature.edx].into_iter().flat_map(u32::to_ne_bytes).collect();
     match name.as_slice() {
         b"KVMKVMKVM\0\0\0" if signature.eax < FEATURES || __cpuid(FEATURES).eax & TELLS_STEAL == 0 => {
             Teller::Silent("this KVM host does not tell its guest")
@@ -75,7 +74,9 @@ fn told_by_processor() -> Teller {
 /// What a result of this machine cannot see of the host, where each wakeup's share is not known.
 pub fn blindness() -> &'static str {
     match teller() {
-        Teller::Silent(_) => "which part of the lateness is the host's: this machine's host tells nothing of what it takes",
+        Teller::Silent(_) => {
+            "which part of the lateness is the host's: this machine's host tells nothing of what it takes"
+        }
         _ => "which part of the lateness is the host's: steal is known only as a sum over the run",
     }
 }

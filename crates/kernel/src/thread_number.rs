@@ -45,10 +45,8 @@ fn told_by_kernel() -> Result<u32, Refused> {
     }
     // SAFETY: a descriptor just made, owned by nobody else.
     let owned = unsafe { OwnedFd::from_raw_fd(descriptor) };
-    let mut options = libbpf_sys::bpf_test_run_opts {
-        sz: size_of::<libbpf_sys::bpf_test_run_opts>() as _,
-        ..Default::default()
-    };
+    let mut options =
+        libbpf_sys::bpf_test_run_opts { sz: size_of::<libbpf_sys::bpf_test_run_opts>() as _, ..Default::default() };
     // SAFETY: the options live through the call and name no memory.
     let result = unsafe { libbpf_sys::bpf_prog_test_run_opts(owned.as_raw_fd(), &raw mut options) };
     if result == 0 { Ok(options.retval) } else { Err(refused(result)) }

@@ -47,6 +47,11 @@ impl Trial {
         Trial { name: name.into(), needed_for, least, attempt: Box::new(attempt) }
     }
 
+    /// What is tried.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Tries it, and says what came of it.
     pub fn capability(&self) -> Capability {
         let row = |available, detail, missing, remedy| Capability {
@@ -90,7 +95,10 @@ mod tests {
     #[test]
     fn a_row_promises_only_what_was_had() {
         let had = tried("5.10", || Ok(Found::loads(Vec::new())));
-        assert_eq!((had.available, had.since, had.detail.as_str()), (Availability::Yes, Some("5.10"), "its programs load"));
+        assert_eq!(
+            (had.available, had.since, had.detail.as_str()),
+            (Availability::Yes, Some("5.10"), "its programs load")
+        );
         let limited = tried("5.10", || {
             Ok(Found::loads(vec![Missing::new("the tracepoint `x`", Some("5.19")).so_blind_for("locks")]))
         });

@@ -11,8 +11,8 @@ use crate::idle_loop::{IdleLoop, LoopCounts, RawGap, Ticker};
 use crate::idle_trace::{TraceEntry, Tracer};
 use crate::plan::PlanError;
 use crate::session::RunError;
-use punctual_kernel::scheduling::{self, Scheduling, allowed_cpus};
 use punctual_kernel::ending::GettingReady;
+use punctual_kernel::scheduling::{self, Scheduling, allowed_cpus};
 use punctual_kernel::{Refused, capabilities, clock, hold, host, number_in_kernel, steal};
 use punctual_recording::{Configuration, Provenance};
 use rtrb::{Consumer, RingBuffer};
@@ -178,7 +178,8 @@ impl IdleSession {
         let failed = |reason: String| Refused::because("starting a loop", reason);
         let builder = std::thread::Builder::new().name(format!("idle-{cpu}")).stack_size(256 * 1024);
         let handle = builder.spawn(body).map_err(|error| failed(error.to_string()))?;
-        let (tid, number, not_pinned, refused, calibration) = ready.recv().map_err(|_| failed("it ended early".to_owned()))?;
+        let (tid, number, not_pinned, refused, calibration) =
+            ready.recv().map_err(|_| failed("it ended early".to_owned()))?;
         if let Some(refused) = not_pinned {
             return Err(refused.into());
         }

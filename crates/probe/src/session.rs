@@ -4,12 +4,12 @@ use crate::control::Control;
 use crate::follow::Follower;
 use crate::plan::{Plan, PlanError, Policy, Via};
 use crate::sample::Sample;
-use crate::trials;
 use crate::thread::{Equipment, MeasuringThread, Setup, ThreadCounts};
+use crate::trials;
 use crate::why::{FlightRecorder, Watch};
+use punctual_kernel::ending::GettingReady;
 use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::scheduling::Scheduling;
-use punctual_kernel::ending::GettingReady;
 use punctual_kernel::{Refused, capabilities, clock, host, steal};
 use punctual_recording::{
     Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Stage, Task,

@@ -13,7 +13,9 @@ pub fn trials() -> Vec<Trial> {
     vec![
         Trial::new("stages", "splitting a wakeup into its stages", "5.10", stages),
         Trial::new("softirq path", "--via softirq (interrupt -> softirq -> thread)", "5.15", softirq),
-        Trial::new("followed threads", "record --comm, --pid, --follow", "5.11", || loads(foreign::programs::try_out()?)),
+        Trial::new("followed threads", "record --comm, --pid, --follow", "5.11", || {
+            loads(foreign::programs::try_out()?)
+        }),
         Trial::new("flight recorder", "record --why: who made it late", "6.1", || loads(why::recorder::try_out()?)),
         Trial::new("event log", "punctual log", "6.1", event_log),
         Trial::new("idle causes", "punctual idle: what took the CPU", "5.12", || loads(idle_trace::try_out()?)),
@@ -64,7 +66,9 @@ fn loads(left_out: Vec<String>) -> Result<Found, Refused> {
 /// What is blind without a program that a kernel may have no place for; `None`: nothing that a user would look for.
 fn missing_without(program: &str) -> Option<Missing> {
     let (what, since, blind) = match program {
-        "lock_begins" | "lock_ends" => ("the tracepoint `contention_begin`", "5.19", "waiting for the kernel's own locks"),
+        "lock_begins" | "lock_ends" => {
+            ("the tracepoint `contention_begin`", "5.19", "waiting for the kernel's own locks")
+        }
         "tasklet_begins" | "tasklet_ends" => ("the tracepoint `tasklet_entry`", "6.2", "which tasklet a softirq ran"),
         "user_fault" | "kernel_fault" => ("the tracepoint `page_fault_user`, which x86 has", "3.13", "page faults"),
         "futex_begins" | "futex_ends" => ("the tracepoint `sys_enter`", "2.6.32", "futex calls"),

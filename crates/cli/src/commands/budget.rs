@@ -32,8 +32,7 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
         known.instructions = known.instructions.max(size.instructions);
         known.stack = known.stack.max(size.stack);
     }
-    let is_over =
-        |size: &&ProgramSize| size.instructions > MAX_INSTRUCTIONS / SHARE || size.stack > MAX_STACK / SHARE;
+    let is_over = |size: &&ProgramSize| size.instructions > MAX_INSTRUCTIONS / SHARE || size.stack > MAX_STACK / SHARE;
     let over = largest.values().filter(is_over).count();
     if words.iter().any(|word| word == "--json") {
         let sizes: Vec<&ProgramSize> = largest.values().collect();

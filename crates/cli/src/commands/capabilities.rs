@@ -1,20 +1,23 @@
 //! `punctual capabilities`.
 
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
 use punctual_kernel::Trial;
 use punctual_kernel::capabilities::{self, Availability, Capability};
 use serde_json::json;
 
-pub(crate) fn run(output: Output) -> anyhow::Result<u8> {
-    let lines = all();
+pub(crate) fn run(wanted: &[String], output: Output) -> anyhow::Result<u8> {
+    let lines = tried(wanted)?;
     let named = |wanted: Availability| -> Vec<&str> {
         lines.iter().filter(|line| line.available == wanted).map(|line| line.name.as_str()).collect()
     };
     let (lacking, limited) = (named(Availability::No), named(Availability::Limited));
     let verdict = match (lacking.as_slice(), limited.as_slice()) {
+        ([], []) if !wanted.is_empty() => "All of this is available here.".to_owned(),
         ([], []) => "This kernel and this user allow everything that punctual can use.".to_owned(),
         ([], names) => format!("Everything is available here, with limits: {}.", names.join(", ")),
-        (names, _) => format!("Not available here: {}. Measuring works all the same, with less detail.", names.join(", ")),
+        (names, _) => {
+            format!("Not available here: {}. Measuring works all the same, with less detail.", names.join(", "))
+        }
     };
     if output.json {
         let report = json!({
@@ -45,10 +48,16 @@ pub(crate) fn run(output: Output) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// What needs no program of ours, then what does: each is loaded and taken away again.
-fn all() -> Vec<Capability> {
-    let trials = trials();
-    capabilities::all().into_iter().chain(trials.iter().map(Trial::capability)).collect()
+/// What needs no program of ours, then what does: each is loaded and taken away again. All rows where none is named.
+fn tried(wanted: &[String]) -> Result<Vec<Capability>, Usage> {
+    let (lines, trials) = (capabilities::all(), trials());
+    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).chain(trials.iter().map(Trial::name)).collect();
+    if let Some(unknown) = wanted.iter().find(|wanted| !names.contains(&wanted.as_str())) {
+        return Err(Usage(format!("there is no row `{unknown}`: there are {}", names.join(", "))));
+    }
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
+    let tried = trials.iter().filter(|trial| is_wanted(trial.name())).map(Trial::capability);
+    Ok(lines.into_iter().filter(|line| is_wanted(&line.name)).chain(tried).collect())
 }
 
 /// Everything that loads BPF programs.

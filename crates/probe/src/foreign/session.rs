@@ -43,7 +43,8 @@ pub(crate) fn run(
         let left_out = recorder.as_ref().map(FlightRecorder::left_out).unwrap_or_default();
         provenance.blind.extend(trials::blind_without(&left_out));
         provenance.blind.retain(|line| {
-            !([CAUSES, INTERRUPTS_OFF, steal::blindness()].contains(&line.as_str()) || goes_on && *line == FIRST_INSTRUCTION)
+            !([CAUSES, INTERRUPTS_OFF, steal::blindness()].contains(&line.as_str())
+                || goes_on && *line == FIRST_INSTRUCTION)
         });
     }
     let drain = Drain::start(programs.rings.share())?;

@@ -78,7 +78,16 @@ impl FlightRecorder {
             fault_path_ns = fault_path::measure(&rings, &cpus);
         }
         let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
-        Ok(FlightRecorder { object, rings, cpus, clock, fault_path_ns, statistics, before: Default::default(), measured: None })
+        Ok(FlightRecorder {
+            object,
+            rings,
+            cpus,
+            clock,
+            fault_path_ns,
+            statistics,
+            before: Default::default(),
+            measured: None,
+        })
     }
 
     /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot.
@@ -114,7 +123,8 @@ impl FlightRecorder {
     /// when a usual second has passed.
     pub fn stop_measuring(&mut self) {
         if self.measured.is_none() {
-            self.measured = self.measured_cost().map(|cost| (cost, self.rings.records_written().saturating_sub(self.before.1)));
+            self.measured =
+                self.measured_cost().map(|cost| (cost, self.rings.records_written().saturating_sub(self.before.1)));
         }
         self.statistics = None;
     }

@@ -10,8 +10,8 @@ use punctual_kernel::{clock, ending, hold};
 use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -261,7 +261,8 @@ impl Watch {
         self.hooks.read(now);
         let waiting = self.inlet.as_ref().map_or(0, Inlet::waiting);
         self.writing.set_idle(waiting < if self.writing.idle { BEHIND } else { CAUGHT_UP });
-        while self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
+        // Each copies out of all rings: not once the program was asked to end.
+        while !ending::is_asked() && self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
             self.take(late, threshold_ns);
             let since = clock::monotonic_ns().saturating_sub(noticed_ns);
@@ -350,6 +351,7 @@ impl Watch {
             std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
         }
         let result = self.round();
+        self.summary.writing_behind += std::mem::take(&mut self.pending).len() as u64;
         self.read_cost();
         let sums = self.recorder.handler_sums();
         let sampled_ns = self.sampled_ns().saturating_sub(self.sampled_before_ns);
