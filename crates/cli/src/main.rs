@@ -16,11 +16,14 @@ use std::process::ExitCode;
 const USAGE: u8 = 129;
 
 fn main() -> ExitCode {
+    // Before anything else: the BPF library speaks up on its own.
+    punctual_kernel::listen(false);
     // Hidden subcommands are not worth the parser's time and must not fail on its account.
     let words: Vec<_> = std::env::args_os().collect();
     match words.get(1).and_then(|word| word.to_str()) {
         Some(punctual_kernel::guard::SUBCOMMAND) => return commands::hidden::guard(),
         Some(punctual_probe::echo::SUBCOMMAND) => return commands::hidden::echo_program(&words[2..]),
+        Some(commands::budget::SUBCOMMAND) => return commands::budget::run(&words[2..]),
         Some(punctual_load::built_in::SUBCOMMAND) => return commands::hidden::built_in_load(&words[2..]),
         _ => {}
     }
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return refuse_usage(&error, &words),
     };
+    punctual_kernel::listen(arguments.verbose);
     let output = Output { json: arguments.json, csv: false };
     let result = match arguments.command {
         Command::Check(check) => commands::check::run(&check, output),
@@ -44,7 +48,7 @@ fn main() -> ExitCode {
         Command::Drill(drill) => commands::drill::run(&drill, output),
         Command::Load(load) => commands::load::run(&load, output),
         Command::Device(device) => commands::device::run(&device.command, output),
-        Command::Capabilities => commands::capabilities::run(output),
+        Command::Capabilities { rows } => commands::capabilities::run(&rows, output),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { directory } => commands::generate::man(&directory, output),
     };

@@ -18,6 +18,7 @@ impl Interrupted {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let _ = signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&interrupted.seen));
             let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted.asked));
+            let _ = signal_hook::flag::register(signal, Arc::clone(punctual_kernel::ending::asked()));
         }
         interrupted
     }

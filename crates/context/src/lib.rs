@@ -9,5 +9,7 @@ mod context;
 pub mod device;
 pub mod drill;
 pub mod interrupt;
+mod trials;
 
 pub use context::{Context, Form, Reservation};
+pub use trials::trials;

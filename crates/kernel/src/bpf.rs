@@ -3,29 +3,10 @@
 //! Nothing is pinned: programs, maps and links live as long as this process holds their descriptors,
 //! so none outlives it, whatever ends it.
 
-use crate::Refused;
-use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, PrintLevel};
+use crate::{Refused, bpf_words, ending, verifier};
+use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::Mutex;
-
-/// What the library and the verifier said last; read when a load fails.
-static SAID: Mutex<String> = Mutex::new(String::new());
-
-fn hear(_level: PrintLevel, message: String) {
-    if let Ok(mut said) = SAID.lock() {
-        said.push_str(&message);
-    }
-}
-
-/// The line of the library's or verifier's output that gives the reason, if one does.
-fn reason_in(said: &str) -> Option<String> {
-    let lines = || said.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
-    // The verifier's last word before its statistics.
-    let before_statistics = lines().zip(lines().skip(1)).find(|(_, next)| next.starts_with("processed "));
-    let telling = || lines().find(|line| line.starts_with("failed to find") || line.contains("extern "));
-    before_statistics.map(|(reason, _)| reason).or_else(telling).map(str::to_owned)
-}
 
 /// Programs that an object marks as optional are loaded where the kernel has the tracepoint they are for.
 fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
@@ -54,12 +35,6 @@ pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
     let function = FuncProto::try_from(pointer.referenced_type()).ok()?;
     // The first one is the kernel's own.
     function.len().checked_sub(1)
-}
-
-/// The program that the kernel refused, by what the library said.
-fn refused_program(said: &str) -> Option<&str> {
-    let line = said.lines().rfind(|line| line.contains("prog '") && line.contains("load"))?;
-    line.split("prog '").nth(1)?.split('\'').next()
 }
 
 /// Whether an object is of use without the program: its section begins with a question mark.
@@ -113,11 +88,9 @@ impl LoadedObject {
         chosen: &dyn Fn(&str) -> bool,
     ) -> Result<LoadedObject, Refused> {
         let doing = || format!("loading the BPF programs of `{name}`");
-        if let Ok(mut said) = SAID.lock() {
-            said.clear();
-        }
-        libbpf_rs::set_print(Some((PrintLevel::Info, hear)));
+        ending::refuse_if_asked()?;
         let load = |refused: &[String]| {
+            bpf_words::begin();
             let mut builder = ObjectBuilder::default();
             builder.name(name)?;
             let mut open = builder.open_memory(elf)?;
@@ -140,38 +113,43 @@ impl LoadedObject {
                 if !chosen(&name) || refused.contains(&name) {
                     program.set_autoload(false);
                 }
+                if verifier::is_measuring() {
+                    program.set_log_level(verifier::LOG_STATISTICS);
+                }
             }
             open.load()
+        };
+        let is_optional_program = |name: &str| {
+            let open = ObjectBuilder::default().open_memory(elf);
+            open.is_ok_and(|open| open.progs().any(|program| program.name() == name && is_optional(program.section())))
         };
         let mut refused = Vec::new();
         let loaded = loop {
             let loaded = load(&refused);
-            let optional = |name: &&str| {
-                let open = ObjectBuilder::default().open_memory(elf);
-                open.is_ok_and(|open| open.progs().any(|p| p.name() == *name && is_optional(p.section())))
-            };
-            let said = SAID.lock().map(|said| said.clone()).unwrap_or_default();
-            match refused_program(&said).filter(optional).map(str::to_owned) {
-                Some(name) if loaded.is_err() && !refused.contains(&name) => refused.push(name),
+            let said = bpf_words::said();
+            match bpf_words::refused_program(&said).filter(|name| is_optional_program(name)) {
+                Some(name) if loaded.is_err() && !refused.iter().any(|other| other == name) => {
+                    refused.push(name.to_owned());
+                }
                 _ => break loaded,
-            }
-            if let Ok(mut said) = SAID.lock() {
-                said.clear();
             }
         };
         let object = loaded.map_err(|error: libbpf_rs::Error| {
-            let said = SAID.lock().map(|said| said.clone()).unwrap_or_default();
-            if std::env::var_os("PUNCTUAL_BPF_LOG").is_some() {
-                eprint!("{said}");
-            }
-            let reason = reason_in(&said).unwrap_or_else(|| match error.kind() {
-                libbpf_rs::ErrorKind::PermissionDenied => {
-                    "permission denied: it takes root, or CAP_BPF and CAP_PERFMON".to_owned()
-                }
-                _ => error.to_string(),
-            });
+            let said = bpf_words::said();
+            let denied = matches!(error.kind(), libbpf_rs::ErrorKind::PermissionDenied);
+            let reason = match bpf_words::lack(&said) {
+                Some(missing) => missing.line(),
+                None if denied => "permission denied: it takes root, or CAP_BPF and CAP_PERFMON".to_owned(),
+                None => match bpf_words::refused_program(&said) {
+                    Some(program) => format!("this kernel refuses the BPF program `{program}` (-v shows its words)"),
+                    None => plain(&error),
+                },
+            };
             Refused::because(doing(), reason)
         })?;
+        if verifier::is_measuring() {
+            verifier::note(name, &bpf_words::said());
+        }
         Ok(LoadedObject { links: Vec::new(), object, unattached: Vec::new() })
     }
 
@@ -181,6 +159,7 @@ impl LoadedObject {
     /// What the kernel refused.
     pub fn attach(&mut self) -> Result<(), Refused> {
         for program in self.object.progs_mut() {
+            ending::refuse_if_asked()?;
             let is_called =
                 matches!(program.prog_type(), libbpf_rs::ProgramType::Syscall | libbpf_rs::ProgramType::PerfEvent);
             if is_called || !program.autoload() {
@@ -370,6 +349,18 @@ impl Drop for SharedMemory {
     }
 }
 
+/// The library's error without what it adds to the operating system's words.
+fn plain(error: &libbpf_rs::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// What would allow this user to load BPF programs.
+pub fn remedy() -> String {
+    "run as root: sudo punctual ...; or grant it: setcap cap_bpf,cap_perfmon,cap_sys_nice,cap_ipc_lock=ep punctual"
+        .to_owned()
+}
+
 /// Whether this user may load BPF programs; the reason where not.
 ///
 /// # Errors
@@ -434,14 +425,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_refused_program_is_found() {
-        let said = "libbpf: prog 'early': something\nlibbpf: prog 'late': BPF program load failed: -EINVAL\n\
-                    libbpf: prog 'late': failed to load: -EINVAL\nlibbpf: failed to load object 'x'\n";
-        assert_eq!(refused_program(said), Some("late"));
-        assert_eq!(refused_program("libbpf: map 'rings': failed to create: -E2BIG\n"), None);
-    }
-
-    #[test]
     fn machine_arguments_of_a_tracepoint_are_counted() {
         if libbpf_rs::btf::Btf::from_vmlinux().is_err() {
             eprintln!("SKIPPED arguments of tracepoints: the kernel has no type information");
@@ -451,13 +434,5 @@ mod tests {
         // Of every kernel.
         assert_eq!(tracepoint_arguments("sched_waking"), Some(1));
         assert!((3..=4).contains(&tracepoint_arguments("sched_switch").unwrap()));
-    }
-
-    #[test]
-    fn the_telling_line_is_found() {
-        let said = "libbpf: prog 'x': BPF program load failed: -EOPNOTSUPP\nlibbpf: prog 'x': -- BEGIN PROG LOAD LOG --\n\
-                    bpf_timer cannot be used for PREEMPT_RT\nprocessed 3 insns\n";
-        assert_eq!(reason_in(said).as_deref(), Some("bpf_timer cannot be used for PREEMPT_RT"));
-        assert_eq!(reason_in("libbpf: nothing\n"), None);
     }
 }

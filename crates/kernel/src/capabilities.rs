@@ -1,7 +1,8 @@
 //! What this kernel and this user allow, what each thing is needed for, and what would allow it.
 
 use crate::scheduling::{self, Scheduling};
-use crate::{Refused, bpf, clock, hold, host, per_cpu};
+use crate::steal::Teller;
+use crate::{Missing, Refused, bpf, clock, hold, host, per_cpu, steal};
 use serde::Serialize;
 use std::path::Path;
 
@@ -21,25 +22,28 @@ pub enum Availability {
 #[derive(Debug, Clone, Serialize)]
 pub struct Capability {
     /// A short name.
-    pub name: &'static str,
+    pub name: String,
     /// Whether it is there.
     pub available: Availability,
     /// What was found.
     pub detail: String,
     /// What it is needed for.
-    pub needed_for: &'static str,
+    pub needed_for: String,
     /// The command or setting that would allow it; `None` where nothing is lacking or nothing helps.
     pub remedy: Option<String>,
+    /// The first kernel that has it, such as `5.15`; `None` where it is no matter of the kernel's age.
+    pub since: Option<&'static str>,
+    /// What this kernel lacks of it.
+    pub missing: Vec<Missing>,
 }
 
-/// All of them, tried one by one. Changes nothing on the machine.
+/// Those that need no program of ours, tried one by one. Changes nothing on the machine.
 pub fn all() -> Vec<Capability> {
     vec![
         real_time(),
         deadline(),
         bpf_programs(),
         type_information(),
-        softirq_path(),
         host_steal(),
         locked_memory(),
         power_request(),
@@ -65,12 +69,17 @@ fn judged(
     remedy: impl Into<String>,
 ) -> Capability {
     match found {
-        Ok(detail) => Capability { name, available: Availability::Yes, detail, needed_for, remedy: None },
+        Ok(detail) => row(name, Availability::Yes, detail, needed_for, None),
         Err(detail) => {
             let remedy = Some(remedy.into()).filter(|remedy| !remedy.is_empty());
-            Capability { name, available: Availability::No, detail, needed_for, remedy }
+            row(name, Availability::No, detail, needed_for, remedy)
         }
     }
+}
+
+fn row(name: &str, available: Availability, detail: String, needed_for: &str, remedy: Option<String>) -> Capability {
+    let (name, needed_for) = (name.to_owned(), needed_for.to_owned());
+    Capability { name, available, detail, needed_for, remedy, since: None, missing: Vec::new() }
 }
 
 const ROOT: &str = "run as root: sudo punctual ...";
@@ -109,8 +118,7 @@ fn deadline() -> Capability {
 
 fn bpf_programs() -> Capability {
     let found = bpf::may_load().map(|()| "BPF programs load".to_owned());
-    let remedy = format!("{ROOT}; or grant it: setcap cap_bpf,cap_perfmon,cap_sys_nice,cap_ipc_lock=ep punctual");
-    judged("BPF", "splitting a wakeup into its stages", words(found), remedy)
+    judged("BPF", "splitting a wakeup into its stages", words(found), bpf::remedy())
 }
 
 fn type_information() -> Capability {
@@ -121,35 +129,25 @@ fn type_information() -> Capability {
     judged("BTF", "BPF programs that fit any kernel", found, "a kernel built with CONFIG_DEBUG_INFO_BTF=y")
 }
 
-fn softirq_path() -> Capability {
-    let found = if host::is_preempt_rt() {
-        Err("PREEMPT_RT kernels refuse bpf_timer".to_owned())
-    } else {
-        bpf::may_load().map(|()| "not PREEMPT_RT, so bpf_timer is allowed".to_owned()).map_err(|refused| refused.reason)
-    };
-    judged(
-        "softirq path",
-        "--via softirq (interrupt -> softirq -> thread)",
-        found,
-        "a kernel without PREEMPT_RT, and BPF",
-    )
-}
-
 fn host_steal() -> Capability {
     let needed_for = "how much of the lateness is the host's";
     let name = "host steal";
     if host::host().virtualization.as_deref() == Some("none") {
         return judged(name, needed_for, Ok("no hypervisor, nothing to steal".to_owned()), "");
     }
-    match (per_cpu::places().steal, bpf::may_load()) {
-        (Some(_), Ok(())) => judged(name, needed_for, Ok("readable for each wakeup".to_owned()), ""),
-        _ => Capability {
-            name,
-            available: Availability::Limited,
-            detail: "only as a sum over the run, to 10 ms".to_owned(),
-            needed_for,
-            remedy: Some("a KVM guest with BPF and BTF can tell for each wakeup".to_owned()),
-        },
+    let limited = |detail: &str, remedy: &str| {
+        let remedy = Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty());
+        row(name, Availability::Limited, detail.to_owned(), needed_for, remedy)
+    };
+    match (steal::teller(), per_cpu::places().steal, bpf::may_load()) {
+        (Teller::Silent(why), ..) => judged(name, needed_for, Err(why.to_owned()), ""),
+        (Teller::Hypervisor, Some(_), Ok(())) => {
+            judged(name, needed_for, Ok("the hypervisor tells it, readable for each wakeup".to_owned()), "")
+        }
+        (Teller::Hypervisor, ..) => {
+            limited("only as a sum over the run, to 10 ms", "BPF and BTF can tell for each wakeup")
+        }
+        (Teller::Unknown, ..) => limited("not known whether this hypervisor tells it; only as a sum, to 10 ms", ""),
     }
 }
 
@@ -202,13 +200,11 @@ fn throttling() -> Capability {
         |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse::<i64>().ok();
     let (name, needed_for) = ("real-time throttling", "a machine that survives a runaway real-time thread");
     match (read("sched_rt_runtime_us"), read("sched_rt_period_us")) {
-        (Some(-1), _) => Capability {
-            name,
-            available: Availability::Limited,
-            detail: "off: a real-time thread may hold a CPU for ever".to_owned(),
-            needed_for,
-            remedy: Some("sysctl kernel.sched_rt_runtime_us=950000".to_owned()),
-        },
+        (Some(-1), _) => {
+            let detail = "off: a real-time thread may hold a CPU for ever".to_owned();
+            let remedy = Some("sysctl kernel.sched_rt_runtime_us=950000".to_owned());
+            row(name, Availability::Limited, detail, needed_for, remedy)
+        }
         (Some(runtime), Some(period)) => {
             judged(name, needed_for, Ok(format!("real-time threads get {runtime} of every {period} us")), "")
         }
@@ -260,7 +256,7 @@ mod tests {
         for line in &lines {
             assert!(!line.needed_for.is_empty() && !line.detail.is_empty(), "{line:?}");
         }
-        let mut names: Vec<_> = lines.iter().map(|line| line.name).collect();
+        let mut names: Vec<_> = lines.iter().map(|line| line.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), lines.len());

@@ -1,6 +1,6 @@
 //! What a kernel must have for some of punctual's programs, since when kernels have it, and how that is found out.
 
-use crate::Refused;
+use crate::{Missing, Refused};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Enum, Enum64, Func};
 
@@ -57,7 +57,7 @@ impl Feature {
 
     /// That this kernel lacks it, in words.
     pub fn lacking(&self) -> String {
-        format!("this kernel lacks {} (from {} on)", self.name, self.since)
+        Missing::new(self.name, Some(self.since)).line()
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_is_lacking_is_named_with_its_version_and_nothing_is_invented() {
-        assert_eq!(TIMERS.lacking(), "this kernel lacks bpf_timer (from 5.15 on)");
+        assert_eq!(TIMERS.lacking(), "this kernel lacks bpf_timer (from Linux 5.15 on)");
         let refused = || Refused::because("loading", "Invalid argument");
         let nowhere = Feature {
             name: "a helper that no kernel has",
@@ -123,7 +123,7 @@ mod tests {
             None => eprintln!("SKIPPED: this kernel's type information cannot be read"),
             Some(_) => {
                 let said = explain(refused(), &[TIMERS, nowhere, LOOPS]).reason;
-                assert!(said.contains("no kernel has (from 99.9 on)"), "{said}");
+                assert!(said.contains("no kernel has (from Linux 99.9 on)"), "{said}");
             }
         }
         assert_eq!(explain(refused(), &[]).reason, "Invalid argument");

@@ -4,10 +4,13 @@
 //! * [`capabilities`]: what this kernel and this user allow, and what would allow the rest.
 //! * [`clock`]: absolute sleeps and clock readings without allocation.
 //! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations.
+//! * [`ending`]: whether somebody asked the program to end.
+//! * [`Missing`], [`Trial`]: what a kernel cannot give, and trying out what it can.
 //! * [`hold`]: what is held for as long as it lives: locked memory, a power-latency request.
 //! * [`host`]: what a recording says of the machine.
 //! * [`steal`]: time in which the host ran something else.
 //! * [`per_cpu`]: where the kernel keeps what programs look up about their CPU.
+//! * [`verifier`]: how near programs are to what a kernel takes.
 //! * [`trace_marker`]: what programs write into the kernel's tracing, read beside whoever else reads it.
 //! * [`bpf`]: loads BPF objects and maps their memory.
 //! * [`callbacks`]: what became of softirq callbacks that interrupts queue.
@@ -18,17 +21,28 @@
 pub mod bpf;
 pub mod bpf_layout;
 pub mod bpf_programs;
+mod bpf_words;
 pub mod callbacks;
 pub mod capabilities;
 pub mod clock;
+pub mod ending;
 pub mod features;
 pub mod guard;
 pub mod hold;
 pub mod host;
+mod missing;
 pub mod per_cpu;
 pub mod scheduling;
 pub mod steal;
+mod thread_number;
 pub mod trace_marker;
+mod trial;
+pub mod verifier;
+
+pub use bpf_words::listen;
+pub use missing::{Missing, is_older_than};
+pub use thread_number::number_in_kernel;
+pub use trial::{Found, Trial};
 
 /// What the kernel refused, and what was being done.
 #[derive(Debug, thiserror::Error)]

@@ -3,13 +3,14 @@
 //! Programs can find the run queue of their CPU, but not per-CPU variables by name on every kernel; the distance between
 //! the two is the same on every CPU. The kernel's type information lists it, where it lists per-CPU variables at all.
 
+use crate::steal::{self, Teller};
 use libbpf_rs::btf::types::{Composite, DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfType};
 
 /// Distances from a CPU's run queue to other per-CPU memory, bytes. `None`: not known on this kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Places {
-    /// The host's steal counter; only in guests of KVM.
+    /// The host's steal counter; only where a hypervisor writes it.
     pub steal: Option<i64>,
     /// The registers of the interrupted code.
     pub registers: Option<i64>,
@@ -57,7 +58,10 @@ struct Variable {
 /// The running kernel's places.
 pub fn places() -> Places {
     let Ok(btf) = Btf::from_vmlinux() else { return Places::default() };
-    places_among(&variables(&btf), member_offset(&btf, "pcpu_hot", "preempt_count"))
+    let mut places = places_among(&variables(&btf), member_offset(&btf, "pcpu_hot", "preempt_count"));
+    // The variable is there in every guest of KVM; zeros that nobody writes are not "nothing was stolen".
+    places.steal = places.steal.filter(|_| steal::teller() == Teller::Hypervisor);
+    places
 }
 
 fn variables(btf: &Btf<'_>) -> Vec<Variable> {

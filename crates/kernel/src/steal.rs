@@ -19,6 +19,65 @@ fn parse_steal(stat: &str, cpus: &[u32], ticks_per_second: u64) -> Option<u64> {
     sum
 }
 
+/// Who tells this kernel how much the host took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Teller {
+    /// The hypervisor writes a counter for each CPU.
+    Hypervisor,
+    /// Nobody, and why: steal reads zero whatever the host takes.
+    Silent(&'static str),
+    /// This hypervisor is not known.
+    Unknown,
+}
+
+/// Who tells this kernel how much the host took. Ask only in a virtual machine.
+pub fn teller() -> Teller {
+    let switched_off = std::fs::read_to_string("/proc/cmdline")
+        .is_ok_and(|words| words.split_whitespace().any(|word| word == "no-steal-acc"));
+    if switched_off {
+        return Teller::Silent("switched off by `no-steal-acc` on the kernel's command line");
+    }
+    told_by_processor()
+}
+
+/// By what the hypervisor puts where the processor describes itself.
+#[cfg(target_arch = "x86_64")]
+fn told_by_processor() -> Teller {
+    use std::arch::x86_64::__cpuid;
+    const SIGNATURE: u32 = 0x4000_0000;
+    const FEATURES: u32 = 0x4000_0001;
+    const TELLS_STEAL: u32 = 1 << 5;
+    if __cpuid(1).ecx >> 31 == 0 {
+        return Teller::Silent("no hypervisor, nothing to steal");
+    }
+    let signature = __cpuid(SIGNATURE);
+    let name: Vec<u8> = [signature.ebx, signature.ecx, signature.edx].into_iter().flat_map(u32::to_ne_bytes).collect();
+    match name.as_slice() {
+        b"KVMKVMKVM\0\0\0" if signature.eax < FEATURES || __cpuid(FEATURES).eax & TELLS_STEAL == 0 => {
+            Teller::Silent("this KVM host does not tell its guest")
+        }
+        b"KVMKVMKVM\0\0\0" => Teller::Hypervisor,
+        b"TCGTCGTCGTCG" => Teller::Silent("an emulator (QEMU TCG) tells nobody"),
+        b"Microsoft Hv" => Teller::Silent("Hyper-V does not tell its guests"),
+        _ => Teller::Unknown,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn told_by_processor() -> Teller {
+    Teller::Unknown
+}
+
+/// What a result of this machine cannot see of the host, where each wakeup's share is not known.
+pub fn blindness() -> &'static str {
+    match teller() {
+        Teller::Silent(_) => {
+            "which part of the lateness is the host's: this machine's host tells nothing of what it takes"
+        }
+        _ => "which part of the lateness is the host's: steal is known only as a sum over the run",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -54,6 +54,16 @@ impl Follower {
         Ok(Follower { object, table, steal_known: steal_offset.is_some() })
     }
 
+    /// Loads the programs, and makes ready what a thread that they follow needs; follows nobody.
+    pub(crate) fn try_out(via: Via) -> Result<(), Refused> {
+        let mut follower = Follower::load(via)?;
+        let reader = follower.add(clock::thread_id())?;
+        if via == Via::Softirq {
+            follower.add_softirq(reader.number())?;
+        }
+        Ok(())
+    }
+
     /// Gives a thread its slot.
     pub(crate) fn add(&mut self, tid: u32) -> Result<SlotReader, Refused> {
         let reader = self.table.insert(tid);

@@ -11,8 +11,9 @@ use crate::idle_loop::{IdleLoop, LoopCounts, RawGap, Ticker};
 use crate::idle_trace::{TraceEntry, Tracer};
 use crate::plan::PlanError;
 use crate::session::RunError;
+use punctual_kernel::ending::GettingReady;
 use punctual_kernel::scheduling::{self, Scheduling, allowed_cpus};
-use punctual_kernel::{Refused, capabilities, clock, hold, host, steal};
+use punctual_kernel::{Refused, capabilities, clock, hold, host, number_in_kernel, steal};
 use punctual_recording::{Configuration, Provenance};
 use rtrb::{Consumer, RingBuffer};
 use std::path::PathBuf;
@@ -72,6 +73,8 @@ pub struct LoopTotals {
 struct Measured {
     cpu: u32,
     tid: u32,
+    /// What the kernel's programs call the thread; not known where no program may be loaded.
+    number: Option<u32>,
     queue: Consumer<RawGap>,
     counts: Arc<LoopCounts>,
     handle: JoinHandle<()>,
@@ -104,6 +107,7 @@ impl IdleSession {
             let refused = format!("CPU {cpu} is not there or not allowed: allowed are {}", list.join(","));
             return Err(PlanError(refused).into());
         }
+        let _getting_ready = GettingReady::begin();
         let ticker = Ticker::find();
         let mut provenance = provenance(plan, &cpus);
         if !ticker.is_tsc {
@@ -116,8 +120,12 @@ impl IdleSession {
             session.spawn(plan, cpu)?;
         }
         if plan.bpf {
-            let loops: Vec<(u32, u32)> = session.measured.iter().map(|loop_| (loop_.cpu, loop_.tid)).collect();
-            match Tracer::start(&loops) {
+            let loops: Option<Vec<(u32, u32)>> =
+                session.measured.iter().map(|loop_| Some((loop_.cpu, loop_.number?))).collect();
+            // A loop that is not known would be taken for what keeps itself from running.
+            let known = || Refused::because("following the loops", "the kernel does not tell their numbers");
+            let started = loops.ok_or_else(known).and_then(|loops| Tracer::start(&loops));
+            match started {
                 Ok(tracer) => session.tracer = Some(tracer),
                 Err(refused) => session.note(format!("gaps are found but not put down to anything ({refused})")),
             }
@@ -148,6 +156,7 @@ impl IdleSession {
             scheduling::drop_timer_slack();
             let not_pinned = scheduling::pin_to(cpu).err();
             hold::touch_stack();
+            let number = number_in_kernel().ok();
             // At normal priority: at idle priority it may take for ever, at a real-time one it would hold the CPU.
             let calibration = calibrated_ns.map(|target| calibrate(ticker, target));
             let refused = scheduling::set_scheduling(scheduling).err();
@@ -155,7 +164,7 @@ impl IdleSession {
             if refused.is_some() {
                 let _ = scheduling::set_scheduling(Scheduling::Idle);
             }
-            let _ = tell.send((clock::thread_id(), not_pinned, refused, calibration));
+            let _ = tell.send((clock::thread_id(), number, not_pinned, refused, calibration));
             let end_ns = loop {
                 match control.times() {
                     Some((_, end)) => break end,
@@ -169,7 +178,8 @@ impl IdleSession {
         let failed = |reason: String| Refused::because("starting a loop", reason);
         let builder = std::thread::Builder::new().name(format!("idle-{cpu}")).stack_size(256 * 1024);
         let handle = builder.spawn(body).map_err(|error| failed(error.to_string()))?;
-        let (tid, not_pinned, refused, calibration) = ready.recv().map_err(|_| failed("it ended early".to_owned()))?;
+        let (tid, number, not_pinned, refused, calibration) =
+            ready.recv().map_err(|_| failed("it ended early".to_owned()))?;
         if let Some(refused) = not_pinned {
             return Err(refused.into());
         }
@@ -177,7 +187,7 @@ impl IdleSession {
             let remedy = capabilities::real_time_remedy();
             self.note(format!("the loops run at idle priority, not {scheduling} ({refused}; {remedy})"));
         }
-        self.measured.push(Measured { cpu, tid, queue, counts, handle, calibration, steal_before: None });
+        self.measured.push(Measured { cpu, tid, number, queue, counts, handle, calibration, steal_before: None });
         Ok(())
     }
 

@@ -84,8 +84,22 @@ pub(crate) struct Tracer {
     read: Vec<u64>,
 }
 
+/// Loads the programs, without attaching them yet; and whether they can read the host's steal.
+fn load() -> Result<(LoadedObject, bool), Refused> {
+    let steal_offset = per_cpu::places().steal;
+    let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
+    let object = LoadedObject::load("idle", bytes, Some(&steal_offset.unwrap_or(0).to_ne_bytes()))
+        .map_err(|refused| explain(refused, &[ATOMICS]))?;
+    Ok((object, steal_offset.is_some()))
+}
+
+/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+    Ok(load()?.0.left_out())
+}
+
 impl Tracer {
-    /// Loads and attaches the programs for these CPUs and loops (CPU, thread id).
+    /// Loads and attaches the programs for these CPUs and loops (CPU, the kernel's number of the thread).
     pub(crate) fn start(loops: &[(u32, u32)]) -> Result<Tracer, Refused> {
         let doing = "noting what takes the CPU";
         if clock::in_shifted_time_namespace() {
@@ -95,10 +109,7 @@ impl Tracer {
             let most = format!("at most {MAX_RINGS} CPUs numbered below {MAX_CPUS} at once: choose some with -a");
             return Err(Refused::because(doing, most));
         }
-        let steal_offset = per_cpu::places().steal;
-        let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
-        let mut object = LoadedObject::load("idle", bytes, Some(&steal_offset.unwrap_or(0).to_ne_bytes()))
-            .map_err(|refused| explain(refused, &[ATOMICS]))?;
+        let (mut object, steal_known) = load()?;
         let memory = object.shared_globals()?;
         let traced = memory.at::<Traced>(0, 1).as_ptr();
         for (number, &(cpu, tid)) in loops.iter().enumerate() {
@@ -110,7 +121,7 @@ impl Tracer {
             }
         }
         object.attach()?;
-        Ok(Tracer { _object: object, memory, steal_known: steal_offset.is_some(), read: vec![0; loops.len()] })
+        Ok(Tracer { _object: object, memory, steal_known, read: vec![0; loops.len()] })
     }
 
     pub(crate) fn steal_known(&self) -> bool {

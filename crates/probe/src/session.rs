@@ -8,6 +8,7 @@ use crate::sample::Sample;
 use crate::slots::SlotReader;
 use crate::thread::{Equipment, MeasuringThread, Setup, ThreadCounts};
 use crate::why::{FlightRecorder, Watch};
+use punctual_kernel::ending::GettingReady;
 use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{Refused, capabilities, clock, host, steal};
@@ -118,6 +119,7 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     }
     let cpus = plan.measured_cpus()?;
     let schedulings = plan.schedulings()?;
+    let getting_ready = GettingReady::begin();
     let mut provenance = provenance(plan, &cpus);
     let follower = if plan.bpf { load_follower(plan.via, &mut provenance)? } else { None };
     let recorder = start_recorder(plan, &mut provenance);
@@ -145,6 +147,10 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
         Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &own_programs)?),
         None => None,
     };
+    drop(getting_ready);
+    if let Some(watch) = &mut watch {
+        watch.begin_measuring();
+    }
     let steal_before = steal::steal_ns(&cpus);
     // Nothing that takes long comes between this and the start, and it is far enough ahead for the threads to have seen it.
     let start = clock::monotonic_ns() + 5_000_000;
@@ -407,9 +413,9 @@ fn note_blindness(provenance: &mut Provenance, steal_known: bool, recorder: Opti
         blind.push("the stages of a wakeup: only the total is measured");
     }
     if provenance.host.virtualization.as_deref() != Some("none") && !steal_known {
-        blind.push("which part of the lateness is the host's: steal is known only as a sum over the run");
+        blind.push(steal::blindness());
     }
-    provenance.blind = blind.into_iter().map(str::to_owned).collect();
+    provenance.blind.splice(0..0, blind.into_iter().map(str::to_owned));
     provenance.blind.extend(recorder.map(FlightRecorder::blind).unwrap_or_default());
 }
 

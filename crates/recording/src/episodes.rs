@@ -51,14 +51,20 @@ pub struct RecorderSummary {
     /// How often they ran.
     #[serde(default)]
     pub program_runs: Option<u64>,
-    /// How long the recorder was armed, ns.
+    /// How long was measured with the recorder armed, ns.
     #[serde(default)]
     pub armed_ns: u64,
     /// On how many CPUs.
     #[serde(default)]
     pub cpus: u64,
-    /// CPU time of the threads that collect and write the evidence, ns.
+    /// CPU time of the thread that finds names and writes the evidence, ns: while it was measured.
     pub collecting_ns: u64,
+    /// The same before the measurement, reading the kernel's symbols.
+    #[serde(default)]
+    pub starting_ns: u64,
+    /// The same after the measurement, for what was not written yet.
+    #[serde(default)]
+    pub finishing_ns: u64,
     /// The longest time from a trigger until its evidence was out of the rings, ns; the rings are armed all the while.
     pub longest_collection_ns: u64,
     /// Programs for which this kernel lacks the tracepoint, or that it refuses.

@@ -37,6 +37,10 @@ pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
     if let Some(share) = cpu_share(recorder) {
         let _ = write!(lines, "; in all {:.2} % of each CPU", share * 100.0);
     }
+    let beside_ns = recorder.starting_ns.saturating_add(recorder.finishing_ns);
+    if beside_ns > 0 {
+        let _ = write!(lines, "; before and after it {}", format_ns(beside_ns));
+    }
     lines
 }
 
@@ -66,6 +70,11 @@ mod tests {
         };
         assert_eq!(cpu_share(&recorder), Some(0.002));
         assert!(recorder_lines(&recorder, false).ends_with("in all 0.20 % of each CPU"));
+        // Reading symbols at the start and writing at the end are no share of what was measured.
+        recorder.starting_ns = 20_000_000_000;
+        recorder.finishing_ns = 16_700_000_000;
+        assert_eq!(cpu_share(&recorder), Some(0.002));
+        assert!(recorder_lines(&recorder, false).ends_with("in all 0.20 % of each CPU; before and after it 36.7 s"));
         recorder.programs_ns = None;
         assert_eq!(cpu_share(&recorder), None);
         assert!(recorder_lines(&recorder, false).contains("programs unknown"));

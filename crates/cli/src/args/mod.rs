@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
     /// Answer in JSON, also on failure
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Say also what the BPF library and the kernel's verifier say
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -101,7 +104,14 @@ pub(crate) enum Command {
     /// Run soft devices in interrupt, softirq, thread or reservation context, and see what they do to others
     Device(device::DeviceArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
-    Capabilities,
+    #[command(
+        after_help = "Examples:\n  sudo punctual capabilities\n  sudo punctual capabilities 'flight recorder' 'drill irq'\n\nEach mode's BPF programs are loaded for trial and taken away again."
+    )]
+    Capabilities {
+        /// Only these rows, by name; the others are not tried
+        #[arg(value_name = "ROW")]
+        rows: Vec<String>,
+    },
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  punctual completions bash > /etc/bash_completion.d/punctual")]
     Completions {

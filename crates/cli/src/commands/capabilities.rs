@@ -1,16 +1,23 @@
 //! `punctual capabilities`.
 
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
+use punctual_kernel::Trial;
 use punctual_kernel::capabilities::{self, Availability, Capability};
 use serde_json::json;
 
-pub(crate) fn run(output: Output) -> anyhow::Result<u8> {
-    let lines = capabilities::all();
-    let lacking: Vec<&str> =
-        lines.iter().filter(|line| line.available == Availability::No).map(|line| line.name).collect();
-    let verdict = match lacking.as_slice() {
-        [] => "This kernel and this user allow everything that punctual can use.".to_owned(),
-        names => format!("Not available here: {}. Measuring works all the same, with less detail.", names.join(", ")),
+pub(crate) fn run(wanted: &[String], output: Output) -> anyhow::Result<u8> {
+    let lines = tried(wanted)?;
+    let named = |wanted: Availability| -> Vec<&str> {
+        lines.iter().filter(|line| line.available == wanted).map(|line| line.name.as_str()).collect()
+    };
+    let (lacking, limited) = (named(Availability::No), named(Availability::Limited));
+    let verdict = match (lacking.as_slice(), limited.as_slice()) {
+        ([], []) if !wanted.is_empty() => "All of this is available here.".to_owned(),
+        ([], []) => "This kernel and this user allow everything that punctual can use.".to_owned(),
+        ([], names) => format!("Everything is available here, with limits: {}.", names.join(", ")),
+        (names, _) => {
+            format!("Not available here: {}. Measuring works all the same, with less detail.", names.join(", "))
+        }
     };
     if output.json {
         let report = json!({
@@ -25,10 +32,11 @@ pub(crate) fn run(output: Output) -> anyhow::Result<u8> {
             Availability::Limited => "limited",
             Availability::No => "no",
         };
-        vec![line.name.to_owned(), mark.to_owned(), line.detail.clone(), line.needed_for.to_owned()]
+        let since = line.since.unwrap_or_default();
+        vec![line.name.clone(), mark.to_owned(), since.to_owned(), line.detail.clone(), line.needed_for.clone()]
     });
-    let mut text =
-        format!("{verdict}\n\n{}\n", punctual_report::table(&["", "here", "found", "needed for"], 4..4, rows));
+    let heads = ["", "here", "Linux", "found", "needed for"];
+    let mut text = format!("{verdict}\n\n{}\n", punctual_report::table(&heads, 5..5, rows));
     let remedies: Vec<&Capability> = lines.iter().filter(|line| line.remedy.is_some()).collect();
     if !remedies.is_empty() {
         text += "\nWhat would allow it:\n";
@@ -38,4 +46,21 @@ pub(crate) fn run(output: Output) -> anyhow::Result<u8> {
     }
     output::print_text(&text);
     Ok(0)
+}
+
+/// What needs no program of ours, then what does: each is loaded and taken away again. All rows where none is named.
+fn tried(wanted: &[String]) -> Result<Vec<Capability>, Usage> {
+    let (lines, trials) = (capabilities::all(), trials());
+    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).chain(trials.iter().map(Trial::name)).collect();
+    if let Some(unknown) = wanted.iter().find(|wanted| !names.contains(&wanted.as_str())) {
+        return Err(Usage(format!("there is no row `{unknown}`: there are {}", names.join(", "))));
+    }
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
+    let tried = trials.iter().filter(|trial| is_wanted(trial.name())).map(Trial::capability);
+    Ok(lines.into_iter().filter(|line| is_wanted(&line.name)).chain(tried).collect())
+}
+
+/// Everything that loads BPF programs.
+pub(crate) fn trials() -> Vec<Trial> {
+    punctual_probe::trials().into_iter().chain(punctual_context::trials()).collect()
 }

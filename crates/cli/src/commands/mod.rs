@@ -1,6 +1,7 @@
 //! One file a subcommand.
 
 pub(crate) mod beside;
+pub(crate) mod budget;
 pub(crate) mod capabilities;
 pub(crate) mod check;
 pub(crate) mod compare;

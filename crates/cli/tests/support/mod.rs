@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The program under test.
 pub(crate) fn punctual() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-    command.stdin(Stdio::null()).env_remove("PUNCTUAL_BPF_LOG");
+    command.stdin(Stdio::null());
     command
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn json(output: &Output) -> Value {
 
 /// Whether this machine allows something, by its name in `punctual capabilities`.
 pub(crate) fn allows(name: &str) -> Result<(), String> {
-    let answer = json(&punctual().args(["capabilities", "--json"]).output().expect("the program starts"));
+    let answer = json(&punctual().args(["capabilities", "--json", name]).output().expect("the program starts"));
     let lines = answer["capabilities"].as_array().expect("a list");
     let line = lines.iter().find(|line| line["name"] == name).unwrap_or_else(|| panic!("no capability `{name}`"));
     if line["available"] == "no" {

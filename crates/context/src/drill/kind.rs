@@ -84,6 +84,16 @@ impl DrillKind {
         }
     }
 
+    /// The first kernel that can do it.
+    pub fn since(self) -> &'static str {
+        match self {
+            DrillKind::Irq => "5.12",
+            DrillKind::Softirq => "5.15",
+            DrillKind::IrqOff => "6.14",
+            _ => "5.10",
+        }
+    }
+
     /// What happens, in a few words.
     pub fn what(self) -> &'static str {
         match self {

@@ -77,7 +77,7 @@ pub(crate) struct Record {
     pub(crate) unobserved: u16,
     pub(crate) lost: u16,
     pub(crate) name: [u8; NAME_SIZE],
-    pad: u64,
+    pub(super) pad: u64,
 }
 
 /// `struct records`.

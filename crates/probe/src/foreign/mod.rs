@@ -9,7 +9,7 @@
 
 mod drain;
 mod memory;
-mod programs;
+pub(crate) mod programs;
 mod selection;
 mod session;
 mod table;

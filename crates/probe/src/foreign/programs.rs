@@ -3,7 +3,8 @@
 use super::memory::{Configuration, FOLLOW_NAME, FOLLOW_THREADS, MAX_CPUS, NAME_SIZE, Rings, Slot, ThreadTable, text};
 use super::selection::{Selection, has_ended, mark, name_of, processes, threads_of};
 use crate::follow::refuse_namespaces;
-use crate::why::recorder::{blind_without, switch_tells_state};
+use crate::left_out;
+use crate::why::recorder::switch_tells_state;
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::{Refused, per_cpu};
 
@@ -15,6 +16,47 @@ const OTHER_INTERRUPTS: &str = "interrupts without a tracepoint of their own: th
                                 the thread that they interrupted, for this kernel's count of nested interrupts is not known";
 const RACES: &str = "a thread that begins at the same instant as another one on another CPU: it may not be followed, for this \
                      kernel lacks atomic operations that give a value back (from 5.12 on)";
+
+const DOING: &str = "following other programs' threads";
+
+/// Loads the programs, without attaching them yet; how many CPUs they are for, and what they do not see on this kernel.
+fn load(selection: &Selection) -> Result<(LoadedObject, usize, Vec<String>), Refused> {
+    refuse_namespaces(DOING)?;
+    let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(DOING, error.to_string()))?;
+    if cpus > MAX_CPUS {
+        return Err(Refused::because(DOING, format!("this machine may have {cpus} CPUs, {MAX_CPUS} at most work")));
+    }
+    let mut configuration = Configuration {
+        nesting: per_cpu::places().nesting,
+        names_wanted: u64::from(selection.by_name()),
+        switch_tells_state: u64::from(switch_tells_state()),
+        mark: [0; NAME_SIZE],
+    };
+    if selection.command {
+        let mark = mark();
+        configuration.mark[..mark.len()].copy_from_slice(mark.as_bytes());
+    }
+    let mut blind = Vec::new();
+    let load = |elf| LoadedObject::load_sized("foreign", elf, Some(&configuration.bytes()), &[("rings", cpus as u32)]);
+    // What keeps the newer programs from loading keeps the older ones too, unless it is the atomics.
+    let object = match load(OBJECT) {
+        Ok(object) => object,
+        Err(refused) => {
+            let object = load(WITHOUT_ATOMICS).map_err(|_| refused)?;
+            blind.push(RACES.to_owned());
+            object
+        }
+    };
+    if !configuration.nesting.is_known() {
+        blind.push(OTHER_INTERRUPTS.to_owned());
+    }
+    Ok((object, cpus, blind))
+}
+
+/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+    Ok(load(&Selection::default())?.0.left_out())
+}
 
 /// The programs in the kernel, attached; they leave it when this is dropped.
 pub struct Programs {
@@ -32,42 +74,12 @@ impl Programs {
     /// # Errors
     /// What the kernel refused; a thread or process that is not there.
     pub fn start(selection: &Selection) -> Result<Programs, Refused> {
-        let doing = "following other programs' threads";
-        refuse_namespaces(doing)?;
         selection.check()?;
-        let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(doing, error.to_string()))?;
-        if cpus > MAX_CPUS {
-            return Err(Refused::because(doing, format!("this machine may have {cpus} CPUs, {MAX_CPUS} at most work")));
-        }
-        let mut configuration = Configuration {
-            nesting: per_cpu::places().nesting,
-            names_wanted: u64::from(selection.by_name()),
-            switch_tells_state: u64::from(switch_tells_state()),
-            mark: [0; NAME_SIZE],
-        };
-        if selection.command {
-            let mark = mark();
-            configuration.mark[..mark.len()].copy_from_slice(mark.as_bytes());
-        }
-        let mut blind = Vec::new();
-        let load =
-            |elf| LoadedObject::load_sized("foreign", elf, Some(&configuration.bytes()), &[("rings", cpus as u32)]);
-        // What keeps the newer programs from loading keeps the older ones too, unless it is the atomics.
-        let mut object = match load(OBJECT) {
-            Ok(object) => object,
-            Err(refused) => {
-                let object = load(WITHOUT_ATOMICS).map_err(|_| refused)?;
-                blind.push(RACES.to_owned());
-                object
-            }
-        };
-        if !configuration.nesting.is_known() {
-            blind.push(OTHER_INTERRUPTS.to_owned());
-        }
+        let (mut object, cpus, mut blind) = load(selection)?;
         let table = ThreadTable::new(object.shared_globals()?);
         let rings = Rings::new(object.shared_array("rings")?, cpus);
         object.attach()?;
-        blind.extend(blind_without(&object.left_out()));
+        blind.extend(left_out::blind_without(&object.left_out()));
         let programs = Programs { object: Some(object), blind, table, rings };
         for &tid in &selection.threads {
             programs.table.follow(tid, 0);
@@ -75,7 +87,7 @@ impl Programs {
         programs.follow_processes(selection);
         programs.follow_names(selection);
         if !selection.by_name() && !selection.command && programs.table.alive() == 0 {
-            return Err(Refused::because(doing, "they ended just now"));
+            return Err(Refused::because(DOING, "they ended just now"));
         }
         Ok(programs)
     }

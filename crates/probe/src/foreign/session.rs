@@ -8,6 +8,7 @@ use super::table::Table;
 use crate::plan::Plan;
 use crate::session::{FLUSH, Observation, Outcome, RunError, Step, conclude, start_recorder};
 use crate::why::Watch;
+use punctual_kernel::ending::GettingReady;
 use punctual_kernel::{clock, host, steal};
 use punctual_recording::{Configuration, EndReason, Ended, Provenance, Stage, Wakeup, Writer, parse_list};
 use std::time::{Duration, Instant};
@@ -15,7 +16,6 @@ use std::time::{Duration, Instant};
 /// Records are looked at this often.
 const ROUND: Duration = Duration::from_millis(20);
 /// What is not seen of a followed thread without the flight recorder.
-const STEAL: &str = "which part of the lateness is the host's: steal is known only as a sum over the run";
 const FIRST_INSTRUCTION: &str = "a followed thread's first instruction: its total ends where it is switched in";
 const CAUSES: &str = "why a followed thread was late: record with --why";
 const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
@@ -28,6 +28,7 @@ pub(crate) fn run(
     selection: &Selection,
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<Outcome, RunError> {
+    let getting_ready = GettingReady::begin();
     let cpus = online_cpus();
     let mut provenance = provenance(plan, &cpus);
     // Loading takes a while: whatever is measured has its evidence.
@@ -37,8 +38,8 @@ pub(crate) fn run(
         // These are known then.
         let goes_on = plan.why.is_some_and(|settings| settings.stage == Stage::Response);
         provenance.blind.retain(|line| {
-            let is_known =
-                [CAUSES, INTERRUPTS_OFF].contains(&line.as_str()) || recorder.steal_known() && *line == STEAL;
+            let is_known = [CAUSES, INTERRUPTS_OFF].contains(&line.as_str())
+                || recorder.steal_known() && *line == steal::blindness();
             !(is_known || goes_on && *line == FIRST_INSTRUCTION)
         });
         provenance.blind.extend(recorder.blind());
@@ -47,10 +48,14 @@ pub(crate) fn run(
     let drain = Drain::start(programs.rings.share())?;
     let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
     writer.followed_mut().asked = selection.asked();
-    let watch = match plan.why.zip(recorder) {
+    let mut watch = match plan.why.zip(recorder) {
         Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &programs.program_ids())?),
         None => None,
     };
+    drop(getting_ready);
+    if let Some(watch) = &mut watch {
+        watch.begin_measuring();
+    }
     // Setting up takes seconds on a slow machine: what is measured begins now, and what was followed until now is not it.
     let start = clock::monotonic_ns();
     let provenance = writer.provenance_mut();
@@ -251,7 +256,7 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
         "missed activations of a followed thread: nobody knows when it should have run",
         CAUSES,
         INTERRUPTS_OFF,
-        STEAL,
+        steal::blindness(),
     ];
     let bare = host::host().virtualization.as_deref() == Some("none");
     Provenance {

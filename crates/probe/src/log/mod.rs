@@ -9,7 +9,7 @@ mod mark_ring;
 mod marks;
 mod merge;
 mod names;
-mod programs;
+pub(crate) mod programs;
 mod reader;
 mod rings;
 mod session;

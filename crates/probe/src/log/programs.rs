@@ -27,6 +27,24 @@ fn class_of(program: &str) -> Option<EventClass> {
     })
 }
 
+/// Loads those of some classes, without attaching them yet; one more than the highest CPU number; and whether an event's
+/// context is the kernel's own count.
+fn load(classes: &[EventClass]) -> Result<(LoadedObject, usize, bool), Refused> {
+    // No timer is that late: no stacks.
+    let (configuration, places) = configuration("logging events", 1 << 60)?;
+    let possible = possible_cpus();
+    let chosen = |program: &str| class_of(program).is_some_and(|class| classes.contains(&class));
+    let sizes = [("rings", possible as u32)];
+    let object = LoadedObject::load_chosen("log", OBJECT, Some(&configuration), &sizes, &chosen)?;
+    Ok((object, possible, places.nesting.is_known()))
+}
+
+/// Loads the programs of a class and takes them away again; the names of those that this kernel has no place for.
+pub(crate) fn try_out(class: EventClass) -> Result<Vec<String>, Refused> {
+    let left_out = load(&[class])?.0.left_out();
+    Ok(left_out.into_iter().filter(|program| class_of(program) == Some(class)).collect())
+}
+
 /// The programs in the kernel; they leave it when this is dropped.
 pub(super) struct LogPrograms {
     pub(super) object: LoadedObject,
@@ -49,19 +67,14 @@ impl LogPrograms {
         if classes.contains(&EventClass::Futex) && !cfg!(target_arch = "x86_64") {
             return Err(Refused::because("logging futex calls", "this is known only of x86-64"));
         }
-        // No timer is that late: no stacks.
-        let (configuration, places) = configuration("logging events", 1 << 60)?;
-        let possible = possible_cpus();
-        let chosen = |program: &str| class_of(program).is_some_and(|class| classes.contains(&class));
-        let sizes = [("rings", possible as u32)];
-        let mut object = LoadedObject::load_chosen("log", OBJECT, Some(&configuration), &sizes, &chosen)?;
+        let (mut object, possible, nesting_known) = load(classes)?;
         // Not where this user may not: then the cost is not known.
         let statistics = bpf::enable_run_time_statistics().ok();
         object.attach()?;
         if classes.contains(&EventClass::Fault) {
             count_faults(&mut object, cpus)?;
         }
-        Ok(Some(LogPrograms { object, possible, nesting_known: places.nesting.is_known(), statistics, measured: None }))
+        Ok(Some(LogPrograms { object, possible, nesting_known, statistics, measured: None }))
     }
 
     /// The kernel measures the programs no more, for that costs something with every run of every program; `events` have

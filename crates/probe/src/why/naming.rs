@@ -1,6 +1,7 @@
 //! Names the places in programs, after the measurement: that reads large files.
 
 use super::symbols::{ProgramSymbols, offset_of_unnamed};
+use punctual_kernel::ending;
 use punctual_recording::episode::MOST_FRAMES;
 use punctual_recording::{Episode, rewrite_episodes};
 use std::collections::BTreeSet;
@@ -15,8 +16,9 @@ pub(super) fn name_places(recording: &Path) {
     let mut symbols = ProgramSymbols::new();
     let began = Instant::now();
     let _ = rewrite_episodes(recording, |episode| {
-        if began.elapsed() < PATIENCE {
-            name_episode(&mut symbols, episode, &|| began.elapsed() < PATIENCE);
+        let has_time = || began.elapsed() < PATIENCE && !ending::is_asked();
+        if has_time() {
+            name_episode(&mut symbols, episode, &has_time);
         }
     });
 }

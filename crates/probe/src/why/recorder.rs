@@ -3,6 +3,7 @@
 use super::fault_path;
 use super::handlers::handler_sums;
 use super::rings::{Copied, Rings};
+use crate::left_out;
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics, tracepoint_arguments};
@@ -30,6 +31,8 @@ pub struct FlightRecorder {
     fault_path_ns: u64,
     /// While it is held the kernel measures how long programs run.
     statistics: Option<OwnedFd>,
+    /// What the programs had cost when the measurement began, and the records that had been written by then.
+    before: (ProgramCost, u64),
     /// What that said when it was given up, and the records that had been written by then.
     measured: Option<(ProgramCost, u64)>,
 }
@@ -46,6 +49,20 @@ pub struct ProgramCost {
 /// The program that takes samples, as the kernel names it.
 pub(super) const SAMPLER: &str = "take_sample";
 
+/// Loads the programs, without attaching them yet; one more than the highest CPU number; and where the kernel keeps what
+/// they look up.
+fn load() -> Result<(LoadedObject, usize, Places), Refused> {
+    let (configuration, places) = configuration("recording what makes wakeups late", LATE_NS)?;
+    let possible = possible_cpus();
+    let object = LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
+    Ok((object, possible, places))
+}
+
+/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+    Ok(load()?.0.left_out())
+}
+
 impl FlightRecorder {
     /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken so often a second; with
     /// `faults` the end of each page fault is noted too.
@@ -53,10 +70,7 @@ impl FlightRecorder {
     /// # Errors
     /// What the kernel refused.
     pub fn start(sample_rate: u32, faults: bool) -> Result<FlightRecorder, Refused> {
-        let (configuration, places) = configuration("recording what makes wakeups late", LATE_NS)?;
-        let possible = possible_cpus();
-        let mut object =
-            LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
+        let (mut object, possible, places) = load()?;
         let rings = Rings::new(object.shared_array("rings")?, possible);
         let cpus = online_cpus();
         // Not where this user may not: then the cost is not known.
@@ -68,7 +82,17 @@ impl FlightRecorder {
             fault_path_ns = fault_path::measure(&rings, &cpus);
         }
         let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
-        Ok(FlightRecorder { object, places, rings, cpus, clock, fault_path_ns, statistics, measured: None })
+        Ok(FlightRecorder {
+            object,
+            places,
+            rings,
+            cpus,
+            clock,
+            fault_path_ns,
+            statistics,
+            before: Default::default(),
+            measured: None,
+        })
     }
 
     /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot.
@@ -86,11 +110,16 @@ impl FlightRecorder {
         self.object.programs().iter().filter_map(|(_, program)| bpf_programs::id_of(*program)).collect()
     }
 
-    /// What the programs cost since the start: as the kernel measured it, after [`FlightRecorder::stop_measuring`] as
+    /// What the programs cost from now on is the cost of the measurement.
+    pub fn begin_measuring(&mut self) {
+        self.before = (self.cost_so_far().unwrap_or_default(), self.rings.records_written());
+    }
+
+    /// What the programs cost since [`FlightRecorder::begin_measuring`]: as the kernel measured it, after [`FlightRecorder::stop_measuring`] as
     /// it follows from the number of records. The sampling program is not in it where its interrupts are measured.
     pub fn cost(&self) -> Option<ProgramCost> {
         let Some((cost, records)) = self.measured else { return self.measured_cost() };
-        let now = self.rings.records_written();
+        let now = self.rings.records_written().saturating_sub(self.before.1);
         let scale = |value: u64| (u128::from(value) * u128::from(now) / u128::from(records.max(1))) as u64;
         Some(ProgramCost { runs: scale(cost.runs), ns: scale(cost.ns) })
     }
@@ -99,12 +128,18 @@ impl FlightRecorder {
     /// when a usual second has passed.
     pub fn stop_measuring(&mut self) {
         if self.measured.is_none() {
-            self.measured = self.measured_cost().map(|cost| (cost, self.rings.records_written()));
+            self.measured =
+                self.measured_cost().map(|cost| (cost, self.rings.records_written().saturating_sub(self.before.1)));
         }
         self.statistics = None;
     }
 
     fn measured_cost(&self) -> Option<ProgramCost> {
+        let (cost, before) = (self.cost_so_far()?, self.before.0);
+        Some(ProgramCost { runs: cost.runs.saturating_sub(before.runs), ns: cost.ns.saturating_sub(before.ns) })
+    }
+
+    fn cost_so_far(&self) -> Option<ProgramCost> {
         self.statistics.as_ref()?;
         let measured_elsewhere = self.clock == Some(CPU_CLOCK);
         let programs = self.object.programs().into_iter();
@@ -136,7 +171,7 @@ impl FlightRecorder {
 
     /// What it does not see on this kernel.
     pub fn blind(&self) -> Vec<String> {
-        let mut blind = blind_without(&self.left_out());
+        let mut blind = left_out::blind_without(&self.left_out());
         if !self.nesting_known() {
             blind.push(NESTING_BLIND.to_owned());
         }
@@ -194,35 +229,6 @@ pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<(Vec<u8>, Place
 /// Whether `sched_switch` tells the state in which a thread leaves: from 5.18 on.
 pub(crate) fn switch_tells_state() -> bool {
     tracepoint_arguments("sched_switch").is_some_and(|count| count > 3)
-}
-
-/// What is not seen without these programs.
-pub(crate) fn blind_without(programs: &[String]) -> Vec<String> {
-    let mut blind: Vec<String> = Vec::new();
-    for program in programs {
-        let line = match program.as_str() {
-            "note_migration" => "moves of threads between CPUs",
-            "softirq_raised" => "how long softirqs that were raised together ran: only each one by itself",
-            "callback_begins" | "callback_ends" => "which ordinary kernel timer ran in a softirq",
-            "work_begins" | "work_ends" => "which work a kernel worker did",
-            "tasklet_begins" | "tasklet_ends" => "which tasklet ran in a softirq",
-            "user_fault" | "kernel_fault" => "page faults",
-            "lock_begins" | "lock_ends" => "waits for locks of the kernel",
-            "process_forks" | "process_execs" | "process_exits" | "thread_renamed" => {
-                "some of the processes' beginnings, ends and names"
-            }
-            "futex_begins" | "futex_ends" => "futex calls",
-            _ => match program.strip_suffix("_begins").or_else(|| program.strip_suffix("_ends")) {
-                Some(vector) => &format!("interrupts of the class {vector}: they count as what they interrupt"),
-                None => continue,
-            },
-        };
-        let line = format!("{line}; this kernel has no tracepoint for it, or refuses the program");
-        if !blind.contains(&line) {
-            blind.push(line);
-        }
-    }
-    blind
 }
 
 /// One more than the highest CPU number that can ever be.
@@ -326,12 +332,12 @@ mod tests {
             for program in object.progs().filter(|program| program.section().to_string_lossy().starts_with('?')) {
                 optional += 1;
                 let name = program.name().to_string_lossy().into_owned();
-                assert_eq!(blind_without(&[name.clone()]).len(), 1, "{name}");
+                assert_eq!(left_out::blind_without(&[name.clone()]).len(), 1, "{name}");
             }
         }
         assert!(optional > 40, "{optional}");
         // Both halves of a pair are one thing.
-        assert_eq!(blind_without(&["work_begins".to_owned(), "work_ends".to_owned()]).len(), 1);
+        assert_eq!(left_out::blind_without(&["work_begins".to_owned(), "work_ends".to_owned()]).len(), 1);
     }
 
     #[test]

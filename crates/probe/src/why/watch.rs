@@ -6,13 +6,15 @@ use super::naming::name_places;
 use super::recorder::{FlightRecorder, SAMPLER};
 use super::waiting::{Inlet, Outlet, most_bytes, queue};
 use punctual_kernel::scheduling::{Scheduling, set_scheduling, set_scheduling_of};
-use punctual_kernel::{clock, hold};
+use punctual_kernel::{clock, ending, hold};
 use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// What counts as late.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,6 +67,11 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The usual delivery of a timer interrupt is not believed beyond this, ns: on a busy machine the median is not what
 /// nobody could help.
 const MOST_USUAL_NS: u64 = 15_000;
+/// When the measurement is over, what waits to be written may take so long, or so long after the program was asked to end.
+const WRITING: Duration = Duration::from_secs(10);
+const ASKED: Duration = Duration::from_millis(700);
+/// The episode that is being written may take so long beyond that.
+const LAST: Duration = Duration::from_millis(500);
 
 enum Message {
     Episode(Box<Evidence>),
@@ -79,6 +86,8 @@ struct Written {
     over_budget: u64,
     /// Episodes that came after one that could not be written, and that one.
     unwritten: u64,
+    /// CPU time of the writing thread: before the first episode, reading the kernel's symbols; and since then.
+    starting_ns: u64,
     cpu_ns: u64,
     failed: Option<punctual_recording::Error>,
 }
@@ -103,6 +112,12 @@ pub struct Watch {
     inlet: Option<Inlet<Message>>,
     writing: WritingThread,
     written: Arc<Mutex<Written>>,
+    /// CPU time of the writing thread while it was measured, ns, when that is over.
+    collected_ns: Option<u64>,
+    /// Set when there is no time left to write episodes.
+    given_up: Arc<AtomicBool>,
+    /// What the sampling clock had taken when the measurement began, ns.
+    sampled_before_ns: u64,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -122,9 +137,11 @@ impl Watch {
         let (tell_tid, tid) = sync_channel(1);
         let written = Arc::new(Mutex::new(Written::default()));
         let shared = Arc::clone(&written);
+        let given_up = Arc::new(AtomicBool::new(false));
+        let no_time = Arc::clone(&given_up);
         let most = settings.most_episodes;
         let thread = std::thread::Builder::new().name("why".to_owned());
-        let thread = thread.spawn(move || write_episodes(writer, &tell_tid, outlet, &shared, most)).ok();
+        let thread = thread.spawn(move || write_episodes(writer, &tell_tid, outlet, (&shared, &no_time), most)).ok();
         // Reading the kernel's symbols takes a tenth of a second: not while it is measured.
         let writing = WritingThread { tid: tid.recv().unwrap_or(0), idle: true };
         let mut own = recorder.program_ids();
@@ -163,8 +180,24 @@ impl Watch {
             inlet: Some(inlet),
             writing,
             written,
+            collected_ns: None,
+            given_up,
+            sampled_before_ns: 0,
             thread,
         })
+    }
+
+    /// What the recorder takes from now on is the cost of the measurement.
+    pub fn begin_measuring(&mut self) {
+        self.begun_ns = clock::monotonic_ns();
+        self.recorder.begin_measuring();
+        self.sampled_before_ns = self.sampled_ns();
+    }
+
+    /// How long the sampling clock's interrupts took so far, ns.
+    fn sampled_ns(&self) -> u64 {
+        let sums = self.recorder.handler_sums();
+        sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER).map(|sum| sum.total_ns).sum()
     }
 
     /// Looks at a wakeup of a thread with this name and priority as the kernel counts.
@@ -229,7 +262,8 @@ impl Watch {
         self.hooks.read(now);
         let waiting = self.inlet.as_ref().map_or(0, Inlet::waiting);
         self.writing.set_idle(waiting < if self.writing.idle { BEHIND } else { CAUGHT_UP });
-        while self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
+        // Each copies out of all rings: not once the program was asked to end.
+        while !ending::is_asked() && self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
             self.take(late, threshold_ns);
             let since = clock::monotonic_ns().saturating_sub(noticed_ns);
@@ -298,7 +332,10 @@ impl Watch {
             summary.void = written.void;
             summary.over_budget += written.over_budget;
             summary.writing_behind += written.unwritten;
-            summary.collecting_ns = written.cpu_ns;
+            summary.starting_ns = written.starting_ns;
+            // While it was measured; the rest is the end's.
+            summary.collecting_ns = self.collected_ns.unwrap_or(written.cpu_ns);
+            summary.finishing_ns = written.cpu_ns.saturating_sub(summary.collecting_ns);
         }
         summary
     }
@@ -308,24 +345,24 @@ impl Watch {
     /// # Errors
     /// Where episodes could not be written.
     pub fn finish(mut self) -> punctual_recording::Result<RecorderSummary> {
+        let over = Instant::now();
+        self.collected_ns = self.written.lock().ok().map(|written| written.cpu_ns);
         let last = self.pending.back().map_or(0, |(late, ..)| late.end_ns + AFTER_NS);
         let now = clock::monotonic_ns();
         if last >= now {
             std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
         }
         let result = self.round();
+        self.summary.writing_behind += std::mem::take(&mut self.pending).len() as u64;
         self.read_cost();
         let sums = self.recorder.handler_sums();
-        let sampling = sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER);
-        self.summary.sampling_ns = self.recorder.clock().map(|_| sampling.map(|sum| sum.total_ns).sum());
+        let sampled_ns = self.sampled_ns().saturating_sub(self.sampled_before_ns);
+        self.summary.sampling_ns = self.recorder.clock().map(|_| sampled_ns);
         let summary = Message::Summary(Box::new(self.summary()));
         if let Some(inlet) = self.inlet.take() {
             inlet.put(summary, 0);
         }
-        if let Some(thread) = self.thread.take() {
-            self.writing.set_idle(false);
-            let _ = thread.join();
-        }
+        let is_written = self.wait_for_writing(over);
         result?;
         let summary = self.summary();
         let failed = self.written.lock().ok().and_then(|mut written| written.failed.take());
@@ -333,12 +370,34 @@ impl Watch {
         let written = write_handler_sums(&recording, &sums);
         // Out of the kernel before what takes long. Locked memory would have every file that is looked into read whole.
         drop(self);
-        if summary.kept > 0 {
+        if summary.kept > 0 && is_written && !ending::is_asked() {
             hold::unlock_memory();
             name_places(&recording);
         }
         written?;
         failed.map_or(Ok(summary), Err)
+    }
+}
+
+impl Watch {
+    /// Waits for what is still to be written, not for ever; whether all of it was.
+    fn wait_for_writing(&mut self, over: Instant) -> bool {
+        let Some(thread) = self.thread.take() else { return true };
+        self.writing.set_idle(false);
+        let (mut asked, mut given_up) = (None, None);
+        while !thread.is_finished() {
+            if ending::is_asked() {
+                asked.get_or_insert_with(Instant::now);
+            }
+            if over.elapsed() > WRITING || asked.is_some_and(|asked: Instant| asked.elapsed() > ASKED) {
+                self.given_up.store(true, Ordering::Relaxed);
+                if given_up.get_or_insert_with(Instant::now).elapsed() > LAST {
+                    return false;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        thread.join().is_ok()
     }
 }
 
@@ -368,10 +427,14 @@ fn write_episodes(
     mut writer: EpisodeWriter,
     tell_tid: &SyncSender<u32>,
     outlet: Outlet<Message>,
-    shared: &Mutex<Written>,
+    (shared, given_up): (&Mutex<Written>, &AtomicBool),
     most: u64,
 ) {
     let mut investigator = Investigator::new();
+    let starting_ns = clock::thread_cpu_ns();
+    if let Ok(mut written) = shared.lock() {
+        written.starting_ns = starting_ns;
+    }
     let _ = set_scheduling(Scheduling::Idle);
     let _ = tell_tid.send(clock::thread_id());
     let mut kept = 0;
@@ -391,7 +454,7 @@ fn write_episodes(
                 writer.write_summary(&summary)
             }
             // A smaller one might fit, and take the room for what is to be said of the end.
-            Message::Episode(_) if failure.is_some() => {
+            Message::Episode(_) if failure.is_some() || given_up.load(Ordering::Relaxed) => {
                 if let Ok(mut written) = shared.lock() {
                     written.unwritten += 1;
                 }
@@ -414,7 +477,7 @@ fn write_episodes(
                     kept += 1;
                     written.kept = kept;
                     written.void += u64::from(episode.void.is_some());
-                    written.cpu_ns = clock::thread_cpu_ns();
+                    written.cpu_ns = clock::thread_cpu_ns().saturating_sub(starting_ns);
                 }
                 result
             }

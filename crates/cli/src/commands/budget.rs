@@ -1,0 +1,55 @@
+//! For developers: how near each BPF program is to what a kernel takes.
+
+use crate::output;
+use punctual_kernel::capabilities::Availability;
+use punctual_kernel::verifier::{self, MAX_INSTRUCTIONS, MAX_STACK, ProgramSize};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The hidden subcommand: `scripts/verifier-budget` calls it.
+pub(crate) const SUBCOMMAND: &str = "verifier-budget";
+
+/// A program may take this part of what a kernel takes: the next kernel's verifier may find more paths in it.
+const SHARE: u64 = 2;
+
+/// Loads every program for trial and prints what the verifier said; 1 where one is over the budget.
+pub(crate) fn run(words: &[OsString]) -> ExitCode {
+    verifier::measure();
+    let mut refused = Vec::new();
+    for trial in super::capabilities::trials() {
+        let line = trial.capability();
+        if line.available == Availability::No {
+            refused.push(format!("{}: {}", line.name, line.detail));
+        }
+    }
+    // An object that is loaded several times, with other settings, counts where it is largest.
+    let mut largest: BTreeMap<(String, String), ProgramSize> = BTreeMap::new();
+    for size in verifier::take_sizes() {
+        let key = (size.object.clone(), size.program.clone());
+        let known = largest.entry(key).or_insert_with(|| size.clone());
+        known.instructions = known.instructions.max(size.instructions);
+        known.stack = known.stack.max(size.stack);
+    }
+    let is_over = |size: &&ProgramSize| size.instructions > MAX_INSTRUCTIONS / SHARE || size.stack > MAX_STACK / SHARE;
+    let over = largest.values().filter(is_over).count();
+    if words.iter().any(|word| word == "--json") {
+        let sizes: Vec<&ProgramSize> = largest.values().collect();
+        output::print(&output::pretty(&json!({ "programs": sizes, "refused": refused, "over_budget": over })));
+    } else {
+        let rows = largest.values().map(|size| {
+            let share = format!("{:.2} %", size.instructions as f64 * 100.0 / MAX_INSTRUCTIONS as f64);
+            let mark = if is_over(&size) { "OVER" } else { "" };
+            let (instructions, stack) = (size.instructions.to_string(), size.stack.to_string());
+            vec![size.object.clone(), size.program.clone(), instructions, share, stack, mark.to_owned()]
+        });
+        let heads = ["object", "program", "instructions", "of the limit", "stack", ""];
+        output::print_text(&punctual_report::table(&heads, 2..5, rows));
+        for line in &refused {
+            output::print_text(&format!("not loaded: {line}"));
+        }
+    }
+    // No programs at all is no proof of anything.
+    if over > 0 || largest.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,35 @@
+//! What of this crate needs BPF programs, to be tried out one by one: each is loaded, and taken away again.
+
+use crate::device::{Mode, try_out};
+use crate::drill::{DrillKind, availability};
+use punctual_kernel::capabilities::Availability;
+use punctual_kernel::{Found, Refused, Trial};
+
+/// All of them, in the order in which a user meets them.
+pub fn trials() -> Vec<Trial> {
+    let mut trials = vec![
+        Trial::new("device in an interrupt", "punctual device run NAME:irq", "5.12", || device(Mode::Work)),
+        Trial::new("device in a softirq", "punctual device run NAME:softirq", "5.15", || device(Mode::Softirq)),
+        Trial::new("thread woken by a softirq", "punctual device run --wake softirq", "5.15", || device(Mode::Wake)),
+    ];
+    trials.extend(
+        DrillKind::ALL
+            .into_iter()
+            .map(|kind| Trial::new(format!("drill {}", kind.name()), kind.what(), kind.since(), move || drill(kind))),
+    );
+    trials
+}
+
+fn device(mode: Mode) -> Result<Found, Refused> {
+    try_out(mode).map(|()| Found::loads(Vec::new()))
+}
+
+fn drill(kind: DrillKind) -> Result<Found, Refused> {
+    let found = availability(kind);
+    match found.available {
+        Availability::No => Err(Refused::because("trying out a drill", found.detail)),
+        available => {
+            Ok(Found { detail: found.detail, is_limited: available == Availability::Limited, missing: Vec::new() })
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What the BPF library and the kernel's verifier say, and what that means in the words of whoever measures.
+
+use crate::Missing;
+use libbpf_rs::PrintLevel;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What the library and the verifier said last; read when a load fails.
+static SAID: Mutex<String> = Mutex::new(String::new());
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the library's and the verifier's own words from the standard error, or passes them on to it where they are
+/// wanted. Call it before anything else of this crate.
+pub fn listen(verbose: bool) {
+    VERBOSE.store(verbose, Ordering::Relaxed);
+    libbpf_rs::set_print(Some((PrintLevel::Info, hear)));
+}
+
+fn hear(_level: PrintLevel, message: String) {
+    if VERBOSE.load(Ordering::Relaxed) {
+        eprint!("{message}");
+    }
+    if let Ok(mut said) = SAID.lock() {
+        said.push_str(&message);
+    }
+}
+
+/// Forgets what was said until now.
+pub(crate) fn begin() {
+    // Of programs that were taken the library says only in its lowest voice how large they are.
+    let level = if crate::verifier::is_measuring() { PrintLevel::Debug } else { PrintLevel::Info };
+    libbpf_rs::set_print(Some((level, hear)));
+    if let Ok(mut said) = SAID.lock() {
+        said.clear();
+    }
+}
+
+/// What was said since [`begin`].
+pub(crate) fn said() -> String {
+    SAID.lock().map(|said| said.clone()).unwrap_or_default()
+}
+
+/// Functions that programs call, with the first kernel that has them.
+const FUNCTIONS: [(&str, &str); 4] = [
+    ("bpf_local_irq_restore", "6.14"),
+    ("bpf_local_irq_save", "6.14"),
+    ("bpf_preempt_disable", "6.10"),
+    ("bpf_preempt_enable", "6.10"),
+];
+/// Helpers by the kernel's number, with their names and the first kernel that has them.
+const HELPERS: [(u32, &str, &str); 9] = [
+    (120, "bpf_get_ns_current_pid_tgid", "5.7"),
+    (130, "bpf_ringbuf_output", "5.8"),
+    (153, "bpf_per_cpu_ptr", "5.10"),
+    (154, "bpf_this_cpu_ptr", "5.10"),
+    (158, "bpf_get_current_task_btf", "5.11"),
+    (164, "bpf_for_each_map_elem", "5.13"),
+    (169, "bpf_timer_init", "5.15"),
+    (171, "bpf_timer_start", "5.15"),
+    (181, "bpf_loop", "5.17"),
+];
+
+/// What the kernel lacks by what the library and the verifier said; `None` where that tells nothing.
+pub(crate) fn lack(said: &str) -> Option<Missing> {
+    let lines = || said.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
+    let unresolved = || lines().any(|line| line.contains(UNRESOLVED));
+    let field = || Missing::new("a field of its structures that the program reads", None);
+    lines().find_map(lack_in_line).or_else(|| unresolved().then(field))
+}
+
+/// What the library has a program call where a field that it reads is not there; it does not always say which.
+const UNRESOLVED: &str = "unknown#195896080";
+
+fn lack_in_line(line: &str) -> Option<Missing> {
+    let since = |what: String, since: &'static str| Some(Missing::new(what, Some(since)));
+    if line.contains("failed to find valid kernel BTF") || line.contains("kernel BTF is missing") {
+        return Some(Missing::new("type information (BTF, with CONFIG_DEBUG_INFO_BTF=y)", None));
+    }
+    if line.contains("bpf_timer cannot be used for PREEMPT_RT") {
+        return Some(Missing::new("bpf_timer, which PREEMPT_RT kernels refuse", None));
+    }
+    if let Some((_, target)) = line.split_once("failed to resolve CO-RE relocation ") {
+        // `<byte_off> [108] struct bpf_hrtimer.cb.callback_fn (0:0:1 @ offset 16)`
+        let target = target.split_once("] ").map_or(target, |(_, target)| target);
+        let target = target.split(" (").next().unwrap_or(target);
+        return Some(Missing::new(format!("`{target}`"), None));
+    }
+    if let Some(name) = line.split_once("extern (func ksym) '").and_then(|(_, rest)| rest.split_once('\'')) {
+        let known = FUNCTIONS.iter().find(|(known, _)| *known == name.0);
+        return Some(Missing::new(format!("the function `{}`", name.0), known.map(|(_, since)| *since)));
+    }
+    if let Some(tracepoint) = line.split_once("failed to find kernel BTF type ID of '") {
+        let name = tracepoint.1.split('\'').next().unwrap_or_default();
+        return Some(Missing::new(format!("the tracepoint `{}`", name.trim_start_matches("btf_trace_")), None));
+    }
+    if line.contains(UNRESOLVED) {
+        return None;
+    }
+    // `invalid func unknown#158`, `unknown func bpf_get_current_task_btf#158`,
+    // `program of this type cannot use helper bpf_x#158`.
+    let names_helper =
+        line.starts_with("invalid func ") || line.contains("unknown func ") || line.contains("helper bpf_");
+    if let Some((name, number)) = line.split_once('#').filter(|_| names_helper) {
+        let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
+        let known = digits.parse().ok().and_then(|number: u32| HELPERS.iter().find(|(known, ..)| *known == number));
+        if let Some((_, name, first)) = known {
+            return since(format!("the BPF helper `{name}`"), first);
+        }
+        let name = name.rsplit(' ').next().filter(|name| name.starts_with("bpf_"));
+        let name = name.map_or_else(|| format!("number {digits}"), |name| format!("`{name}`"));
+        return Some(Missing::new(format!("the BPF helper {name}, or withholds it (lockdown)"), None));
+    }
+    if line.contains("BPF_STX uses reserved fields") || line.contains("BPF_ATOMIC uses") {
+        return since("BPF operations that read and change memory in one".to_owned(), "5.12");
+    }
+    if line.contains("number of funcs in func_info doesn't match") {
+        return since("BPF functions that are called through pointers".to_owned(), "5.13");
+    }
+    if line.starts_with("invalid bpf_context access") {
+        return Some(Missing::new("an argument that one of its tracepoints has elsewhere", None));
+    }
+    if line.contains("BPF program is too large") || line.contains("BPF program load failed: -E2BIG") {
+        return Some(Missing::new("room for a BPF program of this size in its verifier", None));
+    }
+    None
+}
+
+/// The program that the kernel refused, as the library names it.
+pub(crate) fn refused_program(said: &str) -> Option<&str> {
+    let line = said.lines().find(|line| line.contains("BPF program load failed"))?;
+    line.split_once("prog '")?.1.split('\'').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernels of 2020 to 2026 said of this program's own objects.
+    #[test]
+    fn what_a_kernel_said_becomes_what_it_lacks() {
+        let cases = [
+            (
+                "libbpf: prog 'drill': -- BEGIN PROG LOAD LOG --\nBPF_STX uses reserved fields\nprocessed 0 insns\n",
+                "BPF operations that read and change memory in one (from Linux 5.12 on)",
+            ),
+            (
+                "<invalid CO-RE relocation>\nfailed to resolve CO-RE relocation <byte_off> [108] struct bpf_hrtimer.cb.callback_fn (0:0 @ offset 16)\n",
+                "`struct bpf_hrtimer.cb.callback_fn`",
+            ),
+            (
+                "libbpf: extern (func ksym) 'bpf_local_irq_restore': not found in kernel or module BTFs\n",
+                "the function `bpf_local_irq_restore` (from Linux 6.14 on)",
+            ),
+            (
+                "12: (85) call unknown#158\ninvalid func unknown#158\n",
+                "the BPF helper `bpf_get_current_task_btf` (from Linux 5.11 on)",
+            ),
+            (
+                "libbpf: prog 'note': BPF program load failed: -E2BIG\n",
+                "room for a BPF program of this size in its verifier",
+            ),
+            ("invalid bpf_context access off=8 size=8\n", "an argument that one of its tracepoints has elsewhere"),
+            (
+                "libbpf: failed to find valid kernel BTF\nlibbpf: Error loading vmlinux BTF: -ESRCH\n",
+                "type information (BTF, with CONFIG_DEBUG_INFO_BTF=y)",
+            ),
+            (
+                "program of this type cannot use helper bpf_probe_read_kernel#113\n",
+                "the BPF helper `bpf_probe_read_kernel`, or withholds it (lockdown)",
+            ),
+            (
+                "12: (85) call unknown#195896080\ninvalid func unknown#195896080\n",
+                "a field of its structures that the program reads",
+            ),
+            (
+                "number of funcs in func_info doesn't match number of subprogs\n",
+                "BPF functions that are called through pointers (from Linux 5.13 on)",
+            ),
+        ];
+        for (said, lacks) in cases {
+            assert_eq!(lack(said).map(|missing| missing.to_string()).as_deref(), Some(lacks), "{said}");
+        }
+        assert_eq!(lack("libbpf: loading object 'x' from buffer\nprocessed 3 insns\n"), None);
+        let said = "libbpf: prog 'waking': BPF program load failed: -EINVAL\n";
+        assert_eq!(refused_program(said), Some("waking"));
+    }
+}

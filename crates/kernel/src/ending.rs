@@ -1,0 +1,80 @@
+//! Whether somebody asked this program to end, for what takes long outside the measurement.
+
+use crate::Refused;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Getting ready may go on for so long after somebody asked to end; nothing has been measured yet.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// It is looked at this often.
+const ROUND: Duration = Duration::from_millis(20);
+
+/// What whoever listens to signals sets when the program is to end.
+pub fn asked() -> &'static Arc<AtomicBool> {
+    static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    ASKED.get_or_init(Arc::default)
+}
+
+/// Whether the program was asked to end.
+pub fn is_asked() -> bool {
+    asked().load(Ordering::Relaxed)
+}
+
+/// Nothing new is begun once the program was asked to end.
+pub(crate) fn refuse_if_asked() -> Result<(), Refused> {
+    if is_asked() { Err(Refused::because("getting ready", "the program was asked to end")) } else { Ok(()) }
+}
+
+/// While this lives nothing is measured: loading programs, reading the kernel's symbols. Where that does not come to an
+/// end soon after the program was asked to, the program ends; all that it has in the kernel goes with it.
+pub struct GettingReady {
+    over: Arc<AtomicBool>,
+    watcher: Option<JoinHandle<()>>,
+}
+
+impl GettingReady {
+    /// Begins to watch.
+    pub fn begin() -> GettingReady {
+        let over = Arc::new(AtomicBool::new(false));
+        let shared = Arc::clone(&over);
+        let watcher = std::thread::Builder::new().name("getting-ready".to_owned()).spawn(move || watch(&shared)).ok();
+        GettingReady { over, watcher }
+    }
+}
+
+impl Drop for GettingReady {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(watcher) = self.watcher.take() {
+            watcher.thread().unpark();
+            let _ = watcher.join();
+        }
+    }
+}
+
+fn watch(over: &AtomicBool) {
+    let mut since = None;
+    while !over.load(Ordering::Relaxed) {
+        if is_asked() && since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+            eprintln!("ended while getting ready: nothing was measured");
+            std::process::exit(1);
+        }
+        std::thread::park_timeout(ROUND);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn getting_ready_costs_no_time_when_it_is_over() {
+        let began = Instant::now();
+        for _ in 0..100 {
+            drop(GettingReady::begin());
+        }
+        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    }
+}
