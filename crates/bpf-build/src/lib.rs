@@ -46,9 +46,11 @@ pub fn compile(directory: &Path, names: &[&str]) {
     }
 }
 
-/// Debian and its kin keep `asm/types.h` under the architecture's name, where a compiler for BPF does not look.
+/// Debian and its kin keep `asm/types.h` under the architecture's name, or where its cross compiler's headers are: a
+/// compiler for BPF looks into neither.
 fn architecture_headers() -> Vec<String> {
     let architecture = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
-    let directory = format!("/usr/include/{architecture}-linux-gnu");
-    if Path::new(&directory).is_dir() { vec!["-I".to_owned(), directory] } else { Vec::new() }
+    let places = [format!("/usr/include/{architecture}-linux-gnu"), format!("/usr/{architecture}-linux-gnu/include")];
+    let place = places.into_iter().find(|place| Path::new(place).join("asm/types.h").is_file());
+    place.map_or_else(Vec::new, |place| vec!["-I".to_owned(), place])
 }

@@ -134,20 +134,30 @@ fn the_rate_of_the_line_changes_in_phases() {
     let directory = tempfile::tempdir().unwrap();
     for context in ["irq", "thread:80"] {
         let words = ["run", "v90", "--context", context, "--phases", "18@7200Hz:1s,90@7200Hz", "-D", "2s"];
-        let name = context.replace(':', "-");
-        device(directory.path(), &name, &words);
-        let (mut short, mut long, mut last) = (0, 0, 0);
-        for_each_activation(&directory.path().join(&name), |row| {
-            match row.arrival_ns - last {
-                2_000_000..3_000_000 => short += 1,
-                12_000_000..13_000_000 => long += 1,
-                _ => {}
+        let (mut all, mut is_enough) = (Vec::new(), false);
+        // No block comes while the rest of the program does not get to run, and a late thread loses some.
+        for attempt in 0..support::MAX_ATTEMPTS {
+            let name = format!("{}-{attempt}", context.replace(':', "-"));
+            device(directory.path(), &name, &words);
+            let (mut short, mut long, mut last) = (0, 0, 0);
+            for_each_activation(&directory.path().join(&name), |row| {
+                match row.arrival_ns - last {
+                    2_000_000..3_000_000 => short += 1,
+                    12_000_000..13_000_000 => long += 1,
+                    _ => {}
+                }
+                last = row.arrival_ns;
+            })
+            .unwrap();
+            all.push((short, long));
+            // 400 and 80 were it not for the time in between.
+            is_enough = short > 200 && long > 30 && short > long;
+            if is_enough {
+                break;
             }
-            last = row.arrival_ns;
-        })
-        .unwrap();
-        // 400 and 80 were it not for the time in between.
-        assert!(short > 200 && long > 30 && short > long, "{context}: {short} and {long}");
+        }
+        eprintln!("{context}: blocks 2.5 ms and 12.5 ms apart: {all:?}");
+        assert!(is_enough, "{context}: {all:?}");
     }
 }
 

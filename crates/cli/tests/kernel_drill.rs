@@ -76,16 +76,51 @@ fn injections(answer: &Value, kind: &str) -> Vec<Injection> {
     found
 }
 
+/// Injections and wakeups that fell together.
+#[derive(Default)]
+struct Meetings {
+    injections: usize,
+    met: usize,
+    /// Of those met: nothing of it was stolen by the host, and the drill's own stage had most of it.
+    unstolen: usize,
+    own: usize,
+}
+
+/// More of a wakeup's lateness stolen than this says nothing about stages, ns.
+const STEAL_NS: u64 = 20_000;
+/// So many wakeups are judged at least.
+const MIN_JUDGED: usize = 20;
+
 /// Runs a drill beside a recording of FIFO 80 threads; every observed wakeup that was due within an injection on its
 /// CPU must have had at least the rest of it in the stages that `held` adds up.
 fn delays(kind: &str, held: fn(&Wakeup) -> Option<u64>, own: fn(&Wakeup) -> Option<u64>) {
+    let mut all = Meetings::default();
+    for _ in 0..support::MAX_ATTEMPTS {
+        meet(&mut all, kind, held, own);
+        if all.unstolen >= MIN_JUDGED {
+            break;
+        }
+    }
+    let Meetings { injections, met, unstolen, own } = all;
+    eprintln!(
+        "{kind}: {met} wakeups met {injections} injections; of {unstolen} beside no steal {own} in its own stage"
+    );
+    // About two periods an injection.
+    assert!(met * 2 >= injections, "{met} wakeups met {injections} injections");
+    assert!(unstolen >= MIN_JUDGED, "{unstolen} of {met} wakeups beside no steal are too few");
+    // And the stage that the drill is made for had most of it, but where something else came in between.
+    assert!(own * 4 >= unstolen * 3, "{own} of {unstolen} in the stage of {kind}");
+}
+
+fn meet(all: &mut Meetings, kind: &str, held: fn(&Wakeup) -> Option<u64>, own: fn(&Wakeup) -> Option<u64>) {
     let directory = tempfile::tempdir().unwrap();
-    let recording = start(directory.path(), &["record", "-q", "-D", "4s", "-p", "80", "-o", "a.punctual"]);
+    let recording = start(directory.path(), &["record", "-q", "-D", "60s", "-p", "80", "-o", "a.punctual"]);
     assert!(wait_until(|| directory.path().join("a.punctual/recording.json").exists()));
     let words = ["drill", kind, "--for", "500us..3ms", "--every", "60ms", "-D", "2s", "-q", "--json", "-o", "log"];
     let output = run(directory.path(), &words);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    support::signal(&recording, libc::SIGINT);
     let recorded = recording.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(code(&recorded), 0, "{}", stderr(&recorded));
     let answer = json(&output);
     let injections = injections(&answer, kind);
@@ -96,7 +131,7 @@ fn delays(kind: &str, held: fn(&Wakeup) -> Option<u64>, own: fn(&Wakeup) -> Opti
     assert_eq!(Value::Array(logged), answer["injections"]);
 
     let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
-    let (mut met, mut far) = (0, 0);
+    all.injections += injections.len();
     recording
         .for_each_wakeup(|wakeup| {
             let due = wakeup.expected_ns;
@@ -105,14 +140,13 @@ fn delays(kind: &str, held: fn(&Wakeup) -> Option<u64>, own: fn(&Wakeup) -> Opti
             let Some(held) = held(wakeup) else { return };
             // To within 2 us of disagreement between clock readings.
             assert!(due + held + 2_000 >= one.end_ns, "{kind}: {wakeup:?} was due within {one:?}");
-            met += 1;
-            far += usize::from(own(wakeup).is_some_and(|own| own * 2 > one.end_ns - due));
+            all.met += 1;
+            if wakeup.steal_ns.unwrap_or(0) <= STEAL_NS {
+                all.unstolen += 1;
+                all.own += usize::from(own(wakeup).is_some_and(|own| own * 2 > one.end_ns - due));
+            }
         })
         .unwrap();
-    // About two periods an injection.
-    assert!(met * 2 >= injections.len(), "{met} wakeups met {} injections", injections.len());
-    // And the stage that the drill is made for had most of it, but where something else came in between.
-    assert!(far * 4 >= met * 3, "{far} of {met} in the stage of {kind}");
 }
 
 fn until_handler(wakeup: &Wakeup) -> Option<u64> {

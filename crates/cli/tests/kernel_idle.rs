@@ -55,6 +55,12 @@ fn gaps(recording: &Path) -> Vec<Gap> {
     gaps
 }
 
+/// By how much a gap's length in ticks, as ns, may differ from the clock's, ns: the rate of the ticks is measured for 40 ms,
+/// on a busy machine to a microsecond, and gaps may last for seconds there.
+fn clocks_differ(length_ns: u64) -> u64 {
+    2_000 + length_ns / 40_000
+}
+
 /// Injects bursts while the program measures with these options; checks that each lies in a gap.
 fn each_burst_is_found(options: &[&str], named: bool) {
     let directory = tempfile::tempdir().unwrap();
@@ -75,7 +81,10 @@ fn each_burst_is_found(options: &[&str], named: bool) {
     let rests = document.followed && options.contains(&"fifo");
     for &(began, ended) in &injected {
         // Nothing but a gap may hold it, however busy the machine is: unless it fell into the loop's own rest.
-        let found = gaps.iter().find(|gap| gap.start_ns <= began && gap.start_ns + gap.length_ns + 2_000 >= ended);
+        let found = gaps.iter().find(|gap| {
+            let differ = clocks_differ(gap.length_ns);
+            gap.start_ns <= began + differ && gap.start_ns + gap.length_ns + differ >= ended
+        });
         match found {
             Some(gap) => with_its_name += usize::from(document.names[gap.name as usize] == "burst-test"),
             None if rests => missed += 1,
@@ -170,17 +179,26 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
     let taken = session.take(0);
     gaps.extend(taken.gaps);
     entries.extend(taken.entries);
-    gaps.extend(session.open_gap(0));
+    // One that has just ended is in the queue.
+    match session.open_gap(0) {
+        Some(gap) => gaps.push(gap),
+        None => gaps.extend(session.take(0).gaps),
+    }
     assert_eq!(lost, 0);
 
     let ticker = session.ticker();
     let is_burst = |entry: &&TraceEntry| matches!(&entry.ran, Ran::Thread(name) if name == "burst-exact");
     let (mut found, mut within) = (0, 0);
+    let mut missing: Vec<u64> = bursts.iter().map(|burst| burst.began).collect();
     for gap in &gaps {
-        let start = gap.end_ns - ticker.ns(gap.ticks);
+        let length = ticker.ns(gap.ticks);
+        let start = gap.end_ns - length;
         // On a busy machine several may lie in one gap.
-        let held: Vec<&Burst> =
-            bursts.iter().filter(|burst| start <= burst.began && burst.ended <= gap.end_ns + 2_000).collect();
+        let held: Vec<&Burst> = bursts
+            .iter()
+            .filter(|burst| start <= burst.began + clocks_differ(length) && burst.ended <= gap.end_ns + 2_000)
+            .collect();
+        missing.retain(|began| !held.iter().any(|burst| burst.began == *began));
         if held.is_empty() {
             continue;
         }
@@ -202,7 +220,12 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
             within += held.len();
         }
     }
-    assert_eq!(found, bursts.len());
+    let around = |began: u64| {
+        let near = gaps.iter().map(|gap| (gap.end_ns - ticker.ns(gap.ticks), gap.end_ns));
+        near.filter(|(start, end)| *start < began + 20_000_000 && began < end + 20_000_000).collect::<Vec<_>>()
+    };
+    let gone: Vec<_> = missing.iter().map(|&began| (began, around(began))).collect();
+    assert_eq!(found, bursts.len(), "bursts in no gap, and the gaps around them: {gone:?}");
     // The host's steal counter is brought up to date late: what it took at the edge of a burst may be told too late.
     assert!(within * 10 >= found * 9, "{within} of {found} to 100 us or 2 %");
     let invented = |entry: &&TraceEntry| {

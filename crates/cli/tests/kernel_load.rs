@@ -161,12 +161,23 @@ fn a_job_file_of_stress_ng_runs_and_is_scored() {
     let directory = tempfile::tempdir().unwrap();
     // Not `get`: it looks up the machine's own name, for seconds where nobody knows that.
     std::fs::write(directory.path().join("two.job"), "run parallel\ncpu 1\nswitch 1\n").unwrap();
-    let output = run(directory.path(), &["load", "run", "two.job", "-D", "1s", "--json"]);
-    let answer = json(&output);
-    assert_eq!(code(&output), 0, "{answer}");
-    let names: Vec<&str> =
-        answer["scores"].as_array().unwrap().iter().map(|score| score["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["two cpu", "two switch"]);
+    // On a busy machine one of them may not get anything done in a second.
+    let names = |seconds: u32| -> Vec<String> {
+        let length = format!("{seconds}s");
+        let output = run(directory.path(), &["load", "run", "two.job", "-D", &length, "--json"]);
+        let answer = json(&output);
+        assert_eq!(code(&output), 0, "{answer}");
+        let scores = answer["scores"].as_array().unwrap();
+        scores.iter().map(|score| score["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut found = names(1);
+    for seconds in [3, 9] {
+        if found.len() < 2 {
+            assert!(found.iter().all(|name| ["two cpu", "two switch"].contains(&name.as_str())), "{found:?}");
+            found = names(seconds);
+        }
+    }
+    assert_eq!(found, ["two cpu", "two switch"]);
     std::fs::write(directory.path().join("bad.job"), "frobnicate 1\n").unwrap();
     let output = run(directory.path(), &["load", "run", "bad.job", "-D", "1s"]);
     assert_eq!(code(&output), 1);

@@ -45,8 +45,19 @@ fn is_allowed() -> bool {
     true
 }
 
-/// Runs drills, each on its CPU, beside a recording of those CPUs; `None`, loudly, where the machine cannot.
-fn short_trial(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Truth> {
+/// What several runs of the same drills brought.
+struct Trials {
+    /// One for each drill, over all runs.
+    scores: Vec<Score>,
+    runs: Vec<Truth>,
+}
+
+/// So many injections of each drill are judged at least.
+const MIN_JUDGED: u64 = 20;
+
+/// Runs drills, each on its CPU, beside a recording of those CPUs, until enough injections of each can be judged; `None`,
+/// loudly, where the machine cannot.
+fn short_trials(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Trials> {
     if !is_allowed() {
         return None;
     }
@@ -56,13 +67,30 @@ fn short_trial(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Truth> {
             return None;
         }
     }
-    let directory = tempfile::tempdir().unwrap();
     let mut cpus: Vec<&str> = drills.iter().map(|(_, cpu, _)| *cpu).collect();
     cpus.dedup();
     let trial = Trial { drills, length: "300us..5ms", cpus: &cpus.join(","), duration: "3s", words };
-    let truth = measure(directory.path(), &trial);
-    print(&truth.scores);
-    Some(truth)
+    let mut trials = Trials { scores: Vec::new(), runs: Vec::new() };
+    for run in 0..support::MAX_ATTEMPTS as u64 {
+        let directory = tempfile::tempdir().unwrap();
+        let mut truth = measure(directory.path(), &trial);
+        add(&mut trials.scores, run, std::mem::take(&mut truth.scores));
+        trials.runs.push(truth);
+        if trials.scores.iter().all(|score| score.judged() >= MIN_JUDGED) {
+            break;
+        }
+    }
+    print(&trials.scores);
+    Some(trials)
+}
+
+/// Adds the scores of a run to those of the runs before, drill by drill.
+fn add(sums: &mut Vec<Score>, run: u64, scores: Vec<Score>) {
+    if sums.is_empty() {
+        *sums = scores;
+    } else {
+        sums.iter_mut().zip(scores).for_each(|(sum, score)| sum.add(run, score));
+    }
 }
 
 fn print(scores: &[Score]) {
@@ -77,12 +105,8 @@ fn print(scores: &[Score]) {
 
 /// One in fifty may be missed, and one by bad luck; what the host did or nobody can tell is not counted.
 fn assert_blamed(score: &Score) {
-    let drill = score.culprit.drill;
-    if score.met < 5 {
-        support::skip(&format!("why drill {drill}"), "too few injections met a wakeup");
-        return;
-    }
-    assert!(score.missed() <= 1 + score.met / 50, "{}\n{}", score.line(), score.misses.join("\n"));
+    assert!(score.judged() >= MIN_JUDGED, "too few: {}", score.line());
+    assert!(score.missed() <= 1 + score.judged() / 50, "{}\n{}", score.line(), score.misses.join("\n"));
     // A tenth is far more than is promised; a busy host may hide that much.
     assert!(score.unknown_ns * 10 <= score.overlap_ns, "{}", score.line());
 }
@@ -91,8 +115,8 @@ fn drill_is_blamed(drill: &str) {
     let cpus = allowed_cpus();
     // Half of them with samples, half without.
     let rate = if ["irq", "fifo"].contains(&drill) { "0" } else { "1000" };
-    if let Some(truth) = short_trial(&[(drill, cpus.last().unwrap(), "50ms")], &["--sample-rate", rate]) {
-        assert_blamed(&truth.scores[0]);
+    if let Some(trials) = short_trials(&[(drill, cpus.last().unwrap(), "50ms")], &["--sample-rate", rate]) {
+        assert_blamed(&trials.scores[0]);
     }
 }
 
@@ -136,17 +160,19 @@ fn a_budget_that_is_used_up_is_blamed() {
 fn two_drills_on_one_cpu_are_told_apart() {
     let cpus = allowed_cpus();
     let cpu = cpus.last().unwrap();
-    let Some(truth) = short_trial(&[("softirq", cpu, "20ms"), ("fifo", cpu, "23ms")], &[]) else { return };
-    let [softirq, fifo] = &truth.scores[..] else { panic!("two scores") };
+    let Some(trials) = short_trials(&[("softirq", cpu, "20ms"), ("fifo", cpu, "23ms")], &[]) else { return };
+    let [softirq, fifo] = &trials.scores[..] else { panic!("two scores") };
     let both: Vec<bool> = softirq
         .right_in
         .iter()
+        .filter(|(episode, _)| !softirq.apart_in.contains(episode) && !fifo.apart_in.contains(episode))
         .filter_map(|(episode, right)| fifo.right_in.get(episode).map(|other| *right && *other))
         .collect();
     let right = both.iter().filter(|right| **right).count();
     eprintln!("episodes with both: {}, with both parts right: {right}", both.len());
     assert!(both.len() - right <= 1 + both.len() / 25, "of {} episodes {right} are right", both.len());
-    truth.scores.iter().for_each(assert_blamed);
+    assert!(!both.is_empty(), "they never met");
+    trials.scores.iter().for_each(assert_blamed);
 }
 
 /// Each on its own CPU at the same time: neither is blamed for what the other did.
@@ -157,8 +183,8 @@ fn two_drills_on_two_cpus_are_told_apart() {
         support::skip("why two CPUs", "there is one CPU only");
         return;
     };
-    let Some(truth) = short_trial(&[("irq", first, "40ms"), ("same-priority", second, "47ms")], &[]) else { return };
-    let [irq, same] = &truth.scores[..] else { panic!("two scores") };
+    let Some(trials) = short_trials(&[("irq", first, "40ms"), ("same-priority", second, "47ms")], &[]) else { return };
+    let [irq, same] = &trials.scores[..] else { panic!("two scores") };
     for (score, other) in [(irq, same), (same, irq)] {
         assert_blamed(score);
         let is_other = |blamed: &&String| blamed.contains(other.culprit.name);
@@ -222,8 +248,14 @@ impl Drop for Churn {
 fn at_a_hundred_thousand_events_a_second_nothing_is_lost_inside_an_episode() {
     let cpus = allowed_cpus();
     let churn = Churn::start(&cpus);
-    let Some(truth) = short_trial(&[("irq", cpus.last().unwrap(), "50ms")], &[]) else { return };
+    let Some(trials) = short_trials(&[("irq", cpus.last().unwrap(), "50ms")], &[]) else { return };
     drop(churn);
+    trials.runs.iter().for_each(nothing_is_lost);
+    assert_blamed(&trials.scores[0]);
+}
+
+/// In every episode that is not void.
+fn nothing_is_lost(truth: &Truth) {
     let recorder = &truth.answer["recorder"];
     let figure = |name: &str| recorder[name].as_u64().unwrap_or(0);
     let runs = figure("program_runs") as f64 / figure("cpus").max(1) as f64;
@@ -250,8 +282,10 @@ fn at_a_hundred_thousand_events_a_second_nothing_is_lost_inside_an_episode() {
         figure("longest_collection_ns") as f64 / 1e6
     );
     assert!(whole > 0, "{recorder}");
-    assert_blamed(&truth.scores[0]);
 }
+
+/// So many injections of each drill are judged at least, where all drills are measured one after another.
+const MIN_JUDGED_OF_EACH: u64 = 10;
 
 /// Every drill under a load: at most one in fifty, and one by bad luck, has another name.
 fn every_drill(load: &str, rate: &str) {
@@ -276,10 +310,6 @@ fn every_drill(load: &str, rate: &str) {
             support::skip(&format!("why drill {drill}"), &reason);
             continue;
         }
-        let scratch = tempfile::tempdir().unwrap();
-        let place = keep.as_ref().map(|keep| keep.join(format!("{drill}-{load}-{rate}")));
-        let directory: &Path = place.as_deref().unwrap_or(scratch.path());
-        std::fs::create_dir_all(directory).unwrap();
         let trial = Trial {
             drills: &[(drill, cpu, "50ms")],
             length: "200us..5ms",
@@ -287,12 +317,24 @@ fn every_drill(load: &str, rate: &str) {
             duration: &format!("{seconds}s"),
             words: &["--sample-rate", rate, "--load", load],
         };
-        all.extend(measure(directory, &trial).scores);
+        let mut scores = Vec::new();
+        for run in 0..support::MAX_ATTEMPTS as u64 {
+            let scratch = tempfile::tempdir().unwrap();
+            let place = keep.as_ref().map(|keep| keep.join(format!("{drill}-{load}-{rate}-{run}")));
+            let directory: &Path = place.as_deref().unwrap_or(scratch.path());
+            std::fs::create_dir_all(directory).unwrap();
+            add(&mut scores, run, measure(directory, &trial).scores);
+            if scores[0].judged() >= MIN_JUDGED_OF_EACH {
+                break;
+            }
+        }
+        all.extend(scores);
     }
     eprintln!("load {load}, {rate} samples a second");
     print(&all);
     for score in &all {
-        assert!(score.misnamed() <= 1 + score.met / 50, "{}\n{}", score.line(), score.misses.join("\n"));
+        assert!(score.judged() >= MIN_JUDGED_OF_EACH, "too few: {}", score.line());
+        assert!(score.misnamed <= 1 + score.judged() / 50, "{}\n{}", score.line(), score.misses.join("\n"));
     }
 }
 

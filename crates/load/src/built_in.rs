@@ -2,6 +2,7 @@
 
 use crate::Class;
 use std::io::{Seek, SeekFrom, Write};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -84,8 +85,8 @@ fn disk(scratch: &Path) -> std::io::Result<impl FnMut() -> std::io::Result<()> +
 }
 
 fn network() -> std::io::Result<impl FnMut() -> std::io::Result<()>> {
-    let receiver = std::net::UdpSocket::bind("127.0.0.1:0")?;
-    let sender = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     sender.connect(receiver.local_addr()?)?;
     let mut buffer = [0u8; 1024];
     Ok(move || {

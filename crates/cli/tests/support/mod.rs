@@ -7,6 +7,9 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+/// So often a test measures, that needs a number of cases before it can judge. With fewer it fails.
+pub(crate) const MAX_ATTEMPTS: usize = 5;
+
 /// The program under test.
 pub(crate) fn punctual() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));

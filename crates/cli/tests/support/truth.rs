@@ -111,6 +111,8 @@ pub(crate) struct Score {
     pub(crate) met: u64,
     pub(crate) named: u64,
     pub(crate) close: u64,
+    /// Injections for which another name was given, without an excuse.
+    pub(crate) misnamed: u64,
     /// Misses that nobody could avoid: the host stole meanwhile; interrupts were off and no timer was due.
     pub(crate) beside_steal: u64,
     pub(crate) undecidable: u64,
@@ -121,6 +123,8 @@ pub(crate) struct Score {
     pub(crate) unknown_ns: u64,
     /// The episodes in which it was met, and in which every part was right.
     pub(crate) right_in: BTreeMap<u64, bool>,
+    /// The episodes with a miss that nobody could avoid.
+    pub(crate) apart_in: BTreeSet<u64>,
     /// What was blamed most, kind and name.
     pub(crate) confusion: BTreeMap<String, u64>,
     /// A line each.
@@ -217,6 +221,7 @@ fn judge(culprit: &'static Culprit, log: &[Injection], answer: &Value, evidence:
         met: 0,
         named: 0,
         close: 0,
+        misnamed: 0,
         beside_steal: 0,
         undecidable: 0,
         hidden: 0,
@@ -224,6 +229,7 @@ fn judge(culprit: &'static Culprit, log: &[Injection], answer: &Value, evidence:
         overlap_ns: 0,
         unknown_ns: 0,
         right_in: BTreeMap::new(),
+        apart_in: BTreeSet::new(),
         confusion: BTreeMap::new(),
         misses: Vec::new(),
     };
@@ -286,8 +292,14 @@ fn judge_injection(score: &mut Score, episode: &Value, injection: &Injection, ev
         let timers = evidence.events.iter().filter(|event| u64::from(event.cpu) == injection.cpu);
         !timers.clone().any(|event| event.kind == EventKind::TimerBegin && is_due(event.extra))
     };
+    let beside_steal = !undecidable && steal_ns > CLOSE_NS;
     score.undecidable += u64::from(undecidable);
-    score.beside_steal += u64::from(!undecidable && steal_ns > CLOSE_NS);
+    score.beside_steal += u64::from(beside_steal);
+    if undecidable || beside_steal {
+        score.apart_in.insert(evidence.id);
+    } else {
+        score.misnamed += u64::from(!named);
+    }
     let mut line = format!(
         "episode {}, injection {}: {:.1} us shared, {:.1} us stolen; blamed",
         evidence.id,
@@ -302,6 +314,36 @@ fn judge_injection(score: &mut Score, episode: &Value, injection: &Injection, ev
 }
 
 impl Score {
+    /// Adds what another run of the same drill brought; each run has its number, so that episodes are told apart.
+    pub(crate) fn add(&mut self, run: u64, other: Score) {
+        assert_eq!(self.culprit.drill, other.culprit.drill);
+        for (sum, more) in [
+            (&mut self.met, other.met),
+            (&mut self.named, other.named),
+            (&mut self.misnamed, other.misnamed),
+            (&mut self.close, other.close),
+            (&mut self.beside_steal, other.beside_steal),
+            (&mut self.undecidable, other.undecidable),
+            (&mut self.hidden, other.hidden),
+            (&mut self.void, other.void),
+            (&mut self.overlap_ns, other.overlap_ns),
+            (&mut self.unknown_ns, other.unknown_ns),
+        ] {
+            *sum += more;
+        }
+        self.right_in.extend(other.right_in.into_iter().map(|(episode, right)| ((run << 32) + episode, right)));
+        self.apart_in.extend(other.apart_in.into_iter().map(|episode| (run << 32) + episode));
+        for (blamed, count) in other.confusion {
+            *self.confusion.entry(blamed).or_default() += count;
+        }
+        self.misses.extend(other.misses);
+    }
+
+    /// Injections that say something: those met without the misses that nobody could avoid.
+    pub(crate) fn judged(&self) -> u64 {
+        self.met - self.beside_steal - self.undecidable
+    }
+
     /// Misses for which there is no excuse.
     pub(crate) fn missed(&self) -> u64 {
         self.met - self.close - self.beside_steal - self.undecidable
@@ -309,23 +351,19 @@ impl Score {
 
     pub(crate) fn line(&self) -> String {
         format!(
-            "{:<14} met {:>4}  named {:>4}  with their part {:>4}  unknown {:.2} %  (misses beside steal {}, not to be told {}; \
+            "{:<14} met {:>4}  named {:>4}  with their part {:>4}  misnamed {:>3}  unknown {:.2} %  (misses beside steal {}, not to be told {}; \
              hidden by what is above {}; in void episodes {})",
             self.culprit.drill,
             self.met,
             self.named,
             self.close,
+            self.misnamed,
             self.unknown_ns as f64 / self.overlap_ns.max(1) as f64 * 100.0,
             self.beside_steal,
             self.undecidable,
             self.hidden,
             self.void
         )
-    }
-
-    /// Injections for which another name was given, without an excuse.
-    pub(crate) fn misnamed(&self) -> u64 {
-        (self.met - self.named).saturating_sub(self.beside_steal + self.undecidable)
     }
 }
 

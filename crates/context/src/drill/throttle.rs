@@ -12,8 +12,8 @@ use punctual_kernel::{Refused, clock};
 
 /// The reservation's runtime, ns.
 const RUNTIME_NS: u64 = 200_000;
-/// What is added to the period, since the last accounting comes a little late, ns.
-const MARGIN_NS: u64 = 30_000;
+/// What is added to the period, since the victim runs on for a while after its runtime is over, ns.
+const MARGIN_NS: u64 = 100_000;
 /// A victim that was not throttled for so long gives up, ns.
 const PATIENCE_NS: u64 = 100_000_000;
 
@@ -43,15 +43,16 @@ impl Overrunner {
         Ok(Overrunner { tid: clock::thread_id() })
     }
 
-    /// Works until the clock jumps by nearly the length while hardly any CPU time was used.
+    /// Works until it was kept from its CPU for the whole length between two looks at the clock. What it ran between them
+    /// it ran before: it has just been let in when it looks again.
     fn overrun(&self, length_ns: u64) -> Option<(u64, u64)> {
         let begin = clock::monotonic_ns();
         let (mut last_ns, mut last_cpu_ns) = (begin, clock::thread_cpu_ns());
         loop {
             let (cpu_ns, now_ns) = (clock::thread_cpu_ns(), clock::monotonic_ns());
-            let (passed, used) = (now_ns - last_ns, cpu_ns.saturating_sub(last_cpu_ns));
-            if passed >= length_ns && passed - used.min(passed) >= length_ns / 2 {
-                return Some((last_ns, now_ns));
+            let kept_ns = (now_ns - last_ns).saturating_sub(cpu_ns.saturating_sub(last_cpu_ns));
+            if kept_ns >= length_ns {
+                return Some((now_ns - kept_ns, now_ns));
             }
             if now_ns > begin + length_ns + PATIENCE_NS {
                 return None;

@@ -150,7 +150,10 @@ impl Drop for PosixTimer {
     }
 }
 
-/// `setitimer(ITIMER_REAL)`. It does not tell how often it expired: that is taken from the clock.
+/// Looking when a timer expires next may take so long, ns.
+const MIN_LOOK_NS: u64 = 20_000;
+
+/// `setitimer(ITIMER_REAL)`. It does not tell how often it expired: that follows from when it expires next.
 pub(super) struct Setitimer;
 
 impl Setitimer {
@@ -165,6 +168,31 @@ impl Setitimer {
             unsafe { libc::syscall(libc::SYS_setitimer, 0, &raw const value, std::ptr::null_mut::<libc::itimerval>()) };
         if result == 0 { Ok(()) } else { Err(Refused::last_os_error("arming setitimer")) }
     }
+
+    /// When it expires next, ns; `None` where it does not.
+    fn next_ns(&self, period_ns: u64) -> Option<u64> {
+        loop {
+            let begin = clock::monotonic_ns();
+            let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
+            let mut value = libc::itimerval { it_interval: none, it_value: none };
+            // SAFETY: the kernel writes one structure, which lives through the call. ITIMER_REAL is 0.
+            let result = unsafe { libc::syscall(libc::SYS_getitimer, 0, &raw mut value) };
+            let left = value.it_value.tv_sec as u64 * 1_000_000_000 + value.it_value.tv_usec as u64 * 1_000;
+            if result != 0 || left == 0 {
+                return None;
+            }
+            // Else something came in between.
+            if clock::monotonic_ns() - begin < (period_ns / 4).max(MIN_LOOK_NS) {
+                return Some(begin + left);
+            }
+        }
+    }
+}
+
+/// How many periods went by from one expiry to another. Arming takes a while: the expiries lie a little behind the grid.
+fn periods_between(due_ns: u64, next_ns: u64, period_ns: u64) -> u32 {
+    let periods = (next_ns.saturating_sub(due_ns) + period_ns / 2) / period_ns.max(1);
+    u32::try_from(periods).unwrap_or(u32::MAX).max(1)
 }
 
 impl Way for Setitimer {
@@ -184,8 +212,10 @@ impl Way for Setitimer {
                 break;
             }
         }
-        let late = clock::monotonic_ns().saturating_sub(due_ns);
-        u32::try_from(late / period_ns.max(1)).unwrap_or(u32::MAX - 1) + 1
+        if clock::monotonic_ns().saturating_sub(due_ns) < period_ns / 2 {
+            return 1;
+        }
+        self.next_ns(period_ns).map_or(1, |next_ns| periods_between(due_ns, next_ns, period_ns))
     }
 
     fn end(&mut self) {
@@ -197,5 +227,22 @@ impl Way for Setitimer {
 impl Drop for Setitimer {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A callback that comes 1.002 periods late has not seen the expiry that is 1.005 periods late.
+    #[test]
+    fn expiries_are_counted_on_the_timers_own_grid() {
+        let (due, period, behind) = (7_000_000_000, 1_000_000, 5_000);
+        for periods in 1..5u64 {
+            let next = due + periods * period + behind;
+            assert_eq!(u64::from(periods_between(due, next, period)), periods);
+        }
+        assert_eq!(periods_between(due, due - 10, period), 1);
+        assert_eq!(periods_between(due, u64::MAX, 1), u32::MAX);
     }
 }
