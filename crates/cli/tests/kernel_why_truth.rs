@@ -292,7 +292,7 @@ fn every_drill(load: &str, rate: &str) {
     eprintln!("load {load}, {rate} samples a second");
     print(&all);
     for score in &all {
-        assert!(score.misnamed() <= 1 + score.met / 50, "{}\n{}", score.line(), score.misses.join("\n"));
+        assert!(score.misnamed <= 1 + score.met / 50, "{}\n{}", score.line(), score.misses.join("\n"));
     }
 }
 

@@ -168,10 +168,13 @@ fn package(paragraph: &str) -> Option<Package> {
     Some(Package { package: field("Package")?, version: field("Version")?, sha256: field("SHA256")? })
 }
 
-/// Orders versions of kernels: the numbers in them, one after the other.
-fn version_key(version: &str) -> Vec<u64> {
-    let numbers = version.split(|character: char| !character.is_ascii_digit());
-    numbers.filter_map(|number| number.parse().ok()).collect()
+/// Orders versions of kernels: the numbers in them, one after the other; what follows a tilde comes before the version.
+fn version_key(version: &str) -> (Vec<u64>, bool, Vec<u64>) {
+    let numbers = |text: &str| -> Vec<u64> {
+        text.split(|character: char| !character.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+    };
+    let (version, before) = version.split_once('~').unwrap_or((version, ""));
+    (numbers(version), before.is_empty(), numbers(before))
 }
 
 #[cfg(test)]
@@ -182,6 +185,7 @@ mod tests {
     fn a_longer_number_is_a_newer_version() {
         assert!(version_key("6.12.117-1") > version_key("6.12.96-1"));
         assert!(version_key("7.3.4-1~bpo13+1") > version_key("7.2.13-1"));
+        assert!(version_key("6.12.117-1") > version_key("6.12.117-1~deb12u1"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::apt::{Apt, AptError};
 use crate::image::{self, ImageError};
-use crate::table::{Kernel, NEWEST, Package};
+use crate::table::{Kernel, Package};
 use sha2::{Digest, Sha256};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -143,7 +143,8 @@ impl Cache {
         let Ok(deb) = apt.download(package, scratch.path()) else { return Ok(None) };
         let found = sha256(&deb).map_err(file(&deb))?;
         let recorded = kernel.recorded.as_ref().filter(|recorded| recorded.version == package.version);
-        if let Some(recorded) = recorded.filter(|recorded| recorded.package == package.package && recorded.sha256 != found)
+        if let Some(recorded) =
+            recorded.filter(|recorded| recorded.package == package.package && recorded.sha256 != found)
         {
             let (package, recorded) = (package.package.clone(), recorded.sha256.clone());
             return Err(CacheError::Changed { package, found, recorded });
@@ -225,10 +226,9 @@ fn sha256(path: &Path) -> io::Result<String> {
     Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// `6.1.192-2`, or what `newest` stands for: `7.3.4-1~bpo13+1`, for people.
+/// Package and version, for people.
 #[must_use]
 pub fn version_of(held: &Held) -> String {
     let package = &held.package;
-    debug_assert_ne!(package.version, NEWEST);
     format!("{} {}", package.package, package.version)
 }

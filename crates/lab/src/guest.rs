@@ -190,6 +190,25 @@ fn tail(bytes: &[u8]) -> String {
     shown.join("\n")
 }
 
+/// Copies a directory's files, those in its directories too.
+///
+/// # Errors
+///
+/// Where a file cannot be read or written.
+pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else if entry.file_type()?.is_file() {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
 /// Lines in which a kernel complains of itself: warnings, bugs, stalls, lockups.
 #[must_use]
 pub fn splats(kernel_log: &str) -> Vec<&str> {

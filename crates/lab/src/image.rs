@@ -36,12 +36,8 @@ pub enum ImageError {
 const ELF: &[u8] = b"\x7fELF";
 
 /// How kernels are packed: the first bytes and the program that unpacks them.
-const PACKINGS: [(&[u8], &str); 4] = [
-    (b"\x1f\x8b", "gzip"),
-    (b"\xfd7zXZ\0", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"\x02\x21\x4c\x18", "lz4"),
-];
+const PACKINGS: [(&[u8], &str); 4] =
+    [(b"\x1f\x8b", "gzip"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\x02\x21\x4c\x18", "lz4")];
 
 /// The packed kernel within an image, or nothing where it is no image of boot protocol 2.08 or newer.
 fn payload(image: &[u8]) -> Option<&[u8]> {

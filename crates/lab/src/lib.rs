@@ -5,6 +5,8 @@
 //!   that a run gives the same bytes however busy the host is.
 //! * [`truth`]: what a recording blames, held against what fire drills injected.
 //! * [`matrix`]: every command on every kernel, and what is to come of it.
+//! * [`truth`]: what a recording blames, held against what fire drills injected.
+//! * [`matrix`]: every command on every kernel, and what is to come of it.
 //!
 //! `scripts/kernels` is its command line.
 
@@ -13,7 +15,9 @@ pub mod cache;
 mod cpio;
 pub mod guest;
 pub mod image;
+pub mod matrix;
 pub mod table;
+pub mod truth;
 pub mod userland;
 
 pub use cpio::Archive;

@@ -25,7 +25,7 @@ pub enum UserlandError {
 }
 
 /// What is copied where the host has it.
-const TOOLS: [&str; 7] = ["bash", "taskset", "chrt", "prlimit", "unshare", "setpriv", "stress-ng"];
+const TOOLS: [&str; 6] = ["taskset", "chrt", "prlimit", "unshare", "setpriv", "stress-ng"];
 
 /// Sets the guest up, runs `/command`, and sends what lies in /out through the second serial line.
 const INIT: &str = "\
@@ -46,7 +46,7 @@ hostname guest
 ip link set lo up 2>/dev/null
 stty -F /dev/ttyS1 raw -echo
 cd /tmp
-sh /command >/tmp/.output 2>&1 </dev/null
+bash /command >/tmp/.output 2>&1 </dev/null
 echo $? >/out/.code
 mv /tmp/.output /out/.output
 dmesg >/out/.kernel-log
@@ -119,10 +119,11 @@ pub(crate) fn archive(
     archive.device("dev/null", 0o666, (1, 3));
     let busybox = find("busybox").ok_or(UserlandError::Missing("busybox"))?;
     add(&mut archive, &busybox, "bin/busybox")?;
+    // The shell of busybox puts its own tools before those on the path.
+    add(&mut archive, &find("bash").ok_or(UserlandError::Missing("bash"))?, "bin/bash")?;
     for tool in TOOLS {
         if let Some(host) = find(tool) {
-            let place = if tool == "bash" { "bin" } else { "usr/bin" };
-            add(&mut archive, &host, &format!("{place}/{tool}"))?;
+            add(&mut archive, &host, &format!("usr/bin/{tool}"))?;
         }
     }
     if let Some(program) = program {

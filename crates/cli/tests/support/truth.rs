@@ -1,84 +1,12 @@
-//! Holds what `punctual why` blames against the log of the truth that `punctual drill` writes.
-//!
-//! An injection is *met* where it kept a late wakeup waiting for more than [`SMALLEST_NS`]. Of the time that both share,
-//! the host's steal is not the culprit's, nor is what interrupted it: the log is by the clock.
+//! Runs drills beside a recording on this machine; `punctual_lab::truth` judges what is blamed.
 
 use crate::support::{code, json, run, signal, start, stderr, wait_until};
-use punctual_recording::episode::EventKind;
+pub(crate) use punctual_lab::truth::{CULPRITS, Culprit, Score, confusion_table};
+use punctual_lab::truth::{culprit, injections, judge};
 use punctual_recording::{Episode, for_each_episode};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::collections::BTreeMap;
 use std::path::Path;
-
-/// A shorter overlap proves nothing, ns.
-const SMALLEST_NS: u64 = 100_000;
-/// A part is right within a twentieth of the overlap or this, ns.
-const CLOSE_NS: u64 = 20_000;
-/// A timer that was held for less may have come late by itself, ns.
-const HELD_NS: u64 = 50_000;
-
-/// A drill and what is to be blamed for it.
-pub(crate) struct Culprit {
-    pub(crate) drill: &'static str,
-    pub(crate) kind: &'static str,
-    /// The beginning of the name.
-    pub(crate) name: &'static str,
-    /// Kinds that may interrupt it; their time is not its own.
-    pub(crate) above: &'static [&'static str],
-    /// Whether it brings a victim of its own, which is followed until it sleeps again.
-    pub(crate) brings_victim: bool,
-}
-
-/// What may come between a thread and what it waits for.
-const BETWEEN: &[&str] = &[
-    "irq",
-    "irq_off",
-    "softirq",
-    "kernel_wake",
-    "kernel",
-    "blind",
-    "idle_exit",
-    "higher_priority",
-    "same_priority",
-    "lower_priority",
-    "fair_server",
-    "migration",
-];
-
-/// The drills that are judged. The moves of `migrate` are too short for that.
-pub(crate) const CULPRITS: [Culprit; 8] = [
-    Culprit { drill: "irq", kind: "irq", name: "drill_irq", above: &[], brings_victim: false },
-    Culprit { drill: "irq-off", kind: "irq_off", name: "drill-irq-off", above: &[], brings_victim: false },
-    Culprit {
-        drill: "softirq",
-        kind: "softirq",
-        name: "drill_softirq",
-        above: &["irq", "kernel_wake"],
-        brings_victim: false,
-    },
-    Culprit {
-        drill: "fifo",
-        kind: "higher_priority",
-        name: "drill-fifo",
-        above: &["irq", "softirq", "kernel_wake", "migration"],
-        brings_victim: false,
-    },
-    Culprit {
-        drill: "same-priority",
-        kind: "same_priority",
-        name: "drill-same",
-        above: &["irq", "softirq", "kernel_wake", "migration", "higher_priority"],
-        brings_victim: false,
-    },
-    Culprit { drill: "lock", kind: "lock", name: "drill-holder", above: BETWEEN, brings_victim: true },
-    Culprit { drill: "page-fault", kind: "fault", name: "drill-victim", above: BETWEEN, brings_victim: true },
-    Culprit { drill: "throttle", kind: "throttled", name: "drill-victim", above: BETWEEN, brings_victim: true },
-];
-
-pub(crate) fn culprit(drill: &str) -> &'static Culprit {
-    CULPRITS.iter().find(|culprit| culprit.drill == drill).expect("a drill that is known here")
-}
 
 /// What is run at once.
 pub(crate) struct Trial<'a> {
@@ -102,42 +30,6 @@ pub(crate) struct Truth {
     pub(crate) answer: Value,
     /// The evidence by the number of the episode.
     pub(crate) evidence: BTreeMap<u64, Episode>,
-}
-
-/// How a drill was blamed.
-pub(crate) struct Score {
-    pub(crate) culprit: &'static Culprit,
-    /// Injections that met a late wakeup, those blamed by kind and name, and those with their part.
-    pub(crate) met: u64,
-    pub(crate) named: u64,
-    pub(crate) close: u64,
-    /// Misses that nobody could avoid: the host stole meanwhile; interrupts were off and no timer was due.
-    pub(crate) beside_steal: u64,
-    pub(crate) undecidable: u64,
-    /// Injections that something above them hid, and those whose episode is void.
-    pub(crate) hidden: u64,
-    pub(crate) void: u64,
-    pub(crate) overlap_ns: u64,
-    pub(crate) unknown_ns: u64,
-    /// The episodes in which it was met, and in which every part was right.
-    pub(crate) right_in: BTreeMap<u64, bool>,
-    /// What was blamed most, kind and name.
-    pub(crate) confusion: BTreeMap<String, u64>,
-    /// A line each.
-    pub(crate) misses: Vec<String>,
-}
-
-struct Injection {
-    number: u64,
-    cpu: u64,
-    /// The thread that the drill brought, if it did.
-    victim: Option<u64>,
-    start_ns: u64,
-    end_ns: u64,
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
 /// Why this machine cannot do a drill, where it cannot.
@@ -176,7 +68,7 @@ pub(crate) fn measure(directory: &Path, trial: &Trial<'_>) -> Truth {
     let mut logs = Vec::new();
     for (drill, child, log) in drills {
         let _ = child.wait_with_output();
-        logs.push((*drill, injections(&directory.join(log))));
+        logs.push((*drill, injections(&directory.join(log)).unwrap()));
     }
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&run(directory, &["why", "a.punctual", "--json"]));
@@ -187,162 +79,4 @@ pub(crate) fn measure(directory: &Path, trial: &Trial<'_>) -> Truth {
     .unwrap();
     let scores = logs.iter().map(|(drill, log)| judge(culprit(drill), log, &answer, &evidence)).collect();
     Truth { scores, answer, evidence }
-}
-
-fn injections(log: &Path) -> Vec<Injection> {
-    let text = std::fs::read_to_string(log).unwrap();
-    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let injection = |line: Value| Injection {
-        number: number(&line["number"]),
-        cpu: number(&line["cpu"]),
-        victim: line["victim"]["tid"].as_u64(),
-        start_ns: number(&line["start_ns"]),
-        end_ns: number(&line["end_ns"]),
-    };
-    lines.map(injection).collect()
-}
-
-fn overlap(piece: &Value, injection: &Injection) -> u64 {
-    let start = number(&piece["start_ns"]);
-    let end = start + number(&piece["ns"]);
-    if injection.victim.is_none() && number(&piece["cpu"]) != injection.cpu {
-        return 0;
-    }
-    end.min(injection.end_ns).saturating_sub(start.max(injection.start_ns))
-}
-
-fn judge(culprit: &'static Culprit, log: &[Injection], answer: &Value, evidence: &BTreeMap<u64, Episode>) -> Score {
-    let mut score = Score {
-        culprit,
-        met: 0,
-        named: 0,
-        close: 0,
-        beside_steal: 0,
-        undecidable: 0,
-        hidden: 0,
-        void: 0,
-        overlap_ns: 0,
-        unknown_ns: 0,
-        right_in: BTreeMap::new(),
-        confusion: BTreeMap::new(),
-        misses: Vec::new(),
-    };
-    for episode in answer["episodes"].as_array().unwrap() {
-        let of_victim = |injection: &&Injection| match injection.victim {
-            Some(victim) => victim == number(&episode["victim"]["tid"]),
-            None => !culprit.brings_victim,
-        };
-        for injection in log.iter().filter(of_victim) {
-            judge_injection(&mut score, episode, injection, &evidence[&number(&episode["id"])]);
-        }
-    }
-    score
-}
-
-fn judge_injection(score: &mut Score, episode: &Value, injection: &Injection, evidence: &Episode) {
-    let Culprit { kind, name, above, .. } = score.culprit;
-    let pieces = episode["pieces"].as_array().unwrap();
-    let inside = |kinds: &[&str]| -> u64 {
-        let of_kinds = pieces.iter().filter(|piece| kinds.contains(&piece["kind"].as_str().unwrap()));
-        of_kinds.map(|piece| overlap(piece, injection)).sum()
-    };
-    let steal_ns = inside(&["steal"]);
-    let whole_ns = pieces.iter().map(|piece| overlap(piece, injection)).sum::<u64>() - steal_ns;
-    if whole_ns <= SMALLEST_NS {
-        return;
-    }
-    if episode["void"] == true {
-        score.void += 1;
-        return;
-    }
-    let overlap_ns = whole_ns - inside(above);
-    if overlap_ns <= SMALLEST_NS {
-        score.hidden += 1;
-        return;
-    }
-    let mut blamed: BTreeMap<String, u64> = BTreeMap::new();
-    for piece in pieces.iter().filter(|piece| piece["kind"] != "steal") {
-        let kind = piece["kind"].as_str().unwrap();
-        if !above.contains(&kind) {
-            *blamed.entry(format!("{kind} {}", piece["name"].as_str().unwrap())).or_default() +=
-                overlap(piece, injection);
-        }
-    }
-    let (largest, &part_ns) = blamed.iter().max_by_key(|(_, ns)| **ns).unwrap();
-    let named = largest.starts_with(&format!("{kind} {name}"));
-    let close = named && overlap_ns.abs_diff(part_ns) <= (overlap_ns / 20).max(CLOSE_NS);
-    *score.confusion.entry(largest.clone()).or_default() += 1;
-    score.met += 1;
-    score.named += u64::from(named);
-    score.close += u64::from(close);
-    score.overlap_ns += overlap_ns;
-    score.unknown_ns += inside(&["unknown"]);
-    *score.right_in.entry(evidence.id).or_insert(true) &= close;
-    if close {
-        return;
-    }
-    let undecidable = *kind == "irq_off" && largest.starts_with(&format!("kernel {name}")) && {
-        let is_due = |due: u64| due > injection.start_ns && due + HELD_NS < injection.end_ns;
-        let timers = evidence.events.iter().filter(|event| u64::from(event.cpu) == injection.cpu);
-        !timers.clone().any(|event| event.kind == EventKind::TimerBegin && is_due(event.extra))
-    };
-    score.undecidable += u64::from(undecidable);
-    score.beside_steal += u64::from(!undecidable && steal_ns > CLOSE_NS);
-    let mut line = format!(
-        "episode {}, injection {}: {:.1} us shared, {:.1} us stolen; blamed",
-        evidence.id,
-        injection.number,
-        overlap_ns as f64 / 1e3,
-        steal_ns as f64 / 1e3
-    );
-    for (owner, ns) in blamed.iter().filter(|(_, ns)| **ns > 0) {
-        let _ = write!(line, " {owner} {:.1};", *ns as f64 / 1e3);
-    }
-    score.misses.push(line);
-}
-
-impl Score {
-    /// Misses for which there is no excuse.
-    pub(crate) fn missed(&self) -> u64 {
-        self.met - self.close - self.beside_steal - self.undecidable
-    }
-
-    pub(crate) fn line(&self) -> String {
-        format!(
-            "{:<14} met {:>4}  named {:>4}  with their part {:>4}  unknown {:.2} %  (misses beside steal {}, not to be told {}; \
-             hidden by what is above {}; in void episodes {})",
-            self.culprit.drill,
-            self.met,
-            self.named,
-            self.close,
-            self.unknown_ns as f64 / self.overlap_ns.max(1) as f64 * 100.0,
-            self.beside_steal,
-            self.undecidable,
-            self.hidden,
-            self.void
-        )
-    }
-
-    /// Injections for which another name was given, without an excuse.
-    pub(crate) fn misnamed(&self) -> u64 {
-        (self.met - self.named).saturating_sub(self.beside_steal + self.undecidable)
-    }
-}
-
-/// The confusion table: a row a drill, a column what was blamed.
-pub(crate) fn confusion_table(scores: &[&Score]) -> String {
-    let columns: BTreeSet<&String> = scores.iter().flat_map(|score| score.confusion.keys()).collect();
-    let mut table = format!("{:<14}", "injected");
-    for column in &columns {
-        let _ = write!(table, "  {column}");
-    }
-    for score in scores {
-        let _ = write!(table, "\n{:<14}", score.culprit.drill);
-        for column in &columns {
-            let width = column.chars().count();
-            let count = score.confusion.get(*column).copied().unwrap_or(0);
-            let _ = write!(table, "  {count:>width$}");
-        }
-    }
-    table
 }

@@ -1,15 +1,18 @@
-//! The developers' command line for other kernels: take them, boot one.
+//! The developers' command line for other kernels: take them, boot one, try everything on them.
 
 #![allow(clippy::print_stdout, reason = "a command line")]
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use punctual_lab::cache::{Cache, Held, version_of};
-use punctual_lab::guest::{Guest, splats};
+use punctual_lab::guest::{self, Guest, QEMU, splats};
+use punctual_lab::matrix::{self, Length, TrialResult, Verdict};
 use punctual_lab::table::{self, Kernel};
+use punctual_lab::userland;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[derive(Parser)]
 #[command(name = "scripts/kernels", about = "Other kernels in QEMU, and what punctual does on them")]
@@ -31,6 +34,8 @@ enum Command {
     },
     /// Boot a kernel, run a shell command in it as root, and exit with its code
     Run(Run),
+    /// Try every command and drill on kernels, and say what is not as it must be
+    Test(Test),
 }
 
 #[derive(clap::Args)]
@@ -75,6 +80,28 @@ struct Run {
     command: Vec<String>,
 }
 
+#[derive(clap::Args)]
+struct Test {
+    /// Which kernels [default: those of ./test, with --all every one]
+    #[arg(value_name = "KERNEL")]
+    kernels: Vec<String>,
+    /// Every kernel and variant, 300 injections of each drill
+    #[arg(long)]
+    all: bool,
+    /// Write what came of it into docs/kernels.md
+    #[arg(long)]
+    document: bool,
+    /// The program that is tried
+    #[arg(long, default_value = "target/debug/punctual")]
+    program: PathBuf,
+    /// Keep what the guests left in this directory
+    #[arg(long, value_name = "DIRECTORY")]
+    keep: Option<PathBuf>,
+    /// Guests at a time
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| {
         let _ = error.print();
@@ -83,6 +110,7 @@ fn main() -> ExitCode {
     let done = match arguments.command {
         Command::Fetch { kernels, record } => fetch(&kernels, record),
         Command::Run(run) => boot(&run),
+        Command::Test(wanted) => test(&wanted),
     };
     done.unwrap_or_else(|error| {
         eprintln!("kernels: {error:#}");
@@ -180,22 +208,89 @@ fn boot(run: &Run) -> Result<ExitCode> {
         eprintln!("kernels: the kernel complained: {splat}");
     }
     if let Some(out) = &run.out {
-        copy(outcome.files.path(), out).with_context(|| format!("writing {}", out.display()))?;
+        guest::copy(outcome.files.path(), out).with_context(|| format!("writing {}", out.display()))?;
     }
     Ok(ExitCode::from(u8::try_from(outcome.code).unwrap_or(1)))
 }
 
-/// Copies a directory's files, directories too.
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else if entry.file_type()?.is_file() {
-            std::fs::copy(entry.path(), target)?;
+/// Says loudly that the matrix was not tried: on the standard error stream and in the file that `./test` prints.
+fn skip(reason: &str) {
+    eprintln!("SKIPPED kernels: {reason}");
+    if let Some(path) = std::env::var_os("PUNCTUAL_SKIP_LOG") {
+        use std::io::Write;
+        let file = std::fs::File::options().create(true).append(true).open(path);
+        let _ = file.and_then(|mut file| writeln!(file, "kernels: {reason}"));
+    }
+}
+
+fn test(wanted: &Test) -> Result<ExitCode> {
+    let table = table::kernels();
+    let kernels: Vec<&Kernel> = match (wanted.kernels.is_empty(), wanted.all) {
+        (false, _) => chosen(&table, &wanted.kernels)?,
+        (true, true) => table.iter().collect(),
+        (true, false) => table.iter().filter(|kernel| kernel.fast).collect(),
+    };
+    for program in [QEMU, "busybox", "strip"] {
+        if userland::find(program).is_none() {
+            skip(&format!("{program} is not installed"));
+            return Ok(ExitCode::SUCCESS);
         }
     }
-    Ok(())
+    let fetched = match Cache::new().fetch(&kernels, false) {
+        Ok(fetched) => fetched,
+        Err(error) => {
+            skip(&error.to_string());
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    let (mut versions, mut images) = (Vec::new(), BTreeMap::new());
+    for (kernel, held) in kernels.iter().zip(fetched) {
+        match held {
+            Ok(held) => {
+                tell(kernel, &held);
+                versions.push(((*kernel).clone(), held.package.version));
+                images.insert(kernel.name.clone(), held.elf);
+            }
+            Err(error) => skip(&format!("{}: {error}", kernel.name)),
+        }
+    }
+    let boots = matrix::plan(&versions, wanted.all);
+    let length = if wanted.all { Length::FULL } else { Length::FAST };
+    let began = Instant::now();
+    let keep = wanted.keep.as_deref();
+    let results = matrix::try_out(&boots, &images, &wanted.program, length, keep, wanted.jobs, print);
+    let cells = || results.iter().flat_map(|result| &result.cells);
+    let wrong = cells().filter(|cell| matches!(cell.verdict, Verdict::Wrong(_))).count();
+    let all = cells().count();
+    println!("kernels: {all} cases on {} boots in {} s: {wrong} wrong", boots.len(), began.elapsed().as_secs());
+    if wanted.document {
+        let path = Path::new("docs/kernels.md");
+        let text = std::fs::read_to_string(path).context("docs/kernels.md (run from the checkout)")?;
+        let text =
+            matrix::rewrite(&text, &results).context("docs/kernels.md lacks the markers of the generated table")?;
+        std::fs::write(path, text)?;
+    }
+    Ok(if wrong > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A line a kernel, and one for each thing that is wrong.
+fn print(result: &TrialResult) {
+    let count = |word: &str| result.cells.iter().filter(|cell| cell.verdict.word() == word).count();
+    println!(
+        "{} ({}): {} right, {} degraded, {} refused, {} WRONG, in {} s",
+        result.boot.name(),
+        result.boot.version,
+        count("right"),
+        count("degraded"),
+        count("refused"),
+        count("WRONG"),
+        result.took.as_secs()
+    );
+    for cell in &result.cells {
+        match &cell.verdict {
+            Verdict::Wrong(what) => println!("    WRONG  {}: {what}", cell.row),
+            Verdict::Right(counted) if cell.row.starts_with("drill ") => println!("           {}: {counted}", cell.row),
+            _ => {}
+        }
+    }
 }
