@@ -78,6 +78,11 @@ pub const CULPRITS: [Culprit; 8] = [
     Culprit { drill: "throttle", kind: "throttled", name: "drill-victim", above: BETWEEN, brings_victim: true },
 ];
 
+/// What is to be blamed for a drill.
+///
+/// # Panics
+///
+/// On a drill that is not judged.
 pub fn culprit(drill: &str) -> &'static Culprit {
     CULPRITS.iter().find(|culprit| culprit.drill == drill).expect("a drill that is known here")
 }
@@ -88,17 +93,23 @@ pub struct Score {
     pub culprit: &'static Culprit,
     /// Injections that met a late wakeup, those blamed by kind and name, and those with their part.
     pub met: u64,
+    /// See [`Score::met`].
     pub named: u64,
+    /// See [`Score::met`].
     pub close: u64,
     /// Injections for which another name was given, without an excuse.
     pub misnamed: u64,
     /// Misses that nobody could avoid: the host stole meanwhile; interrupts were off and no timer was due.
     pub beside_steal: u64,
+    /// See [`Score::beside_steal`].
     pub undecidable: u64,
     /// Injections that something above them hid, and those whose episode is void.
     pub hidden: u64,
+    /// See [`Score::hidden`].
     pub void: u64,
+    /// The time that injections and late wakeups shared, and how much of it is blamed on nothing, ns.
     pub overlap_ns: u64,
+    /// See [`Score::overlap_ns`].
     pub unknown_ns: u64,
     /// The episodes in which it was met, and in which every part was right.
     pub right_in: BTreeMap<u64, bool>,
@@ -295,6 +306,8 @@ impl Score {
         self.met - self.close - self.beside_steal - self.undecidable
     }
 
+    /// All of it in one line.
+    #[must_use]
     pub fn line(&self) -> String {
         format!(
             "{:<14} met {:>4}  named {:>4}  with their part {:>4}  misnamed {:>3}  unknown {:.2} %  (misses beside steal {}, not to be told {}; \

@@ -109,7 +109,7 @@ fn wakeups(path: &Path, stages: Option<&[Stage]>, grid: bool) -> Counted {
     if not_adding_up > 0 {
         return Err(format!("of {} wakeups {not_adding_up} do not add up", counters.wakeups));
     }
-    let least = if grid { 300 } else { 10 };
+    let least = if grid { 150 } else { 10 };
     let accounted = counters.wakeups + counters.missed.unwrap_or(0);
     if counters.wakeups == 0 || accounted < least {
         return Err(format!("only {} wakeups, {:?} missed", counters.wakeups, counters.missed));

@@ -11,7 +11,7 @@ mod trial;
 
 pub use cell::{Cell, Verdict};
 pub use document::{BEGIN, END, rewrite, table as document_table};
-pub use trial::{Length, Result as TrialResult, try_out};
+pub use trial::{Length, Part, Result as TrialResult, try_out};
 
 use crate::table::Kernel;
 use serde::Deserialize;

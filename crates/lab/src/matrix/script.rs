@@ -19,6 +19,7 @@ cd /out/work
 dmesg -c >/dev/null
 cell() {
     mkdir -p "/out/cells/$1"
+    echo "command $1" >/dev/console
     read -r began _ </proc/uptime
     timeout -k 5 "$limit" $wrap bash -c "$2" >"/out/cells/$1/stdout" 2>"/out/cells/$1/stderr" </dev/null
     echo $? >"/out/cells/$1/code"
@@ -42,38 +43,60 @@ pub(super) fn commands(boot: &Boot) -> String {
     script
 }
 
-/// Every drill beside a recording that goes on: first those that disturb the measuring thread, then those that bring a
-/// victim of their own.
-pub(super) fn drills(length: Length) -> String {
-    let limit = length.drill_s * 20 + 240;
-    let drill_s = length.drill_s;
-    let mut script = format!("{HEAD}limit={limit}\nwrap=\n");
-    script.push_str(
-        r#"
+/// A drill goes on until its log has enough injections and is then stopped, not ended: its BPF programs must be there until
+/// the recording ends and names them. The first one of victims begins before the recording has a wakeup.
+const DRILLS: &str = r#"
+lines() { wc -l 2>/dev/null <"truth-$1" || echo 0; }
+has_wakeups() { grep -qs '"wakeups": *[1-9]' "$1/recording.json"; }
+# until_there TRIES CONDITION...: waits until it holds, or the recording has ended.
+until_there() {
+    tries=$1
+    shift
+    until "$@"; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] && kill -0 $measuring 2>/dev/null || return 1
+        sleep 0.1
+    done
+}
+has_lines() { [ "$(lines "$1")" -ge "$2" ]; }
+has_begun_or_ended() { has_lines "$current" 1 || [ -e "/out/cells/drill-$current/code" ]; }
+drill() {
+    current=$1
+    mkdir -p "/out/cells/drill-$1"
+    echo "drill $1" >/dev/console
+    (punctual drill "$1" -q --yes --for 300us..2ms --every 20ms -D 10m --seed 7 -o "truth-$1" \
+        >"/out/cells/drill-$1/stdout" 2>"/out/cells/drill-$1/stderr" </dev/null; echo $? >"/out/cells/drill-$1/code") &
+    until_there 300 has_begun_or_ended
+    [ -e "/out/cells/drill-$1/code" ] && return
+    until_there 300 has_wakeups "$recording"
+    until_there 3000 has_lines "$1" $(($(lines "$1") + count))
+    pkill -STOP -f "^punctual drill $1 "
+}
 # beside RECORDING WORDS DRILLS: runs drills one after the other while it is recorded.
 beside() {
     recording=$1 words=$2
     shift 2
-    punctual record -q -D 10m --why 150us $words -o "$recording" >"/out/work/$recording.out" 2>&1 &
+    punctual record -q -D 10m --why 150us $words -o "$recording" >"$recording.out" 2>&1 &
     measuring=$!
-    # It notes its wakeups every second, so it measures when this is there.
-    tries=0
-    until grep -qs '"wakeups": *[1-9]' "$recording/recording.json" || [ "$words" != "" ] && [ -e "$recording/recording.json" ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 600 ] && kill -0 $measuring 2>/dev/null || break
-        sleep 0.1
-    done
-    for drill; do
-        cell "drill-$drill" "punctual drill $drill -q --yes --for 300us..2ms --every 20ms -D ${seconds}s --seed 7 -o truth-$drill"
-    done
+    [ "$words" ] || until_there 600 has_wakeups "$recording"
+    for drill; do drill "$drill"; done
+    echo "end of $recording" >/dev/console
     kill -INT $measuring
     wait $measuring
-    echo $? >"/out/work/$recording.code"
-    timeout 300 punctual why "$recording" --json >"/out/work/$recording.why" 2>"/out/work/$recording.why-errors"
+    echo $? >"$recording.code"
+    pkill -CONT -f '^punctual drill '
+    pkill -INT -f '^punctual drill '
+    wait
+    timeout 300 punctual why "$recording" --json >"$recording.why" 2>"$recording.why-errors"
+    for drill; do dmesg -c >"/out/cells/drill-$drill/kernel-log"; done
 }
-"#,
-    );
-    let _ = writeln!(script, "seconds={drill_s}");
+"#;
+
+/// Every drill beside a recording that goes on: first those that disturb the measuring thread, then those that bring a
+/// victim of their own.
+pub(super) fn drills(length: Length) -> String {
+    let mut script = format!("{HEAD}limit=300\nwrap=\ncount={}\n", length.injections);
+    script.push_str(DRILLS);
     let of = |brings_victim: bool| {
         let drills = table().drill;
         let names = drills.iter().filter(|drill| crate::truth::culprit(&drill.name).brings_victim == brings_victim);

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How long each drill goes on, and what its blame is held to.
+/// How many injections of each drill there are, and what its blame is held to.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
-    /// A drill, s of the guest's time.
-    pub drill_s: u32,
+    /// Injections of a drill while it is recorded.
+    pub injections: u32,
     /// So many injections must have met a wakeup.
     pub met: u64,
     /// How many in 300 may go without their name, and how many of these with another one; at least one.
@@ -23,9 +23,9 @@ pub struct Length {
 
 impl Length {
     /// A part of `./test`.
-    pub const FAST: Length = Length { drill_s: 1, met: 20, misses_in_300: 0, wrong_in_300: 0 };
+    pub const FAST: Length = Length { injections: 40, met: 20, misses_in_300: 0, wrong_in_300: 0 };
     /// By `--all`.
-    pub const FULL: Length = Length { drill_s: 12, met: 300, misses_in_300: 15, wrong_in_300: 3 };
+    pub const FULL: Length = Length { injections: 480, met: 300, misses_in_300: 15, wrong_in_300: 3 };
 
     pub(super) fn misses(self, judged: u64) -> u64 {
         (judged * self.misses_in_300 / 300).max(1)
@@ -47,11 +47,14 @@ pub struct Result {
     pub took: Duration,
 }
 
-/// What is to be run in one guest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+/// What is run in one guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Every command.
     Commands,
+    /// Every drill.
     Drills,
+    /// The same twice.
     Repeated,
 }
 
@@ -64,13 +67,14 @@ pub fn try_out(
     kernels: &BTreeMap<String, PathBuf>,
     program: &Path,
     length: Length,
+    parts: &[Part],
     keep: Option<&Path>,
     at_once: usize,
     tell: impl Fn(&Result) + Sync,
 ) -> Vec<Result> {
-    let parts = |boot: &Boot| match boot.is_plain() {
-        true => vec![Part::Drills, Part::Commands, Part::Repeated],
-        false => vec![Part::Commands],
+    let parts = |boot: &Boot| -> Vec<Part> {
+        let wanted = |part: &&Part| boot.is_plain() || **part == Part::Commands;
+        parts.iter().filter(wanted).copied().collect()
     };
     let jobs =
         boots.iter().enumerate().flat_map(|(number, boot)| parts(boot).into_iter().map(move |part| (number, part)));
@@ -114,7 +118,7 @@ fn guest(boot: &Boot, kernel: &Path, program: &Path, length: Length) -> Guest {
     guest.cpus = boot.variant.cpus;
     guest.append.clone_from(&boot.variant.append);
     guest.shift = SHIFT;
-    guest.limit = Duration::from_secs(u64::from(length.drill_s) * 120 + 600);
+    guest.limit = Duration::from_secs(u64::from(length.injections) * 2 + 300);
     guest
 }
 
