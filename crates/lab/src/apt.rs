@@ -1,0 +1,198 @@
+//! Debian's packages, taken with apt whose state lies in directories of its own: the system's lists stay as they are, and
+//! an ordinary user may do it.
+
+use crate::table::{Kernel, NEWEST, Package};
+use regex::Regex;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Why packages are not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum AptError {
+    /// A program is missing.
+    #[error("{0} is not installed: kernels are taken from Debian's packages with it")]
+    Missing(&'static str),
+    /// The lists or a package could not be taken.
+    #[error("{what}: {message}")]
+    Failed {
+        /// What was tried.
+        what: String,
+        /// The program's first complaint.
+        message: String,
+    },
+    /// No package fits.
+    #[error("no kernel {name} in {suites}")]
+    None {
+        /// The kernel.
+        name: String,
+        /// Where it was looked for.
+        suites: String,
+    },
+    /// A file of this program's own.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Where packages come from; [`MIRROR_VARIABLE`] names another place.
+const MIRROR: &str = "http://deb.debian.org";
+/// The environment variable with another mirror, which has debian/ and debian-security/.
+pub const MIRROR_VARIABLE: &str = "PUNCTUAL_DEBIAN_MIRROR";
+const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// apt with its own lists.
+pub struct Apt {
+    directory: PathBuf,
+}
+
+fn file(path: &Path) -> impl FnOnce(io::Error) -> AptError {
+    let path = path.to_owned();
+    |source| AptError::File { path, source }
+}
+
+impl Apt {
+    /// Takes the lists of some suites.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no apt, no key, or no mirror.
+    pub fn new(directory: &Path, suites: &[String]) -> Result<Apt, AptError> {
+        if !Path::new(KEYS).exists() {
+            return Err(AptError::Missing("debian-archive-keyring"));
+        }
+        for below in ["cache/archives/partial", "lists/partial", "state", "nothing"] {
+            let path = directory.join(below);
+            std::fs::create_dir_all(&path).map_err(file(&path))?;
+        }
+        let mirror = std::env::var(MIRROR_VARIABLE).unwrap_or_else(|_| MIRROR.to_owned());
+        let source = |suite: &String| {
+            let archive = if suite.ends_with("-security") { "debian-security" } else { "debian" };
+            format!("deb [arch=amd64 signed-by={KEYS}] {}/{archive} {suite} main\n", mirror.trim_end_matches('/'))
+        };
+        let at = directory.display();
+        let settings = format!(
+            "{}Dir::State \"{at}/state\";\nDir::State::lists \"{at}/lists\";\nDir::State::status \"{at}/status\";\n\
+             Dir::Cache \"{at}/cache\";\nDir::Etc::main \"/dev/null\";\nDir::Etc::parts \"{at}/nothing\";\n\
+             Dir::Etc::sourcelist \"{at}/sources.list\";\nDir::Etc::sourceparts \"{at}/nothing\";\n\
+             Dir::Etc::preferences \"/dev/null\";\nDir::Etc::preferencesparts \"{at}/nothing\";\n\
+             APT::Architecture \"amd64\";\nAPT::Architectures {{ \"amd64\"; }};\nAPT::Sandbox::User \"root\";\n\
+             Acquire::Languages \"none\";\nAcquire::Retries \"2\";\n",
+            proxies()
+        );
+        for (name, text) in
+            [("sources.list", suites.iter().map(source).collect()), ("apt.conf", settings), ("status", String::new())]
+        {
+            let path = directory.join(name);
+            std::fs::write(&path, text).map_err(file(&path))?;
+        }
+        let apt = Apt { directory: directory.to_owned() };
+        apt.run("apt-get", &["update", "-qq", "--error-on=any"], directory, "taking the lists of packages")?;
+        Ok(apt)
+    }
+
+    /// Every package that fits a kernel, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// Where the lists cannot be read or have none.
+    pub fn candidates(&self, kernel: &Kernel) -> Result<Vec<Package>, AptError> {
+        let series = if kernel.series == NEWEST { r"\d+\.\d+".to_owned() } else { regex::escape(&kernel.series) };
+        // linux-image-6.1.0-56-amd64, linux-image-6.12.117+deb13-rt-amd64, linux-binary-7.3.4+deb13-cloud-amd64; not the
+        // backports of one suite's kernel to an older one (6.1.0-0.deb11.52).
+        let pattern = format!(r"^linux-(binary|image)-{series}\.\d+(\+deb[0-9.]+|-\d+)?-{}$", kernel.flavour);
+        let pattern = Regex::new(&pattern).expect("a fixed pattern");
+        let names = self.run("apt-cache", &["pkgnames", "linux-"], &self.directory, "reading the lists of packages")?;
+        let fitting: Vec<&str> = names.lines().filter(|name| pattern.is_match(name)).collect();
+        let none = || AptError::None { name: kernel.name.clone(), suites: kernel.suites.join(" and ") };
+        if fitting.is_empty() {
+            return Err(none());
+        }
+        let words = [&["show"], &fitting[..]].concat();
+        let shown = self.run("apt-cache", &words, &self.directory, "reading the lists of packages")?;
+        let mut packages: Vec<Package> = shown.split("\n\n").filter_map(package).collect();
+        // The smaller of two packages with the same kernel is the one without modules.
+        packages.sort_by_key(|package| {
+            (version_key(&package.version), package.package.starts_with("linux-binary"), package.package.clone())
+        });
+        packages.reverse();
+        packages.dedup_by(|second, first| second.version == first.version);
+        if packages.is_empty() { Err(none()) } else { Ok(packages) }
+    }
+
+    /// Downloads a package into a directory; apt holds it against the signed lists.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not to be had.
+    pub fn download(&self, package: &Package, into: &Path) -> Result<PathBuf, AptError> {
+        let wanted = format!("{}={}", package.package, package.version);
+        let what = format!("downloading {wanted}");
+        self.run("apt-get", &["download", "-qq", &wanted], into, &what)?;
+        let mut entries = std::fs::read_dir(into).map_err(file(into))?.flatten().map(|entry| entry.path());
+        let deb = entries.find(|path| path.extension().is_some_and(|extension| extension == "deb"));
+        deb.ok_or(AptError::Failed { what, message: "no file came".to_owned() })
+    }
+
+    fn run(&self, program: &'static str, words: &[&str], within: &Path, what: &str) -> Result<String, AptError> {
+        let mut command = Command::new(program);
+        command.args(words).current_dir(within).env("APT_CONFIG", self.directory.join("apt.conf")).env("LC_ALL", "C");
+        let output = command.stdin(Stdio::null()).output().map_err(|_| AptError::Missing(program))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
+        let message = complaints.lines().find(|line| line.starts_with("E:")).or(complaints.lines().next());
+        Err(AptError::Failed { what: what.to_owned(), message: message.unwrap_or("it failed").to_owned() })
+    }
+}
+
+/// How the system's apt reaches the network.
+fn proxies() -> String {
+    let output = Command::new("apt-config").arg("dump").stdin(Stdio::null()).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let of_network = |line: &&str| line.starts_with("Acquire::http");
+    text.lines().filter(of_network).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// A package from what `apt-cache show` says.
+fn package(paragraph: &str) -> Option<Package> {
+    let field = |name: &str| {
+        let value = paragraph.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        value.map(str::to_owned)
+    };
+    Some(Package { package: field("Package")?, version: field("Version")?, sha256: field("SHA256")? })
+}
+
+/// Orders versions of kernels: the numbers in them, one after the other; what follows a tilde comes before the version.
+fn version_key(version: &str) -> (Vec<u64>, bool, Vec<u64>) {
+    let numbers = |text: &str| -> Vec<u64> {
+        text.split(|character: char| !character.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+    };
+    let (version, before) = version.split_once('~').unwrap_or((version, ""));
+    (numbers(version), before.is_empty(), numbers(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{package, version_key};
+
+    #[test]
+    fn a_longer_number_is_a_newer_version() {
+        assert!(version_key("6.12.117-1") > version_key("6.12.96-1"));
+        assert!(version_key("7.3.4-1~bpo13+1") > version_key("7.2.13-1"));
+        assert!(version_key("6.12.117-1") > version_key("6.12.117-1~deb12u1"));
+    }
+
+    #[test]
+    fn a_paragraph_of_the_lists_is_read() {
+        let text = "Package: linux-image-6.1.0-56-amd64\nVersion: 6.1.192-2\nSize: 7\nSHA256: ab\nDescription: x";
+        let read = package(text).unwrap();
+        assert_eq!((read.version.as_str(), read.sha256.as_str()), ("6.1.192-2", "ab"));
+        assert!(package("Package: x").is_none());
+    }
+}

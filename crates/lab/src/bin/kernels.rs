@@ -1,0 +1,307 @@
+//! The developers' command line for other kernels: take them, boot one, try everything on them.
+
+#![allow(clippy::print_stdout, reason = "a command line")]
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+use punctual_lab::cache::{Cache, Held, version_of};
+use punctual_lab::guest::{self, Guest, QEMU, splats};
+use punctual_lab::matrix::{self, Length, Part, TrialResult, Verdict};
+use punctual_lab::table::{self, Kernel};
+use punctual_lab::userland;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+#[derive(Parser)]
+#[command(name = "scripts/kernels", about = "Other kernels in QEMU, and what punctual does on them")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Take kernels from the distribution's packages
+    Fetch {
+        /// Which: 6.1, 6.12-rt, newest ...
+        #[arg(value_name = "KERNEL")]
+        kernels: Vec<String>,
+        /// Take the newest of each series, and write what was taken into crates/lab/kernels.toml
+        #[arg(long)]
+        record: bool,
+    },
+    /// Boot a kernel, run a shell command in it as root, and exit with its code
+    Run(Run),
+    /// Try every command and drill on kernels, and say what is not as it must be
+    Test(Test),
+}
+
+#[derive(clap::Args)]
+struct Run {
+    /// Its name (scripts/kernels fetch), or the path of a vmlinuz or vmlinux
+    kernel: String,
+    /// CPUs; with more than one the guest's clock is the host's
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    cpus: u32,
+    /// What the guest's randomness begins with: the same gives the same run
+    #[arg(long, default_value_t = 1)]
+    seed: u32,
+    /// An instruction takes 2 to this power ns
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=10))]
+    shift: u32,
+    /// Let the guest's clock be the host's instead of counting instructions
+    #[arg(long)]
+    plain: bool,
+    /// More parameters for the kernel
+    #[arg(long, default_value = "", allow_hyphen_values = true)]
+    append: String,
+    /// Where to put what the command leaves in /out
+    #[arg(long, value_name = "DIRECTORY")]
+    out: Option<PathBuf>,
+    /// A file to put into the guest, a program with its libraries; may be repeated
+    #[arg(long, value_name = "HOST:GUEST")]
+    add: Vec<String>,
+    /// The program that is `punctual` in the guest
+    #[arg(long, default_value = "target/debug/punctual")]
+    program: PathBuf,
+    /// Memory, MiB
+    #[arg(long, default_value_t = 1024)]
+    memory: u32,
+    /// How long it may take, s of a processor
+    #[arg(long, default_value_t = 300)]
+    timeout: u64,
+    /// Print the kernel's log too
+    #[arg(long)]
+    kernel_log: bool,
+    /// The shell command
+    #[arg(last = true, required = true)]
+    command: Vec<String>,
+}
+
+#[derive(clap::Args)]
+struct Test {
+    /// Which kernels [default: those of ./test, with --all every one]
+    #[arg(value_name = "KERNEL")]
+    kernels: Vec<String>,
+    /// Every kernel and variant, 300 injections of each drill
+    #[arg(long)]
+    all: bool,
+    /// Write what came of it into docs/kernels.md
+    #[arg(long)]
+    document: bool,
+    /// The program that is tried
+    #[arg(long, default_value = "target/debug/punctual")]
+    program: PathBuf,
+    /// Keep what the guests left in this directory
+    #[arg(long, value_name = "DIRECTORY")]
+    keep: Option<PathBuf>,
+    /// Only a part
+    #[arg(long, value_parser = ["commands", "drills", "bytes"])]
+    only: Option<String>,
+    /// Guests at a time
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
+        let _ = error.print();
+        std::process::exit(if error.use_stderr() { 129 } else { 0 });
+    });
+    let done = match arguments.command {
+        Command::Fetch { kernels, record } => fetch(&kernels, record),
+        Command::Run(run) => boot(&run),
+        Command::Test(wanted) => test(&wanted),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("kernels: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// The kernels of some names; all if there are none.
+fn chosen<'a>(table: &'a [Kernel], names: &[String]) -> Result<Vec<&'a Kernel>> {
+    if names.is_empty() {
+        return Ok(table.iter().collect());
+    }
+    let one = |name: &String| {
+        let known = || table.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ");
+        let found = table.iter().find(|kernel| kernel.is_called(name));
+        found.with_context(|| format!("no kernel {name}; there are {}", known()))
+    };
+    names.iter().map(one).collect()
+}
+
+/// Says what was taken; what is not in the table, loudly.
+fn tell(kernel: &Kernel, held: &Held) {
+    if held.is_new {
+        eprintln!("kernels: {}: {}", kernel.name, version_of(held));
+    }
+    if let Some(recorded) = &held.replaces {
+        eprintln!(
+            "kernels: {}: {recorded} is no longer to be had; {} takes its place (fetch --record writes it down)",
+            kernel.name, held.package.version
+        );
+    }
+}
+
+fn fetch(names: &[String], record: bool) -> Result<ExitCode> {
+    let mut kernels = table::kernels();
+    let chosen_ones: Vec<Kernel> = chosen(&kernels, names)?.into_iter().cloned().collect();
+    let references: Vec<&Kernel> = chosen_ones.iter().collect();
+    let mut failed = false;
+    for (kernel, held) in references.iter().zip(Cache::new().fetch(&references, record)?) {
+        match held {
+            Ok(held) => {
+                tell(kernel, &held);
+                let place = kernels.iter_mut().find(|other| other.name == kernel.name).expect("it is from there");
+                place.recorded = Some(held.package);
+            }
+            Err(error) => {
+                eprintln!("kernels: {}: {error}", kernel.name);
+                failed = true;
+            }
+        }
+    }
+    if record {
+        let checkout = std::env::current_dir()?;
+        table::record(&checkout, &kernels).context("writing crates/lab/kernels.toml (run from the checkout)")?;
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The ELF file of a kernel by its name or path.
+fn elf_of(word: &str) -> Result<PathBuf> {
+    let cache = Cache::new();
+    if word.contains('/') {
+        return Ok(cache.own(Path::new(word))?);
+    }
+    let table = table::kernels();
+    let kernel = chosen(&table, &[word.to_owned()])?[0];
+    let held = cache.fetch(&[kernel], false)?.remove(0)?;
+    tell(kernel, &held);
+    Ok(held.elf)
+}
+
+fn boot(run: &Run) -> Result<ExitCode> {
+    let mut guest = Guest::new(&elf_of(&run.kernel)?);
+    if !run.program.is_file() {
+        bail!("{}: there is no such program; build it with `cargo build -p punctual`", run.program.display());
+    }
+    guest.program = Some(run.program.clone());
+    for pair in &run.add {
+        let (host, place) = pair.split_once(':').with_context(|| format!("--add {pair}: not HOST:GUEST"))?;
+        guest.files.push((host.into(), place.to_owned()));
+    }
+    guest.cpus = run.cpus;
+    guest.seed = run.seed;
+    guest.shift = run.shift;
+    guest.plain = run.plain;
+    guest.memory_mib = run.memory;
+    guest.append.clone_from(&run.append);
+    guest.limit = Duration::from_secs(run.timeout);
+    let outcome = guest.boot(&run.command.join(" "))?;
+    print!("{}", outcome.output);
+    if run.kernel_log {
+        eprint!("{}", outcome.kernel_log);
+    }
+    for splat in splats(&outcome.kernel_log) {
+        eprintln!("kernels: the kernel complained: {splat}");
+    }
+    if let Some(out) = &run.out {
+        guest::copy(outcome.files.path(), out).with_context(|| format!("writing {}", out.display()))?;
+    }
+    Ok(ExitCode::from(u8::try_from(outcome.code).unwrap_or(1)))
+}
+
+/// Says loudly that the matrix was not tried: on the standard error stream and in the file that `./test` prints.
+fn skip(reason: &str) {
+    eprintln!("SKIPPED kernels: {reason}");
+    if let Some(path) = std::env::var_os("PUNCTUAL_SKIP_LOG") {
+        use std::io::Write;
+        let file = std::fs::File::options().create(true).append(true).open(path);
+        let _ = file.and_then(|mut file| writeln!(file, "kernels: {reason}"));
+    }
+}
+
+fn test(wanted: &Test) -> Result<ExitCode> {
+    let table = table::kernels();
+    let kernels: Vec<&Kernel> = match (wanted.kernels.is_empty(), wanted.all) {
+        (false, _) => chosen(&table, &wanted.kernels)?,
+        (true, true) => table.iter().collect(),
+        (true, false) => table.iter().filter(|kernel| kernel.fast).collect(),
+    };
+    for program in [QEMU, "busybox", "strip"] {
+        if userland::find(program).is_none() {
+            skip(&format!("{program} is not installed"));
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+    let fetched = match Cache::new().fetch(&kernels, false) {
+        Ok(fetched) => fetched,
+        Err(error) => {
+            skip(&error.to_string());
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    let (mut versions, mut images) = (Vec::new(), BTreeMap::new());
+    for (kernel, held) in kernels.iter().zip(fetched) {
+        match held {
+            Ok(held) => {
+                tell(kernel, &held);
+                versions.push(((*kernel).clone(), held.package.version));
+                images.insert(kernel.name.clone(), held.elf);
+            }
+            Err(error) => skip(&format!("{}: {error}", kernel.name)),
+        }
+    }
+    let boots = matrix::plan(&versions, wanted.all);
+    let length = if wanted.all { Length::FULL } else { Length::FAST };
+    let began = Instant::now();
+    let keep = wanted.keep.as_deref();
+    let parts: &[Part] = match wanted.only.as_deref() {
+        Some("commands") => &[Part::Commands],
+        Some("drills") => &[Part::Drills],
+        Some(_) => &[Part::Repeated],
+        None => &[Part::Drills, Part::Commands, Part::Repeated],
+    };
+    let results = matrix::try_out(&boots, &images, &wanted.program, length, parts, keep, wanted.jobs, print);
+    let cells = || results.iter().flat_map(|result| &result.cells);
+    let wrong = cells().filter(|cell| matches!(cell.verdict, Verdict::Wrong(_))).count();
+    let all = cells().count();
+    // ./test reads this line.
+    let seconds = began.elapsed().as_secs();
+    println!("kernels: {} right, {wrong} wrong, on {} kernels and variants in {seconds} s", all - wrong, boots.len());
+    if wanted.document {
+        let path = Path::new("docs/kernels.md");
+        let text = std::fs::read_to_string(path).context("docs/kernels.md (run from the checkout)")?;
+        let text =
+            matrix::rewrite(&text, &results).context("docs/kernels.md lacks the markers of the generated table")?;
+        std::fs::write(path, text)?;
+    }
+    Ok(if wrong > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A line a kernel, and one for each thing that is wrong.
+fn print(result: &TrialResult) {
+    let count = |word: &str| result.cells.iter().filter(|cell| cell.verdict.word() == word).count();
+    println!(
+        "{} ({}): {} right, {} degraded, {} refused, {} WRONG, in {} s",
+        result.boot.name(),
+        result.boot.version,
+        count("right"),
+        count("degraded"),
+        count("refused"),
+        count("WRONG"),
+        result.took.as_secs()
+    );
+    for cell in &result.cells {
+        match &cell.verdict {
+            Verdict::Wrong(what) => println!("    WRONG  {}: {what}", cell.row),
+            Verdict::Right(counted) if cell.row.starts_with("drill ") => println!("           {}: {counted}", cell.row),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Kernels on this machine: taken once, kept, and found again.
+
+use crate::apt::{Apt, AptError};
+use crate::image::{self, ImageError};
+use crate::table::{Kernel, Package};
+use sha2::{Digest, Sha256};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Why a kernel is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// The packages.
+    #[error(transparent)]
+    Apt(#[from] AptError),
+    /// The image in one.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// A file.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A package is not what the table says.
+    #[error("{package}: the SHA-256 of the package is {found}, but the table records {recorded}")]
+    Changed {
+        /// Which.
+        package: String,
+        /// What came.
+        found: String,
+        /// What is recorded.
+        recorded: String,
+    },
+    /// A package holds no kernel.
+    #[error("{0}: no kernel image in the package (is dpkg-deb installed?)")]
+    NoImage(String),
+}
+
+/// The environment variable that names another directory for kernels.
+pub const DIRECTORY_VARIABLE: &str = "PUNCTUAL_KERNELS";
+
+/// The directory with the kernels that were taken.
+pub struct Cache {
+    directory: PathBuf,
+}
+
+/// A kernel on this machine.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// The kernel as an ELF file.
+    pub elf: PathBuf,
+    /// What it came from.
+    pub package: Package,
+    /// Whether it was taken just now.
+    pub is_new: bool,
+    /// Whether another version is recorded in the table, which is not to be had any more.
+    pub replaces: Option<String>,
+}
+
+const ELF: &str = "vmlinux";
+const SOURCE: &str = "package.json";
+
+fn file(path: &Path) -> impl FnOnce(io::Error) -> CacheError {
+    let path = path.to_owned();
+    |source| CacheError::File { path, source }
+}
+
+impl Cache {
+    /// The directory that the user chose, or the usual one.
+    #[must_use]
+    pub fn new() -> Cache {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let usual = || {
+            let home = || variable("HOME").unwrap_or_default().join(".cache");
+            variable("XDG_CACHE_HOME").unwrap_or_else(home).join("punctual/kernels")
+        };
+        Cache { directory: variable(DIRECTORY_VARIABLE).unwrap_or_else(usual) }
+    }
+
+    /// A kernel that is there already: the recorded version, or what replaced it.
+    #[must_use]
+    pub fn held(&self, kernel: &Kernel) -> Option<Held> {
+        let directory = self.directory.join(&kernel.name);
+        let text = std::fs::read_to_string(directory.join(SOURCE)).ok()?;
+        let package: Package = serde_json::from_str(&text).ok()?;
+        let elf = directory.join(ELF);
+        let replaces = replaced(kernel, &package);
+        elf.is_file().then_some(Held { elf, package, is_new: false, replaces })
+    }
+
+    /// Takes kernels that are not there; with `anew`, whatever is newest of each. In the order of `kernels`.
+    ///
+    /// # Errors
+    ///
+    /// Where the mirrors' lists are not to be had; else each kernel has its own result.
+    pub fn fetch(&self, kernels: &[&Kernel], anew: bool) -> Result<Vec<Result<Held, CacheError>>, CacheError> {
+        let there = |kernel: &Kernel| self.held(kernel).filter(|_| !anew);
+        let missing: Vec<&&Kernel> = kernels.iter().filter(|kernel| there(kernel).is_none()).collect();
+        let mut suites: Vec<String> = missing.iter().flat_map(|kernel| kernel.suites.clone()).collect();
+        suites.sort();
+        suites.dedup();
+        let apt = if suites.is_empty() { None } else { Some(Apt::new(&self.directory.join("apt"), &suites)?) };
+        let one = |kernel: &&Kernel| match (there(kernel), &apt) {
+            (Some(held), _) => Ok(held),
+            (None, Some(apt)) => self.take(apt, kernel, anew),
+            (None, None) => unreachable!("a missing kernel has suites"),
+        };
+        Ok(kernels.iter().map(one).collect())
+    }
+
+    fn take(&self, apt: &Apt, kernel: &Kernel, anew: bool) -> Result<Held, CacheError> {
+        let candidates = apt.candidates(kernel)?;
+        let is_recorded = |candidate: &&Package| {
+            let recorded = kernel.recorded.as_ref().filter(|_| !anew);
+            recorded.is_some_and(|recorded| {
+                (&recorded.package, &recorded.version) == (&candidate.package, &candidate.version)
+            })
+        };
+        let recorded = candidates.iter().find(is_recorded);
+        // The mirror's list may still have what its files have not.
+        let download = recorded.and_then(|package| self.unpack(apt, kernel, package).transpose());
+        let package = match download {
+            Some(done) => done?,
+            None => {
+                let newest = candidates.first().expect("at least one candidate");
+                self.unpack(apt, kernel, newest)?.ok_or_else(|| CacheError::NoImage(newest.package.clone()))?
+            }
+        };
+        let elf = self.directory.join(&kernel.name).join(ELF);
+        let replaces = replaced(kernel, &package).filter(|_| !anew);
+        Ok(Held { elf, package, is_new: true, replaces })
+    }
+
+    /// Downloads a package and unpacks its kernel; `None` where it is not to be had.
+    fn unpack(&self, apt: &Apt, kernel: &Kernel, package: &Package) -> Result<Option<Package>, CacheError> {
+        let directory = self.directory.join(&kernel.name);
+        std::fs::create_dir_all(&directory).map_err(file(&directory))?;
+        let scratch = tempfile::tempdir_in(&self.directory).map_err(file(&self.directory))?;
+        let Ok(deb) = apt.download(package, scratch.path()) else { return Ok(None) };
+        let found = sha256(&deb).map_err(file(&deb))?;
+        let recorded = kernel.recorded.as_ref().filter(|recorded| recorded.version == package.version);
+        if let Some(recorded) =
+            recorded.filter(|recorded| recorded.package == package.package && recorded.sha256 != found)
+        {
+            let (package, recorded) = (package.package.clone(), recorded.sha256.clone());
+            return Err(CacheError::Changed { package, found, recorded });
+        }
+        let vmlinuz = scratch.path().join("vmlinuz");
+        if !image_of(&deb, &vmlinuz) {
+            return Err(CacheError::NoImage(package.package.clone()));
+        }
+        image::extract(&vmlinuz, &directory.join(ELF))?;
+        let package = Package { sha256: found, ..package.clone() };
+        let source = directory.join(SOURCE);
+        let text = serde_json::to_string_pretty(&package).expect("three texts");
+        std::fs::write(&source, text + "\n").map_err(file(&source))?;
+        Ok(Some(package))
+    }
+
+    /// The ELF file of an image that the user gives.
+    ///
+    /// # Errors
+    ///
+    /// Where the image cannot be read or unpacked.
+    pub fn own(&self, image: &Path) -> Result<PathBuf, CacheError> {
+        let digest = sha256(image).map_err(file(image))?;
+        let directory = self.directory.join("own");
+        std::fs::create_dir_all(&directory).map_err(file(&directory))?;
+        let elf = directory.join(&digest[..16]);
+        if !elf.is_file() {
+            image::extract(image, &elf)?;
+        }
+        Ok(elf)
+    }
+}
+
+impl Default for Cache {
+    fn default() -> Cache {
+        Cache::new()
+    }
+}
+
+/// The recorded version, where another one is there in its place.
+fn replaced(kernel: &Kernel, package: &Package) -> Option<String> {
+    let recorded = kernel.recorded.as_ref()?;
+    (recorded.version != package.version).then(|| recorded.version.clone())
+}
+
+/// Writes the kernel image that lies in a package's file.
+fn image_of(deb: &Path, vmlinuz: &Path) -> bool {
+    let mut command = Command::new("dpkg-deb");
+    command.arg("--fsys-tarfile").arg(deb).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else { return false };
+    let mut archive = tar::Archive::new(child.stdout.take().expect("a pipe"));
+    let found = archive.entries().ok().and_then(|entries| {
+        let is_image = |entry: &tar::Entry<'_, _>| {
+            let path = entry.path().ok();
+            let name = path.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+            entry.header().entry_type().is_file() && name.is_some_and(|name| name.starts_with("vmlinuz"))
+        };
+        let mut entry = entries.flatten().find(is_image)?;
+        let mut target = std::fs::File::create(vmlinuz).ok()?;
+        io::copy(&mut entry, &mut target).ok()
+    });
+    drop(archive);
+    let _ = child.kill();
+    let _ = child.wait();
+    found.is_some_and(|length| length > 0)
+}
+
+fn sha256(path: &Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let mut source = std::fs::File::open(path)?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let length = io::Read::read(&mut source, &mut buffer)?;
+        if length == 0 {
+            break;
+        }
+        digest.update(&buffer[..length]);
+    }
+    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Package and version, for people.
+#[must_use]
+pub fn version_of(held: &Held) -> String {
+    let package = &held.package;
+    format!("{} {}", package.package, package.version)
+}

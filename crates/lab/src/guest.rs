@@ -1,0 +1,260 @@
+//! Boots a kernel in QEMU, runs a command in it and takes its files out.
+//!
+//! With one CPU the guest's clock counts instructions (`-icount`, sleeping takes no time): what a run gives depends on its
+//! input and seed alone, not on how busy the host is. It is a machine of 250 million instructions a second at the default
+//! shift of 2, emulated at about that speed. With more CPUs, or when asked for, the clock is the host's.
+
+use crate::userland::{self, UserlandError};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Why a guest gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    /// Its file system could not be made.
+    #[error(transparent)]
+    Userland(#[from] UserlandError),
+    /// QEMU is not installed or does not start.
+    #[error("{QEMU}: {0} (scripts/setup --test installs it)")]
+    Qemu(std::io::Error),
+    /// A file of the host.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It did not end in time.
+    #[error("the guest had not ended after {} s of a processor; its console ended with:\n{console}", limit.as_secs())]
+    TimedOut {
+        /// What it had.
+        limit: Duration,
+        /// The last lines of its console.
+        console: String,
+    },
+    /// It ended without a result.
+    #[error("the guest ended without a result; its console ended with:\n{console}")]
+    NoResult {
+        /// The last lines of its console.
+        console: String,
+    },
+}
+
+/// The emulator.
+pub const QEMU: &str = "qemu-system-x86_64";
+
+/// A quiet console, no time lost on what emulation does not need, and a panic that ends the guest.
+const PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable \
+                          cryptomgr.notests random.trust_cpu=on";
+
+/// A guest: what it is made of.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    /// The kernel, an ELF file.
+    pub kernel: PathBuf,
+    /// The program that becomes `punctual` in the guest.
+    pub program: Option<PathBuf>,
+    /// More files, programs with their libraries: on the host, in the guest.
+    pub files: Vec<(PathBuf, String)>,
+    /// CPUs; more than one are emulated by the host's clock.
+    pub cpus: u32,
+    /// What the hardware's randomness begins with: another seed, another run.
+    pub seed: u32,
+    /// An instruction takes 2 to this power ns.
+    pub shift: u32,
+    /// Whether the clock is the host's, even with one CPU.
+    pub plain: bool,
+    /// Memory, MiB.
+    pub memory_mib: u32,
+    /// More parameters for the kernel.
+    pub append: String,
+    /// How much of a processor it may take; by the clock ten times as much, for a busy host gives little.
+    pub limit: Duration,
+}
+
+/// What a guest left.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The exit code of the command.
+    pub code: i32,
+    /// What the command printed, both streams.
+    pub output: String,
+    /// The kernel's log.
+    pub kernel_log: String,
+    /// What the command left in /out.
+    pub files: TempDir,
+    /// How long it took, of the host's time.
+    pub took: Duration,
+}
+
+impl Guest {
+    /// A guest with one CPU whose clock counts instructions.
+    #[must_use]
+    pub fn new(kernel: &Path) -> Guest {
+        Guest {
+            kernel: kernel.to_owned(),
+            program: None,
+            files: Vec::new(),
+            cpus: 1,
+            seed: 1,
+            shift: 2,
+            plain: false,
+            memory_mib: 1024,
+            append: String::new(),
+            limit: Duration::from_secs(300),
+        }
+    }
+
+    /// Boots, runs a shell command as root in /tmp, and ends.
+    ///
+    /// # Errors
+    ///
+    /// Where the host lacks something, or the guest does not come to its end.
+    pub fn boot(&self, command: &str) -> Result<Outcome, GuestError> {
+        let began = Instant::now();
+        let scratch = tempfile::tempdir().map_err(file(&std::env::temp_dir()))?;
+        let at = |name: &str| scratch.path().join(name);
+        let archive = userland::archive(self.program.as_deref(), &self.files, command)?;
+        std::fs::write(at("initramfs"), archive).map_err(file(scratch.path()))?;
+        let mut qemu = self.qemu(scratch.path());
+        let mut child = qemu.spawn().map_err(GuestError::Qemu)?;
+        let timed_out = loop {
+            match child.try_wait() {
+                Ok(Some(_)) => break false,
+                _ if cpu_time(child.id()) > self.limit || began.elapsed() > self.limit * 10 => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break true;
+                }
+                _ => std::thread::sleep(Duration::from_millis(50)),
+            }
+        };
+        let console = || tail(&std::fs::read(at("console")).unwrap_or_default());
+        if timed_out {
+            return Err(GuestError::TimedOut { limit: self.limit, console: console() });
+        }
+        let files = tempfile::tempdir().map_err(file(&std::env::temp_dir()))?;
+        let no_result = |_| GuestError::NoResult { console: console() };
+        let result = std::fs::File::open(at("result")).map_err(file(&at("result")))?;
+        tar::Archive::new(result).unpack(files.path()).map_err(no_result)?;
+        let text = |name: &str| {
+            let bytes = std::fs::read(files.path().join(name));
+            bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(no_result)
+        };
+        let code = text(userland::CODE)?.trim().parse().map_err(|_| GuestError::NoResult { console: console() })?;
+        let (output, kernel_log) = (text(userland::OUTPUT)?, text(userland::KERNEL_LOG)?);
+        for name in [userland::CODE, userland::OUTPUT, userland::KERNEL_LOG] {
+            let _ = std::fs::remove_file(files.path().join(name));
+        }
+        Ok(Outcome { code, output, kernel_log, files, took: began.elapsed() })
+    }
+
+    fn qemu(&self, scratch: &Path) -> Command {
+        let counts = self.cpus == 1 && !self.plain;
+        // So that no guest outlives this program, whatever ends it.
+        let mut qemu = match userland::find("setpriv") {
+            Some(setpriv) => {
+                let mut command = Command::new(setpriv);
+                command.args(["--pdeathsig", "KILL", QEMU]);
+                command
+            }
+            None => Command::new(QEMU),
+        };
+        qemu.args(["-M", "q35", "-cpu", "max", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+        qemu.args(["-accel", if self.cpus > 1 { "tcg,thread=multi" } else { "tcg" }]);
+        qemu.args(["-smp", &self.cpus.to_string(), "-m", &self.memory_mib.to_string()]);
+        qemu.args(["-seed", &self.seed.to_string(), "-rtc", "base=2020-01-01T00:00:00,clock=vm"]);
+        if counts {
+            qemu.args(["-icount", &format!("shift={},sleep=off", self.shift)]);
+        }
+        qemu.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(scratch.join("initramfs"));
+        let mut parameters = PARAMETERS.to_owned();
+        let _ = write!(parameters, " {}", self.append);
+        qemu.args(["-append", parameters.trim_end()]);
+        for name in ["console", "result"] {
+            let mut line = std::ffi::OsString::from("file:");
+            line.push(scratch.join(name));
+            qemu.arg("-serial").arg(line);
+        }
+        qemu.stdin(Stdio::null()).stdout(Stdio::null());
+        qemu
+    }
+}
+
+fn file(path: &Path) -> impl FnOnce(std::io::Error) -> GuestError {
+    let path = path.to_owned();
+    |source| GuestError::File { path, source }
+}
+
+/// The time of a processor that a process took, user and kernel; 0 where it is gone.
+fn cpu_time(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit_once(')').map_or(Vec::new(), |(_, rest)| rest.split_whitespace().collect());
+    let ticks = |field: usize| fields.get(field).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    // The kernel tells it in hundredths of a second.
+    Duration::from_millis((ticks(11) + ticks(12)) * 10)
+}
+
+/// The last lines of a console.
+fn tail(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    let shown: Vec<String> = lines[lines.len().saturating_sub(25)..].iter().map(|line| format!("    {line}")).collect();
+    shown.join("\n")
+}
+
+/// Copies a directory's files, those in its directories too.
+///
+/// # Errors
+///
+/// Where a file cannot be read or written.
+pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else if entry.file_type()?.is_file() {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lines in which a kernel complains of itself: warnings, bugs, stalls, lockups.
+#[must_use]
+pub fn splats(kernel_log: &str) -> Vec<&str> {
+    const WORDS: [&str; 11] = [
+        "WARNING:",
+        "BUG:",
+        "BUG at",
+        "Oops",
+        "Call Trace",
+        "soft lockup",
+        "hard LOCKUP",
+        "detected stall",
+        "self-detected stall",
+        "blocked for more than",
+        "scheduling while atomic",
+    ];
+    kernel_log.lines().filter(|line| WORDS.iter().any(|word| line.contains(word))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::splats;
+
+    #[test]
+    fn a_stall_is_a_splat_and_the_usual_lines_are_none() {
+        let log = "[    0.23] rcu: Preemptible hierarchical RCU implementation.\n\
+                   [    1.23] rcu: INFO: rcu_preempt self-detected stall on CPU\n\
+                   [    2.00] workqueue: events_unbound hogged CPU\n\
+                   [    2.10] WARNING: CPU: 0 PID: 12 at kernel/bpf/helpers.c:1\n";
+        assert_eq!(splats(log).len(), 2);
+    }
+}

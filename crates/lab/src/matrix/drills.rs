@@ -1,0 +1,100 @@
+//! What was blamed for drills in a guest.
+
+use super::cell::{Cell, Printed, Verdict, judge};
+use super::script::{CELLS, OWN, VICTIMS, WORK};
+use super::{Boot, Length, table};
+use crate::truth::{Culprit, Score, culprit, injections, judge as blame};
+use punctual_recording::{Episode, for_each_episode};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What `why` says of one of the two recordings.
+struct Answer {
+    answer: Value,
+    evidence: BTreeMap<u64, Episode>,
+}
+
+impl Answer {
+    fn read(work: &Path, recording: &str) -> Result<Answer, String> {
+        let text = |end: &str| std::fs::read_to_string(work.join(format!("{recording}.{end}"))).unwrap_or_default();
+        let code = text("code");
+        if code.trim() != "0" {
+            let said = text("out");
+            let line = said.lines().find(|line| line.starts_with("error")).or(said.lines().next()).unwrap_or_default();
+            return Err(format!("the recording ended with {}: {line}", code.trim()));
+        }
+        let noted = text("out");
+        if let Some(note) = noted.lines().find(|line| line.contains("what makes wakeups late is not recorded")) {
+            return Err(note.chars().take(200).collect());
+        }
+        let answer: Value = serde_json::from_str(&text("why")).map_err(|_| {
+            let errors = text("why-errors");
+            format!("why: {}", errors.lines().next().unwrap_or("no answer"))
+        })?;
+        let mut evidence = BTreeMap::new();
+        for_each_episode(&work.join(recording), |episode| {
+            evidence.insert(episode.id, episode);
+        })
+        .map_err(|error| error.to_string())?;
+        Ok(Answer { answer, evidence })
+    }
+}
+
+/// Judges each drill of a guest.
+pub(super) fn cells(boot: &Boot, out: &Path, length: Length) -> Vec<Cell> {
+    let work = out.join(WORK);
+    let [own, victims] = [OWN, VICTIMS].map(|recording| Answer::read(&work, recording));
+    let cell = |drill: &super::Drill| {
+        let culprit = culprit(&drill.name);
+        let expected = boot.expected(&drill.needs, &[], drill.refused_before.as_ref());
+        let answer = if culprit.brings_victim { &victims } else { &own };
+        let verdict = match Printed::read(&out.join(CELLS).join(format!("drill-{}", drill.name))) {
+            None => Verdict::Wrong("the guest did not come to it".to_owned()),
+            Some(printed) => judge(&printed, &expected, |_| blamed(culprit, answer, &work, length)),
+        };
+        Cell { row: format!("drill {}", drill.name), verdict }
+    };
+    table().drill.iter().map(cell).collect()
+}
+
+fn blamed(
+    culprit: &'static Culprit,
+    answer: &Result<Answer, String>,
+    work: &Path,
+    length: Length,
+) -> Result<String, String> {
+    let Answer { answer, evidence } = answer.as_ref().map_err(Clone::clone)?;
+    let log =
+        injections(&work.join(format!("truth-{}", culprit.drill))).map_err(|error| format!("its log: {error}"))?;
+    let score = blame(culprit, &log, answer, evidence);
+    held_to(&score, length)
+}
+
+/// Whether a drill was named as often as is promised.
+fn held_to(score: &Score, length: Length) -> Result<String, String> {
+    let judged = score.judged();
+    // With a name, and a wrong one; what nobody can tell is not counted.
+    let names = score.confusion.iter().filter(|(blamed, _)| {
+        let is_right = blamed.starts_with(&format!("{} {}", score.culprit.kind, score.culprit.name));
+        !is_right && !blamed.starts_with("unknown") && !blamed.starts_with("blind")
+    });
+    let wrong = names.map(|(_, count)| count).sum::<u64>().min(score.misnamed);
+    let line = format!("named {} of {}", score.named, score.met);
+    let most = score.confusion.iter().max_by_key(|(_, count)| **count);
+    let told = || match most {
+        Some((blamed, count)) => format!("{}; blamed most: {blamed}, {count} times", score.line()),
+        None => score.line(),
+    };
+    if judged < length.met {
+        return Err(format!("only {judged} injections met a wakeup: {}", told()));
+    }
+    // In void episodes nothing can be said; one in twenty is much.
+    if score.void * 20 > score.met + score.void {
+        return Err(format!("too many void episodes: {}", told()));
+    }
+    if score.misnamed > length.misses(judged) || wrong > length.wrong(judged) {
+        return Err(format!("wrong with a name {wrong}: {}", told()));
+    }
+    Ok(line)
+}

@@ -1,0 +1,246 @@
+//! Every command on every kernel, and what is to come of it.
+//!
+//! The table is `matrix.toml`. [`plan`] lists what is booted, [`try_out`] boots it and judges each [`Cell`].
+
+mod cell;
+mod checks;
+mod document;
+mod drills;
+mod script;
+mod trial;
+
+pub use cell::{Cell, Verdict};
+pub use document::{BEGIN, END, rewrite, table as document_table};
+pub use trial::{Length, Part, Result as TrialResult, try_out};
+
+use crate::table::Kernel;
+use serde::Deserialize;
+
+/// What a kernel has or a variant takes away.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Feature {
+    name: String,
+    since: Option<String>,
+    real_time: Option<bool>,
+    /// What must be said where it is missing: a regular expression.
+    reason: String,
+}
+
+/// How a kernel is booted, and how commands are run in it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    #[serde(default)]
+    append: String,
+    #[serde(default)]
+    prelude: String,
+    #[serde(default)]
+    wrap: String,
+    #[serde(default = "one")]
+    cpus: u32,
+    lacks: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Also {
+    variant: String,
+    kernels: Vec<String>,
+}
+
+/// A command that is tried.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Command {
+    name: String,
+    run: String,
+    check: checks::Check,
+    recording: Option<String>,
+    #[serde(default)]
+    needs: Vec<String>,
+    #[serde(default)]
+    uses: Vec<String>,
+    refused_before: Option<String>,
+    capability: Option<String>,
+    /// The command whose recording it reads: where that is not right, this one is left out.
+    of: Option<String>,
+}
+
+/// A drill whose blame is judged.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Drill {
+    name: String,
+    #[serde(default)]
+    needs: Vec<String>,
+    refused_before: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Table {
+    feature: Vec<Feature>,
+    variant: Vec<Variant>,
+    also: Vec<Also>,
+    command: Vec<Command>,
+    drill: Vec<Drill>,
+}
+
+const TABLE: &str = include_str!("../../matrix.toml");
+
+fn table() -> Table {
+    toml::from_str(TABLE).expect("crates/lab/matrix.toml fits")
+}
+
+/// What is to come of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// A whole result.
+    Right,
+    /// A result with less in it, which says why: a regular expression.
+    Degraded(String),
+    /// A refusal that says why: a regular expression.
+    Refused(String),
+    /// Either a whole result, or a refusal that says which version has what is missing.
+    RightOrRefused,
+}
+
+/// The reason of a refusal that names a version.
+const NAMES_A_VERSION: &str = r"\b[5-9]\.\d+|PREEMPT_RT";
+
+/// `6.12.117-1`, `5.15`: the first two numbers.
+fn series(version: &str) -> (u64, u64) {
+    let mut numbers = version.split(|character: char| !character.is_ascii_digit()).filter_map(|part| part.parse().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// A kernel and a variant that are booted together.
+#[derive(Clone, Debug)]
+pub struct Boot {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The version that is at hand.
+    pub version: String,
+    /// The variant.
+    pub variant: Variant,
+}
+
+impl Boot {
+    /// `6.1`, or `6.1, no BTF`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        if self.is_plain() { self.kernel.name.clone() } else { format!("{}, {}", self.kernel.name, self.variant.name) }
+    }
+
+    /// Whether nothing is taken from the kernel.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.variant.name == PLAIN
+    }
+
+    fn is_lacking(&self, feature: &Feature) -> bool {
+        let too_old = feature.since.as_ref().is_some_and(|since| series(&self.version) < series(since));
+        let too_soft = feature.real_time == Some(false) && self.kernel.flavour.starts_with("rt-");
+        too_old || too_soft || self.variant.lacks.contains(&feature.name)
+    }
+
+    fn expected(&self, needs: &[String], uses: &[String], refused_before: Option<&String>) -> Expected {
+        let features = table().feature;
+        let reasons = |names: &[String]| {
+            let missing = features.iter().filter(|feature| names.contains(&feature.name) && self.is_lacking(feature));
+            let reasons: Vec<String> = missing.map(|feature| format!("(?:{})", feature.reason)).collect();
+            (!reasons.is_empty()).then(|| reasons.join("|"))
+        };
+        if let Some(reason) = reasons(needs) {
+            return Expected::Refused(reason);
+        }
+        if let Some(reason) = reasons(uses) {
+            return Expected::Degraded(reason);
+        }
+        match refused_before {
+            Some(version) if series(&self.version) < series(version) => Expected::RightOrRefused,
+            _ => Expected::Right,
+        }
+    }
+}
+
+const PLAIN: &str = "plain";
+
+/// What is booted: the plain variant of each kernel, and with `all` the others of those that have them.
+///
+/// # Panics
+///
+/// If the table names a variant that it has not, which a test excludes.
+#[must_use]
+pub fn plan(kernels: &[(Kernel, String)], all: bool) -> Vec<Boot> {
+    let table = table();
+    let variant =
+        |name: &str| table.variant.iter().find(|variant| variant.name == name).expect("a known variant").clone();
+    let boot = |(kernel, version): &(Kernel, String), name: &str| Boot {
+        kernel: kernel.clone(),
+        version: version.clone(),
+        variant: variant(name),
+    };
+    let mut boots: Vec<Boot> = kernels.iter().map(|kernel| boot(kernel, PLAIN)).collect();
+    for also in table.also.iter().filter(|_| all) {
+        let of = kernels.iter().filter(|(kernel, _)| also.kernels.contains(&kernel.name));
+        boots.extend(of.map(|kernel| boot(kernel, &also.variant)));
+    }
+    boots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Boot, Expected, plan, table};
+    use crate::table::kernels;
+
+    fn boots() -> Vec<Boot> {
+        let versions: Vec<_> = kernels().into_iter().map(|kernel| {
+            let version = kernel.recorded.as_ref().expect("a recorded version").version.clone();
+            (kernel, version)
+        });
+        let versions: Vec<_> = versions.collect();
+        plan(&versions, true)
+    }
+
+    #[test]
+    fn whatever_is_named_is_in_the_table() {
+        let table = table();
+        let is_feature = |name: &String| table.feature.iter().any(|feature| feature.name == *name);
+        let needs = table.command.iter().flat_map(|command| command.needs.iter().chain(&command.uses));
+        let all = needs.chain(table.drill.iter().flat_map(|drill| &drill.needs));
+        assert!(all.chain(table.variant.iter().flat_map(|variant| &variant.lacks)).all(is_feature));
+        for feature in &table.feature {
+            regex::Regex::new(&feature.reason).unwrap();
+        }
+        for also in &table.also {
+            assert!(also.kernels.iter().all(|name| kernels().iter().any(|kernel| kernel.name == *name)), "{also:?}");
+        }
+        assert!(table.drill.iter().all(|drill| crate::truth::CULPRITS.iter().any(|known| known.drill == drill.name)));
+        assert!(boots().len() > kernels().len());
+    }
+
+    #[test]
+    fn what_a_kernel_lacks_is_refused_and_else_the_command_is_right() {
+        let boots = boots();
+        let expected = |kernel: &str, variant: &str, name: &str| {
+            let boot = boots.iter().find(|boot| boot.kernel.name == kernel && boot.variant.name == variant).unwrap();
+            let table = table();
+            let command = table.command.iter().find(|command| command.name == name).unwrap();
+            boot.expected(&command.needs, &command.uses, command.refused_before.as_ref())
+        };
+        assert_eq!(expected("6.1", "plain", "record --via softirq"), Expected::Right);
+        assert!(matches!(expected("6.1-rt", "plain", "device softirq"), Expected::Refused(_)));
+        assert!(matches!(expected("5.10", "plain", "record --via softirq"), Expected::Refused(_)));
+        assert_eq!(expected("5.10", "plain", "record"), Expected::Right);
+        assert_eq!(expected("5.10", "plain", "log"), Expected::RightOrRefused);
+        assert!(matches!(expected("6.1", "no BTF", "record"), Expected::Degraded(_)));
+        assert!(matches!(expected("6.12", "unprivileged", "log"), Expected::Refused(_)));
+    }
+}

@@ -1,0 +1,115 @@
+//! The shell scripts that guests run.
+
+use super::{Boot, Length, table};
+use std::fmt::Write as _;
+
+/// Below /out: what each command printed, by its position.
+pub(super) const CELLS: &str = "cells";
+/// Below /out: the commands' recordings.
+pub(super) const WORK: &str = "work";
+
+/// How long a command may take, s of the guest's time.
+const MAX_COMMAND_S: u32 = 90;
+
+/// `cell NAME COMMAND`: runs it, and keeps what it prints, its exit code and what the kernel logs meanwhile.
+const HEAD: &str = r#"PATH=/usr/bin:/bin:/usr/sbin:/sbin
+mkdir -p /out/cells /out/work
+chmod 1777 /out/work
+cd /out/work
+dmesg -c >/dev/null
+cell() {
+    mkdir -p "/out/cells/$1"
+    echo "command $1" >/dev/console
+    read -r began _ </proc/uptime
+    timeout -k 5 "$limit" $wrap bash -c "$2" >"/out/cells/$1/stdout" 2>"/out/cells/$1/stderr" </dev/null
+    echo $? >"/out/cells/$1/code"
+    read -r ended _ </proc/uptime
+    echo "$began $ended" >"/out/cells/$1/times"
+    dmesg -c >"/out/cells/$1/kernel-log"
+}
+"#;
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// All commands, one after the other.
+pub(super) fn commands(boot: &Boot) -> String {
+    let variant = &boot.variant;
+    let mut script = format!("{HEAD}limit={MAX_COMMAND_S}\nwrap={}\n{}\n", quoted(&variant.wrap), variant.prelude);
+    for (position, command) in table().command.iter().enumerate() {
+        let _ = writeln!(script, "cell {position} {}", quoted(&command.run));
+    }
+    script
+}
+
+/// A drill goes on until its log has enough injections and is then stopped, not ended: its BPF programs must be there until
+/// the recording ends and names them. The first one of victims begins before the recording has a wakeup.
+const DRILLS: &str = r#"
+lines() { wc -l 2>/dev/null <"truth-$1" || echo 0; }
+has_wakeups() { grep -qs '"wakeups": *[1-9]' "$1/recording.json"; }
+# until_there TRIES CONDITION...: waits until it holds, or the recording has ended.
+until_there() {
+    tries=$1
+    shift
+    until "$@"; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] && kill -0 $measuring 2>/dev/null || return 1
+        sleep 0.1
+    done
+}
+has_lines() { [ "$(lines "$1")" -ge "$2" ]; }
+has_begun_or_ended() { has_lines "$current" 1 || [ -e "/out/cells/drill-$current/code" ]; }
+drill() {
+    current=$1
+    mkdir -p "/out/cells/drill-$1"
+    echo "drill $1" >/dev/console
+    (punctual drill "$1" -q --yes --for 300us..2ms --every 20ms -D 10m --seed 7 -o "truth-$1" \
+        >"/out/cells/drill-$1/stdout" 2>"/out/cells/drill-$1/stderr" </dev/null; echo $? >"/out/cells/drill-$1/code") &
+    until_there 300 has_begun_or_ended
+    [ -e "/out/cells/drill-$1/code" ] && return
+    until_there 300 has_wakeups "$recording"
+    until_there 3000 has_lines "$1" $(($(lines "$1") + count))
+    pkill -STOP -f "^punctual drill $1 "
+}
+# beside RECORDING WORDS DRILLS: runs drills one after the other while it is recorded.
+beside() {
+    recording=$1 words=$2
+    shift 2
+    punctual record -q -D 10m --why 150us $words -o "$recording" >"$recording.out" 2>&1 &
+    measuring=$!
+    [ "$words" ] || until_there 600 has_wakeups "$recording"
+    for drill; do drill "$drill"; done
+    echo "end of $recording" >/dev/console
+    kill -INT $measuring
+    wait $measuring
+    echo $? >"$recording.code"
+    pkill -CONT -f '^punctual drill '
+    pkill -INT -f '^punctual drill '
+    wait
+    timeout 300 punctual why "$recording" --json >"$recording.why" 2>"$recording.why-errors"
+    for drill; do dmesg -c >"/out/cells/drill-$drill/kernel-log"; done
+}
+"#;
+
+/// Every drill beside a recording that goes on: first those that disturb the measuring thread, then those that bring a
+/// victim of their own.
+pub(super) fn drills(length: Length) -> String {
+    let mut script = format!("{HEAD}limit=300\nwrap=\ncount={}\n", length.injections);
+    script.push_str(DRILLS);
+    let of = |brings_victim: bool| {
+        let drills = table().drill;
+        let names = drills.iter().filter(|drill| crate::truth::culprit(&drill.name).brings_victim == brings_victim);
+        names.map(|drill| drill.name.clone()).collect::<Vec<_>>().join(" ")
+    };
+    let _ = writeln!(script, "beside {OWN} '' {}", of(false));
+    let _ = writeln!(script, "beside {VICTIMS} '--comm ^drill-victim --why-stage response' {}", of(true));
+    script
+}
+
+/// The recording of the measuring thread beside drills, and that of the drills' victims.
+pub(super) const OWN: &str = "own.punctual";
+pub(super) const VICTIMS: &str = "victims.punctual";
+
+/// A recording whose bytes are to be the same in two runs.
+pub(super) const REPEATED: &str = "mkdir -p /out/work && cd /out/work && punctual record -q -D 500ms -o plain.punctual && punctual record -q --why 15us -D 300ms -o late.punctual";

@@ -1,0 +1,260 @@
+//! Boots what is planned, several guests at a time, and judges what comes of it.
+
+use super::cell::{Cell, Printed, Verdict, judge};
+use super::checks::promises;
+use super::{Boot, Command, drills, script, table};
+use crate::guest::{Guest, GuestError, splats};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How many injections of each drill there are, and what its blame is held to.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    /// Injections of a drill while it is recorded.
+    pub injections: u32,
+    /// So many injections must have met a wakeup.
+    pub met: u64,
+    /// How many in 300 may go without their name, and how many of these with another one; at least one.
+    misses_in_300: u64,
+    wrong_in_300: u64,
+}
+
+impl Length {
+    /// A part of `./test`.
+    pub const FAST: Length = Length { injections: 40, met: 20, misses_in_300: 0, wrong_in_300: 0 };
+    /// By `--all`.
+    pub const FULL: Length = Length { injections: 480, met: 300, misses_in_300: 15, wrong_in_300: 3 };
+
+    pub(super) fn misses(self, judged: u64) -> u64 {
+        (judged * self.misses_in_300 / 300).max(1)
+    }
+
+    pub(super) fn wrong(self, judged: u64) -> u64 {
+        (judged * self.wrong_in_300 / 300).max(1)
+    }
+}
+
+/// What came of a boot.
+#[derive(Debug)]
+pub struct Result {
+    /// What was booted.
+    pub boot: Boot,
+    /// Each command and drill.
+    pub cells: Vec<Cell>,
+    /// How long its guests took together, of the host's time.
+    pub took: Duration,
+}
+
+/// What is run in one guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Every command.
+    Commands,
+    /// Every drill.
+    Drills,
+    /// The same twice.
+    Repeated,
+}
+
+/// An instruction takes 2 ns: with 4 ns the work of soft devices in interrupts would be too slow for their calibration.
+const SHIFT: u32 = 1;
+
+/// Boots all, `at_once` guests at a time; `tell` is called with the boot's number when all its parts are done.
+pub fn try_out(
+    boots: &[Boot],
+    kernels: &BTreeMap<String, PathBuf>,
+    program: &Path,
+    length: Length,
+    parts: &[Part],
+    keep: Option<&Path>,
+    at_once: usize,
+    tell: impl Fn(&Result) + Sync,
+) -> Vec<Result> {
+    let parts = |boot: &Boot| -> Vec<Part> {
+        let wanted = |part: &&Part| boot.is_plain() || **part == Part::Commands;
+        parts.iter().filter(wanted).copied().collect()
+    };
+    let jobs =
+        boots.iter().enumerate().flat_map(|(number, boot)| parts(boot).into_iter().map(move |part| (number, part)));
+    let jobs: Mutex<VecDeque<(usize, Part)>> = Mutex::new(jobs.collect());
+    let done: Mutex<BTreeMap<usize, (BTreeMap<Part, Vec<Cell>>, Duration)>> = Mutex::new(BTreeMap::new());
+    let results: Mutex<BTreeMap<usize, Result>> = Mutex::new(BTreeMap::new());
+    let work = || {
+        loop {
+            let Some((number, part)) = jobs.lock().expect("no panic while it is held").pop_front() else { return };
+            let boot = &boots[number];
+            let began = Instant::now();
+            let guest = guest(boot, &kernels[&boot.kernel.name], program, length);
+            let cells = match part {
+                Part::Commands => commands(boot, &guest, keep),
+                Part::Drills => of_drills(boot, &guest, length, keep),
+                Part::Repeated => vec![repeated(&guest)],
+            };
+            let mut done = done.lock().expect("no panic while it is held");
+            let entry = done.entry(number).or_default();
+            entry.0.insert(part, cells);
+            entry.1 += began.elapsed();
+            if entry.0.len() == parts(boot).len() {
+                let (cells, took) = done.remove(&number).expect("it is there");
+                let result = Result { boot: boot.clone(), cells: cells.into_values().flatten().collect(), took };
+                tell(&result);
+                results.lock().expect("no panic while it is held").insert(number, result);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..at_once.max(1) {
+            scope.spawn(work);
+        }
+    });
+    results.into_inner().expect("no panic while it was held").into_values().collect()
+}
+
+fn guest(boot: &Boot, kernel: &Path, program: &Path, length: Length) -> Guest {
+    let mut guest = Guest::new(kernel);
+    guest.program = Some(program.to_owned());
+    guest.cpus = boot.variant.cpus;
+    guest.append.clone_from(&boot.variant.append);
+    guest.shift = SHIFT;
+    guest.limit = Duration::from_secs(u64::from(length.injections) * 2 + 300);
+    guest
+}
+
+/// Keeps what a guest left, where the user wants it.
+fn put_by(keep: Option<&Path>, boot: &Boot, part: &str, files: tempfile::TempDir) -> PathBuf {
+    let from = files.keep();
+    let Some(keep) = keep else { return from };
+    let to = keep.join(format!("{}-{part}", boot.name().replace(", ", "-").replace(' ', "-")));
+    let _ = std::fs::create_dir_all(keep);
+    let _ = std::fs::remove_dir_all(&to);
+    if crate::guest::copy(&from, &to).is_ok() {
+        let _ = std::fs::remove_dir_all(&from);
+        return to;
+    }
+    from
+}
+
+fn failed(row: &str, error: &GuestError) -> Vec<Cell> {
+    vec![Cell { row: row.to_owned(), verdict: Verdict::Wrong(error.to_string()) }]
+}
+
+fn commands(boot: &Boot, guest: &Guest, keep: Option<&Path>) -> Vec<Cell> {
+    let outcome = match guest.boot(&script::commands(boot)) {
+        Ok(outcome) => outcome,
+        Err(error) => return failed("boot", &error),
+    };
+    let out = put_by(keep, boot, "commands", outcome.files);
+    let read = |position: usize| Printed::read(&out.join(script::CELLS).join(position.to_string()));
+    let commands = table().command;
+    let mut cells: Vec<Cell> = Vec::new();
+    for (position, command) in commands.iter().enumerate() {
+        let is_there = |name: &String| {
+            cells.iter().any(|cell| cell.row == *name && !matches!(cell.verdict, Verdict::Wrong(_) | Verdict::Refused))
+        };
+        let verdict = match read(position) {
+            None => Verdict::Wrong("the guest did not come to it".to_owned()),
+            Some(_) if command.of.as_ref().is_some_and(|name| !is_there(name)) => Verdict::LeftOut,
+            Some(printed) => verdict(boot, command, &printed, &out.join(script::WORK)),
+        };
+        cells.push(Cell { row: command.name.clone(), verdict });
+    }
+    cells.push(promised(&commands, &cells, read(0)));
+    if keep.is_none() {
+        let _ = std::fs::remove_dir_all(&out);
+    }
+    cells
+}
+
+fn verdict(boot: &Boot, command: &Command, printed: &Printed, work: &Path) -> Verdict {
+    let expected = boot.expected(&command.needs, &command.uses, command.refused_before.as_ref());
+    let path = command.recording.as_ref().map(|name| work.join(name));
+    judge(printed, &expected, |whole| command.check.look(printed, path.as_deref(), whole))
+}
+
+/// `capabilities` promises what works, and nothing else.
+fn promised(commands: &[Command], cells: &[Cell], capabilities: Option<Printed>) -> Cell {
+    let one = |command: &Command| -> Option<String> {
+        let name = command.capability.as_ref()?;
+        let cell = cells.iter().find(|cell| cell.row == command.name)?;
+        let says = match promises(capabilities.as_ref()?, name) {
+            Ok(says) => says,
+            Err(what) => return Some(what),
+        };
+        let works = matches!(cell.verdict, Verdict::Right(_));
+        let said = if says { "promised" } else { "refused" };
+        (says != works).then(|| format!("`{name}` is {said}, but {} {}", command.name, cell.verdict.word()))
+    };
+    let wrong: Vec<String> = commands.iter().filter_map(one).collect();
+    let verdict = if wrong.is_empty() { Verdict::Right(String::new()) } else { Verdict::Wrong(wrong.join("; ")) };
+    Cell { row: "capabilities promise what works".to_owned(), verdict }
+}
+
+fn of_drills(boot: &Boot, guest: &Guest, length: Length, keep: Option<&Path>) -> Vec<Cell> {
+    let outcome = match guest.boot(&script::drills(length)) {
+        Ok(outcome) => outcome,
+        Err(error) => return failed("drills", &error),
+    };
+    let out = put_by(keep, boot, "drills", outcome.files);
+    let cells = drills::cells(boot, &out, length);
+    if keep.is_none() {
+        let _ = std::fs::remove_dir_all(&out);
+    }
+    cells
+}
+
+/// Two runs with the same seed leave the same bytes.
+fn repeated(guest: &Guest) -> Cell {
+    let run = || -> std::result::Result<BTreeMap<PathBuf, Vec<u8>>, String> {
+        let outcome = guest.boot(script::REPEATED).map_err(|error| error.to_string())?;
+        if let Some(splat) = splats(&outcome.kernel_log).first() {
+            return Err(format!("the kernel complained: {splat}"));
+        }
+        let mut files = BTreeMap::new();
+        gather(outcome.files.path(), Path::new(""), &mut files).map_err(|error| error.to_string())?;
+        files.insert("output".into(), outcome.output.into_bytes());
+        Ok(files)
+    };
+    let verdict = match (run(), run()) {
+        (Err(error), _) | (_, Err(error)) => Verdict::Wrong(error),
+        (Ok(first), Ok(second)) => {
+            let differs = first.iter().find(|(name, bytes)| second.get(*name) != Some(bytes)).map(|(name, _)| name);
+            match differs {
+                Some(name) => Verdict::Wrong(format!("{} differs between two runs with the same seed", name.display())),
+                None if first.len() != second.len() || first.len() < 3 => {
+                    Verdict::Wrong(format!("{} and {} files", first.len(), second.len()))
+                }
+                None => Verdict::Right(format!("{} files", first.len())),
+            }
+        }
+    };
+    Cell { row: "the same bytes for a seed".to_owned(), verdict }
+}
+
+fn gather(top: &Path, below: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(top.join(below))? {
+        let entry = entry?;
+        let path = below.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            gather(top, &path, files)?;
+        } else {
+            files.insert(path, std::fs::read(entry.path())?);
+        }
+    }
+    Ok(())
+}
+
+impl Verdict {
+    /// One word for it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Right(_) => "right",
+            Verdict::Degraded => "degraded",
+            Verdict::Refused => "refused",
+            Verdict::LeftOut => "-",
+            Verdict::Wrong(_) => "WRONG",
+        }
+    }
+}
