@@ -124,6 +124,8 @@ fn type_information() -> Capability {
 fn softirq_path() -> Capability {
     let found = if host::is_preempt_rt() {
         Err("PREEMPT_RT kernels refuse bpf_timer".to_owned())
+    } else if crate::limits::addresses_are_hidden() {
+        Err(crate::limits::ADDRESSES_HIDDEN.to_owned())
     } else {
         bpf::may_load().map(|()| "not PREEMPT_RT, so bpf_timer is allowed".to_owned()).map_err(|refused| refused.reason)
     };

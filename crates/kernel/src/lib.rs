@@ -20,7 +20,9 @@ pub mod clock;
 pub mod guard;
 pub mod hold;
 pub mod host;
+pub mod limits;
 pub mod scheduling;
+pub mod signals;
 pub mod steal;
 pub mod trace_marker;
 
