@@ -15,9 +15,15 @@ use std::process::ExitCode;
 /// Wrong usage, as other tools of this field exit with.
 const USAGE: u8 = 129;
 
+/// A stack smaller than this may not do for what the program does, bytes.
+const SMALL_STACK: u64 = 1 << 20;
+/// What it is given then.
+const OWN_STACK: usize = 2 << 20;
+
 fn main() -> ExitCode {
     // Before anything else: the BPF library speaks up on its own.
     punctual_kernel::listen(false);
+    signals::outlive_file_limit();
     // Hidden subcommands are not worth the parser's time and must not fail on its account.
     let words: Vec<_> = std::env::args_os().collect();
     match words.get(1).and_then(|word| word.to_str()) {
@@ -27,9 +33,17 @@ fn main() -> ExitCode {
         Some(punctual_load::built_in::SUBCOMMAND) => return commands::hidden::built_in_load(&words[2..]),
         _ => {}
     }
-    let arguments = match Arguments::try_parse_from(&words) {
+    if !punctual_kernel::limits::stack().is_some_and(|limit| limit < SMALL_STACK) {
+        return run(&words);
+    }
+    let thread = std::thread::Builder::new().stack_size(OWN_STACK).spawn(move || run(&words));
+    thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(ExitCode::FAILURE)
+}
+
+fn run(words: &[std::ffi::OsString]) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
-        Err(error) => return refuse_usage(&error, &words),
+        Err(error) => return refuse_usage(&error, words),
     };
     punctual_kernel::listen(arguments.verbose);
     let output = Output { json: arguments.json, csv: false };
@@ -52,7 +66,14 @@ fn main() -> ExitCode {
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { directory } => commands::generate::man(&directory, output),
     };
-    let code = result.unwrap_or_else(|error| output.fail(&error));
+    let mut code = result.unwrap_or_else(|error| output.fail(&error));
+    if code == 0 && signals::was_hung_up() {
+        output::say(&punctual_report::failure(
+            "a hangup cut the run short; what was measured until then was kept",
+            None,
+        ));
+        code = 1;
+    }
     if output::is_unwritten() {
         output::say(&punctual_report::failure("the answer could not be written to the standard output", None));
         return ExitCode::FAILURE;

@@ -158,7 +158,10 @@ pub(crate) fn with_code(mut answer: serde_json::Value, code: u8) -> serde_json::
 }
 
 pub(crate) fn pretty(value: &serde_json::Value) -> String {
-    let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+    let cut = crate::signals::was_hung_up() && value.get("exit_code").is_some_and(|code| code == 0);
+    let cut = cut.then(|| with_code(value.clone(), 1));
+    let text = serde_json::to_string_pretty(cut.as_ref().unwrap_or(value))
+        .unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
     escaped(&text)
 }
 

@@ -1,8 +1,14 @@
-//! Ctrl-C and its kin end a measurement cleanly; a second one ends the program.
+//! Ctrl-C and its kin end a measurement cleanly; a second one ends the program. What the caller had this program
+//! disregard, as `nohup` does with a hangup, is left alone.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::sync::Arc;
+use punctual_kernel::signals::is_ignored;
+use punctual_probe::Step;
+use punctual_recording::EndReason;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+
+static HUNG_UP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Becomes true at the first signal that asks the program to end.
 #[derive(Debug, Clone, Default)]
@@ -15,7 +21,10 @@ pub(crate) struct Interrupted {
 impl Interrupted {
     pub(crate) fn watch() -> Interrupted {
         let interrupted = Interrupted::default();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if !is_ignored(SIGHUP) {
+            let _ = signal_hook::flag::register(SIGHUP, Arc::clone(&HUNG_UP));
+        }
+        for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal)) {
             let _ = signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&interrupted.seen));
             let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted.asked));
             let _ = signal_hook::flag::register(signal, Arc::clone(punctual_kernel::ending::asked()));
@@ -30,4 +39,22 @@ impl Interrupted {
         }
         asked
     }
+
+    /// Whether a measurement goes on.
+    pub(crate) fn step(&self) -> Step {
+        if !self.is_set() {
+            return Step::Go;
+        }
+        Step::Stop(EndReason::Interrupted, was_hung_up().then(|| "the terminal hung up".to_owned()))
+    }
+}
+
+/// Whether the terminal or session this program ran in has gone: nobody chose this moment to end.
+pub(crate) fn was_hung_up() -> bool {
+    HUNG_UP.load(Ordering::Relaxed)
+}
+
+/// A file that grows beyond the limit of `ulimit -f` is an error when it is written, not the end of the program.
+pub(crate) fn outlive_file_limit() {
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }

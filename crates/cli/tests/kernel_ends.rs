@@ -80,7 +80,8 @@ fn an_interrupt_ends_cleanly_and_keeps_what_was_measured() {
         std::thread::sleep(Duration::from_millis(500));
         support::signal(&child, signal);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        // Nobody chose the moment at which a terminal hangs up.
+        assert_eq!(code(&output), i32::from(signal == libc::SIGHUP), "{}", stderr(&output));
         let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
         assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::Interrupted);
         assert!(recording.document().counters.wakeups > 0);

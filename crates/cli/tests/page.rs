@@ -278,7 +278,7 @@ fn write_gaps(path: &Path) {
         ..Provenance::default()
     };
     let writer = Writer::create(path, provenance, Vec::new()).unwrap();
-    let mut gaps = GapWriter::create(path).unwrap();
+    let mut gaps = GapWriter::create(writer.directory()).unwrap();
     let mut document = GapDocument {
         schema: "punctual.gaps/1".into(),
         threshold_ns: 5_000,

@@ -63,12 +63,12 @@ fn write(path: &Path, episodes: u64, summary: &RecorderSummary, ended: Option<En
     let provenance = Provenance { started_ns: BEGAN_NS, ..Provenance::default() };
     let mut writer = Writer::create(path, provenance, Vec::new()).unwrap();
     writer.flush().unwrap();
-    let mut evidence = EpisodeWriter::create(path).unwrap();
+    let mut evidence = EpisodeWriter::create(writer.directory()).unwrap();
     for id in 1..=episodes {
         evidence.push(&episode(id)).unwrap();
     }
     evidence.write_summary(summary).unwrap();
-    write_handler_sums(path, &[]).unwrap();
+    write_handler_sums(writer.directory(), &[]).unwrap();
     if let Some(ended) = ended {
         writer.finish(ended, Vec::new()).unwrap();
     }

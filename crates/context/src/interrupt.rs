@@ -104,7 +104,12 @@ impl InterruptSource {
         let enabled = std::thread::scope(|scope| scope.spawn(enable).join());
         let source = enabled.unwrap_or_else(|_| Err(Refused::because(doing(), "the thread ended early")))?;
         if !table.is_known(cpu) {
-            return Err(Refused::because(doing(), "the BPF program did not see the event's timer start"));
+            let unseen = "the BPF program did not see the event's timer start";
+            let hidden = punctual_kernel::limits::addresses_are_hidden();
+            return Err(Refused::because(
+                doing(),
+                if hidden { punctual_kernel::limits::ADDRESSES_HIDDEN } else { unseen },
+            ));
         }
         source.set_period(period_ns)?;
         Ok(source)

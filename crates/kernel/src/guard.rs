@@ -81,6 +81,11 @@ pub enum GuardEvent {
         /// The directory that was made for them.
         scratch: PathBuf,
     },
+    /// Nothing could be begun.
+    Refused {
+        /// Why.
+        reason: String,
+    },
     /// A command could not be started.
     NotStarted {
         /// Its place in the run.

@@ -24,7 +24,11 @@ impl PowerRequest {
             Ok(file)
         };
         ask().map(PowerRequest).map_err(|error: std::io::Error| {
-            Refused::because(format!("writing {}", PowerRequest::PATH), crate::plain(&error))
+            let mut reason = crate::plain(&error);
+            if error.kind() == std::io::ErrorKind::PermissionDenied {
+                reason += ": it takes root, CAP_DAC_OVERRIDE, or a udev rule that lets this user write it";
+            }
+            Refused::because(format!("writing {}", PowerRequest::PATH), reason)
         })
     }
 }

@@ -12,7 +12,7 @@ use pairs::{median, spent};
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_kernel::{bpf, clock};
 use punctual_probe::log::EventLog;
-use punctual_recording::{EventClass, LogWriter};
+use punctual_recording::{Directory, EventClass, LogWriter};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ fn main() {
 /// Logs and writes while something is done. Returns rows, what was dropped, how long it was, s, and the CPU time, ns.
 fn logging(classes: &[EventClass], work: impl FnOnce() + Send) -> (u64, u64, f64, u64) {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut writer = LogWriter::create(directory.path()).expect("a writer");
+    let mut writer = LogWriter::create(&Directory::make(directory.path()).expect("a directory")).expect("a writer");
     let mut log = EventLog::start(classes, None).expect("the log starts");
     let before_ns = clock::thread_cpu_ns();
     let worked = AtomicBool::new(false);

@@ -6,7 +6,7 @@ use crate::slots::{Configuration, SlotReader, SlotTable};
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::callbacks::CallbackCounts;
 use punctual_kernel::features::{CALLED_PROGRAMS, TIMERS, explain};
-use punctual_kernel::{Refused, clock, host, per_cpu};
+use punctual_kernel::{Refused, clock, host, limits, per_cpu};
 
 /// The compiled BPF programs, carried in the binary.
 pub fn object_bytes(via: Via) -> &'static [u8] {
@@ -44,6 +44,9 @@ impl Follower {
         refuse_namespaces("following wakeups in the kernel")?;
         if via == Via::Softirq && host::is_preempt_rt() {
             return Err(Refused::because("making a softirq callback", "PREEMPT_RT kernels refuse bpf_timer"));
+        }
+        if via == Via::Softirq && limits::addresses_are_hidden() {
+            return Err(Refused::because("following a softirq callback", limits::ADDRESSES_HIDDEN));
         }
         let steal_offset = per_cpu::places().steal;
         let configuration = Configuration { steal_offset: steal_offset.unwrap_or(0) };

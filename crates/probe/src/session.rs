@@ -11,10 +11,10 @@ use crate::why::{FlightRecorder, Watch};
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::hold::{self, PowerRequest};
 use punctual_kernel::scheduling::Scheduling;
-use punctual_kernel::{Refused, capabilities, clock, host, steal};
+use punctual_kernel::{Refused, capabilities, clock, host, limits, steal};
 use punctual_recording::{
-    Configuration, Counters, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Stage, Task,
-    Totals, Wakeup, Writer,
+    Configuration, Counters, Directory, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Stage,
+    Task, Totals, Wakeup, Writer,
 };
 use rtrb::{Consumer, RingBuffer};
 use std::sync::Arc;
@@ -48,6 +48,11 @@ pub struct Observation<'a> {
 }
 
 impl Observation<'_> {
+    /// Where the recording is written.
+    pub fn directory(&self) -> &Directory {
+        self.writer.directory()
+    }
+
     /// What has been measured so far. Adds up distributions: not for every step.
     pub fn totals(&self) -> Totals {
         self.writer.totals()
@@ -56,6 +61,11 @@ impl Observation<'_> {
     /// Puts down in the recording what went wrong with the load.
     pub fn load_trouble(&mut self, trouble: String) {
         self.writer.provenance_mut().load.trouble.push(trouble);
+    }
+
+    /// Puts down in the recording why the load was not the one that was asked for; the first reason stays.
+    pub fn load_failure(&mut self, failure: String) {
+        self.writer.provenance_mut().load.failure.get_or_insert(failure);
     }
 
     /// Puts down in the recording what the load got done.
@@ -144,7 +154,7 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     let mut writer = Writer::create(&plan.output, provenance, tasks)?;
     let own_programs = follower.as_ref().map(Follower::program_ids).unwrap_or_default();
     let mut watch = match plan.why.zip(recorder) {
-        Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &own_programs)?),
+        Some((settings, recorder)) => Some(Watch::begin(recorder, settings, writer.directory(), &own_programs)?),
         None => None,
     };
     drop(getting_ready);
@@ -254,12 +264,11 @@ fn load_follower(via: Via, provenance: &mut Provenance) -> Result<Option<Followe
 }
 
 fn hold_machine(plan: &Plan, provenance: &mut Provenance) -> Option<PowerRequest> {
-    let unlimited = rustix::process::getrlimit(rustix::process::Resource::Memlock).current.is_none();
     // With a small limit, locking would make later allocations fail.
-    let locked = if unlimited || rustix::process::geteuid().is_root() {
+    let locked = if limits::may_lock_memory() {
         hold::lock_memory()
     } else {
-        Err(Refused::because("locking memory", "this user's limit is too small"))
+        Err(Refused::because("locking memory", "this user's limit is too small: it takes CAP_IPC_LOCK"))
     };
     provenance.configuration.memory_locked = locked.is_ok();
     if let Err(refused) = locked {
@@ -390,6 +399,9 @@ fn equip(
 /// Causes that cannot be recorded are no reason not to measure.
 pub(crate) fn start_recorder(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRecorder> {
     let settings = plan.why.as_ref()?;
+    if limits::addresses_are_hidden() {
+        note(provenance, format!("functions of the kernel have no names ({})", limits::ADDRESSES_HIDDEN));
+    }
     match FlightRecorder::start(settings.sample_rate, settings.stage == Stage::Response) {
         Ok(recorder) => Some(recorder),
         Err(refused) => {

@@ -1,12 +1,13 @@
 //! What soft devices did: a table `activations/` and a summary `activations.json` beside `recording.json`.
 
 use crate::Distribution;
+use crate::directory::Directory;
 use crate::error::Result;
 use crate::json_file::{read_document, write_json};
 use crate::segments::{self, SegmentWriter};
 use crate::table::{self, Schema, optional, required};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The name and version of `activations.json`.
 pub const ACTIVATIONS_SCHEMA: &str = "punctual.activations/1";
@@ -75,6 +76,9 @@ pub struct ActivationDocument {
     pub bystander_intervals: Distribution,
     /// When the devices began, ns of `CLOCK_MONOTONIC`.
     pub started_ns: u64,
+    /// Which phases the run was too short for, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_reached: Option<String>,
 }
 
 /// One device.
@@ -165,7 +169,7 @@ pub struct DeviceSummary {
 
 /// Writes `activations/` and `activations.json` into the directory of a recording.
 pub struct ActivationWriter {
-    directory: PathBuf,
+    directory: Directory,
     rows: SegmentWriter,
 }
 
@@ -174,10 +178,9 @@ impl ActivationWriter {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Io`] where the file system refuses.
-    pub fn create(directory: impl Into<PathBuf>) -> Result<ActivationWriter> {
-        let directory = directory.into();
-        let rows = SegmentWriter::create(directory.join("activations"), &ACTIVATIONS)?;
-        Ok(ActivationWriter { directory, rows })
+    pub fn create(recording: &Directory) -> Result<ActivationWriter> {
+        let rows = SegmentWriter::create(recording, "activations", &ACTIVATIONS)?;
+        Ok(ActivationWriter { directory: recording.clone(), rows })
     }
 
     /// Takes an activation.
@@ -215,7 +218,7 @@ impl ActivationWriter {
     pub fn finish(mut self, document: &ActivationDocument) -> Result<()> {
         self.rows.close_segment()?;
         self.rows.join(true)?;
-        write_json(&self.directory.join("activations.json"), document)
+        write_json(&self.directory, "activations.json", document)
     }
 }
 
@@ -269,7 +272,7 @@ mod tests {
     fn what_is_written_is_read() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(read_activation_document(directory.path()).unwrap(), None);
-        let mut writer = ActivationWriter::create(directory.path()).unwrap();
+        let mut writer = ActivationWriter::create(&Directory::make(directory.path()).unwrap()).unwrap();
         let mut summary = DeviceSummary { device: "modem".to_owned(), ..DeviceSummary::default() };
         let mut rows = Vec::new();
         for block in 0..100 {

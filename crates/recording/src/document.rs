@@ -239,6 +239,9 @@ pub struct LoadInfo {
     pub scores: Vec<LoadScore>,
     /// What went wrong with it, if anything did.
     pub trouble: Vec<String>,
+    /// Why it was not the load that was asked for: a command failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 impl LoadInfo {

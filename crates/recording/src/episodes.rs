@@ -1,5 +1,6 @@
 //! `events/`: the episodes of a recording, a JSON line each, and what was counted of them.
 
+use crate::directory::{Directory, temporary_for};
 use crate::episode::Episode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json_file::{read_json, write_json};
@@ -110,9 +111,11 @@ pub fn read_handler_sums(recording: &Path) -> Result<Option<Vec<HandlerSum>>> {
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
-pub fn write_handler_sums(recording: &Path, sums: &[HandlerSum]) -> Result<()> {
-    write_json(&directory(recording).join("handlers.json"), &sums)
+pub fn write_handler_sums(recording: &Directory, sums: &[HandlerSum]) -> Result<()> {
+    write_json(&recording.below("events")?, "handlers.json", &sums)
 }
+
+const EPISODES: &str = "episodes.jsonl";
 
 fn directory(recording: &Path) -> PathBuf {
     recording.join("events")
@@ -122,7 +125,7 @@ fn directory(recording: &Path) -> PathBuf {
 pub struct EpisodeWriter {
     file: File,
     path: PathBuf,
-    directory: PathBuf,
+    directory: Directory,
     bytes: u64,
 }
 
@@ -131,11 +134,10 @@ impl EpisodeWriter {
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
-    pub fn create(recording: &Path) -> Result<EpisodeWriter> {
-        let directory = directory(recording);
-        std::fs::create_dir_all(&directory).map_err(|error| Error::io(&directory, "cannot create", error))?;
-        let path = directory.join("episodes.jsonl");
-        let file = File::create_new(&path).map_err(|error| Error::io(&path, "cannot create", error))?;
+    pub fn create(recording: &Directory) -> Result<EpisodeWriter> {
+        let directory = recording.below("events")?;
+        let path = directory.path().join(EPISODES);
+        let file = directory.create_new(EPISODES).map_err(|error| Error::io(&path, "cannot create", error))?;
         Ok(EpisodeWriter { file, path, directory, bytes: 0 })
     }
 
@@ -167,7 +169,7 @@ impl EpisodeWriter {
     /// # Errors
     /// [`ErrorKind::Io`].
     pub fn write_summary(&self, summary: &RecorderSummary) -> Result<()> {
-        write_json(&self.directory.join("recorder.json"), summary)
+        write_json(&self.directory, "recorder.json", summary)
     }
 }
 
@@ -183,8 +185,8 @@ pub fn read_recorder_summary(recording: &Path) -> Result<Option<RecorderSummary>
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] where the recording has none, [`ErrorKind::Invalid`] with the line that is damaged.
-pub fn for_each_episode(recording: &Path, mut take: impl FnMut(Episode)) -> Result<bool> {
-    let path = directory(recording).join("episodes.jsonl");
+pub fn for_each_episode(recording: &Path, take: impl FnMut(Episode)) -> Result<bool> {
+    let path = directory(recording).join(EPISODES);
     let file = match regular_file::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -193,13 +195,17 @@ pub fn for_each_episode(recording: &Path, mut take: impl FnMut(Episode)) -> Resu
         }
         Err(error) => return Err(Error::io(path, "cannot read", error)),
     };
+    read_episodes(file, &path, take)
+}
+
+fn read_episodes(file: File, path: &Path, mut take: impl FnMut(Episode)) -> Result<bool> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     let mut number = 0;
     loop {
         line.clear();
         number += 1;
-        let read = reader.read_until(b'\n', &mut line).map_err(|error| Error::io(&path, "cannot read", error))?;
+        let read = reader.read_until(b'\n', &mut line).map_err(|error| Error::io(path, "cannot read", error))?;
         if read == 0 {
             return Ok(false);
         }
@@ -207,7 +213,7 @@ pub fn for_each_episode(recording: &Path, mut take: impl FnMut(Episode)) -> Resu
             return Ok(true);
         }
         let episode = serde_json::from_slice(&line)
-            .map_err(|error| Error::new(ErrorKind::Invalid, &path, format!("line {number} is damaged: {error}")))?;
+            .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("line {number} is damaged: {error}")))?;
         take(episode);
     }
 }
@@ -216,13 +222,15 @@ pub fn for_each_episode(recording: &Path, mut take: impl FnMut(Episode)) -> Resu
 ///
 /// # Errors
 /// As [`for_each_episode`]; the file stays as it was then.
-pub fn rewrite_episodes(recording: &Path, mut change: impl FnMut(&mut Episode)) -> Result<()> {
-    let path = directory(recording).join("episodes.jsonl");
-    let temporary = path.with_extension("tmp");
-    let io = |error| Error::io(&temporary, "cannot write", error);
-    let mut file = std::io::BufWriter::new(File::create(&temporary).map_err(io)?);
+pub fn rewrite_episodes(recording: &Directory, mut change: impl FnMut(&mut Episode)) -> Result<()> {
+    let directory = recording.below("events")?;
+    let path = directory.path().join(EPISODES);
+    let temporary = temporary_for(EPISODES);
+    let io = |error| Error::io(&path, "cannot write", error);
+    let old = directory.open(EPISODES).map_err(|error| Error::io(&path, "cannot read", error))?;
+    let mut file = std::io::BufWriter::new(directory.create(&temporary).map_err(io)?);
     let mut written = Ok(());
-    let read = for_each_episode(recording, |mut episode| {
+    let read = read_episodes(old, &path, |mut episode| {
         change(&mut episode);
         if written.is_ok() {
             written =
@@ -230,9 +238,9 @@ pub fn rewrite_episodes(recording: &Path, mut change: impl FnMut(&mut Episode)) 
         }
     });
     let done = read.and_then(|_| written.and_then(|()| file.flush()).map_err(io));
-    let done = done.and_then(|()| std::fs::rename(&temporary, &path).map_err(io));
+    let done = done.and_then(|()| directory.rename(&temporary, EPISODES).map_err(io));
     if done.is_err() {
-        let _ = std::fs::remove_file(&temporary);
+        directory.remove(&temporary);
     }
     done
 }
@@ -289,7 +297,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let recording = directory.path();
         assert_eq!(for_each_episode(recording, |_| ()).unwrap_err().kind(), ErrorKind::NotFound);
-        let mut writer = EpisodeWriter::create(recording).unwrap();
+        let mut writer = EpisodeWriter::create(&Directory::make(recording).unwrap()).unwrap();
         writer.push(&episode()).unwrap();
         let summary = RecorderSummary { late: 2, kept: 1, ..RecorderSummary::default() };
         writer.write_summary(&summary).unwrap();
@@ -298,7 +306,7 @@ mod tests {
         assert!(!for_each_episode(recording, |episode| read.push(episode)).unwrap());
         assert_eq!(read, [episode()]);
 
-        rewrite_episodes(recording, |episode| episode.id = 2).unwrap();
+        rewrite_episodes(&Directory::make(recording).unwrap(), |episode| episode.id = 2).unwrap();
         for_each_episode(recording, |episode| assert_eq!(episode.id, 2)).unwrap();
 
         let path = recording.join("events/episodes.jsonl");
@@ -316,7 +324,7 @@ mod tests {
     /// What reading a line says in the place of the sound episode, changed.
     fn read_changed(change: impl FnOnce(&mut serde_json::Value)) -> Result<Vec<Episode>> {
         let directory = tempfile::tempdir().unwrap();
-        EpisodeWriter::create(directory.path()).unwrap().push(&episode()).unwrap();
+        EpisodeWriter::create(&Directory::make(directory.path()).unwrap()).unwrap().push(&episode()).unwrap();
         let path = directory.path().join("events/episodes.jsonl");
         let mut line = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         change(&mut line);

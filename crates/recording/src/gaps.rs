@@ -2,12 +2,13 @@
 //! beside `recording.json`.
 
 use crate::Distribution;
+use crate::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json_file::{read_document, write_json};
 use crate::segments::{self, SegmentWriter};
 use crate::table::{self, Schema, required};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The name and version of `gaps.json`.
 pub const GAPS_SCHEMA: &str = "punctual.gaps/1";
@@ -215,7 +216,7 @@ pub struct Periodicity {
 
 /// Writes `gaps/` and `gaps.json` into the directory of a recording.
 pub struct GapWriter {
-    directory: PathBuf,
+    directory: Directory,
     rows: SegmentWriter,
 }
 
@@ -224,10 +225,9 @@ impl GapWriter {
     ///
     /// # Errors
     /// [`ErrorKind::Io`] where the file system refuses.
-    pub fn create(directory: impl Into<PathBuf>) -> Result<GapWriter> {
-        let directory = directory.into();
-        let rows = SegmentWriter::create(directory.join("gaps"), &GAPS)?;
-        Ok(GapWriter { directory, rows })
+    pub fn create(recording: &Directory) -> Result<GapWriter> {
+        let rows = SegmentWriter::create(recording, "gaps", &GAPS)?;
+        Ok(GapWriter { directory: recording.clone(), rows })
     }
 
     /// Takes a gap.
@@ -263,7 +263,7 @@ impl GapWriter {
     }
 
     fn write(&self, document: &GapDocument) -> Result<()> {
-        write_json(&self.directory.join("gaps.json"), document)
+        write_json(&self.directory, "gaps.json", document)
     }
 }
 
@@ -327,7 +327,7 @@ mod tests {
     fn what_is_written_is_read() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(read_gap_document(directory.path()).unwrap(), None);
-        let mut writer = GapWriter::create(directory.path()).unwrap();
+        let mut writer = GapWriter::create(&Directory::make(directory.path()).unwrap()).unwrap();
         let mut document =
             GapDocument { schema: GAPS_SCHEMA.to_owned(), names: vec!["a".to_owned()], ..GapDocument::default() };
         let mut gaps = Vec::new();

@@ -1,5 +1,6 @@
 //! JSON files of a recording: written by rename, read with the reason where they cannot be.
 
+use crate::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
 use crate::regular_file;
 use serde::Serialize;
@@ -7,15 +8,11 @@ use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// Writes a file under another name and renames it, so that nobody reads half of one.
-pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> Result<()> {
-    let temporary = path.with_extension("tmp");
+pub(crate) fn write_json(directory: &Directory, name: &str, document: &impl Serialize) -> Result<()> {
+    let path = || directory.path().join(name);
     let text = serde_json::to_vec(document)
-        .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("cannot be put into JSON: {error}")))?;
-    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.map_err(|error| Error::io(path, "cannot write", error))
+        .map_err(|error| Error::new(ErrorKind::Invalid, path(), format!("cannot be put into JSON: {error}")))?;
+    directory.write(name, &text).map_err(|error| Error::io(path(), "cannot write", error))
 }
 
 /// Reads a file; `None` where there is none. `is_not` says of one that holds something else what it is not.

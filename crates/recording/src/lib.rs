@@ -26,6 +26,7 @@
 
 mod activations;
 mod digest;
+mod directory;
 mod distribution;
 mod document;
 pub mod episode;
@@ -39,6 +40,7 @@ mod limit;
 mod log;
 mod merge;
 mod numbers;
+mod place;
 mod printable;
 mod reader;
 mod regular_file;
@@ -57,6 +59,7 @@ pub use activations::{
     read_activation_document,
 };
 pub use digest::digest;
+pub use directory::Directory;
 pub use distribution::{Distribution, Distributions, Key};
 pub use document::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
@@ -80,6 +83,7 @@ pub use log::{
 };
 pub use merge::{compatible, merge};
 pub use numbers::{read_numbers, write_numbers};
+pub use place::{DIRECTORY_MODE, FILE_MODE, Place, Standing};
 pub use printable::{is_steering, printable};
 pub use reader::Recording;
 pub use stage::Stage;

@@ -1,6 +1,7 @@
 //! The event log: a table `events/log/` and a summary `events/log.json` beside `recording.json`.
 
 use crate::EventClass;
+use crate::directory::Directory;
 use crate::episode::{Event, EventKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json_file::{read_document, write_json};
@@ -8,7 +9,7 @@ use crate::segments::{self, SegmentWriter};
 use crate::table::{self, Schema, required, text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The name and version of `events/log.json`.
 pub const LOG_SCHEMA: &str = "punctual.event-log/1";
@@ -156,7 +157,7 @@ impl LogDocument {
 
 /// Writes `events/log/` and `events/log.json` into the directory of a recording.
 pub struct LogWriter {
-    directory: PathBuf,
+    directory: Directory,
     rows: SegmentWriter,
     counts: BTreeMap<(u8, u32), u64>,
     last_ns: u64,
@@ -168,10 +169,9 @@ impl LogWriter {
     ///
     /// # Errors
     /// [`ErrorKind::Io`] where the file system refuses.
-    pub fn create(recording: &Path) -> Result<LogWriter> {
-        let directory = recording.join("events");
-        std::fs::create_dir(&directory).map_err(|error| Error::io(&directory, "cannot create", error))?;
-        let rows = SegmentWriter::create(directory.join("log"), &LOG)?;
+    pub fn create(recording: &Directory) -> Result<LogWriter> {
+        let directory = recording.make_below("events")?;
+        let rows = SegmentWriter::create(&directory, "log", &LOG)?;
         Ok(LogWriter { directory, rows, counts: BTreeMap::new(), last_ns: 0, late_rows: 0 })
     }
 
@@ -221,7 +221,7 @@ impl LogWriter {
     pub fn flush(&mut self, document: &mut LogDocument) -> Result<()> {
         self.count(document);
         self.rows.close_segment()?;
-        write_json(&self.directory.join("log.json"), document)?;
+        write_json(&self.directory, "log.json", document)?;
         self.rows.join(false)
     }
 
@@ -232,7 +232,7 @@ impl LogWriter {
     pub fn finish(mut self, document: &mut LogDocument) -> Result<()> {
         self.count(document);
         self.rows.close_segment()?;
-        write_json(&self.directory.join("log.json"), document)?;
+        write_json(&self.directory, "log.json", document)?;
         self.rows.join(true)
     }
 }
@@ -325,7 +325,7 @@ mod tests {
         let recording = directory.path();
         assert_eq!(read_log_document(recording).unwrap(), None);
         assert!(!is_log(recording));
-        let mut writer = LogWriter::create(recording).unwrap();
+        let mut writer = LogWriter::create(&Directory::make(recording).unwrap()).unwrap();
         let mut document = LogDocument { classes: vec![EventClass::Sched], ..LogDocument::default() };
         let mut written = Vec::new();
         for at in 0..1_000 {

@@ -1,5 +1,6 @@
 //! Tables of whole numbers that are no recordings, such as the points of a sweep.
 
+use crate::directory::Directory;
 use crate::error::Result;
 use crate::table::{self, Rows, Schema, optional};
 use std::path::Path;
@@ -13,7 +14,9 @@ pub fn write_numbers(path: &Path, names: &[&str], rows: &[Vec<Option<i64>>]) -> 
     let schema = Schema { name: "numbers", columns: &columns };
     let mut table = Rows::new(&schema);
     rows.iter().for_each(|row| table.push_row(row));
-    table::write_table(path, &table)
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    table::write_table(&Directory::of_others(above)?, &name, &table)
 }
 
 /// Reads these columns of a Parquet file; what the file lacks is `None`.

@@ -1,5 +1,6 @@
 //! A table that grows by one file at a time, so that whatever ends the run loses at most the last.
 
+use crate::directory::{Directory, temporary_for};
 use crate::error::{Error, Result};
 use crate::table::{self, Rows, Schema};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ const JOIN: usize = 60;
 
 /// Writes `000001.parquet`, `000002.parquet`, ... and joins them into `000001-000060.parquet`.
 pub(crate) struct SegmentWriter {
-    directory: PathBuf,
+    directory: Directory,
     schema: &'static Schema<'static>,
     rows: Rows<'static>,
     written: u64,
@@ -17,8 +18,9 @@ pub(crate) struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    pub(crate) fn create(directory: PathBuf, schema: &'static Schema<'static>) -> Result<SegmentWriter> {
-        std::fs::create_dir(&directory).map_err(|error| Error::io(&directory, "cannot create", error))?;
+    /// Makes a directory of this name for the files.
+    pub(crate) fn create(recording: &Directory, name: &str, schema: &'static Schema<'static>) -> Result<SegmentWriter> {
+        let directory = recording.make_below(name)?;
         Ok(SegmentWriter { directory, schema, rows: Rows::new(schema), written: 0, unjoined: Vec::new() })
     }
 
@@ -37,7 +39,7 @@ impl SegmentWriter {
             return Ok(());
         }
         let number = self.written + 1;
-        table::write_table(&self.directory.join(format!("{number:06}.parquet")), &self.rows)?;
+        table::write_table(&self.directory, &format!("{number:06}.parquet"), &self.rows)?;
         self.rows.clear();
         self.written = number;
         self.unjoined.push(number);
@@ -50,16 +52,13 @@ impl SegmentWriter {
             return Ok(());
         }
         let (first, last) = (self.unjoined[0], self.unjoined[self.unjoined.len() - 1]);
-        let sources: Vec<PathBuf> =
-            self.unjoined.iter().map(|number| self.directory.join(format!("{number:06}.parquet"))).collect();
-        let target = self.directory.join(format!("{first:06}-{last:06}.parquet"));
-        if let Err(error) = table::concatenate(&sources, &target, self.schema) {
-            let _ = std::fs::remove_file(target.with_extension("tmp"));
+        let sources: Vec<String> = self.unjoined.iter().map(|number| format!("{number:06}.parquet")).collect();
+        let target = format!("{first:06}-{last:06}.parquet");
+        if let Err(error) = table::concatenate(&self.directory, &sources, &target, self.schema) {
+            self.directory.remove(&temporary_for(&target));
             return Err(error);
         }
-        for source in sources {
-            let _ = std::fs::remove_file(source);
-        }
+        sources.iter().for_each(|source| self.directory.remove(source));
         self.unjoined.clear();
         Ok(())
     }
@@ -112,7 +111,7 @@ mod tests {
     fn joining_keeps_every_row_and_an_interrupted_joining_repeats_none() {
         let directory = tempfile::tempdir().unwrap();
         let at = directory.path().join("rows");
-        let mut writer = SegmentWriter::create(at.clone(), &SCHEMA).unwrap();
+        let mut writer = SegmentWriter::create(&Directory::make(directory.path()).unwrap(), "rows", &SCHEMA).unwrap();
         let mut spare = None;
         for value in 0..130 {
             writer.rows().push([Some(value)]);

@@ -1,5 +1,6 @@
 //! Tables of whole numbers and texts as Parquet files.
 
+use crate::directory::{Directory, temporary_for};
 use crate::error::{Error, ErrorKind, Result};
 use crate::regular_file;
 use crate::texts::Texts;
@@ -11,7 +12,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows written together; a table of any length is written and read in this much memory.
@@ -124,12 +125,13 @@ impl<'a> Rows<'a> {
 /// Writes a table to a file in row groups.
 pub(crate) struct TableWriter<'a> {
     schema: &'a Schema<'a>,
-    path: &'a Path,
+    path: PathBuf,
     writer: SerializedFileWriter<File>,
 }
 
 impl<'a> TableWriter<'a> {
-    pub(crate) fn create(path: &'a Path, schema: &'a Schema<'a>) -> Result<TableWriter<'a>> {
+    pub(crate) fn create(directory: &Directory, name: &str, schema: &'a Schema<'a>) -> Result<TableWriter<'a>> {
+        let path = directory.path().join(name);
         let fields = schema
             .columns
             .iter()
@@ -148,23 +150,23 @@ impl<'a> TableWriter<'a> {
             })
             .collect::<parquet::errors::Result<Vec<_>>>();
         let root = fields.and_then(|fields| Type::group_type_builder(schema.name).with_fields(fields).build());
-        let root = root.map_err(|error| failed(path, "cannot describe the table", error))?;
+        let root = root.map_err(|error| failed(&path, "cannot describe the table", error))?;
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_dictionary_enabled(false)
             .set_encoding(Encoding::DELTA_BINARY_PACKED)
             .set_statistics_enabled(EnabledStatistics::Chunk);
         for column in schema.columns.iter().filter(|column| column.is_text) {
-            let path = ColumnPath::from(column.name);
+            let column = ColumnPath::from(column.name);
             properties = properties
-                .set_column_dictionary_enabled(path.clone(), true)
-                .set_column_encoding(path.clone(), Encoding::PLAIN)
-                .set_column_statistics_enabled(path, EnabledStatistics::None);
+                .set_column_dictionary_enabled(column.clone(), true)
+                .set_column_encoding(column.clone(), Encoding::PLAIN)
+                .set_column_statistics_enabled(column, EnabledStatistics::None);
         }
         let properties = properties.build();
-        let file = File::create(path).map_err(|error| Error::io(path, "cannot write", error))?;
+        let file = directory.create(name).map_err(|error| Error::io(&path, "cannot write", error))?;
         let writer = SerializedFileWriter::new(file, Arc::new(root), Arc::new(properties))
-            .map_err(|error| failed(path, "cannot write", error))?;
+            .map_err(|error| failed(&path, "cannot write", error))?;
         Ok(TableWriter { schema, path, writer })
     }
 
@@ -172,7 +174,7 @@ impl<'a> TableWriter<'a> {
         if rows.is_empty() {
             return Ok(());
         }
-        self.write_row_group(rows).map_err(|error| failed(self.path, "cannot write", error))
+        self.write_row_group(rows).map_err(|error| failed(&self.path, "cannot write", error))
     }
 
     fn write_row_group(&mut self, rows: &Rows<'_>) -> parquet::errors::Result<()> {
@@ -204,34 +206,45 @@ impl<'a> TableWriter<'a> {
     }
 
     pub(crate) fn finish(mut self) -> Result<()> {
-        self.writer.finish().map(drop).map_err(|error| failed(self.path, "cannot write", error))
+        self.writer.finish().map(drop).map_err(|error| failed(&self.path, "cannot write", error))
     }
 }
 
 /// Writes rows under a temporary name and renames the file into place, so that it appears whole or not at all.
-pub(crate) fn write_table(path: &Path, rows: &Rows<'_>) -> Result<()> {
-    let temporary = path.with_extension("tmp");
+pub(crate) fn write_table(directory: &Directory, name: &str, rows: &Rows<'_>) -> Result<()> {
+    let temporary = temporary_for(name);
     let written = (|| {
-        let mut writer = TableWriter::create(&temporary, rows.schema)?;
+        let mut writer = TableWriter::create(directory, &temporary, rows.schema)?;
         writer.write(rows)?;
         writer.finish()?;
-        std::fs::rename(&temporary, path).map_err(|error| Error::io(path, "cannot rename into place", error))
+        into_place(directory, &temporary, name)
     })();
     if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
+        directory.remove(&temporary);
     }
     written
+}
+
+fn into_place(directory: &Directory, temporary: &str, name: &str) -> Result<()> {
+    let refused = |error| Error::io(directory.path().join(name), "cannot rename into place", error);
+    directory.rename(temporary, name).map_err(refused)
 }
 
 /// Reads a table and hands its rows on, one row group at a time.
 ///
 /// Columns the file lacks read as absent; columns the schema lacks are passed over.
-pub(crate) fn read_table(
+pub(crate) fn read_table(path: &Path, schema: &Schema<'_>, take: impl FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
+    let file = regular_file::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
+    read_opened(file, path, schema, take)
+}
+
+/// The same of a file that is open.
+fn read_opened(
+    file: File,
     path: &Path,
     schema: &Schema<'_>,
     mut take: impl FnMut(&Rows<'_>) -> Result<()>,
 ) -> Result<()> {
-    let file = regular_file::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
     let damaged = |error| failed(path, "is not a whole table", error);
     let reader = SerializedFileReader::new(file).map_err(damaged)?;
     let descriptor = reader.metadata().file_metadata().schema_descr_ptr();
@@ -324,12 +337,14 @@ pub(crate) fn count_rows(path: &Path) -> Result<u64> {
 }
 
 /// Writes several files' rows into one, in order, in constant memory.
-pub(crate) fn concatenate(sources: &[std::path::PathBuf], target: &Path, schema: &Schema<'_>) -> Result<()> {
-    let temporary = target.with_extension("tmp");
-    let mut writer = TableWriter::create(&temporary, schema)?;
+pub(crate) fn concatenate(directory: &Directory, sources: &[String], target: &str, schema: &Schema<'_>) -> Result<()> {
+    let temporary = temporary_for(target);
+    let mut writer = TableWriter::create(directory, &temporary, schema)?;
     let mut gathered = Rows::new(schema);
     for source in sources {
-        read_table(source, schema, |rows| {
+        let path = directory.path().join(source);
+        let file = directory.open(source).map_err(|error| Error::io(&path, "cannot read", error))?;
+        read_opened(file, &path, schema, |rows| {
             gathered.append(rows);
             if gathered.len() >= ROW_GROUP {
                 writer.write(&gathered)?;
@@ -340,7 +355,7 @@ pub(crate) fn concatenate(sources: &[std::path::PathBuf], target: &Path, schema:
     }
     writer.write(&gathered)?;
     writer.finish()?;
-    std::fs::rename(&temporary, target).map_err(|error| Error::io(target, "cannot rename into place", error))
+    into_place(directory, &temporary, target)
 }
 
 fn failed(path: &Path, doing: &str, error: parquet::errors::ParquetError) -> Error {
@@ -370,7 +385,8 @@ mod tests {
                 let c = table.text(c);
                 table.push([Some(*a), *b, Some(c)]);
             }
-            write_table(&path, &table).unwrap();
+            let at = Directory::make(directory.path()).unwrap();
+            write_table(&at, "t.parquet", &table).unwrap();
             let mut read = Vec::new();
             read_table(&path, &SCHEMA, |group| {
                 let row = |row| (group.get(0, row), group.get_optional(1, row), group.get_text(2, row).to_owned());
@@ -380,7 +396,7 @@ mod tests {
             prop_assert_eq!(&read, &rows);
 
             let both = directory.path().join("both.parquet");
-            concatenate(&[path.clone(), path], &both, &SCHEMA).unwrap();
+            concatenate(&at, &["t.parquet".to_owned(), "t.parquet".to_owned()], "both.parquet", &SCHEMA).unwrap();
             let mut texts = Vec::new();
             read_table(&both, &SCHEMA, |group| {
                 texts.extend((0..group.len()).map(|row| group.get_text(2, row).to_owned()));
@@ -400,7 +416,7 @@ mod tests {
                 let c = table.text(&a.to_string());
                 table.push([Some(a), (a % 3 == 0).then_some(a), Some(c)]);
             }
-            write_table(&path, &table).unwrap();
+            write_table(&Directory::make(directory.path()).unwrap(), "t.parquet", &table).unwrap();
             let mut bytes = std::fs::read(&path).unwrap();
             bytes.truncate(bytes.len().saturating_sub(cut));
             if let (position, bits) = flip && !bytes.is_empty() {

@@ -1,6 +1,7 @@
 //! The same keystrokes as an idle loop, the program that handled them and the kernel's programs saw them: the file
 //! `validation.json` beside `recording.json`.
 
+use crate::directory::Directory;
 use crate::error::Result;
 use crate::json_file::{read_document, write_json};
 use serde::{Deserialize, Serialize};
@@ -109,8 +110,8 @@ pub struct ValidationDocument {
 ///
 /// # Errors
 /// [`crate::ErrorKind::Io`] where the file system refuses.
-pub fn write_validation(recording: &Path, document: &ValidationDocument) -> Result<()> {
-    write_json(&recording.join("validation.json"), document)
+pub fn write_validation(recording: &Directory, document: &ValidationDocument) -> Result<()> {
+    write_json(recording, "validation.json", document)
 }
 
 /// Reads it; `None` where a recording has none.
@@ -146,7 +147,7 @@ mod tests {
             seen: vec![seen, SeenKeystroke { parts: None, thread_ns: None, ..seen }],
             ..ValidationDocument::default()
         };
-        write_validation(directory.path(), &document).unwrap();
+        write_validation(&Directory::make(directory.path()).unwrap(), &document).unwrap();
         assert_eq!(read_validation(directory.path()).unwrap(), Some(document));
         std::fs::write(directory.path().join("validation.json"), "{}").unwrap();
         assert!(read_validation(directory.path()).is_err());

@@ -1,5 +1,6 @@
 //! Rows in, a crash-safe recording directory out.
 
+use crate::directory::{Directory, OCCUPIED};
 use crate::distribution::{Distributions, Key};
 use crate::document::{Counters, Document, Ended, Followed, Limit, Provenance, SCHEMA, Task};
 use crate::episodes::RecorderSummary;
@@ -9,7 +10,7 @@ use crate::segments::SegmentWriter;
 use crate::table::{self, Rows, Schema, optional, required};
 use crate::tail::{LargestValues, OpenBlock};
 use crate::{Distribution, Stage, Wakeup};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(crate) static WAKEUPS: Schema<'static> = Schema {
     name: "wakeups",
@@ -81,7 +82,7 @@ pub struct Totals {
 /// call it about once a second. Whatever ends the run after that loses at most what came since.
 /// Memory does not grow with the length of the run.
 pub struct Writer {
-    directory: PathBuf,
+    directory: Directory,
     document: Document,
     states: Vec<TaskState>,
     measures: Vec<MeasureState>,
@@ -99,23 +100,19 @@ impl Writer {
     /// [`ErrorKind::Exists`] where a recording, or anything else that is not an empty directory, already stands;
     /// [`ErrorKind::Io`] where the file system refuses.
     pub fn create(directory: impl Into<PathBuf>, provenance: Provenance, tasks: Vec<Task>) -> Result<Writer> {
-        let directory = directory.into();
-        let occupied = match std::fs::read_dir(&directory) {
-            Ok(mut entries) => entries.next().is_some(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => true,
-            Err(error) => return Err(Error::io(&directory, "cannot read", error)),
-        };
-        if occupied {
-            return Err(Error::new(
-                ErrorKind::Exists,
-                directory,
-                "already exists: choose another name with -o, or remove it",
-            ));
+        let directory = Directory::make(&directory.into())?;
+        if !directory.is_empty()? {
+            return Err(Error::new(ErrorKind::Exists, directory.path(), OCCUPIED));
         }
-        std::fs::create_dir_all(&directory).map_err(|error| Error::io(&directory, "cannot create", error))?;
-        let wakeups = SegmentWriter::create(directory.join("wakeups"), &WAKEUPS)?;
-        let maxima = SegmentWriter::create(directory.join("maxima"), &MAXIMA)?;
+        let tables = SegmentWriter::create(&directory, "wakeups", &WAKEUPS)
+            .and_then(|wakeups| Ok((wakeups, SegmentWriter::create(&directory, "maxima", &MAXIMA)?)));
+        let (wakeups, maxima) = match tables {
+            Ok(tables) => tables,
+            Err(error) => {
+                directory.discard();
+                return Err(error);
+            }
+        };
         let observing = provenance.configuration.bpf;
         let document = Document {
             schema: SCHEMA.to_owned(),
@@ -146,14 +143,14 @@ impl Writer {
         }
         if let Err(error) = writer.write_document() {
             // Nothing was measured yet: leave nothing behind.
-            let _ = std::fs::remove_dir_all(&writer.directory);
+            writer.directory.discard();
             return Err(error);
         }
         Ok(writer)
     }
 
-    /// Where the recording is written.
-    pub fn directory(&self) -> &Path {
+    /// Where the recording is written, held open.
+    pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
@@ -338,7 +335,7 @@ impl Writer {
                 }
             }
         }
-        table::write_table(&self.directory.join("tail.parquet"), &rows)
+        table::write_table(&self.directory, "tail.parquet", &rows)
     }
 
     fn counters(&self) -> Counters {
@@ -366,7 +363,7 @@ impl Writer {
             }
         }
         self.document.distributions = distributions;
-        write_json(&self.directory.join("recording.json"), &self.document)
+        write_json(&self.directory, "recording.json", &self.document)
     }
 }
 

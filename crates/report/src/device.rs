@@ -4,7 +4,7 @@ use crate::text::table;
 use crate::verdict::grouped;
 use crate::{StageRow, microseconds, stage_rows};
 use punctual_device::{Profile, Sampling, pc99};
-use punctual_recording::{ActivationDocument, DeviceSummary, Distribution, Document, Stage, format_ns};
+use punctual_recording::{ActivationDocument, DeviceSummary, Distribution, Document, EndReason, Stage, format_ns};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -40,12 +40,17 @@ pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
 
 /// The result in a sentence a device.
 pub fn verdict(run: &Run<'_>) -> String {
-    let sentences: Vec<String> = run.activations.devices.iter().map(|device| sentence(run, device)).collect();
-    if sentences.is_empty() {
-        "No device ran: this is what the bystander meets alone.".to_owned()
-    } else {
-        sentences.join(" ")
+    let mut sentences: Vec<String> = crate::verdict::load_failure_in_words(run.document).into_iter().collect();
+    sentences.extend(run.activations.not_reached.iter().map(|phases| format!("{phases}.")));
+    sentences.extend(run.activations.devices.iter().map(|device| sentence(run, device)));
+    if run.activations.devices.is_empty() {
+        sentences.push("No device ran: this is what the bystander meets alone.".to_owned());
     }
+    if run.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Interrupted) {
+        let length = crate::verdict::spoken_duration(run.document);
+        sentences.push(format!("It was interrupted after {length}: all this rests on that time."));
+    }
+    sentences.join(" ")
 }
 
 fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {

@@ -95,8 +95,27 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         }
     }
     let pc99 = if broken.is_empty() { String::new() } else { format!(" PC 99 is broken in {}.", broken.join(" and ")) };
-    let cut = if study.interrupted { " The study was ended early." } else { "" };
-    format!("{least}{lowest}{pc99}{cut}")
+    if study.interrupted {
+        // What was not tried cannot be said to hold or to be the least.
+        let ran = study.rows.iter().filter(|row| row.run.is_ok()).count();
+        let tried = contexts_tried(study);
+        return format!(
+            "The study was ended early, after {ran} runs, of which the last was cut: nothing is concluded for {} on \
+             this machine. Tried were {tried}.{pc99}",
+            study.profile.id
+        );
+    }
+    format!("{least}{lowest}{pc99}")
+}
+
+fn contexts_tried(study: &StudyReport<'_>) -> String {
+    let mut tried: Vec<&str> = Vec::new();
+    for row in study.rows.iter().filter(|row| row.run.is_ok() && row.context != "none") {
+        if !tried.contains(&row.context.as_str()) {
+            tried.push(&row.context);
+        }
+    }
+    if tried.is_empty() { "no context".to_owned() } else { format!("only {}", tried.join(", ")) }
 }
 
 /// The study as one JSON object.
@@ -507,14 +526,21 @@ mod tests {
             off: None,
             run: Err("PREEMPT_RT kernels refuse bpf_timer"),
         };
-        let study =
-            StudyReport { profile, rows: vec![row], lowest_sufficient: None, least_intrusive: None, interrupted: true };
+        let study = StudyReport {
+            profile,
+            rows: vec![row],
+            lowest_sufficient: None,
+            least_intrusive: None,
+            interrupted: false,
+        };
         let html = html(&study);
         assert_well_formed(&html);
         assert!(html.contains("unavailable here: PREEMPT_RT") && !html.contains("<words>"));
         assert!(text(&study).contains("unavailable: PREEMPT_RT"));
         assert_eq!(json(&study)["contexts"][0]["unavailable"], "PREEMPT_RT kernels refuse bpf_timer");
         assert!(verdict(&study).contains("No context could be tried"));
+        let cut = verdict(&StudyReport { interrupted: true, least_intrusive: Some("irq"), ..study });
+        assert!(cut.contains("nothing is concluded") && cut.contains("no context") && !cut.contains("least"), "{cut}");
     }
 
     #[test]

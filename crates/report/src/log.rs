@@ -118,7 +118,10 @@ impl LogReport<'_> {
     pub fn verdict(&self) -> String {
         let cpus = self.document.provenance.configuration.cpus.len();
         let events = self.summary.events();
-        let mut verdict = format!(
+        let failure = crate::verdict::load_failure_in_words(self.document);
+        let mut verdict = failure.map_or_else(String::new, |failure| format!("{failure} "));
+        let _ = write!(
+            verdict,
             "Logged {} event{}{} on {cpus} CPU{}; ",
             grouped(events),
             if events == 1 { "" } else { "s" },

@@ -36,6 +36,7 @@ fn total(document: &Document) -> Distribution {
 pub fn recording_verdict(documents: &[&Document]) -> String {
     let mut sentences = Vec::new();
     for document in documents {
+        sentences.extend(load_failure_in_words(document));
         let total = total(document);
         let load = match load_name(document) {
             "none" => "idle".to_owned(),
@@ -88,10 +89,16 @@ pub(crate) fn end_in_words(document: &Document) -> Option<String> {
     match ended.reason {
         EndReason::Completed | EndReason::CommandEnded | EndReason::LimitExceeded => None,
         EndReason::ThreadsEnded => Some("It ended with the threads that were followed.".to_owned()),
-        EndReason::Interrupted => Some("It was interrupted; what was measured was kept.".to_owned()),
+        EndReason::Interrupted => Some(format!("It was interrupted{detail}; what was measured was kept.")),
         EndReason::Watchdog => Some(format!("It was ended early{detail}.")),
         EndReason::Failed => Some(format!("It failed{detail}.")),
     }
+}
+
+/// What is to be known first of a recording whose load was not the one that was asked for.
+pub(crate) fn load_failure_in_words(document: &Document) -> Option<String> {
+    let failure = document.provenance.load.failure.as_ref()?;
+    Some(format!("The load failed, so this is not what it would have met: {failure}."))
 }
 
 /// How a recording's end is told where it is one that nobody asked for and that could still be written down.
@@ -136,7 +143,23 @@ pub fn check_verdict(measurement: &Measurement) -> String {
     verdict += &format!(" The latest wakeup ran {}.", latest.join(" and "));
     let ends = documents.iter().filter_map(|document| end_in_words(document));
     verdict += &ends.map(|end| format!(" {end}")).collect::<String>();
-    verdict
+    format!("{}{verdict}", conditions(&documents))
+}
+
+/// What has to be known before a check's verdict is read: that it rests on less than it should.
+fn conditions(documents: &[&Document]) -> String {
+    let mut sentences = Vec::new();
+    let fallbacks = || documents.iter().flat_map(|document| &document.provenance.fallbacks);
+    if let Some(words) = fallbacks().find_map(|fallback| fallback.strip_prefix("measured at normal priority")) {
+        sentences.push(format!("Measured at normal priority{words}."));
+    }
+    if let [only] = documents
+        && load_name(only) == "none"
+    {
+        sentences.push("Only the idle half was measured: it ended before the load was measured.".to_owned());
+    }
+    sentences.extend(documents.iter().filter_map(|document| load_failure_in_words(document)));
+    sentences.iter().map(|sentence| format!("{sentence} ")).collect()
 }
 
 fn when(document: &Document) -> &'static str {

@@ -6,7 +6,7 @@ use punctual_forecast::Input;
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedRun};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Step};
-use punctual_recording::{EndReason, Recording};
+use punctual_recording::{Directory, EndReason, Recording};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,8 @@ pub struct Alternation {
     pub repeats: usize,
     /// A and B.
     pub sides: [SidePlan; 2],
+    /// Whether a load of which a command failed is as good as another.
+    pub ignore_failure: bool,
     /// Where the recordings go: `a/01.punctual`, `b/01.punctual`, ...
     pub directory: PathBuf,
 }
@@ -76,9 +78,7 @@ pub fn alternate(
 ) -> Result<Alternated, StudyError> {
     for side in SIDES {
         let directory = alternation.directory.join(side);
-        let failed =
-            |error: std::io::Error| StudyError::Setting(format!("cannot create {}: {error}", directory.display()));
-        std::fs::create_dir_all(&directory).map_err(failed)?;
+        Directory::make(&directory)?;
     }
     let mut made = [Vec::new(), Vec::new()];
     for turn in Turn::all(alternation.repeats) {
@@ -123,6 +123,9 @@ fn measure(
     let output = plan.output.clone();
     let outcome =
         record_under_watched(plan, &side.load, &mut |_| !interrupted(), &mut |observation| observe(turn, observation))?;
+    if let Some(failure) = outcome.document.provenance.load.failure.filter(|_| !alternation.ignore_failure) {
+        return Err(StudyError::LoadFailed(failure));
+    }
     let ended = outcome.document.ended.as_ref().map(|ended| ended.reason);
     let is_whole = ended != Some(EndReason::Interrupted);
     let is_wanted = is_whole || (is_first && outcome.document.counters.wakeups > 0);
@@ -150,7 +153,9 @@ fn set_up(command: &str, interrupted: &dyn Fn() -> bool) -> Result<(), StudyErro
         for event in guard.events(ROUND) {
             match event {
                 _ if asked_to_stop.is_some() => {}
-                GuardEvent::NotStarted { reason, .. } => return Err(failed(format!("could not be started: {reason}"))),
+                GuardEvent::NotStarted { reason, .. } | GuardEvent::Refused { reason } => {
+                    return Err(failed(format!("could not be started: {reason}")));
+                }
                 GuardEvent::Ended { code: Some(0), .. } => return Ok(()),
                 GuardEvent::Ended { code, last_words, .. } => {
                     let how = code.map_or("was ended by a signal".to_owned(), |code| format!("ended with code {code}"));

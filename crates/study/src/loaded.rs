@@ -28,6 +28,9 @@ pub enum StudyError {
     /// The load could not be started.
     #[error("the load could not be started: {0}")]
     Load(String),
+    /// The load was not the one that was asked for.
+    #[error("the load failed: {0}")]
+    LoadFailed(String),
     /// The user or the system asked to stop before anything was measured.
     #[error("interrupted while the load was getting ready: nothing was measured")]
     Interrupted,
@@ -82,6 +85,7 @@ pub fn record_under_watched(
         warm_up_ns: u64::try_from(beside.warm_up.as_nanos()).unwrap_or(u64::MAX),
         scores: Vec::new(),
         trouble: load.notes.clone(),
+        failure: None,
     };
     if load.is_none() {
         return Ok(punctual_probe::run(&plan, observe)?);
@@ -101,18 +105,21 @@ pub fn record_under_watched(
     let mut to_start = Some(&program).filter(|program| !program.is_none());
     let mark = plan.command_mark();
     let mut failed = None;
+    let mut directory = None;
     let outcome = punctual_probe::run(&plan, &mut |observation| {
         if let Some(ended_ns) = observation.ended_ns {
             let mut all = Vec::new();
             for running in running.drain(..) {
                 let done = running.end(ended_ns);
                 done.trouble.into_iter().chain(done.notes).for_each(|trouble| observation.load_trouble(trouble));
+                done.failure.into_iter().for_each(|failure| observation.load_failure(failure));
                 all.extend(done.scores);
             }
             observation.load_scores(all);
             return Step::Go;
         }
         running.iter_mut().for_each(|running| running.begin(observation.started_ns));
+        directory.get_or_insert_with(|| observation.directory().clone());
         if let Some(program) = to_start.take() {
             match Running::start(program, limit, mark.as_deref(), &mut |_| true) {
                 Ok(mut started) => {
@@ -126,8 +133,9 @@ pub fn record_under_watched(
             }
         }
         for running in &mut running {
-            let Noted { trouble, over } = running.look();
+            let Noted { trouble, failure, over } = running.look();
             trouble.into_iter().for_each(|trouble| observation.load_trouble(trouble));
+            failure.into_iter().for_each(|failure| observation.load_failure(failure));
             if over {
                 return Step::Stop(EndReason::CommandEnded, None);
             }
@@ -137,7 +145,9 @@ pub fn record_under_watched(
     drop(running);
     if let Some(error) = failed {
         // Nothing was measured under the load, and nothing stood there before.
-        let _ = std::fs::remove_dir_all(&plan.output);
+        if let Some(directory) = directory {
+            directory.discard();
+        }
         return Err(error);
     }
     Ok(outcome?)

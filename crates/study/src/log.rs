@@ -79,7 +79,7 @@ pub fn log_events(
     // First the directory: what stands in the way there needs no programs in the kernel.
     let writer = Writer::create(&plan.output, provenance, Vec::new()).map_err(RunError::Recording)?;
     let begun = (|| {
-        let log = LogWriter::create(&plan.output).map_err(RunError::Recording)?;
+        let log = LogWriter::create(writer.directory()).map_err(RunError::Recording)?;
         let mut running = Vec::new();
         if !beside.is_none() {
             running.push(Running::start(&beside, limit, None, getting_ready)?);
@@ -97,7 +97,7 @@ pub fn log_events(
         Ok(begun) => begun,
         Err(error) => {
             // Nothing was logged, and nothing stood there before.
-            let _ = std::fs::remove_dir_all(&plan.output);
+            writer.directory().discard();
             return Err(error);
         }
     };
@@ -119,6 +119,7 @@ fn provenance(plan: &LogPlan, load: &Load) -> Provenance {
             warm_up_ns: 0,
             scores: Vec::new(),
             trouble: load.notes.clone(),
+            failure: None,
         },
         tuning: host::tuning(),
         started_ns: clock::monotonic_ns(),
@@ -170,8 +171,10 @@ impl Session<'_> {
             }
             let mut over = false;
             for running in &mut self.running {
-                let Noted { trouble, over: ended } = running.look();
-                self.files.writer.provenance_mut().load.trouble.extend(trouble);
+                let Noted { trouble, failure, over: ended } = running.look();
+                let load = &mut self.files.writer.provenance_mut().load;
+                load.trouble.extend(trouble);
+                load.failure = load.failure.take().or(failure);
                 over |= ended;
             }
             if over {
@@ -203,6 +206,7 @@ impl Session<'_> {
             let done = running.end(ended.at_ns);
             let load = &mut writer.provenance_mut().load;
             load.trouble.extend(done.trouble.into_iter().chain(done.notes));
+            load.failure = load.failure.take().or(done.failure);
             load.scores.extend(done.scores);
         }
         let mut document = events.end(&mut |row| log.push(row));

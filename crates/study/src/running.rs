@@ -21,6 +21,8 @@ pub enum GettingReady {
 pub(crate) struct Noted {
     /// What went wrong since the last look.
     pub(crate) trouble: Vec<String>,
+    /// Why it is not the load that was asked for, if a command has failed since the last look.
+    pub(crate) failure: Option<String>,
     /// Whether a command has ended whose end ends the measurement.
     pub(crate) over: bool,
 }
@@ -30,6 +32,8 @@ pub(crate) struct Done {
     pub(crate) scores: Vec<LoadScore>,
     /// What went wrong that was not said yet.
     pub(crate) trouble: Vec<String>,
+    /// Why it was not the load that was asked for, where that was not said yet.
+    pub(crate) failure: Option<String>,
     /// What is not known of it.
     pub(crate) notes: Vec<String>,
 }
@@ -42,6 +46,7 @@ pub(crate) struct Running<'a> {
     commands: Vec<Course>,
     measured: bool,
     trouble: Vec<String>,
+    failure: Option<String>,
     /// When the command ended whose end ends the measurement.
     over_ns: Option<u64>,
     gone: bool,
@@ -88,6 +93,7 @@ impl<'a> Running<'a> {
             commands: load.commands.iter().map(|_| Course::default()).collect(),
             measured: false,
             trouble: Vec::new(),
+            failure: None,
             over_ns: None,
             gone: false,
         };
@@ -154,15 +160,16 @@ impl<'a> Running<'a> {
         if !self.gone && self.guard.is_gone() {
             self.gone = true;
             self.trouble.push("the load was ended from outside".to_owned());
+            self.failure.get_or_insert_with(|| "the load was ended from outside".to_owned());
         }
-        Noted { trouble: std::mem::take(&mut self.trouble), over: self.over_ns.is_some() }
+        Noted { trouble: std::mem::take(&mut self.trouble), failure: self.failure.take(), over: self.over_ns.is_some() }
     }
 
     /// Ends the load and says what it got done until then.
     pub(crate) fn end(mut self, ended_ns: u64) -> Done {
         let ended_ns = self.over_ns.unwrap_or(ended_ns).min(ended_ns);
         self.look_once_more(ended_ns);
-        let Running { load, guard, mut tally, commands, mut trouble, gone, .. } = self;
+        let Running { load, guard, mut tally, commands, mut trouble, failure, gone, .. } = self;
         for event in guard.end() {
             count(&mut tally, &event);
         }
@@ -183,19 +190,20 @@ impl<'a> Running<'a> {
                 notes.push(format!("`{name}` has no score: {why} in the time measured"));
             }
         }
-        Done { scores, trouble, notes }
+        Done { scores, trouble, failure, notes }
     }
 
     /// What is heard of the time before still counts.
     fn look_once_more(&mut self, ended_ns: u64) {
         self.tally.end(ended_ns);
-        let Noted { trouble, .. } = self.look();
-        self.trouble = trouble;
+        let Noted { trouble, failure, .. } = self.look();
+        (self.trouble, self.failure) = (trouble, failure);
     }
 
     fn take(&mut self, event: GuardEvent) -> Result<(), StudyError> {
         count(&mut self.tally, &event);
         match event {
+            GuardEvent::Refused { reason } => return Err(StudyError::Load(reason)),
             GuardEvent::NotStarted { index, reason } => {
                 let name = short(&self.load.commands[index].name);
                 return Err(StudyError::Load(format!("`{name}`: {reason}")));
@@ -233,6 +241,9 @@ impl<'a> Running<'a> {
                 // What fails before it is measured is not measured.
                 if !self.measured && command.quiet && code != Some(0) {
                     return Err(StudyError::Load(text));
+                }
+                if code != Some(0) || command.repeat {
+                    self.failure.get_or_insert_with(|| text.clone());
                 }
                 self.trouble.push(text);
             }

@@ -49,6 +49,9 @@ pub(crate) struct MeasuringArguments {
     /// Keep the machine busy on both sides with this shell command, ended with each measurement
     #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) load_command: Vec<String>,
+    /// Exit with 0 although a command of the load failed
+    #[arg(long, conflicts_with = "sides")]
+    pub(crate) ignore_failure: bool,
     /// How long each measurement takes
     #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub(crate) duration: u64,

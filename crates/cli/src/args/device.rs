@@ -116,6 +116,9 @@ pub(crate) struct HowArguments {
     /// Keep the machine busy meanwhile: a name from `punctual load list` or a load file; several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
+    /// Exit with 0 although a command of the load failed
+    #[arg(long)]
+    pub(crate) ignore_failure: bool,
     /// How long to run
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: u64,

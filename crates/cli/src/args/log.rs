@@ -42,6 +42,9 @@ pub(crate) struct LogRecordArguments {
     /// Keep the machine busy meanwhile: a name from `punctual load list`, or a load file; several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
+    /// Exit with 0 although a command of the load failed
+    #[arg(long)]
+    pub(crate) ignore_failure: bool,
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,

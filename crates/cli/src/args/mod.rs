@@ -134,6 +134,9 @@ pub(crate) struct CheckArguments {
     /// The load of the second half: a name from `punctual load list` or a load file; several with commas
     #[arg(long, value_name = "LOAD", default_value = "mixed", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
+    /// Exit with 0 although a command of the load failed
+    #[arg(long)]
+    pub(crate) ignore_failure: bool,
     /// The directory for the two recordings [default: check-DATE-TIME in the current directory]
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
@@ -165,6 +168,9 @@ pub(crate) struct RecordArguments {
     /// Keep the machine busy with this shell command, ended with the measurement
     #[arg(long, value_name = "COMMAND")]
     pub(crate) load_command: Vec<String>,
+    /// Exit with 0 although a command of the load failed
+    #[arg(long)]
+    pub(crate) ignore_failure: bool,
     /// The recording to write [default: DATE-TIME.punctual in the current directory]
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,

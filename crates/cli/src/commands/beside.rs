@@ -2,9 +2,8 @@
 
 use crate::output;
 use anyhow::ensure;
-use std::fs::Permissions;
-use std::io::{Error, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
+use punctual_recording::{Place, Standing};
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -25,24 +24,22 @@ pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
             path.display()
         );
     }
-    // Into a device, a pipe or what a link leads to it is written at the end: to open it now might wait or do something.
-    if is_special(path) {
-        return Ok(());
-    }
     let directory = directory_of(path);
     ensure!(directory.is_dir(), "cannot write {}: there is no directory {}", path.display(), directory.display());
-    super::made_in(directory).map_err(|error| anyhow::anyhow!("cannot write {}: {}", path.display(), plain(&error)))
+    let tried = Place::of(path).and_then(|place| match place.standing()? {
+        // Into a device or a pipe it is written at the end: to open it now might wait or do something.
+        Standing::Special => Ok(()),
+        Standing::Directory => Err(ErrorKind::IsADirectory.into()),
+        Standing::Nothing | Standing::File => place.try_to_write(),
+    });
+    tried.map_err(|error| anyhow::anyhow!("cannot write {}: {}", path.display(), plain(&error)))
 }
 
 /// Writes a file beside the answer and gives the exit code. Where it cannot be written, one line says so and the answer
 /// is still given: what was measured for it is not lost.
 pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> u8 {
-    let is_own = !is_special(path);
-    match write_file(path, contents.as_ref()) {
+    match Place::of(path).and_then(|place| place.write(contents.as_ref())) {
         Ok(()) => {
-            if is_own {
-                super::hand_over(path);
-            }
             output::note(&format!("written: {}", path.display()));
             0
         }
@@ -55,20 +52,6 @@ pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> u8 {
             1
         }
     }
-}
-
-/// Writes under another name and renames it, so that nobody opens half of a file. Where a device, a pipe or a link
-/// stands, such as /dev/stdout, it is written into: a file in its place would be the end of it.
-fn write_file(path: &Path, contents: &[u8]) -> std::io::Result<()> {
-    if is_special(path) {
-        return std::fs::write(path, contents);
-    }
-    // A name that nobody can guess, made anew: neither another's file nor what a link leads to is written over.
-    let readable = Permissions::from_mode(0o666);
-    let mut temporary =
-        tempfile::Builder::new().prefix(".punctual-").permissions(readable).tempfile_in(directory_of(path))?;
-    temporary.write_all(contents)?;
-    temporary.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// The first file of this run that could not be written, and why, in one line.
@@ -88,10 +71,6 @@ fn recording_around(path: &Path) -> Option<PathBuf> {
     };
     // Tables lie at most two directories deep.
     directory.ancestors().take(3).find(|above| above.join("recording.json").exists()).map(Path::to_owned)
-}
-
-fn is_special(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
 /// An error of the operating system in plain words, without its number.
@@ -132,10 +111,10 @@ mod tests {
         assert_eq!((read("victim"), read("a.pf.tmp")), ("victim".to_owned(), "other".to_owned()));
         assert_eq!((read("a.pf"), read("b.html")), ("trace".to_owned(), "page".to_owned()));
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 5);
-        // As any file that is made, and not only its owner's.
-        std::fs::File::create(at("usual")).unwrap();
-        let mode = |name: &str| at(name).metadata().unwrap().permissions().mode();
-        assert_eq!(mode("a.pf"), mode("usual"));
+        // Not only its owner's, and nobody else's to write.
+        use std::os::unix::fs::PermissionsExt;
+        let mode = at("a.pf").metadata().unwrap().permissions().mode();
+        assert_eq!((mode & 0o400, mode & 0o133), (0o400, 0));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::output::Output;
 use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
 use punctual_load::Load;
-use punctual_probe::{Policy, Step};
-use punctual_recording::EndReason;
+use punctual_probe::Policy;
+use punctual_recording::Directory;
 use punctual_report::{DeviceRow, Measurement};
 use punctual_study::{Check, CheckPlan, DeviceCount, Part};
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let limit = Duration::from_nanos(arguments.duration / 2);
     let load = Load::of_sources(&arguments.load, Some(limit), &punctual_study::local_machine())?;
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("check-", ""));
-    let is_new = !directory.exists();
+    Directory::make(&directory)?;
     let interrupted = Interrupted::watch();
     let mut progress: Option<(Part, Progress)> = None;
     let mut ready = ReadyProgress::new(arguments.threads.quiet);
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
             if let Some((_, progress)) = &mut progress {
                 progress.show(observation);
             }
-            if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+            interrupted.step()
         },
     );
     ready.done();
@@ -46,11 +46,9 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
         progress.done();
     }
     let check = result?;
-    if is_new {
-        super::hand_over(&directory);
-    }
-    check.parts.iter().for_each(|(path, _)| super::hand_over(path));
-    let measurement = measurement(check);
+    let mut measurement = measurement(check);
+    let documents = measurement.parts.iter().map(|(_, document)| document);
+    measurement.exit_code = super::load_exit_code(documents, arguments.ignore_failure);
     output.measurement(&measurement);
     Ok(measurement.exit_code)
 }

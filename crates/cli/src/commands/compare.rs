@@ -7,8 +7,7 @@ use crate::signals::Interrupted;
 use punctual_comparison::{Comparison, Side};
 use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable};
-use punctual_probe::Step;
-use punctual_recording::{EndReason, Recording};
+use punctual_recording::Recording;
 use punctual_report::html::{MOST_HISTORIES, Recorded, comparison_page};
 use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side};
 use std::path::{Path, PathBuf};
@@ -114,8 +113,8 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<(Ve
     };
     let sides = [side(&arguments.a, &arguments.while_a)?, side(&arguments.b, &arguments.while_b)?];
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("compare-", ""));
-    let is_new = !directory.exists();
-    let alternation = Alternation { plan, repeats, sides, directory: directory.clone() };
+    let alternation =
+        Alternation { plan, repeats, sides, ignore_failure: arguments.ignore_failure, directory: directory.clone() };
     let interrupted = Interrupted::watch();
     let mut progress: Option<(Turn, Progress)> = None;
     let total = 2 * repeats;
@@ -134,15 +133,12 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<(Ve
             if let Some((_, progress)) = &mut progress {
                 progress.show(observation);
             }
-            if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+            interrupted.step()
         },
         &|| interrupted.is_set(),
     );
     if let Some((_, progress)) = &progress {
         progress.done();
-    }
-    if is_new {
-        super::hand_over(&directory);
     }
     let Alternated { made, trouble } = result?;
     anyhow::ensure!(

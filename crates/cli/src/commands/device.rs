@@ -12,8 +12,7 @@ use punctual_context::device::Wake;
 use punctual_device::Catalogue;
 use punctual_kernel::scheduling;
 use punctual_load::Load;
-use punctual_probe::Step;
-use punctual_recording::{EndReason, Recording, format_ns, read_activation_document};
+use punctual_recording::{Directory, EndReason, Recording, format_ns, read_activation_document};
 use punctual_report::device::{self, Run};
 use punctual_report::device_study::{self as study_report, Row, StudyReport, VerifiedRow};
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, Study, StudyPlan, VerifyPlan};
@@ -35,13 +34,13 @@ pub(crate) fn run(command: &DeviceCommand, output: Output) -> anyhow::Result<u8>
 pub(super) fn report(path: &Path, output: Output) -> anyhow::Result<bool> {
     let Some(activations) = read_activation_document(path)? else { return Ok(false) };
     let recording = Recording::open(path)?;
-    print_run(&Run { path, document: recording.document(), activations: &activations }, output);
+    print_run(&Run { path, document: recording.document(), activations: &activations }, output, 0);
     Ok(true)
 }
 
-fn print_run(run: &Run<'_>, output: Output) {
+fn print_run(run: &Run<'_>, output: Output, code: u8) {
     if output.json {
-        output::print(&output::pretty(&device::json(run)));
+        output::print(&output::pretty(&output::with_code(device::json(run), code)));
     } else {
         output::print_text(&device::text(run));
     }
@@ -82,18 +81,15 @@ fn run_devices(specs: &[String], how: &HowArguments, output: Output) -> anyhow::
     let mut progress = Progress::new(how.quiet, "device");
     let result = punctual_study::device::run(&plan, &mut |observation| {
         progress.show(observation);
-        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+        interrupted.step()
     });
     progress.done();
     let outcome = result?;
-    super::hand_over(&plan.output);
-    print_run(&shown(&outcome), output);
-    let failed = outcome
-        .document
-        .ended
-        .as_ref()
+    let failed = (outcome.document.ended.as_ref())
         .is_some_and(|ended| matches!(ended.reason, EndReason::Watchdog | EndReason::Failed));
-    Ok(u8::from(failed))
+    let code = u8::from(failed).max(super::load_exit_code([&outcome.document], how.ignore_failure));
+    print_run(&shown(&outcome), output, code);
+    Ok(code)
 }
 
 fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
@@ -173,19 +169,17 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
         directory: arguments.output.clone().unwrap_or_else(|| super::fresh_name("study-", "")),
         command_line: super::command_line(),
     };
-    std::fs::create_dir_all(&plan.directory)
-        .with_context(|| format!("cannot make the directory {}", plan.directory.display()))?;
+    Directory::make(&plan.directory)?;
     let interrupted = Interrupted::watch();
     let mut progress = StepProgress::new(arguments.quiet, "study");
     let total = Duration::from_nanos(arguments.duration);
     let result = punctual_study::device::study(&plan, &mut |number, count, point, _| {
         let what = point.part.as_ref().map_or_else(|| "no device".to_owned(), |part| part.context.to_string());
         progress.show(&what, total * number as u32 / count as u32, total);
-        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+        interrupted.step()
     });
     progress.done();
     let study = result?;
-    super::hand_over(&plan.directory);
     let report = study_rows(&study);
     let code = arguments.html.as_ref().map_or(0, |path| super::beside::write(path, study_report::html(&report)));
     if output.json {
@@ -243,17 +237,15 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
         directory,
         command_line: run_plan.command_line,
     };
-    std::fs::create_dir_all(&plan.directory)
-        .with_context(|| format!("cannot make the directory {}", plan.directory.display()))?;
+    Directory::make(&plan.directory)?;
     let interrupted = Interrupted::watch();
     let mut progress = StepProgress::new(arguments.how.quiet, "verify");
     let result = punctual_study::device::verify(&plan, &mut |what, observation| {
         progress.show(what, observation.elapsed, observation.duration.unwrap_or_default());
-        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+        interrupted.step()
     });
     progress.done();
     let verification = result?;
-    super::hand_over(&plan.directory);
     let rows: Vec<VerifiedRow<'_>> = verification
         .devices
         .iter()

@@ -7,6 +7,7 @@ use crate::signals::Interrupted;
 use punctual_context::drill::{DrillError, DrillKind, DrillOutcome, DrillPlan, Injection, availability};
 use punctual_kernel::capabilities::Availability;
 use punctual_kernel::clock;
+use punctual_recording::{Place, Standing};
 use punctual_report::drill::{self, DrillLine, DrillReport, InjectionRow};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -54,24 +55,21 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
     plan.check(&punctual_kernel::scheduling::allowed_cpus()).map_err(|error| Usage(error.0))?;
     let mut log = match &arguments.output {
         None => None,
-        Some(path) => {
-            let file = create_log(path)?;
-            super::hand_over(path);
-            Some(file)
-        }
+        Some(path) => Some(create_log(path)?),
     };
     let interrupted = Interrupted::watch();
     let mut progress = StepProgress::new(arguments.quiet, "drill");
-    let result = punctual_context::drill::run(&plan, log.as_mut().map(|file| file as &mut dyn Write), &mut |now| {
-        progress.show(&format!("{kind} {}", now.injections), now.elapsed, now.duration);
-        !interrupted.is_set()
-    });
+    let result =
+        punctual_context::drill::run(&plan, log.as_mut().map(|(file, _)| file as &mut dyn Write), &mut |now| {
+            progress.show(&format!("{kind} {}", now.injections), now.elapsed, now.duration);
+            !interrupted.is_set()
+        });
     progress.done();
-    if let (Err(_), Some(path)) = (&result, &arguments.output)
-        && path.symlink_metadata().is_ok_and(|about| about.is_file() && about.len() == 0)
+    if let (Err(_), Some((file, place))) = (&result, &log)
+        && file.metadata().is_ok_and(|about| about.is_file() && about.len() == 0)
     {
         // Made above; left there it would be in the way of the next try.
-        let _ = std::fs::remove_file(path);
+        place.remove();
     }
     let outcome = result.map_err(|error| match error {
         DrillError::Plan(error) => anyhow::Error::new(Usage(error.0)),
@@ -88,9 +86,14 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
 }
 
 /// Makes the file for the log. What stands there is somebody's; a pipe or a device is written into.
-fn create_log(path: &Path) -> anyhow::Result<File> {
-    let is_special = path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
-    let made = File::options().write(true).create_new(!is_special).open(path);
+fn create_log(path: &Path) -> anyhow::Result<(File, Place)> {
+    let made = Place::of(path).and_then(|place| {
+        let file = match place.standing()? {
+            Standing::Special => place.open_special()?,
+            _ => place.create_new()?,
+        };
+        Ok((file, place))
+    });
     made.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
             anyhow::anyhow!("{}: already exists: choose another name with -o, or remove it", path.display())

@@ -4,6 +4,7 @@ use crate::args::Arguments;
 use crate::output::{self, Output};
 use anyhow::Context;
 use clap::CommandFactory;
+use punctual_recording::{Directory, Place};
 use std::path::Path;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<u8> {
@@ -15,12 +16,25 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<u8> {
 
 pub(crate) fn man(directory: &Path, output: Output) -> anyhow::Result<u8> {
     let writing = || format!("cannot write manual pages into {}", directory.display());
-    std::fs::create_dir_all(directory).with_context(writing)?;
-    clap_mangen::generate_to(Arguments::command(), directory).with_context(writing)?;
+    Directory::make(directory)?;
+    let mut root = Arguments::command().disable_help_subcommand(true);
+    root.build();
+    write_pages(root, directory).with_context(writing)?;
     if output.json {
         let verdict = format!("Manual pages were written into {}.", directory.display());
         let report = serde_json::json!({ "schema": "punctual.man/1", "verdict": verdict, "exit_code": 0 });
         output::print(&output::pretty(&report));
     }
     Ok(0)
+}
+
+/// A page for a command, and one for each below it.
+fn write_pages(command: clap::Command, directory: &Path) -> std::io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
+        write_pages(below, directory)?;
+    }
+    let page = clap_mangen::Man::new(command);
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    Place::of(&directory.join(page.get_filename()))?.write(&text)
 }

@@ -6,8 +6,8 @@ use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_kernel::scheduling::allowed_cpus;
-use punctual_probe::{IdlePlan, Step};
-use punctual_recording::{EndReason, Recording, for_each_gap, format_ns, read_gap_document, read_validation};
+use punctual_probe::IdlePlan;
+use punctual_recording::{Recording, for_each_gap, format_ns, read_gap_document, read_validation};
 use punctual_report::html::{GapPictures, idle_page};
 use punctual_report::idle::{IdleReport, json, text};
 use punctual_report::interarrival::InterarrivalRow;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &IdleArguments, output: Output) -> anyhow::Result<u
     let mut line = Line::new(arguments.quiet);
     let result = measure_idle(&plan, &mut |progress| {
         line.show(progress);
-        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+        interrupted.step()
     });
     line.bar.finish_and_clear();
     let (document, gaps) = result?;
@@ -68,7 +68,7 @@ fn run_validation(arguments: &IdleArguments, mut idle: IdlePlan, output: Output)
     let expected = Duration::from_nanos(arguments.keystrokes * (arguments.compute + 25_000_000));
     let result = validate(&plan, &mut |now, typed| {
         progress.show(&format!("{typed} keystrokes"), now.elapsed, expected);
-        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+        interrupted.step()
     });
     progress.done();
     let (document, gaps, validation) = result?;

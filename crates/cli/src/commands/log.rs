@@ -5,7 +5,6 @@ use crate::output::{self, Output, Stream, Usage};
 use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
 use punctual_load::Load;
-use punctual_probe::Step;
 use punctual_recording::episode::EventKind;
 use punctual_recording::{
     EndReason, EventClass, LogDocument, LogRow, Recording, count_log_rows, for_each_log_row, format_ns, is_log,
@@ -59,13 +58,13 @@ fn record(arguments: &LogRecordArguments, output: Output) -> anyhow::Result<u8> 
     let mut shown = Line::new(arguments.quiet);
     let result = log_events(&plan, &load, &mut |stage| ready.show(stage) && !interrupted.is_set(), &mut |progress| {
         shown.show(progress);
-        if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+        interrupted.step()
     });
     ready.done();
     shown.bar.done();
-    let (_, log) = result?;
-    super::hand_over(&plan.output);
-    print(&plan.output, &log, output)
+    let (document, log) = result?;
+    let code = super::load_exit_code([&document], arguments.ignore_failure);
+    print(&plan.output, &log, output, code)
 }
 
 /// The progress line.
@@ -100,22 +99,23 @@ impl Line {
 /// Shows a recording of events; `None` where it is none.
 pub(crate) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> {
     match read_log_document(path)? {
-        Some(log) => print(path, &log, output).map(Some),
-        None if is_log(path) => print(path, &LogDocument::default(), output).map(Some),
+        Some(log) => print(path, &log, output, 0).map(Some),
+        None if is_log(path) => print(path, &LogDocument::default(), output, 0).map(Some),
         None => Ok(None),
     }
 }
 
-fn print(path: &Path, log: &LogDocument, output: Output) -> anyhow::Result<u8> {
+/// `code` is what failed while it was logged.
+fn print(path: &Path, log: &LogDocument, output: Output, code: u8) -> anyhow::Result<u8> {
     let recording = Recording::open(path)?;
     let summary = summarize(path, &recording, log)?;
     let report = LogReport { recording: path, document: recording.document(), log, summary: &summary };
     if output.json {
-        output::print(&output::pretty(&json(&report)));
+        output::print(&output::pretty(&output::with_code(json(&report), report.exit_code().max(code))));
     } else {
         output::print_text(&text(&report));
     }
-    Ok(report.exit_code())
+    Ok(report.exit_code().max(code))
 }
 
 /// Counts the rows, and holds them against what was counted while they were written.

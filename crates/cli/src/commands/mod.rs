@@ -23,7 +23,7 @@ pub(crate) mod why;
 use crate::args::ThreadArguments;
 use crate::output::Usage;
 use punctual_probe::{Plan, Policy};
-use punctual_recording::Limit;
+use punctual_recording::{Document, Limit};
 use std::path::{Path, PathBuf};
 
 /// The plan of the options that all measurements share.
@@ -83,23 +83,10 @@ fn limits_exit_code(limits: &[Limit]) -> u8 {
     }
 }
 
-/// Gives what root wrote on a user's behalf, through sudo, to that user. Only for what this run made itself:
-/// everything below the path changes hands.
-fn hand_over(path: &Path) {
-    let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
-    if let (Some(user), Some(group)) = (number("SUDO_UID"), number("SUDO_GID")) {
-        give(path, user, group);
-    }
-}
-
-fn give(path: &Path, user: u32, group: u32) {
-    // A user who may not give files away is not root, and the files are his already.
-    let _ = std::os::unix::fs::lchown(path, Some(user), Some(group));
-    if path.symlink_metadata().is_ok_and(|about| about.is_dir()) {
-        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-            give(&entry.path(), user, group);
-        }
-    }
+/// 1 where a command of a load failed, so that it was not the load that was asked for.
+fn load_exit_code<'a>(documents: impl IntoIterator<Item = &'a Document>, ignore_failure: bool) -> u8 {
+    let failed = documents.into_iter().any(|document| document.provenance.load.failure.is_some());
+    u8::from(failed && !ignore_failure)
 }
 
 /// A name with the date and time that nothing has yet, in the current directory, or where that cannot be written in,

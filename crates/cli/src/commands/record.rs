@@ -5,7 +5,7 @@ use crate::output::{Output, Usage};
 use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
 use punctual_load::{Load, NotRunnable};
-use punctual_probe::{Plan, Policy, Selection, Step, Via};
+use punctual_probe::{Plan, Policy, Selection, Via};
 use punctual_recording::{EndReason, Stage};
 use punctual_report::Measurement;
 use std::time::Duration;
@@ -25,24 +25,26 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
         &mut |stage| ready.show(stage) && !interrupted.is_set(),
         &mut |observation| {
             progress.show(observation);
-            if interrupted.is_set() { Step::Stop(EndReason::Interrupted, None) } else { Step::Go }
+            interrupted.step()
         },
     );
     ready.done();
     progress.done();
     let outcome = result?;
-    super::hand_over(&plan.output);
     let exit_code = super::limits_exit_code(&outcome.document.limits);
-    let failed = outcome
-        .document
-        .ended
-        .as_ref()
+    let exit_code = exit_code.max(super::load_exit_code([&outcome.document], arguments.ignore_failure));
+    let failed = (outcome.document.ended.as_ref())
         .is_some_and(|ended| matches!(ended.reason, EndReason::Watchdog | EndReason::Failed));
+    // Threads of its own wake every period: a run of several in which none did is no verdict on anything.
+    let measured_nothing = plan.follow.is_none()
+        && outcome.document.counters.wakeups == 0
+        && plan.duration_ns.is_some_and(|duration| duration > plan.interval_ns.saturating_mul(4))
+        && outcome.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Completed);
     let mut measurement = Measurement {
         parts: vec![(plan.output, outcome.document)],
         devices: Vec::new(),
         verdict: String::new(),
-        exit_code: if failed { 1 } else { exit_code },
+        exit_code: if failed || measured_nothing { 1 } else { exit_code },
         by_cpu: false,
     };
     measurement.verdict = punctual_report::recording_verdict(&[&measurement.parts[0].1]);

@@ -142,7 +142,14 @@ fn faults() -> (u64, u64) {
 fn nameless_file() -> std::io::Result<File> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::open(std::env::temp_dir(), flags, Mode::RUSR | Mode::WUSR)?);
+    let directory = std::env::temp_dir();
+    let named = |error: std::io::Error| {
+        let text = error.to_string();
+        let reason = text.split(" (os error").next().unwrap_or(&text);
+        std::io::Error::new(error.kind(), format!("{}: {reason}", directory.display()))
+    };
+    let opened = rustix::fs::open(&directory, flags, Mode::RUSR | Mode::WUSR).map_err(|error| named(error.into()))?;
+    let mut file = File::from(opened);
     let block = vec![0x5a; 1 << 20];
     for _ in 0..BYTES / block.len() {
         file.write_all(&block)?;

@@ -47,7 +47,17 @@ pub fn serve() -> Result<(), Refused> {
             Vec::new()
         }
     };
-    let scratch = make_scratch().map_err(|error| failed(crate::plain(&error)))?;
+    let needs_scratch = run.setting.is_some() || !run.commands.is_empty() || !run.preparations.is_empty();
+    let scratch = match needs_scratch.then(make_scratch).transpose() {
+        Ok(made) => made.unwrap_or_default(),
+        Err(error) => {
+            let reason =
+                format!("no directory for the load could be made in {}: {}", base().display(), crate::plain(&error));
+            let hint = if std::env::var_os("TMPDIR").is_some() { " (that is TMPDIR)" } else { "" };
+            tell(&GuardEvent::Refused { reason: reason + hint });
+            return Ok(());
+        }
+    };
     let end_by = run.time_limit.map(|limit| Instant::now() + limit);
     let mut runner = Runner { scratch: scratch.clone(), end_by, commands: Vec::new(), disregarded };
     if let Some(setting) = &run.setting {
@@ -97,12 +107,19 @@ fn tell(event: &GuardEvent) {
     }
 }
 
+/// Where directories for loads are made.
+fn base() -> PathBuf {
+    std::env::temp_dir()
+}
+
+/// Makes a directory that is nobody else's business: it can be neither read nor written by others.
 fn make_scratch() -> std::io::Result<PathBuf> {
-    let base = std::env::temp_dir();
+    use std::os::unix::fs::DirBuilderExt;
+    let base = base();
     let mut attempt = 0;
     loop {
         let path = base.join(format!("punctual-load-{}-{attempt}", std::process::id()));
-        match std::fs::create_dir(&path) {
+        match std::fs::DirBuilder::new().mode(0o700).create(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
             result => return result.map(|()| path),
         }

@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::session::{FLUSH, Observation, Outcome, RunError, Step, conclude, start_recorder};
 use crate::why::Watch;
 use punctual_kernel::ending::GettingReady;
-use punctual_kernel::{clock, host, steal};
+use punctual_kernel::{Refused, clock, host, steal};
 use punctual_recording::{Configuration, EndReason, Ended, Provenance, Stage, Wakeup, Writer, parse_list};
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,9 @@ pub(crate) fn run(
     let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
     writer.followed_mut().asked = selection.asked();
     let mut watch = match plan.why.zip(recorder) {
-        Some((settings, recorder)) => Some(Watch::begin(recorder, settings, &plan.output, &programs.program_ids())?),
+        Some((settings, recorder)) => {
+            Some(Watch::begin(recorder, settings, writer.directory(), &programs.program_ids())?)
+        }
         None => None,
     };
     drop(getting_ready);
@@ -76,9 +78,16 @@ pub(crate) fn run(
         cpus,
         cpu_before: clock::process_cpu_ns(),
         longest_ns: 0,
+        anybody: false,
     };
     let ended = session.until_the_end(&mut writer, observe);
     session.finish(&mut writer);
+    if !session.anybody && writer.totals().counters.wakeups == 0 && ended.is_ok() {
+        // A name that nobody had is a mistake, not a quiet machine.
+        writer.directory().discard();
+        let asked = selection.asked().join(", ");
+        return Err(Refused::because("following threads", format!("nobody was there to follow: {asked}")).into());
+    }
     let ended = match session.watch.take().map(Watch::finish) {
         Some(Err(error)) => ended.and(Err(error)),
         Some(Ok(summary)) => {
@@ -111,6 +120,8 @@ struct Session<'a> {
     cpu_before: u64,
     /// The largest total so far.
     longest_ns: u64,
+    /// Whether any thread was followed at any time.
+    anybody: bool,
 }
 
 impl Session<'_> {
@@ -126,6 +137,7 @@ impl Session<'_> {
         loop {
             self.programs.follow_renamed(self.selection);
             self.take(writer);
+            self.anybody |= self.programs.table.alive() > 0 || !self.finished.is_empty();
             if let Some(watch) = &mut self.watch {
                 watch.round()?;
             }

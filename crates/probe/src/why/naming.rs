@@ -3,16 +3,15 @@
 use super::symbols::{ProgramSymbols, offset_of_unnamed};
 use punctual_kernel::ending;
 use punctual_recording::episode::MOST_FRAMES;
-use punctual_recording::{Episode, rewrite_episodes};
+use punctual_recording::{Directory, Episode, rewrite_episodes};
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Naming takes no longer; what is left then keeps its file and offset.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Names what can be named in a recording's episodes. Where that fails they stay as they are.
-pub(super) fn name_places(recording: &Path) {
+pub(super) fn name_places(recording: &Directory) {
     let mut symbols = ProgramSymbols::new();
     let began = Instant::now();
     let _ = rewrite_episodes(recording, |episode| {

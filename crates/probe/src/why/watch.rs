@@ -7,9 +7,10 @@ use super::recorder::{FlightRecorder, SAMPLER};
 use super::waiting::{Inlet, Outlet, most_bytes, queue};
 use punctual_kernel::scheduling::{Scheduling, set_scheduling, set_scheduling_of};
 use punctual_kernel::{clock, ending, hold};
-use punctual_recording::{Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums};
+use punctual_recording::{
+    Directory, Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums,
+};
 use std::collections::{HashMap, VecDeque};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -95,7 +96,7 @@ struct Written {
 /// Watches wakeups. Call [`Watch::wakeup`] for each and [`Watch::round`] every 10 ms or so.
 pub struct Watch {
     recorder: FlightRecorder,
-    recording: PathBuf,
+    recording: Directory,
     settings: WhySettings,
     values: Distribution,
     /// Followed threads that sleep within their work, each with when that work was due.
@@ -129,7 +130,7 @@ impl Watch {
     pub fn begin(
         recorder: FlightRecorder,
         settings: WhySettings,
-        recording: &Path,
+        recording: &Directory,
         own_programs: &[u32],
     ) -> punctual_recording::Result<Watch> {
         let writer = EpisodeWriter::create(recording)?;
@@ -161,7 +162,7 @@ impl Watch {
         };
         Ok(Watch {
             recorder,
-            recording: recording.to_owned(),
+            recording: recording.clone(),
             settings,
             values: Distribution::new(),
             at_work: HashMap::new(),
@@ -366,7 +367,7 @@ impl Watch {
         result?;
         let summary = self.summary();
         let failed = self.written.lock().ok().and_then(|mut written| written.failed.take());
-        let recording = std::mem::take(&mut self.recording);
+        let recording = self.recording.clone();
         let written = write_handler_sums(&recording, &sums);
         // Out of the kernel before what takes long. Locked memory would have every file that is looked into read whole.
         drop(self);

@@ -10,7 +10,7 @@ use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
 use punctual_recording::{
     ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, Distribution, Document,
-    EndReason, Recording, Wakeup,
+    EndReason, Recording, Wakeup, format_ns,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -102,12 +102,14 @@ pub fn run(
     let mut competing = None;
     let mut started_ns = 0;
     let mut trouble: Option<StudyError> = None;
+    let mut directory = None;
     let mut flushed = Instant::now();
     let result = record_under(probe, &plan.load, &mut |observation| {
         let begun = writer.is_some();
+        directory.get_or_insert_with(|| observation.directory().clone());
         let mut step = || -> Result<(), StudyError> {
             let Some(writer) = &mut writer else {
-                writer = Some(ActivationWriter::create(&plan.output)?);
+                writer = Some(ActivationWriter::create(observation.directory())?);
                 competing = Some(Competing::start(&plan.competitors, &cpus).map_err(refused)?);
                 started_ns = clock::monotonic_ns();
                 let judge = |setup: (&DeviceSetup, &DevicePart)| {
@@ -146,7 +148,9 @@ pub fn run(
     drop(competing);
     if let Some(error) = trouble {
         // Nothing of the device was measured.
-        let _ = std::fs::remove_dir_all(&plan.output);
+        if let Some(directory) = directory {
+            directory.discard();
+        }
         return Err(error);
     }
     let document = result?.document;
@@ -188,6 +192,7 @@ pub fn run(
         devices: summaries,
         competitors: plan.competitors.iter().map(Competitor::to_string).collect(),
         started_ns,
+        not_reached: phases_not_reached(plan, stopped_ns.saturating_sub(started_ns)),
         ..ActivationDocument::default()
     };
     let (intervals, control) = look_at_threads(plan, &document)?;
@@ -205,6 +210,27 @@ pub fn run(
         writer.finish(&activations)?;
     }
     Ok(DeviceRun { path: plan.output.clone(), document, activations })
+}
+
+/// Says which phases a run of this length did not come to, or not to the end of; `None` where it came to all.
+fn phases_not_reached(plan: &DeviceRunPlan, ran_ns: u64) -> Option<String> {
+    let phases = &plan.devices.first()?.phases;
+    let begins = phases.iter().scan(0u64, |begin, phase| {
+        let this = *begin;
+        *begin = begin.saturating_add(phase.length_ns);
+        Some(this)
+    });
+    let reached = begins.filter(|begin| *begin < ran_ns).count();
+    let last = phases.len();
+    (reached < last).then(|| {
+        let needed: u64 = phases.iter().take(last - 1).map(|phase| phase.length_ns).fold(0, u64::saturating_add);
+        format!(
+            "The run ended after {} in phase {reached} of {last}: what follows rests on the phases until then (the last \
+             begins after {})",
+            format_ns(ran_ns / 1_000_000 * 1_000_000),
+            format_ns(needed)
+        )
+    })
 }
 
 fn setup(part: &DevicePart) -> DeviceSetup {

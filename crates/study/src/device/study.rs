@@ -244,8 +244,9 @@ pub fn study(
         .iter()
         .filter(|subject| subject.point.group == Group::Priorities)
         .find(|subject| holds(subject) == Some(true))
-        .and_then(|subject| subject.device().map(|device| device.context.clone()));
-    let least_intrusive = least_intrusive(&subjects);
+        .and_then(|subject| subject.device().map(|device| device.context.clone()))
+        .filter(|_| !interrupted);
+    let least_intrusive = least_intrusive(&subjects).filter(|_| !interrupted);
     Ok(Study { plan: plan.clone(), subjects, lowest_sufficient, least_intrusive, interrupted })
 }
 

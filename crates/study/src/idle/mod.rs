@@ -15,8 +15,8 @@ pub use validation::{ValidationPlan, validate};
 use crate::StudyError;
 use punctual_probe::{IdlePlan, IdleSession, RunError, Step, TraceEntry};
 use punctual_recording::{
-    Counters, Document, EndReason, Ended, Gap, GapDocument, GapWriter, Provenance, Result as RecordingResult, Task,
-    Writer,
+    Counters, Directory, Document, EndReason, Ended, Gap, GapDocument, GapWriter, Provenance,
+    Result as RecordingResult, Task, Writer,
 };
 use std::time::{Duration, Instant};
 use tally::Tally;
@@ -56,7 +56,7 @@ pub fn measure_idle(
     plan: &IdlePlan,
     observe: &mut dyn FnMut(&IdleProgress<'_>) -> Step,
 ) -> Result<(Document, GapDocument), StudyError> {
-    measure_and_inspect(plan, observe, &mut |_, _| {})
+    measure_and_inspect(plan, observe, &mut |_, _| {}).map(|(document, gaps, _)| (document, gaps))
 }
 
 /// As [`measure_idle`]; `inspect` is given every gap and what ran inside it.
@@ -67,7 +67,7 @@ pub fn measure_and_inspect(
     plan: &IdlePlan,
     observe: &mut dyn FnMut(&IdleProgress<'_>) -> Step,
     inspect: &mut dyn FnMut(&Gap, &[TraceEntry]),
-) -> Result<(Document, GapDocument), StudyError> {
+) -> Result<(Document, GapDocument, Directory), StudyError> {
     let mut session = IdleSession::start(plan)?;
     let provenance = session.provenance().clone();
     let fallbacks = provenance.fallbacks.clone();
@@ -137,7 +137,8 @@ pub fn measure_and_inspect(
     let Files { writer, gaps } = files;
     gaps.finish(&document).map_err(RunError::Recording)?;
     let ended = Ended { reason: ended.0, detail: ended.1, at_ns };
-    Ok((writer.finish(ended, Vec::new()).map_err(RunError::Recording)?, document))
+    let directory = writer.directory().clone();
+    Ok((writer.finish(ended, Vec::new()).map_err(RunError::Recording)?, document, directory))
 }
 
 fn create(plan: &IdlePlan, session: &IdleSession, provenance: Provenance) -> RecordingResult<Files> {
@@ -150,7 +151,7 @@ fn create(plan: &IdlePlan, session: &IdleSession, provenance: Provenance) -> Rec
         counters: Counters::default(),
     });
     let writer = Writer::create(&plan.output, provenance, tasks.collect())?;
-    let gaps = GapWriter::create(&plan.output)?;
+    let gaps = GapWriter::create(writer.directory())?;
     Ok(Files { writer, gaps })
 }
 

@@ -38,7 +38,7 @@ pub fn validate(
     let mut gaps: Vec<(u64, u64, Vec<TraceEntry>)> = Vec::new();
     // Only what can hold a keystroke is kept.
     let shortest = plan.compute_ns;
-    let (document, summary) = measure_and_inspect(
+    let (document, summary, directory) = measure_and_inspect(
         &plan.idle,
         &mut |progress| {
             // Only once the loop runs: what is typed before is seen by nobody.
@@ -80,7 +80,7 @@ pub fn validate(
             None => validation.not_found += 1,
         }
     }
-    write_validation(&plan.idle.output, &validation).map_err(RunError::Recording)?;
+    write_validation(&directory, &validation).map_err(RunError::Recording)?;
     Ok((document, summary, validation))
 }
 

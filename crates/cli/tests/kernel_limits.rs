@@ -1,0 +1,225 @@
+//! Runs under limits: files that may not grow, small stacks, no directory for temporary files, full disks, few rights.
+
+mod support;
+
+use punctual_recording::{EndReason, Recording};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use support::{code, json, run, stderr, stdout};
+
+/// Runs the program in a shell that sets a limit first.
+fn limited(directory: &Path, limit: &str, words: &[&str]) -> Output {
+    let script = format!("{limit}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("bash");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_punctual")]).args(words);
+    command.current_dir(directory).stdin(Stdio::null()).output().unwrap()
+}
+
+fn is_root() -> bool {
+    // SAFETY: takes no arguments and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+#[test]
+fn a_limit_on_files_is_an_error_and_not_the_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["record", "-q", "-D", "20s", "-i", "100us", "-o", "a.punctual"];
+    let output = limited(directory.path(), "ulimit -f 32", &words);
+    assert_eq!(output.status.code(), Some(1), "{:?} {}", output.status, stderr(&output));
+    assert!(stderr(&output).to_lowercase().contains("file too large"), "{}", stderr(&output));
+    let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
+    assert_eq!(recording.count_not_adding_up().unwrap(), 0);
+}
+
+#[test]
+fn a_small_stack_does_for_everything() {
+    let directory = tempfile::tempdir().unwrap();
+    let sim = ["sim", "run", "nt-timers-table3", "-o", "sim.punctual"];
+    let commands: [&[&str]; 7] = [
+        &["record", "-q", "-D", "300ms", "-o", "a.punctual"],
+        &["report", "a.punctual"],
+        &["forecast", "sim.punctual"],
+        &["capabilities"],
+        &["--help"],
+        &["load", "list"],
+        &["device", "list"],
+    ];
+    assert_eq!(code(&run(directory.path(), &sim)), 0);
+    for words in commands {
+        let output = limited(directory.path(), "ulimit -s 96", words);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {:?} {}", output.status, stderr(&output));
+    }
+    println!("{} commands with a stack of 96 KiB", commands.len());
+}
+
+#[test]
+fn a_missing_directory_for_temporary_files_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let loads: [&[&str]; 3] = [
+        &["record", "-q", "-D", "1s", "-o", "a.punctual", "--load", "cpu"],
+        &["load", "run", "cpu", "-q", "-D", "1s"],
+        &["compare", "-q", "--repeat", "1", "-D", "300ms", "--a", "true", "--b", "true"],
+    ];
+    for words in loads {
+        let output = limited(directory.path(), "export TMPDIR=/no-such/place", words);
+        assert_eq!(code(&output), 1, "{words:?}: {}", stdout(&output));
+        let said = stderr(&output);
+        assert!(said.contains("/no-such/place") && said.contains("TMPDIR"), "{words:?}: {said}");
+    }
+}
+
+/// A small file system with few files, or little room.
+fn small(below: &Path, options: &str) -> bool {
+    std::fs::create_dir_all(below).unwrap();
+    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(below).output();
+    mount.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_disk_without_inodes_is_one_line_and_leaves_what_fitted() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut met = 0;
+    for inodes in [2, 4, 5, 6, 7, 9, 12] {
+        let disk = directory.path().join(format!("inodes-{inodes}"));
+        if !small(&disk, &format!("size=4m,nr_inodes={inodes}")) {
+            support::skip("full inodes", "mounting a small file system takes root");
+            return;
+        }
+        let output = run(&disk, &["record", "-q", "-D", "9s", "-o", "a.punctual"]);
+        let opened = disk.join("a.punctual/recording.json").exists().then(|| Recording::open(disk.join("a.punctual")));
+        let page = run(&disk, &["sim", "timeline", "nt-timers-table3", "--html", "page.html"]);
+        let left = std::fs::read_dir(&disk).unwrap().flatten().map(|entry| entry.file_name()).collect::<Vec<_>>();
+        let _ = Command::new("umount").arg(&disk).status();
+        assert_eq!(code(&output), 1, "{inodes}: {}", stdout(&output));
+        assert!(stderr(&output).contains("no space left"), "{inodes}: {}", stderr(&output));
+        assert!(stderr(&output).lines().count() <= 2, "{inodes}: {}", stderr(&output));
+        assert!(code(&page) == 1 || left.contains(&"page.html".into()), "{inodes}: {left:?}");
+        assert!(!left.iter().any(|name| name.to_string_lossy().contains(".punctual-")), "{inodes}: {left:?}");
+        if let Some(opened) = opened {
+            assert_eq!(opened.unwrap().count_not_adding_up().unwrap(), 0);
+            met += 1;
+        }
+    }
+    println!("{met} recordings on disks without inodes were opened");
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(code(&run(directory.path(), &["sim", "run", "nt-timers-table3", "-o", "a.punctual"])), 0);
+    let mut commands: Vec<Vec<&str>> = vec![
+        vec!["report", "a.punctual"],
+        vec!["report", "a.punctual", "--json"],
+        vec!["report", "a.punctual", "--csv"],
+        vec!["forecast", "a.punctual"],
+        vec!["capabilities"],
+        vec!["load", "list"],
+        vec!["--help"],
+        vec!["--version"],
+        vec!["completions", "bash"],
+        vec!["log", "header"],
+        vec!["report", "a.punctual", "--html", "/dev/full"],
+        vec!["sim", "timeline", "nt-timers-table3", "--perfetto", "/dev/full"],
+    ];
+    if support::allows("BPF").is_ok() {
+        assert_eq!(code(&run(directory.path(), &["log", "-q", "-D", "500ms", "-o", "l.punctual"])), 0);
+        commands.extend([
+            vec!["report", "l.punctual"],
+            vec!["log", "show", "l.punctual"],
+            vec!["log", "show", "l.punctual", "--json"],
+            vec!["log", "show", "l.punctual", "--csv"],
+            vec!["log", "show", "l.punctual", "--limit", "3"],
+        ]);
+    }
+    for words in &commands {
+        let mut command = support::punctual();
+        command.current_dir(directory.path()).args(words);
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command.stdout(full).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(code(&output), 1, "{words:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains("could not be written")
+                || stderr(&output).contains("cannot write")
+                || words.len() == 1,
+            "{words:?}: {}",
+            stderr(&output)
+        );
+    }
+    println!("{} answers onto a full disk", commands.len());
+}
+
+/// What punctual needs in place of root.
+const CAPABILITIES: &str = "+bpf,+perfmon,+sys_nice,+ipc_lock";
+
+/// Runs the program as nobody, with these capabilities at most.
+fn as_nobody(directory: &Path, capabilities: &str, words: &[&str]) -> Output {
+    let program = directory.join("punctual");
+    if !program.exists() {
+        // Where the tests are built, nobody else may have access.
+        std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o777)).unwrap();
+        std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+    let inherited = format!("--inh-caps=-all,{capabilities}");
+    command.args([&inherited, &format!("--ambient-caps=-all,{capabilities}")]);
+    command.arg(&program).args(words).current_dir(directory).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn four_capabilities_do_for_measuring_in_full() {
+    if !is_root() || support::allows("BPF").is_err() {
+        support::skip("four capabilities", "only root can become somebody else with capabilities");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let record = ["record", "-q", "-D", "1s", "--json", "-o"];
+    let output = as_nobody(directory.path(), CAPABILITIES, &[&record[..], &["a.punctual"]].concat());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    let fallbacks = answer["fallbacks"].to_string();
+    for full in ["normal priority", "only the total", "memory is not locked"] {
+        assert!(!fallbacks.contains(full), "{full}: {fallbacks}");
+    }
+    // What is not allowed names what would allow it.
+    assert!(!fallbacks.contains("deep idle") || fallbacks.contains("CAP_DAC_OVERRIDE"), "{fallbacks}");
+    let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
+    assert!(recording.document().provenance.configuration.bpf);
+    assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::Completed);
+
+    let others: [&[&str]; 8] = [
+        &["record", "-q", "-D", "1s", "--json", "--via", "softirq", "-o", "b.punctual"],
+        &["record", "-q", "-D", "1s", "--json", "--why", "p99", "-o", "c.punctual"],
+        &["record", "-q", "--json", "--follow", "-o", "d.punctual", "--", "sleep", "0.5"],
+        &["log", "-q", "-D", "1s", "--json", "-o", "e.punctual"],
+        &["idle", "-q", "-D", "1s", "--json", "-o", "f.punctual"],
+        &["timers", "-q", "-D", "2s", "--json"],
+        &["drill", "fifo", "-q", "-D", "1s", "--json"],
+        &["device", "run", "audio64", "-q", "-D", "1s", "--context", "irq", "--json", "-o", "g.punctual"],
+    ];
+    let mut met = 1;
+    for words in others {
+        let output = as_nobody(directory.path(), CAPABILITIES, words);
+        let said = format!("{}{}", stdout(&output), stderr(&output));
+        println!("{words:?}: {} {}", code(&output), json(&output)["fallbacks"]);
+        // What cannot work says which capability it lacks.
+        assert!(code(&output) == 0 || said.contains("CAP_"), "{words:?}: {said}");
+        met += usize::from(code(&output) == 0);
+    }
+    println!("{met} of {} commands worked with four capabilities", others.len() + 1);
+    assert!(met >= 6);
+}
+
+#[test]
+fn a_check_without_rights_says_so_first() {
+    if !is_root() {
+        support::skip("a check without rights", "only root can become somebody else");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let output = as_nobody(directory.path(), "-all", &["check", "-q", "-D", "2s", "--json", "-o", "c"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let verdict = json(&output)["verdict"].as_str().unwrap().to_owned();
+    assert!(verdict.starts_with("Measured at normal priority") && verdict.contains("run as root"), "{verdict}");
+}

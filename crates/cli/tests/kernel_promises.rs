@@ -1,0 +1,82 @@
+//! The numbers of docs/promises.md: memory and disk, by command.
+
+mod support;
+
+use punctual_recording::Recording;
+use std::path::Path;
+use std::process::Stdio;
+
+const MIB: u64 = 1 << 20;
+
+/// Runs the program and gives its exit code and the most memory it had at a time, bytes.
+fn run_measured(directory: &Path, words: &[&str]) -> (i32, u64) {
+    let mut command = support::punctual();
+    command.current_dir(directory).args(words).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().unwrap();
+    let mut status = 0;
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the child has not been waited for; the kernel fills what it is given, and zeroed it is valid too.
+    let usage = unsafe {
+        assert_eq!(libc::wait4(child.id() as i32, &mut status, 0, usage.as_mut_ptr()), child.id() as i32);
+        usage.assume_init()
+    };
+    (libc::WEXITSTATUS(status), usage.ru_maxrss as u64 * 1024)
+}
+
+fn size(path: &Path) -> u64 {
+    let about = path.symlink_metadata().unwrap();
+    if !about.is_dir() {
+        return about.len();
+    }
+    std::fs::read_dir(path).unwrap().map(|entry| size(&entry.unwrap().path())).sum()
+}
+
+/// Each command, and what it may have: so many MiB, and so many more for each CPU.
+const MEMORY: [(&[&str], u64, u64); 9] = [
+    (&["record", "-q", "-D", "3s", "-i", "100us", "-o", "a.punctual"], 128, 32),
+    (&["record", "-q", "-D", "3s", "--why", "p99", "-o", "b.punctual"], 192, 48),
+    (&["log", "-q", "-D", "3s", "-o", "c.punctual"], 96, 32),
+    (&["idle", "-q", "-D", "3s", "-o", "d.punctual"], 96, 32),
+    (&["timers", "-q", "-D", "2s"], 96, 8),
+    (&["drill", "fifo", "-q", "-D", "1s"], 64, 8),
+    (&["device", "run", "audio64", "-q", "-D", "2s", "-o", "e.punctual"], 128, 16),
+    (&["report", "a.punctual"], 300, 0),
+    (&["log", "show", "c.punctual"], 300, 0),
+];
+
+#[test]
+fn every_command_keeps_to_its_memory() {
+    requires!("memory by command", "BPF", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    for (words, fixed, each) in MEMORY {
+        let (code, most) = run_measured(directory.path(), words);
+        let bound = (fixed + each * cpus) * MIB;
+        println!("{:4} MiB of at most {}: {}", most / MIB, bound / MIB, words.join(" "));
+        assert_eq!(code, 0, "{words:?}");
+        assert!(most <= bound, "{words:?}: {} MiB", most / MIB);
+    }
+}
+
+#[test]
+fn memory_is_flat_and_a_wakeup_takes_few_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let of = |name: &str, duration: &str| {
+        let words = ["record", "-q", "-D", duration, "-i", "100us", "--no-bpf", "-o", name];
+        let (code, most) = run_measured(directory.path(), &words);
+        assert_eq!(code, 0);
+        most
+    };
+    // Within 8 s the tail is full and a row group of the joined table, of which there is one at a time.
+    let (short, long) = (of("short", "8s"), of("long", "20s"));
+    let path = directory.path().join("long");
+    let wakeups = Recording::open(&path).unwrap().document().counters.wakeups;
+    let bytes = size(&path) as f64 / wakeups as f64;
+    println!(
+        "{} MiB in 8 s, {} MiB in 20 s; {bytes:.1} bytes on disk for each of {wakeups} wakeups",
+        short / MIB,
+        long / MIB
+    );
+    assert!(long <= short + 16 * MIB);
+    assert!(wakeups > 10_000 && bytes < 40.0);
+}

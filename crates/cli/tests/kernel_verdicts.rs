@@ -1,0 +1,155 @@
+//! Runs that did not measure what was asked for say so, and exit accordingly.
+
+mod support;
+
+use std::time::Duration;
+use support::{code, json, run, start, stderr, stdout, wait_until};
+
+/// What is run for a short time, with what its load does.
+const FAILING: [&[&str]; 7] = [
+    &["record", "-q", "-D", "2s", "--load-command", "no-such-program-anywhere"],
+    &["record", "-q", "--", "false"],
+    &["record", "-q", "--", "make", "--no-print-directory", "-f", "no-such-makefile"],
+    &["record", "-q", "--", "sh", "-c", "kill -9 $$"],
+    &["check", "-q", "-D", "1s", "--load", "dies.toml"],
+    &["log", "-q", "--", "false"],
+    &["compare", "-q", "--repeat", "1", "-D", "500ms", "--while-b", "no-such-program-anywhere"],
+];
+
+const DIES: &str =
+    "about = \"dies\"\nwarm_up = \"0s\"\n[[command]]\nname = \"dies\"\nrun = \"sleep 0.2; exit 3\"\nrepeat = false\n";
+
+#[test]
+fn a_load_that_fails_is_an_error_unless_that_is_wanted() {
+    let mut met = 0;
+    for words in FAILING {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("dies.toml"), DIES).unwrap();
+        if words[0] == "log" && support::allows("BPF").is_err() {
+            continue;
+        }
+        let position = words.iter().position(|word| *word == "--").unwrap_or(words.len());
+        let with = |extra: &[&'static str]| {
+            let (before, after) = words.split_at(position);
+            before.iter().chain(extra).chain(after).copied().collect::<Vec<_>>()
+        };
+        let output = run(directory.path(), &with(&["--json", "-o", "a.punctual"]));
+        assert_eq!(code(&output), 1, "{words:?}: {}{}", stdout(&output), stderr(&output));
+        let answer = json(&output);
+        assert_eq!(answer["exit_code"], 1, "{words:?}");
+        let said = format!("{}{}", answer["verdict"], answer["error"]);
+        assert!(said.contains("load failed") || said.contains("could not be started"), "{words:?}: {said}");
+        met += 1;
+        if said.contains("could not be started") {
+            continue;
+        }
+        let output = run(directory.path(), &with(&["--json", "-o", "b.punctual", "--ignore-failure"]));
+        assert_eq!(code(&output), 0, "{words:?}: {}{}", stdout(&output), stderr(&output));
+        met += 1;
+    }
+    println!("{met} runs with a failing load");
+    assert!(met >= 6);
+}
+
+#[test]
+fn a_program_that_ends_well_is_no_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["record", "-q", "--json", "--", "sleep", "0.3"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(!stdout(&output).contains("load failed"));
+}
+
+#[test]
+fn a_name_that_nobody_has_is_an_error() {
+    requires!("a name that nobody has", "BPF");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["record", "-q", "-D", "1s", "--comm", "^nobody-has-this$", "-o", "a.punctual"];
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    assert!(stderr(&output).contains("nobody was there to follow"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_check_that_ends_in_the_warm_up_says_that_it_is_half_a_check() {
+    let directory = tempfile::tempdir().unwrap();
+    let load = DIES.replace("0s", "30s").replace("sleep 0.2; exit 3", "touch $TMPDIR/runs; sleep 100");
+    let load = load.replace("$TMPDIR", &directory.path().display().to_string());
+    std::fs::write(directory.path().join("long.toml"), load).unwrap();
+    let child = start(directory.path(), &["check", "-q", "-D", "1s", "--load", "long.toml", "--json", "-o", "c"]);
+    let runs = directory.path().join("runs");
+    assert!(wait_until(|| runs.exists()), "the load never ran");
+    std::thread::sleep(Duration::from_millis(200));
+    support::signal(&child, libc::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    let verdict = json(&output)["verdict"].as_str().unwrap().to_owned();
+    assert!(verdict.contains("Only the idle half was measured"), "{verdict}");
+    assert!(verdict.find("Only the idle half") < verdict.find("Music"), "{verdict}");
+}
+
+#[test]
+fn a_device_run_shorter_than_its_phases_says_what_it_rests_on() {
+    let needed = ["BPF", "real-time priority"];
+    if needed.iter().any(|name| support::allows(name).is_err()) {
+        support::skip("device phases", "BPF or real-time priority is not allowed");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["device", "run", "modem", "-q", "-D", "1500ms", "--phases", "18@7200Hz:1s,90@7200Hz:9s,90@8kHz"];
+    let output = run(directory.path(), &[&words[..], &["--json", "-o", "a.punctual"]].concat());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let verdict = json(&output)["verdict"].as_str().unwrap().to_owned();
+    assert!(verdict.starts_with("The run ended after ") && verdict.contains(" in phase 2 of 3"), "{verdict}");
+    assert!(verdict.contains("begins after 10 s"), "{verdict}");
+}
+
+#[test]
+fn a_study_that_is_interrupted_concludes_nothing() {
+    let needed = ["BPF", "real-time priority"];
+    if needed.iter().any(|name| support::allows(name).is_err()) {
+        support::skip("device study", "BPF or real-time priority is not allowed");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let child = start(directory.path(), &["device", "study", "modem", "-q", "-D", "120s", "--json", "-o", "s"]);
+    let count = || std::fs::read_dir(directory.path().join("s")).map_or(0, Iterator::count);
+    assert!(wait_until(|| count() >= 2), "no second run");
+    support::signal(&child, libc::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    let answer = json(&output);
+    let verdict = answer["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("The study was ended early") && verdict.contains("nothing is concluded"), "{verdict}");
+}
+
+#[test]
+fn a_hangup_is_told_and_nohup_is_honoured() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["record", "-q", "-D", "2s", "--json", "-o"];
+    let child = start(directory.path(), &[&words[..], &["a.punctual"]].concat());
+    assert!(wait_until(|| directory.path().join("a.punctual/recording.json").exists()));
+    std::thread::sleep(Duration::from_millis(300));
+    support::signal(&child, libc::SIGHUP);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert_eq!(json(&output)["exit_code"], 1);
+    assert!(stderr(&output).contains("hangup") && stdout(&output).contains("hung up"), "{}", stderr(&output));
+
+    // As `nohup` and a shell's `&` have it.
+    for (ignored, signal) in [("HUP", libc::SIGHUP), ("INT", libc::SIGINT)] {
+        let name = format!("{ignored}.punctual");
+        let script = format!("trap '' {ignored}; exec \"$0\" {} {name}", words.join(" "));
+        let child = std::process::Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_punctual")])
+            .current_dir(directory.path())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        assert!(wait_until(|| directory.path().join(&name).join("recording.json").exists()));
+        support::signal(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let recording = punctual_recording::Recording::open(directory.path().join(&name)).unwrap();
+        assert_eq!(recording.document().ended.as_ref().unwrap().reason, punctual_recording::EndReason::Completed);
+    }
+}

@@ -1,0 +1,33 @@
+//! Limits that this process has been given.
+
+use rustix::process::{Resource, getrlimit};
+
+/// The largest stack of the first thread, bytes; `None` without a limit.
+pub fn stack() -> Option<u64> {
+    getrlimit(Resource::Stack).current
+}
+
+/// Whether this process may lock as much memory as it likes.
+pub fn may_lock_memory() -> bool {
+    getrlimit(Resource::Memlock).current.is_none() || has(rustix::thread::CapabilitySet::IPC_LOCK)
+}
+
+/// Whether the calling thread has a capability.
+fn has(capability: rustix::thread::CapabilitySet) -> bool {
+    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(capability))
+}
+
+/// What a program lacks that may not see where the kernel's functions lie, and what would allow it.
+pub const ADDRESSES_HIDDEN: &str = "the kernel hides where its functions lie: it takes root, CAP_SYSLOG, or both \
+     kernel.kptr_restrict=0 and kernel.perf_event_paranoid=1";
+
+/// Whether the kernel hides from this process where its functions lie: BPF programs then cannot know a timer by what it
+/// calls, and functions have no names.
+pub fn addresses_are_hidden() -> bool {
+    use std::io::BufRead;
+    let Ok(file) = std::fs::File::open("/proc/kallsyms") else { return false };
+    let shown = std::io::BufReader::new(file).lines().take(64).map_while(Result::ok);
+    let addresses: Vec<String> = shown.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect();
+    // Some symbols do lie at 0, all of them do not.
+    !addresses.is_empty() && addresses.iter().all(|address| address.bytes().all(|digit| digit == b'0'))
+}

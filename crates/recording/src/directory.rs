@@ -1,0 +1,190 @@
+//! The directory into which a recording is written: opened once, and the recording's own from then on.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::place::{self, Caller, Place};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An open directory of the caller's. All that is written into it is named relative to it, made anew or renamed over
+/// what stood there: neither a link inside it nor a change above it leads anywhere else. Whoever calls through sudo owns
+/// what is made.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    opened: Arc<Opened>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    descriptor: OwnedFd,
+    path: PathBuf,
+    /// What it was made in, and as what, where it was made.
+    made: Option<(OwnedFd, OsString)>,
+}
+
+impl Directory {
+    /// Opens a directory, or makes it and those above it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where the file system refuses or the directory belongs to somebody else;
+    /// [`ErrorKind::Exists`] where something else stands there.
+    pub fn make(path: &Path) -> Result<Directory> {
+        let refused = |error: std::io::Error| Error::io(path, "cannot create", error);
+        let Place { directory: parent, name, .. } = Place::made(path).map_err(refused)?;
+        Directory::enter(parent, name, path)
+    }
+
+    /// Makes or opens a directory inside this one.
+    ///
+    /// # Errors
+    /// As [`Directory::make`].
+    pub fn below(&self, name: &str) -> Result<Directory> {
+        let path = self.path().join(name);
+        let parent = self.opened.descriptor.try_clone().map_err(|error| Error::io(&path, "cannot create", error))?;
+        Directory::enter(parent, Some(name.into()), &path)
+    }
+
+    /// The same, where it must not be there yet.
+    pub(crate) fn make_below(&self, name: &str) -> Result<Directory> {
+        let below = self.below(name)?;
+        if below.opened.made.is_none() {
+            return Err(Error::io(below.path(), "cannot create", std::io::ErrorKind::AlreadyExists.into()));
+        }
+        Ok(below)
+    }
+
+    /// Opens a directory that need not be the caller's, for a single file.
+    pub(crate) fn of_others(path: &Path) -> Result<Directory> {
+        let refused = |error: std::io::Error| Error::io(path, "cannot write", error);
+        let Place { directory: parent, name, .. } = Place::of(path).map_err(refused)?;
+        let name = name.unwrap_or_else(|| ".".into());
+        let descriptor = place::open_directory(&parent, &name).map_err(refused)?;
+        Ok(Directory { opened: Arc::new(Opened { descriptor, path: path.to_owned(), made: None }) })
+    }
+
+    fn enter(parent: OwnedFd, name: Option<OsString>, path: &Path) -> Result<Directory> {
+        let refused = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotADirectory => Error::new(ErrorKind::Exists, path, OCCUPIED),
+            _ => Error::io(path, "cannot create", error),
+        };
+        let made = match &name {
+            Some(name) => place::make_directory(&parent, name).map_err(refused)?,
+            None => false,
+        };
+        let descriptor = place::open_directory(&parent, name.as_deref().unwrap_or(OsStr::new("."))).map_err(refused)?;
+        let caller = Caller::current();
+        let about = rustix::fs::fstat(&descriptor).map_err(|error| refused(error.into()))?;
+        if !caller.owns(&about) {
+            let message = format!(
+                "the directory belongs to another user (uid {}): choose one of your own, or a name that nothing has yet",
+                about.st_uid
+            );
+            return Err(Error::new(ErrorKind::Io, path, message));
+        }
+        if made {
+            caller.give(&descriptor);
+        }
+        let made = name.filter(|_| made).map(|name| (parent, name));
+        Ok(Directory { opened: Arc::new(Opened { descriptor, path: path.to_owned(), made }) })
+    }
+
+    /// Where it was when it was opened, for messages and for reading.
+    pub fn path(&self) -> &Path {
+        &self.opened.path
+    }
+
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> Result<bool> {
+        let refused = |error: rustix::io::Errno| Error::io(self.path(), "cannot read", error.into());
+        let entries = Dir::read_from(&self.opened.descriptor).map_err(refused)?;
+        Ok(entries.flatten().all(|entry| is_dot(entry.file_name().to_bytes())))
+    }
+
+    /// Makes a file. One that an earlier try left under this name goes; what a link leads to stays as it is.
+    pub(crate) fn create(&self, name: &str) -> std::io::Result<File> {
+        match place::create_new(&self.opened.descriptor, name.as_ref()) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                self.remove(name);
+                place::create_new(&self.opened.descriptor, name.as_ref())
+            }
+            made => made,
+        }
+    }
+
+    /// Makes a file that must not be there yet.
+    pub(crate) fn create_new(&self, name: &str) -> std::io::Result<File> {
+        place::create_new(&self.opened.descriptor, name.as_ref())
+    }
+
+    /// Opens a file of this directory to read it; a link is refused, and nothing is waited for.
+    pub(crate) fn open(&self, name: &str) -> std::io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.opened.descriptor, name, flags, Mode::empty())?;
+        if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::RegularFile {
+            return Err(std::io::Error::other("it is no file"));
+        }
+        Ok(file.into())
+    }
+
+    /// Gives a file of this directory another name, in the place of what has that.
+    pub(crate) fn rename(&self, from: &str, to: &str) -> std::io::Result<()> {
+        Ok(rustix::fs::renameat(&self.opened.descriptor, from, &self.opened.descriptor, to)?)
+    }
+
+    /// Writes a file under another name and renames it, so that nobody reads half of one.
+    pub(crate) fn write(&self, name: &str, contents: &[u8]) -> std::io::Result<()> {
+        let temporary = temporary_for(name);
+        let written = self.create(&temporary).and_then(|mut file| file.write_all(contents));
+        let written = written.and_then(|()| self.rename(&temporary, name));
+        if written.is_err() {
+            self.remove(&temporary);
+        }
+        written
+    }
+
+    /// Removes a file; one that is not there is as good.
+    pub(crate) fn remove(&self, name: &str) {
+        let _ = rustix::fs::unlinkat(&self.opened.descriptor, name, AtFlags::empty());
+    }
+
+    /// Removes what is in it, and itself where this run made it: for a run that has measured nothing.
+    pub fn discard(&self) {
+        empty(&self.opened.descriptor, 8);
+        if let Some((parent, name)) = &self.opened.made {
+            // Only one that is empty goes, so nothing is lost should another stand in its place by now.
+            let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+/// What is said of a place where something stands.
+pub(crate) const OCCUPIED: &str = "already exists: choose another name with -o, or remove it";
+
+/// The name under which a file is written before it is renamed.
+pub(crate) fn temporary_for(name: &str) -> String {
+    format!("{}.tmp", name.rsplit_once('.').map_or(name, |(stem, _)| stem))
+}
+
+fn is_dot(name: &[u8]) -> bool {
+    matches!(name, b"." | b"..")
+}
+
+/// Removes all that is in a directory, never following a link.
+fn empty(directory: &OwnedFd, deep: u32) {
+    let Ok(entries) = Dir::read_from(directory) else { return };
+    let names: Vec<_> = entries.flatten().map(|entry| entry.file_name().to_owned()).collect();
+    for name in names.iter().filter(|name| !is_dot(name.to_bytes())) {
+        if rustix::fs::unlinkat(directory, name, AtFlags::empty()).is_ok() || deep == 0 {
+            continue;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if let Ok(below) = rustix::fs::openat(directory, name, flags, Mode::empty()) {
+            empty(&below, deep - 1);
+        }
+        let _ = rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR);
+    }
+}

@@ -1,0 +1,306 @@
+//! Where a file or directory is written: its path is walked once, and what it led to is held open.
+//!
+//! Root may be asked to write into a place where others may write too. Between a look at a path and its use others can
+//! put a link there or swap a directory above it; so nothing here looks at a path twice. Links are followed only where
+//! they are the caller's own, or root's: those of the system.
+
+use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{Error, ErrorKind, Result, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Directories that are made have this mode, whatever the umask allows beyond it: nobody else may write there.
+pub const DIRECTORY_MODE: u32 = 0o755;
+/// Files that are made have this mode, whatever the umask allows beyond it.
+pub const FILE_MODE: u32 = 0o644;
+
+/// As many links as the kernel follows.
+const MAX_LINKS: u32 = 40;
+const PROC_SUPER_MAGIC: u64 = 0x9fa0;
+
+/// Whose program this is.
+pub(crate) struct Caller {
+    effective: u32,
+    /// Who called root through sudo.
+    behind_sudo: Option<(u32, u32)>,
+}
+
+impl Caller {
+    pub(crate) fn current() -> Caller {
+        let effective = rustix::process::geteuid().as_raw();
+        let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
+        // Only root's environment is to be believed: sudo has cleaned it.
+        let behind_sudo = if effective == 0 { number("SUDO_UID").zip(number("SUDO_GID")) } else { None };
+        Caller { effective, behind_sudo }
+    }
+
+    pub(crate) fn owns(&self, about: &Stat) -> bool {
+        about.st_uid == self.effective || self.behind_sudo.is_some_and(|(user, _)| about.st_uid == user)
+    }
+
+    fn trusts(&self, link: &Stat) -> bool {
+        link.st_uid == 0 || self.owns(link)
+    }
+
+    /// Gives what was made to who called through sudo.
+    pub(crate) fn give(&self, made: &impl std::os::fd::AsFd) {
+        if let Some((user, group)) = self.behind_sudo {
+            // Where the file system keeps no owners it stays root's.
+            let _ = rustix::fs::fchown(made, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)));
+        }
+    }
+}
+
+/// A name within a directory that is held open, whatever becomes of the path that led there.
+#[derive(Debug)]
+pub struct Place {
+    pub(crate) directory: OwnedFd,
+    /// `None` where the path names the directory itself, as `.` and `/` do.
+    pub(crate) name: Option<OsString>,
+    path: PathBuf,
+    /// A link of the kernel's own, as /proc/self/fd/1 is: it leads to what is open there, not to a path.
+    is_magic: bool,
+}
+
+/// What stands at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing.
+    Nothing,
+    /// A file.
+    File,
+    /// A directory.
+    Directory,
+    /// A pipe, a device, a socket, or something that is open in this process.
+    Special,
+}
+
+impl Place {
+    /// Walks a path. Links are followed, its last part too, where they are the caller's own or root's.
+    ///
+    /// # Errors
+    /// What the system refused, or another's link on the way.
+    pub fn of(path: &Path) -> Result<Place> {
+        walk(path, false)
+    }
+
+    /// The same, and makes the directories that lack.
+    pub(crate) fn made(path: &Path) -> Result<Place> {
+        walk(path, true)
+    }
+
+    /// What stands there.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn standing(&self) -> Result<Standing> {
+        let Some(name) = &self.name else { return Ok(Standing::Directory) };
+        if self.is_magic {
+            return Ok(Standing::Special);
+        }
+        let about = match rustix::fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(about) => about,
+            Err(Errno::NOENT) => return Ok(Standing::Nothing),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(match FileType::from_raw_mode(about.st_mode) {
+            FileType::RegularFile => Standing::File,
+            FileType::Directory => Standing::Directory,
+            _ => Standing::Special,
+        })
+    }
+
+    /// Makes a file, which must not be there yet.
+    ///
+    /// # Errors
+    /// What the system refused; [`ErrorKind::AlreadyExists`] where something stands there.
+    pub fn create_new(&self) -> Result<File> {
+        create_new(&self.directory, self.file_name()?)
+    }
+
+    /// Opens what is no file to write into it: /dev/stdout, a pipe. It must be the caller's own, or root's.
+    ///
+    /// # Errors
+    /// What the system refused, or that it is another's.
+    pub fn open_special(&self) -> Result<File> {
+        let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags = if self.is_magic { flags } else { flags | OFlags::NOFOLLOW };
+        let file = rustix::fs::openat(&self.directory, self.file_name()?, flags, Mode::empty())?;
+        // What is open already was somebody's decision.
+        if !self.is_magic && !Caller::current().trusts(&rustix::fs::fstat(&file)?) {
+            return Err(Error::new(ErrorKind::PermissionDenied, "it belongs to another user"));
+        }
+        Ok(file.into())
+    }
+
+    /// Writes a file whole: under a name of its own, then renamed, so that nobody opens half of one. What is no file
+    /// is written into.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn write(&self, contents: &[u8]) -> Result<()> {
+        match self.standing()? {
+            Standing::Special => self.open_special()?.write_all(contents),
+            Standing::Directory => Err(ErrorKind::IsADirectory.into()),
+            Standing::Nothing | Standing::File => {
+                let name = self.file_name()?;
+                let (temporary, mut file) = create_temporary(&self.directory)?;
+                let written = file
+                    .write_all(contents)
+                    .and_then(|()| Ok(rustix::fs::renameat(&self.directory, &temporary, &self.directory, name)?));
+                if written.is_err() {
+                    let _ = rustix::fs::unlinkat(&self.directory, &temporary, AtFlags::empty());
+                }
+                written
+            }
+        }
+    }
+
+    /// Whether a file can be written there: one is made beside it and removed.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn try_to_write(&self) -> Result<()> {
+        let (temporary, _) = create_temporary(&self.directory)?;
+        Ok(rustix::fs::unlinkat(&self.directory, &temporary, AtFlags::empty())?)
+    }
+
+    /// Removes a file that this program has made there.
+    pub fn remove(&self) {
+        if let Some(name) = &self.name {
+            let _ = rustix::fs::unlinkat(&self.directory, name, AtFlags::empty());
+        }
+    }
+
+    /// The path, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn file_name(&self) -> Result<&OsStr> {
+        self.name.as_deref().ok_or_else(|| ErrorKind::IsADirectory.into())
+    }
+}
+
+/// Makes a file of the caller's in an open directory; neither a file nor a link may stand there.
+pub(crate) fn create_new(directory: &OwnedFd, name: &OsStr) -> Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(FILE_MODE))?;
+    Caller::current().give(&file);
+    Ok(file.into())
+}
+
+/// Makes a file under a name that nothing has yet.
+fn create_temporary(directory: &OwnedFd) -> Result<(OsString, File)> {
+    for attempt in 0..100 {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let name = OsString::from(format!(".punctual-{}-{:x}-{attempt}", std::process::id(), now.tv_nsec));
+        match create_new(directory, &name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|file| (name, file)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// Makes a directory of the caller's; false where something stands there already.
+pub(crate) fn make_directory(parent: &OwnedFd, name: &OsStr) -> Result<bool> {
+    match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens a directory to look into it; a link is refused.
+pub(crate) fn open_directory(parent: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?)
+}
+
+fn walk(path: &Path, make: bool) -> Result<Place> {
+    let caller = Caller::current();
+    let passing = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = || rustix::fs::openat(CWD, "/", passing, Mode::empty());
+    let mut directory = rustix::fs::openat(CWD, ".", passing, Mode::empty())?;
+    let mut ahead = parts(path);
+    if ahead.is_empty() {
+        return Err(Error::new(ErrorKind::NotFound, "an empty path"));
+    }
+    let mut links = 0;
+    let found = |directory, name, is_magic| Ok(Place { directory, name, path: path.to_owned(), is_magic });
+    while let Some(part) = ahead.pop_front() {
+        let name = match part {
+            Part::Root => {
+                directory = root()?;
+                continue;
+            }
+            Part::Up => {
+                directory = rustix::fs::openat(&directory, "..", passing, Mode::empty())?;
+                continue;
+            }
+            Part::Name(name) => name,
+        };
+        let looking = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = match rustix::fs::openat(&directory, &name, looking, Mode::empty()) {
+            Err(Errno::NOENT) if ahead.is_empty() => return found(directory, Some(name), false),
+            Err(Errno::NOENT) if make => {
+                if make_directory(&directory, &name)? {
+                    caller.give(&open_directory(&directory, &name)?);
+                }
+                rustix::fs::openat(&directory, &name, looking, Mode::empty())?
+            }
+            other => other?,
+        };
+        let about = rustix::fs::fstat(&opened)?;
+        match FileType::from_raw_mode(about.st_mode) {
+            FileType::Symlink => {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(Errno::LOOP.into());
+                }
+                if !caller.trusts(&about) {
+                    let message = format!("the link {} belongs to another user", name.to_string_lossy());
+                    return Err(Error::new(ErrorKind::PermissionDenied, message));
+                }
+                if rustix::fs::fstatfs(&opened).is_ok_and(|system| system.f_type as u64 == PROC_SUPER_MAGIC) {
+                    if ahead.is_empty() {
+                        return found(directory, Some(name), true);
+                    }
+                    directory = rustix::fs::openat(&directory, &name, passing, Mode::empty())?;
+                    continue;
+                }
+                let target = rustix::fs::readlinkat(&opened, "", Vec::new())?;
+                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                for part in parts(&target).into_iter().rev() {
+                    ahead.push_front(part);
+                }
+            }
+            FileType::Directory if !ahead.is_empty() => directory = opened,
+            _ if ahead.is_empty() => return found(directory, Some(name), false),
+            _ => return Err(ErrorKind::NotADirectory.into()),
+        }
+    }
+    found(directory, None, false)
+}
+
+enum Part {
+    Root,
+    Up,
+    Name(OsString),
+}
+
+fn parts(path: &Path) -> VecDeque<Part> {
+    let part = |part: Component<'_>| match part {
+        Component::RootDir | Component::Prefix(_) => Part::Root,
+        Component::ParentDir => Part::Up,
+        Component::CurDir => Part::Name(".".into()),
+        Component::Normal(name) => Part::Name(name.to_owned()),
+    };
+    path.components().map(part).collect()
+}

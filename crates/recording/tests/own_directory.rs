@@ -1,0 +1,257 @@
+//! Whatever others do around a recording that is being written, it is written nowhere else.
+
+use punctual_recording::{Directory, EndReason, Ended, Place, Provenance, Recording, Standing, Task, Wakeup, Writer};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+const MS: u64 = 1_000_000;
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn task() -> Task {
+    Task { measure: "fifo:80".into(), tid: 7, cpu: Some(0), period_ns: MS, counters: Default::default() }
+}
+
+fn wakeup(index: u64) -> Wakeup {
+    let expected = (1_000 + index) * MS;
+    Wakeup { cpu: 0, tid: 7, expected_ns: expected, total_ns: 5_000, ..Wakeup::default() }
+}
+
+/// Writes a recording in so many flushes; between two of them something may happen.
+fn write(path: &Path, flushes: u64, mut between: impl FnMut(u64)) -> punctual_recording::Result<()> {
+    let mut writer = Writer::create(path, Provenance { started_ns: MS, ..Provenance::default() }, vec![task()])?;
+    for flush in 0..flushes {
+        (0..10).for_each(|index| writer.push(0, &wakeup(flush * 10 + index)));
+        between(flush);
+        writer.flush()?;
+    }
+    writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns: 0 }, Vec::new()).map(drop)
+}
+
+/// The names under which a recording's files are written before they are renamed, and their last ones.
+const NAMES: [&str; 8] = [
+    "recording.tmp",
+    "tail.tmp",
+    "recording.json",
+    "tail.parquet",
+    "wakeups/000003.tmp",
+    "wakeups/000004.parquet",
+    "maxima/000001.tmp",
+    "wakeups/000001-000060.tmp",
+];
+
+#[test]
+fn planted_links_lead_nowhere() {
+    let directory = tempfile::tempdir().unwrap();
+    let victim = directory.path().join("victim");
+    std::fs::write(&victim, "precious").unwrap();
+    let path = directory.path().join("a.punctual");
+    let (over, planted) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                for name in NAMES {
+                    planted.fetch_add(u64::from(symlink(&victim, path.join(name)).is_ok()), Ordering::Relaxed);
+                }
+            }
+        });
+        // A link that comes between a file and its renaming may spoil the recording, and nothing else.
+        let written = write(&path, 200, |_| std::thread::yield_now());
+        over.store(true, Ordering::Relaxed);
+        println!("written: {written:?}");
+    });
+    println!("{} links were planted", planted.load(Ordering::Relaxed));
+    assert!(planted.load(Ordering::Relaxed) > 8);
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+}
+
+#[test]
+fn links_that_stand_there_are_replaced_not_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let victim = directory.path().join("victim");
+    std::fs::write(&victim, "precious").unwrap();
+    let path = directory.path().join("a.punctual");
+    let mut planted = 0;
+    write(&path, 70, |flush| {
+        if flush == 1 {
+            for name in NAMES {
+                let _ = std::fs::remove_file(path.join(name));
+                symlink(&victim, path.join(name)).unwrap();
+                planted += 1;
+            }
+        }
+    })
+    .unwrap();
+    assert_eq!(planted, NAMES.len());
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+    let recording = Recording::open(&path).unwrap();
+    assert_eq!(recording.document().counters.wakeups, 700);
+    assert!(!path.join("recording.json").symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
+fn a_directory_that_is_swapped_away_is_written_to_the_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    for above in ["above", "other", "other/a.punctual", "other/a.punctual/wakeups", "other/a.punctual/maxima"] {
+        std::fs::create_dir(at(above)).unwrap();
+    }
+    write(&at("above/a.punctual"), 65, |flush| match flush {
+        3 => {
+            std::fs::rename(at("above"), at("moved")).unwrap();
+            symlink(at("other"), at("above")).unwrap();
+        }
+        10 => std::fs::rename(at("moved/a.punctual"), at("moved/b.punctual")).unwrap(),
+        _ => {}
+    })
+    .unwrap();
+    let recording = Recording::open(at("moved/b.punctual")).unwrap();
+    assert_eq!(recording.document().counters.wakeups, 650);
+    assert!(!recording.is_cut());
+    let strays = ["other/a.punctual", "other/a.punctual/wakeups", "other/a.punctual/maxima"];
+    let strays: usize = strays.map(|stray| std::fs::read_dir(at(stray)).unwrap().count()).iter().sum();
+    // The two directories that were put there.
+    assert_eq!(strays, 2);
+}
+
+#[test]
+fn what_is_discarded_takes_nothing_else_along() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    std::fs::create_dir_all(at("precious/below")).unwrap();
+    std::fs::write(at("precious/below/file"), "precious").unwrap();
+    // One that was made goes with all that is in it; links go, and not what they lead to.
+    let made = Directory::make(&at("made")).unwrap();
+    made.below("events").unwrap();
+    symlink(at("precious"), at("made/link")).unwrap();
+    std::fs::write(at("made/events/file"), "").unwrap();
+    made.discard();
+    assert!(!at("made").exists());
+    // In its place stands another by now.
+    let made = Directory::make(&at("made")).unwrap();
+    std::fs::rename(at("made"), at("moved")).unwrap();
+    symlink(at("precious"), at("made")).unwrap();
+    made.discard();
+    // One that was there before stays.
+    std::fs::create_dir(at("before")).unwrap();
+    let before = Directory::make(&at("before")).unwrap();
+    before.below("events").unwrap();
+    before.discard();
+    assert_eq!(std::fs::read_dir(at("before")).unwrap().count(), 0);
+    assert_eq!(std::fs::read_to_string(at("precious/below/file")).unwrap(), "precious");
+}
+
+#[test]
+fn another_users_directory_is_refused() {
+    if !is_root() {
+        eprintln!("SKIPPED another_users_directory_is_refused: only root can give a directory away");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let theirs = directory.path().join("theirs");
+    std::fs::create_dir(&theirs).unwrap();
+    std::os::unix::fs::chown(&theirs, Some(65_534), None).unwrap();
+    let error = write(&theirs, 1, |_| ()).unwrap_err().to_string();
+    assert!(error.contains("belongs to another user") && error.lines().count() == 1, "{error}");
+    assert_eq!(std::fs::read_dir(&theirs).unwrap().count(), 0);
+    // A new one within it is the caller's own.
+    write(&theirs.join("own"), 1, |_| ()).unwrap();
+    assert_eq!(theirs.join("own/recording.json").metadata().unwrap().uid(), 0);
+}
+
+#[test]
+fn only_links_of_the_callers_own_are_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    std::fs::create_dir(at("there")).unwrap();
+    symlink(at("there"), at("own")).unwrap();
+    symlink("own", at("again")).unwrap();
+    symlink("there/new", at("dangling")).unwrap();
+    symlink("round", at("round")).unwrap();
+    write(&at("again/a.punctual"), 1, |_| ()).unwrap();
+    assert!(at("there/a.punctual/recording.json").exists());
+    let place = Place::of(&at("dangling")).unwrap();
+    assert_eq!(place.standing().unwrap(), Standing::Nothing);
+    place.write(b"text").unwrap();
+    assert_eq!(std::fs::read_to_string(at("there/new")).unwrap(), "text");
+    assert_eq!(Place::of(&at("dangling")).unwrap().standing().unwrap(), Standing::File);
+    assert_eq!(Place::of(Path::new("/dev/null")).unwrap().standing().unwrap(), Standing::Special);
+    assert_eq!(Place::of(&at("own")).unwrap().standing().unwrap(), Standing::Directory);
+    assert!(Place::of(&at("round")).is_err());
+    assert!(Place::of(Path::new("")).is_err());
+    if !is_root() {
+        eprintln!("SKIPPED another's links: only root can give a link away");
+        return;
+    }
+    symlink(at("there"), at("theirs")).unwrap();
+    std::os::unix::fs::lchown(at("theirs"), Some(65_534), None).unwrap();
+    for path in [at("theirs"), at("theirs/b"), at("theirs/b/c")] {
+        assert!(Place::of(&path).unwrap_err().to_string().contains("belongs to another user"));
+        assert!(write(&path, 1, |_| ()).is_err());
+    }
+    assert_eq!(std::fs::read_dir(at("there")).unwrap().count(), 2);
+}
+
+#[test]
+fn what_is_made_nobody_else_may_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("above/a.punctual");
+    write(&path, 65, |_| ()).unwrap();
+    let mut met = 0;
+    let mut ahead = vec![directory.path().join("above")];
+    while let Some(next) = ahead.pop() {
+        let about = next.symlink_metadata().unwrap();
+        let mode = about.permissions().mode() & 0o7777;
+        assert_eq!(mode & !(if about.is_dir() { 0o755 } else { 0o644 }), 0, "{} has {mode:o}", next.display());
+        if about.is_dir() {
+            ahead.extend(std::fs::read_dir(&next).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        met += 1;
+    }
+    println!("{met} files and directories have no more than 644 and 755");
+    assert!(met > 6);
+}
+
+/// Files that may make, rename or remove something by its path, and why.
+const MAY_WRITE_BY_PATH: [&str; 5] = [
+    // Within a directory that only this process's user can enter.
+    "kernel/src/guard/runner.rs",
+    "kernel/src/guard.rs",
+    "load/src/built_in.rs",
+    // The kernel's own files.
+    "kernel/src/trace_marker.rs",
+    // A file that is made anew and removed, to see whether that is allowed.
+    "cli/src/commands/mod.rs",
+];
+
+#[test]
+fn nothing_else_in_the_workspace_writes_by_path() {
+    let by_path = ["File::create", "fs::write(", "fs::rename(", "create_dir", "fs::remove", "remove_dir"];
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut met, mut wrong) = (0, Vec::new());
+    let mut ahead: Vec<_> =
+        std::fs::read_dir(&crates).unwrap().map(|entry| entry.unwrap().path().join("src")).collect();
+    while let Some(next) = ahead.pop() {
+        if next.is_dir() {
+            ahead.extend(std::fs::read_dir(&next).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let name = next.strip_prefix(&crates).unwrap().display().to_string();
+        if !name.ends_with(".rs") || name.ends_with("_tests.rs") {
+            continue;
+        }
+        met += 1;
+        let text = std::fs::read_to_string(&next).unwrap();
+        let program = text.split("#[cfg(test)]").next().unwrap();
+        let lines = || program.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let found: Vec<_> = by_path.into_iter().filter(|call| lines().any(|line| line.contains(call))).collect();
+        if !found.is_empty() && !MAY_WRITE_BY_PATH.contains(&name.as_str()) {
+            wrong.push(format!("{name}: {found:?}"));
+        }
+    }
+    println!("{met} files were looked through");
+    assert!(met > 200 && wrong.is_empty(), "{wrong:#?}");
+}
