@@ -112,7 +112,8 @@ impl Session<'_> {
         let (mut flushed, mut swept) = (Instant::now(), Instant::now());
         loop {
             self.programs.follow_renamed(self.selection);
-            self.take(writer);
+            self.finished.clear();
+            let took_all = self.take(writer);
             if let Some(watch) = &mut self.watch {
                 watch.round()?;
             }
@@ -145,7 +146,9 @@ impl Session<'_> {
                 return Ok(ended(reason, detail));
             }
             let left = end.map_or(ROUND, |end| Duration::from_nanos(end.saturating_sub(clock::monotonic_ns())));
-            std::thread::sleep(left.min(ROUND));
+            if took_all {
+                std::thread::sleep(left.min(ROUND));
+            }
         }
     }
 
@@ -161,9 +164,9 @@ impl Session<'_> {
         }
     }
 
-    fn take(&mut self, writer: &mut Writer) {
-        self.finished.clear();
-        self.drain.take(&mut self.records);
+    /// Takes a part of what came; whether that was all.
+    fn take(&mut self, writer: &mut Writer) -> bool {
+        let took_all = self.drain.take(&mut self.records);
         let records = std::mem::take(&mut self.records);
         for record in &records {
             // One that was followed for its name and has another now: it became another program.
@@ -188,6 +191,7 @@ impl Session<'_> {
         }
         self.records = records;
         self.records.clear();
+        took_all
     }
 
     fn push(&mut self, task: usize, wakeup: Wakeup, writer: &mut Writer) {
@@ -207,7 +211,8 @@ impl Session<'_> {
     fn finish(&mut self, writer: &mut Writer) {
         self.programs.detach();
         self.drain.stop();
-        self.take(writer);
+        self.finished.clear();
+        while !self.take(writer) {}
         for slot in self.programs.slots() {
             let renamed = || name_of(slot.owner as u32).is_none_or(|name| !self.selection.wants_name(&name));
             if slot.flags & FOLLOW_NAME != 0 && renamed() {
