@@ -4,6 +4,7 @@
 //! * [`capabilities`]: what this kernel and this user allow, and what would allow the rest.
 //! * [`clock`]: absolute sleeps and clock readings without allocation.
 //! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations.
+//! * [`rests`]: when real-time threads that would take all of their CPU leave it to others.
 //! * [`hold`]: what is held for as long as it lives: locked memory, a power-latency request.
 //! * [`host`]: what a recording says of the machine.
 //! * [`steal`]: time in which the host ran something else.
@@ -20,6 +21,7 @@ pub mod clock;
 pub mod guard;
 pub mod hold;
 pub mod host;
+pub mod rests;
 pub mod scheduling;
 pub mod steal;
 pub mod trace_marker;

@@ -162,6 +162,11 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
     control.stop();
     rounds.wait_for_threads(&mut measured, &mut writer);
     rounds.count(&measured, &mut writer);
+    if control.rests() > 0 {
+        let note = "the measuring threads fell behind: where they would have left their CPUs nothing they rested for 10 of \
+                    every 100 ms, and those points of the grid count as missed";
+        writer.provenance_mut().fallbacks.push(note.to_owned());
+    }
     // Out of the kernel before the writing, which may take long.
     drop(follower);
     if ended.is_ok() {
