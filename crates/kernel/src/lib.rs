@@ -6,6 +6,7 @@
 //! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations.
 //! * [`ending`]: whether somebody asked the program to end.
 //! * [`Missing`], [`Trial`]: what a kernel cannot give, and trying out what it can.
+//! * [`rests`]: when real-time threads that would take all of their CPU leave it to others.
 //! * [`hold`]: what is held for as long as it lives: locked memory, a power-latency request.
 //! * [`host`]: what a recording says of the machine.
 //! * [`steal`]: time in which the host ran something else.
@@ -33,6 +34,7 @@ pub mod host;
 pub mod limits;
 mod missing;
 pub mod per_cpu;
+pub mod rests;
 pub mod scheduling;
 pub mod signals;
 pub mod steal;

@@ -1,5 +1,6 @@
 //! What the measuring threads and the rest of the program tell each other: atomics, nothing that blocks.
 
+use punctual_kernel::rests::{CYCLE_NS, rest_end};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Shared by all threads of a run.
@@ -13,6 +14,10 @@ pub(crate) struct Control {
     starved: AtomicBool,
     /// Counted up by the rest of the program as it goes about its work.
     heartbeat: AtomicU64,
+    /// Until when the measured CPUs count as crowded, ns of `CLOCK_MONOTONIC`.
+    crowded_until_ns: AtomicU64,
+    /// Rests that threads took because of that.
+    rests: AtomicU64,
     /// When to begin, ns of `CLOCK_MONOTONIC`; 0: not yet.
     start_ns: AtomicU64,
     /// When to end, ns of `CLOCK_MONOTONIC`.
@@ -29,6 +34,11 @@ impl Control {
     pub(crate) fn times(&self) -> Option<(u64, u64)> {
         let start = self.start_ns.load(Ordering::Acquire);
         (start != 0).then(|| (start, self.end_ns.load(Ordering::Relaxed)))
+    }
+
+    /// Threads that measure have rested so often because they left their CPUs nothing.
+    pub(crate) fn rests(&self) -> u64 {
+        self.rests.load(Ordering::Relaxed)
     }
 
     pub(crate) fn stop(&self) {
@@ -62,6 +72,44 @@ impl Control {
 
     pub(crate) fn is_starved(&self) -> bool {
         self.starved.load(Ordering::Relaxed)
+    }
+}
+
+/// A thread has fallen behind when it missed points of its grid with every so manyeth wakeup of a cycle ...
+const BEHIND_SHARE: u64 = 4;
+/// ... and woke so often in it at least.
+const FEWEST_WAKEUPS: u64 = 100;
+/// When one has fallen behind, all rest for so many cycles.
+const CROWDED_CYCLES: u64 = 4;
+
+/// A measuring thread's look at whether there are more wakeups than its CPU can carry: then nobody else would run there. All
+/// threads of the run then rest together, in the last part of each cycle, and the points of the grid in it are missed.
+#[derive(Debug, Default)]
+pub(crate) struct Crowding {
+    cycle: u64,
+    wakeups: u64,
+    behind: u64,
+}
+
+impl Crowding {
+    /// Counts a wakeup; when the rest ends that the thread is to take now, ns, if it is to take one.
+    #[inline]
+    pub(crate) fn check(&mut self, control: &Control, now_ns: u64, missed: u64) -> Option<u64> {
+        self.wakeups += 1;
+        self.behind += u64::from(missed > 0);
+        let cycle = now_ns / CYCLE_NS;
+        if cycle != self.cycle {
+            if self.wakeups >= FEWEST_WAKEUPS && self.behind * BEHIND_SHARE >= self.wakeups {
+                control.crowded_until_ns.store((cycle + CROWDED_CYCLES) * CYCLE_NS, Ordering::Relaxed);
+            }
+            *self = Crowding { cycle, ..Crowding::default() };
+        }
+        let rest_end = rest_end(now_ns)?;
+        if now_ns >= control.crowded_until_ns.load(Ordering::Relaxed) {
+            return None;
+        }
+        control.rests.fetch_add(1, Ordering::Relaxed);
+        Some(rest_end)
     }
 }
 
@@ -115,6 +163,27 @@ mod tests {
             watchdog.check(&control, now);
         }
         assert!(control.is_starved() && control.is_stopped());
+    }
+
+    #[test]
+    fn threads_that_fall_behind_make_all_rest() {
+        let control = Control::default();
+        let (mut behind, mut keeps_up) = (Crowding::default(), Crowding::default());
+        let step = 100_000;
+        let mut rests = 0;
+        for now in (0..20 * CYCLE_NS).step_by(step) {
+            assert_eq!(keeps_up.check(&control, now, 0), None);
+        }
+        // One that is held up once, for however long, is not behind.
+        for now in (20 * CYCLE_NS..30 * CYCLE_NS).step_by(step) {
+            assert_eq!(behind.check(&control, now, u64::from(now % CYCLE_NS == 0) * 1_000), None);
+        }
+        for now in (30 * CYCLE_NS..40 * CYCLE_NS).step_by(step) {
+            behind.check(&control, now, u64::from(now % 2 == 0));
+            rests += u64::from(keeps_up.check(&control, now, 0).is_some_and(|end| end > now && end % CYCLE_NS == 0));
+        }
+        assert!(rests > 500, "{rests}");
+        assert!(control.rests() >= rests);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::calibrated::{Calibration, Durations, count_to};
 use crate::control::{Control, Watchdog};
-use punctual_kernel::clock;
+use punctual_kernel::{clock, rests};
 use rtrb::Producer;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -109,11 +109,6 @@ pub(crate) struct LoopCounts {
     pub(crate) durations: Durations,
 }
 
-/// A real-time loop runs for this long and then sleeps: it leaves a tenth of its CPU to the rest of the system and
-/// holds it for no longer than this even if nobody looks after it.
-const TURN_NS: u64 = 90_000_000;
-/// And sleeps for this long.
-const REST_NS: u64 = 10_000_000;
 /// The loop looks around this often.
 const LOOK_NS: u64 = 1_000_000;
 
@@ -146,12 +141,10 @@ impl IdleLoop<'_> {
     fn run_with(mut self, end_ns: u64, own_ticks: u64, read: impl Fn() -> u64 + Copy, compute: impl Fn()) {
         let threshold = self.ticker.ticks(self.threshold_ns).max(1);
         let look_ticks = self.ticker.ticks(LOOK_NS).max(1);
-        let turn_ticks = self.ticker.ticks(TURN_NS);
         let mut watchdog = Watchdog::default();
         let (mut iterations, mut measured) = (0u64, 0u64);
         let mut last = read();
         let mut looked = last;
-        let mut turn = last;
         loop {
             compute();
             let now = read();
@@ -183,12 +176,12 @@ impl IdleLoop<'_> {
             if self.control.is_stopped() || now_ns >= end_ns {
                 return;
             }
-            if self.rests && now.wrapping_sub(turn) >= turn_ticks {
+            // It leaves a tenth of its CPU to the rest of the system, together with whoever else rests there.
+            if let (true, Some(rest_end)) = (self.rests, rests::rest_end(now_ns)) {
                 self.counts.sleeps.fetch_add(1, Ordering::Relaxed);
-                clock::sleep_until(now_ns + REST_NS);
+                clock::sleep_until(rest_end);
                 last = read();
                 looked = last;
-                turn = last;
             }
         }
     }

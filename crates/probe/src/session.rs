@@ -190,6 +190,11 @@ pub fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -
         }
         _ => ended,
     });
+    if control.rests() > 0 {
+        let note = "the measuring threads fell behind: where they would have left their CPUs nothing they rested for 10 of \
+                    every 100 ms, and those points of the grid count as missed";
+        writer.provenance_mut().fallbacks.push(note.to_owned());
+    }
     // Out of the kernel before the writing, which may take long.
     rounds.follower = None;
     if ended.is_ok() {

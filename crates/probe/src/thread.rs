@@ -1,6 +1,6 @@
 //! A measuring thread: sleep to the grid, read the clock, copy the stamps, hand them on.
 
-use crate::control::{Control, Watchdog};
+use crate::control::{Control, Crowding, Watchdog};
 use crate::ring::{Seen, SoftirqWait, Waited};
 use crate::sample::Sample;
 use crate::slots::SlotReader;
@@ -116,6 +116,7 @@ fn measure(mut setup: Setup, equipment: &Equipment) {
     };
     let interval = setup.interval_ns;
     let mut watchdog = Watchdog::default();
+    let mut crowding = Crowding::default();
     let mut expected = start + setup.offset_ns;
     // Long enough after the timer for its interrupt to come first, short enough to be back for the next.
     let patience = interval.clamp(100_000, 1_000_000);
@@ -156,6 +157,11 @@ fn measure(mut setup: Setup, equipment: &Equipment) {
         setup.counts.untold.store(without_wakeup, Ordering::Relaxed);
         expected += interval * (missed + 1);
         watchdog.check(&control, now);
+        if let Some(rest_end) = crowding.check(&control, now, missed) {
+            let skipped = rest_end.saturating_sub(expected).div_ceil(interval);
+            without_wakeup += skipped;
+            expected += interval * skipped;
+        }
     }
     setup.counts.cpu_ns.store(clock::thread_cpu_ns(), Ordering::Relaxed);
 }

@@ -112,6 +112,11 @@ impl Distribution {
             .iter_recorded()
             .map(|step| (self.histogram.median_equivalent(step.value_iterated_to()), step.count_since_last_iteration()))
     }
+
+    /// How much memory it takes up, bytes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Distribution>() + self.histogram.distinct_values() * size_of::<u64>()
+    }
 }
 
 impl PartialEq for Distribution {

@@ -93,4 +93,4 @@ pub use validation::{
     Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
 };
 pub use wakeup::{FollowedStamps, Stamps, Wakeup};
-pub use writer::{Totals, Writer};
+pub use writer::{OTHERS, Totals, Writer};

@@ -9,7 +9,7 @@ use crate::table::{self, Rows};
 use crate::tail::{BlockMaximum, LargestValues, OpenBlock, TailValue};
 use crate::writer::{MAXIMA, TAIL, WAKEUPS};
 use crate::{Stage, Wakeup};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// An opened recording.
@@ -122,15 +122,37 @@ impl Recording {
 
     /// A tail that belongs to this recording has the largest total of each measure.
     fn check_tail(&self, path: &Path, values: &[TailValue]) -> Result<()> {
-        for measure in self.document.distributions.measures() {
-            let all = self.document.distributions.sum(|key| key.measure == measure && key.stage == Stage::Total);
-            let tasks = || self.document.tasks.iter().filter(|task| task.measure == measure);
-            let own =
-                values.iter().filter(|value| value.stage == Stage::Total && tasks().any(|task| task.tid == value.tid));
-            let largest = own.map(|value| value.value_ns).max();
-            // A followed thread that changed its name has values in more than one measure.
-            let renamed = self.document.followed.is_some();
-            if if renamed { largest < all.max() } else { largest != all.max() } {
+        // The measures of each thread: one that changed its name has values in more than one.
+        let mut measures: HashMap<u32, Vec<&str>> = HashMap::new();
+        let mut shared = HashSet::new();
+        for task in &self.document.tasks {
+            let of = measures.entry(task.tid).or_default();
+            if !of.contains(&task.measure.as_str()) {
+                of.push(&task.measure);
+            }
+            // Threads that are not told apart share a task, which has none of their numbers.
+            if task.tid == 0 {
+                shared.insert(task.measure.as_str());
+            }
+        }
+        let mut largest: HashMap<&str, u64> = HashMap::new();
+        for value in values.iter().filter(|value| value.stage == Stage::Total) {
+            for &measure in measures.get(&value.tid).into_iter().flatten() {
+                let largest = largest.entry(measure).or_default();
+                *largest = (*largest).max(value.value_ns);
+            }
+        }
+        let mut all: BTreeMap<&str, u64> = BTreeMap::new();
+        for (key, distribution) in self.document.distributions.iter().filter(|(key, _)| key.stage == Stage::Total) {
+            if let Some(max) = distribution.max() {
+                let all = all.entry(&key.measure).or_default();
+                *all = (*all).max(max);
+            }
+        }
+        let renamed = self.document.followed.is_some();
+        for (measure, all) in all.into_iter().filter(|(measure, _)| !shared.contains(measure)) {
+            let largest = largest.get(measure).copied();
+            if if renamed { largest < Some(all) } else { largest != Some(all) } {
                 return Err(Error::new(ErrorKind::Invalid, path, "does not belong to this recording"));
             }
         }

@@ -4,7 +4,8 @@ use crate::Stage;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How many of the largest values are kept for each task and stage; of followed threads for each measure and stage.
+/// How many of the largest values are kept for each task and stage; of followed threads for each measure and stage, as long
+/// as there are few measures.
 pub const TAIL_LENGTH: usize = 10_000;
 
 /// The length of a block of block maxima, ns.
@@ -39,14 +40,28 @@ pub struct BlockMaximum {
 }
 
 /// Keeps the largest values it is shown.
-#[derive(Debug, Default)]
-pub(crate) struct LargestValues(BinaryHeap<Reverse<(u64, u64, u32)>>);
+#[derive(Debug)]
+pub(crate) struct LargestValues {
+    values: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    most: usize,
+}
+
+impl Default for LargestValues {
+    fn default() -> Self {
+        LargestValues::new(TAIL_LENGTH)
+    }
+}
 
 impl LargestValues {
+    /// Keeps so many.
+    pub(crate) fn new(most: usize) -> LargestValues {
+        LargestValues { values: BinaryHeap::new(), most }
+    }
+
     pub(crate) fn offer(&mut self, value_ns: u64, expected_ns: u64, tid: u32) {
-        if self.0.len() < TAIL_LENGTH {
-            self.0.push(Reverse((value_ns, expected_ns, tid)));
-        } else if let Some(mut smallest) = self.0.peek_mut()
+        if self.values.len() < self.most {
+            self.values.push(Reverse((value_ns, expected_ns, tid)));
+        } else if let Some(mut smallest) = self.values.peek_mut()
             && value_ns > smallest.0.0
         {
             *smallest = Reverse((value_ns, expected_ns, tid));
@@ -55,7 +70,7 @@ impl LargestValues {
 
     /// (value, expected time, thread), largest first.
     pub(crate) fn sorted(&self) -> Vec<(u64, u64, u32)> {
-        let mut values: Vec<_> = self.0.iter().map(|entry| entry.0).collect();
+        let mut values: Vec<_> = self.values.iter().map(|entry| entry.0).collect();
         values.sort_unstable_by_key(|&entry| Reverse(entry));
         values
     }

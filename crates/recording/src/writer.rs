@@ -8,9 +8,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json_file::write_json;
 use crate::segments::SegmentWriter;
 use crate::table::{self, Rows, Schema, optional, required};
-use crate::tail::{LargestValues, OpenBlock};
+use crate::tail::{LargestValues, OpenBlock, TAIL_LENGTH};
 use crate::{Distribution, Stage, Wakeup};
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 pub(crate) static WAKEUPS: Schema<'static> = Schema {
     name: "wakeups",
@@ -44,6 +46,22 @@ pub(crate) static MAXIMA: Schema<'static> = Schema {
 
 const STAGES: usize = Stage::ALL.len();
 
+/// The measure of the threads that are not told apart: names are other programs' to choose, and there is no end to them.
+pub const OTHERS: &str = "others";
+/// The distributions of threads without a period may take up this much, bytes; those of [`OTHERS`] come on top.
+const MAX_NAMED_BYTES: usize = 48 << 20;
+/// They may have so many filled buckets: each is written into `recording.json` every second.
+const MAX_NAMED_BUCKETS: usize = 400_000;
+/// So many pairs of a measure and a CPU.
+const MAX_NAMED_SETS: usize = 1024;
+/// So many measures of threads without a period keep [`TAIL_LENGTH`] of their largest values: 2 MB each.
+const MAX_LONG_TAILS: usize = 16;
+/// All later ones keep so many: 7 kB each.
+const SHORT_TAIL: usize = 32;
+/// Writing `recording.json` may take the [`DOCUMENT_SHARE`]th part of the time, where it takes longer than this.
+const QUICK: Duration = Duration::from_millis(50);
+const DOCUMENT_SHARE: u32 = 8;
+
 /// Accumulates one task's wakeups.
 struct TaskState {
     /// Position of its measure.
@@ -65,6 +83,27 @@ struct MeasureState {
     by_cpu: Vec<(u32, [Distribution; STAGES])>,
     /// Position of the largest values of those of its tasks that have no period.
     tail: Option<usize>,
+    /// All its tasks are threads without a period: other programs', which name themselves.
+    is_named: bool,
+}
+
+impl MeasureState {
+    fn new(name: &str, is_named: bool) -> MeasureState {
+        MeasureState { name: name.to_owned(), by_cpu: Vec::new(), tail: None, is_named }
+    }
+
+    /// Its distributions on a CPU, made if there are none.
+    fn on_cpu(&mut self, cpu: u32) -> &mut [Distribution; STAGES] {
+        let position = self.by_cpu.iter().position(|(known, _)| *known == cpu).unwrap_or_else(|| {
+            self.by_cpu.push((cpu, Default::default()));
+            self.by_cpu.len() - 1
+        });
+        &mut self.by_cpu[position].1
+    }
+
+    fn distributions(&self) -> impl Iterator<Item = &Distribution> {
+        self.by_cpu.iter().flat_map(|(_, distributions)| distributions)
+    }
 }
 
 /// What has been measured so far, for a progress line.
@@ -80,17 +119,24 @@ pub struct Totals {
 ///
 /// [`Writer::push`] takes wakeups, [`Writer::flush`] closes a segment and rewrites `recording.json` by rename:
 /// call it about once a second. Whatever ends the run after that loses at most what came since.
-/// Memory does not grow with the length of the run.
+/// Memory grows neither with the length of the run nor with the number of measures of threads without a period: those for
+/// which there is no room become one, [`OTHERS`].
 pub struct Writer {
     directory: Directory,
     document: Document,
     states: Vec<TaskState>,
     measures: Vec<MeasureState>,
+    /// Their positions by name.
+    measure_positions: HashMap<String, usize>,
     tails: Vec<[LargestValues; STAGES]>,
+    /// How many of them are of measures of threads without a period.
+    named_tails: usize,
     observing: bool,
     wakeups: SegmentWriter,
     maxima: SegmentWriter,
     flushes: u64,
+    /// When `recording.json` was last written, and how long that took.
+    document_written: (Instant, Duration),
 }
 
 impl Writer {
@@ -132,11 +178,14 @@ impl Writer {
             document,
             states: Vec::new(),
             measures: Vec::new(),
+            measure_positions: HashMap::new(),
             tails: Vec::new(),
+            named_tails: 0,
             observing,
             wakeups,
             maxima,
             flushes: 0,
+            document_written: (Instant::now(), Duration::ZERO),
         };
         for task in tasks {
             writer.add_task(task);
@@ -155,22 +204,105 @@ impl Writer {
     }
 
     /// Takes in another task, whose wakeups will follow. Returns its index.
-    pub fn add_task(&mut self, task: Task) -> usize {
-        let measure = self.measures.iter().position(|measure| measure.name == task.measure).unwrap_or_else(|| {
-            self.measures.push(MeasureState { name: task.measure.clone(), by_cpu: Vec::new(), tail: None });
-            self.measures.len() - 1
-        });
-        let shared = if task.period_ns == 0 { self.measures[measure].tail } else { None };
-        let tail = shared.unwrap_or_else(|| {
-            self.tails.push(Default::default());
-            self.tails.len() - 1
-        });
-        if task.period_ns == 0 {
-            self.measures[measure].tail = Some(tail);
-        }
+    pub fn add_task(&mut self, mut task: Task) -> usize {
+        let is_named = task.period_ns == 0;
+        let measure = self.measure(&task.measure, is_named);
+        // Its measure may have become another.
+        task.measure.clone_from(&self.measures[measure].name);
+        let tail = if is_named { self.tail_of(measure) } else { self.new_tail(TAIL_LENGTH) };
         self.states.push(TaskState { measure, tail, blocks: Default::default(), unseen: 0, missed_at_end: 0 });
         self.document.tasks.push(task);
         self.states.len() - 1
+    }
+
+    /// The position of a measure, made if there is none.
+    fn measure(&mut self, name: &str, is_named: bool) -> usize {
+        if let Some(&measure) = self.measure_positions.get(name) {
+            self.measures[measure].is_named &= is_named;
+            return measure;
+        }
+        self.measures.push(MeasureState::new(name, is_named));
+        self.measure_positions.insert(name.to_owned(), self.measures.len() - 1);
+        self.measures.len() - 1
+    }
+
+    fn new_tail(&mut self, length: usize) -> usize {
+        self.tails.push(std::array::from_fn(|_| LargestValues::new(length)));
+        self.tails.len() - 1
+    }
+
+    /// The largest values of a measure whose tasks have no period.
+    fn tail_of(&mut self, measure: usize) -> usize {
+        if let Some(tail) = self.measures[measure].tail {
+            return tail;
+        }
+        let length = if self.named_tails < MAX_LONG_TAILS { TAIL_LENGTH } else { SHORT_TAIL };
+        self.named_tails += 1;
+        let tail = self.new_tail(length);
+        self.measures[measure].tail = Some(tail);
+        tail
+    }
+
+    /// Makes sure that there is room for the distributions of a task's measure on another CPU; where there is none, its
+    /// measure becomes one of [`OTHERS`].
+    #[cold]
+    fn make_room(&mut self, task: usize) {
+        let measure = self.states[task].measure;
+        if !self.measures[measure].is_named || self.measures[measure].name == OTHERS {
+            return;
+        }
+        let named = self.named();
+        let sets: usize = named.clone().map(|measure| measure.by_cpu.len()).sum();
+        let bytes: usize = named.flat_map(MeasureState::distributions).map(Distribution::bytes).sum();
+        if sets >= MAX_NAMED_SETS || bytes > MAX_NAMED_BYTES {
+            self.fold(measure);
+        }
+    }
+
+    /// The measures whose number other programs choose.
+    fn named(&self) -> impl Iterator<Item = &MeasureState> + Clone {
+        self.measures.iter().filter(|measure| measure.is_named && measure.name != OTHERS)
+    }
+
+    /// Makes a measure one of [`OTHERS`], with all that was counted for it.
+    fn fold(&mut self, measure: usize) {
+        let others = self.measure(OTHERS, true);
+        for (cpu, distributions) in std::mem::take(&mut self.measures[measure].by_cpu) {
+            for (sum, distribution) in self.measures[others].on_cpu(cpu).iter_mut().zip(&distributions) {
+                sum.add(distribution);
+            }
+        }
+        for (state, task) in self.states.iter_mut().zip(&mut self.document.tasks) {
+            if state.measure == measure {
+                state.measure = others;
+                OTHERS.clone_into(&mut task.measure);
+            }
+        }
+        // Whoever comes with this name is one of the others, too.
+        let name = self.measures[measure].name.clone();
+        self.measure_positions.insert(name, others);
+    }
+
+    /// What was counted keeps within its bounds: the measures that came last become one with the others.
+    fn keep_bounds(&mut self) {
+        let size = |measure: &MeasureState| -> (usize, usize) {
+            let sizes = measure.distributions().map(|one| (one.bytes(), one.buckets().count()));
+            sizes.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        };
+        let (mut bytes, mut buckets) = (0, 0);
+        let mut surplus = Vec::new();
+        for (position, measure) in self.measures.iter().enumerate() {
+            if !measure.is_named || measure.name == OTHERS || measure.by_cpu.is_empty() {
+                continue;
+            }
+            let own = size(measure);
+            if bytes + own.0 > MAX_NAMED_BYTES || buckets + own.1 > MAX_NAMED_BUCKETS {
+                surplus.push(position);
+            } else {
+                (bytes, buckets) = (bytes + own.0, buckets + own.1);
+            }
+        }
+        surplus.into_iter().for_each(|measure| self.fold(measure));
     }
 
     /// Takes a wakeup of the task with this index.
@@ -188,13 +320,12 @@ impl Writer {
             *counters.wakeup_steal_ns.get_or_insert(0) += steal;
         }
         self.document.last_ns = self.document.last_ns.max(wakeup.expected_ns + wakeup.total_ns);
+        let known = &self.measures[self.states[task].measure].by_cpu;
+        if known.iter().all(|(cpu, _)| *cpu != wakeup.cpu) {
+            self.make_room(task);
+        }
         let state = &mut self.states[task];
-        let by_cpu = &mut self.measures[state.measure].by_cpu;
-        let position = by_cpu.iter().position(|(cpu, _)| *cpu == wakeup.cpu).unwrap_or_else(|| {
-            by_cpu.push((wakeup.cpu, Default::default()));
-            by_cpu.len() - 1
-        });
-        let distributions = &mut by_cpu[position].1;
+        let distributions = self.measures[state.measure].on_cpu(wakeup.cpu);
         let largest = &mut self.tails[state.tail];
         let tid = i64::from(wakeup.tid);
         for stage in Stage::ALL {
@@ -290,6 +421,12 @@ impl Writer {
             self.maxima.close_segment()?;
             self.maxima.join(false)?;
         }
+        self.keep_bounds();
+        // Segments that came after the document are taken in when the recording is opened.
+        let (written, took) = self.document_written;
+        if took > QUICK && written.elapsed() < took * DOCUMENT_SHARE {
+            return Ok(());
+        }
         self.write_document()
     }
 
@@ -309,6 +446,7 @@ impl Writer {
                 }
             }
         }
+        self.keep_bounds();
         let closed = self.wakeups.close_segment().and_then(|()| self.wakeups.join(true));
         let closed = closed.and_then(|()| self.maxima.close_segment()).and_then(|()| self.maxima.join(true));
         let closed = closed.and_then(|()| self.write_tail());
@@ -347,6 +485,13 @@ impl Writer {
     }
 
     fn write_document(&mut self) -> Result<()> {
+        let began = Instant::now();
+        let written = self.make_and_write_document();
+        self.document_written = (Instant::now(), began.elapsed());
+        written
+    }
+
+    fn make_and_write_document(&mut self) -> Result<()> {
         self.document.counters = self.counters();
         self.document.segments = self.wakeups.written();
         let load =

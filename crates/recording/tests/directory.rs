@@ -266,3 +266,38 @@ fn threads_that_come_later_and_have_no_period_are_written_and_read() {
     let merged = merge(std::slice::from_ref(document)).unwrap();
     assert_eq!(merged.followed.unwrap().wakers.len(), 1);
 }
+
+/// A name is its thread's to choose. However many come: every wakeup is counted under one of a bounded number of measures, the
+/// recording can be read, and its tail belongs to it.
+#[test]
+fn names_without_end_become_one_measure() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    let mut writer = Writer::create(&path, provenance("1"), Vec::new()).unwrap();
+    writer.followed_mut();
+    let mut pushed = 0;
+    for number in 0..3_000_u32 {
+        let measure = format!("name {number} other");
+        let task = writer.add_task(Task { measure, period_ns: 0, cpu: None, ..task(100 + number) });
+        for _ in 0..3 {
+            let late = 1_000 + u64::from(number) * 7_919 % 900_000;
+            writer.push(task, &Wakeup { cpu: number % 2, missed: 0, ..wakeup(pushed, 100 + number, late) });
+            pushed += 1;
+        }
+        if number % 500 == 0 {
+            writer.flush().unwrap();
+        }
+    }
+    let document = writer.finish(ended(), Vec::new()).unwrap();
+    let recording = Recording::open(&path).unwrap();
+    assert_eq!(recording.document(), &document);
+    let measures = document.distributions.measures();
+    assert!(measures.len() <= 1_025, "{} measures", measures.len());
+    assert!(measures.contains(&OTHERS.to_owned()));
+    assert_eq!(document.distributions.sum(|key| key.stage == Stage::Total).count(), pushed);
+    for task in &document.tasks {
+        assert!(measures.contains(&task.measure), "{} has no distribution", task.measure);
+    }
+    // Each measure's largest value stands in the tail, or the recording would be refused.
+    assert!(!recording.tail().unwrap().is_empty());
+}

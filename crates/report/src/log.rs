@@ -4,7 +4,7 @@ use crate::log_lines::signed_value;
 use crate::text::table;
 use crate::verdict::grouped;
 use punctual_recording::episode::EventKind;
-use punctual_recording::{Document, EndReason, EventClass, LogDocument, LogRow, format_ns};
+use punctual_recording::{Document, EndReason, EventClass, LogDocument, LogRow, OTHERS, format_ns};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -32,6 +32,9 @@ pub struct LogSummary {
     by_name: HashMap<String, HashMap<EventKind, u64>>,
 }
 
+/// So many names are told apart: they are whatever programs write into their marks. The later ones are [`OTHERS`].
+const MAX_NAMES: usize = 1 << 16;
+
 impl LogSummary {
     /// Counts a row.
     pub fn take(&mut self, row: &LogRow<'_>) {
@@ -44,10 +47,12 @@ impl LogSummary {
         if row.name.is_empty() || event.kind.name().ends_with("_end") {
             return;
         }
-        match self.by_name.get_mut(row.name) {
+        let is_new = !self.by_name.contains_key(row.name);
+        let name = if is_new && self.by_name.len() >= MAX_NAMES { OTHERS } else { row.name };
+        match self.by_name.get_mut(name) {
             Some(kinds) => *kinds.entry(event.kind).or_default() += 1,
             None => {
-                self.by_name.insert(row.name.to_owned(), HashMap::from([(event.kind, 1)]));
+                self.by_name.insert(name.to_owned(), HashMap::from([(event.kind, 1)]));
             }
         }
     }

@@ -110,6 +110,16 @@ pub(crate) fn is_alive(pid: &str) -> bool {
         .is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
 }
 
+/// What `setpriv` is told to run a program as the user nobody.
+pub(crate) const NOBODY: [&str; 3] = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+
+/// Whether this user may start programs as the user nobody.
+pub(crate) fn may_become_nobody() -> bool {
+    let mut words = Command::new("setpriv");
+    words.args(NOBODY).arg("true");
+    words.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
 /// A small file system of its own, unmounted when dropped.
 pub(crate) struct SmallDisk(std::path::PathBuf);
 

@@ -1,7 +1,7 @@
 //! What a device competes with on its CPU.
 
 use punctual_kernel::scheduling::{self, Scheduling};
-use punctual_kernel::{Refused, capabilities, clock};
+use punctual_kernel::{Refused, capabilities, clock, rests};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::mpsc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Competitor {
     /// It never stops computing. With a real-time priority it rests a tenth of the time, so that the machine stays
-    /// usable.
+    /// usable; all rest together.
     Spin(Scheduling),
     /// It reads every file it finds, slightly before other normal threads, as the paper's grep did.
     Walk,
@@ -49,10 +49,6 @@ impl fmt::Display for Competitor {
     }
 }
 
-/// Of each of these ...
-const CYCLE_NS: u64 = 100_000_000;
-/// ... a spinning thread with a real-time priority leaves this much.
-const REST_NS: u64 = 10_000_000;
 /// No file is read further than this.
 const FILE_BYTES: u64 = 1 << 20;
 
@@ -60,17 +56,18 @@ const FILE_BYTES: u64 = 1 << 20;
 pub struct Competing(Arc<AtomicBool>);
 
 impl Competing {
-    /// Starts each competitor on each of these CPUs.
+    /// Starts each competitor on each of these CPUs. They end by themselves at `end_ns` of `CLOCK_MONOTONIC`: whoever should
+    /// end them may not get to run.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn start(competitors: &[Competitor], cpus: &[u32]) -> Result<Competing, Refused> {
+    pub fn start(competitors: &[Competitor], cpus: &[u32], end_ns: u64) -> Result<Competing, Refused> {
         let competing = Competing(Arc::new(AtomicBool::new(false)));
         for competitor in competitors {
             // One walker is enough for a disk.
             let cpus = if *competitor == Competitor::Walk { &cpus[..cpus.len().min(1)] } else { cpus };
             for &cpu in cpus {
-                spawn(*competitor, cpu, Arc::clone(&competing.0))?;
+                spawn(*competitor, cpu, end_ns, Arc::clone(&competing.0))?;
             }
         }
         Ok(competing)
@@ -83,7 +80,7 @@ impl Drop for Competing {
     }
 }
 
-fn spawn(competitor: Competitor, cpu: u32, stop: Arc<AtomicBool>) -> Result<(), Refused> {
+fn spawn(competitor: Competitor, cpu: u32, end_ns: u64, stop: Arc<AtomicBool>) -> Result<(), Refused> {
     let doing = "starting a competitor";
     let (tell, told) = mpsc::channel();
     let body = move || {
@@ -103,7 +100,7 @@ fn spawn(competitor: Competitor, cpu: u32, stop: Arc<AtomicBool>) -> Result<(), 
         let _ = tell.send(set);
         match competitor {
             _ if !ready => {}
-            Competitor::Spin(scheduling) => spin(scheduling != Scheduling::Other, &stop),
+            Competitor::Spin(scheduling) => spin(scheduling != Scheduling::Other, end_ns, &stop),
             Competitor::Walk => walk(&stop),
         }
     };
@@ -112,15 +109,17 @@ fn spawn(competitor: Competitor, cpu: u32, stop: Arc<AtomicBool>) -> Result<(), 
     told.recv().map_err(|_| Refused::because(doing, "it ended early"))?
 }
 
-fn spin(rests: bool, stop: &AtomicBool) {
-    let mut began = clock::monotonic_ns();
+fn spin(is_real_time: bool, end_ns: u64, stop: &AtomicBool) {
     while !stop.load(Relaxed) {
         for _ in 0..2_000 {
             std::hint::spin_loop();
         }
-        if rests && clock::monotonic_ns() > began + CYCLE_NS - REST_NS {
-            clock::sleep_until(began + CYCLE_NS);
-            began = clock::monotonic_ns();
+        let now = clock::monotonic_ns();
+        if now >= end_ns {
+            return;
+        }
+        if let (true, Some(rest_end)) = (is_real_time, rests::rest_end(now)) {
+            clock::sleep_until(rest_end);
         }
     }
 }
@@ -154,6 +153,15 @@ fn walk(stop: &AtomicBool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_spinner_ends_by_itself() {
+        let began = clock::monotonic_ns();
+        spin(true, began + 250_000_000, &AtomicBool::new(false));
+        let took = clock::monotonic_ns() - began;
+        assert!(took >= 240_000_000, "{took}");
+        assert!(clock::thread_cpu_ns() < took, "it never rested");
+    }
 
     #[test]
     fn competitors_as_people_write_them() {

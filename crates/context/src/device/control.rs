@@ -10,6 +10,8 @@ pub(super) struct Control {
     pub(super) stop: AtomicBool,
     /// When the line begins, ns of `CLOCK_MONOTONIC`; 0: not yet.
     pub(super) start_ns: AtomicU64,
+    /// When the work ends whether anybody says so or not, ns of `CLOCK_MONOTONIC`; 0: not known.
+    pub(super) end_ns: AtomicU64,
     /// Counted up by the rest of the program as it goes about its work.
     pub(super) heartbeat: AtomicU64,
     /// Set by a thread that found the rest of the program starved.
@@ -44,6 +46,13 @@ impl Control {
     #[inline]
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Relaxed)
+    }
+
+    /// Whether the time is over that the work has. Somebody with a lower priority would have to say so, and may not run.
+    #[inline]
+    pub(super) fn is_over(&self, now_ns: u64) -> bool {
+        let end_ns = self.end_ns.load(Relaxed);
+        self.is_stopped() || (end_ns != 0 && now_ns >= end_ns)
     }
 
     /// Another phase of the line begins.

@@ -160,6 +160,11 @@ impl Rig {
         Ok(())
     }
 
+    /// Threads of devices end at this time, ns of `CLOCK_MONOTONIC`, whether they are told to or not.
+    pub fn end_at(&mut self, end_ns: u64) {
+        self.devices.iter().for_each(|device| device.control.end_ns.store(end_ns, Relaxed));
+    }
+
     /// Tells the devices that this process is alive, and hands on what they did: the device's index and the activation.
     /// Call it every 50 ms or so.
     pub fn round(&mut self, take: &mut dyn FnMut(usize, &Activation)) {

@@ -6,7 +6,7 @@ use super::memory::{Activation, CUT, UNOBSERVED};
 use crate::context::{Context, Form, Reservation};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::scheduling::{self, Scheduling};
-use punctual_kernel::{Refused, capabilities, clock, hold};
+use punctual_kernel::{Refused, capabilities, clock, hold, rests};
 use rtrb::Producer;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -111,7 +111,7 @@ fn govern(reservation: Reservation, scheduling: Scheduling, control: Arc<Control
         let ready = prepared.is_ok();
         let _ = tell.send(prepared);
         let mut next = clock::monotonic_ns() + reservation.period_ns;
-        while ready && !control.is_stopped() {
+        while ready && !control.is_over(clock::monotonic_ns()) {
             clock::sleep_until(next);
             let late = clock::monotonic_ns().saturating_sub(next) / reservation.period_ns;
             next += reservation.period_ns * (late + 1);
@@ -148,8 +148,16 @@ fn work(mut setup: WorkerSetup) {
     let mut watchdog = Watchdog::default();
     let mut unobserved = 0u64;
     let mut phase = 0;
-    while !control.is_stopped() {
-        let now = clock::monotonic_ns();
+    let mut waited_ns = start;
+    loop {
+        let mut now = clock::monotonic_ns();
+        if control.is_over(now) {
+            break;
+        }
+        if let Some(rest_end) = rest_of(setup.scheduling, now, waited_ns) {
+            clock::sleep_until(rest_end);
+            now = clock::monotonic_ns();
+        }
         if let Some((period_ns, samples)) = control.phase_after(&mut phase) {
             // What has arrived until now came in blocks of the old size.
             setup.arrivals.poll(&mut setup.line, now);
@@ -174,9 +182,20 @@ fn work(mut setup: WorkerSetup) {
             None if unobserved > 0 => unobserved = 0,
             // A slot passes whether there is work or not: the thread waits in it, awake, until the kernel ends it.
             None if slots => wait_awake(),
-            None => setup.arrivals.wait(),
+            None => {
+                setup.arrivals.wait();
+                waited_ns = clock::monotonic_ns();
+            }
         }
     }
+}
+
+/// When a real-time worker that has not waited for a whole cycle goes on, where it rests now: it would leave its CPU nothing.
+/// It rests at every other time only, so that it gets to run itself between others that rest.
+fn rest_of(scheduling: Scheduling, now_ns: u64, waited_ns: u64) -> Option<u64> {
+    let is_real_time = matches!(scheduling, Scheduling::Fifo(_) | Scheduling::RoundRobin(_));
+    let is_crowded = now_ns.saturating_sub(waited_ns) > rests::CYCLE_NS;
+    rests::rest_end(now_ns).filter(|_| is_real_time && is_crowded && rests::is_long_rest(now_ns))
 }
 
 /// Waits a little without giving up the CPU, and has the kernel account for it.
@@ -206,7 +225,7 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activa
         setup.pump.run(step);
         left -= step;
         budget.look(&setup.control);
-        if setup.control.is_stopped() {
+        if setup.control.is_over(clock::monotonic_ns()) {
             activation.flags = CUT;
             break;
         }

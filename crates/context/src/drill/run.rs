@@ -1,5 +1,6 @@
 //! Runs a drill: starts the workers, collects what they made, ends them.
 
+use super::claim::Claim;
 use super::irq_off::{IrqOff, IrqOffInjector};
 use super::kernel_burn::KernelBurn;
 use super::lock::Holder;
@@ -91,6 +92,7 @@ pub fn run(
 ) -> Result<DrillOutcome, DrillError> {
     let kind = plan.kind;
     let cpus = plan.check(&scheduling::allowed_cpus())?;
+    let _claim = Claim::take(&cpus).map_err(|refused| DrillError::Unavailable { kind, refused })?;
     limit_spinning();
     let unavailable = |refused| DrillError::Unavailable { kind, refused };
     let mut crew = Crew::start(plan, &cpus).map_err(unavailable)?;

@@ -12,8 +12,10 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_millis(20);
 /// A record may become visible this much later than the time that stands in it.
 const SETTLE_NS: u64 = 2_000_000;
-/// As many records wait to be written (256 MB) before they are left in the rings, which count what they lose.
-const BACKLOG: usize = 1 << 21;
+/// As many records wait to be written (64 MB) before they are left in the rings, which count what they lose.
+const MAX_WAITING: usize = 1 << 19;
+/// So many are handed on at a time, and what one round brought: in between, whoever takes them looks at the clock.
+const MUCH: usize = 1 << 15;
 
 /// The thread that empties the rings.
 pub(super) struct Drain {
@@ -36,12 +38,16 @@ impl Drain {
         Ok(Drain { records, waiting, stop, thread: Some(thread) })
     }
 
-    /// What came since the last call, in order of time.
-    pub(super) fn take(&self, into: &mut Vec<Record>) {
+    /// What came since the last call, in order of time. False where there may be more.
+    pub(super) fn take(&self, into: &mut Vec<Record>) -> bool {
         while let Ok(records) = self.records.try_recv() {
             self.waiting.fetch_sub(records.len(), Ordering::Relaxed);
             into.extend(records);
+            if into.len() > MUCH {
+                return false;
+            }
         }
+        true
     }
 
     /// Empties the rings a last time; what came stands ready to be taken.
@@ -66,7 +72,7 @@ fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, sto
         // A thread that moved to a CPU whose ring was emptied already may have left its record before in one that was
         // not: what is too new to be sure waits for the next round.
         let settled = if last { u64::MAX } else { clock::monotonic_ns().saturating_sub(SETTLE_NS) };
-        if last || waiting.load(Ordering::Relaxed) < BACKLOG {
+        if last || waiting.load(Ordering::Relaxed) < MAX_WAITING {
             rings.take(&mut taken);
         }
         taken.sort_by_key(|record| record.at);

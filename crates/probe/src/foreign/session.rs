@@ -136,7 +136,8 @@ impl Session<'_> {
         let (mut flushed, mut swept) = (Instant::now(), Instant::now());
         loop {
             self.programs.follow_renamed(self.selection);
-            self.take(writer);
+            self.finished.clear();
+            let took_all = self.take(writer);
             self.anybody |= self.programs.table.alive() > 0 || !self.finished.is_empty();
             if let Some(watch) = &mut self.watch {
                 watch.round()?;
@@ -169,7 +170,9 @@ impl Session<'_> {
                 return Ok(ended(reason, detail));
             }
             let left = Duration::from_nanos(end.saturating_sub(clock::monotonic_ns()));
-            std::thread::sleep(left.min(ROUND));
+            if took_all {
+                std::thread::sleep(left.min(ROUND));
+            }
         }
     }
 
@@ -185,9 +188,9 @@ impl Session<'_> {
         }
     }
 
-    fn take(&mut self, writer: &mut Writer) {
-        self.finished.clear();
-        self.drain.take(&mut self.records);
+    /// Takes a part of what came; whether that was all.
+    fn take(&mut self, writer: &mut Writer) -> bool {
+        let took_all = self.drain.take(&mut self.records);
         let records = std::mem::take(&mut self.records);
         for record in &records {
             if !is_measured(record, self.start, self.end) {
@@ -215,6 +218,7 @@ impl Session<'_> {
         }
         self.records = records;
         self.records.clear();
+        took_all
     }
 
     fn push(&mut self, task: usize, wakeup: Wakeup, writer: &mut Writer) {
@@ -234,7 +238,8 @@ impl Session<'_> {
     fn finish(&mut self, writer: &mut Writer) {
         self.programs.detach();
         self.drain.stop();
-        self.take(writer);
+        self.finished.clear();
+        while !self.take(writer) {}
         for mut slot in self.programs.slots() {
             if slot.current.waking < self.start || slot.switch_in > self.end {
                 slot.switch_in = 0;

@@ -2,15 +2,20 @@
 
 use super::memory::{NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, Slot, Wake, shown};
 use super::selection::{name_of, policy_of, process_of};
-use punctual_recording::{Counters, FollowedStamps, FollowedThread, Task, Waker, WakerKind, Wakeup, Writer};
+use punctual_recording::{Counters, FollowedStamps, FollowedThread, OTHERS, Task, Waker, WakerKind, Wakeup, Writer};
 use std::collections::HashMap;
 
-/// More threads than this are not told apart, so that no recording grows without end: those of a name share one entry.
-const MOST_TASKS: usize = 1024;
+/// More threads than this are not told apart, so that no recording grows without end: those of a name and policy share one
+/// entry.
+const MAX_TASKS: usize = 1024;
+/// More entries than this are not made at all: whoever comes then is one of [`OTHERS`]. Names are the threads' to choose.
+const MAX_ENTRIES: usize = MAX_TASKS + 256;
 /// More wakers than this are told by their kind alone.
-const MOST_WAKERS: usize = 4096;
-/// More names of wakers than this are not told apart for each thread.
-const MOST_NAMES: usize = 64;
+const MAX_WAKERS: usize = 4096;
+/// More names of wakers than this are not told apart for each thread, ...
+const MAX_NAMES: usize = 64;
+/// ... nor more than this for all threads together.
+const MAX_ALL_NAMES: usize = 16_384;
 
 const TIMER_USES: [&str; 4] = ["sleep", "timerfd", "posix timer", "interval timer"];
 /// Interrupt vectors as the programs number them.
@@ -40,6 +45,12 @@ pub(super) struct Table {
     tasks: HashMap<Identity, usize>,
     counts: Vec<Counts>,
     wakers: HashMap<(u32, u32, [u8; NAME_SIZE]), u32>,
+    /// Positions of the wakers that are told by their kind alone.
+    other_wakers: HashMap<WakerKind, u32>,
+    /// Names of wakers over all threads.
+    names: usize,
+    /// The entry of those who are not told apart at all.
+    others: Option<usize>,
 }
 
 impl Table {
@@ -111,53 +122,60 @@ impl Table {
     }
 
     fn waker(&mut self, wake: &Wake, task: usize, writer: &mut Writer) -> Option<u32> {
-        let mut waker = named(wake)?;
+        let waker = named(wake)?;
         let followed = writer.followed_mut();
         let by = &mut followed.threads[task].woken_by;
         let shown = waker.to_string();
-        let shown = if by.len() < MOST_NAMES || by.contains_key(&shown) { shown } else { "others".to_owned() };
-        *by.entry(shown).or_insert(0) += 1;
+        let is_new = !by.contains_key(&shown);
+        let has_room = by.len() < MAX_NAMES && self.names < MAX_ALL_NAMES;
+        self.names += usize::from(is_new && has_room);
+        *by.entry(if is_new && !has_room { OTHERS.to_owned() } else { shown }).or_insert(0) += 1;
         let key = (wake.kind, wake.id, wake.name);
         if let Some(position) = self.wakers.get(&key) {
             return Some(*position);
         }
-        if followed.wakers.len() >= MOST_WAKERS {
-            waker = Waker { name: "others".to_owned(), id: None, ..waker };
-            if let Some(position) = followed.wakers.iter().position(|other| *other == waker) {
-                return Some(position as u32);
-            }
-        }
         let position = followed.wakers.len() as u32;
-        if followed.wakers.len() < MOST_WAKERS {
+        if self.wakers.len() < MAX_WAKERS {
             self.wakers.insert(key, position);
+            followed.wakers.push(waker);
+            return Some(position);
         }
-        followed.wakers.push(waker);
-        Some(position)
+        let kind = waker.kind;
+        Some(*self.other_wakers.entry(kind).or_insert_with(|| {
+            followed.wakers.push(Waker { kind, name: OTHERS.to_owned(), id: None });
+            position
+        }))
     }
 
-    fn task(&mut self, mut identity: Identity, process: u32, writer: &mut Writer) -> usize {
+    fn task(&mut self, mut identity: Identity, mut process: u32, writer: &mut Writer) -> usize {
         if let Some(task) = self.tasks.get(&identity) {
             return *task;
         }
-        if self.tasks.len() >= MOST_TASKS {
-            identity.tid = 0;
+        if self.tasks.len() >= MAX_TASKS {
+            (identity.tid, process) = (0, 0);
             if let Some(task) = self.tasks.get(&identity) {
                 return *task;
             }
         }
+        if self.tasks.len() >= MAX_ENTRIES {
+            if let Some(task) = self.others {
+                return task;
+            }
+            let task = self.add(0, 0, OTHERS.to_owned(), OTHERS.to_owned(), writer);
+            self.others = Some(task);
+            return task;
+        }
         let name = shown(&identity.name);
         let measure = format!("{name} {}", policy_in_words(identity.policy, identity.priority));
-        let task = writer.add_task(Task {
-            measure,
-            tid: identity.tid,
-            cpu: None,
-            period_ns: 0,
-            counters: Counters::default(),
-        });
-        let thread = FollowedThread { tid: identity.tid, process, name, ..FollowedThread::default() };
-        writer.followed_mut().threads.push(thread);
-        self.counts.push(Counts::default());
+        let task = self.add(identity.tid, process, name, measure, writer);
         self.tasks.insert(identity, task);
+        task
+    }
+
+    fn add(&mut self, tid: u32, process: u32, name: String, measure: String, writer: &mut Writer) -> usize {
+        let task = writer.add_task(Task { measure, tid, cpu: None, period_ns: 0, counters: Counters::default() });
+        writer.followed_mut().threads.push(FollowedThread { tid, process, name, ..FollowedThread::default() });
+        self.counts.push(Counts::default());
         task
     }
 

@@ -62,6 +62,8 @@ pub(super) struct MarkRing {
     /// When it was last looked at.
     looked_ns: u64,
     refused: u64,
+    /// More than were to be taken.
+    over: u64,
     state: State,
 }
 
@@ -99,6 +101,7 @@ impl MarkRing {
             was_full: false,
             looked_ns: clock::monotonic_ns(),
             refused: 0,
+            over: 0,
             state: State::Open,
         };
         Ok((ring, file))
@@ -109,9 +112,9 @@ impl MarkRing {
         unsafe { self.memory.at::<Header>(0, 1).as_ref() }
     }
 
-    /// Marks for which there was no room.
+    /// Marks for which there was no room, or that were more than are taken.
     pub(super) fn dropped(&self) -> u64 {
-        self.full
+        self.full + self.over
     }
 
     /// Marks that were not finished, or said what cannot be.
@@ -154,8 +157,9 @@ impl MarkRing {
         !is_ours || begun > SLOTS || lost > most
     }
 
-    /// Takes what has come; the round began at `now_ns`. Returns the time up to which everything has come.
-    pub(super) fn drain(&mut self, now_ns: u64, noted: &mut Vec<Noted>) -> u64 {
+    /// Takes what has come, but no more than so many marks: the others are dropped. The round began at `now_ns`. Returns the
+    /// time up to which everything has come.
+    pub(super) fn drain(&mut self, now_ns: u64, most: usize, noted: &mut Vec<Noted>) -> u64 {
         if self.is_broken() {
             return now_ns;
         }
@@ -180,7 +184,15 @@ impl MarkRing {
         self.rounds.push_back((now_ns, head));
         self.tail_before = self.next;
         let mut reached = now_ns;
+        let before = noted.len();
         while self.next < head {
+            if noted.len() - before >= most {
+                let over = head - self.next;
+                self.over += over;
+                self.next = head;
+                noted.push(dropped(0, over, now_ns, "marks, more than are taken of a program"));
+                break;
+            }
             self.forget_rounds();
             let begun = self.rounds.iter().find(|(_, head)| *head > self.next).map_or(now_ns, |round| round.0);
             let words = self.slot(self.next);
@@ -300,12 +312,12 @@ mod tests {
     fn an_unfinished_mark_holds_the_time_back_and_is_then_passed_over() {
         let mut ring = ring();
         let mut noted = Vec::new();
-        assert_eq!(ring.drain(10, &mut noted), 10);
+        assert_eq!(ring.drain(10, usize::MAX, &mut noted), 10);
         ring.header().head.store(2, Ordering::Relaxed);
         put(&ring, 1, &sealed(1, 15, 9, b"second"));
-        assert_eq!(ring.drain(20, &mut noted), 10);
+        assert_eq!(ring.drain(20, usize::MAX, &mut noted), 10);
         assert!(noted.is_empty());
-        assert_eq!(ring.drain(20 + PATIENCE_NS, &mut noted), 20 + PATIENCE_NS);
+        assert_eq!(ring.drain(20 + PATIENCE_NS, usize::MAX, &mut noted), 20 + PATIENCE_NS);
         assert_eq!((noted.len(), ring.refused, ring.next), (1, 1, 2));
         assert_eq!(ring.header().tail.load(Ordering::Relaxed), 2);
     }
@@ -329,10 +341,10 @@ mod tests {
             let (mut ring, mut noted) = (ring(), Vec::new());
             put(&ring, 0, &sealed(0, 5, 9, b"good"));
             ring.header().head.store(1, Ordering::Relaxed);
-            assert_eq!(ring.drain(10, &mut noted), 10);
+            assert_eq!(ring.drain(10, usize::MAX, &mut noted), 10);
             assert!(!ring.is_broken());
             breaking(ring.header());
-            assert_eq!(ring.drain(20, &mut noted), 20);
+            assert_eq!(ring.drain(20, usize::MAX, &mut noted), 20);
             assert!(ring.is_broken() && ring.is_empty(), "breaking {number}");
             assert_eq!((noted.len(), ring.dropped(), ring.header().open.load(Ordering::Relaxed)), (1, 0, 0));
         }
@@ -343,12 +355,12 @@ mod tests {
         let (mut ring, mut noted) = (ring(), Vec::new());
         ring.header().head.store(SLOTS, Ordering::Relaxed);
         ring.header().full.store(3, Ordering::Relaxed);
-        ring.drain(10, &mut noted);
+        ring.drain(10, usize::MAX, &mut noted);
         assert_eq!((ring.dropped(), ring.is_broken(), noted.len()), (3, false, 1));
         // In a closed memory nothing is counted any more.
         ring.close();
         ring.header().full.store(4_000_000_000, Ordering::Relaxed);
-        ring.drain(10 + PATIENCE_NS, &mut noted);
+        ring.drain(10 + PATIENCE_NS, usize::MAX, &mut noted);
         assert_eq!((ring.dropped(), ring.refused(), ring.is_empty()), (3, SLOTS, true));
     }
 
@@ -368,7 +380,7 @@ mod tests {
                 ring.header().full.store(fulls[round], Ordering::Relaxed);
                 put(&ring, *head, &words);
                 let now = 1_000 * (round as u64 + 1);
-                prop_assert!(ring.drain(now, &mut noted) <= now);
+                prop_assert!(ring.drain(now, usize::MAX, &mut noted) <= now);
             }
             prop_assert!(noted.iter().all(|noted| noted.event.kind == EventKind::Dropped));
         }

@@ -26,12 +26,49 @@ const MOST_OF_OTHERS: usize = 64;
 const ANSWERS: usize = 8;
 /// So many rows tell of broken memory; what is more is only counted.
 const MOST_TOLD: u64 = 100;
+/// Of a program of another user so many marks are taken in a second, ...
+const MAX_MARKS: u64 = 20_000;
+/// ... of all programs of other users together so many, ...
+const MAX_MARKS_OF_OTHERS: u64 = 60_000;
+/// ... and of a program of root's or our own so many: what is more is dropped.
+const MAX_OWN_MARKS: u64 = 1_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What may be taken: what comes evenly in a second, and that much at once.
+#[derive(Debug)]
+struct Allowance {
+    most: u64,
+    left: u64,
+    filled_ns: u64,
+}
+
+impl Allowance {
+    fn new(most: u64, now_ns: u64) -> Allowance {
+        Allowance { most, left: most, filled_ns: now_ns }
+    }
+
+    /// How many may be taken now.
+    fn at(&mut self, now_ns: u64) -> u64 {
+        let passed_ns = now_ns.saturating_sub(self.filled_ns).min(SECOND_NS);
+        let more = self.most * passed_ns / SECOND_NS;
+        if more > 0 {
+            self.left = (self.left + more).min(self.most);
+            self.filled_ns = now_ns;
+        }
+        self.left
+    }
+
+    fn take(&mut self, many: u64) {
+        self.left = self.left.saturating_sub(many);
+    }
+}
 
 /// A program that was given memory.
 struct Program {
     ring: MarkRing,
     process: u32,
     user: u32,
+    allowance: Allowance,
     /// Readable when the process that asked has ended.
     ended: Option<OwnedFd>,
 }
@@ -63,6 +100,8 @@ pub(super) struct Marks {
     listener: Option<UnixListener>,
     programs: Vec<Program>,
     cpus: u32,
+    /// Of all programs of other users.
+    others: Allowance,
     /// Of memory that is gone, and what concerns all.
     past: MarkLosses,
 }
@@ -81,7 +120,8 @@ impl Marks {
             }
             _ => format!("marks made with punctual.h are not taken: {error}"),
         });
-        (Marks { listener: bound.ok(), programs: Vec::new(), cpus, past: MarkLosses::default() }, refused)
+        let others = Allowance::new(MAX_MARKS_OF_OTHERS, 0);
+        (Marks { listener: bound.ok(), programs: Vec::new(), cpus, others, past: MarkLosses::default() }, refused)
     }
 
     /// How programs find it, in words; `None` where they do not.
@@ -108,13 +148,13 @@ impl Marks {
                 // Of a process in another PID namespace the number is 0, and its end is not seen.
                 let ended = Pid::from_raw(process.cast_signed());
                 let ended = ended.and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok());
-                self.programs.push(Program { ring, process, user, ended });
+                let allowance = Allowance::new(if is_trusted(user) { MAX_OWN_MARKS } else { MAX_MARKS }, now_ns);
+                self.programs.push(Program { ring, process, user, allowance, ended });
             }
         }
     }
 
     fn has_room(&self, user: u32) -> bool {
-        let is_trusted = |user| user == 0 || user == rustix::process::geteuid().as_raw();
         let own = self.programs.iter().filter(|program| program.user == user).count();
         let others = self.programs.iter().filter(|program| !is_trusted(program.user)).count();
         own < MOST_OF_A_USER && (is_trusted(user) || others < MOST_OF_OTHERS)
@@ -152,10 +192,20 @@ impl Marks {
     /// Takes what has come; the round began at `now_ns`. Returns the time up to which everything has come.
     pub(super) fn drain(&mut self, now_ns: u64, noted: &mut Vec<Noted>) -> u64 {
         let mut reached = now_ns;
-        let past = &mut self.past;
+        let (past, others) = (&mut self.past, &mut self.others);
         self.programs.retain_mut(|program| {
-            let Program { ring, process, user, .. } = program;
-            reached = reached.min(ring.drain(now_ns, noted));
+            let Program { ring, process, user, allowance, .. } = program;
+            let mut most = allowance.at(now_ns);
+            if !is_trusted(*user) {
+                most = most.min(others.at(now_ns));
+            }
+            let before = noted.len();
+            reached = reached.min(ring.drain(now_ns, usize::try_from(most).unwrap_or(usize::MAX), noted));
+            let taken = (noted.len() - before) as u64;
+            allowance.take(taken);
+            if !is_trusted(*user) {
+                others.take(taken);
+            }
             if !ring.is_broken() {
                 return true;
             }
@@ -171,6 +221,11 @@ impl Marks {
         });
         reached
     }
+}
+
+/// Root and whoever logs.
+fn is_trusted(user: u32) -> bool {
+    user == 0 || user == rustix::process::geteuid().as_raw()
 }
 
 /// The socket's name.
@@ -218,13 +273,31 @@ mod tests {
     use super::*;
 
     fn program(user: u32, ended: Option<OwnedFd>) -> Program {
-        Program { ring: MarkRing::make(0, 1).unwrap().0, process: 1, user, ended }
+        let allowance = Allowance::new(MAX_MARKS, 0);
+        Program { ring: MarkRing::make(0, 1).unwrap().0, process: 1, user, allowance, ended }
+    }
+
+    #[test]
+    fn an_allowance_is_used_up_and_comes_back() {
+        let mut allowance = Allowance::new(1_000, 0);
+        assert_eq!(allowance.at(0), 1_000);
+        allowance.take(1_000);
+        let mut taken = 0;
+        // As often as the rings are emptied.
+        for now in (0..=2 * SECOND_NS).step_by(5_000_000) {
+            let left = allowance.at(now);
+            allowance.take(left);
+            taken += left;
+        }
+        assert!((1_990..=2_000).contains(&taken), "{taken}");
+        assert_eq!(allowance.at(3_600 * SECOND_NS), 1_000);
     }
 
     #[test]
     fn a_user_has_bounded_memory_and_others_leave_room_for_root() {
         let own = rustix::process::geteuid().as_raw();
-        let mut marks = Marks { listener: None, programs: Vec::new(), cpus: 1, past: MarkLosses::default() };
+        let others = Allowance::new(MAX_MARKS_OF_OTHERS, 0);
+        let mut marks = Marks { listener: None, programs: Vec::new(), cpus: 1, others, past: MarkLosses::default() };
         let user = own + 10;
         for _ in 0..MOST_OF_A_USER {
             assert!(marks.has_room(user));

@@ -51,8 +51,9 @@ impl Names {
 
     /// Asks the kernel for a thread's name; `None` where it is gone.
     fn look_up(&mut self, tid: u32) -> Option<Arc<str>> {
-        let text = std::fs::read_to_string(format!("/proc/{tid}/comm")).ok()?;
-        let name: Arc<str> = printable(text.trim_end_matches('\n')).into();
+        // A name may be any bytes.
+        let text = std::fs::read(format!("/proc/{tid}/comm")).ok()?;
+        let name: Arc<str> = printable(String::from_utf8_lossy(&text).trim_end_matches('\n')).into();
         self.threads.insert(tid, Arc::clone(&name));
         Some(name)
     }

@@ -18,7 +18,7 @@ const ROUND: Duration = Duration::from_millis(5);
 const HAND_ON_NS: u64 = 50_000_000;
 const MUCH: usize = 16_384;
 /// More than this is not kept while nobody takes it: the rings then overwrite, and that is counted.
-const MOST: usize = 1 << 20;
+const MOST: usize = 1 << 19;
 /// Batches that may wait.
 pub(super) const QUEUE: usize = 16;
 /// Goes before ordinary threads, not before real-time ones.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 /// A process's code is read anew after this, ns: it may have loaded more, or be another process by now.
 const KEPT_NS: u64 = 2_000_000_000;
-/// Processes that are remembered at most.
-const MOST: usize = 512;
+/// Processes that are remembered at most: each with a few hundred kilobytes, whatever it has mapped.
+const MOST: usize = 256;
 
 /// The code of processes that were seen lately.
 #[derive(Default)]

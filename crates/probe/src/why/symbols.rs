@@ -3,8 +3,12 @@
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use punctual_recording::episode::Frame;
+use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Functions of the kernel, its modules and BPF programs, from `/proc/kallsyms`.
 #[derive(Default)]
@@ -70,8 +74,15 @@ pub(super) struct Mapping {
     start: u64,
     end: u64,
     offset: u64,
-    path: String,
+    path: Arc<str>,
 }
+
+/// A process may map as many pieces of code as it likes: so many are looked at, ...
+const MAX_MAPPINGS: usize = 4096;
+/// ... in so much of the kernel's list of them, bytes, ...
+const MAX_MAPS_BYTES: u64 = 4 << 20;
+/// ... and with paths of so many bytes.
+const MAX_PATHS_BYTES: usize = 256 << 10;
 
 impl Mapping {
     /// Whether an address lies in it.
@@ -82,8 +93,28 @@ impl Mapping {
 
 /// The code that a process has mapped now; empty when it is gone.
 pub(super) fn mappings(process: u32) -> Vec<Mapping> {
-    let text = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
-    text.lines().filter_map(parse_mapping).collect()
+    let mut text = Vec::new();
+    if let Ok(file) = std::fs::File::open(format!("/proc/{process}/maps")) {
+        // A process that ends meanwhile has those that were read.
+        let _ = file.take(MAX_MAPS_BYTES).read_to_end(&mut text);
+    }
+    parse_mappings(&String::from_utf8_lossy(&text))
+}
+
+fn parse_mappings(text: &str) -> Vec<Mapping> {
+    let mut mappings: Vec<Mapping> = Vec::new();
+    let mut paths = 0;
+    for mut mapping in text.lines().filter_map(parse_mapping).take(MAX_MAPPINGS) {
+        match mappings.last().filter(|last| last.path == mapping.path) {
+            Some(last) => mapping.path = Arc::clone(&last.path),
+            None => paths += mapping.path.len(),
+        }
+        if paths > MAX_PATHS_BYTES {
+            break;
+        }
+        mappings.push(mapping);
+    }
+    mappings
 }
 
 pub(super) fn parse_mapping(line: &str) -> Option<Mapping> {
@@ -91,7 +122,7 @@ pub(super) fn parse_mapping(line: &str) -> Option<Mapping> {
     let (start, end) = words.next()?.split_once('-')?;
     let is_code = words.next()?.as_bytes().get(2) == Some(&b'x');
     let offset = u64::from_str_radix(words.next()?, 16).ok()?;
-    let path = words.nth(2).unwrap_or("").trim().to_owned();
+    let path = words.nth(2).unwrap_or("").trim().into();
     let address = |text| u64::from_str_radix(text, 16).ok();
     is_code.then_some(Mapping { start: address(start)?, end: address(end)?, offset, path })
 }
@@ -125,14 +156,41 @@ pub(super) struct ProgramSymbols {
     symbolizer: Symbolizer,
     found: HashMap<(String, u64), Vec<Frame>>,
     builds: BTreeMap<String, Option<String>>,
+    /// Files that were opened: what stands at their paths may change, and the symbolizer knows them by their descriptors.
+    opened: HashMap<String, Option<(OwnedFd, PathBuf)>>,
 }
 
 const REMEMBERED: usize = 50_000;
+/// Files of programs may be so large, bytes: what reads them holds a part of that in memory. Of those that neither root nor
+/// this user owns ...
+const MAX_FOREIGN_BYTES: u64 = 64 << 20;
+/// ... and of others.
+const MAX_OWN_BYTES: u64 = 4 << 30;
+
+/// So many files are looked into.
+const MAX_OPEN: usize = 512;
+
+/// Opens what may be a program's file, and the path of what was opened: whatever stands there by now, it is a file, and not
+/// larger than can be read. `None` for everything else.
+fn open_program(path: &str) -> Option<(OwnedFd, PathBuf)> {
+    // A FIFO would keep whoever opens it waiting.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+    let about = rustix::fs::fstat(&file).ok()?;
+    let is_own = about.st_uid == 0 || about.st_uid == rustix::process::geteuid().as_raw();
+    let most = if is_own { MAX_OWN_BYTES } else { MAX_FOREIGN_BYTES };
+    let is_file = rustix::fs::FileType::from_raw_mode(about.st_mode).is_file();
+    if !is_file || u64::try_from(about.st_size).ok()? > most {
+        return None;
+    }
+    let opened = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    Some((file, opened))
+}
 
 impl ProgramSymbols {
     pub(super) fn new() -> ProgramSymbols {
         let symbolizer = Symbolizer::builder().enable_code_info(false).enable_inlined_fns(true).build();
-        ProgramSymbols { symbolizer, found: HashMap::new(), builds: BTreeMap::new() }
+        ProgramSymbols { symbolizer, found: HashMap::new(), builds: BTreeMap::new(), opened: HashMap::new() }
     }
 
     /// The functions at an offset into a file, innermost first: inlined ones come before the one they stand in.
@@ -149,13 +207,23 @@ impl ProgramSymbols {
         frames
     }
 
-    fn look_up(&self, path: &str, offset: u64) -> Vec<Frame> {
+    /// The path of a program's file that was opened.
+    fn open(&mut self, path: &str) -> Option<PathBuf> {
+        if !self.opened.contains_key(path) && self.opened.len() >= MAX_OPEN {
+            return None;
+        }
+        let opened = self.opened.entry(path.to_owned()).or_insert_with(|| open_program(path));
+        opened.as_ref().map(|(_, path)| path.clone())
+    }
+
+    fn look_up(&mut self, path: &str, offset: u64) -> Vec<Frame> {
         let frame = |function: &str| Frame { function: function.to_owned(), module: path.to_owned() };
         let without = || vec![unnamed(path, offset)];
         if !path.starts_with('/') {
             return without();
         }
-        let source = Source::Elf(Elf::new(PathBuf::from(path)));
+        let Some(opened) = self.open(path) else { return without() };
+        let source = Source::Elf(Elf::new(opened));
         match self.symbolizer.symbolize_single(&source, Input::FileOffset(offset)) {
             Ok(Symbolized::Sym(symbol)) => {
                 let mut frames: Vec<Frame> = symbol.inlined.iter().rev().map(|inlined| frame(&inlined.name)).collect();
@@ -171,8 +239,10 @@ impl ProgramSymbols {
         if self.builds.len() > REMEMBERED / 100 {
             self.builds.clear();
         }
+        let opened = self.open(path);
         let read = || {
-            let id = blazesym::helper::read_elf_build_id(path).ok()??;
+            let opened = opened?;
+            let id = blazesym::helper::read_elf_build_id(&opened).ok()??;
             // A note of another owner with the same type number, such as a static probe's, is no build identifier.
             let id = (id.len() <= LONGEST_BUILD_ID).then_some(id)?;
             Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -204,12 +274,39 @@ mod tests {
     fn places_in_programs_are_named_by_file_where_nothing_else_is_known() {
         let line = "7f00000000-7f00002000 r-xp 00001000 fe:00 123                        /no/such/lib.so";
         let mapping = parse_mapping(line).unwrap();
-        assert_eq!((mapping.offset, mapping.path.as_str()), (0x1000, "/no/such/lib.so"));
+        assert_eq!((mapping.offset, &*mapping.path), (0x1000, "/no/such/lib.so"));
         assert_eq!(parse_mapping("7f00000000-7f00002000 rw-p 00000000 00:00 0"), None);
         let frame = place(&[mapping], 0x7f_0000_0010);
         assert_eq!((frame.function.as_str(), offset_of_unnamed(&frame)), ("lib.so+0x1010", Some(0x1010)));
         assert_eq!(ProgramSymbols::new().find(&frame.module, 0x1010), [frame]);
         assert_eq!(place(&[], 5).module, "unmapped");
+    }
+
+    #[test]
+    fn mappings_without_end_are_cut() {
+        let line =
+            |number: usize, path: &str| format!("{:x}-{:x} r-xp 00000000 fe:00 1 {path}\n", number * 2, number * 2 + 1);
+        let many: String = (1..100_000).map(|number| line(number, "/lib/x.so")).collect();
+        assert_eq!(parse_mappings(&many).len(), MAX_MAPPINGS);
+        let long = |number: usize| line(number, &format!("/{number}/{}", "x".repeat(4_000)));
+        let long: String = (1..10_000).map(long).collect();
+        assert!((1..=MAX_PATHS_BYTES / 4_000).contains(&parse_mappings(&long).len()));
+    }
+
+    #[test]
+    fn what_is_no_file_is_no_program() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        let fifo = path("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let giant = path("giant");
+        std::fs::File::create(&giant).unwrap().set_len(MAX_OWN_BYTES + 1).unwrap();
+        for path in [fifo.as_str(), giant.as_str(), "/dev/zero", "/proc", "/no/such"] {
+            assert!(open_program(path).is_none(), "{path}");
+            let mut symbols = ProgramSymbols::new();
+            assert_eq!(symbols.find(path, 0x10), [unnamed(path, 0x10)]);
+            assert_eq!(symbols.build_id(path), None);
+        }
     }
 
     #[test]

@@ -21,6 +21,8 @@ const BYSTANDER: u32 = 95;
 const CONTROL: u32 = 99;
 /// The bystander's period, ns.
 pub const BYSTANDER_PERIOD_NS: u64 = 1_000_000;
+/// What competes ends by itself so long after the run, ns, whoever may be starved then.
+const OVERTIME_NS: u64 = 200_000_000;
 /// A segment of activations is closed this often.
 const FLUSH: Duration = Duration::from_secs(1);
 
@@ -110,7 +112,9 @@ pub fn run(
         let mut step = || -> Result<(), StudyError> {
             let Some(writer) = &mut writer else {
                 writer = Some(ActivationWriter::create(observation.directory())?);
-                competing = Some(Competing::start(&plan.competitors, &cpus).map_err(refused)?);
+                let end_ns = clock::monotonic_ns().saturating_add(plan.duration_ns).saturating_add(OVERTIME_NS);
+                rig.end_at(end_ns);
+                competing = Some(Competing::start(&plan.competitors, &cpus, end_ns).map_err(refused)?);
                 started_ns = clock::monotonic_ns();
                 let judge = |setup: (&DeviceSetup, &DevicePart)| {
                     Judge::new(setup.0.period_ns, setup.1.profile.buffers, started_ns)

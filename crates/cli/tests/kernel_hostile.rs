@@ -1,0 +1,310 @@
+//! What a program without privilege does may cost root's measurement no more than is promised (`docs/promises.md`): each
+//! measurement here runs under a limit of memory, and is timed.
+
+mod support;
+
+use punctual_recording::Recording;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use support::{code, stderr};
+
+/// The address space that a measurement may take, bytes: a fault then ends it, not the machine.
+const MAX_ADDRESS_SPACE: u64 = 3 << 30;
+/// After its time a measurement ends within this, on a machine that does other things too.
+const SLACK: Duration = Duration::from_secs(15);
+
+/// Takes a new name and sleeps for a moment, again and again, in several threads.
+const NAMES: &str = "\
+import threading, time
+def rename(first):
+    number = first
+    while True:
+        number += 3
+        with open('/proc/thread-self/comm', 'w') as comm: comm.write('n%d' % number)
+        time.sleep(0.00002)
+for first in range(3): threading.Thread(target=rename, args=(first,)).start()
+";
+
+/// Forks children that wake once under a name of odd bytes and end.
+const FORKS: &str = "\
+import os, time
+number = 0
+while True:
+    number += 1
+    if os.fork() == 0:
+        with open('/proc/self/comm', 'wb') as comm: comm.write(b'\\xff)\\x1b[%d(' % number)
+        time.sleep(0.0001)
+        os._exit(0)
+    if number % 8 == 0:
+        try:
+            while True: os.waitpid(-1, 0)
+        except ChildProcessError: pass
+";
+
+/// Where everybody may run it; one of root's own may lie in a directory that nobody else may look into.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// A program that no measurement may trust; it ends with the test.
+struct Hostile(Child);
+
+impl Hostile {
+    /// Starts it as the user nobody, where this user may.
+    fn start(script: &str) -> Hostile {
+        let python = if Path::new(PYTHON).exists() { PYTHON } else { "python3" };
+        let mut command = Command::new("setpriv");
+        command.args(support::NOBODY).arg(python);
+        if !support::may_become_nobody() {
+            command = Command::new(python);
+        }
+        command.args(["-c", script]);
+        // Its children go with it.
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let hostile = Hostile(command.spawn().expect("python3 starts"));
+        std::thread::sleep(Duration::from_millis(500));
+        hostile
+    }
+
+    fn id(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        // SAFETY: sends a signal to a group whose leader is a child that has not been waited for.
+        unsafe { libc::kill(-(self.0.id() as i32), libc::SIGKILL) };
+        let _ = self.0.wait();
+    }
+}
+
+/// What a run took.
+struct Cost {
+    output: Output,
+    took: Duration,
+    /// The most memory that it had at once, bytes.
+    memory: u64,
+}
+
+/// Runs the program under a limit of memory.
+fn run_limited(directory: &Path, words: &[&str]) -> Cost {
+    let mut command = support::punctual();
+    command.current_dir(directory).args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let limit = libc::rlimit { rlim_cur: MAX_ADDRESS_SPACE, rlim_max: MAX_ADDRESS_SPACE };
+    // SAFETY: between fork and exec only a system call is made, with a value that lives in this frame.
+    unsafe {
+        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+    let began = Instant::now();
+    let child = command.spawn().expect("the program starts");
+    let status = format!("/proc/{}/status", child.id());
+    let (tell, told) = std::sync::mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        let mut most = 0;
+        while told.recv_timeout(Duration::from_millis(20)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            most = most.max(high_water(&status).unwrap_or(0));
+        }
+        most
+    });
+    let output = child.wait_with_output().unwrap();
+    let took = began.elapsed();
+    drop(tell);
+    let memory = watch.join().unwrap();
+    eprintln!(
+        "{}: {:.1} s, {} MB, {}",
+        words.join(" "),
+        took.as_secs_f64(),
+        memory / 1_000_000,
+        stderr(&output).trim()
+    );
+    Cost { output, took, memory }
+}
+
+fn high_water(status: &str) -> Option<u64> {
+    let text = String::from_utf8_lossy(&std::fs::read(status).ok()?).into_owned();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.to_owned();
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+/// A recording for so long beside a hostile program keeps to its time and this memory, bytes.
+fn costs_at_most(cost: &Cost, seconds: u64, memory: u64) {
+    assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
+    assert!(cost.took < Duration::from_secs(seconds) + SLACK, "took {:?}", cost.took);
+    assert!(cost.memory > 0 && cost.memory < memory, "{} bytes", cost.memory);
+}
+
+/// The names in a recording are bounded, and every wakeup is counted under one of them.
+fn is_bounded(path: &Path) -> u64 {
+    let document = std::fs::metadata(path.join("recording.json")).unwrap().len();
+    assert!(document < 32 << 20, "recording.json has {document} bytes");
+    let recording = Recording::open(path).unwrap();
+    let whole = recording.document();
+    let followed = whole.followed.as_ref().unwrap();
+    assert!(whole.tasks.len() <= 1281 && followed.wakers.len() <= 4100, "{} tasks", whole.tasks.len());
+    assert_eq!(whole.tasks.len(), followed.threads.len());
+    let mut wakeups = 0;
+    recording.for_each_wakeup(|_| wakeups += 1).unwrap();
+    assert_eq!(whole.tasks.iter().map(|task| task.counters.wakeups).sum::<u64>(), wakeups);
+    let total = punctual_recording::Stage::Total;
+    assert_eq!(whole.distributions.sum(|key| key.stage == total).count(), wakeups);
+    eprintln!("{wakeups} wakeups of {} tasks, {document} bytes of recording.json", whole.tasks.len());
+    wakeups
+}
+
+const FOLLOW_MEMORY: u64 = 500_000_000;
+
+#[test]
+fn names_without_end_become_others() {
+    requires!("hostile names", "BPF", "BTF", "kernel's thread ids");
+    let directory = tempfile::tempdir().unwrap();
+    let hostile = Hostile::start(NAMES);
+    let words = ["record", "-q", "-D", "6s", "-o", "a.punctual", "--pid", &hostile.id()];
+    let cost = run_limited(directory.path(), &words);
+    costs_at_most(&cost, 6, FOLLOW_MEMORY);
+    assert!(is_bounded(&directory.path().join("a.punctual")) > 10_000);
+    let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
+    let others = recording.document().tasks.iter().filter(|task| task.measure == punctual_recording::OTHERS);
+    assert!(others.map(|task| task.counters.wakeups).sum::<u64>() > 5_000, "nobody is one of the others");
+    // It can be read in a moment as well.
+    let cost = run_limited(directory.path(), &["report", "a.punctual"]);
+    costs_at_most(&cost, 0, FOLLOW_MEMORY);
+}
+
+#[test]
+fn names_without_end_do_not_fill_the_evidence() {
+    requires!("hostile names, why", "BPF", "BTF", "kernel's thread ids");
+    let directory = tempfile::tempdir().unwrap();
+    let hostile = Hostile::start(NAMES);
+    let words = ["record", "-q", "-D", "5s", "--why", "50us", "-o", "a.punctual", "--pid", &hostile.id()];
+    costs_at_most(&run_limited(directory.path(), &words), 5, WHY_MEMORY);
+    is_bounded(&directory.path().join("a.punctual"));
+}
+
+const WHY_MEMORY: u64 = 900_000_000;
+
+/// Makes marks of ever new texts, as fast as it can: `struct punctual_marks` of `include/punctual.h`.
+const MARKS: &str = "\
+import array, mmap, os, socket, struct, time
+while True:
+    try:
+        sock = socket.socket(socket.AF_UNIX)
+        sock.connect('\\0punctual-marks')
+        break
+    except OSError: time.sleep(0.01)
+_, files, _, _ = socket.recv_fds(sock, 1, 1)
+memory = mmap.mmap(files[0], 4096 + 65536 * 64)
+mask, number, tid = (1 << 64) - 1, 0, os.getpid()
+def mark(position, text):
+    words = struct.unpack('<7Q', struct.pack('<QIIQ32s', time.monotonic_ns(), tid, 0, 7, text))
+    seal = position + 1
+    for word in words:
+        mixed = ((seal ^ word) * 0x9e3779b97f4a7c15) & mask
+        seal = mixed ^ mixed >> 32
+    at = 4096 + (position & 65535) * 64
+    memory[at + 8:at + 64] = struct.pack('<7Q', *words)
+    memory[at:at + 8] = struct.pack('<Q', seal)
+while True:
+    tail = struct.unpack('<Q', memory[128:136])[0]
+    first, number = number, number + min(64, 65536 - (number - tail))
+    memory[64:72] = struct.pack('<Q', number)
+    for position in range(first, number): mark(position, b'text %d' % position)
+";
+
+#[test]
+fn marks_without_end_are_dropped_and_counted() {
+    requires!("hostile marks", "BPF", "BTF", "kernel's thread ids");
+    let directory = tempfile::tempdir().unwrap();
+    let _hostile: Vec<Hostile> = (0..4).map(|_| Hostile::start(MARKS)).collect();
+    let words = ["log", "-q", "-D", "5s", "--events", "mark", "-o", "a.punctual", "--json"];
+    let cost = run_limited(directory.path(), &words);
+    costs_at_most(&cost, 5, LOG_MEMORY);
+    let answer = support::json(&cost.output);
+    let log: punctual_recording::LogDocument =
+        punctual_recording::read_log_document(&directory.path().join("a.punctual")).unwrap().unwrap();
+    eprintln!("{:?}, {} rows: {answer:.200}", log.marks, log.rows());
+    assert!(log.marks.library > 1_000 && log.marks.dropped > 0, "it made too few marks: {:?}", log.marks);
+    // At first what a second brings, and then what each of five does.
+    assert!(log.marks.library <= 6 * 60_000 + 5_000, "{:?}", log.marks);
+}
+
+const LOG_MEMORY: u64 = 600_000_000;
+
+/// Tells the longest time (us) that a thread of normal priority was kept from a CPU for so long (s).
+const ORDINARY: &str = "\
+import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+end, last, longest = time.monotonic() + float(sys.argv[2]), time.monotonic(), 0
+while last < end:
+    now = time.monotonic()
+    longest = max(longest, now - last)
+    last = now
+print(int(longest * 1e6))
+";
+
+/// Runs something that takes all of a CPU with real-time priority; how long an ordinary program there was kept waiting.
+fn longest_starvation(directory: &Path, cpu: u32, seconds: u32, words: &[&str]) -> (Duration, Cost) {
+    let mut ordinary = Command::new("python3");
+    ordinary.args(["-c", ORDINARY, &cpu.to_string(), &(seconds + 2).to_string()]).stdout(Stdio::piped());
+    let ordinary = ordinary.spawn().unwrap();
+    let cost = run_limited(directory, words);
+    let output = ordinary.wait_with_output().unwrap();
+    let micros: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
+    eprintln!("kept waiting for up to {} ms", micros / 1_000);
+    (Duration::from_micros(micros), cost)
+}
+
+/// Nobody is kept from a CPU for longer, on a machine whose host has time for it.
+const LONGEST_STARVATION: Duration = Duration::from_millis(700);
+
+#[test]
+fn many_short_periods_leave_others_their_part() {
+    requires!("short periods", "BPF", "BTF", "kernel's thread ids", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["record", "-q", "-D", "4s", "-i", "2us", "-p", "80,70,60", "-a", "1", "-o", "a.punctual"];
+    let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
+    assert!(cost.took < Duration::from_secs(4) + SLACK, "{:?}", cost.took);
+    assert!(longest < LONGEST_STARVATION, "{longest:?}");
+}
+
+#[test]
+fn competitors_above_everybody_end_in_time_and_leave_others_their_part() {
+    requires!("competitors", "BPF", "BTF", "kernel's thread ids", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["device", "run", "modem", "-q", "-D", "4s", "--competitor", "spin:99", "--competitor", "spin:99"];
+    let words: Vec<&str> = words.into_iter().chain(["-a", "1", "-o", "a.punctual"]).collect();
+    let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
+    assert!(cost.took < Duration::from_secs(4) + SLACK, "{:?}", cost.took);
+    assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
+    assert!(longest < LONGEST_STARVATION, "{longest:?}");
+}
+
+#[test]
+fn two_drills_on_a_cpu_keep_the_bound_of_one() {
+    requires!("two drills", "BPF", "BTF", "kernel's thread ids", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["drill", "fifo", "-q", "-D", "4s", "--for", "5ms", "--every", "100ms", "-a", "1"];
+    let first = support::start(directory.path(), &words);
+    assert!(support::wait_until(|| {
+        let sockets = std::fs::read("/proc/net/unix").unwrap_or_default();
+        String::from_utf8_lossy(&sockets).contains("@punctual-drill-cpu-1")
+    }));
+    let second = run_limited(directory.path(), &words);
+    assert_eq!(code(&second.output), 1);
+    assert!(stderr(&second.output).contains("another drill"), "{}", stderr(&second.output));
+    let output = first.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
+#[test]
+fn forks_without_end_are_followed_within_bounds() {
+    requires!("hostile forks", "BPF", "BTF", "kernel's thread ids");
+    let directory = tempfile::tempdir().unwrap();
+    let _hostile = Hostile::start(FORKS);
+    let words = ["record", "-q", "-D", "5s", "-o", "a.punctual", "--comm", "."];
+    costs_at_most(&run_limited(directory.path(), &words), 5, FOLLOW_MEMORY);
+    is_bounded(&directory.path().join("a.punctual"));
+}
