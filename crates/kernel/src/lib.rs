@@ -20,6 +20,7 @@ pub mod clock;
 pub mod guard;
 pub mod hold;
 pub mod host;
+pub mod memory_bound;
 pub mod scheduling;
 pub mod steal;
 pub mod trace_marker;

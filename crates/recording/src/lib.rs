@@ -25,6 +25,8 @@
 //! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
 
 mod activations;
+pub mod bounds;
+mod buckets;
 mod digest;
 mod distribution;
 mod document;
@@ -34,14 +36,15 @@ mod episodes;
 mod error;
 mod event_class;
 mod gaps;
+pub mod input;
 mod json_file;
 mod limit;
 mod log;
 mod merge;
 mod numbers;
+mod parquet_check;
 mod printable;
 mod reader;
-mod regular_file;
 mod segments;
 mod stage;
 mod table;
