@@ -263,6 +263,6 @@ fn threads_that_come_later_and_have_no_period_are_written_and_read() {
     assert_eq!(rows(&recording)[1], followed(1, 8));
     assert_eq!(recording.tail().unwrap().iter().filter(|value| value.stage == Stage::Work).count(), 100);
     assert_eq!(recording.count_not_adding_up().unwrap(), 0);
-    let merged = merge(std::slice::from_ref(document)).unwrap();
+    let merged = merge([document.clone()]).unwrap();
     assert_eq!(merged.followed.unwrap().wakers.len(), 1);
 }
