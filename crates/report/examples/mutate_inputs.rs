@@ -12,6 +12,7 @@
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 #[path = "../../../fuzz/src/readers.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the fuzz targets")]
 mod readers;
 #[path = "support/seeds.rs"]
 mod seeds;
