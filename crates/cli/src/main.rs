@@ -12,6 +12,10 @@ use clap::error::ErrorKind;
 use output::Output;
 use std::process::ExitCode;
 
+/// So that a reader that meets its bound says so, see [`commands::bound_reader`].
+#[global_allocator]
+static MEMORY: punctual_kernel::memory_bound::BoundedMemory = punctual_kernel::memory_bound::BoundedMemory;
+
 /// Wrong usage, as other tools of this field exit with.
 const USAGE: u8 = 129;
 
@@ -47,6 +51,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
     };
     punctual_kernel::listen(arguments.verbose);
     let output = Output { json: arguments.json, csv: false };
+    commands::bound_reader(&arguments.command, output);
     let result = match arguments.command {
         Command::Check(check) => commands::check::run(&check, output),
         Command::Record(record) => commands::record::run(&record, output),

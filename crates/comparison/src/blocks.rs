@@ -102,7 +102,7 @@ impl Gather {
         for (measure_index, measure) in self.measures.iter().enumerate() {
             for (index, stage) in Stage::ALL.into_iter().enumerate() {
                 let distributions = &self.document.distributions;
-                let distribution = distributions.sum(|key| key.measure == *measure && key.stage == stage);
+                let distribution = distributions.sum_of(measure, stage, None);
                 if distribution.count() == 0 {
                     continue;
                 }

@@ -106,7 +106,7 @@ impl Input {
             }
             let mut stages = BTreeMap::new();
             for stage in Stage::ALL {
-                let distribution = document.distributions.sum(|key| key.measure == measure && key.stage == stage);
+                let distribution = document.distributions.sum_of(measure, stage, None);
                 if distribution.count() > 0 {
                     let largest = timeline.largest(tail, &tasks, stage);
                     stages.insert(stage, Lateness { distribution, ..largest });

@@ -182,10 +182,9 @@ impl LoadFile {
     /// One line: why it cannot be read, or what is wrong where in it.
     pub fn open(path: &Path) -> Result<LoadFile, FileError> {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = punctual_recording::input::read_text(path).map_err(|error| {
             let what = match error.kind() {
                 std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-                std::io::ErrorKind::InvalidData => "it is not text".to_owned(),
                 _ => error.to_string(),
             };
             FileError(format!("{shown}: {what}"))

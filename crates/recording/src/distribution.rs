@@ -1,7 +1,8 @@
 //! Distributions of values: every value counted, nothing clamped.
 
 use crate::Stage;
-use hdrhistogram::Histogram;
+use crate::bounds::{MAX_BUCKETS, MAX_DISTRIBUTIONS};
+use crate::buckets::Buckets;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,9 +22,9 @@ pub struct Key {
 /// A distribution of nanoseconds, to three significant digits, with exact count, extremes and sum.
 ///
 /// Values from 1 ns up are counted within 0.1 %; the range grows as needed, so no value is clamped.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Distribution {
-    histogram: Histogram<u64>,
+    buckets: Buckets,
     min: u64,
     max: u64,
     sum: u128,
@@ -38,8 +39,7 @@ impl Default for Distribution {
 impl Distribution {
     /// An empty distribution.
     pub fn new() -> Distribution {
-        let histogram = Histogram::new(3).expect("three significant digits are within the library's limits");
-        Distribution { histogram, min: u64::MAX, max: 0, sum: 0 }
+        Distribution { buckets: Buckets::default(), min: u64::MAX, max: 0, sum: 0 }
     }
 
     /// Counts one value, ns.
@@ -52,11 +52,10 @@ impl Distribution {
         if count == 0 {
             return;
         }
-        // An auto-resizing histogram takes every u64.
-        self.histogram.record_n(value_ns, count).expect("the histogram resizes itself");
+        self.buckets.record(value_ns, count);
         self.min = self.min.min(value_ns);
         self.max = self.max.max(value_ns);
-        self.sum += u128::from(value_ns) * u128::from(count);
+        self.sum = self.sum.saturating_add(u128::from(value_ns) * u128::from(count));
     }
 
     /// Adds all of another distribution's values.
@@ -64,15 +63,15 @@ impl Distribution {
         if other.count() == 0 {
             return;
         }
-        self.histogram.add(&other.histogram).expect("the histogram resizes itself");
+        self.buckets.add(&other.buckets);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
-        self.sum += other.sum;
+        self.sum = self.sum.saturating_add(other.sum);
     }
 
     /// How many values were counted.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.buckets.total()
     }
 
     /// The smallest value, exactly; `None` when empty.
@@ -88,12 +87,12 @@ impl Distribution {
     /// The mean, rounded to whole nanoseconds; `None` when empty.
     pub fn mean(&self) -> Option<u64> {
         let count = u128::from(self.count());
-        (count > 0).then(|| u64::try_from((self.sum + count / 2) / count).unwrap_or(u64::MAX))
+        (count > 0).then(|| u64::try_from(self.sum.saturating_add(count / 2) / count).unwrap_or(u64::MAX))
     }
 
     /// The value that a fraction `quantile` of all values does not exceed, within 0.1 %; `None` when empty.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
-        (self.count() > 0).then(|| self.histogram.value_at_quantile(quantile).clamp(self.min, self.max))
+        (self.count() > 0).then(|| self.buckets.quantile(quantile).clamp(self.min, self.max))
     }
 
     /// How many values exceed `limit_ns`. Values within 0.1 % of the limit may fall on either side,
@@ -102,26 +101,18 @@ impl Distribution {
         if self.count() == 0 || limit_ns >= self.max {
             return 0;
         }
-        let above: u64 = self.buckets().filter(|(value, _)| *value > limit_ns).map(|(_, count)| count).sum();
-        above.max(1)
+        let above = self.buckets().filter(|(value, _)| *value > limit_ns);
+        above.fold(0_u64, |sum, (_, count)| sum.saturating_add(count)).max(1)
     }
 
     /// The filled buckets in ascending order: (a value that stands for the bucket, count).
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.histogram
-            .iter_recorded()
-            .map(|step| (self.histogram.median_equivalent(step.value_iterated_to()), step.count_since_last_iteration()))
+        self.buckets.iter()
     }
 
     /// How much memory it takes up, bytes, about.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Distribution>() + self.histogram.distinct_values() * size_of::<u64>()
-    }
-}
-
-impl PartialEq for Distribution {
-    fn eq(&self, other: &Self) -> bool {
-        self.histogram == other.histogram && self.min == other.min && self.max == other.max && self.sum == other.sum
+        size_of::<Distribution>() + self.buckets.bytes()
     }
 }
 
@@ -132,8 +123,55 @@ struct Stored {
     max_ns: u64,
     /// As text where it does not fit 64 bits.
     sum_ns: String,
-    /// Pairs of a value that stands for its bucket, and how many values fell there.
-    counts: Vec<(u64, u64)>,
+    counts: Pairs,
+}
+
+/// Pairs of a value that stands for its bucket, and how many values fell there.
+#[derive(Serialize)]
+struct Pairs(Vec<(u64, u64)>);
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        bounded_list(deserializer, MAX_BUCKETS, "buckets of a distribution", Vec::new(), Vec::push).map(Pairs)
+    }
+}
+
+/// Reads a list whose length nobody promises, an element at a time.
+fn bounded_list<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>, L>(
+    deserializer: D,
+    most: usize,
+    what: &'static str,
+    list: L,
+    push: impl Fn(&mut L, T),
+) -> Result<L, D::Error> {
+    struct Visitor<T, L, P> {
+        most: usize,
+        what: &'static str,
+        list: L,
+        push: P,
+        of: std::marker::PhantomData<T>,
+    }
+    impl<'de, T: Deserialize<'de>, L, P: Fn(&mut L, T)> serde::de::Visitor<'de> for Visitor<T, L, P> {
+        type Value = L;
+
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(formatter, "a list of {}", self.what)
+        }
+
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(mut self, mut elements: A) -> Result<L, A::Error> {
+            let mut count = 0;
+            while let Some(element) = elements.next_element()? {
+                count += 1;
+                if count > self.most {
+                    let Visitor { most, what, .. } = self;
+                    return Err(serde::de::Error::custom(format!("more than {most} {what}; no more are read")));
+                }
+                (self.push)(&mut self.list, element);
+            }
+            Ok(self.list)
+        }
+    }
+    deserializer.deserialize_seq(Visitor { most, what, list, push, of: std::marker::PhantomData })
 }
 
 impl Serialize for Distribution {
@@ -142,7 +180,7 @@ impl Serialize for Distribution {
             min_ns: self.min().unwrap_or(0),
             max_ns: self.max,
             sum_ns: self.sum.to_string(),
-            counts: self.buckets().collect(),
+            counts: Pairs(self.buckets().collect()),
         }
         .serialize(serializer)
     }
@@ -150,25 +188,49 @@ impl Serialize for Distribution {
 
 impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        use serde::de::Error;
-        let stored = Stored::deserialize(deserializer)?;
-        let mut distribution = Distribution::new();
+        Stored::deserialize(deserializer)?.read().map_err(serde::de::Error::custom)
+    }
+}
+
+/// No distribution on disk counts more: so the sum of all fits 64 bits. At a million a second it takes four years.
+const MAX_COUNT: u64 = 1 << 47;
+
+impl Stored {
+    fn read(self) -> Result<Distribution, &'static str> {
         let mut total = 0u64;
-        for (value, count) in stored.counts {
-            total = total.checked_add(count).ok_or_else(|| D::Error::custom("counts exceed 64 bits"))?;
-            distribution.record_n(value, count);
+        for &(_, count) in &self.counts.0 {
+            total = total
+                .checked_add(count)
+                .filter(|total| *total <= MAX_COUNT)
+                .ok_or("counts exceed what can be counted")?;
         }
+        let mut distribution = Distribution { buckets: Buckets::of(self.counts.0), ..Distribution::new() };
         if distribution.count() > 0 {
-            if stored.min_ns > stored.max_ns {
-                return Err(D::Error::custom("a distribution's minimum exceeds its maximum"));
+            if self.min_ns > self.max_ns {
+                return Err("a distribution's minimum exceeds its maximum");
             }
-            distribution.min = stored.min_ns;
-            distribution.max = stored.max_ns;
-            distribution.sum = stored.sum_ns.parse().map_err(|_| D::Error::custom("sum_ns is not a whole number"))?;
+            distribution.min = self.min_ns;
+            distribution.max = self.max_ns;
+            distribution.sum = self.sum_ns.parse().map_err(|_| "sum_ns is not a whole number")?;
         }
         Ok(distribution)
     }
 }
+
+/// Adds up; of many in one array, into which each counts at once.
+fn sum<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Distribution {
+    let mut sum = Distribution::new();
+    for (position, part) in parts.enumerate() {
+        if position == FEW_PARTS {
+            sum.buckets.make_dense();
+        }
+        sum.add(part);
+    }
+    sum
+}
+
+/// More distributions than this are added up in one array.
+const FEW_PARTS: usize = 16;
 
 /// Distributions by key, with sums over CPUs, stages and loads.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -178,6 +240,28 @@ impl Distributions {
     /// The distribution with this key, made if there is none.
     pub fn entry(&mut self, key: Key) -> &mut Distribution {
         self.0.entry(key).or_default()
+    }
+
+    /// Counts a value.
+    pub(crate) fn record(&mut self, measure: &str, stage: Stage, cpu: u32, load: &str, value_ns: u64) {
+        let key = Key { measure: measure.to_owned(), stage, cpu, load: load.to_owned() };
+        self.entry(key).record(value_ns);
+    }
+
+    /// How many distributions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How much memory they take up, bytes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0
+            .iter()
+            .map(|(key, distribution)| {
+                // A text of its own takes at least 32 bytes.
+                size_of::<Key>() + key.measure.len().max(32) + key.load.len().max(32) + distribution.bytes()
+            })
+            .sum()
     }
 
     /// All distributions with their keys, in order.
@@ -192,15 +276,18 @@ impl Distributions {
         }
     }
 
-    /// The sum of all distributions whose key is chosen.
+    /// The sum of all distributions whose key is chosen, of which each is looked at.
     pub fn sum(&self, chosen: impl Fn(&Key) -> bool) -> Distribution {
-        let mut sum = Distribution::new();
-        for (key, distribution) in &self.0 {
-            if chosen(key) {
-                sum.add(distribution);
-            }
-        }
-        sum
+        sum(self.0.iter().filter(|(key, _)| chosen(key)).map(|(_, distribution)| distribution))
+    }
+
+    /// The sum of a measure's stage, on one CPU or on all. Only those that belong to it are looked at.
+    pub fn sum_of(&self, measure: &str, stage: Stage, cpu: Option<u32>) -> Distribution {
+        let first = Key { measure: measure.to_owned(), stage, cpu: cpu.unwrap_or(0), load: String::new() };
+        let own = self.0.range(first..).take_while(|(key, _)| {
+            key.measure == measure && key.stage == stage && cpu.is_none_or(|cpu| key.cpu == cpu)
+        });
+        sum(own.map(|(_, distribution)| distribution))
     }
 
     /// The distinct loads, in order.
@@ -223,12 +310,24 @@ impl Distributions {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+/// A distribution with its key. All in one: a part that is flattened is kept whole in another form first, of any size.
+#[derive(Deserialize)]
 struct Entry {
-    #[serde(flatten)]
-    key: Key,
-    #[serde(flatten)]
-    distribution: Distribution,
+    measure: String,
+    stage: Stage,
+    cpu: u32,
+    load: String,
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: String,
+    counts: Pairs,
+}
+
+impl Entry {
+    fn read(self) -> Result<(Key, Distribution), &'static str> {
+        let Entry { measure, stage, cpu, load, min_ns, max_ns, sum_ns, counts } = self;
+        Ok((Key { measure, stage, cpu, load }, Stored { min_ns, max_ns, sum_ns, counts }.read()?))
+    }
 }
 
 impl Serialize for Distributions {
@@ -246,11 +345,15 @@ impl Serialize for Distributions {
 
 impl<'de> Deserialize<'de> for Distributions {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut distributions = Distributions::default();
-        for entry in Vec::<Entry>::deserialize(deserializer)? {
-            distributions.entry(entry.key).add(&entry.distribution);
-        }
-        Ok(distributions)
+        let read = (Distributions::default(), None);
+        let (distributions, wrong) =
+            bounded_list(deserializer, MAX_DISTRIBUTIONS, "distributions", read, |(list, wrong), entry: Entry| {
+                match entry.read() {
+                    Ok((key, distribution)) => list.entry(key).add(&distribution),
+                    Err(what) => *wrong = wrong.or(Some(what)),
+                }
+            })?;
+        wrong.map_or(Ok(distributions), |what| Err(serde::de::Error::custom(what)))
     }
 }
 

@@ -165,13 +165,40 @@ pub struct Provenance {
 }
 
 /// A setting of the system.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Setting {
     /// A whole number.
     Number(i64),
     /// Anything else.
     Text(String),
+}
+
+impl<'de> Deserialize<'de> for Setting {
+    /// By hand: an untagged one would first keep whatever stands there, of any size.
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Setting, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Setting;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("a whole number or a text")
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Setting, E> {
+                Ok(Setting::Number(number))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Setting, E> {
+                i64::try_from(number).map(Setting::Number).map_err(E::custom)
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Setting, E> {
+                Ok(Setting::Text(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
 }
 
 /// The machine.
@@ -323,18 +350,19 @@ pub struct Counters {
 impl Counters {
     /// Adds another's counts. What one of the two does not know stays unknown only if the other does not know it either.
     pub fn add(&mut self, other: &Counters) {
+        // Sums end at the highest number, for a file may say anything.
         let sum = |left: Option<u64>, right: Option<u64>| match (left, right) {
             (None, None) => None,
-            (left, right) => Some(left.unwrap_or(0) + right.unwrap_or(0)),
+            (left, right) => Some(left.unwrap_or(0).saturating_add(right.unwrap_or(0))),
         };
-        self.wakeups += other.wakeups;
+        self.wakeups = self.wakeups.saturating_add(other.wakeups);
         self.missed = sum(self.missed, other.missed);
-        self.unobserved += other.unobserved;
-        self.lost += other.lost;
+        self.unobserved = self.unobserved.saturating_add(other.unobserved);
+        self.lost = self.lost.saturating_add(other.lost);
         self.armed_late = sum(self.armed_late, other.armed_late);
         self.wakeup_steal_ns = sum(self.wakeup_steal_ns, other.wakeup_steal_ns);
         self.steal_ns = sum(self.steal_ns, other.steal_ns);
-        self.cpu_ns += other.cpu_ns;
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
     }
 }
 

@@ -1,5 +1,6 @@
 //! What an episode that is read must keep to, so that whoever works with it can add and recurse.
 
+use crate::bounds::{MAX_EPISODE_EVENTS, MAX_EPISODE_FRAMES, MAX_EPISODE_SAMPLES, MAX_EPISODE_TEXT_BYTES};
 use crate::episode::Episode;
 use crate::printable::{is_printable, printable};
 
@@ -23,6 +24,7 @@ pub(crate) fn check(episode: &Episode) -> Result<(), String> {
     at_most("usual_delivery_ns", episode.usual_delivery_ns, MINUTE_NS)?;
     at_most("fault_path_ns", episode.fault_path_ns, MINUTE_NS)?;
     at_most("sample_period_ns", episode.sample_period_ns, MINUTE_NS)?;
+    check_size(episode)?;
     for event in &episode.events {
         at_most("the time of an event", event.at_ns, LAST_NS)?;
         at_most("the host's time of an event", event.steal_ns, LAST_NS)?;
@@ -38,6 +40,23 @@ pub(crate) fn check(episode: &Episode) -> Result<(), String> {
         at_most("the time of a program", program.ran_ns.unwrap_or(0), LAST_NS)?;
     }
     Ok(())
+}
+
+/// Whoever works with an episode may give each event, and each function of a stack, a name of its own.
+fn check_size(episode: &Episode) -> Result<(), String> {
+    let at_most = |what: &str, many: usize, most: usize| {
+        if many > most { Err(format!("it has {many} {what}; {most} are read at most")) } else { Ok(()) }
+    };
+    let frames = episode.samples.iter().map(|sample| sample.frames.len()).sum::<usize>();
+    at_most("events", episode.events.len(), MAX_EPISODE_EVENTS)?;
+    at_most("samples", episode.samples.len(), MAX_EPISODE_SAMPLES)?;
+    at_most("functions in all stacks", frames, MAX_EPISODE_FRAMES)?;
+    let functions = episode.frames.iter().flat_map(|frame| [&frame.function, &frame.module]);
+    let programs = episode.programs.iter().flat_map(|program| [&program.name, &program.hook]);
+    let names = episode.names.iter().chain(functions).chain(programs).chain([&episode.victim.name]);
+    let longest = names.map(String::len).max().unwrap_or(0);
+    let text = longest.saturating_mul(episode.events.len() + frames);
+    at_most("bytes of names, each as long as the longest", text, MAX_EPISODE_TEXT_BYTES)
 }
 
 /// Makes every name of an episode one that stands on a line and steers no terminal.

@@ -1,14 +1,15 @@
 //! `events/`: the episodes of a recording, a JSON line each, and what was counted of them.
 
+use crate::bounds::MAX_EPISODE_BYTES;
 use crate::directory::{Directory, temporary_for};
 use crate::episode::Episode;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json_file::{read_json, write_json};
-use crate::regular_file;
+use crate::input;
+use crate::json_file::{check_json, read_json, write_json};
 use crate::stage::Stage;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, Write};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// What the flight recorder was set to and what it counted. Written anew by rename about every second.
@@ -187,7 +188,7 @@ pub fn read_recorder_summary(recording: &Path) -> Result<Option<RecorderSummary>
 /// [`ErrorKind::NotFound`] where the recording has none, [`ErrorKind::Invalid`] with the line that is damaged.
 pub fn for_each_episode(recording: &Path, take: impl FnMut(Episode)) -> Result<bool> {
     let path = directory(recording).join(EPISODES);
-    let file = match regular_file::open(&path) {
+    let file = match input::open_file(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let message = "holds no episodes: record with --why, as in `punctual record --why 500us`";
@@ -205,15 +206,20 @@ fn read_episodes(file: File, path: &Path, mut take: impl FnMut(Episode)) -> Resu
     loop {
         line.clear();
         number += 1;
-        let read = reader.read_until(b'\n', &mut line).map_err(|error| Error::io(path, "cannot read", error))?;
+        let mut limited = reader.by_ref().take(MAX_EPISODE_BYTES as u64 + 1);
+        let read = limited.read_until(b'\n', &mut line).map_err(|error| Error::io(path, "cannot read", error))?;
+        let damaged = |what: String| Error::new(ErrorKind::Invalid, path, format!("line {number} is damaged: {what}"));
         if read == 0 {
             return Ok(false);
+        }
+        if read > MAX_EPISODE_BYTES {
+            return Err(damaged(format!("it is longer than {MAX_EPISODE_BYTES} bytes, the most that is read of one")));
         }
         if line.last() != Some(&b'\n') {
             return Ok(true);
         }
-        let episode = serde_json::from_slice(&line)
-            .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("line {number} is damaged: {error}")))?;
+        check_json(&line).map_err(damaged)?;
+        let episode = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
         take(episode);
     }
 }

@@ -1,8 +1,9 @@
 //! JSON files of a recording: written by rename, read with the reason where they cannot be.
 
+use crate::bounds::{MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_JSON_VALUES};
 use crate::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
-use crate::regular_file;
+use crate::input;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -17,13 +18,46 @@ pub(crate) fn write_json(directory: &Directory, name: &str, document: &impl Seri
 
 /// Reads a file; `None` where there is none. `is_not` says of one that holds something else what it is not.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, is_not: &str) -> Result<Option<T>> {
-    match regular_file::read(path) {
-        Ok(text) => serde_json::from_slice(&text)
-            .map(Some)
-            .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("{is_not}: {error}"))),
+    match input::read_file(path, MAX_JSON_BYTES) {
+        Ok(text) => parse_json(path, &text, is_not).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io(path, "cannot read", error)),
     }
+}
+
+/// Takes a text apart whose values and depth are bounded.
+pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &[u8], is_not: &str) -> Result<T> {
+    let invalid = |what: String| Error::new(ErrorKind::Invalid, path, format!("{is_not}: {what}"));
+    check_json(text).map_err(invalid)?;
+    serde_json::from_slice(text).map_err(|error| invalid(error.to_string()))
+}
+
+/// Counts values and depth before anything is kept of a text. What is no JSON is left to the parser.
+pub(crate) fn check_json(text: &[u8]) -> std::result::Result<(), String> {
+    let (mut values, mut depth, mut is_text, mut is_escaped) = (1_usize, 0_usize, false, false);
+    for &byte in text {
+        if is_text {
+            is_text = is_escaped || byte != b'"';
+            is_escaped = !is_escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => is_text = true,
+            b'[' | b'{' => {
+                (depth, values) = (depth + 1, values + 1);
+                if depth > MAX_JSON_DEPTH {
+                    return Err(format!("it is nested deeper than {MAX_JSON_DEPTH}"));
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' => values += 1,
+            _ => {}
+        }
+    }
+    if values > MAX_JSON_VALUES {
+        return Err(format!("it holds {values} values; {MAX_JSON_VALUES} are read at most"));
+    }
+    Ok(())
 }
 
 /// A document that names its format, and refuses any other.
@@ -39,4 +73,20 @@ pub(crate) fn read_document<T: DeserializeOwned>(
         return Err(Error::new(ErrorKind::NewerSchema, path, message));
     }
     Ok(document)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_and_depth_are_counted_outside_texts() {
+        assert_eq!(check_json(br#"{"a,[{\"[": [1, 2, {"b": null}]}"#), Ok(()));
+        assert!(check_json("[".repeat(MAX_JSON_DEPTH).as_bytes()).is_ok());
+        assert!(check_json("[".repeat(MAX_JSON_DEPTH + 1).as_bytes()).unwrap_err().contains("nested"));
+        let quoted = format!("\"{}\"", "[,".repeat(MAX_JSON_VALUES));
+        assert_eq!(check_json(quoted.as_bytes()), Ok(()));
+        let many = format!("[{}0]", "0,".repeat(MAX_JSON_VALUES));
+        assert!(check_json(many.as_bytes()).unwrap_err().contains("values"));
+    }
 }

@@ -25,6 +25,9 @@
 //! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
 
 mod activations;
+pub mod bounds;
+mod buckets;
+mod caught;
 mod digest;
 mod directory;
 mod distribution;
@@ -35,15 +38,16 @@ mod episodes;
 mod error;
 mod event_class;
 mod gaps;
+pub mod input;
 mod json_file;
 mod limit;
 mod log;
 mod merge;
 mod numbers;
+mod parquet_check;
 mod place;
 mod printable;
 mod reader;
-mod regular_file;
 mod segments;
 mod stage;
 mod table;

@@ -2,6 +2,7 @@
 
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
+use std::collections::HashSet;
 
 /// What keeps two recordings from being added up, in words; `None` where they may be.
 pub fn compatible(left: &Document, right: &Document) -> Option<String> {
@@ -36,14 +37,19 @@ pub fn compatible(left: &Document, right: &Document) -> Option<String> {
 ///
 /// # Errors
 /// [`ErrorKind::Incompatible`] where they may not be added up, or where one run stands there twice.
-pub fn merge(documents: &[Document]) -> Result<Document> {
-    let Some((first, rest)) = documents.split_first() else {
+pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> {
+    let mut documents = documents.into_iter();
+    let Some(mut sum) = documents.next() else {
         return Err(Error::new(ErrorKind::Incompatible, "", "there is nothing to merge"));
     };
-    let mut sum = first.clone();
-    for document in rest {
-        if let Some(reason) = compatible(first, document) {
+    let mut runs = HashSet::from([sum.provenance.run_id.clone()]);
+    for document in documents {
+        // What is compared stays that of the first.
+        if let Some(reason) = compatible(&sum, &document) {
             return Err(Error::new(ErrorKind::Incompatible, "", reason));
+        }
+        if !runs.insert(document.provenance.run_id.clone()) {
+            return Err(Error::new(ErrorKind::Incompatible, "", "the same run stands there twice"));
         }
         sum.counters.add(&document.counters);
         sum.distributions.add(&document.distributions);
@@ -51,14 +57,14 @@ pub fn merge(documents: &[Document]) -> Result<Document> {
         if let (Some(followed), Some(other)) = (&mut sum.followed, &document.followed) {
             followed.threads.extend(other.threads.iter().cloned());
             // Positions in the list are those of the first recording: no wakeup is read from a sum.
-            let new = other.wakers.iter().filter(|waker| !followed.wakers.contains(waker)).cloned();
-            followed.wakers.extend(new.collect::<Vec<_>>());
-            followed.cost_ns += other.cost_ns;
+            let known: HashSet<_> = followed.wakers.iter().cloned().collect();
+            followed.wakers.extend(other.wakers.iter().filter(|waker| !known.contains(*waker)).cloned());
+            followed.cost_ns = followed.cost_ns.saturating_add(other.cost_ns);
         }
         // Each recorder had its own settings and evidence.
         sum.recorder = None;
         sum.limits.extend(document.limits.iter().cloned());
-        sum.segments += document.segments;
+        sum.segments = sum.segments.saturating_add(document.segments);
         sum.provenance.load.add_scores(&document.provenance.load);
         for note in &document.provenance.fallbacks {
             if !sum.provenance.fallbacks.contains(note) {
@@ -71,11 +77,6 @@ pub fn merge(documents: &[Document]) -> Result<Document> {
             (Some(_), Some(ended)) => Some(ended.clone()),
             _ => None,
         };
-    }
-    for (index, document) in documents.iter().enumerate() {
-        if documents[..index].iter().any(|other| other.provenance.run_id == document.provenance.run_id) {
-            return Err(Error::new(ErrorKind::Incompatible, "", "the same run stands there twice"));
-        }
     }
     Ok(sum)
 }

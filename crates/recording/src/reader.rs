@@ -1,9 +1,13 @@
 //! Opens recordings, whole or cut.
 
-use crate::distribution::{Distributions, Key};
+use crate::bounds::{
+    MAX_BLOCK_MAXIMA, MAX_DISTRIBUTION_BYTES, MAX_DISTRIBUTIONS, MAX_JSON_BYTES, MAX_TAIL_VALUES, MAX_TASKS,
+};
+use crate::distribution::Distributions;
 use crate::document::{Counters, Document, SCHEMA_VERSION};
 use crate::error::{Error, ErrorKind, Result};
-use crate::regular_file;
+use crate::input;
+use crate::json_file::parse_json;
 use crate::segments::{self, Segment};
 use crate::table::{self, Rows};
 use crate::tail::{BlockMaximum, LargestValues, OpenBlock, TailValue};
@@ -11,6 +15,9 @@ use crate::writer::{MAXIMA, TAIL, WAKEUPS};
 use crate::{Stage, Wakeup};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+
+/// Wakeups between two looks at how much distributions take up.
+const WEIGHED_EVERY: u32 = 1 << 15;
 
 /// An opened recording.
 #[derive(Debug, Clone)]
@@ -28,7 +35,7 @@ impl Recording {
     pub fn open(directory: impl AsRef<Path>) -> Result<Recording> {
         let directory = directory.as_ref().to_owned();
         let path = directory.join("recording.json");
-        let text = match regular_file::read(&path) {
+        let text = match input::read_file(&path, MAX_JSON_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !directory.exists() => {
                 return Err(Error::new(ErrorKind::NotFound, directory, "there is no such recording"));
@@ -39,6 +46,7 @@ impl Recording {
             Err(error) => return Err(Error::io(path, "cannot read", error)),
         };
         let mut document = parse(&path, &text)?;
+        drop(text);
         let mut damaged = Vec::new();
         if document.ended.is_none() {
             take_in_later_segments(&directory, &mut document, &mut damaged)?;
@@ -54,6 +62,11 @@ impl Recording {
     /// What `recording.json` holds, with what came after it was last written, if the recording was cut.
     pub fn document(&self) -> &Document {
         &self.document
+    }
+
+    /// What [`Recording::document`] shows.
+    pub fn into_document(self) -> Document {
+        self.document
     }
 
     /// Whether the run was ended before it could say why: at most its last second or so is missing.
@@ -72,7 +85,10 @@ impl Recording {
     /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
     pub fn for_each_wakeup(&self, mut take: impl FnMut(&Wakeup)) -> Result<()> {
         for segment in segments::list(&self.directory.join("wakeups"))? {
-            read_wakeups(&segment, &mut take)?;
+            read_wakeups(&segment, &mut |wakeup| {
+                take(wakeup);
+                Ok(())
+            })?;
         }
         Ok(())
     }
@@ -95,7 +111,7 @@ impl Recording {
                         value_ns: unsigned(rows.get(3, row)),
                     });
                 }
-                Ok(())
+                at_most(&path, values.len(), MAX_TAIL_VALUES, "of the largest values")
             })?;
             self.check_tail(&path, &values)?;
             return Ok(values);
@@ -177,7 +193,7 @@ impl Recording {
                             count: unsigned(rows.get(4, row)),
                         });
                     }
-                    Ok(())
+                    at_most(&segment.path, maxima.len(), MAX_BLOCK_MAXIMA, "maxima of seconds")
                 })?;
             }
             return Ok(maxima);
@@ -220,9 +236,7 @@ fn parse(path: &Path, text: &[u8]) -> Result<Document> {
     struct Head {
         schema: String,
     }
-    let invalid =
-        |error: serde_json::Error| Error::new(ErrorKind::Invalid, path, format!("is not a recording: {error}"));
-    let head: Head = serde_json::from_slice(text).map_err(invalid)?;
+    let head: Head = parse_json(path, text, "is not a recording")?;
     let version = head.schema.strip_prefix("punctual.recording/").and_then(|version| version.parse::<u32>().ok());
     match version {
         None => {
@@ -235,7 +249,16 @@ fn parse(path: &Path, text: &[u8]) -> Result<Document> {
             );
             Err(Error::new(ErrorKind::NewerSchema, path, message))
         }
-        Some(_) => serde_json::from_slice(text).map_err(invalid),
+        Some(_) => {
+            let document: Document = parse_json(path, text, "is not a recording")?;
+            let threads = document.followed.as_ref().map_or(0, |followed| followed.threads.len());
+            let many = document.tasks.len().max(threads);
+            if many > MAX_TASKS {
+                let message = format!("holds {many} tasks; {MAX_TASKS} are read at most");
+                return Err(Error::new(ErrorKind::Invalid, path, message));
+            }
+            Ok(document)
+        }
     }
 }
 
@@ -246,16 +269,21 @@ fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &m
         "" => "none".to_owned(),
         name => name.to_owned(),
     };
+    let tasks: HashMap<u32, usize> =
+        document.tasks.iter().enumerate().rev().map(|(position, task)| (task.tid, position)).collect();
     for segment in segments::list(&directory.join("wakeups"))?.iter().filter(|segment| segment.first > known) {
-        let mut wakeups = Vec::new();
-        if let Err(error) = read_wakeups(segment, &mut |wakeup| wakeups.push(*wakeup)) {
+        // A first time through, so that nothing is counted of a segment that is damaged further on.
+        if let Err(error) = read_wakeups(segment, &mut |_| Ok(())) {
             damaged.push(error.to_string());
             continue;
         }
         let mut later = Distributions::default();
-        for wakeup in &wakeups {
+        let mut until_weighed = WEIGHED_EVERY;
+        read_wakeups(segment, &mut |wakeup| {
             document.last_ns = document.last_ns.max(wakeup.expected_ns.saturating_add(wakeup.total_ns));
-            let Some(task) = document.tasks.iter_mut().find(|task| task.tid == wakeup.tid) else { continue };
+            let Some(task) = tasks.get(&wakeup.tid).and_then(|&position| document.tasks.get_mut(position)) else {
+                return Ok(());
+            };
             let counted = Counters {
                 wakeups: 1,
                 missed: (task.period_ns > 0).then_some(wakeup.missed),
@@ -267,18 +295,40 @@ fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &m
             document.counters.add(&counted);
             for stage in Stage::ALL {
                 if let Some(value) = wakeup.stage(stage) {
-                    let key = Key { measure: task.measure.clone(), stage, cpu: wakeup.cpu, load: load.clone() };
-                    later.entry(key).record(value);
+                    later.record(&task.measure, stage, wakeup.cpu, &load, value);
                 }
             }
-        }
+            until_weighed -= 1;
+            if until_weighed == 0 {
+                until_weighed = WEIGHED_EVERY;
+                return weigh(segment, &later);
+            }
+            Ok(())
+        })?;
+        weigh(segment, &later)?;
         document.distributions.add(&later);
+        weigh(segment, &document.distributions)?;
         document.segments = segment.last;
     }
     Ok(())
 }
 
-fn read_wakeups(segment: &Segment, take: &mut impl FnMut(&Wakeup)) -> Result<()> {
+/// Refuses distributions that no measurement has.
+fn weigh(segment: &Segment, distributions: &Distributions) -> Result<()> {
+    at_most(&segment.path, distributions.len(), MAX_DISTRIBUTIONS, "distributions by measure, stage and CPU")?;
+    let most = MAX_DISTRIBUTION_BYTES;
+    at_most(&segment.path, distributions.bytes(), most, "bytes of distributions by measure, stage and CPU")
+}
+
+fn at_most(path: &Path, many: usize, most: usize, what: &str) -> Result<()> {
+    if many > most {
+        let message = format!("holds {many} {what} or more; {most} are read at most");
+        return Err(Error::new(ErrorKind::Invalid, path, message));
+    }
+    Ok(())
+}
+
+fn read_wakeups(segment: &Segment, take: &mut impl FnMut(&Wakeup) -> Result<()>) -> Result<()> {
     table::read_table(&segment.path, &WAKEUPS, |rows| {
         for row in 0..rows.len() {
             let maybe = |column| rows.get_optional(column, row).map(unsigned);
@@ -297,7 +347,7 @@ fn read_wakeups(segment: &Segment, take: &mut impl FnMut(&Wakeup)) -> Result<()>
                 work_ns: maybe(11),
                 executed_ns: maybe(12),
                 woken_by: maybe(13).and_then(|position| u32::try_from(position).ok()),
-            });
+            })?;
         }
         Ok(())
     })

@@ -1,7 +1,8 @@
 //! A table that grows by one file at a time, so that whatever ends the run loses at most the last.
 
+use crate::bounds::MAX_SEGMENTS;
 use crate::directory::{Directory, temporary_for};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::table::{self, Rows, Schema};
 use std::path::{Path, PathBuf};
 
@@ -88,6 +89,10 @@ pub(crate) fn list(directory: &Path) -> Result<Vec<Segment>> {
         let (first, last) = name.split_once('-').unwrap_or((name, name));
         if let (Ok(first), Ok(last)) = (first.parse(), last.parse()) {
             segments.push(Segment { first, last, path });
+            if segments.len() > MAX_SEGMENTS {
+                let message = format!("holds more than {MAX_SEGMENTS} files of a table; no more are read");
+                return Err(Error::new(ErrorKind::Invalid, directory, message));
+            }
         }
     }
     segments.sort_by_key(|segment| (segment.first, std::cmp::Reverse(segment.last)));

@@ -1,12 +1,13 @@
 //! Tables of whole numbers and texts as Parquet files.
 
+use crate::bounds::{MAX_BATCH_TEXT_BYTES, MAX_CELL_BYTES};
 use crate::directory::{Directory, temporary_for};
 use crate::error::{Error, ErrorKind, Result};
-use crate::regular_file;
 use crate::texts::Texts;
+use crate::{caught, input, parquet_check};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
-use parquet::column::reader::{ColumnReader, get_typed_column_reader};
-use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
@@ -15,8 +16,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows written together; a table of any length is written and read in this much memory.
+/// Rows written together; a table of any length is written in this much memory.
 const ROW_GROUP: usize = 1 << 17;
+/// Rows read together; a table of any length is read in this much memory.
+const BATCH: usize = 1 << 12;
+/// Pages that the texts of a batch may hold on to, bytes.
+const HELD_PAGES: usize = 16 << 20;
 
 /// A column of 64-bit whole numbers, or of texts.
 #[derive(Debug, Clone, Copy)]
@@ -230,12 +235,29 @@ fn into_place(directory: &Directory, temporary: &str, name: &str) -> Result<()> 
     directory.rename(temporary, name).map_err(refused)
 }
 
-/// Reads a table and hands its rows on, one row group at a time.
+/// Where the cells of a column come from.
+enum Source {
+    /// The file lacks the column.
+    Absent,
+    Numbers(ColumnReaderImpl<Int64Type>, bool),
+    /// Texts, of which so many are taken at a time: each holds on to the page that it stands in.
+    Texts(ColumnReaderImpl<ByteArrayType>, bool, usize),
+}
+
+fn open_table(path: &Path) -> Result<File> {
+    input::open_file(path).map_err(|error| Error::io(path, "cannot read", error))
+}
+
+/// Looks at what a table says of itself before it is believed. Returns how many rows it says it has.
+fn check_end(file: &File, path: &Path) -> Result<u64> {
+    parquet_check::check_end(file).map_err(|what| Error::new(ErrorKind::Invalid, path, what))
+}
+
+/// Reads a table and hands its rows on, a few thousand at a time, in memory that does not grow with its length.
 ///
 /// Columns the file lacks read as absent; columns the schema lacks are passed over.
 pub(crate) fn read_table(path: &Path, schema: &Schema<'_>, take: impl FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
-    let file = regular_file::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
-    read_opened(file, path, schema, take)
+    read_opened(open_table(path)?, path, schema, take)
 }
 
 /// The same of a file that is open.
@@ -245,95 +267,136 @@ fn read_opened(
     schema: &Schema<'_>,
     mut take: impl FnMut(&Rows<'_>) -> Result<()>,
 ) -> Result<()> {
-    let damaged = |error| failed(path, "is not a whole table", error);
-    let reader = SerializedFileReader::new(file).map_err(damaged)?;
+    let invalid = |what: String| Error::new(ErrorKind::Invalid, path, what);
+    check_end(&file, path)?;
+    let own = file.try_clone().map_err(|error| Error::io(path, "cannot read", error))?;
+    let reader = decoding(path, || SerializedFileReader::new(own))?;
     let descriptor = reader.metadata().file_metadata().schema_descr_ptr();
     let mut rows = Rows::new(schema);
-    let (mut values, mut levels): (Vec<i64>, Vec<i16>) = (Vec::new(), Vec::new());
     for group_index in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group_index).map_err(damaged)?;
-        let count = usize::try_from(group.metadata().num_rows())
-            .map_err(|_| Error::new(ErrorKind::Invalid, path, "is not a whole table: a negative number of rows"))?;
-        rows.clear();
-        for (column, cells) in schema.columns.iter().zip(&mut rows.columns) {
+        let group = decoding(path, || reader.get_row_group(group_index))?;
+        let mut left = usize::try_from(group.metadata().num_rows())
+            .map_err(|_| invalid("is not a whole table: a negative number of rows".to_owned()))?;
+        let mut sources = Vec::new();
+        for column in schema.columns {
             let found = (0..descriptor.num_columns()).find(|&index| descriptor.column(index).name() == column.name);
             let Some(index) = found else {
                 if !column.optional {
-                    return Err(Error::new(ErrorKind::Invalid, path, format!("lacks the column {}", column.name)));
+                    return Err(invalid(format!("lacks the column {}", column.name)));
                 }
-                cells.resize(count, None);
+                sources.push(Source::Absent);
                 continue;
             };
             let about = descriptor.column(index);
-            let chunk = group.metadata().column(index);
-            let places =
-                [Some(chunk.data_page_offset()), chunk.dictionary_page_offset(), Some(chunk.compressed_size())];
-            if places.into_iter().flatten().any(|place| place < 0) {
-                return Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: a negative place"));
-            }
             let (wanted, is_not) = if column.is_text {
                 (PhysicalType::BYTE_ARRAY, "texts")
             } else {
                 (PhysicalType::INT64, "64-bit numbers")
             };
-            if about.physical_type() != wanted {
-                return Err(Error::new(ErrorKind::Invalid, path, format!("column {} is not of {is_not}", column.name)));
+            if about.physical_type() != wanted || about.max_rep_level() > 0 {
+                return Err(invalid(format!("column {} is not of {is_not}", column.name)));
             }
-            if column.is_text {
-                let reader = group.get_column_reader(index).map_err(damaged)?;
-                read_texts(path, reader, count, cells, &mut rows.texts)?;
-                continue;
+            let chunk = group.metadata().column(index);
+            if chunk.column_type() != wanted {
+                return Err(invalid(format!("column {} is not of {is_not}", column.name)));
             }
-            let mut typed = get_typed_column_reader::<Int64Type>(group.get_column_reader(index).map_err(damaged)?);
-            values.clear();
-            levels.clear();
-            while levels.len().max(values.len()) < count {
-                let wanted = count - levels.len().max(values.len());
-                let (read, _, _) = typed.read_records(wanted, Some(&mut levels), None, &mut values).map_err(damaged)?;
-                if read == 0 {
-                    return Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: rows are missing"));
+            let largest = parquet_check::check_pages(&file, chunk, left as u64).map_err(invalid)?;
+            let pages = decoding(path, || group.get_column_reader(index))?;
+            let is_optional = about.max_def_level() > 0;
+            sources.push(if column.is_text {
+                let step = (HELD_PAGES / largest.max(1)).clamp(1, BATCH);
+                Source::Texts(get_typed_column_reader(pages), is_optional, step)
+            } else {
+                Source::Numbers(get_typed_column_reader(pages), is_optional)
+            });
+        }
+        if left > 0 && sources.iter().all(|source| matches!(source, Source::Absent)) {
+            return Err(invalid("has none of the columns that are looked for".to_owned()));
+        }
+        while left > 0 {
+            let wanted = left.min(BATCH);
+            rows.clear();
+            for (source, cells) in sources.iter_mut().zip(&mut rows.columns) {
+                match source {
+                    Source::Absent => cells.resize(wanted, None),
+                    Source::Numbers(reader, is_optional) => {
+                        read_column(path, reader, *is_optional, wanted, |value| {
+                            cells.push(value.copied());
+                            Ok(())
+                        })?;
+                    }
+                    Source::Texts(reader, is_optional, step) => {
+                        let texts = &mut rows.texts;
+                        let mut take = |value: Option<&ByteArray>| {
+                            let bytes = value.map_or(&[][..], ByteArray::data);
+                            if bytes.len() > MAX_CELL_BYTES {
+                                let length = bytes.len();
+                                let what = format!("holds a text of {length} bytes; {MAX_CELL_BYTES} are read at most");
+                                return Err(invalid(what));
+                            }
+                            cells.push(Some(texts.number(&String::from_utf8_lossy(bytes))));
+                            if texts.bytes() > MAX_BATCH_TEXT_BYTES {
+                                let what = format!("holds over {MAX_BATCH_TEXT_BYTES} bytes of text in {BATCH} rows");
+                                return Err(invalid(what));
+                            }
+                            Ok(())
+                        };
+                        let mut missing = wanted;
+                        while missing > 0 {
+                            let part = missing.min(*step);
+                            read_column(path, reader, *is_optional, part, &mut take)?;
+                            missing -= part;
+                        }
+                    }
                 }
             }
-            if about.max_def_level() > 0 {
-                let mut present = values.iter().copied();
-                cells.extend(levels.iter().map(|&level| if level > 0 { present.next() } else { None }));
-            } else {
-                cells.extend(values.iter().copied().map(Some));
-            }
+            take(&rows)?;
+            left -= wanted;
         }
-        take(&rows)?;
     }
     Ok(())
 }
 
-/// Reads a column of texts.
-fn read_texts(
+/// Calls the library that decodes tables. On some damaged ones it panics instead of saying that they are.
+fn decoding<T>(path: &Path, decode: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
+    match caught::caught(decode) {
+        Some(decoded) => decoded.map_err(|error| failed(path, "is not a whole table", error)),
+        None => Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: a page of it makes no sense")),
+    }
+}
+
+/// Reads exactly so many values of a column.
+fn read_column<T: DataType>(
     path: &Path,
-    reader: ColumnReader,
-    count: usize,
-    cells: &mut Vec<Option<i64>>,
-    texts: &mut Texts,
+    reader: &mut ColumnReaderImpl<T>,
+    is_optional: bool,
+    wanted: usize,
+    mut take: impl FnMut(Option<&T::T>) -> Result<()>,
 ) -> Result<()> {
-    let mut typed = get_typed_column_reader::<ByteArrayType>(reader);
-    let mut values: Vec<ByteArray> = Vec::new();
-    let mut levels: Vec<i16> = Vec::new();
-    while values.len() < count {
-        let wanted = count - values.len();
-        let read = typed.read_records(wanted, Some(&mut levels), None, &mut values);
-        let (read, _, _) = read.map_err(|error| failed(path, "is not a whole table", error))?;
-        if read == 0 {
+    let (mut values, mut levels): (Vec<T::T>, Vec<i16>) = (Vec::new(), Vec::new());
+    let mut missing = wanted;
+    while missing > 0 {
+        values.clear();
+        levels.clear();
+        let (read, _, _) =
+            decoding(path, || reader.read_records(missing, is_optional.then_some(&mut levels), None, &mut values))?;
+        let count = if is_optional { levels.len() } else { values.len() };
+        if read == 0 || count != read || read > missing {
             return Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: rows are missing"));
         }
+        let mut present = values.iter();
+        for position in 0..read {
+            let is_present = !is_optional || levels[position] > 0;
+            take(if is_present { present.next() } else { None })?;
+        }
+        missing -= read;
     }
-    cells.extend(values.iter().map(|value| Some(texts.number(&String::from_utf8_lossy(value.data())))));
     Ok(())
 }
 
 /// Rows of a table, by what it says of itself.
 pub(crate) fn count_rows(path: &Path) -> Result<u64> {
-    let file = regular_file::open(path).map_err(|error| Error::io(path, "cannot read", error))?;
-    let reader = SerializedFileReader::new(file).map_err(|error| failed(path, "is not a whole table", error))?;
-    Ok(u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0))
+    check_end(&open_table(path)?, path)
 }
 
 /// Writes several files' rows into one, in order, in constant memory.

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 /// More than these are forgotten when a table begins anew.
 const MOST: usize = 1 << 16;
+/// More than this much text is forgotten too, bytes.
+const MOST_BYTES: usize = 8 << 20;
 
 /// Numbers texts in the order in which they come.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     list: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, i64>,
+    bytes: usize,
 }
 
 impl Texts {
@@ -20,6 +23,7 @@ impl Texts {
             return number;
         }
         let kept: Arc<str> = text.into();
+        self.bytes += text.len();
         let number = self.list.len() as i64;
         self.list.push(Arc::clone(&kept));
         self.numbers.insert(kept, number);
@@ -36,9 +40,14 @@ impl Texts {
         self.list.iter().map(AsRef::as_ref)
     }
 
+    /// How much text there is, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Forgets them where there are many. Only when no number is in use.
     pub(crate) fn forget_many(&mut self) {
-        if self.list.len() > MOST {
+        if self.list.len() > MOST || self.bytes > MOST_BYTES {
             *self = Texts::default();
         }
     }

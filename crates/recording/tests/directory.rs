@@ -142,14 +142,14 @@ fn merging_adds_up_the_same_and_refuses_the_different() {
     let document =
         |run: &str, lates: &[u64]| write(&directory.path().join(run), run, lates, 10).finish(ended(), vec![]).unwrap();
     let (a, b) = (document("a", &lates[..30]), document("b", &lates[30..]));
-    let sum = merge(&[a.clone(), b]).unwrap();
+    let sum = merge([a.clone(), b]).unwrap();
     assert_eq!(sum.counters.wakeups, 100);
     assert_eq!(sum.distributions.sum(|key| key.stage == Stage::Total).count(), 100);
-    assert_eq!(merge(&[a.clone(), a.clone()]).unwrap_err().kind(), ErrorKind::Incompatible);
+    assert_eq!(merge([a.clone(), a.clone()]).unwrap_err().kind(), ErrorKind::Incompatible);
     let mut other = a.clone();
     other.provenance.run_id = "c".into();
     other.provenance.load.name = "cpu".into();
-    assert!(merge(&[a, other]).unwrap_err().to_string().contains("the load differs"));
+    assert!(merge([a, other]).unwrap_err().to_string().contains("the load differs"));
 }
 
 #[test]
@@ -215,7 +215,7 @@ proptest! {
             for (_, distribution) in recording.document().distributions.iter() {
                 let _ = (distribution.mean(), distribution.quantile(0.5), distribution.count_above(1_000));
             }
-            let _ = merge(&[recording.document().clone()]);
+            let _ = merge([recording.document().clone()]);
         }
     }
 }
@@ -263,7 +263,7 @@ fn threads_that_come_later_and_have_no_period_are_written_and_read() {
     assert_eq!(rows(&recording)[1], followed(1, 8));
     assert_eq!(recording.tail().unwrap().iter().filter(|value| value.stage == Stage::Work).count(), 100);
     assert_eq!(recording.count_not_adding_up().unwrap(), 0);
-    let merged = merge(std::slice::from_ref(document)).unwrap();
+    let merged = merge([document.clone()]).unwrap();
     assert_eq!(merged.followed.unwrap().wakers.len(), 1);
 }
 

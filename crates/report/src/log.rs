@@ -3,6 +3,7 @@
 use crate::log_lines::signed_value;
 use crate::text::table;
 use crate::verdict::grouped;
+use punctual_recording::bounds::MAX_LOG_NAME_BYTES;
 use punctual_recording::episode::EventKind;
 use punctual_recording::{Document, EndReason, EventClass, LogDocument, LogRow, OTHERS, format_ns};
 use serde_json::{Value, json};
@@ -30,10 +31,11 @@ pub struct LogSummary {
     /// Events that rows say were dropped.
     pub dropped: u64,
     by_name: HashMap<String, HashMap<EventKind, u64>>,
+    name_bytes: usize,
 }
 
-/// So many names are told apart: they are whatever programs write into their marks. The later ones are [`OTHERS`].
-const MAX_NAMES: usize = 1 << 16;
+/// What a name with its count takes up beside its text, bytes, about, in both maps that it passes through.
+const NAME_BYTES: usize = 400;
 
 impl LogSummary {
     /// Counts a row.
@@ -47,14 +49,15 @@ impl LogSummary {
         if row.name.is_empty() || event.kind.name().ends_with("_end") {
             return;
         }
-        let is_new = !self.by_name.contains_key(row.name);
-        let name = if is_new && self.by_name.len() >= MAX_NAMES { OTHERS } else { row.name };
-        match self.by_name.get_mut(name) {
-            Some(kinds) => *kinds.entry(event.kind).or_default() += 1,
-            None => {
-                self.by_name.insert(name.to_owned(), HashMap::from([(event.kind, 1)]));
-            }
+        if let Some(kinds) = self.by_name.get_mut(row.name) {
+            *kinds.entry(event.kind).or_default() += 1;
+            return;
         }
+        // Programs make up the texts of their marks: of very many different ones only how many is told.
+        let is_room = self.name_bytes < MAX_LOG_NAME_BYTES;
+        let name = if is_room { row.name } else { OTHERS };
+        self.name_bytes += if is_room { NAME_BYTES + name.len() } else { 0 };
+        *self.by_name.entry(name.to_owned()).or_default().entry(event.kind).or_default() += 1;
     }
 
     /// Puts names in order, after the last row.

@@ -64,13 +64,13 @@ pub fn stage_rows(document: &Document) -> Vec<StageRow> {
     let mut rows = Vec::new();
     for measure in distributions.measures() {
         for stage in Stage::ALL {
-            let all = distributions.sum(|key| key.measure == measure && key.stage == stage);
+            let all = distributions.sum_of(&measure, stage, None);
             if all.count() == 0 {
                 continue;
             }
             rows.push(StageRow::new(&measure, stage, load, None, &all));
             for &cpu in &cpus {
-                let one = distributions.sum(|key| key.measure == measure && key.stage == stage && key.cpu == cpu);
+                let one = distributions.sum_of(&measure, stage, Some(cpu));
                 if one.count() > 0 {
                     rows.push(StageRow::new(&measure, stage, load, Some(cpu), &one));
                 }

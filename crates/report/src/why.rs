@@ -2,8 +2,8 @@
 
 use crate::text::{microseconds, shortened, table};
 use crate::why_cost::FEWEST_COUNTED_NS;
-use crate::why_tree::CallTree;
-use punctual_blame::{Cause, Kind, Link, Split, Summary, chain, is_nesting_known, split, summarize};
+use crate::why_tree::{CallTree, Room};
+use punctual_blame::{Cause, Kind, Link, Piece, Split, Summary, chain, is_nesting_known, split, summarize};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage, format_ns};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ pub struct EpisodeView {
 
 impl EpisodeView {
     /// Looks into an episode.
-    pub fn new(episode: &Episode) -> EpisodeView {
+    pub fn new(episode: &Episode, room: &mut Room) -> EpisodeView {
         let split = split(episode);
         EpisodeView {
             id: episode.id,
@@ -63,11 +63,34 @@ impl EpisodeView {
             total_ns: episode.total_ns(),
             stage: episode.stage,
             chain: chain(episode),
-            tree: CallTree::of_samples(episode, &split),
+            tree: CallTree::of_samples(episode, &split, room),
             late_stacks: crate::why_tree::late_stacks(episode, &split),
             builds: episode.builds.clone(),
             split,
         }
+    }
+
+    /// How much memory its details take up, bytes, about; without the tree, which keeps to its room.
+    pub fn detail_bytes(&self) -> usize {
+        // A text of its own takes 32 bytes at least.
+        let text = |text: &str| size_of::<String>() + text.len().max(32);
+        let pieces = self
+            .split
+            .pieces
+            .iter()
+            .map(|piece| size_of::<Piece>() + text(&piece.name) + piece.detail.as_deref().map_or(0, text));
+        let links = self.chain.iter().map(|link| size_of::<Link>() + text(&link.woken) + text(&link.name));
+        let stacks = self.late_stacks.iter().flatten().map(|function| text(function));
+        let builds = self.builds.iter().map(|(path, build)| text(path) + text(build));
+        pieces.chain(links).chain(stacks).chain(builds).sum()
+    }
+
+    /// Lets go of its details; the sums of its parts stay.
+    pub fn leave_out_details(&mut self) {
+        self.split.pieces = Vec::new();
+        self.chain = Vec::new();
+        self.late_stacks = Vec::new();
+        self.builds = Vec::new();
     }
 }
 

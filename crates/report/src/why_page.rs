@@ -162,8 +162,9 @@ mod tests {
     #[test]
     fn a_page_is_well_formed_whatever_the_names() {
         let mut tree = CallTree::default();
-        tree.add(&["irq".into(), "a<b>&\"".into(), "f".into()], 700);
-        tree.add(&["steal".into(), "the host".into()], 300);
+        let mut room = crate::why_tree::Room::of(1 << 20);
+        tree.add(&["irq".into(), "a<b>&\"".into(), "f".into()], 700, &mut room);
+        tree.add(&["steal".into(), "the host".into()], 300, &mut room);
         let report = WhyReport::new(Path::new("<a>"), 0, None, Vec::new(), false, None, &[]);
         let html = html(&report, &tree);
         assert_well_formed(&html);

@@ -18,25 +18,59 @@ pub struct CallTree {
     children: BTreeMap<String, CallTree>,
 }
 
+/// What call trees may still take up.
+#[derive(Debug, Clone)]
+pub struct Room {
+    left: usize,
+    refused: u64,
+}
+
+/// A function with one below it takes about this much, bytes.
+const FUNCTION_BYTES: usize = 720;
+
+impl Room {
+    /// So many bytes.
+    pub fn of(bytes: usize) -> Room {
+        Room { left: bytes, refused: 0 }
+    }
+
+    /// How often a function was left out.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    fn takes(&mut self, name: &str) -> bool {
+        let left = self.left.checked_sub(FUNCTION_BYTES + name.len());
+        self.refused += u64::from(left.is_none());
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
+}
+
 impl CallTree {
     /// The samples that fell into an episode's lateness, on the CPU where the victim waited at that moment, below who
     /// was being executed.
-    pub fn of_samples(episode: &Episode, split: &Split) -> CallTree {
+    pub fn of_samples(episode: &Episode, split: &Split, room: &mut Room) -> CallTree {
         let mut tree = CallTree::default();
         for (sample, piece) in samples_within(episode, split) {
             let mut path = vec![format!("{} {}", piece.kind.name(), piece.name)];
             path.extend(kept_by(piece));
             path.extend(names(episode, sample));
-            tree.add(&path, 1);
+            tree.add(&path, 1, room);
         }
         tree
     }
 
-    /// Adds a path, outermost first.
-    pub fn add(&mut self, path: &[String], count: u64) {
+    /// Adds a path, outermost first. What there is no room for counts for its caller.
+    pub fn add(&mut self, path: &[String], count: u64, room: &mut Room) {
         self.count = self.count.saturating_add(count);
         if let Some((first, rest)) = path.split_first() {
-            self.children.entry(first.clone()).or_default().add(rest, count);
+            let child = match self.children.get_mut(first) {
+                Some(child) => child,
+                None if room.takes(first) => self.children.entry(first.clone()).or_default(),
+                None => return,
+            };
+            child.add(rest, count, room);
         }
     }
 
@@ -157,7 +191,7 @@ pub(crate) fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> 
 
 /// Adds an episode to a tree that is weighed by lateness, ns: each piece below its cause, spread over the stacks that
 /// were seen in it.
-pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split) {
+pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split, room: &mut Room) {
     let mut seen: BTreeMap<usize, Vec<&StackSample>> = BTreeMap::new();
     for (sample, piece) in samples_within(episode, split) {
         let position = split.pieces.iter().position(|other| std::ptr::eq(other, piece)).unwrap_or(0);
@@ -168,14 +202,14 @@ pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split) {
         let samples = seen.get(&position).map_or(&[][..], Vec::as_slice);
         if samples.is_empty() {
             let path: Vec<String> = cause.into_iter().chain(piece.detail.clone()).collect();
-            tree.add(&path, piece.ns);
+            tree.add(&path, piece.ns, room);
             continue;
         }
         let (share, odd) = (piece.ns / samples.len() as u64, piece.ns % samples.len() as u64);
         for (number, sample) in samples.iter().enumerate() {
             let below = kept_by(piece).into_iter().chain(names(episode, sample));
             let path: Vec<String> = cause.iter().cloned().chain(below).collect();
-            tree.add(&path, share + u64::from((number as u64) < odd));
+            tree.add(&path, share + u64::from((number as u64) < odd), room);
         }
     }
 }

@@ -3,11 +3,21 @@
 use crate::cost::Cost;
 use crate::machine::{Activity, Arrival, Policy, SourceSpec, ThreadSpec, WorkContext};
 use crate::time::{NANOSECOND, NEVER, Picoseconds, SECOND};
-use punctual_recording::Wakeup;
+use punctual_recording::{Distribution, Wakeup};
 use std::sync::Arc;
 
 /// Excess below this is the scatter of the path, not interference: 1 us.
 const SCATTER_NS: u64 = 1_000;
+
+/// The usual lateness of so many wakeups is found exactly; of more, to a thousandth.
+const EXACT: usize = 1 << 20;
+
+/// Lateness at interrupt level, softirq level, thread level, ns.
+fn levels(wakeup: &Wakeup) -> [u64; 3] {
+    let irq = wakeup.irq_ns.unwrap_or(0);
+    let softirq = wakeup.softirq_ns.unwrap_or(0);
+    [irq, softirq, wakeup.total_ns.saturating_sub(irq.saturating_add(softirq))]
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Sample {
@@ -34,38 +44,66 @@ impl Interference {
     ///
     /// The usual lateness of each level is its median; what is above it by more than 1 us is interference.
     /// The rest is the cost of the path, see [`Interference::path`].
-    pub fn from_wakeups<'a>(period_ns: u64, wakeups: impl IntoIterator<Item = &'a Wakeup>) -> Interference {
-        let mut samples: Vec<Sample> = wakeups
-            .into_iter()
-            .map(|wakeup| {
-                let irq = wakeup.irq_ns.unwrap_or(0);
-                let softirq = wakeup.softirq_ns.unwrap_or(0);
-                let late_ns = [irq, softirq, wakeup.total_ns.saturating_sub(irq + softirq)];
-                Sample { expected_ns: wakeup.expected_ns, late_ns }
-            })
-            .collect();
-        samples.sort_by_key(|sample| sample.expected_ns);
-        let count = samples.len() as u64;
-        let from_ns = samples.first().map_or(0, |sample| sample.expected_ns);
-        let to_ns = samples.last().map_or(0, |sample| sample.expected_ns + period_ns);
+    pub fn from_wakeups<'a>(period_ns: u64, wakeups: impl IntoIterator<Item = &'a Wakeup> + Clone) -> Interference {
+        let made = Interference::from_passes(period_ns, |take| -> Result<(), std::convert::Infallible> {
+            wakeups.clone().into_iter().for_each(take);
+            Ok(())
+        });
+        match made {
+            Ok(interference) => interference,
+        }
+    }
+
+    /// Of wakeups that are handed on twice, in the same order, so that only the late ones are kept.
+    ///
+    /// # Errors
+    /// That of a pass.
+    pub fn from_passes<E>(
+        period_ns: u64,
+        mut pass: impl FnMut(&mut dyn FnMut(&Wakeup)) -> Result<(), E>,
+    ) -> Result<Interference, E> {
+        let mut all: [Distribution; 3] = Default::default();
+        let mut first: [Vec<u64>; 3] = Default::default();
+        let (mut count, mut from_ns, mut last_ns) = (0_u64, u64::MAX, 0);
+        pass(&mut |wakeup| {
+            count += 1;
+            from_ns = from_ns.min(wakeup.expected_ns);
+            last_ns = last_ns.max(wakeup.expected_ns);
+            for ((all, first), late) in all.iter_mut().zip(&mut first).zip(levels(wakeup)) {
+                all.record(late);
+                if first.len() < EXACT {
+                    first.push(late);
+                }
+            }
+        })?;
         let usual_ns: [u64; 3] = std::array::from_fn(|level| {
-            let mut values: Vec<u64> = samples.iter().map(|sample| sample.late_ns[level]).collect();
+            if count > EXACT as u64 {
+                return all[level].quantile(0.5).unwrap_or(0);
+            }
+            let values = &mut first[level];
             if values.is_empty() {
                 return 0;
             }
             let middle = values.len() / 2;
             *values.select_nth_unstable(middle).1
         });
-        for sample in &mut samples {
-            for (late, usual) in sample.late_ns.iter_mut().zip(usual_ns) {
+        drop(first);
+        let mut samples: Vec<Sample> = Vec::new();
+        pass(&mut |wakeup| {
+            let mut late_ns = levels(wakeup);
+            for (late, usual) in late_ns.iter_mut().zip(usual_ns) {
                 *late = late.saturating_sub(usual);
                 if *late <= SCATTER_NS {
                     *late = 0;
                 }
             }
-        }
-        samples.retain(|sample| sample.late_ns.iter().any(|&late| late > 0));
-        Interference { period_ns: period_ns.max(1), samples, usual_ns, count, from_ns, to_ns }
+            if late_ns.iter().any(|&late| late > 0) {
+                samples.push(Sample { expected_ns: wakeup.expected_ns, late_ns });
+            }
+        })?;
+        samples.sort_by_key(|sample| sample.expected_ns);
+        let (from_ns, to_ns) = if count > 0 { (from_ns, last_ns.saturating_add(period_ns)) } else { (0, 0) };
+        Ok(Interference { period_ns: period_ns.max(1), samples, usual_ns, count, from_ns, to_ns })
     }
 
     /// How many wakeups it was made from, and how many of them were late.

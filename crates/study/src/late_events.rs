@@ -31,12 +31,20 @@ pub fn late_events(path: &Path, stage: Stage, thresholds_ns: &[u64]) -> Result<V
     let recording = Recording::open(path)?;
     let lowest = thresholds_ns.iter().copied().min().unwrap_or(u64::MAX);
     let mut found = Vec::new();
+    let mut late_gaps = 0;
     let mut gaps: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
     for_each_gap(path, |gap| {
         if gap.length_ns > lowest {
-            gaps.entry(gap.cpu).or_default().push((gap.start_ns, gap.length_ns));
+            late_gaps += 1;
+            if late_gaps <= MOST {
+                gaps.entry(gap.cpu).or_default().push((gap.start_ns, gap.length_ns));
+            }
         }
     })?;
+    if late_gaps > MOST {
+        let message = format!("{}: over {MOST} gaps exceed the lowest threshold: give a higher one", path.display());
+        return Err(StudyError::Setting(message));
+    }
     for (cpu, gaps) in gaps {
         for &threshold in thresholds_ns {
             let own = gaps.iter().filter(|(_, length)| *length > threshold);

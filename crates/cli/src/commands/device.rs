@@ -49,7 +49,7 @@ fn print_run(run: &Run<'_>, output: Output, code: u8) {
 fn catalogue(profiles: Option<&Path>) -> anyhow::Result<Catalogue> {
     let mut catalogue = Catalogue::shipped().clone();
     if let Some(path) = profiles {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = super::read_text(path)?;
         catalogue.extend(Catalogue::parse(&text).with_context(|| path.display().to_string())?);
     }
     Ok(catalogue)

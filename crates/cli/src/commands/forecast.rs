@@ -71,7 +71,7 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
     let usage = |error: &dyn std::fmt::Display| Usage(error.to_string());
     let mut catalogue = Catalogue::shipped().clone();
     if let Some(path) = &arguments.profiles {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = super::read_text(path)?;
         catalogue.extend(Catalogue::parse(&text).with_context(|| path.display().to_string())?);
     }
     let mut devices: Vec<Profile> = Vec::new();

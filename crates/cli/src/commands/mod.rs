@@ -20,9 +20,13 @@ pub(crate) mod sim;
 pub(crate) mod timers;
 pub(crate) mod why;
 
-use crate::args::ThreadArguments;
-use crate::output::Usage;
+use crate::args::log::LogCommand;
+use crate::args::{Command, ThreadArguments};
+use crate::output::{Output, Usage};
+use punctual_kernel::memory_bound::keep_memory_below;
 use punctual_probe::{Plan, Policy};
+use punctual_recording::bounds::MAX_READER_BYTES;
+use punctual_recording::input;
 use punctual_recording::{Document, Limit};
 use std::path::{Path, PathBuf};
 
@@ -70,6 +74,43 @@ fn expand(paths: &[PathBuf]) -> Vec<PathBuf> {
         }
     }
     expanded
+}
+
+/// Reads a text that a person wrote.
+fn read_text(path: &Path) -> anyhow::Result<String> {
+    input::read_text(path).map_err(|error| {
+        let text = error.to_string();
+        anyhow::anyhow!("cannot read {}: {}", path.display(), text.split(" (os error").next().unwrap_or(&text))
+    })
+}
+
+/// Bounds the memory of a command that only reads: whatever its files hold, it ends in one line.
+pub(crate) fn bound_reader(command: &Command, output: Output) {
+    let files: Vec<&PathBuf> = match command {
+        Command::Report(report) => report.recordings.iter().collect(),
+        Command::Why(why) => vec![&why.recording],
+        Command::Forecast(forecast) => forecast.recordings.iter().collect(),
+        Command::Schedulability(tasks) => std::iter::once(&tasks.tasks).chain(&tasks.latency).collect(),
+        Command::Log(log) => match &log.command {
+            Some(LogCommand::Show(show)) => vec![&show.recording],
+            _ => return,
+        },
+        Command::Compare(compare) if !compare.sides.is_empty() => compare.sides.iter().collect(),
+        _ => return,
+    };
+    let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    let most = MAX_READER_BYTES / 1_000_000;
+    let message = format!(
+        "{}: reading this needs more than {most} MB of memory, the most that is used: it is damaged, or holds more than a \
+         measurement writes",
+        files.join(", ")
+    );
+    let words = if output.json {
+        crate::output::pretty(&punctual_report::error(&message, None, 1))
+    } else {
+        punctual_report::failure(&message, None)
+    };
+    keep_memory_below(MAX_READER_BYTES, output.json, format!("{words}\n"));
 }
 
 /// 2 where a limit was exceeded, 1 where there was nothing to judge, which is not the same as having kept it.

@@ -56,16 +56,18 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         } else {
             check_sums(path, recording.count_not_adding_up()?)?;
         }
-        let document = recording.document().clone();
+        let document = recording.into_document();
         // What was measured in the same way under the same load is one measurement; the rest stands beside it.
         match parts.iter_mut().find(|others| compatible(&others[0].1, &document).is_none()) {
             Some(others) => others.push((path.clone(), document)),
             None => parts.push(vec![(path.clone(), document)]),
         }
     }
-    let merged = parts.iter().map(|same| {
-        let documents: Vec<Document> = same.iter().map(|(_, document)| document.clone()).collect();
-        merge(&documents).map(|document| (same[0].0.clone(), document))
+    let paths: Vec<Vec<PathBuf>> =
+        parts.iter().map(|same| same.iter().map(|(path, _)| path.clone()).collect()).collect();
+    let merged = parts.into_iter().zip(&paths).map(|(same, paths)| {
+        let documents: Vec<Document> = same.into_iter().map(|(_, document)| document).collect();
+        merge(documents).map(|document| (paths[0].clone(), document))
     });
     let mut measurement = Measurement {
         parts: merged.collect::<Result<_, _>>()?,
@@ -84,8 +86,6 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     measurement.verdict = punctual_report::recording_verdict(&documents);
     if let Some(path) = &arguments.html {
-        let paths: Vec<Vec<PathBuf>> =
-            parts.iter().map(|same| same.iter().map(|(path, _)| path.clone()).collect()).collect();
         let devices = measurement.parts.iter().zip(&paths).map(|((_, document), paths)| devices_of(document, paths));
         let devices: Vec<Vec<DeviceRow>> = devices.collect();
         measurement.devices = devices.iter().flatten().cloned().collect();

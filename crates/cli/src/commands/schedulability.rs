@@ -8,7 +8,7 @@ use punctual_recording::Stage;
 
 pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow::Result<u8> {
     let path = &arguments.tasks;
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = super::read_text(path)?;
     let is_json = path.extension().is_some_and(|extension| extension == "json");
     let set = if is_json { TaskSet::parse_rt_app(&text) } else { TaskSet::parse_toml(&text) };
     let set = set.with_context(|| path.display().to_string())?;

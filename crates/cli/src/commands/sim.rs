@@ -77,9 +77,13 @@ fn experiment(name: &str) -> anyhow::Result<Experiment> {
     if let Some(known) = ledger::builtin(name) {
         return Ok(known?);
     }
-    let text = std::fs::read_to_string(name).with_context(|| {
-        format!("cannot read {name}, and no such experiment comes with the program (punctual sim list)")
-    })?;
+    let path = Path::new(name);
+    if !path.exists() {
+        anyhow::bail!(
+            "cannot read {name}: there is no such file, and no such experiment comes with the program (punctual sim list)"
+        );
+    }
+    let text = super::read_text(path)?;
     Ok(Experiment::parse(name, &text)?)
 }
 
@@ -335,13 +339,22 @@ fn question(arguments: &SimWhatifArguments) -> anyhow::Result<WhatIf> {
 /// What one recorded task met. Of several, the one whose wakeups were latest in sum: the worst of the machine's CPUs.
 fn interference(path: &Path) -> anyhow::Result<Interference> {
     let recording = Recording::open(path)?;
-    let mut by_task: BTreeMap<u32, Vec<Wakeup>> = BTreeMap::new();
-    recording.for_each_wakeup(|wakeup| by_task.entry(wakeup.tid).or_default().push(*wakeup))?;
-    let worst =
-        by_task.into_iter().max_by_key(|(_, wakeups)| wakeups.iter().map(|wakeup| wakeup.total_ns).sum::<u64>());
-    let (tid, wakeups) = worst.with_context(|| format!("{}: holds no wakeup", path.display()))?;
+    let mut by_task: BTreeMap<u32, u64> = BTreeMap::new();
+    recording.for_each_wakeup(|wakeup| {
+        let sum = by_task.entry(wakeup.tid).or_default();
+        *sum = sum.saturating_add(wakeup.total_ns);
+    })?;
+    let worst = by_task.into_iter().max_by_key(|(_, late)| *late);
+    let (tid, _) = worst.with_context(|| format!("{}: holds no wakeup", path.display()))?;
     let task = recording.document().tasks.iter().find(|task| task.tid == tid);
     let period = task.map(|task| task.period_ns).filter(|period| *period > 0);
     let period = period.with_context(|| format!("{}: holds no periodic task", path.display()))?;
-    Ok(Interference::from_wakeups(period, &wakeups))
+    let made = Interference::from_passes(period, |take| {
+        recording.for_each_wakeup(|wakeup| {
+            if wakeup.tid == tid {
+                take(wakeup);
+            }
+        })
+    });
+    Ok(made?)
 }

@@ -3,11 +3,12 @@
 use crate::args::why::WhyArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
+use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::{
     Episode, RecorderSummary, Recording, for_each_episode, read_handler_sums, read_recorder_summary,
 };
 use punctual_report::why::{EpisodeView, WhyReport, episode_text, json, text};
-use punctual_report::why_tree::{CallTree, add_lateness, folded};
+use punctual_report::why_tree::{CallTree, Room, add_lateness, folded};
 use punctual_report::{why_cost, why_handlers};
 use std::path::Path;
 
@@ -33,21 +34,44 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let mut views = Vec::new();
     let mut traced: Vec<Episode> = Vec::new();
     let mut chosen = 0_usize;
+    let mut room = Room::of(MAX_TREE_BYTES);
+    let (mut detail_bytes, mut traced_bytes, mut without_details) = (0, 0, 0_u64);
     let mut lateness = CallTree::default();
     let is_chosen = |id: u64| arguments.episode.is_none_or(|only| only == id);
     let cut_line = for_each_episode(&path, |episode| {
-        let view = EpisodeView::new(&episode);
+        let mut view = EpisodeView::new(&episode, &mut room);
         if is_chosen(view.id) && view.void.is_none() {
-            add_lateness(&mut lateness, &episode, &view.split);
+            add_lateness(&mut lateness, &episode, &view.split, &mut room);
         }
         if arguments.perfetto.is_some() && is_chosen(view.id) {
             chosen += 1;
-            if traced.len() < MOST_TRACED {
+            traced_bytes += bytes_of(&episode);
+            if traced.len() < MOST_TRACED && traced_bytes < MAX_DETAIL_BYTES {
                 traced.push(episode);
             }
         }
+        detail_bytes += view.detail_bytes();
+        if detail_bytes > MAX_DETAIL_BYTES && arguments.episode != Some(view.id) {
+            detail_bytes -= view.detail_bytes();
+            view.leave_out_details();
+            without_details += 1;
+        }
         views.push(view);
     })?;
+    if without_details > 0 {
+        output::note(&format!(
+            "{without_details} episodes are counted without their pieces, which would take more than {} MB: --episode N \
+             shows one",
+            MAX_DETAIL_BYTES / 1_000_000
+        ));
+    }
+    if room.refused() > 0 {
+        output::note(&format!(
+            "{} times a function stands with its caller: the call trees would take more than {} MB",
+            room.refused(),
+            MAX_TREE_BYTES / 1_000_000
+        ));
+    }
     if let Some(only) = arguments.episode.filter(|only| views.iter().all(|view| view.id != *only)) {
         let (many, kept) = (views.len(), recorder.as_ref().map_or(0, |recorder| recorder.kept));
         if (1..=kept).contains(&only) {
@@ -90,6 +114,15 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         output::print_text(&text(&report));
     }
     Ok(code)
+}
+
+/// What an episode takes up, bytes, about.
+fn bytes_of(episode: &Episode) -> usize {
+    let samples = episode.samples.iter().map(|sample| 64 + sample.frames.len() * 4).sum::<usize>();
+    let names = episode.names.iter().map(|name| 56 + name.len()).sum::<usize>();
+    let frames = episode.frames.iter().map(|frame| 112 + frame.function.len() + frame.module.len()).sum::<usize>();
+    // A trace plays it back: about four times as much again.
+    5 * (episode.events.len() * 64 + samples + names + frames)
 }
 
 fn all_handlers(path: &Path, recorder: Option<&RecorderSummary>, is_cut: bool, output: Output) -> anyhow::Result<u8> {

@@ -107,7 +107,8 @@ impl History {
     pub fn over(maxima: &[BlockMaximum], period_ns: u64) -> Option<History> {
         let first = maxima.iter().map(|block| block.block).min()?;
         let last = maxima.iter().map(|block| block.block).max()?;
-        let history = History::between(first * BLOCK_NS, (last + 1) * BLOCK_NS, period_ns, Subject::Wakeups)?;
+        let start_of = |block: u64| block.saturating_mul(BLOCK_NS);
+        let history = History::between(start_of(first), start_of(last.saturating_add(1)), period_ns, Subject::Wakeups)?;
         Some(History { is_whole: false, ..history })
     }
 

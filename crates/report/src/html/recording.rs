@@ -143,7 +143,7 @@ fn style_of(stage: Stage) -> usize {
 }
 
 fn line_of(document: &Document, measure: &str, stage: Stage, name: &str, style: usize) -> CurveLine {
-    survival(name, style, &document.distributions.sum(|key| key.measure == measure && key.stage == stage))
+    survival(name, style, &document.distributions.sum_of(measure, stage, None))
 }
 
 /// All measures, those with the most wakeups first: of followed threads there may be hundreds.
@@ -151,7 +151,7 @@ fn measures_of(parts: &[(String, &Document)]) -> Vec<String> {
     let mut measures: Vec<(u64, String)> = Vec::new();
     for (_, document) in parts {
         for measure in document.distributions.measures() {
-            let count = document.distributions.sum(|key| key.measure == measure && key.stage == Stage::Total).count();
+            let count = document.distributions.sum_of(&measure, Stage::Total, None).count();
             match measures.iter_mut().find(|(_, known)| *known == measure) {
                 Some((sum, _)) => *sum += count,
                 None => measures.push((count, measure)),

@@ -1,0 +1,324 @@
+//! Inputs that were made to cost far more than they hold: every reader answers in its memory, in time, in one line.
+
+mod support;
+
+use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::data_type::Int64Type;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use support::punctual;
+
+/// What a reader may need, bytes.
+const MAX_BYTES: u64 = 300_000_000;
+/// A reader that fails at that does not take the machine with it, bytes.
+const FENCE_BYTES: u64 = 1_500_000_000;
+/// The longest answer.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// What a run was like.
+struct Ran {
+    code: Option<i32>,
+    output: String,
+    errors: String,
+    peak_bytes: u64,
+}
+
+/// Runs the program below a fence and measures its peak.
+fn ran(words: &[&str]) -> Ran {
+    let mut command = punctual();
+    command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: between fork and exec only a system call is made.
+    unsafe {
+        command.pre_exec(|| {
+            let fence = libc::rlimit { rlim_cur: FENCE_BYTES, rlim_max: FENCE_BYTES };
+            if libc::setrlimit(libc::RLIMIT_DATA, &fence) == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        });
+    }
+    let begun = Instant::now();
+    let mut child = command.spawn().expect("the program starts");
+    let mut streams = (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
+    // Much may be printed: what is looked at is the beginning.
+    let errors = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = streams.1.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    let mut output = Vec::new();
+    let _ = (&mut streams.0).take(1 << 16).read_to_end(&mut output);
+    let _ = std::io::copy(&mut streams.0, &mut std::io::sink());
+    // SAFETY: a structure of numbers, for which all zeros are values.
+    let mut usage = unsafe { std::mem::zeroed::<libc::rusage>() };
+    let mut status = 0;
+    // SAFETY: waits for a child of this process that nothing else waits for; both places live.
+    let waited = unsafe { libc::wait4(child.id().cast_signed(), &mut status, 0, &mut usage) };
+    assert!(waited > 0, "the child is waited for");
+    let took = begun.elapsed();
+    let output = String::from_utf8_lossy(&output).into_owned();
+    let errors = errors.join().expect("the errors are read");
+    assert!(took < LONGEST, "{words:?} took {took:?}");
+    let code = std::process::ExitStatus::from_raw(status).code();
+    let peak_bytes = usage.ru_maxrss as u64 * 1024;
+    eprintln!(
+        "{words:?}: code {code:?}, {} MB, {took:?}: {}",
+        peak_bytes / 1_000_000,
+        errors.lines().next().unwrap_or("-")
+    );
+    Ran { code, output, errors, peak_bytes }
+}
+
+/// What must hold whatever was read.
+fn answered(words: &[&str]) -> Ran {
+    let ran = ran(words);
+    assert!(matches!(ran.code, Some(0..=2)), "{words:?}: code {:?}: {}", ran.code, ran.errors);
+    assert!(ran.peak_bytes <= MAX_BYTES, "{words:?}: {} bytes", ran.peak_bytes);
+    assert!(!ran.errors.contains("panicked"), "{}", ran.errors);
+    ran
+}
+
+/// Refused in one line that names the file.
+fn refused(words: &[&str], named: &str) -> String {
+    let ran = answered(words);
+    assert_eq!(ran.code, Some(1), "{words:?}: {}{}", ran.output, ran.errors);
+    assert_eq!(ran.errors.lines().count(), 1, "{}", ran.errors);
+    assert!(ran.errors.contains(named), "{}", ran.errors);
+    ran.errors
+}
+
+/// Writes a table of whole numbers in row groups of constant columns, which compress to nearly nothing.
+fn write_table(path: &Path, columns: &[&str], rows: usize, group: usize, value: impl Fn(usize, usize) -> i64) {
+    let field = |name: &&str| {
+        Arc::new(
+            Type::primitive_type_builder(name, PhysicalType::INT64)
+                .with_repetition(Repetition::REQUIRED)
+                .build()
+                .unwrap(),
+        )
+    };
+    let root = Type::group_type_builder("bomb").with_fields(columns.iter().map(field).collect()).build().unwrap();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_dictionary_enabled(false)
+        .set_encoding(Encoding::DELTA_BINARY_PACKED)
+        .build();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let file = std::fs::File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, Arc::new(root), Arc::new(properties)).unwrap();
+    for begin in (0..rows).step_by(group) {
+        let mut row_group = writer.next_row_group().unwrap();
+        for column in 0..columns.len() {
+            let values: Vec<i64> = (begin..(begin + group).min(rows)).map(|row| value(column, row)).collect();
+            let mut chunk = row_group.next_column().unwrap().unwrap();
+            chunk.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
+            chunk.close().unwrap();
+        }
+        row_group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+/// A document of a recording, with something in the places that bombs change.
+fn document(ended: bool, tasks: &str, distributions: &str) -> String {
+    let ended = if ended { r#"{"reason":"completed","detail":null,"at_ns":9}"# } else { "null" };
+    format!(
+        r#"{{"schema":"punctual.recording/1","ended":{ended},"provenance":{{"punctual_version":"0.1.0","command_line":[],
+"run_id":"00","host":{{}},"configuration":{{"interval_ns":1000000,"policy":"fifo","priorities":[80],"cpus":[0],
+"via":"timer","bpf":false,"power_request":false,"memory_locked":false}},"load":{{"name":"none","commands":[],
+"compression_thousandths":null,"trouble":[]}},"tuning":{{}},"started_ns":0,"monotonic_to_unix_ns":0,"fallbacks":[],
+"blind":[]}},"tasks":[{tasks}],"counters":{COUNTERS},"segments":0,"distributions":[{distributions}]}}"#
+    )
+}
+
+const COUNTERS: &str =
+    r#"{"wakeups":9,"missed":0,"unobserved":0,"lost":0,"wakeup_steal_ns":null,"steal_ns":null,"cpu_ns":0}"#;
+
+fn task(measure: &str, tid: u32) -> String {
+    format!(r#"{{"measure":"{measure}","tid":{tid},"cpu":0,"period_ns":1000000,"counters":{COUNTERS}}}"#)
+}
+
+fn distribution(measure: &str, cpu: u32, counts: &str) -> String {
+    format!(
+        r#"{{"measure":"{measure}","stage":"total","cpu":{cpu},"load":"none","min_ns":1,"max_ns":9000000000000000000,"sum_ns":"9","counts":[{counts}]}}"#
+    )
+}
+
+fn write_document(recording: &Path, text: &str) {
+    std::fs::create_dir_all(recording).unwrap();
+    std::fs::write(recording.join("recording.json"), text).unwrap();
+}
+
+const WAKEUPS: [&str; 5] = ["cpu", "tid", "expected_ns", "total_ns", "missed"];
+
+#[test]
+fn a_table_of_millions_of_rows_is_read_in_a_few_megabytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    let named = recording.to_str().unwrap();
+    write_document(&recording, &document(false, &task("fifo:80", 7), ""));
+    // Four million rows in one row group: a few hundred kilobytes.
+    let value = |column: usize, row: usize| [0, 7, row as i64 * 1_000, 5_000, 0][column];
+    write_table(&recording.join("wakeups/000001.parquet"), &WAKEUPS, 4_000_000, 4_000_000, value);
+    let report = answered(&["report", named, "--json"]);
+    assert_eq!(report.code, Some(0), "{}", report.errors);
+    assert!(report.output.contains("4000000"), "{}", report.output);
+    assert!(report.peak_bytes < 100_000_000, "{} bytes", report.peak_bytes);
+    answered(&["why", named]);
+    answered(&["forecast", named]);
+}
+
+#[test]
+fn rows_of_very_many_cpus_and_values_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    write_document(&recording, &document(false, &task("fifo:80", 7), ""));
+    let value = |column: usize, row: usize| [row as i64, 7, row as i64 * 1_000, 5_000 + row as i64, 0][column];
+    write_table(&recording.join("wakeups/000001.parquet"), &WAKEUPS, 300_000, 100_000, value);
+    let line = refused(&["report", recording.to_str().unwrap()], "000001.parquet");
+    assert!(line.contains("distributions"), "{line}");
+}
+
+#[test]
+fn many_distributions_take_no_more_than_their_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    let wide = "[1,1],[9000000000000000000,1]";
+    let all: Vec<String> = (0..36_000).map(|cpu| distribution("fifo:80", cpu, wide)).collect();
+    write_document(&recording, &document(true, &task("fifo:80", 7), &all.join(",")));
+    assert_eq!(answered(&["report", recording.to_str().unwrap()]).code, Some(0));
+    let many: Vec<String> = (0..70_000).map(|cpu| distribution("fifo:80", cpu, "[1,1]")).collect();
+    write_document(&recording, &document(true, &task("fifo:80", 7), &many.join(",")));
+    let line = refused(&["report", recording.to_str().unwrap()], "recording.json");
+    assert!(line.contains("65536 distributions"), "{line}");
+}
+
+#[test]
+fn long_wide_and_deep_documents_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    let wide = "[1,1],".repeat(2 << 20) + "[1,1]";
+    for (what, text) in [
+        ("values", document(true, &task("fifo:80", 7), &distribution("a", 0, &wide))),
+        ("nested", document(true, &format!("{}1{}", "[".repeat(100), "]".repeat(100)), "")),
+        ("32 MiB", document(true, "", "") + &" ".repeat(40 << 20)),
+    ] {
+        write_document(&recording, &text);
+        let line = refused(&["report", recording.to_str().unwrap()], "recording.json");
+        assert!(line.contains(what), "{line}");
+    }
+}
+
+#[test]
+fn a_tail_without_end_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    write_document(&recording, &document(true, &task("fifo:80", 7), &distribution("fifo:80", 0, "[5,9]")));
+    let value = |column: usize, row: usize| [7, 0, row as i64, 5_000][column];
+    let columns = ["tid", "stage", "expected_ns", "value_ns"];
+    write_table(&recording.join("tail.parquet"), &columns, 3_000_000, 1_000_000, value);
+    let line = refused(&["forecast", recording.to_str().unwrap()], "tail.parquet");
+    assert!(line.contains("largest values"), "{line}");
+}
+
+#[test]
+fn episodes_whose_stacks_share_nothing_are_told_in_bounds() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    write_document(&recording, &document(true, &task("fifo:80", 7), ""));
+    // Each stack is another path of 400 functions: as text two bytes a function.
+    let mut lines = String::new();
+    for episode in 0..40 {
+        let samples = (0..200).map(|sample| {
+            let number = episode * 200 + sample;
+            let frames: Vec<String> = (0..400).map(|frame| (number >> (frame % 13) & 1).to_string()).collect();
+            format!("[{},0,5,0,false,0,[{}]]", 1_000 + sample, frames.join(","))
+        });
+        let samples: Vec<String> = samples.collect();
+        lines += &format!(
+            r#"{{"id":{},"victim":{{"tid":7,"name":"v","priority":19,"cpu":0}},"expected_ns":1000000,"total_ns":900000,
+"threshold_ns":1000,"void":null,"sample_period_ns":1000,"names":["x"],"frames":[{{"function":"f","module":"kernel"}},{{"function":"g","module":"kernel"}}],
+"events":[[0,0,1,5,19,0,0,7,0,0]],"samples":[{}]}}"#,
+            episode + 1,
+            samples.join(",")
+        )
+        .replace('\n', "");
+        lines += "\n";
+    }
+    std::fs::create_dir_all(recording.join("events")).unwrap();
+    std::fs::write(recording.join("events/episodes.jsonl"), &lines).unwrap();
+    let named = recording.to_str().unwrap();
+    assert_eq!(answered(&["why", named]).code, Some(0));
+    // As JSON each function is an object of its own; whether that fits or is refused, the bound holds.
+    answered(&["why", named, "--json"]);
+    std::fs::write(recording.join("events/episodes.jsonl"), "[".repeat(20 << 20) + "\n").unwrap();
+    let line = refused(&["why", named], "episodes.jsonl");
+    assert!(line.contains("longer than"), "{line}");
+}
+
+#[test]
+fn what_no_bound_foresaw_ends_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    // Values that are all within their bounds, and yet too many for any answer: a hundred thousand tasks, printed.
+    let tasks: Vec<String> = (0..100_000).map(|tid| task("fifo:80", tid)).collect();
+    write_document(&recording, &document(true, &tasks.join(","), &distribution("fifo:80", 0, "[5,9]")));
+    answered(&["report", recording.to_str().unwrap(), "--json"]);
+    let paths: Vec<String> = (0..20)
+        .map(|number| {
+            let other = directory.path().join(format!("{number}.punctual"));
+            let text = document(true, &tasks.join(","), &distribution("fifo:80", 0, "[5,9]"));
+            let text = text.replace(r#""run_id":"00""#, &format!(r#""run_id":"{number}""#));
+            write_document(&other, &text);
+            other.to_str().unwrap().to_owned()
+        })
+        .collect();
+    let words: Vec<&str> = std::iter::once("report").chain(paths.iter().map(String::as_str)).collect();
+    let line = refused(&words, "0.punctual");
+    assert!(line.contains("more than 300 MB of memory"), "{line}");
+}
+
+#[test]
+fn what_is_no_file_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let pipe = at("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (large, folder) = (at("large.toml"), at("folder"));
+    std::fs::write(&large, vec![b'#'; 2 << 20]).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::create_dir(at("r.punctual")).unwrap();
+    let (recording, document) = (at("r.punctual"), at("r.punctual/recording.json"));
+    let begun = Instant::now();
+    let mut cases = 0;
+    for input in ["/dev/zero", "/dev/null", "/proc/kmsg", "/proc/self/environ", &pipe, &folder, &large] {
+        // A load is a file by its ending.
+        let link = at("link.toml");
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(input, &link).unwrap();
+        for words in [
+            vec!["schedulability", &link],
+            vec!["sim", "run", &link],
+            vec!["device", "list", "--profiles", &link],
+            vec!["load", "show", &link],
+        ] {
+            let ran = ran(&words);
+            assert!(ran.code == Some(1) || ran.code == Some(129), "{words:?}: {:?} {}", ran.code, ran.output);
+            assert_eq!(ran.errors.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{}", ran.errors);
+            cases += 1;
+        }
+        let _ = std::fs::remove_file(&document);
+        std::os::unix::fs::symlink(input, &document).unwrap();
+        for words in [vec!["report", &recording], vec!["why", &recording], vec!["forecast", &recording]] {
+            let ran = ran(&words);
+            assert_eq!(ran.code, Some(1), "{words:?}: {}", ran.output);
+            assert_eq!(ran.errors.lines().count(), 1, "{}", ran.errors);
+            cases += 1;
+        }
+    }
+    eprintln!("{cases} inputs that are no files, {:?}", begun.elapsed());
+}

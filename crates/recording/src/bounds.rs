@@ -1,0 +1,57 @@
+//! How much any file of a recording may make a reader hold, whatever it says of itself.
+//!
+//! A table is read in batches, so its length has no bound. What has to be held at once has one, far above what any
+//! measurement writes; beyond it the reader says so and ends.
+
+/// A reader of recordings keeps below this much memory in all, bytes.
+pub const MAX_READER_BYTES: u64 = 300_000_000;
+/// The longest JSON file of a recording, bytes.
+pub const MAX_JSON_BYTES: u64 = 32 << 20;
+/// The most values (numbers, texts, lists, objects) in a JSON file.
+pub const MAX_JSON_VALUES: usize = 4 << 20;
+/// The deepest nesting in a JSON file.
+pub const MAX_JSON_DEPTH: usize = 32;
+/// The most distributions in a recording: by measure, stage and CPU.
+pub const MAX_DISTRIBUTIONS: usize = 1 << 16;
+/// The most filled buckets of one distribution: as many as there are.
+pub const MAX_BUCKETS: usize = 1 << 16;
+/// The most that all distributions of a recording may take up, bytes.
+pub const MAX_DISTRIBUTION_BYTES: usize = 64 << 20;
+/// The most tasks in a recording, and of the threads that were followed.
+pub const MAX_TASKS: usize = 1 << 17;
+/// The most files of a table.
+pub const MAX_SEGMENTS: usize = 1 << 16;
+/// The longest description that a table may hold of itself, bytes.
+pub const MAX_METADATA_BYTES: u64 = 1 << 20;
+/// The most columns of a table.
+pub const MAX_COLUMNS: usize = 64;
+/// The most row groups of a file of a table.
+pub const MAX_ROW_GROUPS: usize = 1 << 12;
+/// The largest page of a column, compressed and not, bytes.
+pub const MAX_PAGE_BYTES: usize = 4 << 20;
+/// The most values in a page.
+pub const MAX_PAGE_VALUES: usize = 1 << 18;
+/// The longest text in a table, bytes.
+pub const MAX_CELL_BYTES: usize = 16 << 10;
+/// The most text in a few thousand rows of a table, bytes.
+pub const MAX_BATCH_TEXT_BYTES: usize = 32 << 20;
+/// The most of the largest values (`tail.parquet`) that are held at once.
+pub const MAX_TAIL_VALUES: usize = 2 << 20;
+/// The most maxima of seconds that are held at once.
+pub const MAX_BLOCK_MAXIMA: usize = 3 << 20;
+/// The most events of an episode.
+pub const MAX_EPISODE_EVENTS: usize = 1 << 17;
+/// The most samples of an episode.
+pub const MAX_EPISODE_SAMPLES: usize = 1 << 14;
+/// The most functions in all stacks of an episode.
+pub const MAX_EPISODE_FRAMES: usize = 1 << 19;
+/// The most that the names of an episode's events and functions may come to, if each were as long as the longest, bytes.
+pub const MAX_EPISODE_TEXT_BYTES: usize = 64 << 20;
+/// What the details of all episodes may take up, bytes; those of later ones are left out.
+pub const MAX_DETAIL_BYTES: usize = 64 << 20;
+/// What the call trees of all episodes may take up, bytes; functions beyond count for their callers.
+pub const MAX_TREE_BYTES: usize = 32 << 20;
+/// What the different names in a log may take up while they are counted, bytes; later ones count together.
+pub const MAX_LOG_NAME_BYTES: usize = 32 << 20;
+/// The longest line of `episodes.jsonl`, bytes.
+pub const MAX_EPISODE_BYTES: usize = 12 << 20;

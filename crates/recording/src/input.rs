@@ -1,0 +1,125 @@
+//! Opens whatever somebody names as an input: only files, never what would be waited for, never more than a limit.
+//!
+//! A pipe, a terminal or a device in the place of a file blocks or never ends, and a directory is no text. All of them are
+//! refused at once, in one line, and no read is tried on them.
+
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Read, Result};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// No text that a person writes (task set, simulator file, profiles, load file) is longer, bytes.
+pub const MAX_TEXT_BYTES: u64 = 1 << 20;
+
+/// Opens a regular file for reading, without waiting for anybody.
+///
+/// # Errors
+/// What the file system says, or that it is no file.
+pub fn open_file(path: &Path) -> Result<File> {
+    // Without waiting: a pipe without a writer, or a line that is not ready, would hold up the opening itself.
+    let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY).bits().cast_signed();
+    let refused = |error: Error| {
+        // A socket cannot be opened at all, and says so in words that help nobody.
+        let is_other = std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
+        if is_other { no_file() } else { error }
+    };
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(refused)?;
+    // Asked of what was opened, so that nothing can be put into its place in between.
+    let about = file.metadata()?;
+    if about.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    if !about.is_file() {
+        return Err(no_file());
+    }
+    Ok(file)
+}
+
+fn no_file() -> Error {
+    Error::other("it is a pipe, a socket or a device, not a file")
+}
+
+/// Reads a regular file of at most `limit` bytes.
+///
+/// A file that says it is empty is not read at all: so do those of the kernel that would be waited for, such as
+/// `/proc/kmsg`, and those that change when they are read.
+///
+/// # Errors
+/// As [`open_file`]; [`ErrorKind::FileTooLarge`] beyond the limit.
+pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let file = open_file(path)?;
+    let says = file.metadata()?.len();
+    if says > limit {
+        return Err(too_large(limit));
+    }
+    let mut bytes = Vec::new();
+    if says == 0 {
+        return Ok(bytes);
+    }
+    // What a file says of its length is no promise: it may grow while it is read.
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(too_large(limit));
+    }
+    Ok(bytes)
+}
+
+/// Reads a text of at most [`MAX_TEXT_BYTES`] that somebody wrote.
+///
+/// # Errors
+/// As [`read_file`]; [`ErrorKind::InvalidData`] for what is no text, or is empty.
+pub fn read_text(path: &Path) -> Result<String> {
+    let bytes = read_file(path, MAX_TEXT_BYTES)?;
+    if bytes.is_empty() {
+        return Err(Error::new(ErrorKind::InvalidData, "it is empty"));
+    }
+    String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not text"))
+}
+
+fn too_large(limit: u64) -> Error {
+    let limit = if limit >= 1 << 20 { format!("{} MiB", limit >> 20) } else { format!("{limit} bytes") };
+    Error::new(ErrorKind::FileTooLarge, format!("it is larger than {limit}, the most that is read of such a file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        std::fs::write(&file, "text").unwrap();
+        assert_eq!(read_file(&file, 4).unwrap(), b"text");
+        assert_eq!(read_file(&file, 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(read_text(&file).unwrap(), "text");
+        assert_eq!(read_file(&directory.path().join("none"), 9).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(read_file(directory.path(), 9).unwrap_err().kind(), ErrorKind::IsADirectory);
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(read_file(&link, 4).unwrap(), b"text");
+    }
+
+    #[test]
+    fn what_would_be_waited_for_is_refused_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let socket = directory.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let pipe = directory.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let begun = std::time::Instant::now();
+        for path in [socket.as_path(), &pipe, Path::new("/dev/zero"), Path::new("/dev/null")] {
+            let error = read_text(path).unwrap_err().to_string();
+            assert!(error.contains("not a file"), "{}: {error}", path.display());
+        }
+        // The kernel says of these that they hold nothing; what they give when they are read may never end.
+        for path in ["/proc/kmsg", "/proc/self/status"] {
+            match read_text(Path::new(path)) {
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+                read => assert_eq!(read.unwrap_err().to_string(), "it is empty", "{path}"),
+            }
+        }
+        assert!(begun.elapsed().as_secs() < 1);
+    }
+}

@@ -1,0 +1,40 @@
+//! Every input that a fuzz target begins with, or that was a fault once, is read: without a panic, within a second.
+
+#[path = "../../../fuzz/src/readers.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the fuzz targets")]
+mod readers;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+#[test]
+fn every_reader_answers_to_every_input_of_its_corpus() {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let (mut inputs, mut changed) = (0, 0);
+    for (name, reader) in readers::READERS {
+        let directory = std::fs::read_dir(corpora.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let place = readers::place(&format!("test-{name}"));
+        let mut own = 0;
+        for entry in directory {
+            let path = entry.unwrap().path();
+            let bytes = std::fs::read(&path).unwrap();
+            let begun = Instant::now();
+            reader(&place, &bytes);
+            assert!(begun.elapsed() < Duration::from_secs(1), "{}: {:?}", path.display(), begun.elapsed());
+            own += 1;
+            // And cut off, and with a byte changed, at 40 places each.
+            for place_of in 0..40 {
+                let at = bytes.len() * place_of / 40;
+                reader(&place, &bytes[..at]);
+                let mut other = bytes.clone();
+                other[at] ^= 0x55;
+                reader(&place, &other);
+                changed += 2;
+            }
+        }
+        assert!(own > 0, "{name} has no corpus");
+        inputs += own;
+        let _ = std::fs::remove_dir_all(&place);
+    }
+    eprintln!("{} readers, {inputs} inputs, {changed} changed ones", readers::READERS.len());
+}
