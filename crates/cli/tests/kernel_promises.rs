@@ -62,17 +62,18 @@ fn every_command_keeps_to_its_memory() {
 fn memory_is_flat_and_a_wakeup_takes_few_bytes() {
     let directory = tempfile::tempdir().unwrap();
     let of = |name: &str, duration: &str| {
-        let words = ["record", "-q", "-D", duration, "-i", "200us", "--no-bpf", "-o", name];
+        let words = ["record", "-q", "-D", duration, "-i", "100us", "--no-bpf", "-o", name];
         let (code, most) = run_measured(directory.path(), &words);
         assert_eq!(code, 0);
         most
     };
-    let (short, long) = (of("short", "2s"), of("long", "12s"));
+    // Within 8 s the tail is full and a row group of the joined table, of which there is one at a time.
+    let (short, long) = (of("short", "8s"), of("long", "20s"));
     let path = directory.path().join("long");
     let wakeups = Recording::open(&path).unwrap().document().counters.wakeups;
     let bytes = size(&path) as f64 / wakeups as f64;
     println!(
-        "{} MiB in 2 s, {} MiB in 12 s; {bytes:.1} bytes on disk for each of {wakeups} wakeups",
+        "{} MiB in 8 s, {} MiB in 20 s; {bytes:.1} bytes on disk for each of {wakeups} wakeups",
         short / MIB,
         long / MIB
     );
