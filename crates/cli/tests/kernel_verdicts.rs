@@ -100,7 +100,7 @@ fn a_device_run_shorter_than_its_phases_says_what_it_rests_on() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let verdict = json(&output)["verdict"].as_str().unwrap().to_owned();
     assert!(verdict.starts_with("The run ended after ") && verdict.contains(" in phase 2 of 3"), "{verdict}");
-    assert!(verdict.contains("begins after 10 s"), "{verdict}");
+    assert!(verdict.contains("begins after 10.0 s"), "{verdict}");
 }
 
 #[test]
