@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use punctual_lab::cache::{Cache, Held, version_of};
 use punctual_lab::guest::{self, Guest, QEMU, splats};
-use punctual_lab::matrix::{self, Length, Part, TrialResult, Verdict};
+use punctual_lab::matrix::{self, Length, Part, Trial, TrialResult, Verdict};
 use punctual_lab::table::{self, Kernel};
 use punctual_lab::userland;
 use std::collections::BTreeMap;
@@ -267,7 +267,9 @@ fn test(wanted: &Test) -> Result<ExitCode> {
         Some(_) => &[Part::Repeated],
         None => &[Part::Drills, Part::Commands, Part::Repeated],
     };
-    let results = matrix::try_out(&boots, &images, &wanted.program, length, parts, keep, wanted.jobs, print);
+    let program = wanted.program.as_path();
+    let trial = Trial { kernels: &images, program, length, parts, keep, at_once: wanted.jobs };
+    let results = trial.run(&boots, print);
     let cells = || results.iter().flat_map(|result| &result.cells);
     let wrong = cells().filter(|cell| matches!(cell.verdict, Verdict::Wrong(_))).count();
     let all = cells().count();

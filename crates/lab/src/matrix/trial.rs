@@ -61,17 +61,39 @@ pub enum Part {
 /// An instruction takes 2 ns: with 4 ns the work of soft devices in interrupts would be too slow for their calibration.
 const SHIFT: u32 = 1;
 
-/// Boots all, `at_once` guests at a time; `tell` is called with the boot's number when all its parts are done.
-pub fn try_out(
-    boots: &[Boot],
-    kernels: &BTreeMap<String, PathBuf>,
-    program: &Path,
-    length: Length,
-    parts: &[Part],
-    keep: Option<&Path>,
-    at_once: usize,
-    tell: impl Fn(&Result) + Sync,
-) -> Vec<Result> {
+/// How boots are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    /// The ELF files of the kernels, by name.
+    pub kernels: &'a BTreeMap<String, PathBuf>,
+    /// The program that is tried.
+    pub program: &'a Path,
+    /// How long drills go on, and what their blame is held to.
+    pub length: Length,
+    /// What is run on plain boots; on others only commands are.
+    pub parts: &'a [Part],
+    /// Where to keep what guests leave.
+    pub keep: Option<&'a Path>,
+    /// Guests at a time.
+    pub at_once: usize,
+}
+
+/// What is done of a boot's parts, and how long it took.
+type Done = (BTreeMap<Part, Vec<Cell>>, Duration);
+
+impl Trial<'_> {
+    /// Boots all; `tell` is called with each result as soon as it is whole.
+    ///
+    /// # Panics
+    ///
+    /// If a kernel is not among the files.
+    pub fn run(&self, boots: &[Boot], tell: impl Fn(&Result) + Sync) -> Vec<Result> {
+        try_out(boots, self, tell)
+    }
+}
+
+fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> Vec<Result> {
+    let Trial { kernels, program, length, parts, keep, at_once } = *trial;
     let parts = |boot: &Boot| -> Vec<Part> {
         let wanted = |part: &&Part| boot.is_plain() || **part == Part::Commands;
         parts.iter().filter(wanted).copied().collect()
@@ -79,7 +101,7 @@ pub fn try_out(
     let jobs =
         boots.iter().enumerate().flat_map(|(number, boot)| parts(boot).into_iter().map(move |part| (number, part)));
     let jobs: Mutex<VecDeque<(usize, Part)>> = Mutex::new(jobs.collect());
-    let done: Mutex<BTreeMap<usize, (BTreeMap<Part, Vec<Cell>>, Duration)>> = Mutex::new(BTreeMap::new());
+    let done: Mutex<BTreeMap<usize, Done>> = Mutex::new(BTreeMap::new());
     let results: Mutex<BTreeMap<usize, Result>> = Mutex::new(BTreeMap::new());
     let work = || {
         loop {
