@@ -100,6 +100,9 @@ struct Test {
     /// Only a part
     #[arg(long, value_parser = ["commands", "drills", "bytes"])]
     only: Option<String>,
+    /// Only commands with a name in which this regular expression is found, and nothing else
+    #[arg(long, value_name = "REGEX")]
+    command: Option<regex::Regex>,
     /// Guests at a time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
@@ -262,13 +265,15 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     let began = Instant::now();
     let keep = wanted.keep.as_deref();
     let parts: &[Part] = match wanted.only.as_deref() {
+        _ if wanted.command.is_some() => &[Part::Commands],
         Some("commands") => &[Part::Commands],
         Some("drills") => &[Part::Drills],
         Some(_) => &[Part::Repeated],
         None => &[Part::Drills, Part::Commands, Part::Repeated],
     };
     let program = wanted.program.as_path();
-    let trial = Trial { kernels: &images, program, length, parts, keep, at_once: wanted.jobs };
+    let matching = wanted.command.as_ref();
+    let trial = Trial { kernels: &images, program, length, parts, matching, keep, at_once: wanted.jobs };
     let results = trial.run(&boots, print);
     let cells = || results.iter().flat_map(|result| &result.cells);
     let wrong = cells().filter(|cell| matches!(cell.verdict, Verdict::Wrong(_))).count();

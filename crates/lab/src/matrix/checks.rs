@@ -58,7 +58,7 @@ impl Check {
             Check::Timers => timers(printed),
             Check::Device => device(path),
             Check::BothRecordings => {
-                let both = [path.join("idle.punctual"), path.join("mixed.punctual")];
+                let both = [path.join("idle.punctual"), path.join("loaded.punctual")];
                 let stages = whole.then_some(&[Stage::Irq, Stage::Wake, Stage::Thread][..]);
                 let counts: Result<Vec<String>, String> = both.iter().map(|path| wakeups(path, stages, true)).collect();
                 Ok(counts?.join(", "))

@@ -4,6 +4,7 @@ use super::cell::{Cell, Printed, Verdict, judge};
 use super::checks::promises;
 use super::{Boot, Command, drills, script, table};
 use crate::guest::{Guest, GuestError, splats};
+use regex::Regex;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -72,6 +73,8 @@ pub struct Trial<'a> {
     pub length: Length,
     /// What is run on plain boots; on others only commands are.
     pub parts: &'a [Part],
+    /// The commands that are run, by name; all if there is none.
+    pub matching: Option<&'a Regex>,
     /// Where to keep what guests leave.
     pub keep: Option<&'a Path>,
     /// Guests at a time.
@@ -93,7 +96,8 @@ impl Trial<'_> {
 }
 
 fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> Vec<Result> {
-    let Trial { kernels, program, length, parts, keep, at_once } = *trial;
+    let Trial { kernels, program, length, parts, matching, keep, at_once } = *trial;
+    let wanted = |name: &str| matching.is_none_or(|pattern| pattern.is_match(name));
     let parts = |boot: &Boot| -> Vec<Part> {
         let wanted = |part: &&Part| boot.is_plain() || **part == Part::Commands;
         parts.iter().filter(wanted).copied().collect()
@@ -110,7 +114,7 @@ fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> 
             let began = Instant::now();
             let guest = guest(boot, &kernels[&boot.kernel.name], program, length);
             let cells = match part {
-                Part::Commands => commands(boot, &guest, keep),
+                Part::Commands => commands(boot, &guest, &wanted, keep),
                 Part::Drills => of_drills(boot, &guest, length, keep),
                 Part::Repeated => vec![repeated(&guest)],
             };
@@ -162,8 +166,8 @@ fn failed(row: &str, error: &GuestError) -> Vec<Cell> {
     vec![Cell { row: row.to_owned(), verdict: Verdict::Wrong(error.to_string()) }]
 }
 
-fn commands(boot: &Boot, guest: &Guest, keep: Option<&Path>) -> Vec<Cell> {
-    let outcome = match guest.boot(&script::commands(boot)) {
+fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&str) -> bool, keep: Option<&Path>) -> Vec<Cell> {
+    let outcome = match guest.boot(&script::commands(boot, wanted)) {
         Ok(outcome) => outcome,
         Err(error) => return failed("boot", &error),
     };
@@ -171,7 +175,7 @@ fn commands(boot: &Boot, guest: &Guest, keep: Option<&Path>) -> Vec<Cell> {
     let read = |position: usize| Printed::read(&out.join(script::CELLS).join(position.to_string()));
     let commands = table().command;
     let mut cells: Vec<Cell> = Vec::new();
-    for (position, command) in commands.iter().enumerate() {
+    for (position, command) in commands.iter().enumerate().filter(|(_, command)| wanted(&command.name)) {
         let is_there = |name: &String| {
             cells.iter().any(|cell| cell.row == *name && !matches!(cell.verdict, Verdict::Wrong(_) | Verdict::Refused))
         };
@@ -182,7 +186,10 @@ fn commands(boot: &Boot, guest: &Guest, keep: Option<&Path>) -> Vec<Cell> {
         };
         cells.push(Cell { row: command.name.clone(), verdict });
     }
-    cells.push(promised(&commands, &cells, read(0)));
+    let capabilities = read(0);
+    if capabilities.is_some() {
+        cells.push(promised(&commands, &cells, capabilities));
+    }
     if keep.is_none() {
         let _ = std::fs::remove_dir_all(&out);
     }
