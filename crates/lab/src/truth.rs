@@ -1,6 +1,6 @@
 //! Holds what `punctual why` blames against the log of the truth that `punctual drill` writes.
 //!
-//! An injection is *met* where it kept a late wakeup waiting for more than [`SMALLEST_NS`]. Of the time that both share,
+//! An injection is *met* where it kept a late wakeup waiting for more than 0.1 ms. Of the time that both share,
 //! the host's steal is not the culprit's, nor is what interrupted it: the log is by the clock.
 
 use punctual_recording::Episode;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use punctual_lab::cache::{Cache, Held, version_of};
 use punctual_lab::guest::{self, Guest, QEMU, splats};
-use punctual_lab::matrix::{self, Length, Part, TrialResult, Verdict};
+use punctual_lab::matrix::{self, Length, Part, Trial, TrialResult, Verdict};
 use punctual_lab::table::{self, Kernel};
 use punctual_lab::userland;
 use std::collections::BTreeMap;
@@ -100,6 +100,9 @@ struct Test {
     /// Only a part
     #[arg(long, value_parser = ["commands", "drills", "bytes"])]
     only: Option<String>,
+    /// Only commands with a name in which this regular expression is found, and nothing else
+    #[arg(long, value_name = "REGEX")]
+    command: Option<regex::Regex>,
     /// Guests at a time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
@@ -262,12 +265,16 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     let began = Instant::now();
     let keep = wanted.keep.as_deref();
     let parts: &[Part] = match wanted.only.as_deref() {
+        _ if wanted.command.is_some() => &[Part::Commands],
         Some("commands") => &[Part::Commands],
         Some("drills") => &[Part::Drills],
         Some(_) => &[Part::Repeated],
         None => &[Part::Drills, Part::Commands, Part::Repeated],
     };
-    let results = matrix::try_out(&boots, &images, &wanted.program, length, parts, keep, wanted.jobs, print);
+    let program = wanted.program.as_path();
+    let matching = wanted.command.as_ref();
+    let trial = Trial { kernels: &images, program, length, parts, matching, keep, at_once: wanted.jobs };
+    let results = trial.run(&boots, print);
     let cells = || results.iter().flat_map(|result| &result.cells);
     let wrong = cells().filter(|cell| matches!(cell.verdict, Verdict::Wrong(_))).count();
     let all = cells().count();

@@ -31,7 +31,8 @@ pub(crate) enum Check {
     /// A soft device.
     Device,
     /// The two recordings of `check`.
-    Check,
+    #[serde(rename = "check")]
+    BothRecordings,
     /// Something was printed.
     Text,
 }
@@ -56,8 +57,8 @@ impl Check {
             Check::Gaps => gaps(path, whole),
             Check::Timers => timers(printed),
             Check::Device => device(path),
-            Check::Check => {
-                let both = [path.join("idle.punctual"), path.join("mixed.punctual")];
+            Check::BothRecordings => {
+                let both = [path.join("idle.punctual"), path.join("loaded.punctual")];
                 let stages = whole.then_some(&[Stage::Irq, Stage::Wake, Stage::Thread][..]);
                 let counts: Result<Vec<String>, String> = both.iter().map(|path| wakeups(path, stages, true)).collect();
                 Ok(counts?.join(", "))

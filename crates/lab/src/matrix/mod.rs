@@ -1,6 +1,6 @@
 //! Every command on every kernel, and what is to come of it.
 //!
-//! The table is `matrix.toml`. [`plan`] lists what is booted, [`try_out`] boots it and judges each [`Cell`].
+//! The table is `matrix.toml`. [`plan`] lists what is booted, [`Trial::run`] boots it and judges each [`Cell`].
 
 mod cell;
 mod checks;
@@ -11,7 +11,7 @@ mod trial;
 
 pub use cell::{Cell, Verdict};
 pub use document::{BEGIN, END, rewrite, table as document_table};
-pub use trial::{Length, Part, Result as TrialResult, try_out};
+pub use trial::{Length, Part, Result as TrialResult, Trial};
 
 use crate::table::Kernel;
 use serde::Deserialize;
@@ -201,11 +201,11 @@ mod tests {
     use crate::table::kernels;
 
     fn boots() -> Vec<Boot> {
-        let versions: Vec<_> = kernels().into_iter().map(|kernel| {
+        let with_version = |kernel: crate::table::Kernel| {
             let version = kernel.recorded.as_ref().expect("a recorded version").version.clone();
             (kernel, version)
-        });
-        let versions: Vec<_> = versions.collect();
+        };
+        let versions: Vec<_> = kernels().into_iter().map(with_version).collect();
         plan(&versions, true)
     }
 

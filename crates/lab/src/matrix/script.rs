@@ -33,11 +33,14 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// All commands, one after the other.
-pub(super) fn commands(boot: &Boot) -> String {
+/// All commands that are wanted, one after the other.
+pub(super) fn commands(boot: &Boot, wanted: impl Fn(&str) -> bool) -> String {
     let variant = &boot.variant;
     let mut script = format!("{HEAD}limit={MAX_COMMAND_S}\nwrap={}\n{}\n", quoted(&variant.wrap), variant.prelude);
     for (position, command) in table().command.iter().enumerate() {
+        if !wanted(&command.name) {
+            continue;
+        }
         let _ = writeln!(script, "cell {position} {}", quoted(&command.run));
     }
     script

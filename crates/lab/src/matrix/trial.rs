@@ -4,6 +4,7 @@ use super::cell::{Cell, Printed, Verdict, judge};
 use super::checks::promises;
 use super::{Boot, Command, drills, script, table};
 use crate::guest::{Guest, GuestError, splats};
+use regex::Regex;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -61,17 +62,42 @@ pub enum Part {
 /// An instruction takes 2 ns: with 4 ns the work of soft devices in interrupts would be too slow for their calibration.
 const SHIFT: u32 = 1;
 
-/// Boots all, `at_once` guests at a time; `tell` is called with the boot's number when all its parts are done.
-pub fn try_out(
-    boots: &[Boot],
-    kernels: &BTreeMap<String, PathBuf>,
-    program: &Path,
-    length: Length,
-    parts: &[Part],
-    keep: Option<&Path>,
-    at_once: usize,
-    tell: impl Fn(&Result) + Sync,
-) -> Vec<Result> {
+/// How boots are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    /// The ELF files of the kernels, by name.
+    pub kernels: &'a BTreeMap<String, PathBuf>,
+    /// The program that is tried.
+    pub program: &'a Path,
+    /// How long drills go on, and what their blame is held to.
+    pub length: Length,
+    /// What is run on plain boots; on others only commands are.
+    pub parts: &'a [Part],
+    /// The commands that are run, by name; all if there is none.
+    pub matching: Option<&'a Regex>,
+    /// Where to keep what guests leave.
+    pub keep: Option<&'a Path>,
+    /// Guests at a time.
+    pub at_once: usize,
+}
+
+/// What is done of a boot's parts, and how long it took.
+type Done = (BTreeMap<Part, Vec<Cell>>, Duration);
+
+impl Trial<'_> {
+    /// Boots all; `tell` is called with each result as soon as it is whole.
+    ///
+    /// # Panics
+    ///
+    /// If a kernel is not among the files.
+    pub fn run(&self, boots: &[Boot], tell: impl Fn(&Result) + Sync) -> Vec<Result> {
+        try_out(boots, self, tell)
+    }
+}
+
+fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> Vec<Result> {
+    let Trial { kernels, program, length, parts, matching, keep, at_once } = *trial;
+    let wanted = |name: &str| matching.is_none_or(|pattern| pattern.is_match(name));
     let parts = |boot: &Boot| -> Vec<Part> {
         let wanted = |part: &&Part| boot.is_plain() || **part == Part::Commands;
         parts.iter().filter(wanted).copied().collect()
@@ -79,7 +105,7 @@ pub fn try_out(
     let jobs =
         boots.iter().enumerate().flat_map(|(number, boot)| parts(boot).into_iter().map(move |part| (number, part)));
     let jobs: Mutex<VecDeque<(usize, Part)>> = Mutex::new(jobs.collect());
-    let done: Mutex<BTreeMap<usize, (BTreeMap<Part, Vec<Cell>>, Duration)>> = Mutex::new(BTreeMap::new());
+    let done: Mutex<BTreeMap<usize, Done>> = Mutex::new(BTreeMap::new());
     let results: Mutex<BTreeMap<usize, Result>> = Mutex::new(BTreeMap::new());
     let work = || {
         loop {
@@ -88,7 +114,7 @@ pub fn try_out(
             let began = Instant::now();
             let guest = guest(boot, &kernels[&boot.kernel.name], program, length);
             let cells = match part {
-                Part::Commands => commands(boot, &guest, keep),
+                Part::Commands => commands(boot, &guest, &wanted, keep),
                 Part::Drills => of_drills(boot, &guest, length, keep),
                 Part::Repeated => vec![repeated(&guest)],
             };
@@ -140,8 +166,8 @@ fn failed(row: &str, error: &GuestError) -> Vec<Cell> {
     vec![Cell { row: row.to_owned(), verdict: Verdict::Wrong(error.to_string()) }]
 }
 
-fn commands(boot: &Boot, guest: &Guest, keep: Option<&Path>) -> Vec<Cell> {
-    let outcome = match guest.boot(&script::commands(boot)) {
+fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&str) -> bool, keep: Option<&Path>) -> Vec<Cell> {
+    let outcome = match guest.boot(&script::commands(boot, wanted)) {
         Ok(outcome) => outcome,
         Err(error) => return failed("boot", &error),
     };
@@ -149,7 +175,7 @@ fn commands(boot: &Boot, guest: &Guest, keep: Option<&Path>) -> Vec<Cell> {
     let read = |position: usize| Printed::read(&out.join(script::CELLS).join(position.to_string()));
     let commands = table().command;
     let mut cells: Vec<Cell> = Vec::new();
-    for (position, command) in commands.iter().enumerate() {
+    for (position, command) in commands.iter().enumerate().filter(|(_, command)| wanted(&command.name)) {
         let is_there = |name: &String| {
             cells.iter().any(|cell| cell.row == *name && !matches!(cell.verdict, Verdict::Wrong(_) | Verdict::Refused))
         };
@@ -160,7 +186,10 @@ fn commands(boot: &Boot, guest: &Guest, keep: Option<&Path>) -> Vec<Cell> {
         };
         cells.push(Cell { row: command.name.clone(), verdict });
     }
-    cells.push(promised(&commands, &cells, read(0)));
+    let capabilities = read(0);
+    if capabilities.is_some() {
+        cells.push(promised(&commands, &cells, capabilities));
+    }
     if keep.is_none() {
         let _ = std::fs::remove_dir_all(&out);
     }
