@@ -21,6 +21,7 @@ fn episode() -> Episode {
         stage: Stage::Total,
         threshold_ns: 3_000,
         void: None,
+        nesting_known: true,
         usual_delivery_ns: 10,
         fault_path_ns: 3,
         sample_period_ns: 1_000_000,
@@ -88,7 +89,8 @@ pub(crate) fn write(corpus: &Path) {
     copy(&path.join("tail.parquet"), "tail", "two-tasks.parquet");
     copy(&path.join("maxima/000001.parquet"), "maxima", "two-tasks.parquet");
 
-    let writer = EpisodeWriter::create(&path).and_then(|mut writer| {
+    let directory = Directory::make(&path).expect("a directory");
+    let writer = EpisodeWriter::create(&directory).and_then(|mut writer| {
         writer.push(&episode())?;
         writer.write_summary(&RecorderSummary { late: 1, kept: 1, ..RecorderSummary::default() })?;
         Ok(writer)
@@ -102,14 +104,13 @@ pub(crate) fn write(corpus: &Path) {
         longest_ns: 400,
         longest_at_ns: 5_000,
     };
-    write_handler_sums(&path, &[sum]).expect("sums");
+    write_handler_sums(&directory, &[sum]).expect("sums");
     copy(&path.join("events/episodes.jsonl"), "episodes", "one.jsonl");
     copy(&path.join("events/recorder.json"), "recorder", "one.json");
     copy(&path.join("events/handlers.json"), "handlers", "one.json");
 
     let path = scratch.join("log.punctual");
-    std::fs::create_dir_all(&path).expect("a directory");
-    let mut writer = LogWriter::create(&path).expect("a log");
+    let mut writer = LogWriter::create(&Directory::make(&path).expect("a directory")).expect("a log");
     for index in 0..200 {
         let kind = EventKind::ALL[index as usize % EventKind::ALL.len()];
         let name = format!("name-{}", index % 9);
@@ -120,8 +121,7 @@ pub(crate) fn write(corpus: &Path) {
     copy(&path.join("events/log.json"), "log_document", "all-kinds.json");
 
     let path = scratch.join("idle.punctual");
-    std::fs::create_dir_all(&path).expect("a directory");
-    let mut writer = GapWriter::create(&path).expect("gaps");
+    let mut writer = GapWriter::create(&Directory::make(&path).expect("a directory")).expect("gaps");
     let mut document = GapDocument { schema: GAPS_SCHEMA.into(), names: vec!["a".into()], ..GapDocument::default() };
     for index in 0..100 {
         let kind = CauseKind::ALL[index as usize % CauseKind::ALL.len()];
@@ -135,8 +135,7 @@ pub(crate) fn write(corpus: &Path) {
     copy(&path.join("gaps.json"), "gap_document", "all-kinds.json");
 
     let path = scratch.join("device.punctual");
-    std::fs::create_dir_all(&path).expect("a directory");
-    let mut writer = ActivationWriter::create(&path).expect("activations");
+    let mut writer = ActivationWriter::create(&Directory::make(&path).expect("a directory")).expect("activations");
     let mut summary = DeviceSummary { device: "modem".to_owned(), ..DeviceSummary::default() };
     for block in 0..60 {
         let at = block * 8 * MS;
