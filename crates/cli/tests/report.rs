@@ -40,7 +40,7 @@ fn write(path: &Path, run_id: &str, load: &str, count: u64, scale: u64, end: Opt
             irq: if seen { expected + late / 2 } else { 0 },
             softirq: 0,
             waking: if seen { expected + late / 2 + 500 } else { 0 },
-            switch_in: expected + late - late / 10 + 500,
+            switch_in: if seen { expected + late - late / 10 + 500 } else { 0 },
             user: expected + late + 500,
         };
         writer.push(0, &Wakeup::from_stamps(&stamps, 0, 7));

@@ -37,9 +37,12 @@ pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
     function.len().checked_sub(1)
 }
 
-/// Whether an object is of use without the program: its section begins with a question mark.
-fn is_optional(section: &std::ffi::OsStr) -> bool {
-    section.to_string_lossy().starts_with('?')
+/// The programs without which an object is of use: their sections begin with a question mark, which the library keeps as
+/// not loading them by itself.
+pub fn optional_programs(elf: &[u8]) -> Vec<String> {
+    let Ok(mut open) = ObjectBuilder::default().open_memory(elf) else { return Vec::new() };
+    let optional = open.progs_mut().filter(|program| !program.autoload());
+    optional.map(|program| program.name().to_string_lossy().into_owned()).collect()
 }
 
 /// A loaded and attached BPF object.
@@ -47,7 +50,9 @@ pub struct LoadedObject {
     // Dropped first, so that no program runs while its maps go.
     links: Vec<Link>,
     object: Object,
-    /// Optional programs that were loaded and could not be attached.
+    /// Programs that the object is of use without.
+    optional: Vec<String>,
+    /// Those of them that were loaded and could not be attached.
     unattached: Vec<String>,
 }
 
@@ -119,15 +124,12 @@ impl LoadedObject {
             }
             open.load()
         };
-        let is_optional_program = |name: &str| {
-            let open = ObjectBuilder::default().open_memory(elf);
-            open.is_ok_and(|open| open.progs().any(|program| program.name() == name && is_optional(program.section())))
-        };
+        let optional = optional_programs(elf);
         let mut refused = Vec::new();
         let loaded = loop {
             let loaded = load(&refused);
             let said = bpf_words::said();
-            match bpf_words::refused_program(&said).filter(|name| is_optional_program(name)) {
+            match bpf_words::refused_program(&said).filter(|name| optional.iter().any(|other| other == name)) {
                 Some(name) if loaded.is_err() && !refused.iter().any(|other| other == name) => {
                     refused.push(name.to_owned());
                 }
@@ -150,7 +152,7 @@ impl LoadedObject {
         if verifier::is_measuring() {
             verifier::note(name, &bpf_words::said());
         }
-        Ok(LoadedObject { links: Vec::new(), object, unattached: Vec::new() })
+        Ok(LoadedObject { links: Vec::new(), object, optional, unattached: Vec::new() })
     }
 
     /// Attaches every program that has a place to attach to.
@@ -168,7 +170,7 @@ impl LoadedObject {
             let name = program.name().to_string_lossy().into_owned();
             match program.attach() {
                 Ok(link) => self.links.push(link),
-                Err(_) if is_optional(program.section()) => self.unattached.push(name),
+                Err(_) if self.optional.contains(&name) => self.unattached.push(name),
                 Err(error) => {
                     return Err(Refused::because(format!("attaching the BPF program `{name}`"), error.to_string()));
                 }

@@ -30,7 +30,7 @@ fn wakeup(index: u64, tid: u32, late: u64) -> Wakeup {
         user: expected + late + 3,
     };
     // Every seventh goes unobserved.
-    let stamps = if index.is_multiple_of(7) { Stamps { irq: 0, waking: 0, ..stamps } } else { stamps };
+    let stamps = if index.is_multiple_of(7) { Stamps { irq: 0, waking: 0, switch_in: 0, ..stamps } } else { stamps };
     let missed = if index.is_multiple_of(50) { 2 } else { 0 };
     Wakeup { missed, steal_ns: Some(index % 3), ..Wakeup::from_stamps(&stamps, tid - 100, tid) }
 }

@@ -240,7 +240,8 @@ fn nothing_else_in_the_workspace_writes_by_path() {
             continue;
         }
         let name = next.strip_prefix(&crates).unwrap().display().to_string();
-        if !name.ends_with(".rs") || name.ends_with("_tests.rs") {
+        // What boots other kernels is a tool of developers and writes into its own cache.
+        if !name.ends_with(".rs") || name.ends_with("_tests.rs") || name.starts_with("lab/") {
             continue;
         }
         met += 1;

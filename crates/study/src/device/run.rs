@@ -186,7 +186,9 @@ pub fn run(
     drop(rig);
     if let Some((index, trouble)) = never_came {
         // Underruns of activations that never came say nothing of the machine.
-        let _ = std::fs::remove_dir_all(&plan.output);
+        if let Some(directory) = directory {
+            directory.discard();
+        }
         let doing = format!("running the device `{}` in {}", setups[index].name, setups[index].context);
         return Err(refused(Refused::because(doing, trouble)));
     }
