@@ -13,6 +13,9 @@ pub enum AptError {
     /// A program is missing.
     #[error("{0} is not installed: kernels are taken from Debian's packages with it")]
     Missing(&'static str),
+    /// This is no Debian.
+    #[error("this system's packages do not come from a mirror of Debian: {MIRROR_VARIABLE} names one")]
+    NoMirror,
     /// The lists or a package could not be taken.
     #[error("{what}: {message}")]
     Failed {
@@ -39,9 +42,8 @@ pub enum AptError {
     },
 }
 
-/// Where packages come from; [`MIRROR_VARIABLE`] names another place.
-const MIRROR: &str = "http://deb.debian.org";
-/// The environment variable with another mirror, which has debian/ and debian-security/.
+/// The environment variable with the mirror that packages come from, which has debian/ and debian-security/. Without it they
+/// come from where the system's own do.
 pub const MIRROR_VARIABLE: &str = "PUNCTUAL_DEBIAN_MIRROR";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
@@ -69,7 +71,8 @@ impl Apt {
             let path = directory.join(below);
             std::fs::create_dir_all(&path).map_err(file(&path))?;
         }
-        let mirror = std::env::var(MIRROR_VARIABLE).unwrap_or_else(|_| MIRROR.to_owned());
+        let named = std::env::var(MIRROR_VARIABLE).ok();
+        let mirror = named.or_else(mirror_of_system).ok_or(AptError::NoMirror)?;
         let source = |suite: &String| {
             let archive = if suite.ends_with("-security") { "debian-security" } else { "debian" };
             format!("deb [arch=amd64 signed-by={KEYS}] {}/{archive} {suite} main\n", mirror.trim_end_matches('/'))
@@ -151,6 +154,17 @@ impl Apt {
     }
 }
 
+/// The mirror of Debian that the system's packages come from.
+fn mirror_of_system() -> Option<String> {
+    let words = ["indextargets", "--no-release-info", "--format", "$(REPO_URI)", "Created-By: Packages"];
+    let output = Command::new("apt-get").args(words).stdin(Stdio::null()).output().ok()?;
+    mirror_among(&String::from_utf8_lossy(&output.stdout))
+}
+
+fn mirror_among(addresses: &str) -> Option<String> {
+    addresses.lines().find_map(|line| line.trim_end_matches('/').strip_suffix("/debian")).map(str::to_owned)
+}
+
 /// How the system's apt reaches the network.
 fn proxies() -> String {
     let output = Command::new("apt-config").arg("dump").stdin(Stdio::null()).output();
@@ -179,7 +193,15 @@ fn version_key(version: &str) -> (Vec<u64>, bool, Vec<u64>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{package, version_key};
+    use super::{mirror_among, package, version_key};
+
+    #[test]
+    fn the_mirror_is_that_of_the_system() {
+        let addresses = "https://example.org/node/\nhttp://mirror.example.org/pub/debian-security/\n\
+                         http://mirror.example.org/pub/debian/\n";
+        assert_eq!(mirror_among(addresses).as_deref(), Some("http://mirror.example.org/pub"));
+        assert_eq!(mirror_among("https://example.org/ubuntu/\n"), None);
+    }
 
     #[test]
     fn a_longer_number_is_a_newer_version() {

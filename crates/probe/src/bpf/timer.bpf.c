@@ -2,7 +2,13 @@
 /* Follows a thread that sleeps in clock_nanosleep: timer interrupt -> wake -> switch. */
 #include "slots.h"
 
-extern const void hrtimer_wakeup __ksym;
+/* 0 where the kernel hides from this user where its functions lie. */
+extern const void hrtimer_wakeup __ksym __weak;
+
+static __always_inline bool is_for_current(struct hrtimer *timer)
+{
+	return (__u64)READ_AS(timer, struct hrtimer_sleeper, task) == bpf_get_current_task();
+}
 
 SEC("tp_btf/hrtimer_start")
 int BPF_PROG(timer_armed, struct hrtimer *timer)
@@ -10,8 +16,13 @@ int BPF_PROG(timer_armed, struct hrtimer *timer)
 	__u32 number;
 	struct slot *slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
 
-	/* Other timers are armed in the thread's context too, its scheduler's for one. */
-	if (!slot || timer->function != &hrtimer_wakeup)
+	if (!slot)
+		return 0;
+	/*
+	 * Other timers are armed in the thread's context too, its scheduler's for one. Where the function's address is
+	 * hidden, the timer that wakes this thread is known by what stands behind it: the thread.
+	 */
+	if (&hrtimer_wakeup ? timer->function != &hrtimer_wakeup : !is_for_current(timer))
 		return 0;
 	begin_wakeup(slot, number, timer);
 	return 0;
@@ -25,7 +36,7 @@ int BPF_PROG(timer_expired, struct hrtimer *timer)
 	struct slot *slot;
 	struct task_struct *task;
 
-	if (timer->function != &hrtimer_wakeup)
+	if (&hrtimer_wakeup && timer->function != &hrtimer_wakeup)
 		return 0;
 	now = bpf_ktime_get_ns();
 	task = READ_AS(timer, struct hrtimer_sleeper, task);

@@ -6,7 +6,7 @@ use crate::follow::refuse_namespaces;
 use crate::left_out;
 use crate::why::recorder::switch_tells_state;
 use punctual_kernel::bpf::LoadedObject;
-use punctual_kernel::{Refused, per_cpu};
+use punctual_kernel::{Refused, limits, per_cpu};
 
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign.bpf.o"));
 /// The same for kernels before 5.12.
@@ -14,6 +14,7 @@ const WITHOUT_ATOMICS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign
 
 const OTHER_INTERRUPTS: &str = "interrupts without a tracepoint of their own: the wakeups that they make count as made by \
                                 the thread that they interrupted, for this kernel's count of nested interrupts is not known";
+const TIMERS: &str = "when the timers of followed threads were due, so lateness counts from the wake on";
 const RACES: &str = "a thread that begins at the same instant as another one on another CPU: it may not be followed, for this \
                      kernel lacks atomic operations that give a value back (from 5.12 on)";
 
@@ -49,6 +50,9 @@ fn load(selection: &Selection) -> Result<(LoadedObject, usize, Vec<String>), Ref
     };
     if !configuration.nesting.is_known() {
         blind.push(OTHER_INTERRUPTS.to_owned());
+    }
+    if limits::addresses_are_hidden() {
+        blind.push(format!("{TIMERS}: {}", limits::ADDRESSES_HIDDEN));
     }
     Ok((object, cpus, blind))
 }
