@@ -3,7 +3,7 @@
 //! Nothing is pinned: programs, maps and links live as long as this process holds their descriptors,
 //! so none outlives it, whatever ends it.
 
-use crate::{Refused, bpf_words, ending, verifier};
+use crate::{Missing, Refused, bpf_words, ending, verifier};
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
@@ -141,6 +141,9 @@ impl LoadedObject {
             let denied = matches!(error.kind(), libbpf_rs::ErrorKind::PermissionDenied);
             let reason = match bpf_words::lack(&said) {
                 Some(missing) => missing.line(),
+                None if said.contains("failed to create: -E2BIG") => {
+                    Missing::new("room for BPF memory as large as these programs share", None).line()
+                }
                 None if denied => "permission denied: it takes root, or CAP_BPF and CAP_PERFMON".to_owned(),
                 None => match bpf_words::refused_program(&said) {
                     Some(program) => format!("this kernel refuses the BPF program `{program}` (-v shows its words)"),
