@@ -281,7 +281,9 @@ fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &m
         let mut until_weighed = WEIGHED_EVERY;
         read_wakeups(segment, &mut |wakeup| {
             document.last_ns = document.last_ns.max(wakeup.expected_ns.saturating_add(wakeup.total_ns));
-            let Some(task) = tasks.get(&wakeup.tid).and_then(|&position| document.tasks.get_mut(position)) else {
+            // A thread that is not told apart is one of those that share the task without a number.
+            let position = tasks.get(&wakeup.tid).or_else(|| tasks.get(&0));
+            let Some(task) = position.and_then(|&position| document.tasks.get_mut(position)) else {
                 return Ok(());
             };
             let counted = Counters {

@@ -136,6 +136,34 @@ fn a_segment_closed_after_the_document_was_written_is_taken_in() {
 }
 
 #[test]
+fn wakeups_of_threads_not_told_apart_are_taken_in_for_all_of_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    let others = Task { measure: OTHERS.into(), tid: 0, cpu: None, period_ns: 0, counters: Counters::default() };
+    let mut writer = Writer::create(&path, provenance("1"), vec![task(100), others]).unwrap();
+    let push = |writer: &mut Writer, index: u64| {
+        let tid = 100 + (index % 7) as u32;
+        writer.push(usize::from(tid > 100), &wakeup(index, tid, 1_000 + index));
+    };
+    (0..70).for_each(|index| push(&mut writer, index));
+    writer.flush().unwrap();
+    let document = std::fs::read(path.join("recording.json")).unwrap();
+    (70..140).for_each(|index| push(&mut writer, index));
+    writer.flush().unwrap();
+    let whole = Recording::open(&path).unwrap().document().clone();
+    std::fs::write(path.join("recording.json"), document).unwrap();
+    let taken_in = Recording::open(&path).unwrap();
+    let wakeups = |document: &Document| document.tasks.iter().map(|task| task.counters.wakeups).collect::<Vec<_>>();
+    assert_eq!(wakeups(&whole), [20, 120]);
+    assert_eq!(wakeups(taken_in.document()), [20, 120]);
+    assert_eq!(taken_in.document().counters.wakeups, 140);
+    assert_eq!(
+        taken_in.document().distributions.sum(|key| key.measure == OTHERS && key.stage == Stage::Total).count(),
+        120
+    );
+}
+
+#[test]
 fn merging_adds_up_the_same_and_refuses_the_different() {
     let directory = tempfile::tempdir().unwrap();
     let lates: Vec<u64> = (0..100).map(|index| 1000 + index).collect();
