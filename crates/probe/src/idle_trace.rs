@@ -82,6 +82,8 @@ pub(crate) struct Tracer {
     steal_known: bool,
     /// For each followed CPU: how far its ring has been read.
     read: Vec<u64>,
+    /// For each followed CPU: the kernel's number of its loop.
+    loops: Vec<u32>,
 }
 
 /// Loads the programs, without attaching them yet; and whether they can read the host's steal.
@@ -121,7 +123,13 @@ impl Tracer {
             }
         }
         object.attach()?;
-        Ok(Tracer { _object: object, memory, steal_known, read: vec![0; loops.len()] })
+        Ok(Tracer {
+            _object: object,
+            memory,
+            steal_known,
+            read: vec![0; loops.len()],
+            loops: loops.iter().map(|&(_, tid)| tid).collect(),
+        })
     }
 
     pub(crate) fn steal_known(&self) -> bool {
@@ -131,14 +139,14 @@ impl Tracer {
     /// Takes what was noted on the CPU with this index since the last time. Returns how many entries were lost.
     pub(crate) fn take(&mut self, index: usize, into: &mut Vec<TraceEntry>) -> u64 {
         let traced = self.memory.at::<Traced>(0, 1).as_ptr();
-        let (read, steal_known) = (&mut self.read[index], self.steal_known);
+        let (read, steal_known, own) = (&mut self.read[index], self.steal_known, self.loops[index]);
         let mut unnamed = 0;
         // SAFETY: within the mapping, which lives as long as `self`; the number of followed CPUs was checked against the
         // number of rings, and a ring's size is a power of two. Only the programs write them.
         let overwritten = unsafe {
             let ring = &raw const (*traced).rings[index];
             let (entries, head) = (&raw const (*ring).entries, &raw const (*ring).head);
-            overwriting::take(entries.cast::<Entry>(), RING_ENTRIES, head, read, |entry| match named(entry) {
+            overwriting::take(entries.cast::<Entry>(), RING_ENTRIES, head, read, |entry| match named(entry, own) {
                 Some(ran) => into.push(TraceEntry {
                     start_ns: entry.start,
                     end_ns: entry.end,
@@ -159,7 +167,8 @@ impl Marked for Entry {
     }
 }
 
-fn named(entry: &Entry) -> Option<Ran> {
+/// What an entry tells of; `None` where that cannot be, as where the loop with the number `own` took its CPU from itself.
+fn named(entry: &Entry, own: u32) -> Option<Ran> {
     let name = || {
         let length = entry.name.iter().position(|&byte| byte == 0).unwrap_or(NAME_SIZE);
         String::from_utf8_lossy(&entry.name[..length]).into_owned()
@@ -171,6 +180,7 @@ fn named(entry: &Entry) -> Option<Ran> {
         3 => Ran::Softirq(SOFTIRQS.get(id).map_or_else(|| format!("softirq {id}"), |&name| name.to_owned())),
         // The kernel's own idle loop: nothing wanted the CPU, and the loop was stopped.
         4 if id == 0 => Ran::Thread("(idle)".to_owned()),
+        4 if entry.id == own => return None,
         4 => Ran::Thread(name()),
         _ => return None,
     })
@@ -198,5 +208,15 @@ mod tests {
         for section in [".bss", ".rodata"] {
             assert_eq!(variable_offsets(&btf, section), [0], "{section}");
         }
+    }
+
+    #[test]
+    fn a_loop_is_no_cause_of_its_own_gaps() {
+        let mut name = [0; NAME_SIZE];
+        name[..6].copy_from_slice(b"idle-0");
+        let entry = Entry { sequence: 1, start: 5, end: 9, steal: 0, stolen: 0, kind: 4, id: 77, name };
+        assert_eq!(named(&entry, 77), None);
+        // Somebody else's may be.
+        assert_eq!(named(&entry, 78), Some(Ran::Thread("idle-0".to_owned())));
     }
 }
