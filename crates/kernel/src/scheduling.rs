@@ -1,7 +1,8 @@
 //! Scheduling policies, priorities, CPU affinity.
 
-use crate::Refused;
+use crate::{Refused, clock};
 use std::fmt;
+use std::time::Duration;
 
 /// How a thread competes for its CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +120,24 @@ pub fn set_scheduling_of(tid: u32, scheduling: Scheduling, reclaim: bool) -> Res
 pub fn set_nice(nice: i32) {
     // SAFETY: takes plain numbers; 0 is the calling thread.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+}
+
+/// Makes the calling thread more eager among normal threads for so long; refusals are ignored.
+pub fn hurry(nice: i32, length: Duration) {
+    let own = clock::thread_id();
+    // SAFETY: takes plain numbers.
+    let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, own) };
+    if before <= nice {
+        return;
+    }
+    let calm_down = move || {
+        std::thread::sleep(length);
+        // SAFETY: as above; the thread is one of this process, or its number is nobody's.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, own, before) };
+    };
+    if std::thread::Builder::new().name("calm-down".to_owned()).spawn(calm_down).is_ok() {
+        set_nice(nice);
+    }
 }
 
 /// Lets the calling thread run on these CPUs.

@@ -84,7 +84,10 @@ fn logging(classes: &[EventClass], work: impl FnOnce() + Send) -> (u64, u64, f64
             }
         }
     });
-    let mut document = log.end(&mut |row| writer.push(row));
+    let mut document = log.end(&mut |row| {
+        writer.push(row);
+        true
+    });
     writer.finish(&mut document).expect("it is written");
     let seconds = (document.reached_ns - document.started_ns) as f64 / 1e9;
     // The threads that are measured belong to this process: only what the reader and this thread took counts.

@@ -155,6 +155,9 @@ impl LogDocument {
     }
 }
 
+/// The segments of a log are joined at its end where they have no more rows: it is to end at once.
+const MAX_ROWS_JOINED_AT_END: u64 = 1 << 17;
+
 /// Writes `events/log/` and `events/log.json` into the directory of a recording.
 pub struct LogWriter {
     directory: Directory,
@@ -203,6 +206,19 @@ impl LogWriter {
         self.counts.values().sum()
     }
 
+    /// Rows that no segment holds yet.
+    pub fn rows_waiting(&mut self) -> usize {
+        self.rows.rows().len()
+    }
+
+    /// Closes the open segment.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable.
+    pub fn close_segment(&mut self) -> Result<()> {
+        self.rows.close_segment()
+    }
+
     /// Puts down what the rows say of themselves.
     fn count(&self, document: &mut LogDocument) {
         let counts = self.counts.iter().filter_map(|(&(code, cpu), &count)| {
@@ -225,7 +241,7 @@ impl LogWriter {
         self.rows.join(false)
     }
 
-    /// Writes what is left, joins the segments and writes the summary.
+    /// Writes what is left and the summary, and joins the segments unless they are large.
     ///
     /// # Errors
     /// [`ErrorKind::Io`]; what was written before stays readable.
@@ -233,6 +249,9 @@ impl LogWriter {
         self.count(document);
         self.rows.close_segment()?;
         write_json(&self.directory, "log.json", document)?;
+        if self.rows.unjoined_rows() > MAX_ROWS_JOINED_AT_END {
+            return Ok(());
+        }
         self.rows.join(true)
     }
 }

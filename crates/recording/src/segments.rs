@@ -16,13 +16,15 @@ pub(crate) struct SegmentWriter {
     rows: Rows<'static>,
     written: u64,
     unjoined: Vec<u64>,
+    unjoined_rows: u64,
 }
 
 impl SegmentWriter {
     /// Makes a directory of this name for the files.
     pub(crate) fn create(recording: &Directory, name: &str, schema: &'static Schema<'static>) -> Result<SegmentWriter> {
         let directory = recording.make_below(name)?;
-        Ok(SegmentWriter { directory, schema, rows: Rows::new(schema), written: 0, unjoined: Vec::new() })
+        let (rows, unjoined) = (Rows::new(schema), Vec::new());
+        Ok(SegmentWriter { directory, schema, rows, written: 0, unjoined, unjoined_rows: 0 })
     }
 
     pub(crate) fn rows(&mut self) -> &mut Rows<'static> {
@@ -41,10 +43,16 @@ impl SegmentWriter {
         }
         let number = self.written + 1;
         table::write_table(&self.directory, &format!("{number:06}.parquet"), &self.rows)?;
+        self.unjoined_rows += self.rows.len() as u64;
         self.rows.clear();
         self.written = number;
         self.unjoined.push(number);
         Ok(())
+    }
+
+    /// Rows of the segments that were not joined.
+    pub(crate) fn unjoined_rows(&self) -> u64 {
+        self.unjoined_rows
     }
 
     /// Joins small segments: all there are at the `end`, otherwise when enough have gathered.
@@ -61,6 +69,7 @@ impl SegmentWriter {
         }
         sources.iter().for_each(|source| self.directory.remove(source));
         self.unjoined.clear();
+        self.unjoined_rows = 0;
         Ok(())
     }
 }

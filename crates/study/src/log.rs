@@ -2,10 +2,11 @@
 
 use crate::StudyError;
 use crate::running::{GettingReady, Noted, Running};
-use punctual_kernel::{clock, host};
+use punctual_kernel::{clock, host, scheduling};
 use punctual_load::Load;
 use punctual_probe::log::EventLog;
 use punctual_probe::{RunError, Step};
+use punctual_recording::episode::EventKind;
 use punctual_recording::{
     Configuration, Document, EndReason, Ended, EventClass, LoadInfo, LogDocument, LogWriter, Provenance, Writer,
 };
@@ -38,7 +39,7 @@ pub struct LogProgress<'a> {
     pub mark_ways: &'a [String],
     /// Rows so far.
     pub rows: u64,
-    /// Events dropped so far.
+    /// Events dropped so far; not known once the time is over.
     pub dropped: u64,
 }
 
@@ -46,6 +47,14 @@ pub struct LogProgress<'a> {
 const FLUSH: Duration = Duration::from_secs(1);
 /// How long to wait for events before looking after everything else.
 const ROUND: Duration = Duration::from_millis(50);
+/// After its end a log writes what waits for this long; the rest is counted as dropped.
+const MAX_WRITING: Duration = Duration::from_secs(2);
+/// For so long from its end on it goes before ordinary threads, which may be the ones that filled it.
+const HURRY: (i32, Duration) = (-15, Duration::from_secs(3));
+/// Rows that are written at once after the end, so that the time is looked at in between.
+const ROWS_AT_ONCE: usize = 1 << 16;
+/// After so many rows the time is looked at.
+const ROWS_BETWEEN_LOOKS: u64 = 1 << 10;
 /// How much longer than the log a load may run, whatever happens.
 const OVERTIME: Duration = Duration::from_secs(30);
 
@@ -195,10 +204,15 @@ impl Session<'_> {
                 break (reason, detail);
             }
         };
-        self.finish(Ended { reason, detail, at_ns: 0 })
+        self.finish(Ended { reason, detail, at_ns: 0 }, began, observe)
     }
 
-    fn finish(self, mut ended: Ended) -> Result<(Document, LogDocument), RunError> {
+    fn finish(
+        self,
+        mut ended: Ended,
+        began: Instant,
+        observe: &mut dyn FnMut(&LogProgress<'_>) -> Step,
+    ) -> Result<(Document, LogDocument), RunError> {
         let Session { files: Files { mut writer, mut log }, running, mut events, .. } = self;
         // Out of the kernel before the writing, which may take long; nor does the load keep that up.
         ended.at_ns = events.stop();
@@ -209,8 +223,30 @@ impl Session<'_> {
             load.failure = load.failure.take().or(done.failure);
             load.scores.extend(done.scores);
         }
-        let mut document = events.end(&mut |row| log.push(row));
-        let written = log.finish(&mut document);
+        scheduling::hurry(HURRY.0, HURRY.1);
+        let stopped = Instant::now();
+        let (mut failed, mut goes_on, mut pushed) = (None, true, 0_u64);
+        let mut document = events.end(&mut |row| {
+            // What tells of drops comes after the end as well: one row a CPU.
+            if !goes_on && row.event.kind != EventKind::Dropped {
+                return false;
+            }
+            log.push(row);
+            pushed += 1;
+            if log.rows_waiting() >= ROWS_AT_ONCE && failed.is_none() {
+                failed = log.close_segment().err();
+            }
+            if pushed.is_multiple_of(ROWS_BETWEEN_LOOKS) {
+                let elapsed = began.elapsed();
+                let (rows, dropped) = (log.rows(), 0);
+                let shown = LogProgress { elapsed, duration: None, fallbacks: &[], mark_ways: &[], rows, dropped };
+                // Who stops it a second time wants no more of it.
+                let is_stopped = matches!(observe(&shown), Step::Stop(..)) && ended.reason == EndReason::Completed;
+                goes_on = failed.is_none() && stopped.elapsed() < MAX_WRITING && !is_stopped;
+            }
+            true
+        });
+        let written = failed.map_or_else(|| log.finish(&mut document), Err);
         if let (Err(error), true) = (&written, ended.reason != EndReason::Failed) {
             ended.reason = EndReason::Failed;
             ended.detail = Some(error.to_string());

@@ -64,7 +64,7 @@ fn record(arguments: &LogRecordArguments, output: Output) -> anyhow::Result<u8> 
     shown.bar.done();
     let (document, log) = result?;
     let code = super::load_exit_code([&document], arguments.ignore_failure);
-    print(&plan.output, &log, output, code)
+    print(&plan.output, &log, output, code, arguments.quiet)
 }
 
 /// The progress line.
@@ -99,16 +99,24 @@ impl Line {
 /// Shows a recording of events; `None` where it is none.
 pub(crate) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> {
     match read_log_document(path)? {
-        Some(log) => print(path, &log, output, 0).map(Some),
-        None if is_log(path) => print(path, &LogDocument::default(), output, 0).map(Some),
+        Some(log) => print(path, &log, output, 0, true).map(Some),
+        None if is_log(path) => print(path, &LogDocument::default(), output, 0, true).map(Some),
         None => Ok(None),
     }
 }
 
 /// `code` is what failed while it was logged.
-fn print(path: &Path, log: &LogDocument, output: Output, code: u8) -> anyhow::Result<u8> {
+fn print(path: &Path, log: &LogDocument, output: Output, code: u8, quiet: bool) -> anyhow::Result<u8> {
     let recording = Recording::open(path)?;
-    let summary = summarize(path, &recording, log)?;
+    let mut bar = StepProgress::new(quiet, "counting");
+    let began = Instant::now();
+    let summary = summarize(path, &recording, log, &mut |rows| {
+        // In proportion to what was counted so far.
+        let (elapsed, whole) = (began.elapsed(), log.rows().max(rows));
+        bar.show(&format!("{rows} events"), elapsed, elapsed.mul_f64(whole as f64 / rows.max(1) as f64));
+    });
+    bar.done();
+    let summary = summary?;
     let report = LogReport { recording: path, document: recording.document(), log, summary: &summary };
     if output.json {
         output::print(&output::pretty(&output::with_code(json(&report), report.exit_code().max(code))));
@@ -119,10 +127,20 @@ fn print(path: &Path, log: &LogDocument, output: Output, code: u8) -> anyhow::Re
 }
 
 /// Counts the rows, and holds them against what was counted while they were written.
-fn summarize(path: &Path, recording: &Recording, log: &LogDocument) -> anyhow::Result<LogSummary> {
-    let mut summary = LogSummary::default();
+/// Tells now and then how many.
+fn summarize(
+    path: &Path,
+    recording: &Recording,
+    log: &LogDocument,
+    tell: &mut dyn FnMut(u64),
+) -> anyhow::Result<LogSummary> {
+    let (mut summary, mut rows) = (LogSummary::default(), 0_u64);
     for_each_log_row(path, |row| {
         summary.take(row);
+        rows += 1;
+        if rows.is_multiple_of(1 << 16) {
+            tell(rows);
+        }
         true
     })?;
     summary.close();
@@ -199,7 +217,7 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
         return Err(Usage(format!("--cpu {missing}: {} is a log of the CPUs {have}", path.display())).into());
     }
     // What the verdict says is counted before the first line is shown.
-    let summary = summarize(&path, &recording, &log)?;
+    let summary = summarize(&path, &recording, &log, &mut |_| {})?;
     let report = LogReport { recording: &path, document: recording.document(), log: &log, summary: &summary };
     let started_ns = recording.document().provenance.started_ns;
     let filter = Filter { arguments, started_ns };

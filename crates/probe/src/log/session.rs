@@ -1,17 +1,18 @@
 //! An event log that runs.
 
 use super::marks::{MarkLosses, Marks};
-use super::merge::Merger;
+use super::merge::{Merger, Noted};
 use super::names::Names;
 use super::programs::LogPrograms;
 use super::reader::{Batch, NICE, QUEUE, Reader, Sources};
-use super::rings::LogRings;
+use super::rings::{LogRings, dropped};
 use crate::why::recorder::online_cpus;
 use punctual_kernel::per_cpu::NESTING_BLIND;
 use punctual_kernel::trace_marker::TraceMarker;
 use punctual_kernel::{Refused, clock, scheduling};
-use punctual_recording::episode::EventKind;
+use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{CpuDrops, EventClass, LogCost, LogDocument, LogRow, MarkCounts};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,6 +41,46 @@ pub struct EventLog {
     cpu_before_ns: u64,
     /// Rows that came of programs.
     events: u64,
+    left_behind: LeftBehind,
+}
+
+/// What was read, and not handed on because the log was to end.
+#[derive(Default)]
+struct LeftBehind {
+    /// When the first of it happened, ns.
+    first_ns: Option<u64>,
+    events: BTreeMap<u32, u64>,
+    marks: u64,
+}
+
+impl LeftBehind {
+    fn add(&mut self, event: &Event) {
+        self.first_ns.get_or_insert(event.at_ns);
+        match event.kind {
+            // Counted already.
+            EventKind::Dropped => {}
+            EventKind::Mark => self.marks += 1,
+            _ => *self.events.entry(event.cpu).or_default() += 1,
+        }
+    }
+
+    /// Counts it as dropped, and makes the rows that tell so.
+    fn count(&self, document: &mut LogDocument) -> Vec<Noted> {
+        let at_ns = self.first_ns.unwrap_or_default();
+        document.marks.dropped += self.marks;
+        let mut rows = Vec::new();
+        if self.marks > 0 {
+            rows.push(dropped(0, self.marks, at_ns, "marks, for the time to write was over"));
+        }
+        for (&cpu, &number) in &self.events {
+            match document.drops.iter_mut().find(|drops| drops.cpu == cpu) {
+                Some(drops) => drops.dropped += number,
+                None => document.drops.push(CpuDrops { cpu, dropped: number }),
+            }
+            rows.push(dropped(cpu, number, at_ns, "ring, for the time to write was over"));
+        }
+        rows
+    }
 }
 
 /// How long the kernel measures what the programs cost, ns.
@@ -131,6 +172,7 @@ impl EventLog {
             document,
             cpu_before_ns,
             events: 0,
+            left_behind: LeftBehind::default(),
         })
     }
 
@@ -170,7 +212,10 @@ impl EventLog {
         // No more than was waiting, so that somebody else gets a turn.
         for _ in 0..=QUEUE {
             match self.batches.recv_timeout(patience) {
-                Ok(batch) => self.take_batch(batch, each),
+                Ok(batch) => self.take_batch(batch, &mut |row| {
+                    each(row);
+                    true
+                }),
                 Err(RecvTimeoutError::Timeout) => return,
                 // Nothing will come any more.
                 Err(RecvTimeoutError::Disconnected) => return std::thread::sleep(patience),
@@ -179,7 +224,7 @@ impl EventLog {
         }
     }
 
-    fn take_batch(&mut self, batch: Batch, each: &mut dyn FnMut(&LogRow<'_>)) {
+    fn take_batch(&mut self, batch: Batch, each: &mut dyn FnMut(&LogRow<'_>) -> bool) {
         let document = &mut self.document;
         if !batch.dropped.is_empty() {
             document.drops = batch.dropped.iter().map(|&(cpu, dropped)| CpuDrops { cpu, dropped }).collect();
@@ -190,9 +235,17 @@ impl EventLog {
         document.cost.reader_ns = batch.reader_ns;
         self.merger.add(batch.noted);
         for noted in self.merger.ready(batch.reached_ns) {
+            if self.left_behind.first_ns.is_some() {
+                self.left_behind.add(&noted.event);
+                continue;
+            }
             let (thread, name) = self.names.of(&noted);
             // What came before the beginning only names.
             if noted.event.at_ns < document.started_ns {
+                continue;
+            }
+            if !each(&LogRow { event: noted.event, thread: &thread, name: &name }) {
+                self.left_behind.add(&noted.event);
                 continue;
             }
             if noted.event.kind == EventKind::Mark {
@@ -201,7 +254,6 @@ impl EventLog {
             } else {
                 self.events += 1;
             }
-            each(&LogRow { event: noted.event, thread: &thread, name: &name });
         }
         if batch.reached_ns != u64::MAX {
             let reached_ns = batch.reached_ns.min(self.until_ns.load(Ordering::Relaxed));
@@ -246,8 +298,9 @@ impl EventLog {
         until_ns
     }
 
-    /// Stops, then hands on all that is left.
-    pub fn end(mut self, each: &mut dyn FnMut(&LogRow<'_>)) -> LogDocument {
+    /// Stops, then hands on what is left, for as long as `each` takes it: what it did not take is counted as dropped, with
+    /// everything after it.
+    pub fn end(mut self, each: &mut dyn FnMut(&LogRow<'_>) -> bool) -> LogDocument {
         let until_ns = self.stop();
         // What was running when they were taken away ends within this.
         std::thread::sleep(Duration::from_millis(2));
@@ -258,8 +311,13 @@ impl EventLog {
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
-        self.document.reached_ns = until_ns;
-        self.document()
+        let mut document = self.document();
+        document.reached_ns = until_ns;
+        for noted in self.left_behind.count(&mut document) {
+            let name = noted.text.as_deref().unwrap_or_default();
+            each(&LogRow { event: noted.event, thread: "", name });
+        }
+        document
     }
 }
 
@@ -291,4 +349,29 @@ fn stopper(
     };
     let spawned = std::thread::Builder::new().name("log-stopper".to_owned()).spawn(run);
     Ok((sender, spawned.map_err(|error| Refused::because("starting a thread", error.to_string()))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::merge::tests::noted;
+    use super::*;
+
+    #[test]
+    fn what_is_left_behind_is_counted_once_and_told() {
+        let mut left = LeftBehind::default();
+        let mut document = LogDocument { drops: vec![CpuDrops { cpu: 1, dropped: 5 }], ..LogDocument::default() };
+        document.marks.dropped = 7;
+        for (at_ns, cpu) in [(50, 1), (60, 0), (70, 1)] {
+            left.add(&noted(at_ns, cpu).event);
+        }
+        let mut mark = noted(80, 0).event;
+        mark.kind = EventKind::Mark;
+        left.add(&mark);
+        // Its number stands in the counts of whoever noticed it.
+        left.add(&dropped(0, 1_000, 90, "ring").event);
+        let rows: Vec<_> = left.count(&mut document).iter().map(|row| (row.event.cpu, row.event.value)).collect();
+        assert_eq!(rows, [(0, 1), (0, 1), (1, 2)]);
+        assert_eq!((document.dropped(), document.marks.dropped), (5 + 7 + 4, 8));
+        assert!(left.count(&mut LogDocument::default()).iter().all(|row| row.event.at_ns == 50));
+    }
 }
