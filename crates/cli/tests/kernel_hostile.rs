@@ -13,7 +13,7 @@ use support::{code, stderr};
 /// The address space that a measurement may take, bytes: a fault then ends it, not the machine.
 const MAX_ADDRESS_SPACE: u64 = 3 << 30;
 /// After its time a measurement ends within this, on a machine that does other things too.
-const SLACK: Duration = Duration::from_secs(15);
+const SLACK: Duration = Duration::from_secs(10);
 
 /// Takes a new name and sleeps for a moment, again and again, in several threads.
 const NAMES: &str = "\
@@ -233,32 +233,36 @@ fn marks_without_end_are_dropped_and_counted() {
 
 const LOG_MEMORY: u64 = 600_000_000;
 
-/// Tells the longest time (us) that a thread of normal priority was kept from a CPU for so long (s).
-const ORDINARY: &str = "\
+/// Tells the longest time (us) that a thread below all real-time ones of ours was kept from a CPU, for so long (s). It goes
+/// before ordinary threads, so that what these take from one another does not count as ours, and leaves the CPU to them.
+const BELOW: &str = "\
 import os, sys, time
 os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 end, last, longest = time.monotonic() + float(sys.argv[2]), time.monotonic(), 0
 while last < end:
+    time.sleep(0.001)
     now = time.monotonic()
     longest = max(longest, now - last)
     last = now
 print(int(longest * 1e6))
 ";
 
-/// Runs something that takes all of a CPU with real-time priority; how long an ordinary program there was kept waiting.
+/// Runs something that takes all of a CPU with real-time priority; how long whoever is below that was kept waiting.
 fn longest_starvation(directory: &Path, cpu: u32, seconds: u32, words: &[&str]) -> (Duration, Cost) {
-    let mut ordinary = Command::new("python3");
-    ordinary.args(["-c", ORDINARY, &cpu.to_string(), &(seconds + 2).to_string()]).stdout(Stdio::piped());
-    let ordinary = ordinary.spawn().unwrap();
+    let mut below = Command::new("python3");
+    below.args(["-c", BELOW, &cpu.to_string(), &(seconds + 2).to_string()]).stdout(Stdio::piped());
+    let below = below.spawn().unwrap();
     let cost = run_limited(directory, words);
-    let output = ordinary.wait_with_output().unwrap();
+    let output = below.wait_with_output().unwrap();
     let micros: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
     eprintln!("kept waiting for up to {} ms", micros / 1_000);
     (Duration::from_micros(micros), cost)
 }
 
-/// Nobody is kept from a CPU for longer, on a machine whose host has time for it.
-const LONGEST_STARVATION: Duration = Duration::from_millis(700);
+/// The thread of a device whose work never ends rests every other time, unless it is within a piece of work then; on a machine
+/// whose host has time for it.
+const LONGEST_STARVATION: Duration = Duration::from_millis(400);
 
 #[test]
 fn many_short_periods_leave_others_their_part() {
@@ -267,7 +271,8 @@ fn many_short_periods_leave_others_their_part() {
     let words = ["record", "-q", "-D", "4s", "-i", "2us", "-p", "80,70,60", "-a", "1", "-o", "a.punctual"];
     let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
     assert!(cost.took < Duration::from_secs(4) + SLACK, "{:?}", cost.took);
-    assert!(longest < LONGEST_STARVATION, "{longest:?}");
+    // Every tenth of a second, and at the beginning once later.
+    assert!(longest < Duration::from_millis(250), "{longest:?}");
 }
 
 #[test]
