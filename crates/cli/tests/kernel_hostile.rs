@@ -13,7 +13,7 @@ use support::{code, stderr};
 /// The address space that a measurement may take, bytes: a fault then ends it, not the machine.
 const MAX_ADDRESS_SPACE: u64 = 3 << 30;
 /// After its time a measurement ends within this, on a machine that does other things too.
-const SLACK: Duration = Duration::from_secs(10);
+const SLACK: Duration = Duration::from_secs(8);
 
 /// Takes a new name and sleeps for a moment, again and again, in several threads.
 const NAMES: &str = "\
@@ -155,7 +155,7 @@ fn is_bounded(path: &Path) -> u64 {
     wakeups
 }
 
-const FOLLOW_MEMORY: u64 = 500_000_000;
+const FOLLOW_MEMORY: u64 = 300_000_000;
 
 #[test]
 fn names_without_end_become_others() {
@@ -184,7 +184,7 @@ fn names_without_end_do_not_fill_the_evidence() {
     is_bounded(&directory.path().join("a.punctual"));
 }
 
-const WHY_MEMORY: u64 = 900_000_000;
+const WHY_MEMORY: u64 = 500_000_000;
 
 /// Makes marks of ever new texts, as fast as it can: `struct punctual_marks` of `include/punctual.h`.
 const MARKS: &str = "\
@@ -231,7 +231,7 @@ fn marks_without_end_are_dropped_and_counted() {
     assert!(log.marks.library <= 6 * 60_000 + 5_000, "{:?}", log.marks);
 }
 
-const LOG_MEMORY: u64 = 600_000_000;
+const LOG_MEMORY: u64 = 300_000_000;
 
 /// Tells the longest time (us) that a thread below all real-time ones of ours was kept from a CPU, for so long (s). It goes
 /// before ordinary threads, so that what these take from one another does not count as ours, and leaves the CPU to them.
