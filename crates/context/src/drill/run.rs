@@ -92,7 +92,8 @@ pub fn run(
 ) -> Result<DrillOutcome, DrillError> {
     let kind = plan.kind;
     let cpus = plan.check(&scheduling::allowed_cpus())?;
-    let _claim = Claim::take(&cpus).map_err(|refused| DrillError::Unavailable { kind, refused })?;
+    let claim = Claim::take(&cpus, plan.share_percent(), plan.most_percent());
+    let _claim = claim.map_err(|refused| DrillError::Unavailable { kind, refused })?;
     limit_spinning();
     let unavailable = |refused| DrillError::Unavailable { kind, refused };
     let mut crew = Crew::start(plan, &cpus).map_err(unavailable)?;
