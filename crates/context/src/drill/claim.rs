@@ -14,6 +14,9 @@ use std::os::fd::OwnedFd;
 /// What one name stands for, percent of a CPU.
 const PART_PERCENT: u64 = 5;
 
+/// So many may have asked whose a name is: nobody takes their question up, it is answered by the kernel.
+const MAX_ASKING: i32 = 4_096;
+
 /// Shares of CPUs that no other drill takes, for as long as this lives.
 pub(crate) struct Claim(#[expect(dead_code, reason = "the names are taken as long as it lives")] Vec<OwnedFd>);
 
@@ -51,7 +54,7 @@ fn take_part(cpu: u32, part: u64, held: &mut Vec<OwnedFd>) -> Result<bool, Refus
     let own = socket().map_err(failed)?;
     match bind(&own, &address) {
         Ok(()) => {
-            listen(&own, 1).map_err(failed)?;
+            listen(&own, MAX_ASKING).map_err(failed)?;
             held.push(own);
             Ok(true)
         }
