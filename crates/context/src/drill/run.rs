@@ -246,7 +246,7 @@ impl Crew {
     fn start(plan: &DrillPlan, cpus: &[u32]) -> Result<Crew, Refused> {
         let (posts, held) = posts(plan, cpus)?;
         let (sender, events): (Sender<Event>, Receiver<Event>) = channel();
-        let mut crew = Crew { stop: Arc::new(Stop::default()), events, workers: Vec::new(), held: held };
+        let mut crew = Crew { stop: Arc::new(Stop::default()), events, workers: Vec::new(), held };
         for (name, cpu, prepare) in posts {
             let worker = Worker {
                 kind: plan.kind,
