@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Some(punctual_load::built_in::SUBCOMMAND) => return commands::hidden::built_in_load(&words[2..]),
         _ => {}
     }
-    if !punctual_kernel::limits::stack().is_some_and(|limit| limit < SMALL_STACK) {
+    if punctual_kernel::limits::stack().is_none_or(|limit| limit >= SMALL_STACK) {
         return run(&words);
     }
     let thread = std::thread::Builder::new().stack_size(OWN_STACK).spawn(move || run(&words));

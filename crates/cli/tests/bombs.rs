@@ -31,6 +31,7 @@ struct Ran {
 }
 
 /// Runs the program below a fence and measures its peak.
+#[expect(clippy::zombie_processes, reason = "it is waited for by wait4, which tells its peak")]
 fn ran(words: &[&str]) -> Ran {
     let mut command = punctual();
     command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());

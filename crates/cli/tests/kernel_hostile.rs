@@ -291,15 +291,15 @@ fn competitors_above_everybody_end_in_time_and_leave_others_their_part() {
 fn two_drills_on_a_cpu_keep_the_bound_of_one() {
     requires!("two drills", "BPF", "BTF", "kernel's thread ids", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    let words = ["drill", "fifo", "-q", "-D", "4s", "--for", "5ms", "--every", "100ms", "-a", "1"];
+    let words = ["drill", "fifo", "-q", "-D", "4s", "--for", "5ms", "--every", "30ms", "-a", "1"];
     let first = support::start(directory.path(), &words);
     assert!(support::wait_until(|| {
         let sockets = std::fs::read("/proc/net/unix").unwrap_or_default();
-        String::from_utf8_lossy(&sockets).contains("@punctual-drill-cpu-1")
+        String::from_utf8_lossy(&sockets).contains("@punctual-drill-cpu-1-")
     }));
     let second = run_limited(directory.path(), &words);
     assert_eq!(code(&second.output), 1);
-    assert!(stderr(&second.output).contains("another drill"), "{}", stderr(&second.output));
+    assert!(stderr(&second.output).contains("other drills"), "{}", stderr(&second.output));
     let output = first.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
 }

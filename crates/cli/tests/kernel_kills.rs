@@ -135,7 +135,7 @@ fn open_all(below: &Path) -> usize {
 fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64 | 1;
     let seed = std::env::var("PUNCTUAL_KILL_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(seed);
-    println!("PUNCTUAL_KILL_SEED={seed}");
+    eprintln!("PUNCTUAL_KILL_SEED={seed}");
     let mut random = Random(seed);
     let own = own_names();
     assert!(own.len() > 20, "the programs' names are not found: {own:?}");
@@ -174,7 +174,7 @@ fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
         met.insert(words[0]);
     }
     let took = began.elapsed().as_secs();
-    println!(
+    eprintln!(
         "{count} kills of {} commands in {took} s, {ended} of them too late; {opened} recordings opened",
         met.len()
     );

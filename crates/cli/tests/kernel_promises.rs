@@ -9,6 +9,7 @@ use std::process::Stdio;
 const MIB: u64 = 1 << 20;
 
 /// Runs the program and gives its exit code and the most memory it had at a time, bytes.
+#[expect(clippy::zombie_processes, reason = "it is waited for by wait4, which tells its peak")]
 fn run_measured(directory: &Path, words: &[&str]) -> (i32, u64) {
     let mut command = support::punctual();
     command.current_dir(directory).args(words).stdout(Stdio::null()).stderr(Stdio::null());
@@ -52,7 +53,7 @@ fn every_command_keeps_to_its_memory() {
     for (words, fixed, each) in MEMORY {
         let (code, most) = run_measured(directory.path(), words);
         let bound = (fixed + each * cpus) * MIB;
-        println!("{:4} MiB of at most {}: {}", most / MIB, bound / MIB, words.join(" "));
+        eprintln!("{:4} MiB of at most {}: {}", most / MIB, bound / MIB, words.join(" "));
         assert_eq!(code, 0, "{words:?}");
         assert!(most <= bound, "{words:?}: {} MiB", most / MIB);
     }
@@ -72,7 +73,7 @@ fn memory_is_flat_and_a_wakeup_takes_few_bytes() {
     let path = directory.path().join("long");
     let wakeups = Recording::open(&path).unwrap().document().counters.wakeups;
     let bytes = size(&path) as f64 / wakeups as f64;
-    println!(
+    eprintln!(
         "{} MiB in 8 s, {} MiB in 20 s; {bytes:.1} bytes on disk for each of {wakeups} wakeups",
         short / MIB,
         long / MIB

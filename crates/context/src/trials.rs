@@ -8,9 +8,9 @@ use punctual_kernel::{Found, Refused, Trial};
 /// All of them, in the order in which a user meets them.
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
-        Trial::new("device in an interrupt", "punctual device run NAME:irq", "5.12", || device(Mode::Work)),
-        Trial::new("device in a softirq", "punctual device run NAME:softirq", "5.15", || device(Mode::Softirq)),
-        Trial::new("thread woken by a softirq", "punctual device run --wake softirq", "5.15", || device(Mode::Wake)),
+        Trial::new("device in an interrupt", "punctual device run NAME:irq", "5.17", || device(Mode::Work)),
+        Trial::new("device in a softirq", "punctual device run NAME:softirq", "5.17", || device(Mode::Softirq)),
+        Trial::new("thread woken by a softirq", "punctual device run --wake softirq", "5.17", || device(Mode::Wake)),
     ];
     trials.extend(
         DrillKind::ALL

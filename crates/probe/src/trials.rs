@@ -14,7 +14,7 @@ pub fn trials() -> Vec<Trial> {
     vec![
         Trial::new("stages", "splitting a wakeup into its stages", "5.10", stages),
         Trial::new("softirq path", "--via softirq (interrupt -> softirq -> thread)", "5.15", softirq),
-        Trial::new("followed threads", "record --comm, --pid, --follow", "5.11", || {
+        Trial::new("followed threads", "record --comm, --pid, --follow", "5.10", || {
             loads(foreign::programs::try_out()?)
         }),
         Trial::new("flight recorder", "record --why: who made it late", "6.1", || loads(why::recorder::try_out()?)),

@@ -20,7 +20,10 @@ pub(crate) fn write_json(directory: &Directory, name: &str, document: &impl Seri
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, is_not: &str) -> Result<Option<T>> {
     match input::read_file(path, MAX_JSON_BYTES) {
         Ok(text) => parse_json(path, &text, is_not).map(Some),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        // Nothing can be in a file that stands where a directory should: whoever asked says that it is no recording.
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
         Err(error) => Err(Error::io(path, "cannot read", error)),
     }
 }

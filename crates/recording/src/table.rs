@@ -385,9 +385,14 @@ fn read_column<T: DataType>(
             return Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: rows are missing"));
         }
         let mut present = values.iter();
-        for position in 0..read {
-            let is_present = !is_optional || levels[position] > 0;
-            take(if is_present { present.next() } else { None })?;
+        if is_optional {
+            for level in &levels {
+                take(if *level > 0 { present.next() } else { None })?;
+            }
+        } else {
+            for value in present {
+                take(Some(value))?;
+            }
         }
         missing -= read;
     }

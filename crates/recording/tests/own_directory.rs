@@ -61,9 +61,9 @@ fn planted_links_lead_nowhere() {
         // A link that comes between a file and its renaming may spoil the recording, and nothing else.
         let written = write(&path, 200, |_| std::thread::yield_now());
         over.store(true, Ordering::Relaxed);
-        println!("written: {written:?}");
+        eprintln!("written: {written:?}");
     });
-    println!("{} links were planted", planted.load(Ordering::Relaxed));
+    eprintln!("{} links were planted", planted.load(Ordering::Relaxed));
     assert!(planted.load(Ordering::Relaxed) > 8);
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
 }
@@ -211,7 +211,7 @@ fn what_is_made_nobody_else_may_write() {
         }
         met += 1;
     }
-    println!("{met} files and directories have no more than 644 and 755");
+    eprintln!("{met} files and directories have no more than 644 and 755");
     assert!(met > 6);
 }
 
@@ -253,6 +253,6 @@ fn nothing_else_in_the_workspace_writes_by_path() {
             wrong.push(format!("{name}: {found:?}"));
         }
     }
-    println!("{met} files were looked through");
+    eprintln!("{met} files were looked through");
     assert!(met > 200 && wrong.is_empty(), "{wrong:#?}");
 }

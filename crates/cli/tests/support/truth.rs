@@ -44,7 +44,8 @@ pub(crate) fn measure(directory: &Path, trial: &Trial<'_>) -> Truth {
     let mut drills = Vec::new();
     for (position, (drill, cpu, every)) in trial.drills.iter().enumerate() {
         let log = format!("truth-{position}");
-        let mut words = vec!["drill", drill, "--for", trial.length, "--every", every, "-D", "5m", "-o", &log, "--json"];
+        let mut words =
+            vec!["drill", drill, "--for", trial.length, "--every", every, "-D", "1m", "--yes", "-o", &log, "--json"];
         // A reservation cannot be bound to a CPU.
         if *drill != "throttle" {
             words.extend(["-a", cpu]);

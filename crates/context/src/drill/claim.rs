@@ -1,7 +1,8 @@
-//! One drill on a CPU at a time: two would take together what each may take alone.
+//! Drills that run at once take together no more of a CPU than one may take alone.
 //!
-//! A drill holds an abstract socket for each of its CPUs; that is gone when the process is, however it ends. Anybody may hold
-//! such a name: one that a user holds whom this process need not trust keeps nobody from drilling.
+//! A CPU's share is cut into parts, each of which is an abstract socket: a drill holds as many as it may come to need, and they
+//! are free again when the process is gone, however it ends. Anybody may hold such a name: one that a user holds whom this
+//! process need not trust keeps nobody from drilling.
 
 use punctual_kernel::Refused;
 use rustix::net::{
@@ -10,37 +11,55 @@ use rustix::net::{
 };
 use std::os::fd::OwnedFd;
 
-/// CPUs that this process alone drills, for as long as this lives.
+/// What one name stands for, percent of a CPU.
+const PART_PERCENT: u64 = 5;
+
+/// So many may have asked whose a name is: nobody takes their question up, it is answered by the kernel.
+const MAX_ASKING: i32 = 4_096;
+
+/// Shares of CPUs that no other drill takes, for as long as this lives.
 pub(crate) struct Claim(#[expect(dead_code, reason = "the names are taken as long as it lives")] Vec<OwnedFd>);
 
 impl Claim {
-    /// Claims these CPUs.
+    /// Claims a share of each of these CPUs, of which all drills together may take so much, percent.
     ///
     /// # Errors
-    /// Another drill has one of them.
-    pub(crate) fn take(cpus: &[u32]) -> Result<Claim, Refused> {
+    /// Other drills leave less than that.
+    pub(crate) fn take(cpus: &[u32], share_percent: u64, most_percent: u64) -> Result<Claim, Refused> {
         let mut held = Vec::new();
-        for cpu in cpus {
-            let doing = || format!("claiming CPU {cpu}");
-            let failed = |error: rustix::io::Errno| Refused::because(doing(), error.to_string());
-            let name = format!("punctual-drill-cpu-{cpu}");
-            let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).map_err(failed)?;
-            let own = socket().map_err(failed)?;
-            match bind(&own, &address) {
-                Ok(()) => {
-                    listen(&own, 1).map_err(failed)?;
-                    held.push(own);
+        for &cpu in cpus {
+            let mut wanted = share_percent.div_ceil(PART_PERCENT).max(1);
+            for part in 0..most_percent / PART_PERCENT {
+                if wanted > 0 && take_part(cpu, part, &mut held)? {
+                    wanted -= 1;
                 }
-                Err(rustix::io::Errno::ADDRINUSE) if !is_trusted(&address) => {}
-                Err(rustix::io::Errno::ADDRINUSE) => {
-                    let reason = "another drill runs there, and two would take more of it than one may: wait for its end, \
-                                  or choose other CPUs with -a";
-                    return Err(Refused::because(doing(), reason));
-                }
-                Err(error) => return Err(failed(error)),
+            }
+            if wanted > 0 {
+                let reason = format!(
+                    "other drills run there, and all together take {most_percent} % of it at most: wait for their end, inject \
+                     less, or choose other CPUs with -a"
+                );
+                return Err(Refused::because(format!("taking {share_percent} % of CPU {cpu}"), reason));
             }
         }
         Ok(Claim(held))
+    }
+}
+
+/// Takes a part of a CPU's share; whether it could be had.
+fn take_part(cpu: u32, part: u64, held: &mut Vec<OwnedFd>) -> Result<bool, Refused> {
+    let failed = |error: rustix::io::Errno| Refused::because(format!("claiming CPU {cpu}"), error.to_string());
+    let address = SocketAddrUnix::new_abstract_name(format!("punctual-drill-cpu-{cpu}-{part}").as_bytes());
+    let address = address.map_err(failed)?;
+    let own = socket().map_err(failed)?;
+    match bind(&own, &address) {
+        Ok(()) => {
+            listen(&own, MAX_ASKING).map_err(failed)?;
+            held.push(own);
+            Ok(true)
+        }
+        Err(rustix::io::Errno::ADDRINUSE) => Ok(!is_trusted(&address)),
+        Err(error) => Err(failed(error)),
     }
 }
 
@@ -68,13 +87,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cpu_is_claimed_by_one_drill() {
+    fn drills_share_what_one_may_take() {
         // CPUs that no machine has.
-        let first = Claim::take(&[900_001, 900_002]).unwrap();
-        assert!(Claim::take(&[900_003]).is_ok());
-        let refused = Claim::take(&[900_002]).err().unwrap().to_string();
-        assert!(refused.contains("CPU 900002") && refused.contains("-a"), "{refused}");
+        let first = Claim::take(&[900_001, 900_002], 13, 25).unwrap();
+        assert!(Claim::take(&[900_003], 25, 25).is_ok());
+        let second = Claim::take(&[900_002], 10, 25).unwrap();
+        let refused = Claim::take(&[900_002], 1, 25).err().unwrap().to_string();
+        assert!(refused.contains("CPU 900002") && refused.contains("25 %"), "{refused}");
+        // Who agreed to more shares that.
+        let third = Claim::take(&[900_002], 25, 50).unwrap();
+        assert!(Claim::take(&[900_002], 1, 50).is_err());
+        drop((second, third));
+        assert!(Claim::take(&[900_002], 10, 25).is_ok());
         drop(first);
-        assert!(Claim::take(&[900_002]).is_ok());
+        assert!(Claim::take(&[900_001], 25, 25).is_ok());
     }
 }

@@ -87,8 +87,8 @@ impl DrillKind {
     /// The first kernel that can do it.
     pub fn since(self) -> &'static str {
         match self {
-            DrillKind::Irq => "5.12",
-            DrillKind::Softirq => "5.15",
+            DrillKind::Irq => "5.17",
+            DrillKind::Softirq => "5.17",
             DrillKind::IrqOff => "6.14",
             _ => "5.10",
         }

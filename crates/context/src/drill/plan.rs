@@ -122,6 +122,16 @@ impl DrillPlan {
         Ok(cpus)
     }
 
+    /// The share of a CPU that the injections take at most, percent.
+    pub(crate) fn share_percent(&self) -> u64 {
+        self.lengths.longest_ns.saturating_mul(100).div_ceil(self.every_ns.max(1))
+    }
+
+    /// The share of a CPU that injections may take, those of other drills included, percent.
+    pub(crate) fn most_percent(&self) -> u64 {
+        if self.consent { DUTY_WITH_CONSENT_PERCENT } else { DUTY_PERCENT }
+    }
+
     fn check_bounds(&self) -> Result<(), PlanError> {
         let wrong = |text: String| Err(PlanError(text));
         let Lengths { shortest_ns, longest_ns } = self.lengths;
@@ -135,9 +145,8 @@ impl DrillPlan {
             return wrong("a drill lasts up to 10 min: give a shorter -D".to_owned());
         }
         // Twice the length at least apart, so that they never meet however they are jittered.
-        let share = longest_ns.saturating_mul(100).div_ceil(self.every_ns.max(1));
-        let most = if self.consent { DUTY_WITH_CONSENT_PERCENT } else { DUTY_PERCENT };
-        if share > most {
+        let most = self.most_percent();
+        if self.share_percent() > most {
             let apart = format_ns(longest_ns * 100 / most);
             let how = if self.consent { "" } else { ", or agree to up to 50 % with --yes" };
             let (length, every) = (format_ns(longest_ns), format_ns(self.every_ns));

@@ -92,7 +92,8 @@ pub fn run(
 ) -> Result<DrillOutcome, DrillError> {
     let kind = plan.kind;
     let cpus = plan.check(&scheduling::allowed_cpus())?;
-    let _claim = Claim::take(&cpus).map_err(|refused| DrillError::Unavailable { kind, refused })?;
+    let claim = Claim::take(&cpus, plan.share_percent(), plan.most_percent());
+    let _claim = claim.map_err(|refused| DrillError::Unavailable { kind, refused })?;
     limit_spinning();
     let unavailable = |refused| DrillError::Unavailable { kind, refused };
     let mut crew = Crew::start(plan, &cpus).map_err(unavailable)?;
@@ -245,7 +246,7 @@ impl Crew {
     fn start(plan: &DrillPlan, cpus: &[u32]) -> Result<Crew, Refused> {
         let (posts, held) = posts(plan, cpus)?;
         let (sender, events): (Sender<Event>, Receiver<Event>) = channel();
-        let mut crew = Crew { stop: Arc::new(Stop::default()), events, workers: Vec::new(), held: held };
+        let mut crew = Crew { stop: Arc::new(Stop::default()), events, workers: Vec::new(), held };
         for (name, cpu, prepare) in posts {
             let worker = Worker {
                 kind: plan.kind,

@@ -330,7 +330,7 @@ mod tests {
         for elf in [OBJECT, crate::log::RECORDER_OF_LOG] {
             for name in punctual_kernel::bpf::optional_programs(elf) {
                 optional += 1;
-                assert_eq!(left_out::blind_without(&[name.clone()]).len(), 1, "{name}");
+                assert_eq!(left_out::blind_without(std::slice::from_ref(&name)).len(), 1, "{name}");
             }
         }
         assert!(optional > 40, "{optional}");
