@@ -1,6 +1,6 @@
 //! The shell scripts that guests run.
 
-use super::{Boot, Length, table};
+use super::{Boot, Command, Length, table};
 use std::fmt::Write as _;
 
 /// Below /out: what each command printed, by its position.
@@ -16,11 +16,13 @@ const HEAD: &str = r#"PATH=/usr/bin:/bin:/usr/sbin:/sbin
 mkdir -p /out/cells /out/work
 chmod 1777 /out/work
 cd /out/work
+# A background job of a shell without job control does not hear SIGINT.
+set -m
 dmesg -c >/dev/null
 cell() {
     mkdir -p "/out/cells/$1"
-    echo "command $1" >/dev/console
     read -r began _ </proc/uptime
+    echo "$began command $1" >/dev/console
     timeout -k 5 "$limit" $wrap bash -c "$2" >"/out/cells/$1/stdout" 2>"/out/cells/$1/stderr" </dev/null
     echo $? >"/out/cells/$1/code"
     read -r ended _ </proc/uptime
@@ -34,11 +36,11 @@ fn quoted(text: &str) -> String {
 }
 
 /// All commands that are wanted, one after the other.
-pub(super) fn commands(boot: &Boot, wanted: impl Fn(&str) -> bool) -> String {
+pub(super) fn commands(boot: &Boot, wanted: impl Fn(&Command) -> bool) -> String {
     let variant = &boot.variant;
     let mut script = format!("{HEAD}limit={MAX_COMMAND_S}\nwrap={}\n{}\n", quoted(&variant.wrap), variant.prelude);
     for (position, command) in table().command.iter().enumerate() {
-        if !wanted(&command.name) {
+        if !wanted(command) {
             continue;
         }
         let _ = writeln!(script, "cell {position} {}", quoted(&command.run));
@@ -49,6 +51,7 @@ pub(super) fn commands(boot: &Boot, wanted: impl Fn(&str) -> bool) -> String {
 /// A drill goes on until its log has enough injections and is then stopped, not ended: its BPF programs must be there until
 /// the recording ends and names them. The first one of victims begins before the recording has a wakeup.
 const DRILLS: &str = r#"
+say() { echo "$(cut -d ' ' -f 1 /proc/uptime) $1" >/dev/console; }
 lines() { wc -l 2>/dev/null <"truth-$1" || echo 0; }
 has_wakeups() { grep -qs '"wakeups": *[1-9]' "$1/recording.json"; }
 # until_there TRIES CONDITION...: waits until it holds, or the recording has ended.
@@ -66,7 +69,7 @@ has_begun_or_ended() { has_lines "$current" 1 || [ -e "/out/cells/drill-$current
 drill() {
     current=$1
     mkdir -p "/out/cells/drill-$1"
-    echo "drill $1" >/dev/console
+    say "drill $1"
     (punctual drill "$1" -q --yes --for 300us..2ms --every 20ms -D 10m --seed 7 -o "truth-$1" \
         >"/out/cells/drill-$1/stdout" 2>"/out/cells/drill-$1/stderr" </dev/null; echo $? >"/out/cells/drill-$1/code") &
     until_there 300 has_begun_or_ended
@@ -83,14 +86,14 @@ beside() {
     measuring=$!
     [ "$words" ] || until_there 600 has_wakeups "$recording"
     for drill; do drill "$drill"; done
-    echo "end of $recording" >/dev/console
+    say "end of $recording"
     kill -INT $measuring
     wait $measuring
     echo $? >"$recording.code"
+    say "$recording is written"
     pkill -CONT -f '^punctual drill '
     pkill -INT -f '^punctual drill '
     wait
-    timeout 300 punctual why "$recording" --json >"$recording.why" 2>"$recording.why-errors"
     for drill; do dmesg -c >"/out/cells/drill-$drill/kernel-log"; done
 }
 "#;
