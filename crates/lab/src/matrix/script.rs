@@ -48,8 +48,9 @@ pub(super) fn commands(boot: &Boot, wanted: impl Fn(&Command) -> bool) -> String
     script
 }
 
-/// A drill goes on until its log has enough injections and is then stopped, not ended: its BPF programs must be there until
-/// the recording ends and names them. The first one of victims begins before the recording has a wakeup.
+/// A drill goes on until its log has enough injections, and for a while, so that the recording notes what it blames while
+/// that is there: a program that came and went unseen has no name. Two drills cannot share a CPU.
+/// The first one of victims begins before the recording has a wakeup.
 const DRILLS: &str = r#"
 say() { echo "$(cut -d ' ' -f 1 /proc/uptime) $1" >/dev/console; }
 lines() { wc -l 2>/dev/null <"truth-$1" || echo 0; }
@@ -65,18 +66,23 @@ until_there() {
     done
 }
 has_lines() { [ "$(lines "$1")" -ge "$2" ]; }
-has_begun_or_ended() { has_lines "$current" 1 || [ -e "/out/cells/drill-$current/code" ]; }
+has_begun_or_ended() { has_lines "$current" 1 || ! kill -0 $injecting 2>/dev/null; }
 drill() {
     current=$1
     mkdir -p "/out/cells/drill-$1"
     say "drill $1"
-    (punctual drill "$1" -q --yes --for 300us..2ms --every 20ms -D 10m --seed 7 -o "truth-$1" \
-        >"/out/cells/drill-$1/stdout" 2>"/out/cells/drill-$1/stderr" </dev/null; echo $? >"/out/cells/drill-$1/code") &
+    punctual drill "$1" -q --yes --for 300us..2ms --every 20ms -D 10m --seed 7 -o "truth-$1" \
+        >"/out/cells/drill-$1/stdout" 2>"/out/cells/drill-$1/stderr" </dev/null &
+    injecting=$!
     until_there 300 has_begun_or_ended
-    [ -e "/out/cells/drill-$1/code" ] && return
-    until_there 300 has_wakeups "$recording"
-    until_there 3000 has_lines "$1" $(($(lines "$1") + count))
-    pkill -STOP -f "^punctual drill $1 "
+    if kill -0 $injecting 2>/dev/null; then
+        until_there 300 has_wakeups "$recording"
+        until_there 3000 has_lines "$1" $(($(lines "$1") + count))
+        sleep 1
+        kill -INT $injecting
+    fi
+    wait $injecting
+    echo $? >"/out/cells/drill-$1/code"
 }
 # beside RECORDING WORDS DRILLS: runs drills one after the other while it is recorded.
 beside() {
@@ -91,9 +97,6 @@ beside() {
     wait $measuring
     echo $? >"$recording.code"
     say "$recording is written"
-    pkill -CONT -f '^punctual drill '
-    pkill -INT -f '^punctual drill '
-    wait
     for drill; do dmesg -c >"/out/cells/drill-$drill/kernel-log"; done
 }
 "#;
