@@ -1,5 +1,6 @@
 //! The BPF programs that are loaded, whoever loaded them.
 
+use crate::clock;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Typedef;
 use std::collections::BTreeMap;
@@ -30,11 +31,8 @@ impl ProgramList {
     /// The programs at tracepoints and perf events now.
     pub fn now(&mut self) -> Vec<LoadedProgram> {
         let mut programs = Vec::new();
-        let mut present = Vec::new();
-        let mut id = 0;
-        // SAFETY: the call writes the next number into `id`, which lives through it.
-        while unsafe { libbpf_sys::bpf_prog_get_next_id(id, &raw mut id) } == 0 {
-            present.push(id);
+        let present = present();
+        for &id in &present {
             if let Some(None) = self.known.get(&id) {
                 continue;
             }
@@ -76,6 +74,11 @@ impl ProgramList {
 }
 
 fn info(id: u32) -> Option<libbpf_sys::bpf_prog_info> {
+    info_with(id, libbpf_sys::bpf_prog_info::default())
+}
+
+/// What the kernel tells of a program. The lists that `info` points to have room for as many as it says, and live on.
+fn info_with(id: u32, mut info: libbpf_sys::bpf_prog_info) -> Option<libbpf_sys::bpf_prog_info> {
     // SAFETY: takes a plain number.
     let descriptor = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(id) };
     if descriptor < 0 {
@@ -83,12 +86,60 @@ fn info(id: u32) -> Option<libbpf_sys::bpf_prog_info> {
     }
     // SAFETY: a descriptor just made, owned by nobody else.
     let owned = unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(descriptor) };
-    let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = size_of_val(&info) as u32;
     use std::os::fd::AsRawFd;
-    // SAFETY: the kernel writes at most `length` bytes into the structure.
+    // SAFETY: the kernel writes at most `length` bytes into the structure, and into lists what they have room for.
     let result = unsafe { libbpf_sys::bpf_obj_get_info_by_fd(owned.as_raw_fd(), (&raw mut info).cast(), &mut length) };
     (result == 0).then_some(info)
+}
+
+/// Where the machine code of a loaded program lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramCode {
+    /// Its name, at most 15 letters.
+    pub name: String,
+    /// When it was loaded, ns of `CLOCK_MONOTONIC`, or earlier if the machine slept since.
+    pub loaded_ns: u64,
+    /// Beginning and end of each of its functions.
+    pub functions: Vec<(u64, u64)>,
+}
+
+/// The numbers of all loaded programs, ascending; none without the privilege to list them.
+pub fn present() -> Vec<u32> {
+    let mut present = Vec::new();
+    let mut id = 0;
+    // SAFETY: the call writes the next number into `id`, which lives through it.
+    while unsafe { libbpf_sys::bpf_prog_get_next_id(id, &raw mut id) } == 0 {
+        present.push(id);
+    }
+    present
+}
+
+/// Programs have so many functions at most; the kernel's own limit is 256.
+const MAX_FUNCTIONS: u32 = 1024;
+
+/// Where the code of a program lies; `None` when it is gone or the kernel does not tell.
+pub fn code_of(id: u32) -> Option<ProgramCode> {
+    let count = info(id)?.nr_jited_func_lens.min(MAX_FUNCTIONS);
+    let mut starts = vec![0_u64; count as usize];
+    let mut lengths = vec![0_u32; count as usize];
+    let wanted = libbpf_sys::bpf_prog_info {
+        nr_jited_ksyms: count,
+        jited_ksyms: starts.as_mut_ptr() as u64,
+        nr_jited_func_lens: count,
+        jited_func_lens: lengths.as_mut_ptr() as u64,
+        ..Default::default()
+    };
+    let info = info_with(id, wanted)?;
+    let functions = starts.iter().zip(&lengths).map(|(&start, &length)| (start, start + u64::from(length)));
+    let slept_ns = clock::boot_ns().saturating_sub(clock::monotonic_ns());
+    // SAFETY: the name is an array that the kernel ends with a zero.
+    let name = unsafe { CStr::from_ptr(info.name.as_ptr()) };
+    Some(ProgramCode {
+        name: name.to_string_lossy().into_owned(),
+        loaded_ns: info.load_time.saturating_sub(slept_ns),
+        functions: functions.filter(|(start, _)| *start != 0).collect(),
+    })
 }
 
 /// The kernel's number for a program of this process.

@@ -8,6 +8,11 @@ pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
+/// Now, ns of `CLOCK_BOOTTIME`: goes on while the machine sleeps.
+pub fn boot_ns() -> u64 {
+    read(libc::CLOCK_BOOTTIME)
+}
+
 /// Now, ns of `CLOCK_REALTIME`.
 pub fn unix_ns() -> u64 {
     read(libc::CLOCK_REALTIME)

@@ -273,7 +273,8 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     };
     let program = wanted.program.as_path();
     let matching = wanted.command.as_ref();
-    let trial = Trial { kernels: &images, program, length, parts, matching, keep, at_once: wanted.jobs };
+    let brief = wanted.kernels.is_empty() && !wanted.all && matching.is_none();
+    let trial = Trial { kernels: &images, program, length, parts, matching, brief, keep, at_once: wanted.jobs };
     let results = trial.run(&boots, print);
     let cells = || results.iter().flat_map(|result| &result.cells);
     let wrong = cells().filter(|cell| matches!(cell.verdict, Verdict::Wrong(_))).count();

@@ -16,6 +16,9 @@ pub(crate) enum Check {
     Capabilities,
     /// Wakeups of a thread of punctual's.
     Recording,
+    /// Such, where the thread falls so far behind that it arms timers for times that have passed.
+    #[serde(rename = "recording armed late")]
+    ArmedLate,
     /// Such, woken by a softirq.
     #[serde(rename = "softirq recording")]
     SoftirqRecording,
@@ -49,6 +52,8 @@ impl Check {
         match self {
             Check::Capabilities => capabilities(printed),
             Check::Recording => wakeups(path, whole.then_some(&[Stage::Irq, Stage::Wake, Stage::Thread][..]), true),
+            Check::ArmedLate if !whole => wakeups(path, None, true),
+            Check::ArmedLate => armed_late(path),
             Check::SoftirqRecording => {
                 wakeups(path, Some(&[Stage::Irq, Stage::Softirq, Stage::Wake, Stage::Thread]), true)
             }
@@ -130,6 +135,20 @@ fn wakeups(path: &Path, stages: Option<&[Stage]>, grid: bool) -> Counted {
         }
     }
     Ok(format!("{} wakeups", counters.wakeups))
+}
+
+/// Wakeups by timers that were armed too late: the kernel's events are followed on them all the same.
+fn armed_late(path: &Path) -> Counted {
+    let counted = wakeups(path, None, true)?;
+    let recording = Recording::open(path).map_err(|error| format!("the recording: {error}"))?;
+    let counters = recording.document().counters;
+    match counters.armed_late {
+        None | Some(0) => Err(format!("of {} wakeups none by a timer that was armed late", counters.wakeups)),
+        Some(_) if counters.unobserved * UNOBSERVED > counters.wakeups => {
+            Err(format!("of {} wakeups {} were not followed", counters.wakeups, counters.unobserved))
+        }
+        Some(late) => Ok(format!("{counted}, {late} armed late")),
+    }
 }
 
 fn log(printed: &Printed, path: &Path) -> Counted {

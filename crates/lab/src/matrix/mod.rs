@@ -71,6 +71,9 @@ pub(crate) struct Command {
     capability: Option<String>,
     /// The command whose recording it reads: where that is not right, this one is left out.
     of: Option<String>,
+    /// The kernels on which it is a part of `./test`.
+    #[serde(default)]
+    fast: Vec<String>,
 }
 
 /// A drill whose blame is judged.
@@ -218,6 +221,10 @@ mod tests {
         assert!(all.chain(table.variant.iter().flat_map(|variant| &variant.lacks)).all(is_feature));
         for feature in &table.feature {
             regex::Regex::new(&feature.reason).unwrap();
+        }
+        for command in &table.command {
+            let is_fast = |name: &String| kernels().iter().any(|kernel| kernel.name == *name && kernel.fast);
+            assert!(command.fast.iter().all(is_fast), "{command:?}");
         }
         for also in &table.also {
             assert!(also.kernels.iter().all(|name| kernels().iter().any(|kernel| kernel.name == *name)), "{also:?}");

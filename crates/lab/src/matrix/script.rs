@@ -1,6 +1,6 @@
 //! The shell scripts that guests run.
 
-use super::{Boot, Length, table};
+use super::{Boot, Command, Length, table};
 use std::fmt::Write as _;
 
 /// Below /out: what each command printed, by its position.
@@ -16,11 +16,13 @@ const HEAD: &str = r#"PATH=/usr/bin:/bin:/usr/sbin:/sbin
 mkdir -p /out/cells /out/work
 chmod 1777 /out/work
 cd /out/work
+# A background job of a shell without job control does not hear SIGINT.
+set -m
 dmesg -c >/dev/null
 cell() {
     mkdir -p "/out/cells/$1"
-    echo "command $1" >/dev/console
     read -r began _ </proc/uptime
+    echo "$began command $1" >/dev/console
     timeout -k 5 "$limit" $wrap bash -c "$2" >"/out/cells/$1/stdout" 2>"/out/cells/$1/stderr" </dev/null
     echo $? >"/out/cells/$1/code"
     read -r ended _ </proc/uptime
@@ -34,11 +36,11 @@ fn quoted(text: &str) -> String {
 }
 
 /// All commands that are wanted, one after the other.
-pub(super) fn commands(boot: &Boot, wanted: impl Fn(&str) -> bool) -> String {
+pub(super) fn commands(boot: &Boot, wanted: impl Fn(&Command) -> bool) -> String {
     let variant = &boot.variant;
     let mut script = format!("{HEAD}limit={MAX_COMMAND_S}\nwrap={}\n{}\n", quoted(&variant.wrap), variant.prelude);
     for (position, command) in table().command.iter().enumerate() {
-        if !wanted(&command.name) {
+        if !wanted(command) {
             continue;
         }
         let _ = writeln!(script, "cell {position} {}", quoted(&command.run));
@@ -46,9 +48,11 @@ pub(super) fn commands(boot: &Boot, wanted: impl Fn(&str) -> bool) -> String {
     script
 }
 
-/// A drill goes on until its log has enough injections and is then stopped, not ended: its BPF programs must be there until
-/// the recording ends and names them. The first one of victims begins before the recording has a wakeup.
+/// A drill goes on until its log has enough injections, and for a while, so that the recording notes what it blames while
+/// that is there: a program that came and went unseen has no name. Two drills cannot share a CPU.
+/// The first one of victims begins before the recording has a wakeup.
 const DRILLS: &str = r#"
+say() { echo "$(cut -d ' ' -f 1 /proc/uptime) $1" >/dev/console; }
 lines() { wc -l 2>/dev/null <"truth-$1" || echo 0; }
 has_wakeups() { grep -qs '"wakeups": *[1-9]' "$1/recording.json"; }
 # until_there TRIES CONDITION...: waits until it holds, or the recording has ended.
@@ -62,18 +66,23 @@ until_there() {
     done
 }
 has_lines() { [ "$(lines "$1")" -ge "$2" ]; }
-has_begun_or_ended() { has_lines "$current" 1 || [ -e "/out/cells/drill-$current/code" ]; }
+has_begun_or_ended() { has_lines "$current" 1 || ! kill -0 $injecting 2>/dev/null; }
 drill() {
     current=$1
     mkdir -p "/out/cells/drill-$1"
-    echo "drill $1" >/dev/console
-    (punctual drill "$1" -q --yes --for 300us..2ms --every 20ms -D 10m --seed 7 -o "truth-$1" \
-        >"/out/cells/drill-$1/stdout" 2>"/out/cells/drill-$1/stderr" </dev/null; echo $? >"/out/cells/drill-$1/code") &
+    say "drill $1"
+    punctual drill "$1" -q --yes --for 300us..2ms --every 20ms -D 10m --seed 7 -o "truth-$1" \
+        >"/out/cells/drill-$1/stdout" 2>"/out/cells/drill-$1/stderr" </dev/null &
+    injecting=$!
     until_there 300 has_begun_or_ended
-    [ -e "/out/cells/drill-$1/code" ] && return
-    until_there 300 has_wakeups "$recording"
-    until_there 3000 has_lines "$1" $(($(lines "$1") + count))
-    pkill -STOP -f "^punctual drill $1 "
+    if kill -0 $injecting 2>/dev/null; then
+        until_there 300 has_wakeups "$recording"
+        until_there 3000 has_lines "$1" $(($(lines "$1") + count))
+        sleep 1
+        kill -INT $injecting
+    fi
+    wait $injecting
+    echo $? >"/out/cells/drill-$1/code"
 }
 # beside RECORDING WORDS DRILLS: runs drills one after the other while it is recorded.
 beside() {
@@ -83,14 +92,11 @@ beside() {
     measuring=$!
     [ "$words" ] || until_there 600 has_wakeups "$recording"
     for drill; do drill "$drill"; done
-    echo "end of $recording" >/dev/console
+    say "end of $recording"
     kill -INT $measuring
     wait $measuring
     echo $? >"$recording.code"
-    pkill -CONT -f '^punctual drill '
-    pkill -INT -f '^punctual drill '
-    wait
-    timeout 300 punctual why "$recording" --json >"$recording.why" 2>"$recording.why-errors"
+    say "$recording is written"
     for drill; do dmesg -c >"/out/cells/drill-$drill/kernel-log"; done
 }
 "#;

@@ -59,6 +59,9 @@ pub enum Part {
     Repeated,
 }
 
+/// The kernel on which `./test` looks for equal bytes.
+const REPEATED_IN_BRIEF: &str = "6.12";
+
 /// An instruction takes 2 ns: with 4 ns the work of soft devices in interrupts would be too slow for their calibration.
 const SHIFT: u32 = 1;
 
@@ -75,6 +78,8 @@ pub struct Trial<'a> {
     pub parts: &'a [Part],
     /// The commands that are run, by name; all if there is none.
     pub matching: Option<&'a Regex>,
+    /// Whether only that is run which is a part of `./test`.
+    pub brief: bool,
     /// Where to keep what guests leave.
     pub keep: Option<&'a Path>,
     /// Guests at a time.
@@ -96,10 +101,14 @@ impl Trial<'_> {
 }
 
 fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> Vec<Result> {
-    let Trial { kernels, program, length, parts, matching, keep, at_once } = *trial;
-    let wanted = |name: &str| matching.is_none_or(|pattern| pattern.is_match(name));
+    let Trial { kernels, program, length, parts, matching, brief, keep, at_once } = *trial;
+    let wanted = |boot: &Boot, command: &Command| {
+        matching.is_none_or(|pattern| pattern.is_match(&command.name))
+            && (!brief || command.fast.contains(&boot.kernel.name))
+    };
     let parts = |boot: &Boot| -> Vec<Part> {
-        let wanted = |part: &&Part| boot.is_plain() || **part == Part::Commands;
+        let is_beside = |part: Part| brief && part == Part::Repeated && boot.kernel.name != REPEATED_IN_BRIEF;
+        let wanted = |part: &&Part| (boot.is_plain() || **part == Part::Commands) && !is_beside(**part);
         parts.iter().filter(wanted).copied().collect()
     };
     let jobs =
@@ -114,8 +123,8 @@ fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> 
             let began = Instant::now();
             let guest = guest(boot, &kernels[&boot.kernel.name], program, length);
             let cells = match part {
-                Part::Commands => commands(boot, &guest, &wanted, keep),
-                Part::Drills => of_drills(boot, &guest, length, keep),
+                Part::Commands => commands(boot, &guest, &|command| wanted(boot, command), keep),
+                Part::Drills => of_drills(boot, &guest, program, length, keep),
                 Part::Repeated => vec![repeated(&guest)],
             };
             let mut done = done.lock().expect("no panic while it is held");
@@ -166,7 +175,7 @@ fn failed(row: &str, error: &GuestError) -> Vec<Cell> {
     vec![Cell { row: row.to_owned(), verdict: Verdict::Wrong(error.to_string()) }]
 }
 
-fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&str) -> bool, keep: Option<&Path>) -> Vec<Cell> {
+fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&Command) -> bool, keep: Option<&Path>) -> Vec<Cell> {
     let outcome = match guest.boot(&script::commands(boot, wanted)) {
         Ok(outcome) => outcome,
         Err(error) => return failed("boot", &error),
@@ -175,7 +184,7 @@ fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&str) -> bool, keep: Opt
     let read = |position: usize| Printed::read(&out.join(script::CELLS).join(position.to_string()));
     let commands = table().command;
     let mut cells: Vec<Cell> = Vec::new();
-    for (position, command) in commands.iter().enumerate().filter(|(_, command)| wanted(&command.name)) {
+    for (position, command) in commands.iter().enumerate().filter(|(_, command)| wanted(command)) {
         let is_there = |name: &String| {
             cells.iter().any(|cell| cell.row == *name && !matches!(cell.verdict, Verdict::Wrong(_) | Verdict::Refused))
         };
@@ -187,7 +196,7 @@ fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&str) -> bool, keep: Opt
         cells.push(Cell { row: command.name.clone(), verdict });
     }
     let capabilities = read(0);
-    if capabilities.is_some() {
+    if capabilities.is_some() && wanted(&commands[0]) {
         cells.push(promised(&commands, &cells, capabilities));
     }
     if keep.is_none() {
@@ -220,13 +229,13 @@ fn promised(commands: &[Command], cells: &[Cell], capabilities: Option<Printed>)
     Cell { row: "capabilities promise what works".to_owned(), verdict }
 }
 
-fn of_drills(boot: &Boot, guest: &Guest, length: Length, keep: Option<&Path>) -> Vec<Cell> {
+fn of_drills(boot: &Boot, guest: &Guest, program: &Path, length: Length, keep: Option<&Path>) -> Vec<Cell> {
     let outcome = match guest.boot(&script::drills(length)) {
         Ok(outcome) => outcome,
         Err(error) => return failed("drills", &error),
     };
     let out = put_by(keep, boot, "drills", outcome.files);
-    let cells = drills::cells(boot, &out, length);
+    let cells = drills::cells(boot, program, &out, length);
     if keep.is_none() {
         let _ = std::fs::remove_dir_all(&out);
     }

@@ -1,10 +1,10 @@
 //! Turns what was copied out of the rings into an episode, with names instead of addresses.
 
+use super::kernel_code::KernelCode;
 use super::maps::Maps;
 use super::rings::{Copied, Record, Stack};
-use super::symbols::{KernelSymbols, place};
+use super::symbols::place;
 use crate::foreign::shown;
-use punctual_kernel::bpf_programs::ProgramList;
 use punctual_kernel::clock;
 use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
 use punctual_recording::{Episode, Stage};
@@ -65,10 +65,7 @@ const MEASURED: &str = "measure-";
 
 /// Makes episodes; remembers symbols between them.
 pub(super) struct Investigator {
-    kernel: KernelSymbols,
-    /// Programs that were loaded when the kernel's symbols were read.
-    loaded: Vec<u32>,
-    list: ProgramList,
+    kernel: KernelCode,
     maps: Maps,
     /// This process's threads that are not measured.
     own: BTreeSet<u32>,
@@ -107,16 +104,14 @@ impl Tables {
 
 impl Investigator {
     pub(super) fn new() -> Investigator {
-        let mut list = ProgramList::default();
-        let loaded = list.now().iter().map(|program| program.id).collect();
-        Investigator { kernel: KernelSymbols::read(), loaded, list, maps: Maps::default(), own: BTreeSet::new() }
+        Investigator { kernel: KernelCode::read(), maps: Maps::default(), own: BTreeSet::new() }
     }
 
     /// The episode with this number.
     pub(super) fn investigate(&mut self, id: u64, evidence: &Evidence) -> Episode {
         // First what may vanish: the memory maps of those who ran, and programs loaded since.
         self.see_processes(&evidence.copied);
-        self.refresh_kernel_symbols();
+        self.kernel.refresh();
         self.own = own_threads();
         let mut tables = Tables::default();
         let mut events = Vec::new();
@@ -195,18 +190,9 @@ impl Investigator {
         }
     }
 
-    /// A BPF program that was loaded since may stand where another one stood.
-    fn refresh_kernel_symbols(&mut self) {
-        let now: Vec<u32> = self.list.now().iter().map(|program| program.id).collect();
-        if now != self.loaded {
-            self.loaded = now;
-            self.kernel = KernelSymbols::read();
-        }
-    }
-
-    fn function(&self, address: u64) -> Frame {
+    fn function(&self, address: u64, at_ns: u64) -> Frame {
         let without = || Frame { function: format!("{address:#x}"), module: "kernel".to_owned() };
-        self.kernel.find(address).unwrap_or_else(without)
+        self.kernel.find(address, at_ns).unwrap_or_else(without)
     }
 
     /// A thread's name; whose fault it is where this tool itself is in the way must not be left to guessing.
@@ -222,7 +208,7 @@ impl Investigator {
         };
         let name = match kind {
             EventKind::TimerBegin | EventKind::CallbackBegin | EventKind::WorkBegin | EventKind::TaskletBegin => {
-                self.function(record.value).function
+                self.function(record.value, record.time).function
             }
             EventKind::SoftirqBegin | EventKind::SoftirqEnd => softirq(),
             EventKind::Switch => self.thread_name(record.value as u32, &record.name),
@@ -245,7 +231,8 @@ impl Investigator {
     }
 
     fn sample(&self, cpu: u32, stack: &Stack, tables: &mut Tables) -> StackSample {
-        let mut frames: Vec<u32> = stack.kernel().iter().map(|&address| tables.frame(self.function(address))).collect();
+        let mut frames: Vec<u32> =
+            stack.kernel().iter().map(|&address| tables.frame(self.function(address, stack.time))).collect();
         let own = self.maps.of(stack.process);
         for (depth, &address) in stack.user().iter().enumerate() {
             // All but the innermost are addresses to return to: the call stands before.

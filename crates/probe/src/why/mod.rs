@@ -8,6 +8,7 @@ pub(crate) mod evidence;
 mod fault_path;
 mod handlers;
 mod hooks;
+mod kernel_code;
 mod maps;
 mod naming;
 pub(crate) mod recorder;

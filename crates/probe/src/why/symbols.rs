@@ -16,17 +16,23 @@ pub(crate) struct KernelSymbols {
     text: String,
     /// Address, and where its line's name begins and ends in the text, by address.
     symbols: Vec<(u64, u32, u32)>,
+    /// Where each module begins and ends.
+    modules: HashMap<String, (u64, u64)>,
 }
 
 /// No function is longer; an address further from a symbol than this belongs to something without one.
 const LONGEST_FUNCTION: u64 = 1 << 20;
+/// What the kernel makes to call BPF programs is not longer; where it ends, the kernel does not tell.
+const LONGEST_TRAMPOLINE: u64 = 512;
 
 /// The kernel's own limit: the longest that linkers make by themselves, a SHA-1.
 const LONGEST_BUILD_ID: usize = 20;
 
 impl KernelSymbols {
     pub(crate) fn read() -> KernelSymbols {
-        KernelSymbols::parse(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
+        let mut symbols = KernelSymbols::parse(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default());
+        symbols.modules = parse_modules(&std::fs::read_to_string("/proc/modules").unwrap_or_default());
+        symbols
     }
 
     fn parse(text: String) -> KernelSymbols {
@@ -48,24 +54,61 @@ impl KernelSymbols {
         if symbols.last().is_none_or(|last| last.0 == 0) {
             symbols.clear();
         }
-        KernelSymbols { text, symbols }
+        KernelSymbols { text, symbols, modules: HashMap::new() }
     }
 
-    /// The function that an address lies in.
+    /// The function of the kernel or a module that an address lies in. BPF programs are not among these: their symbols do
+    /// not say where they end, and what stood behind one may be gone.
     pub(crate) fn find(&self, address: u64) -> Option<Frame> {
         let after = self.symbols.partition_point(|symbol| symbol.0 <= address);
         let &(start, begin, end) = self.symbols.get(after.checked_sub(1)?)?;
         if address - start > LONGEST_FUNCTION {
             return None;
         }
+        let (name, module) = self.name(begin, end)?;
+        if module == "bpf" && (name.starts_with(PROGRAM) || address - start > LONGEST_TRAMPOLINE) {
+            return None;
+        }
+        // Behind a module there may have been another one, or a BPF program.
+        if self.modules.get(module).is_some_and(|(_, end)| address >= *end) {
+            return None;
+        }
+        let module = if module.is_empty() { "kernel" } else { module };
+        Some(Frame { function: name.to_owned(), module: module.to_owned() })
+    }
+
+    /// The function of a BPF program that begins at an address.
+    pub(super) fn program_at(&self, address: u64) -> Option<&str> {
+        let at = self.symbols.partition_point(|symbol| symbol.0 < address);
+        let equal = self.symbols[at..].iter().take_while(|symbol| symbol.0 == address);
+        // bpf_prog_<16 digits of its tag>_<name>
+        let own = |symbol: &(u64, u32, u32)| match self.name(symbol.1, symbol.2)? {
+            (name, "bpf") => name.strip_prefix(PROGRAM)?.get(17..),
+            _ => None,
+        };
+        equal.into_iter().find_map(own)
+    }
+
+    /// Name and module of a symbol.
+    fn name(&self, begin: u32, end: u32) -> Option<(&str, &str)> {
         let line = self.text.get(begin as usize..end as usize)?;
         let (name, module) = line.split_once('\t').unwrap_or((line, ""));
-        let module = module.trim_matches(['[', ']']);
-        // bpf_prog_<16 digits of its tag>_<name>
-        let own = name.strip_prefix("bpf_prog_").and_then(|rest| rest.get(17..)).filter(|_| module == "bpf");
-        let module = if module.is_empty() { "kernel" } else { module };
-        Some(Frame { function: own.unwrap_or(name).to_owned(), module: module.to_owned() })
+        Some((name, module.trim_matches(['[', ']'])))
     }
+}
+
+/// How the symbols of BPF programs begin.
+const PROGRAM: &str = "bpf_prog_";
+
+/// Where modules begin and end: `NAME SIZE USERS BY STATE ADDRESS`. Without the privilege to see them, none.
+fn parse_modules(text: &str) -> HashMap<String, (u64, u64)> {
+    let module = |line: &str| {
+        let mut words = line.split(' ');
+        let (name, size) = (words.next()?, words.next()?.parse::<u64>().ok()?);
+        let start = u64::from_str_radix(words.nth(3)?.trim_start_matches("0x"), 16).ok()?;
+        (start > 0).then(|| (name.to_owned(), (start, start + size)))
+    };
+    text.lines().filter_map(module).collect()
 }
 
 /// A stretch of a process's memory that holds code of a file.
@@ -263,11 +306,25 @@ mod tests {
         let found = |address| symbols.find(address).map(|frame| (frame.function, frame.module));
         assert_eq!(found(0xffff_ffff_8100_0150), Some(("early".into(), "kernel".into())));
         assert_eq!(found(0xffff_ffff_8100_0250), Some(("early".into(), "kernel".into())));
-        assert_eq!(found(0xffff_ffff_c002_6140), Some(("timer_armed".into(), "bpf".into())));
+        assert_eq!(found(0xffff_ffff_c002_6140), None);
+        assert_eq!(symbols.program_at(0xffff_ffff_c002_6130), Some("timer_armed"));
+        assert_eq!(symbols.program_at(0xffff_ffff_c002_6131), None);
         assert_eq!(found(0xffff_ffff_c003_0000), Some(("open".into(), "snd".into())));
         assert_eq!(found(0x1000), None);
         assert_eq!(found(u64::MAX), None);
         assert!(KernelSymbols::parse("0000000000000000 T _stext\n".to_owned()).find(5).is_none());
+    }
+
+    #[test]
+    fn nothing_behind_a_module_or_a_trampoline_is_named_by_it() {
+        let list = "ffffffffc0000000 t last\t[snd]\nffffffffc0010000 t bpf_trampoline_12\t[bpf]\n";
+        let mut symbols = KernelSymbols::parse(list.to_owned());
+        symbols.modules = parse_modules("snd 8192 0 - Live 0xffffffffc0000000\nhidden 4096 0 - Live 0x0\n");
+        assert_eq!(symbols.modules.len(), 1);
+        assert_eq!(symbols.find(0xffff_ffff_c000_1fff).unwrap().module, "snd");
+        assert_eq!(symbols.find(0xffff_ffff_c000_2000), None);
+        assert!(symbols.find(0xffff_ffff_c001_0010).is_some());
+        assert_eq!(symbols.find(0xffff_ffff_c001_0400), None);
     }
 
     #[test]
