@@ -198,6 +198,73 @@ fn many_distributions_take_no_more_than_their_text() {
     assert!(line.contains("65536 distributions"), "{line}");
 }
 
+/// What the description of a recording claims, where each claim stands in the way of arithmetic or of an answer in time.
+#[test]
+fn documents_that_no_measurement_writes_are_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    let sound = document(true, &task("fifo:80", 7), &distribution("fifo:80", 0, "[5,9]"));
+    let notes: Vec<String> = (0..100_000).map(|number| format!("\"{number}\"")).collect();
+    let notes = notes.join(",");
+    let tasks: Vec<String> = (0..36_000).map(|tid| task(&format!("m{tid}"), tid)).collect();
+    let measures: Vec<String> = (0..36_000).map(|number| distribution(&format!("m{number}"), 0, "[5,9]")).collect();
+    let mut cases = 0;
+    for (what, text) in [
+        ("notes", sound.replace(r#""fallbacks":[]"#, &format!(r#""fallbacks":[{notes}]"#))),
+        ("notes", sound.replace(r#""trouble":[]"#, &format!(r#""trouble":[{notes}]"#))),
+        ("period", sound.replace(r#""period_ns":1000000"#, r#""period_ns":18446744073709551615"#)),
+        ("counts", sound.replace(r#""wakeups":9"#, r#""wakeups":18446744073709551615"#)),
+        ("name", document(true, &task(&"A".repeat(20_000_000), 7), &distribution("fifo:80", 0, "[5,9]"))),
+        ("measures", document(true, &tasks.join(","), &measures.join(","))),
+    ] {
+        assert_ne!(text, sound, "{what}");
+        write_document(&recording, &text);
+        let named = recording.to_str().unwrap();
+        for words in [vec!["report", named], vec!["report", named, "--interarrival", "1us"], vec!["forecast", named]] {
+            let line = refused(&words, "recording.json");
+            assert!(line.contains(what), "{what}: {line}");
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 18);
+}
+
+/// A table of numbers below zero, or of such that nothing can be added to, is damaged: it is no measurement of 0 ns.
+#[test]
+fn numbers_that_no_measurement_writes_are_no_result() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    write_document(&recording, &document(false, &task("fifo:80", 7), ""));
+    let named = recording.to_str().unwrap();
+    for worst in [i64::MAX, -1] {
+        for wrong in 0..WAKEUPS.len() {
+            let value = move |column: usize, row: usize| {
+                if column == wrong { worst } else { [0, 7, row as i64 * 1_000, 5_000, 0][column] }
+            };
+            write_table(&recording.join("wakeups/000001.parquet"), &WAKEUPS, 1_000, 1_000, value);
+            for words in [vec!["report", named], vec!["forecast", named], vec!["compare", named, named]] {
+                let ran = answered(&words);
+                assert_eq!(ran.code, Some(1), "{words:?}, {worst} as {}: {}", WAKEUPS[wrong], ran.output);
+                assert!(ran.errors.contains("no measurement writes"), "{}", ran.errors);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_of_thousands_of_measures_takes_seconds() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    let tasks: Vec<String> = (0..4_000).map(|tid| task(&format!("m{tid}"), tid)).collect();
+    let measures: Vec<String> = (0..4_000).map(|number| distribution(&format!("m{number}"), 0, "[5,9]")).collect();
+    write_document(&recording, &document(true, &tasks.join(","), &measures.join(",")));
+    let columns = ["tid", "stage", "block", "max_ns", "count"];
+    let value = |column: usize, row: usize| [(row % 4_000) as i64, 0, (row / 4_000) as i64, 9, 1][column];
+    write_table(&recording.join("maxima/000001.parquet"), &columns, 800_000, 800_000, value);
+    let (named, page) = (recording.to_str().unwrap(), directory.path().join("page.html"));
+    answered(&["report", named, "--html", page.to_str().unwrap()]);
+}
+
 #[test]
 fn long_wide_and_deep_documents_are_refused() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,10 +1,11 @@
 //! What a forecast is made from: late wakeups, and for how long they were looked for.
 
 use crate::{Error, LoadClass};
+use punctual_recording::bounds::MAX_TIME_NS;
 use punctual_recording::{
-    BLOCK_NS, BlockMaximum, Distribution, Document, EndReason, Stage, TAIL_LENGTH, TailValue, format_ns,
+    BLOCK_NS, BlockMaximum, Distribution, Document, EndReason, Stage, TAIL_LENGTH, TailValue, Task, format_ns,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A measured thread, as far as forecasting cares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,13 +84,15 @@ impl Input {
             "" => "none".to_owned(),
             name => name.to_owned(),
         };
-        let mut measures: Vec<&str> = document.tasks.iter().map(|task| task.measure.as_str()).collect();
-        measures.sort_unstable();
-        measures.dedup();
+        let mut measures: BTreeMap<&str, Vec<&Task>> = BTreeMap::new();
+        for task in &document.tasks {
+            measures.entry(&task.measure).or_default().push(task);
+        }
+        let tail = by_thread(tail);
         let timeline = Timeline::new(document, maxima);
         let mut inputs = Vec::new();
-        for measure in measures {
-            let chosen = || document.tasks.iter().filter(|task| task.measure == measure && task.period_ns > 0);
+        for (measure, tasks) in measures {
+            let chosen = || tasks.iter().filter(|task| task.period_ns > 0);
             let tasks: Vec<ObservedTask> = chosen()
                 .map(|task| ObservedTask {
                     tid: task.tid,
@@ -98,9 +101,11 @@ impl Input {
                     missed: task.counters.missed,
                 })
                 .collect();
-            let exposure =
-                |task: &ObservedTask| u128::from(task.wakeups + task.missed.unwrap_or(0)) * u128::from(task.period_ns);
-            let exposure_ns = tasks.iter().map(exposure).max().unwrap_or(0).min(u128::from(u64::MAX)) as u64;
+            let exposure = |task: &ObservedTask| {
+                let activations = task.wakeups.saturating_add(task.missed.unwrap_or(0));
+                u128::from(activations) * u128::from(task.period_ns)
+            };
+            let exposure_ns = tasks.iter().map(exposure).max().unwrap_or(0).min(u128::from(MAX_TIME_NS)) as u64;
             if tasks.iter().all(|task| task.wakeups == 0) {
                 continue;
             }
@@ -108,7 +113,7 @@ impl Input {
             for stage in Stage::ALL {
                 let distribution = document.distributions.sum_of(measure, stage, None);
                 if distribution.count() > 0 {
-                    let largest = timeline.largest(tail, &tasks, stage);
+                    let largest = timeline.largest(&tail, &tasks, stage);
                     stages.insert(stage, Lateness { distribution, ..largest });
                 }
             }
@@ -118,7 +123,7 @@ impl Input {
                 compression_thousandths: document.provenance.load.compression_thousandths,
                 load: load.clone(),
                 exposure_ns,
-                lost: chosen().map(|task| task.counters.lost).sum(),
+                lost: chosen().fold(0, |lost: u64, task| lost.saturating_add(task.counters.lost)),
                 cut: document.ended.is_none(),
                 cautions: cautions(document, damaged),
                 tasks,
@@ -158,16 +163,17 @@ impl Input {
             let sum = self.stages.entry(stage).or_default();
             sum.distribution.add(&lateness.distribution);
             // Blocks may begin in the middle of a second: a second more keeps the runs apart.
-            let offset = self.exposure_ns.max(sum.largest.last().map_or(0, |late| late.at_ns)) + BLOCK_NS;
-            sum.largest.extend(lateness.largest.iter().map(|late| Late { at_ns: late.at_ns + offset, ..*late }));
+            let offset = self.exposure_ns.max(sum.largest.last().map_or(0, |late| late.at_ns)).saturating_add(BLOCK_NS);
+            let later = |late: &Late| Late { at_ns: late.at_ns.saturating_add(offset), ..*late };
+            sum.largest.extend(lateness.largest.iter().map(later));
             sum.complete_above_ns = sum.complete_above_ns.max(lateness.complete_above_ns);
         }
         for (task, added) in self.tasks.iter_mut().zip(&other.tasks) {
-            task.wakeups += added.wakeups;
-            task.missed = task.missed.zip(added.missed).map(|(left, right)| left + right);
+            task.wakeups = task.wakeups.saturating_add(added.wakeups);
+            task.missed = task.missed.zip(added.missed).map(|(left, right)| left.saturating_add(right));
         }
-        self.exposure_ns += other.exposure_ns;
-        self.lost += other.lost;
+        self.exposure_ns = self.exposure_ns.saturating_add(other.exposure_ns);
+        self.lost = self.lost.saturating_add(other.lost);
         self.cut |= other.cut;
         for caution in other.cautions {
             if !self.cautions.contains(&caution) {
@@ -210,7 +216,7 @@ fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
         lines.push(format!(
             "{} of {} wakeups were lost: what was late among them is not counted, so this is optimistic",
             counters.lost,
-            counters.wakeups + counters.lost
+            counters.wakeups.saturating_add(counters.lost)
         ));
     }
     match &document.ended {
@@ -232,6 +238,15 @@ fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
     }
     lines.extend(document.provenance.load.trouble.iter().map(|trouble| format!("the load: {trouble}")));
     lines
+}
+
+/// The largest values of each thread: a recording may have thousands of measures, each of which looks for its own.
+fn by_thread(tail: &[TailValue]) -> HashMap<u32, Vec<&TailValue>> {
+    let mut threads: HashMap<u32, Vec<&TailValue>> = HashMap::new();
+    for value in tail {
+        threads.entry(value.tid).or_default().push(value);
+    }
+    threads
 }
 
 /// Maps the clock to observed time: seconds in which nothing was measured are left out.
@@ -258,12 +273,13 @@ impl Timeline {
         (rank * BLOCK_NS + at_ns % BLOCK_NS).saturating_sub(first_offset)
     }
 
-    fn largest(&self, tail: &[TailValue], tasks: &[ObservedTask], stage: Stage) -> Lateness {
+    fn largest(&self, tail: &HashMap<u32, Vec<&TailValue>>, tasks: &[ObservedTask], stage: Stage) -> Lateness {
         let index: BTreeMap<u32, usize> = tasks.iter().enumerate().map(|(index, task)| (task.tid, index)).collect();
         let mut counts = vec![(0usize, u64::MAX); tasks.len()];
         let mut largest = Vec::new();
-        for value in tail.iter().filter(|value| value.stage == stage) {
-            let Some(&task) = index.get(&value.tid) else { continue };
+        let own =
+            index.iter().flat_map(|(tid, &task)| tail.get(tid).into_iter().flatten().map(move |value| (*value, task)));
+        for (value, task) in own.filter(|(value, _)| value.stage == stage) {
             counts[task].0 += 1;
             counts[task].1 = counts[task].1.min(value.value_ns);
             largest.push(Late { at_ns: self.place(value.expected_ns), task, value_ns: value.value_ns });

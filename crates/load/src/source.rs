@@ -48,7 +48,8 @@ impl FromStr for Source {
         if path.extension().is_some_and(|extension| extension == "toml") {
             return Ok(Source::File(Box::new(LoadFile::open(path)?)));
         }
-        if path.is_file() {
+        // The kernel's own files say that they are empty: none of them is a job, and some are never read to their end.
+        if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0) {
             // The load runs in a directory of its own.
             return Ok(Source::StressNgJob(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())));
         }
@@ -91,5 +92,8 @@ mod tests {
         let source: Source = this.parse().unwrap();
         assert!(matches!(&source, Source::StressNgJob(path) if path.is_absolute()));
         assert_eq!(source.name(), "source");
+        for no_job in ["/proc/kmsg", "/proc/self/mem", "/dev/zero", "/proc"] {
+            assert!(no_job.parse::<Source>().is_err(), "{no_job}");
+        }
     }
 }

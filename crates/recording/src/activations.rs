@@ -1,6 +1,7 @@
 //! What soft devices did: a table `activations/` and a summary `activations.json` beside `recording.json`.
 
 use crate::Distribution;
+use crate::bounds::{MAX_SPAN_NS, MAX_TIME_NS};
 use crate::directory::Directory;
 use crate::error::Result;
 use crate::json_file::{read_document, write_json};
@@ -240,6 +241,8 @@ pub fn read_activation_document(recording: &Path) -> Result<Option<ActivationDoc
 pub fn for_each_activation(recording: &Path, mut take: impl FnMut(&ActivationRow)) -> Result<()> {
     for segment in segments::list(&recording.join("activations"))? {
         table::read_table(&segment.path, &ACTIVATIONS, |rows| {
+            let (number, time) = (u64::from(u32::MAX), MAX_TIME_NS);
+            rows.check(&segment.path, &[number, time, time, time, time, time, MAX_SPAN_NS, number])?;
             for row in 0..rows.len() {
                 let unsigned = |column| u64::try_from(rows.get(column, row)).unwrap_or(0);
                 let narrow = |column| u32::try_from(rows.get(column, row)).unwrap_or(0);

@@ -55,3 +55,18 @@ pub const MAX_TREE_BYTES: usize = 32 << 20;
 pub const MAX_LOG_NAME_BYTES: usize = 32 << 20;
 /// The longest line of `episodes.jsonl`, bytes.
 pub const MAX_EPISODE_BYTES: usize = 12 << 20;
+/// The most measures of a recording, each of which is gone through by itself. The names of followed threads are bounded to
+/// a third of it.
+pub const MAX_MEASURES: usize = 1 << 12;
+/// The most notes, CPUs, priorities, settings and the like of a recording, of each kind.
+pub const MAX_LISTED_TEXTS: usize = 1 << 13;
+/// The longest note, load's or measure's name, bytes.
+pub const MAX_LISTED_TEXT_BYTES: usize = 16 << 10;
+/// The latest time, ns of `CLOCK_MONOTONIC`: two of them can be added, with room to spare.
+pub const MAX_TIME_NS: u64 = i64::MAX as u64 / 2;
+/// The longest time that a wakeup, a gap or an activation takes, ns: nine years, of which all stages can be added.
+pub const MAX_SPAN_NS: u64 = 1 << 58;
+/// The longest period of a task, ns: a month.
+pub const MAX_PERIOD_NS: u64 = 30 * 24 * 3_600 * 1_000_000_000;
+/// The most that is counted of anything.
+pub const MAX_COUNT: u64 = 1 << 47;

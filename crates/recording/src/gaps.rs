@@ -2,6 +2,7 @@
 //! beside `recording.json`.
 
 use crate::Distribution;
+use crate::bounds::{MAX_SPAN_NS, MAX_TIME_NS};
 use crate::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json_file::{read_document, write_json};
@@ -296,6 +297,7 @@ pub fn read_gap_document(recording: &Path) -> Result<Option<GapDocument>> {
 pub fn for_each_gap(recording: &Path, mut take: impl FnMut(&Gap)) -> Result<()> {
     for segment in segments::list(&recording.join("gaps"))? {
         table::read_table(&segment.path, &GAPS, |rows| {
+            rows.check(&segment.path, &[MAX_TIME_NS, MAX_SPAN_NS, u32::MAX.into()])?;
             for row in 0..rows.len() {
                 let unsigned = |column| u64::try_from(rows.get(column, row)).unwrap_or(0);
                 let narrow = |column| u32::try_from(rows.get(column, row)).unwrap_or(0);

@@ -32,6 +32,7 @@ mod digest;
 mod directory;
 mod distribution;
 mod document;
+mod document_check;
 pub mod episode;
 mod episode_check;
 mod episodes;

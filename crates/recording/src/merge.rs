@@ -66,11 +66,10 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
         sum.limits.extend(document.limits.iter().cloned());
         sum.segments = sum.segments.saturating_add(document.segments);
         sum.provenance.load.add_scores(&document.provenance.load);
-        for note in &document.provenance.fallbacks {
-            if !sum.provenance.fallbacks.contains(note) {
-                sum.provenance.fallbacks.push(note.clone());
-            }
-        }
+        let known: HashSet<&String> = sum.provenance.fallbacks.iter().collect();
+        let later = document.provenance.fallbacks.iter().filter(|note| !known.contains(note)).cloned();
+        let later: Vec<String> = later.collect();
+        sum.provenance.fallbacks.extend(later);
         sum.last_ns = sum.last_ns.max(document.last_ns);
         sum.ended = match (sum.ended.take(), &document.ended) {
             (Some(ended), Some(_)) if ended.reason != crate::EndReason::Completed => Some(ended),

@@ -126,15 +126,21 @@ impl Place {
     /// Opens what is no file to write into it: /dev/stdout, a pipe. It must be the caller's own, or root's.
     ///
     /// # Errors
-    /// What the system refused, or that it is another's.
+    /// What the system refused, that it is another's, or that it is a pipe from which nobody reads.
     pub fn open_special(&self) -> Result<File> {
-        let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+        // Without waiting: a pipe without a reader would hold up the opening itself, and with it the whole answer.
+        let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let flags = if self.is_magic { flags } else { flags | OFlags::NOFOLLOW };
-        let file = rustix::fs::openat(&self.directory, self.file_name()?, flags, Mode::empty())?;
+        let file = match rustix::fs::openat(&self.directory, self.file_name()?, flags, Mode::empty()) {
+            Err(Errno::NXIO) => return Err(Error::other("nobody reads from it")),
+            opened => opened?,
+        };
         // What is open already was somebody's decision.
         if !self.is_magic && !Caller::current().trusts(&rustix::fs::fstat(&file)?) {
             return Err(Error::new(ErrorKind::PermissionDenied, "it belongs to another user"));
         }
+        // A reader there is may take its time.
+        rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
         Ok(file.into())
     }
 

@@ -1,16 +1,18 @@
 //! Opens recordings, whole or cut.
 
 use crate::bounds::{
-    MAX_BLOCK_MAXIMA, MAX_DISTRIBUTION_BYTES, MAX_DISTRIBUTIONS, MAX_JSON_BYTES, MAX_TAIL_VALUES, MAX_TASKS,
+    MAX_BLOCK_MAXIMA, MAX_COUNT, MAX_DISTRIBUTION_BYTES, MAX_DISTRIBUTIONS, MAX_JSON_BYTES, MAX_SPAN_NS,
+    MAX_TAIL_VALUES, MAX_TIME_NS,
 };
 use crate::distribution::Distributions;
 use crate::document::{Counters, Document, SCHEMA_VERSION};
+use crate::document_check;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input;
 use crate::json_file::parse_json;
 use crate::segments::{self, Segment};
 use crate::table::{self, Rows};
-use crate::tail::{BlockMaximum, LargestValues, OpenBlock, TailValue};
+use crate::tail::{BLOCK_NS, BlockMaximum, LargestValues, OpenBlock, TailValue};
 use crate::writer::{MAXIMA, TAIL, WAKEUPS};
 use crate::{Stage, Wakeup};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -102,6 +104,7 @@ impl Recording {
         let mut values = Vec::new();
         if path.exists() {
             table::read_table(&path, &TAIL, |rows| {
+                rows.check(&path, &[u32::MAX.into(), 255, MAX_TIME_NS, MAX_SPAN_NS])?;
                 for row in 0..rows.len() {
                     let stage = stage_of(&path, rows, 1, row)?;
                     values.push(TailValue {
@@ -139,23 +142,26 @@ impl Recording {
     /// A tail that belongs to this recording has the largest total of each measure.
     fn check_tail(&self, path: &Path, values: &[TailValue]) -> Result<()> {
         // The measures of each thread: one that changed its name has values in more than one.
-        let mut measures: HashMap<u32, Vec<&str>> = HashMap::new();
+        let mut measures: HashMap<u32, HashSet<&str>> = HashMap::new();
         let mut shared = HashSet::new();
         for task in &self.document.tasks {
-            let of = measures.entry(task.tid).or_default();
-            if !of.contains(&task.measure.as_str()) {
-                of.push(&task.measure);
-            }
+            measures.entry(task.tid).or_default().insert(&task.measure);
             // Threads that are not told apart share a task, which has none of their numbers.
             if task.tid == 0 {
                 shared.insert(task.measure.as_str());
             }
         }
-        let mut largest: HashMap<&str, u64> = HashMap::new();
+        // Of each thread first, for one may have very many measures.
+        let mut of_thread: HashMap<u32, u64> = HashMap::new();
         for value in values.iter().filter(|value| value.stage == Stage::Total) {
-            for &measure in measures.get(&value.tid).into_iter().flatten() {
+            let largest = of_thread.entry(value.tid).or_default();
+            *largest = (*largest).max(value.value_ns);
+        }
+        let mut largest: HashMap<&str, u64> = HashMap::new();
+        for (tid, value_ns) in of_thread {
+            for &measure in measures.get(&tid).into_iter().flatten() {
                 let largest = largest.entry(measure).or_default();
-                *largest = (*largest).max(value.value_ns);
+                *largest = (*largest).max(value_ns);
             }
         }
         let mut all: BTreeMap<&str, u64> = BTreeMap::new();
@@ -184,6 +190,8 @@ impl Recording {
         if !self.is_cut() {
             for segment in segments::list(&self.directory.join("maxima"))? {
                 table::read_table(&segment.path, &MAXIMA, |rows| {
+                    let most = [u32::MAX.into(), 255, MAX_TIME_NS / BLOCK_NS, MAX_SPAN_NS, MAX_COUNT];
+                    rows.check(&segment.path, &most)?;
                     for row in 0..rows.len() {
                         maxima.push(BlockMaximum {
                             tid: narrow(rows.get(0, row)),
@@ -251,12 +259,7 @@ fn parse(path: &Path, text: &[u8]) -> Result<Document> {
         }
         Some(_) => {
             let document: Document = parse_json(path, text, "is not a recording")?;
-            let threads = document.followed.as_ref().map_or(0, |followed| followed.threads.len());
-            let many = document.tasks.len().max(threads);
-            if many > MAX_TASKS {
-                let message = format!("holds {many} tasks; {MAX_TASKS} are read at most");
-                return Err(Error::new(ErrorKind::Invalid, path, message));
-            }
+            document_check::check(&document).map_err(|what| Error::new(ErrorKind::Invalid, path, what))?;
             Ok(document)
         }
     }
@@ -332,6 +335,8 @@ fn at_most(path: &Path, many: usize, most: usize, what: &str) -> Result<()> {
 
 fn read_wakeups(segment: &Segment, take: &mut impl FnMut(&Wakeup) -> Result<()>) -> Result<()> {
     table::read_table(&segment.path, &WAKEUPS, |rows| {
+        let numbers = u64::from(u32::MAX);
+        rows.check(&segment.path, &[numbers, numbers, MAX_TIME_NS, MAX_SPAN_NS, MAX_COUNT, MAX_SPAN_NS])?;
         for row in 0..rows.len() {
             let maybe = |column| rows.get_optional(column, row).map(unsigned);
             take(&Wakeup {

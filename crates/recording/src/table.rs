@@ -116,6 +116,19 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Refuses rows with a number below 0, or above what a column may hold; the last bound is that of all further columns.
+    pub(crate) fn check(&self, path: &Path, most: &[u64]) -> Result<()> {
+        for (index, (cells, column)) in self.columns.iter().zip(self.schema.columns).enumerate() {
+            let most = most.get(index).or(most.last()).copied().unwrap_or(0);
+            let is_wrong = |value: &&i64| u64::try_from(**value).map_or(true, |value| value > most);
+            if let Some(value) = cells.iter().flatten().find(is_wrong).filter(|_| !column.is_text) {
+                let what = format!("holds {value} as {}, which no measurement writes", column.name);
+                return Err(Error::new(ErrorKind::Invalid, path, what));
+            }
+        }
+        Ok(())
+    }
+
     /// The value of a required column.
     pub(crate) fn get(&self, column: usize, row: usize) -> i64 {
         self.columns[column][row].unwrap_or(0)

@@ -256,3 +256,27 @@ fn nothing_else_in_the_workspace_writes_by_path() {
     eprintln!("{met} files were looked through");
     assert!(met > 200 && wrong.is_empty(), "{wrong:#?}");
 }
+
+#[test]
+fn a_pipe_is_written_to_only_where_somebody_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let begun = std::time::Instant::now();
+    let error = Place::of(&pipe).unwrap().write(b"a page").unwrap_err();
+    assert!(error.to_string().contains("nobody reads"), "{error}");
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read(pipe).unwrap()
+    });
+    // Longer than a pipe holds at once: the reader takes its time. Until it stands there, nobody reads.
+    let page = vec![b'x'; 1 << 20];
+    let mut written = Place::of(&pipe).unwrap().write(&page);
+    while written.is_err() && begun.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        written = Place::of(&pipe).unwrap().write(&page);
+    }
+    written.unwrap();
+    assert_eq!(reader.join().unwrap().len(), page.len());
+}

@@ -4,6 +4,7 @@ use crate::verdict::{grouped, spoken_duration};
 use crate::{Measurement, StageRow, load_name, stage_rows};
 use comfy_table::{CellAlignment, Table, presets};
 use punctual_recording::{Counters, Document, Stage, format_ns};
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -95,10 +96,11 @@ pub fn measurement_text(measurement: &Measurement) -> String {
 /// What stands before the tables, each once: fallbacks, trouble with the load.
 fn notes(measurement: &Measurement) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
+    let mut known: HashSet<&str> = HashSet::new();
     for (_, document) in &measurement.parts {
         let provenance = &document.provenance;
         for note in provenance.fallbacks.iter().chain(&provenance.load.trouble) {
-            if !notes.contains(note) {
+            if known.insert(note) {
                 notes.push(note.clone());
             }
         }

@@ -45,7 +45,11 @@ pub(super) fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
             let key = format!("{run} {} {}", input.measure, input.load);
             anyhow::ensure!(!seen.contains(&key), "{}: the same run stands there twice", path.display());
             seen.push(key);
-            let position = inputs.iter().position(|other| other.clone().followed_by(input.clone()).is_ok());
+            let is_same = |other: &Input| {
+                (&other.measure, &other.load) == (&input.measure, &input.load)
+                    && other.clone().followed_by(input.clone()).is_ok()
+            };
+            let position = inputs.iter().position(is_same);
             match position {
                 Some(position) => {
                     let first = inputs.remove(position);

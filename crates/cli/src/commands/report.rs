@@ -2,10 +2,11 @@
 
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
-use punctual_recording::{Document, Recording, Stage, compatible, merge};
+use punctual_recording::{BlockMaximum, Document, Recording, Stage, compatible, merge};
 use punctual_report::html::{History, Recorded, recording_page};
 use punctual_report::interarrival::InterarrivalRow;
 use punctual_report::{DeviceRow, Measurement, load_name};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
@@ -156,28 +157,53 @@ pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Resul
     let document = recording.document();
     let maxima = recording.block_maxima()?;
     let mut histories: Vec<(String, History)> = Vec::new();
+    let mut positions: HashMap<String, usize> = HashMap::new();
+    let mut watched = watched(document, &maxima);
+    drop(maxima);
     for measure in document.distributions.measures() {
-        let tasks = || document.tasks.iter().filter(|task| task.measure == measure);
-        let own: Vec<_> = maxima.iter().filter(|block| tasks().any(|task| task.tid == block.tid)).copied().collect();
-        let period = tasks().map(|task| task.period_ns).max().unwrap_or(1);
-        histories.extend(History::over(&own, period).map(|history| (measure.clone(), history)));
+        let Some((period_ns, ends)) = watched.remove(measure.as_str()) else { continue };
+        if let Some(history) = History::over(&ends, period_ns) {
+            positions.insert(measure.clone(), histories.len());
+            histories.push((measure, history));
+        }
     }
-    let of = |tid: u32| {
-        let task = document.tasks.iter().find(|task| task.tid == tid)?;
-        histories.iter().position(|(measure, _)| *measure == task.measure)
-    };
-    let places: std::collections::HashMap<u32, usize> =
-        document.tasks.iter().filter_map(|task| Some((task.tid, of(task.tid)?))).collect();
+    // A thread that stands there more than once counts for the first.
+    let mut places: HashMap<u32, Option<usize>> = HashMap::new();
+    for task in &document.tasks {
+        places.entry(task.tid).or_insert_with(|| positions.get(&task.measure).copied());
+    }
     let mut wrong = 0;
     recording.for_each_wakeup(|wakeup| {
         wrong += u64::from(!wakeup.adds_up());
-        if let Some(&place) = places.get(&wakeup.tid) {
+        if let Some(&Some(place)) = places.get(&wakeup.tid) {
             histories[place].1.take(wakeup);
         }
     })?;
     check_sums(recording.directory(), wrong)?;
     histories.iter_mut().for_each(|(_, history)| history.close());
     Ok(Recorded { name, histories })
+}
+
+/// The longest period of each measure's tasks, ns, and the first and last seconds of each in which it was seen. Each task
+/// and each second is looked at once, however many measures there are.
+fn watched<'a>(document: &'a Document, maxima: &[BlockMaximum]) -> HashMap<&'a str, (u64, Vec<BlockMaximum>)> {
+    let mut ends: HashMap<u32, [BlockMaximum; 2]> = HashMap::new();
+    for block in maxima {
+        let [first, last] = ends.entry(block.tid).or_insert([*block; 2]);
+        if block.block < first.block {
+            *first = *block;
+        }
+        if block.block > last.block {
+            *last = *block;
+        }
+    }
+    let mut watched: HashMap<&str, (u64, Vec<BlockMaximum>)> = HashMap::new();
+    for task in &document.tasks {
+        let (period_ns, own) = watched.entry(&task.measure).or_default();
+        *period_ns = (*period_ns).max(task.period_ns);
+        own.extend(ends.get(&task.tid).into_iter().flatten());
+    }
+    watched
 }
 
 /// What devices would have met. A recording that cannot carry a forecast still makes a page.
