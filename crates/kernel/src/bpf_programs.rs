@@ -115,6 +115,13 @@ pub fn present() -> Vec<u32> {
     present
 }
 
+/// Whether a program was loaded after the one with this number: numbers go up. One system call.
+pub fn has_newer(id: u32) -> bool {
+    let mut next = id;
+    // SAFETY: the call writes the next number into `next`, which lives through it.
+    unsafe { libbpf_sys::bpf_prog_get_next_id(id, &raw mut next) == 0 }
+}
+
 /// Programs have so many functions at most; the kernel's own limit is 256.
 const MAX_FUNCTIONS: u32 = 1024;
 

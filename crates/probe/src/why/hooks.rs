@@ -2,7 +2,7 @@
 //! measure how long they ran.
 
 use punctual_kernel::bpf::enable_run_time_statistics;
-use punctual_kernel::bpf_programs::ProgramList;
+use punctual_kernel::bpf_programs::{self, ProgramList};
 use punctual_kernel::clock;
 use punctual_recording::episode::HookedProgram;
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ const INSIDE: [&str; 11] = [
     "local_timer_entry",
     "local_timer_exit",
 ];
-/// The list of programs is read anew this often, ns.
+/// The list of programs is read anew this often, ns, and as soon as there is a new one.
 const LIST_NS: u64 = 500_000_000;
 /// Readings are kept this long, ns.
 const KEPT_NS: u64 = 2_000_000_000;
@@ -42,6 +42,8 @@ pub(super) struct HookWatch {
     /// Number, name, tracepoint.
     present: Vec<(u32, String, String)>,
     listed_ns: u64,
+    /// The highest number of a program when they were listed.
+    newest: u32,
     readings: VecDeque<Reading>,
     /// Held while there are such programs: measuring costs every program of the machine tens of nanoseconds a run.
     statistics: Option<OwnedFd>,
@@ -54,6 +56,7 @@ impl HookWatch {
             own,
             present: Vec::new(),
             listed_ns: 0,
+            newest: 0,
             readings: VecDeque::new(),
             statistics: None,
         }
@@ -61,8 +64,10 @@ impl HookWatch {
 
     /// Reads the run times; call often.
     pub(super) fn read(&mut self, now_ns: u64) {
-        if now_ns - self.listed_ns >= LIST_NS || self.listed_ns == 0 {
+        let is_old = now_ns - self.listed_ns >= LIST_NS || self.listed_ns == 0;
+        if is_old || bpf_programs::has_newer(self.newest) {
             self.listed_ns = now_ns;
+            self.newest = bpf_programs::present().last().copied().unwrap_or(0);
             let programs = self.list.now().into_iter();
             let mut found = programs
                 .filter(|program| !self.own.contains(&program.id) && INSIDE.contains(&program.hook.as_str()))
