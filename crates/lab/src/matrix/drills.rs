@@ -1,7 +1,7 @@
 //! What was blamed for drills in a guest.
 
 use super::cell::{Cell, Printed, Verdict, judge};
-use super::script::{CELLS, OWN, VICTIMS, WORK};
+use super::script::{CELLS, WORK, recording_of};
 use super::{Boot, Length, table};
 use crate::truth::{Culprit, Score, culprit, injections, judge as blame};
 use punctual_recording::{Episode, for_each_episode};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// What `why` says of one of the two recordings.
+/// What `why` says of a recording.
 struct Answer {
     answer: Value,
     evidence: BTreeMap<u64, Episode>,
@@ -48,14 +48,15 @@ impl Answer {
 /// Judges each drill of a guest.
 pub(super) fn cells(boot: &Boot, program: &Path, out: &Path, length: Length) -> Vec<Cell> {
     let work = out.join(WORK);
-    let [own, victims] = [OWN, VICTIMS].map(|recording| Answer::read(program, &work, recording));
     let cell = |drill: &super::Drill| {
         let culprit = culprit(&drill.name);
         let expected = boot.expected(&drill.needs, &[], drill.refused_before.as_ref());
-        let answer = if culprit.brings_victim { &victims } else { &own };
         let verdict = match Printed::read(&out.join(CELLS).join(format!("drill-{}", drill.name))) {
             None => Verdict::Wrong("the guest did not come to it".to_owned()),
-            Some(printed) => judge(&printed, &expected, |_| blamed(culprit, answer, &work, length)),
+            Some(printed) => judge(&printed, &expected, |_| {
+                let answer = Answer::read(program, &work, &recording_of(&drill.name))?;
+                blamed(culprit, &answer, &work, length)
+            }),
         };
         Cell { row: format!("drill {}", drill.name), verdict }
     };
@@ -64,11 +65,10 @@ pub(super) fn cells(boot: &Boot, program: &Path, out: &Path, length: Length) -> 
 
 fn blamed(
     culprit: &'static Culprit,
-    answer: &Result<Answer, String>,
+    Answer { answer, evidence }: &Answer,
     work: &Path,
     length: Length,
 ) -> Result<String, String> {
-    let Answer { answer, evidence } = answer.as_ref().map_err(Clone::clone)?;
     let log =
         injections(&work.join(format!("truth-{}", culprit.drill))).map_err(|error| format!("its log: {error}"))?;
     let score = blame(culprit, &log, answer, evidence);

@@ -101,24 +101,24 @@ beside() {
 }
 "#;
 
-/// Every drill beside a recording that goes on: first those that disturb the measuring thread, then those that bring a
-/// victim of their own.
+/// Every drill beside a recording: of the measuring thread that it disturbs, or of the victim that it brings.
 pub(super) fn drills(length: Length) -> String {
     let mut script = format!("{HEAD}limit=300\nwrap=\ncount={}\n", length.injections);
     script.push_str(DRILLS);
-    let of = |brings_victim: bool| {
-        let drills = table().drill;
-        let names = drills.iter().filter(|drill| crate::truth::culprit(&drill.name).brings_victim == brings_victim);
-        names.map(|drill| drill.name.clone()).collect::<Vec<_>>().join(" ")
-    };
-    let _ = writeln!(script, "beside {OWN} '' {}", of(false));
-    let _ = writeln!(script, "beside {VICTIMS} '--comm ^drill-victim --why-stage response' {}", of(true));
+    for drill in table().drill {
+        let follow = if crate::truth::culprit(&drill.name).brings_victim { FOLLOW_VICTIMS } else { "" };
+        let _ = writeln!(script, "beside {} '{follow}' {}", recording_of(&drill.name), drill.name);
+    }
     script
 }
 
-/// The recording of the measuring thread beside drills, and that of the drills' victims.
-pub(super) const OWN: &str = "own.punctual";
-pub(super) const VICTIMS: &str = "victims.punctual";
+/// How those are recorded whom a drill brings along.
+const FOLLOW_VICTIMS: &str = "--comm ^drill-victim --why-stage response";
+
+/// Each drill has a recording of its own: one keeps the evidence of so many late wakeups and no more.
+pub(super) fn recording_of(drill: &str) -> String {
+    format!("{drill}.punctual")
+}
 
 /// A recording whose bytes are to be the same in two runs.
 pub(super) const REPEATED: &str = "mkdir -p /out/work && cd /out/work && punctual record -q -D 500ms -o plain.punctual && punctual record -q --why 15us -D 300ms -o late.punctual";
