@@ -237,14 +237,14 @@ fn numbers_that_no_measurement_writes_are_no_result() {
     write_document(&recording, &document(false, &task("fifo:80", 7), ""));
     let named = recording.to_str().unwrap();
     for worst in [i64::MAX, -1] {
-        for wrong in 0..WAKEUPS.len() {
+        for (wrong, name) in WAKEUPS.iter().enumerate() {
             let value = move |column: usize, row: usize| {
                 if column == wrong { worst } else { [0, 7, row as i64 * 1_000, 5_000, 0][column] }
             };
             write_table(&recording.join("wakeups/000001.parquet"), &WAKEUPS, 1_000, 1_000, value);
             for words in [vec!["report", named], vec!["forecast", named], vec!["compare", named, named]] {
                 let ran = answered(&words);
-                assert_eq!(ran.code, Some(1), "{words:?}, {worst} as {}: {}", WAKEUPS[wrong], ran.output);
+                assert_eq!(ran.code, Some(1), "{words:?}, {worst} as {name}: {}", ran.output);
                 assert!(ran.errors.contains("no measurement writes"), "{}", ran.errors);
             }
         }
