@@ -262,7 +262,7 @@ fn longest_starvation(directory: &Path, cpu: u32, seconds: u32, words: &[&str]) 
 
 /// The thread of a device whose work never ends rests every other time, unless it is within a piece of work then; on a machine
 /// whose host has time for it.
-const LONGEST_STARVATION: Duration = Duration::from_millis(400);
+const MAX_STARVATION: Duration = Duration::from_millis(400);
 
 #[test]
 fn many_short_periods_leave_others_their_part() {
@@ -284,7 +284,7 @@ fn competitors_above_everybody_end_in_time_and_leave_others_their_part() {
     let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
     assert!(cost.took < Duration::from_secs(4) + SLACK, "{:?}", cost.took);
     assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
-    assert!(longest < LONGEST_STARVATION, "{longest:?}");
+    assert!(longest < MAX_STARVATION, "{longest:?}");
 }
 
 #[test]

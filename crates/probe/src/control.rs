@@ -78,7 +78,7 @@ impl Control {
 /// A thread has fallen behind when it missed points of its grid with every so manyeth wakeup of a cycle ...
 const BEHIND_SHARE: u64 = 4;
 /// ... and woke so often in it at least.
-const FEWEST_WAKEUPS: u64 = 100;
+const MIN_WAKEUPS: u64 = 100;
 /// When one has fallen behind, all rest for so many cycles.
 const CROWDED_CYCLES: u64 = 4;
 
@@ -99,7 +99,7 @@ impl Crowding {
         self.behind += u64::from(missed > 0);
         let cycle = now_ns / CYCLE_NS;
         if cycle != self.cycle {
-            if self.wakeups >= FEWEST_WAKEUPS && self.behind * BEHIND_SHARE >= self.wakeups {
+            if self.wakeups >= MIN_WAKEUPS && self.behind * BEHIND_SHARE >= self.wakeups {
                 control.crowded_until_ns.store((cycle + CROWDED_CYCLES) * CYCLE_NS, Ordering::Relaxed);
             }
             *self = Crowding { cycle, ..Crowding::default() };

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// An input that takes longer is a fault.
 const LONGEST: Duration = Duration::from_secs(1);
 /// No input grows beyond this, bytes.
-const MOST_BYTES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 16;
 
 /// A small generator of numbers that follow from a seed (xorshift).
 struct Numbers(u64);
@@ -96,7 +96,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], numbers: &mut Numbers) {
             _ => drop(bytes.splice(at..(at + 1).min(bytes.len()), [0xff, 0xff, 0xff, 0xff, 0x0f])),
         }
     }
-    bytes.truncate(MOST_BYTES);
+    bytes.truncate(MAX_BYTES);
 }
 
 /// The most memory this process has had, bytes.

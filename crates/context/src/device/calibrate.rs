@@ -8,7 +8,7 @@ use punctual_kernel::{Refused, clock};
 const UNITS: u32 = 2_000;
 const TRIALS: usize = 15;
 /// In the kernel, units that are timed together take no longer than this, ns: it gives a bout of work up after 5 ms.
-const LONGEST_TRIAL_NS: u64 = 1_500_000;
+const MAX_TRIAL_NS: u64 = 1_500_000;
 /// The first trial there. A processor that takes 5 ms for these is too slow for any device.
 const FIRST_UNITS: u32 = 16;
 
@@ -77,7 +77,7 @@ const TIMER_EXPIRED: &str = "Timer expired";
 
 /// How many units are timed together where the first few took so long, ns.
 fn units_of_a_trial(first_ns: u64) -> u32 {
-    let fit = u128::from(LONGEST_TRIAL_NS) * u128::from(FIRST_UNITS) / u128::from(first_ns.max(1));
+    let fit = u128::from(MAX_TRIAL_NS) * u128::from(FIRST_UNITS) / u128::from(first_ns.max(1));
     u32::try_from(fit).unwrap_or(u32::MAX).clamp(FIRST_UNITS, UNITS)
 }
 

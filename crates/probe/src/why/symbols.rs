@@ -23,7 +23,7 @@ pub(crate) struct KernelSymbols {
 /// No function is longer; an address further from a symbol than this belongs to something without one.
 const LONGEST_FUNCTION: u64 = 1 << 20;
 /// What the kernel makes to call BPF programs is not longer; where it ends, the kernel does not tell.
-const LONGEST_TRAMPOLINE: u64 = 512;
+const MAX_TRAMPOLINE: u64 = 512;
 
 /// The kernel's own limit: the longest that linkers make by themselves, a SHA-1.
 const LONGEST_BUILD_ID: usize = 20;
@@ -66,7 +66,7 @@ impl KernelSymbols {
             return None;
         }
         let (name, module) = self.name(begin, end)?;
-        if module == "bpf" && (name.starts_with(PROGRAM) || address - start > LONGEST_TRAMPOLINE) {
+        if module == "bpf" && (name.starts_with(PROGRAM) || address - start > MAX_TRAMPOLINE) {
             return None;
         }
         // Behind a module there may have been another one, or a BPF program.
