@@ -23,7 +23,7 @@ pub struct Link {
 }
 
 /// No chain is longer, whatever the events say.
-const LONGEST: usize = 16;
+const MAX_LENGTH: usize = 16;
 
 /// The wakings that led to the victim's, latest first, to the interrupt at the root or as far as the evidence reaches.
 pub fn chain(episode: &Episode) -> Vec<Link> {
@@ -36,7 +36,7 @@ pub fn chain(episode: &Episode) -> Vec<Link> {
         let event = &episode.events[index];
         let (by, name, tid) = waker(episode, event, &timelines);
         links.push(Link { at_ns: event.at_ns, cpu: event.cpu, woken: woken.1, by, name: name.clone() });
-        let Some(tid) = tid.filter(|_| links.len() < LONGEST) else { break };
+        let Some(tid) = tid.filter(|_| links.len() < MAX_LENGTH) else { break };
         woken = (tid, name);
         let earlier = episode.events.iter().enumerate().filter(|(_, earlier)| {
             earlier.kind == EventKind::Waking && earlier.value == u64::from(tid) && earlier.at_ns < event.at_ns

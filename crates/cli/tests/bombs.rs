@@ -20,7 +20,7 @@ const MAX_BYTES: u64 = 300_000_000;
 /// A reader that fails at that does not take the machine with it, bytes.
 const FENCE_BYTES: u64 = 1_500_000_000;
 /// The longest answer.
-const LONGEST: Duration = Duration::from_secs(20);
+const MAX_TIME: Duration = Duration::from_secs(20);
 
 /// What a run was like.
 struct Ran {
@@ -63,7 +63,7 @@ fn ran(words: &[&str]) -> Ran {
     let took = begun.elapsed();
     let output = String::from_utf8_lossy(&output).into_owned();
     let errors = errors.join().expect("the errors are read");
-    assert!(took < LONGEST, "{words:?} took {took:?}");
+    assert!(took < MAX_TIME, "{words:?} took {took:?}");
     let code = std::process::ExitStatus::from_raw(status).code();
     let peak_bytes = usage.ru_maxrss as u64 * 1024;
     eprintln!(

@@ -160,7 +160,7 @@ fn hostile_episodes_are_one_clear_line() {
     all("line 1 is damaged");
     // As deep and as late as is believed at all.
     change(&path, |line| {
-        let deep = punctual_recording::episode::MOST_FRAMES as u32;
+        let deep = punctual_recording::episode::MAX_FRAMES as u32;
         line["samples"][0][6] = (0..deep).collect();
         line["frames"] =
             (0..deep).map(|depth| serde_json::json!({"function": format!("f{depth}"), "module": "m"})).collect();

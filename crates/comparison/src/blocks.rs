@@ -7,9 +7,9 @@ use punctual_recording::{Distribution, Document, Stage, Wakeup};
 use std::collections::BTreeMap;
 
 /// A recording is cut into at most this many stretches.
-const MOST_STRETCHES: u64 = 600;
+const MAX_STRETCHES: u64 = 600;
 /// A short recording is cut into this many, shorter than a second.
-const FEWEST_STRETCHES: u64 = 20;
+const MIN_STRETCHES: u64 = 20;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// One stage of one run.
@@ -60,7 +60,7 @@ impl Gather {
     /// To count the wakeups of a recording that says this about itself.
     pub fn new(document: Document) -> Gather {
         let length = measured_ns(&document).max(1);
-        let stretch_ns = (length / MOST_STRETCHES).max((length / FEWEST_STRETCHES).clamp(1, SECOND_NS));
+        let stretch_ns = (length / MAX_STRETCHES).max((length / MIN_STRETCHES).clamp(1, SECOND_NS));
         let mut measures: Vec<String> = document.tasks.iter().map(|task| task.measure.clone()).collect();
         measures.sort_unstable();
         measures.dedup();
@@ -68,7 +68,7 @@ impl Gather {
         let measure_of = document.tasks.iter().map(|task| (task.tid, place(&task.measure))).collect();
         Gather {
             first_ns: document.provenance.started_ns,
-            stretches: (length.div_ceil(stretch_ns) as usize).clamp(1, MOST_STRETCHES as usize + 1),
+            stretches: (length.div_ceil(stretch_ns) as usize).clamp(1, MAX_STRETCHES as usize + 1),
             stretch_ns,
             measure_of,
             counts: vec![Vec::new(); measures.len() * Stage::ALL.len()],

@@ -7,7 +7,7 @@ use std::fmt;
 /// Between these SCHED_DEADLINE takes periods.
 const PERIODS_NS: std::ops::RangeInclusive<u64> = 100_000..=4_000_000_000;
 /// The shortest runtime that SCHED_DEADLINE takes.
-const SHORTEST_RUNTIME_NS: u64 = 1_024;
+const MIN_RUNTIME_NS: u64 = 1_024;
 
 /// How a reservation's time is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl Reservation {
                 format_ns(self.period_ns)
             ));
         }
-        if self.runtime_ns < SHORTEST_RUNTIME_NS {
+        if self.runtime_ns < MIN_RUNTIME_NS {
             return Err(format!("a reservation's runtime is at least 1.024 us, not {}", format_ns(self.runtime_ns)));
         }
         Ok(())

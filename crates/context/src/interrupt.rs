@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub const MAX_CPUS: usize = 512;
 
 /// The shortest period of the kernel's software clock events, ns.
-pub const SHORTEST_PERIOD_NS: u64 = 10_000;
+pub const MIN_PERIOD_NS: u64 = 10_000;
 
 /// The delay by which the programs know the timer of a thread's event while it is learnt, ns: as in `bpf/interrupt.h`.
 const LEARNING_BASE_NS: u64 = 7_200_000_000_000;
@@ -75,7 +75,7 @@ impl InterruptSource {
     /// Opens and starts the timer, and has the programs learn it.
     ///
     /// The programs must be attached, one of them calling `learn_interrupt`. The first interrupt comes
-    /// `period_ns` from now, at least [`SHORTEST_PERIOD_NS`].
+    /// `period_ns` from now, at least [`MIN_PERIOD_NS`].
     ///
     /// # Errors
     /// What the kernel refused.
@@ -125,7 +125,7 @@ impl InterruptSource {
     /// # Errors
     /// What the kernel refused.
     pub fn set_period(&self, period_ns: u64) -> Result<(), Refused> {
-        let period = period_ns.max(SHORTEST_PERIOD_NS);
+        let period = period_ns.max(MIN_PERIOD_NS);
         // SAFETY: the descriptor is a perf event's; the kernel reads one number that lives through the call.
         let result = unsafe { perf::ioctls::PERIOD(self.event.as_raw_fd(), (&raw const period) as u64) };
         if result == 0 { Ok(()) } else { Err(Refused::last_os_error(format!("arming the timer of CPU {}", self.cpu))) }
@@ -147,7 +147,7 @@ fn open(cpu: u32, period_ns: u64) -> Result<OwnedFd, Refused> {
         config: u64::from(bindings::PERF_COUNT_SW_CPU_CLOCK),
         ..Default::default()
     };
-    attributes.__bindgen_anon_1.sample_period = period_ns.max(SHORTEST_PERIOD_NS);
+    attributes.__bindgen_anon_1.sample_period = period_ns.max(MIN_PERIOD_NS);
     attributes.set_disabled(1);
     // SAFETY: the attributes are as large as they say and live through the call; every process, one CPU, no group.
     let descriptor = unsafe {

@@ -7,7 +7,7 @@ use crate::{Error, Level, Method, Stage};
 use punctual_device::Profile;
 
 /// Most buffers that are ever advised.
-const MOST_BUFFERS: u32 = 256;
+const MAX_BUFFERS: u32 = 256;
 /// Periods are tried from a 16th of the present one to 1,024 times as much, by doubling.
 const PERIOD_DOUBLINGS: (u32, u32) = (4, 10);
 
@@ -67,7 +67,7 @@ impl Input {
     pub fn advise(&self, device: &Profile, stage: Stage) -> Result<Advice, Error> {
         self.underruns(device, stage)?;
         let mut advice = Advice::default();
-        for buffers in 2..=MOST_BUFFERS {
+        for buffers in 2..=MAX_BUFFERS {
             let changed = device.with_buffers(buffers);
             let Ok(underruns) = self.underruns(&changed, stage) else { continue };
             let (holds, nothing) = (underruns.outcome == Outcome::Holds, underruns.over == 0);

@@ -15,13 +15,13 @@
 use crate::stall::{GAP_NS, Stalls};
 
 /// Fewer events say nothing about how they come.
-pub const FEWEST_EVENTS: usize = 8;
+pub const MIN_EVENTS: usize = 8;
 /// A test speaks below this probability. Two tests: at most one of fifty sets of independent events is called otherwise.
 pub const UNLIKELY: f64 = 0.01;
 /// More events are not looked at for clusters: so many tell, and the work stays bounded.
-const MOST_EVENTS: usize = 4_000;
+const MAX_EVENTS: usize = 4_000;
 /// More events are not looked at for a period.
-const MOST_PHASES: usize = 1_000;
+const MAX_PHASES: usize = 1_000;
 /// Draws of Greenwood's statistic.
 const DRAWS: usize = 2_000;
 
@@ -97,14 +97,14 @@ const GREENWOOD: &str = "Greenwood's spacings";
 const RAYLEIGH: &str = "Rayleigh periodogram";
 
 fn judge(times: &[u64]) -> (Arrival, &'static str, Option<f64>) {
-    let times = &times[..times.len().min(MOST_EVENTS)];
-    if times.len() < FEWEST_EVENTS || times[0] == times[times.len() - 1] {
+    let times = &times[..times.len().min(MAX_EVENTS)];
+    if times.len() < MIN_EVENTS || times[0] == times[times.len() - 1] {
         return (Arrival::TooFew, "none", None);
     }
     let clusters = greenwood(times);
     let heads = if clusters < UNLIKELY { heads(times) } else { times.to_vec() };
-    let heads = &heads[..heads.len().min(MOST_PHASES)];
-    let found = if heads.len() < FEWEST_EVENTS { None } else { Some(periodogram(heads)) };
+    let heads = &heads[..heads.len().min(MAX_PHASES)];
+    let found = if heads.len() < MIN_EVENTS { None } else { Some(periodogram(heads)) };
     // A period first: a job that runs every second for half of the time is both, and its period says more.
     if let Some((period_ns, power, p)) = found.filter(|found| found.2 < UNLIKELY) {
         return (Arrival::Periodic { period_ns, sharpness: (power / heads.len() as f64).sqrt() }, RAYLEIGH, Some(p));

@@ -56,7 +56,7 @@ pub fn weighted(sum: f64, sum_of_squares: f64, largest_weight: f64) -> Estimate 
 }
 
 /// The largest exposure, relative to now, that is ever suggested: beyond it measuring longer is no advice.
-const LONGEST_MEASUREMENT: f64 = 10_000.0;
+const MAX_MEASUREMENT: f64 = 10_000.0;
 
 /// How much longer than now one would have to measure, as a multiple of the present exposure, until the mean time
 /// between events can be told from `want` (in units of the present exposure), if events go on coming at the rate
@@ -64,16 +64,16 @@ const LONGEST_MEASUREMENT: f64 = 10_000.0;
 pub fn further_exposure(sum: f64, sum_of_squares: f64, largest_weight: f64, want: f64) -> Option<f64> {
     if sum <= 0.0 {
         let needed = ZERO_EVENTS * largest_weight * want;
-        return (needed <= LONGEST_MEASUREMENT).then(|| (needed - 1.0).max(0.0));
+        return (needed <= MAX_MEASUREMENT).then(|| (needed - 1.0).max(0.0));
     }
     let decided = |factor: f64| {
         let rate = weighted(sum * factor, sum_of_squares * factor, largest_weight).scaled(1.0 / factor);
         rate.high.is_some_and(|high| 1.0 / high >= want) || rate.low.is_some_and(|low| 1.0 / low < want)
     };
-    if !decided(LONGEST_MEASUREMENT) {
+    if !decided(MAX_MEASUREMENT) {
         return None;
     }
-    let (mut low, mut high) = (1.0f64, LONGEST_MEASUREMENT);
+    let (mut low, mut high) = (1.0f64, MAX_MEASUREMENT);
     for _ in 0..60 {
         let middle = (low * high).sqrt();
         if decided(middle) { high = middle } else { low = middle }

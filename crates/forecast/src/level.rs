@@ -1,7 +1,7 @@
 //! The worst of an hour, a day, a week: the lateness that stalls exceed once in a horizon.
 
 use crate::interval::Estimate;
-use crate::pareto::{FEWEST_PEAKS, Posterior, peak_count};
+use crate::pareto::{MIN_PEAKS, Posterior, peak_count};
 use crate::special::poisson_at_least;
 use crate::stall::{Stalls, peak_level, stalls};
 use crate::veto::{Peak, veto};
@@ -116,8 +116,8 @@ impl Tail {
         match &self.fit {
             Err(veto) => {
                 let stalls = self.sorted.len();
-                let few = stalls > 0 && stalls <= FEWEST_PEAKS;
-                let further = if few { (FEWEST_PEAKS + 1) as f64 / stalls as f64 - 1.0 } else { f64::INFINITY };
+                let few = stalls > 0 && stalls <= MIN_PEAKS;
+                let further = if few { (MIN_PEAKS + 1) as f64 / stalls as f64 - 1.0 } else { f64::INFINITY };
                 bound(veto.clone(), further)
             }
             Ok((posterior, threshold, count)) => {
@@ -187,8 +187,8 @@ impl crate::Input {
 
 /// Fits the tail of stalls (longest first), unless something speaks against it: (posterior, level ns, peaks).
 fn fit(by_length: &[(u64, u64)], exposure: f64) -> Result<(Posterior, f64, usize), String> {
-    if by_length.len() <= FEWEST_PEAKS {
-        return Err(format!("too few stalls: {} where a tail needs more than {FEWEST_PEAKS}", by_length.len()));
+    if by_length.len() <= MIN_PEAKS {
+        return Err(format!("too few stalls: {} where a tail needs more than {MIN_PEAKS}", by_length.len()));
     }
     let count = peak_count(by_length.len()).min(by_length.len() - 1);
     let threshold = by_length[count].0 as f64;

@@ -9,9 +9,9 @@ use crate::interval::{CONFIDENCE, Estimate};
 use crate::special::gamma_quantile;
 
 /// Fewest peaks a tail is fitted to.
-pub(crate) const FEWEST_PEAKS: usize = 50;
+pub(crate) const MIN_PEAKS: usize = 50;
 /// Most peaks a tail is fitted to: more reach down into what is not tail any more.
-pub(crate) const MOST_PEAKS: usize = 250;
+pub(crate) const MAX_PEAKS: usize = 250;
 const SHAPES: usize = 106;
 const SCALES: usize = 129;
 const PRIOR_MEAN: f64 = 0.1;
@@ -23,9 +23,9 @@ const NEGLIGIBLE: f64 = 21.0;
 /// The rate's posterior is stood for by this many equally probable values.
 const RATES: usize = 25;
 
-/// How many of so many stalls are tail: 5 %, at least [`FEWEST_PEAKS`], at most [`MOST_PEAKS`].
+/// How many of so many stalls are tail: 5 %, at least [`MIN_PEAKS`], at most [`MAX_PEAKS`].
 pub(crate) fn peak_count(stalls: usize) -> usize {
-    (stalls / 20).clamp(FEWEST_PEAKS, MOST_PEAKS)
+    (stalls / 20).clamp(MIN_PEAKS, MAX_PEAKS)
 }
 
 /// ln of the probability that a Generalized Pareto variable exceeds x.

@@ -2,7 +2,7 @@
 //!
 //! None of them sees a mode of the machine that the recording never met. That is what the bound is for.
 
-use crate::pareto::{FEWEST_PEAKS, Posterior, ln_survival};
+use crate::pareto::{MIN_PEAKS, Posterior, ln_survival};
 use crate::special::{chi_squared_q, kolmogorov_q};
 
 /// Tests of independence forbid below this probability: three of them, 0.3 % of good tails each.
@@ -23,8 +23,8 @@ pub(crate) struct Peak {
 
 /// The first reason, in words, not to trust a tail model of these peaks (in the order of time, within an exposure).
 pub(crate) fn veto(peaks: &[Peak], exposure: f64) -> Option<String> {
-    if peaks.len() < FEWEST_PEAKS {
-        return Some(format!("too few stalls: {} where a tail needs {FEWEST_PEAKS}", peaks.len()));
+    if peaks.len() < MIN_PEAKS {
+        return Some(format!("too few stalls: {} where a tail needs {MIN_PEAKS}", peaks.len()));
     }
     if dispersion(peaks, exposure) < UNLIKELY {
         return Some("the stalls come in bursts (dispersion)".to_owned());
@@ -66,7 +66,7 @@ pub(crate) fn overdispersion(times: &[u64], exposure: f64) -> f64 {
 }
 
 fn block_statistic(times: &[u64], exposure: f64) -> Option<f64> {
-    if times.len() < FEWEST_PEAKS {
+    if times.len() < MIN_PEAKS {
         return None;
     }
     let mut counts = [0.0f64; BLOCKS];

@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 
 /// A shorter overlap proves nothing, ns.
-const SMALLEST_NS: u64 = 100_000;
+const MIN_NS: u64 = 100_000;
 /// A part is right within a twentieth of the overlap or this, ns.
 const CLOSE_NS: u64 = 20_000;
 /// A timer that was held for less may have come late by itself, ns.
@@ -211,7 +211,7 @@ fn judge_injection(score: &mut Score, episode: &Value, injection: &Injection, ev
     };
     let steal_ns = inside(&["steal"]);
     let whole_ns = pieces.iter().map(|piece| overlap(piece, injection)).sum::<u64>() - steal_ns;
-    if whole_ns <= SMALLEST_NS {
+    if whole_ns <= MIN_NS {
         return;
     }
     if episode["void"] == true {
@@ -219,7 +219,7 @@ fn judge_injection(score: &mut Score, episode: &Value, injection: &Injection, ev
         return;
     }
     let overlap_ns = whole_ns - inside(above);
-    if overlap_ns <= SMALLEST_NS {
+    if overlap_ns <= MIN_NS {
         score.hidden += 1;
         return;
     }

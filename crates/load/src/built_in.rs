@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub const SUBCOMMAND: &str = "__load";
 
 /// It ends by itself after this long, whatever became of those who started it.
-const LONGEST: Duration = Duration::from_secs(86_400);
+const MAX_DURATION: Duration = Duration::from_secs(86_400);
 const MEMORY_BYTES: usize = 64 << 20;
 const FILE_BYTES: u64 = 64 << 20;
 
@@ -38,7 +38,7 @@ pub fn run(class: Class, scratch: &Path) -> std::io::Result<()> {
             Ok(())
         }),
     };
-    while began.elapsed() < LONGEST {
+    while began.elapsed() < MAX_DURATION {
         step()?;
     }
     Ok(())

@@ -72,7 +72,7 @@ pub struct FileError(String);
 /// Where a file does not say how long a load takes to get going.
 const WARM_UP: Duration = Duration::from_secs(2);
 /// Longer, and somebody would wonder what the program is doing.
-const LONGEST_WARM_UP: Duration = Duration::from_secs(600);
+const MAX_WARM_UP: Duration = Duration::from_secs(600);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -141,7 +141,7 @@ impl LoadFile {
         }
         let compression_thousandths = written.compression.map(thousandths).transpose().map_err(wrong)?;
         let warm_up = written.warm_up.map_or(WARM_UP, |span| span.0);
-        if warm_up > LONGEST_WARM_UP {
+        if warm_up > MAX_WARM_UP {
             return Err(wrong("warm_up is longer than 10 minutes".to_owned()));
         }
         for path in written.files.keys() {

@@ -122,7 +122,7 @@ pub enum NotRunnable {
 }
 
 /// Longer than anybody measures; a load whose measurement has no set end is ended by then.
-const LONGEST: Duration = Duration::from_secs(30 * 86_400);
+const MAX_DURATION: Duration = Duration::from_secs(30 * 86_400);
 /// How long artificial load runs before the measurement begins: it is at its full height almost at once.
 const ARTIFICIAL_WARM_UP: Duration = Duration::from_millis(300);
 
@@ -156,7 +156,7 @@ impl Load {
         let warm_up =
             others.iter().map(|source| if let Source::File(file) = source { file.warm_up } else { ARTIFICIAL_WARM_UP });
         let warm_up = warm_up.max().unwrap_or(ARTIFICIAL_WARM_UP);
-        let limit = limit.map_or(LONGEST, |limit| limit.saturating_add(warm_up));
+        let limit = limit.map_or(MAX_DURATION, |limit| limit.saturating_add(warm_up));
         let mut load = Load::of_classes(&classes, Some(limit), machine);
         // Several things at once imitate nobody in particular.
         let alone = sources.len() == 1;
@@ -187,7 +187,7 @@ impl Load {
 
     /// The load of these classes together, for at most this long.
     pub fn of_classes(classes: &[Class], limit: Option<Duration>, machine: &Machine) -> Load {
-        let limit = limit.unwrap_or(LONGEST);
+        let limit = limit.unwrap_or(MAX_DURATION);
         let mut load = Load::none();
         let wanted: Vec<Class> = classes.iter().copied().filter(|class| *class != Class::None).collect();
         if wanted.is_empty() {

@@ -21,7 +21,7 @@ pub const KEYBOARD_NAME: &str = "echo-keyboard";
 /// Ends the program: end of transmission.
 const END: u8 = 4;
 /// At most so many keystrokes.
-pub const MOST_KEYSTROKES: usize = 10_000;
+pub const MAX_KEYSTROKES: usize = 10_000;
 /// How long to wait for an echo.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// From one echo to the next keystroke, ns: at random between these.
@@ -37,7 +37,7 @@ pub fn run_program(cpu: u32, compute_ns: u64) -> Result<(), Refused> {
     // SAFETY: takes a name that ends with a 0 and lives through the call.
     unsafe { libc::prctl(libc::PR_SET_NAME, c"echo-program".as_ptr()) };
     hold::touch_stack();
-    let mut stamps = vec![(1u64, 1u64); MOST_KEYSTROKES];
+    let mut stamps = vec![(1u64, 1u64); MAX_KEYSTROKES];
     stamps.clear();
     let mut output = std::io::stdout().lock();
     let failed = |error: std::io::Error| Refused::because("telling what the program saw", error.to_string());
@@ -96,7 +96,7 @@ impl Keyboard {
             while !own_go.load(Ordering::Relaxed) && !own_stop.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(2));
             }
-            let typed = type_keys(&master, keystrokes.min(MOST_KEYSTROKES), &own_stop, &own_typed);
+            let typed = type_keys(&master, keystrokes.min(MAX_KEYSTROKES), &own_stop, &own_typed);
             let stamps = program.end(&master)?;
             // A keystroke that was never echoed has no stamps at the end of the list.
             let both = typed.into_iter().zip(stamps);

@@ -1,6 +1,6 @@
 //! An *episode*: one late wakeup with the flight recorder's evidence around it.
 
-pub use crate::episode_check::MOST_FRAMES;
+pub use crate::episode_check::MAX_FRAMES;
 use crate::episode_check::{check, clean};
 use crate::stage::Stage;
 use serde::{Deserialize, Serialize};

@@ -5,9 +5,9 @@ use crate::episode::Episode;
 use crate::printable::{is_printable, printable};
 
 /// A stack deeper than this is none: the kernel gives 96 places, and functions that were inlined come between them.
-pub const MOST_FRAMES: usize = 512;
+pub const MAX_FRAMES: usize = 512;
 /// Nobody waits longer than this, ns: a month.
-const LONGEST_NS: u64 = 30 * 24 * 3_600 * 1_000_000_000;
+const MAX_NS: u64 = 30 * 24 * 3_600 * 1_000_000_000;
 /// What is measured by the minute is no sampling, and no path of an interrupt, ns.
 const MINUTE_NS: u64 = 60_000_000_000;
 /// Times after this would leave no room to add to them, ns.
@@ -19,7 +19,7 @@ pub(crate) fn check(episode: &Episode) -> Result<(), String> {
         if value > most { Err(format!("{what} is {value} ns, more than can be")) } else { Ok(()) }
     };
     at_most("expected_ns", episode.expected_ns, LAST_NS)?;
-    at_most("total_ns", episode.total_ns(), LONGEST_NS)?;
+    at_most("total_ns", episode.total_ns(), MAX_NS)?;
     at_most("threshold_ns", episode.threshold_ns, LAST_NS)?;
     at_most("usual_delivery_ns", episode.usual_delivery_ns, MINUTE_NS)?;
     at_most("fault_path_ns", episode.fault_path_ns, MINUTE_NS)?;
@@ -32,7 +32,7 @@ pub(crate) fn check(episode: &Episode) -> Result<(), String> {
     for sample in &episode.samples {
         at_most("the time of a sample", sample.at_ns, LAST_NS)?;
         let depth = sample.frames.len();
-        if depth > MOST_FRAMES {
+        if depth > MAX_FRAMES {
             return Err(format!("a stack of {depth} functions is deeper than any can be"));
         }
     }

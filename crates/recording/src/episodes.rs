@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn numbers_that_cannot_be_are_damage() {
-        let deep = crate::episode::MOST_FRAMES;
+        let deep = crate::episode::MAX_FRAMES;
         assert_eq!(read_changed(|_| ()).unwrap(), [episode()]);
         let frames = |depth: usize| move |line: &mut serde_json::Value| line["samples"][0][6] = vec![0; depth].into();
         assert_eq!(read_changed(frames(deep)).unwrap()[0].samples[0].frames.len(), deep);

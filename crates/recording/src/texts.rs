@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// More than these are forgotten when a table begins anew.
-const MOST: usize = 1 << 16;
+const MAX_TEXTS: usize = 1 << 16;
 /// More than this much text is forgotten too, bytes.
 const MAX_BYTES: usize = 8 << 20;
 
@@ -47,7 +47,7 @@ impl Texts {
 
     /// Forgets them where there are many. Only when no number is in use.
     pub(crate) fn forget_many(&mut self) {
-        if self.list.len() > MOST || self.bytes > MAX_BYTES {
+        if self.list.len() > MAX_TEXTS || self.bytes > MAX_BYTES {
             *self = Texts::default();
         }
     }

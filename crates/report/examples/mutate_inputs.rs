@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// An input that takes longer is a fault.
-const LONGEST: Duration = Duration::from_secs(1);
+const MAX_TIME: Duration = Duration::from_secs(1);
 /// No input grows beyond this, bytes.
 const MAX_BYTES: usize = 1 << 16;
 
@@ -129,7 +129,7 @@ fn run(name: &str, reader: Reader, count: u64, seed: u64) -> u64 {
         let panicked = std::panic::catch_unwind(|| reader(&place, &input)).is_err();
         let took = start.elapsed();
         longest = longest.max(took);
-        if panicked || took > LONGEST {
+        if panicked || took > MAX_TIME {
             faults += 1;
             let file = format!("fault-{name}-{number}");
             let _ = std::fs::write(&file, &input);

@@ -272,7 +272,7 @@ fn beside(title: &str, rows: &[&LedgerRow], out: &mut String) {
 }
 
 /// No more figures than this of an experiment that is not built in.
-const MOST_OWN: usize = 12;
+const MAX_OWN_FIGURES: usize = 12;
 
 /// What can be drawn of an experiment that no paper's figure is known for: its device's blocks in every case.
 pub(crate) fn own_figures(experiment: &Experiment, out: &mut String) {
@@ -282,7 +282,7 @@ pub(crate) fn own_figures(experiment: &Experiment, out: &mut String) {
             let name = (!case.is_empty()).then_some(case);
             // Without a device there are no points, which is no fault.
             let Ok(points) = experiment.series(name, &kind.series()) else { return };
-            if drawn < MOST_OWN && !points.is_empty() {
+            if drawn < MAX_OWN_FIGURES && !points.is_empty() {
                 let [_, what, ..] = kind.labels();
                 draw(&format!("{} {what}", name.unwrap_or("as written")), kind, &points, &[], out);
                 drawn += 1;

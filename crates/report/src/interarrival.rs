@@ -2,7 +2,7 @@
 
 use crate::text::table;
 use crate::verdict::grouped;
-use punctual_forecast::interarrival::{Arrival, FEWEST_EVENTS, Interarrival};
+use punctual_forecast::interarrival::{Arrival, Interarrival, MIN_EVENTS};
 use punctual_recording::{Stage, format_ns};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub fn in_words(events: &Interarrival) -> String {
         events.p.map_or(String::new(), |p| if p < 0.001 { ", p < 0.001".to_owned() } else { format!(", p = {p:.3}") });
     let by = format!("({}{p})", events.test);
     match events.arrival {
-        Arrival::TooFew => format!("too few to say: {FEWEST_EVENTS} are needed"),
+        Arrival::TooFew => format!("too few to say: {MIN_EVENTS} are needed"),
         Arrival::Periodic { period_ns, .. } => {
             format!("periodically, every {} {by}", format_ns(period_ns.round() as u64))
         }

@@ -52,9 +52,9 @@ impl From<&Point> for Cell {
 const LEFT: f64 = 64.0;
 const TOP: f64 = 10.0;
 /// A grid with more columns or rows than this would have cells too small to tell apart.
-const MOST_SIDE: usize = 400;
+const MAX_SIDE: usize = 400;
 /// The leading axes of a grid of more than two give a plane each; no more than this.
-const MOST_PLANES: u64 = 24;
+const MAX_PLANES: u64 = 24;
 
 /// A count in at most four letters, so that it fits into its cell.
 fn short(count: u64) -> String {
@@ -116,7 +116,7 @@ pub fn plane_svg(sweep: &Sweep, cells: &[(u64, Cell)], leading: u64, title: &str
     let right = axes.last()?;
     let up = axes.len().checked_sub(2).map(|index| &axes[index]);
     let (columns, rows) = (right.values.len(), up.map_or(1, |up| up.values.len()));
-    if columns == 0 || rows == 0 || columns > MOST_SIDE || rows > MOST_SIDE {
+    if columns == 0 || rows == 0 || columns > MAX_SIDE || rows > MAX_SIDE {
         return None;
     }
     let side = (900.0 / columns as f64).min(600.0 / rows as f64).clamp(2.0, 30.0);
@@ -193,7 +193,7 @@ pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str) -> String {
     let axes = sweep.axes();
     let plane: u64 = axes.iter().rev().take(2).map(|axis| axis.values.len() as u64).product::<u64>().max(1);
     let planes = sweep.points() / plane;
-    for leading in 0..planes.min(MOST_PLANES) {
+    for leading in 0..planes.min(MAX_PLANES) {
         let values = sweep.values(leading * plane);
         let fixed: Vec<String> = axes
             .iter()
@@ -213,8 +213,8 @@ pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str) -> String {
             None => body.push_str("<p>There are no axes, or too many values along one, to draw a plane.</p>\n"),
         }
     }
-    if planes > MOST_PLANES {
-        let _ = writeln!(body, "<p>{} more planes are not drawn.</p>", planes - MOST_PLANES);
+    if planes > MAX_PLANES {
+        let _ = writeln!(body, "<p>{} more planes are not drawn.</p>", planes - MAX_PLANES);
     }
     let listed = cells.len().min(5000);
     let _ = write!(

@@ -11,7 +11,7 @@ const TOP: f64 = 22.0;
 const HEIGHT: f64 = 210.0;
 const BOTTOM: f64 = 44.0;
 /// Of the points of one pixel column at most this many are drawn, the lowest and the highest among them.
-const MOST_IN_COLUMN: usize = 12;
+const MAX_IN_COLUMN: usize = 12;
 /// Width of a histogram's bucket, us.
 const BUCKET: f64 = 50.0;
 
@@ -54,7 +54,7 @@ fn dots(points: &[(f64, f64)], x_at: impl Fn(f64) -> f64, y_at: impl Fn(f64) -> 
     for (x, mut column) in columns {
         column.sort_unstable();
         column.dedup();
-        let every = column.len().div_ceil(MOST_IN_COLUMN).max(1);
+        let every = column.len().div_ceil(MAX_IN_COLUMN).max(1);
         let last = column.len() - 1;
         for (index, y) in column.into_iter().enumerate() {
             if index % every == 0 || index == last {

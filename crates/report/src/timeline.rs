@@ -12,8 +12,8 @@ const WIDTH: f64 = 880.0;
 const LANE: f64 = 30.0;
 const BAR: f64 = 18.0;
 /// Slices and late starts that are listed as text; a longer run is for Perfetto.
-const MOST_LISTED: usize = 400;
-const MOST_LATE: usize = 2000;
+const MAX_LISTED: usize = 400;
+const MAX_LATE: usize = 2000;
 
 /// A row of the picture. The order is that of the levels, the highest on top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -195,7 +195,7 @@ fn late(
 ) {
     let own = timeline.activations.iter().filter(|done| done.cpu == cpu && done.thread == Some(thread));
     let waited = own.filter(|done| done.unit.arrival != NEVER && done.start > done.unit.arrival);
-    for done in waited.take(MOST_LATE) {
+    for done in waited.take(MAX_LATE) {
         let left = at(done.unit.arrival.max(from));
         let width = at(done.start.max(from)) - left;
         if width < 0.3 {
@@ -242,7 +242,7 @@ fn totals(rows: &BTreeMap<(u32, Lane), Row>, length: Picoseconds) -> String {
 }
 
 fn listing(timeline: &Timeline) -> String {
-    let shown: Vec<&TimelineSlice> = timeline.slices.iter().take(MOST_LISTED).collect();
+    let shown: Vec<&TimelineSlice> = timeline.slices.iter().take(MAX_LISTED).collect();
     let mut out = format!(
         "<details><summary>The first {} of {} slices, one by one</summary>\n<div class=\"wide\"><table class=\"short\"><caption>\
          Slices in order of their start</caption>\n<thead><tr><th scope=\"col\" class=\"n\">from, ms</th>\

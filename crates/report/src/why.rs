@@ -1,7 +1,7 @@
 //! Who made wakeups late: the answer of `punctual why`.
 
 use crate::text::{microseconds, shortened, table};
-use crate::why_cost::FEWEST_COUNTED_NS;
+use crate::why_cost::MIN_COUNTED_NS;
 use crate::why_tree::{CallTree, Room};
 use punctual_blame::{Cause, Kind, Link, Piece, Split, Summary, chain, is_nesting_known, split, summarize};
 use punctual_recording::episode::Victim;
@@ -17,7 +17,7 @@ const SHOWN_THOUSANDTHS: u64 = 1;
 /// What nothing explains is always shown.
 const ALWAYS_SHOWN: [Kind; 2] = [Kind::Unknown, Kind::Blind];
 /// Symbols of generic code are longer than any column is wide.
-pub(crate) const MOST_CHARACTERS: usize = 56;
+pub(crate) const MAX_CHARACTERS: usize = 56;
 /// Episodes that the text shows by themselves.
 const SHOWN_EPISODES: usize = 5;
 
@@ -204,7 +204,7 @@ impl<'a> WhyReport<'a> {
         let counted_ns = self.recorder.as_ref().map_or(0, |recorder| recorder.armed_ns);
         let has_threshold = self.recorder.as_ref().is_none_or(|recorder| recorder.threshold_ns.is_some());
         match (self.cut, has_threshold) {
-            (true, _) if counted_ns < FEWEST_COUNTED_NS => {
+            (true, _) if counted_ns < MIN_COUNTED_NS => {
                 "Cut short before anything was counted: whether a wakeup was late is not known.".to_owned()
             }
             (true, true) => format!(
@@ -271,7 +271,7 @@ impl<'a> WhyReport<'a> {
             if is_whole { cause_words(kind, &first.name) } else { format!("{}: most {}", kind.plural(), first.name) },
         );
         if let Some(detail) = first.detail.as_ref().filter(|detail| **detail != first.name) {
-            let _ = write!(verdict, " ({})", shortened(detail, MOST_CHARACTERS));
+            let _ = write!(verdict, " ({})", shortened(detail, MAX_CHARACTERS));
         }
         if !is_whole {
             let _ = write!(verdict, " with {}", percent(first.total_ns, self.summary.late_ns));
@@ -445,7 +445,7 @@ fn cause_table(report: &WhyReport<'_>) -> String {
     for cause in report.shown_causes() {
         let name = match &cause.detail {
             Some(detail) if *detail != cause.name => {
-                format!("{} ({})", cause.name, shortened(detail, MOST_CHARACTERS))
+                format!("{} ({})", cause.name, shortened(detail, MAX_CHARACTERS))
             }
             _ => cause.name.clone(),
         };
@@ -511,7 +511,7 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
             continue;
         }
         let detail = part.detail.clone().filter(|detail| *detail != part.name).unwrap_or_default();
-        let cells = [part.kind.name().to_owned(), part.name.clone(), shortened(&detail, MOST_CHARACTERS)];
+        let cells = [part.kind.name().to_owned(), part.name.clone(), shortened(&detail, MAX_CHARACTERS)];
         let figures = [microseconds(Some(part.ns)), percent(part.ns, episode.total_ns)];
         rows.push(figures.into_iter().chain(cells).collect());
     }

@@ -4,7 +4,7 @@ use punctual_recording::{RecorderSummary, format_ns};
 use std::fmt::Write;
 
 /// The counts of a recording that was cut short say nothing about less than this, ns.
-pub(crate) const FEWEST_COUNTED_NS: u64 = 100_000_000;
+pub(crate) const MIN_COUNTED_NS: u64 = 100_000_000;
 
 /// Two lines: what was kept, and what that took of the processors. Of a recording that was cut short the counts are
 /// those of about its last second, and so the least that there were.
@@ -49,7 +49,7 @@ pub(crate) fn cpu_share(recorder: &RecorderSummary) -> Option<f64> {
     let parts = [recorder.programs_ns?, recorder.sampling_ns.unwrap_or(0), recorder.collecting_ns];
     let cpu_ns = parts.into_iter().fold(0, u64::saturating_add);
     // What the start took is no share of anything.
-    let armed_ns = Some(recorder.armed_ns).filter(|ns| *ns >= FEWEST_COUNTED_NS)?;
+    let armed_ns = Some(recorder.armed_ns).filter(|ns| *ns >= MIN_COUNTED_NS)?;
     let all_ns = armed_ns.checked_mul(recorder.cpus).filter(|ns| *ns > 0)?;
     Some(cpu_ns as f64 / all_ns as f64)
 }

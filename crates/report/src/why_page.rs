@@ -2,7 +2,7 @@
 
 use crate::page::{coordinate, escape, page};
 use crate::text::{microseconds, shortened};
-use crate::why::{EpisodeView, MOST_CHARACTERS, WhyReport, cause_words};
+use crate::why::{EpisodeView, MAX_CHARACTERS, WhyReport, cause_words};
 use crate::why_tree::CallTree;
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
              <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             cause.kind.name(),
             escape(&cause.name),
-            escape(&shortened(cause.detail.as_deref().unwrap_or_default(), MOST_CHARACTERS)),
+            escape(&shortened(cause.detail.as_deref().unwrap_or_default(), MAX_CHARACTERS)),
             cause.episodes,
             microseconds(Some(cause.typical_ns)),
             microseconds(Some(cause.max_ns))
@@ -80,7 +80,7 @@ fn episode(body: &mut String, episode: &EpisodeView) {
             microseconds(Some(part.ns)),
             part.kind.name(),
             escape(&part.name),
-            escape(&shortened(part.detail.as_deref().unwrap_or_default(), MOST_CHARACTERS))
+            escape(&shortened(part.detail.as_deref().unwrap_or_default(), MAX_CHARACTERS))
         );
     }
     let _ = writeln!(

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Symbols of generic code are longer than any screen is wide.
-const MOST_CHARACTERS: usize = 72;
+const MAX_CHARACTERS: usize = 72;
 
 /// How often each function was seen below which.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -103,14 +103,14 @@ impl CallTree {
                 return;
             }
             *left -= 1;
-            let (mut line, mut last) = (shortened(name, MOST_CHARACTERS), child);
+            let (mut line, mut last) = (shortened(name, MAX_CHARACTERS), child);
             // One caller with one callee and nothing of its own reads better beside it.
             while last.children.len() == 1
                 && let Some((next, below)) = last.children.iter().next()
                 && below.count == last.count
-                && line.len() + next.len().min(MOST_CHARACTERS) < 110
+                && line.len() + next.len().min(MAX_CHARACTERS) < 110
             {
-                let _ = write!(line, " > {}", shortened(next, MOST_CHARACTERS));
+                let _ = write!(line, " > {}", shortened(next, MAX_CHARACTERS));
                 last = below;
             }
             let _ = writeln!(text, "{:>6} {:indent$}{line}", child.count, "", indent = depth * 2);

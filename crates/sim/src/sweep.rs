@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::parallel;
 
 /// No sweep has more points.
-pub const MOST_POINTS: u64 = 1_000_000;
+pub const MAX_POINTS: u64 = 1_000_000;
 
 /// One direction of the grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +31,8 @@ impl Axis {
             if step < 1 || to < from {
                 return Err(wrong("the range is empty"));
             }
-            if to.abs_diff(from) / step.unsigned_abs() >= MOST_POINTS {
-                return Err(wrong(&format!("more than {MOST_POINTS} points")));
+            if to.abs_diff(from) / step.unsigned_abs() >= MAX_POINTS {
+                return Err(wrong(&format!("more than {MAX_POINTS} points")));
             }
             (from..=to).step_by(usize::try_from(step).map_err(|_| wrong("the step is too long"))?).collect()
         } else {
@@ -80,12 +80,12 @@ impl Sweep {
     /// A grid over these axes; without any it has one point.
     ///
     /// # Errors
-    /// More than [`MOST_POINTS`] points, or the same axis twice.
+    /// More than [`MAX_POINTS`] points, or the same axis twice.
     pub fn new(axes: Vec<Axis>) -> Result<Sweep> {
         let points = axes.iter().try_fold(1u64, |points, axis| points.checked_mul(axis.values.len() as u64));
-        if points.is_none_or(|points| points > MOST_POINTS) {
+        if points.is_none_or(|points| points > MAX_POINTS) {
             let points = axes.iter().map(|axis| axis.values.len().to_string()).collect::<Vec<_>>().join(" * ");
-            return Err(Error::Sweep(format!("{points} points are too many: at most {MOST_POINTS}")));
+            return Err(Error::Sweep(format!("{points} points are too many: at most {MAX_POINTS}")));
         }
         for (index, axis) in axes.iter().enumerate() {
             if axes[..index].iter().any(|earlier| earlier.name == axis.name) {

@@ -16,7 +16,7 @@ pub const MILLISECOND: Picoseconds = 1_000_000_000;
 /// Picoseconds in a second.
 pub const SECOND: Picoseconds = 1_000_000_000_000;
 /// The longest time that an experiment may name: 30 days.
-pub const LONGEST: Picoseconds = 30 * 86_400 * SECOND;
+pub const MAX_TIME: Picoseconds = 30 * 86_400 * SECOND;
 
 /// A length of time as it stands in an experiment: `"976.5625us"`, `"12.5ms"`, `"10s"`, `"1h"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +55,7 @@ pub fn parse_span(text: &str) -> Result<Picoseconds, String> {
     }
     let picoseconds = whole * scale + numerator * scale / denominator;
     match u64::try_from(picoseconds) {
-        Ok(value) if value <= LONGEST => Ok(value),
+        Ok(value) if value <= MAX_TIME => Ok(value),
         _ => Err(format!("{text:?} is longer than 30 days")),
     }
 }
@@ -114,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_what_is_read(picoseconds in 0..=LONGEST) {
+        fn what_is_printed_is_what_is_read(picoseconds in 0..=MAX_TIME) {
             prop_assert_eq!(parse_span(&format_span(picoseconds)), Ok(picoseconds));
         }
     }

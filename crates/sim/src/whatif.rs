@@ -5,11 +5,11 @@ use crate::error::{Error, Result};
 use crate::interference::Interference;
 use crate::machine::{Activity, Arrival, Engine, MachineSpec, Policy, SourceSpec, ThreadSpec, WorkContext};
 use crate::observe::{Activation, Observer, Unit};
-use crate::time::{LONGEST, MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, format_span};
+use crate::time::{MAX_TIME, MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, format_span};
 use punctual_recording::Distribution;
 
 /// No what-if handles more activations than this.
-const MOST_ACTIVATIONS: u64 = 2_000_000_000;
+const MAX_ACTIVATIONS: u64 = 2_000_000_000;
 
 /// Where the device's work runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,7 +195,7 @@ impl WhatIf {
         let Some(number) = u64::try_from(value).ok().filter(|&number| number > 0) else {
             return refuse("values are whole numbers from 1");
         };
-        if number > LONGEST / MILLISECOND {
+        if number > MAX_TIME / MILLISECOND {
             return refuse("such a value is longer than 30 days");
         }
         let short = u32::try_from(number).unwrap_or(u32::MAX);
@@ -235,8 +235,8 @@ impl WhatIf {
             ));
         }
         let shortest = self.bystander.map_or(self.period, |(_, period)| period.min(self.period));
-        if shortest == 0 || self.duration > LONGEST || self.duration / shortest > MOST_ACTIVATIONS {
-            return refuse(format!("more than {MOST_ACTIVATIONS} activations: shorten the simulated time"));
+        if shortest == 0 || self.duration > MAX_TIME || self.duration / shortest > MAX_ACTIVATIONS {
+            return refuse(format!("more than {MAX_ACTIVATIONS} activations: shorten the simulated time"));
         }
         let (path, switch) = self.interference.as_ref().map_or((0, 0), Interference::path);
         let mut spec =

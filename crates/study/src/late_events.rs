@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// More late wakeups than this of one measure are not looked at: the threshold is then no threshold of lateness.
-const MOST: usize = 2_000_000;
+const MAX_EVENTS: usize = 2_000_000;
 
 /// The events above one threshold of one measure, or of the gaps of one CPU.
 #[derive(Debug, Clone)]
@@ -36,13 +36,14 @@ pub fn late_events(path: &Path, stage: Stage, thresholds_ns: &[u64]) -> Result<V
     for_each_gap(path, |gap| {
         if gap.length_ns > lowest {
             late_gaps += 1;
-            if late_gaps <= MOST {
+            if late_gaps <= MAX_EVENTS {
                 gaps.entry(gap.cpu).or_default().push((gap.start_ns, gap.length_ns));
             }
         }
     })?;
-    if late_gaps > MOST {
-        let message = format!("{}: over {MOST} gaps exceed the lowest threshold: give a higher one", path.display());
+    if late_gaps > MAX_EVENTS {
+        let message =
+            format!("{}: over {MAX_EVENTS} gaps exceed the lowest threshold: give a higher one", path.display());
         return Err(StudyError::Setting(message));
     }
     for (cpu, gaps) in gaps {
@@ -80,7 +81,7 @@ pub fn late_events(path: &Path, stage: Stage, thresholds_ns: &[u64]) -> Result<V
         last_ns = last_ns.max(wakeup.expected_ns);
         let Some(value_ns) = wakeup.stage(stage).filter(|value| *value > lowest) else { return };
         let Some(&(measure, task)) = places.get(&wakeup.tid) else { return };
-        if late[measure].len() <= MOST {
+        if late[measure].len() <= MAX_EVENTS {
             late[measure].push(Late { at_ns: wakeup.expected_ns, task, value_ns });
         }
     })?;
@@ -89,9 +90,9 @@ pub fn late_events(path: &Path, stage: Stage, thresholds_ns: &[u64]) -> Result<V
         if tasks.iter().all(|task| task.wakeups == 0) {
             continue;
         }
-        if late.len() > MOST {
+        if late.len() > MAX_EVENTS {
             let message =
-                format!("{}: over {MOST} wakeups exceed the lowest threshold: give a higher one", path.display());
+                format!("{}: over {MAX_EVENTS} wakeups exceed the lowest threshold: give a higher one", path.display());
             return Err(StudyError::Setting(message));
         }
         late.sort_unstable();

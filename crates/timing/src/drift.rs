@@ -14,11 +14,11 @@ pub struct Trend {
 /// The stream is cut into this many parts, whose medians are compared.
 const PARTS: usize = 30;
 /// Fewer callbacks than this show no trend.
-const LEAST: usize = 20;
+const MIN_CALLBACKS: usize = 20;
 /// Mann and Kendall's statistic above which a trend is believed, in standard deviations.
 const CERTAIN: f64 = 5.0;
 /// Slower than this is not called drift, millionths.
-const LEAST_PPM: f64 = 20.0;
+const MIN_PPM: f64 = 20.0;
 
 /// The trend of a stream's lateness: the median slope between the medians of its parts (Theil and Sen), which a few
 /// late callbacks do not move. `None` where there are fewer than 20 callbacks.
@@ -27,7 +27,7 @@ const LEAST_PPM: f64 = 20.0;
 /// a period and more than twice the spread within a part.
 pub fn trend(stream: &Stream<'_>) -> Option<Trend> {
     let points: Vec<(u64, i64)> = stream.against_grid().collect();
-    if points.len() < LEAST {
+    if points.len() < MIN_CALLBACKS {
         return None;
     }
     let parts = PARTS.min(points.len());
@@ -60,7 +60,7 @@ pub fn trend(stream: &Stream<'_>) -> Option<Trend> {
     // What a drift adds within one part is no jitter.
     let within = spread - whole / count / 2.0;
     let is_certain = f64::from(order).abs() / deviation > CERTAIN
-        && slope.abs() * 1e6 >= LEAST_PPM
+        && slope.abs() * 1e6 >= MIN_PPM
         && whole > stream.period_ns as f64 / 20.0
         && whole > 2.0 * within;
     Some(Trend { ppm: slope * 1e6, is_certain })

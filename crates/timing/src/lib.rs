@@ -21,6 +21,6 @@ mod stream;
 pub use analysis::{Analysis, Histogram, Summary, analyse};
 pub use catch_up::{CatchUp, catch_up, majority};
 pub use drift::{Trend, trend};
-pub use pattern::{LEAST_CALLBACKS, Pattern, patterns};
+pub use pattern::{MIN_CALLBACKS, Pattern, patterns};
 pub use result::{Effect, Measured, Slack, Timers, WayResult};
 pub use stream::{Callback, Stream};

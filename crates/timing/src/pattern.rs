@@ -68,13 +68,13 @@ impl Pattern {
 }
 
 /// Fewer callbacks than this show no pattern.
-pub const LEAST_CALLBACKS: usize = 100;
+pub const MIN_CALLBACKS: usize = 100;
 /// A rounding fault sends at least this share to each of its clusters; the papers' sends half.
 const CLUSTER: f64 = 0.3;
 /// At least this share stands at the main interval of a beat.
 const MAIN: f64 = 0.7;
 /// At least so many callbacks make up for the interval of a beat.
-const LEAST_BEATS: usize = 6;
+const MIN_BEATS: usize = 6;
 /// How unevenly a beat may come: the distances' interquartile range over their median; 1.6 would be by chance.
 const UNEVEN: f64 = 0.6;
 /// How far the main interval of a beat must lie from the period, in its own standard errors.
@@ -84,7 +84,7 @@ const COALESCED: f64 = 0.1;
 
 /// The patterns that a stream shows; none for a stream that jitters around its grid.
 pub fn patterns(stream: &Stream<'_>) -> Vec<Pattern> {
-    if stream.callbacks.len() < LEAST_CALLBACKS {
+    if stream.callbacks.len() < MIN_CALLBACKS {
         return Vec::new();
     }
     let period = stream.period_ns.max(1) as f64;
@@ -140,7 +140,7 @@ fn beat(period_ns: u64, intervals: &[f64]) -> Option<Pattern> {
     // Ticks that come too fast make up with a double interval, ticks that come too slowly with none.
     let makes_up: fn(f64) -> bool = if middle < 1.0 { is_double } else { is_zero };
     let at: Vec<usize> = (0..intervals.len()).filter(|&index| makes_up(intervals[index])).collect();
-    if at.len() < LEAST_BEATS {
+    if at.len() < MIN_BEATS {
         return None;
     }
     let wanted = (middle - 1.0).abs() / middle;

@@ -80,12 +80,12 @@ fn lengths(text: &str) -> Result<Lengths, String> {
 }
 
 /// Closer together, arming the next injection would be most of the work.
-const SHORTEST_EVERY_NS: u64 = 2_000_000;
+const MIN_EVERY_NS: u64 = 2_000_000;
 
 fn every(text: &str) -> Result<u64, String> {
     let every = parse_duration(text, BareUnit::Microseconds)?;
-    if (SHORTEST_EVERY_NS..=60_000_000_000).contains(&every) {
+    if (MIN_EVERY_NS..=60_000_000_000).contains(&every) {
         return Ok(every);
     }
-    Err(format!("`{text}` is out of range: give {} to 1 min, such as 500ms", format_ns(SHORTEST_EVERY_NS)))
+    Err(format!("`{text}` is out of range: give {} to 1 min, such as 500ms", format_ns(MIN_EVERY_NS)))
 }

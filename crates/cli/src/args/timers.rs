@@ -38,14 +38,14 @@ pub(crate) struct TimersArguments {
 }
 
 /// The longest stall, ns: longer would keep others from the CPU.
-const LONGEST_STALL_NS: u64 = 500_000_000;
+const MAX_STALL_NS: u64 = 500_000_000;
 
 fn stall(text: &str) -> Result<u64, String> {
     let stall = parse_duration(text, BareUnit::Microseconds)?;
-    if stall <= LONGEST_STALL_NS {
+    if stall <= MAX_STALL_NS {
         return Ok(stall);
     }
-    Err(format!("`{text}` is too long a stall: give up to {}, or 0 for none", format_ns(LONGEST_STALL_NS)))
+    Err(format!("`{text}` is too long a stall: give up to {}, or 0 for none", format_ns(MAX_STALL_NS)))
 }
 
 fn way(text: &str) -> Result<WayKind, String> {

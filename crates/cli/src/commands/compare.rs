@@ -8,7 +8,7 @@ use punctual_comparison::{Comparison, Side};
 use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable};
 use punctual_recording::Recording;
-use punctual_report::html::{MOST_HISTORIES, Recorded, comparison_page};
+use punctual_report::html::{MAX_HISTORIES, Recorded, comparison_page};
 use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -78,7 +78,7 @@ fn over_time(opened: &[Opened]) -> Vec<Recorded> {
         }));
     }
     runs.sort_by_key(|(index, ..)| *index);
-    let drawn = runs.into_iter().take(MOST_HISTORIES).filter_map(|(_, name, path)| {
+    let drawn = runs.into_iter().take(MAX_HISTORIES).filter_map(|(_, name, path)| {
         let read = Recording::open(path).map_err(Into::into);
         let read = read.and_then(|recording| super::report::read_through(&recording, name));
         read.map_err(|error| output::note(&format!("not drawn over time: {error:#}"))).ok()

@@ -13,7 +13,7 @@ use punctual_report::{why_cost, why_handlers};
 use std::path::Path;
 
 /// A trace of more episodes than this is of no use to a viewer.
-const MOST_TRACED: usize = 200;
+const MAX_TRACED: usize = 200;
 
 pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8> {
     let path = match super::expand(std::slice::from_ref(&arguments.recording)).as_slice() {
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         if arguments.perfetto.is_some() && is_chosen(view.id) {
             chosen += 1;
             traced_bytes += bytes_of(&episode);
-            if traced.len() < MOST_TRACED && traced_bytes < MAX_DETAIL_BYTES {
+            if traced.len() < MAX_TRACED && traced_bytes < MAX_DETAIL_BYTES {
                 traced.push(episode);
             }
         }

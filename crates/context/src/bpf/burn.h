@@ -8,7 +8,7 @@
 
 #include "kernel.h"
 
-#define LONGEST_BURN_NS 50000000ULL
+#define MAX_BURN_NS 50000000ULL
 /* The most that the kernel allows. A step, which reads the clock, takes above 10 ns. */
 #define BURN_STEPS (1 << 23)
 
@@ -28,8 +28,8 @@ static __always_inline __u64 burn(__u64 start, __u64 length)
 {
 	struct burning burning = {};
 
-	if (length > LONGEST_BURN_NS)
-		length = LONGEST_BURN_NS;
+	if (length > MAX_BURN_NS)
+		length = MAX_BURN_NS;
 	burning.until = start + length;
 	burning.now = start;
 	bpf_loop(BURN_STEPS, burn_step, &burning, 0);

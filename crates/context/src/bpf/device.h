@@ -14,7 +14,7 @@
 
 #define ACTIVATIONS 4096
 /* No activation works longer than this: others wait for it. */
-#define LONGEST_WORK_NS 5000000ULL
+#define MAX_WORK_NS 5000000ULL
 /* Of each window, half may be worked. */
 #define WINDOW_NS 100000000ULL
 /* User space says this often at least that it is alive. */
@@ -185,7 +185,7 @@ static int work_block(__u32 index, struct bout *bout)
 
 static __always_inline void work_off(void)
 {
-	struct bout bout = { .limit = bpf_ktime_get_ns() + LONGEST_WORK_NS };
+	struct bout bout = { .limit = bpf_ktime_get_ns() + MAX_WORK_NS };
 
 	bpf_loop(BLOCKS_A_BOUT, work_block, &bout, 0);
 }
@@ -247,7 +247,7 @@ int calibrate(struct calibration *context)
 	struct bout bout = {};
 	__u64 start = bpf_ktime_get_ns();
 
-	bout.limit = start + LONGEST_WORK_NS;
+	bout.limit = start + MAX_WORK_NS;
 	bpf_loop(context->units, work_unit, &bout, 0);
 	device.calibrated = bpf_ktime_get_ns() - start;
 	return bout.cut ? -62 : 0;

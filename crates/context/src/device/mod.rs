@@ -18,4 +18,4 @@ pub use competitor::{Competing, Competitor};
 pub use kernel_side::KernelCounts;
 pub(crate) use kernel_side::{Mode, try_out};
 pub use memory::{Activation, CUT, UNOBSERVED};
-pub use rig::{DeviceCounts, DeviceSetup, LONGEST_KERNEL_WORK_NS, Phase, Rig, SHORTEST_PERIOD_NS, Wake};
+pub use rig::{DeviceCounts, DeviceSetup, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS, Phase, Rig, Wake};

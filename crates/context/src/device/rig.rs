@@ -74,9 +74,9 @@ impl DeviceSetup {
 }
 
 /// The shortest period of a device.
-pub const SHORTEST_PERIOD_NS: u64 = 100_000;
+pub const MIN_PERIOD_NS: u64 = 100_000;
 /// The longest work of one block in interrupt or softirq context.
-pub const LONGEST_KERNEL_WORK_NS: u64 = 5_000_000;
+pub const MAX_KERNEL_WORK_NS: u64 = 5_000_000;
 /// Work in interrupt and softirq context may take this much of the CPU.
 const KERNEL_SHARE: f64 = 0.5;
 
@@ -290,11 +290,11 @@ fn check(setups: &[DeviceSetup]) -> Result<(), Refused> {
         let refuse = |reason: String| Err(Refused::because(format!("running the device `{}`", setup.name), reason));
         let show = punctual_recording::format_ns;
         let shortest = setup.phases.iter().map(|phase| phase.period_ns).fold(setup.period_ns, u64::min);
-        if shortest < SHORTEST_PERIOD_NS {
+        if shortest < MIN_PERIOD_NS {
             return refuse(format!(
                 "its period is {}, and the shortest is {}: give a longer one, such as `{} 1ms`",
                 show(shortest),
-                show(SHORTEST_PERIOD_NS),
+                show(MIN_PERIOD_NS),
                 setup.name
             ));
         }
@@ -317,25 +317,25 @@ fn check(setups: &[DeviceSetup]) -> Result<(), Refused> {
         if setup.context.is_in_kernel()
             && setup.phases.iter().any(|phase| {
                 let compute = compute_of(phase);
-                compute > LONGEST_KERNEL_WORK_NS.into() || compute * 2 > phase.period_ns.into()
+                compute > MAX_KERNEL_WORK_NS.into() || compute * 2 > phase.period_ns.into()
             })
         {
             return refuse(format!(
                 "one of its phases would take more than {} at a time or half of the CPU in {} context: \
                  --context thread:80",
-                show(LONGEST_KERNEL_WORK_NS),
+                show(MAX_KERNEL_WORK_NS),
                 setup.context
             ));
         }
         if setup.context.is_in_kernel() {
             share += setup.compute_ns as f64 / setup.period_ns as f64;
-            if setup.compute_ns > LONGEST_KERNEL_WORK_NS {
+            if setup.compute_ns > MAX_KERNEL_WORK_NS {
                 return refuse(format!(
                     "{} of work in {} context would keep everything else from the CPU: at most {} there, or \
                      --context thread:80",
                     show(setup.compute_ns),
                     setup.context,
-                    show(LONGEST_KERNEL_WORK_NS)
+                    show(MAX_KERNEL_WORK_NS)
                 ));
             }
             if share > KERNEL_SHARE {

@@ -32,7 +32,7 @@ const SOURCES_OFFSET: usize = MAX_CPUS * size_of::<Shot>();
 const CALLBACKS_OFFSET: usize = SOURCES_OFFSET + MAX_CPUS * size_of::<SourceRecord>();
 
 /// A timer that waits for its next injection. Not less often than this, or a timer that nobody stops would be a load.
-const SHORTEST_ARM_NS: u64 = 1_000_000;
+const MIN_ARM_NS: u64 = 1_000_000;
 /// A timer that has nothing to do.
 const IDLE_NS: u64 = 3_600_000_000_000;
 /// An injection that did not begin this long after its time is given up, ns.
@@ -129,7 +129,7 @@ impl Injector for KernelInjector {
         self.number += 1;
         self.shot().length.store(length_ns, Ordering::Relaxed);
         self.shot().armed.store(self.number, Ordering::Release);
-        let delay = at_ns.saturating_sub(clock::monotonic_ns()).max(SHORTEST_ARM_NS);
+        let delay = at_ns.saturating_sub(clock::monotonic_ns()).max(MIN_ARM_NS);
         self.source.set_period(delay)?;
         let give_up_ns = at_ns + PATIENCE_NS;
         let mut look_ns = at_ns.max(clock::monotonic_ns()) + length_ns;

@@ -36,5 +36,5 @@ mod worker;
 pub use availability::{Available, availability};
 pub use injection::{Injection, VictimActivation};
 pub use kind::DrillKind;
-pub use plan::{DrillPlan, LONGEST_DURATION_NS, LONGEST_NS, Lengths, Pages, PlanError};
+pub use plan::{DrillPlan, Lengths, MAX_DURATION_NS, MAX_NS, Pages, PlanError};
 pub use run::{DrillError, DrillOutcome, DrillProgress, run};

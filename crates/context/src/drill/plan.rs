@@ -5,13 +5,13 @@ use punctual_recording::{BareUnit, format_ns, parse_duration};
 use std::str::FromStr;
 
 /// The longest injection, ns.
-pub const LONGEST_NS: u64 = 50_000_000;
+pub const MAX_NS: u64 = 50_000_000;
 /// The shortest, ns.
-const SHORTEST_NS: u64 = 10_000;
+const MIN_NS: u64 = 10_000;
 /// The shortest time for which the scheduler is made to throttle a thread, ns.
-const SHORTEST_THROTTLE_NS: u64 = 100_000;
+const MIN_THROTTLE_NS: u64 = 100_000;
 /// The longest drill, ns.
-pub const LONGEST_DURATION_NS: u64 = 600_000_000_000;
+pub const MAX_DURATION_NS: u64 = 600_000_000_000;
 /// The largest share of a CPU that injections may take, percent.
 const DUTY_PERCENT: u64 = 25;
 /// And with the user's explicit consent.
@@ -37,8 +37,8 @@ impl FromStr for Lengths {
         if shortest_ns > longest_ns {
             return Err(format!("`{text}` runs backwards: write the shorter one first, such as 200us..5ms"));
         }
-        if longest_ns > LONGEST_NS || shortest_ns < SHORTEST_NS {
-            let (low, high) = (format_ns(SHORTEST_NS), format_ns(LONGEST_NS));
+        if longest_ns > MAX_NS || shortest_ns < MIN_NS {
+            let (low, high) = (format_ns(MIN_NS), format_ns(MAX_NS));
             return Err(format!("`{text}` is out of range: an injection lasts {low} to {high}, such as 2ms"));
         }
         Ok(Lengths { shortest_ns, longest_ns })
@@ -135,13 +135,13 @@ impl DrillPlan {
     fn check_bounds(&self) -> Result<(), PlanError> {
         let wrong = |text: String| Err(PlanError(text));
         let Lengths { shortest_ns, longest_ns } = self.lengths;
-        if shortest_ns > longest_ns || shortest_ns < SHORTEST_NS || longest_ns > LONGEST_NS {
-            return wrong(format!("an injection lasts {} to {}", format_ns(SHORTEST_NS), format_ns(LONGEST_NS)));
+        if shortest_ns > longest_ns || shortest_ns < MIN_NS || longest_ns > MAX_NS {
+            return wrong(format!("an injection lasts {} to {}", format_ns(MIN_NS), format_ns(MAX_NS)));
         }
-        if self.kind == DrillKind::Throttle && shortest_ns < SHORTEST_THROTTLE_NS {
-            return wrong(format!("a thread is throttled for {} or longer", format_ns(SHORTEST_THROTTLE_NS)));
+        if self.kind == DrillKind::Throttle && shortest_ns < MIN_THROTTLE_NS {
+            return wrong(format!("a thread is throttled for {} or longer", format_ns(MIN_THROTTLE_NS)));
         }
-        if self.duration_ns == 0 || self.duration_ns > LONGEST_DURATION_NS {
+        if self.duration_ns == 0 || self.duration_ns > MAX_DURATION_NS {
             return wrong("a drill lasts up to 10 min: give a shorter -D".to_owned());
         }
         // Twice the length at least apart, so that they never meet however they are jittered.
@@ -199,8 +199,8 @@ mod tests {
         assert!(refused(|plan| plan.every_ns = 7_900_000).contains("25 %"));
         assert!(refused(|plan| (plan.every_ns, plan.consent) = (3_900_000, true)).contains("50 %"));
         assert!(refused(|plan| plan.every_ns = 0).contains("25 %"));
-        assert!(refused(|plan| plan.lengths.longest_ns = LONGEST_NS + 1).contains("50.0 ms"));
-        assert!(refused(|plan| plan.duration_ns = LONGEST_DURATION_NS + 1).contains("10 min"));
+        assert!(refused(|plan| plan.lengths.longest_ns = MAX_NS + 1).contains("50.0 ms"));
+        assert!(refused(|plan| plan.duration_ns = MAX_DURATION_NS + 1).contains("10 min"));
         assert!(refused(|plan| plan.priority = Some(3)).contains("--priority"));
         assert!(refused(|plan| plan.cpus = Some(vec![7])).contains("CPU 7"));
         assert!(refused(|plan| (plan.kind, plan.cpus) = (DrillKind::Migrate, Some(vec![1]))).contains("two"));

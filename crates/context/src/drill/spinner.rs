@@ -9,11 +9,11 @@ use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
 use punctual_kernel::{Refused, clock};
 
 /// The kernel ends the process when a real-time thread ran for so long without a pause, us.
-const LONGEST_SPIN_US: u64 = 400_000;
+const MAX_SPIN_US: u64 = 400_000;
 
 /// Sets that limit for this process.
 pub(crate) fn limit_spinning() {
-    let limit = libc::rlimit { rlim_cur: LONGEST_SPIN_US, rlim_max: LONGEST_SPIN_US };
+    let limit = libc::rlimit { rlim_cur: MAX_SPIN_US, rlim_max: MAX_SPIN_US };
     // SAFETY: the kernel reads the structure, which lives through the call. A process that already has a lower limit
     // is bounded as it is.
     unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) };

@@ -24,7 +24,7 @@ const STEPS: usize = 200_000;
 /// Activations of one busy period that are looked at.
 const ACTIVATIONS: u128 = 20_000;
 /// No response time beyond this is looked for, ns: a year.
-const LONGEST: u128 = 31_536_000_000_000_000;
+const MAX_RESPONSE_NS: u128 = 31_536_000_000_000_000;
 
 /// The longest response time, ns, of a task with this computing time, period and jitter below these interferers,
 /// once blocked for `blocking_ns` by work that it cannot preempt; measured from the nominal release.
@@ -53,7 +53,7 @@ pub fn response_time(own: Interferer, interferers: &[Interferer], blocking_ns: u
             }
             window = next;
             steps += 1;
-            if steps > STEPS || window > LONGEST {
+            if steps > STEPS || window > MAX_RESPONSE_NS {
                 return None;
             }
         }

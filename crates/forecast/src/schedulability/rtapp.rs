@@ -97,7 +97,7 @@ pub(super) fn parse(text: &str) -> Result<TaskSet, Error> {
         }
         let cpu = cpu.and_then(|cpus| cpus.first()).and_then(Value::as_u64).unwrap_or(0);
         let instances =
-            object.get("instance").and_then(Value::as_u64).unwrap_or(1).clamp(1, super::tasks::MOST_TASKS as u64 + 1);
+            object.get("instance").and_then(Value::as_u64).unwrap_or(1).clamp(1, super::tasks::MAX_TASKS as u64 + 1);
         for instance in 0..instances {
             set.tasks.push(Task {
                 name: if instances == 1 { name.clone() } else { format!("{name}-{instance}") },

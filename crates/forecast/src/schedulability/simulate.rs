@@ -10,7 +10,7 @@ pub(crate) struct Periodic {
 }
 
 /// Most activations that are played through.
-const MOST_ACTIVATIONS: u128 = 300_000;
+const MAX_ACTIVATIONS: u128 = 300_000;
 
 /// The longest response time of each task, released strictly periodically from its offset, deadlines at most periods:
 /// the schedule repeats from the largest offset plus one hyperperiod on, so two hyperperiods show all there is
@@ -23,7 +23,7 @@ pub(crate) fn responses(tasks: &[Periodic]) -> Option<Vec<Option<u64>>> {
     })?;
     let end = tasks.iter().map(|task| u128::from(task.offset)).max()? + 2 * hyperperiod;
     let activations: u128 = tasks.iter().map(|task| end / u128::from(task.period.max(1))).sum();
-    if activations > MOST_ACTIVATIONS || end > u128::from(u64::MAX) {
+    if activations > MAX_ACTIVATIONS || end > u128::from(u64::MAX) {
         return None;
     }
     let end = end as u64;

@@ -92,7 +92,7 @@ fn in_task(name: &str, message: impl Into<String>) -> Error {
 }
 
 /// No analysis takes more tasks: response times take the square of their number and more.
-pub(crate) const MOST_TASKS: usize = 256;
+pub(crate) const MAX_TASKS: usize = 256;
 
 impl TaskSet {
     /// Reads a task set in TOML: a `[[task]]` for each task and a `[[reservation]]` for each reservation.
@@ -144,8 +144,8 @@ impl TaskSet {
 
     /// Says what cannot be, and notes what will be ignored.
     pub(crate) fn checked(mut self) -> Result<TaskSet, Error> {
-        if self.tasks.len() > MOST_TASKS || self.reservations.len() > MOST_TASKS {
-            let message = format!("more than {MOST_TASKS} tasks or reservations are not analysed");
+        if self.tasks.len() > MAX_TASKS || self.reservations.len() > MAX_TASKS {
+            let message = format!("more than {MAX_TASKS} tasks or reservations are not analysed");
             return Err(Error::Tasks { place: "the task set".to_owned(), message });
         }
         if self.tasks.is_empty() {

@@ -19,9 +19,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// What is left behind by others is taken leave of this often.
 const REAP: Duration = Duration::from_secs(1);
 /// A longer line is cut.
-const LONGEST_LINE: usize = 1_000;
+const MAX_LINE: usize = 1_000;
 /// More lines a second from one command are not told.
-const MOST_LINES: u32 = 2_000;
+const MAX_LINES: u32 = 2_000;
 
 /// Runs until its input ends or its time is up. Call it from the hidden subcommand [`super::SUBCOMMAND`].
 ///
@@ -362,7 +362,7 @@ fn last_line(file: &Path) -> Option<String> {
     let bytes = std::fs::read(file).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-    Some(line.chars().take(LONGEST_LINE).collect())
+    Some(line.chars().take(MAX_LINE).collect())
 }
 
 impl Running {
@@ -496,7 +496,7 @@ impl Lines {
                 let line: Vec<u8> = self.begun.drain(..=end).collect();
                 self.take(&line, &mut tell);
             }
-            if !self.open || self.begun.len() > LONGEST_LINE {
+            if !self.open || self.begun.len() > MAX_LINE {
                 let rest = std::mem::take(&mut self.begun);
                 self.take(&rest, &mut tell);
             }
@@ -509,13 +509,13 @@ impl Lines {
         if text.is_empty() {
             return;
         }
-        let text: String = text.chars().take(LONGEST_LINE).collect();
+        let text: String = text.chars().take(MAX_LINE).collect();
         self.last = Some(text.clone());
         if self.second.elapsed() >= Duration::from_secs(1) {
             (self.second, self.told) = (Instant::now(), 0);
         }
         self.told += 1;
-        if self.told <= MOST_LINES {
+        if self.told <= MAX_LINES {
             tell(text);
         }
     }

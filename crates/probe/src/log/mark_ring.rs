@@ -37,7 +37,7 @@ type Slot = [u64; 8];
 /// A mark that is not finished for so long never will be: its program has died meanwhile, or was stopped.
 const PATIENCE_NS: u64 = 100_000_000;
 /// A mark for which there is no room takes its program longer than this, whatever the machine: an atomic addition.
-const LEAST_NS: u64 = 2;
+const MIN_NS: u64 = 2;
 
 /// Why a slot is no mark.
 #[derive(Debug, PartialEq, Eq)]
@@ -152,7 +152,7 @@ impl MarkRing {
         // It may have been full while it was being emptied.
         self.was_full |= head.wrapping_sub(self.tail_before) >= SLOTS;
         let passed_ns = clock::monotonic_ns().saturating_sub(self.looked_ns);
-        let most = if self.was_full { passed_ns / LEAST_NS } else { 0 };
+        let most = if self.was_full { passed_ns / MIN_NS } else { 0 };
         self.looked_ns = began_ns;
         !is_ours || begun > SLOTS || lost > most
     }

@@ -19,13 +19,13 @@ const VARIABLE: &str = "PUNCTUAL_MARKS";
 const NAME: &str = "punctual-marks";
 
 /// A user's programs get no more memories than this at once: each is 4 MB.
-const MOST_OF_A_USER: usize = 32;
+const MAX_PER_USER: usize = 32;
 /// Nor do all users' together but root's and our own, so that these find room in any case.
-const MOST_OF_OTHERS: usize = 64;
+const MAX_OF_OTHERS: usize = 64;
 /// Programs that are answered in a round.
 const ANSWERS: usize = 8;
 /// So many rows tell of broken memory; what is more is only counted.
-const MOST_TOLD: u64 = 100;
+const MAX_TOLD: u64 = 100;
 /// Of a program of another user so many marks are taken in a second, ...
 const MAX_MARKS: u64 = 20_000;
 /// ... of all programs of other users together so many, ...
@@ -157,7 +157,7 @@ impl Marks {
     fn has_room(&self, user: u32) -> bool {
         let own = self.programs.iter().filter(|program| program.user == user).count();
         let others = self.programs.iter().filter(|program| !is_trusted(program.user)).count();
-        own < MOST_OF_A_USER && (is_trusted(user) || others < MOST_OF_OTHERS)
+        own < MAX_PER_USER && (is_trusted(user) || others < MAX_OF_OTHERS)
     }
 
     /// Where room is wanted: memory of programs that have ended, if it is read. Until then it stays, for their children may
@@ -213,7 +213,7 @@ impl Marks {
             past.refused += ring.refused();
             past.broken += 1;
             past.first_broken.get_or_insert(BrokenMarks { at_ns: now_ns, process: *process, user: *user });
-            if past.broken <= MOST_TOLD {
+            if past.broken <= MAX_TOLD {
                 // So many are not known.
                 noted.push(dropped(0, 0, now_ns, &format!("marks of process {process} of user {user}")));
             }
@@ -299,7 +299,7 @@ mod tests {
         let others = Allowance::new(MAX_MARKS_OF_OTHERS, 0);
         let mut marks = Marks { listener: None, programs: Vec::new(), cpus: 1, others, past: MarkLosses::default() };
         let user = own + 10;
-        for _ in 0..MOST_OF_A_USER {
+        for _ in 0..MAX_PER_USER {
             assert!(marks.has_room(user));
             marks.programs.push(program(user, None));
         }
@@ -310,11 +310,11 @@ mod tests {
         let (ended, writer) = std::io::pipe().unwrap();
         marks.programs[0].ended = Some(ended.into());
         marks.forget_ended();
-        assert_eq!(marks.programs.len(), MOST_OF_A_USER);
+        assert_eq!(marks.programs.len(), MAX_PER_USER);
         // As a process's descriptor does when it has ended.
         std::io::Write::write_all(&mut &writer, &[0]).unwrap();
         marks.forget_ended();
-        assert_eq!(marks.programs.len(), MOST_OF_A_USER - 1);
+        assert_eq!(marks.programs.len(), MAX_PER_USER - 1);
         marks.programs.extend((0..40).map(|index| program(user + 10 + index, None)));
         assert!(!marks.has_room(user + 100) && marks.has_room(own) && marks.has_room(0));
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// The kernel's symbols are read again at most this often: BPF programs and modules come and go.
 const REFRESH: Duration = Duration::from_secs(2);
 /// Where threads come and go by the thousands, their names are forgotten now and then.
-const MOST: usize = 1 << 17;
+const MAX_NAMES: usize = 1 << 17;
 
 /// Knows the names of threads as they are at the time of the events, and of the kernel's functions.
 pub(super) struct Names {
@@ -63,7 +63,7 @@ impl Names {
         let length = comm.iter().position(|&byte| byte == 0).unwrap_or(16);
         let mut key = [0; 16];
         key[..length].copy_from_slice(&comm[..length]);
-        if self.texts.len() > MOST {
+        if self.texts.len() > MAX_NAMES {
             self.texts.clear();
         }
         Arc::clone(self.texts.entry(key).or_insert_with(|| shown(&key).into()))
@@ -110,7 +110,7 @@ impl Names {
 
     /// The current thread's name and the name that belongs to the event. What it says of threads is remembered.
     pub(super) fn of(&mut self, noted: &Noted) -> (Arc<str>, Arc<str>) {
-        if self.threads.len() > MOST {
+        if self.threads.len() > MAX_NAMES {
             *self = Names { symbols: self.symbols.take(), ..Names::new() };
         }
         let event = &noted.event;

@@ -18,7 +18,7 @@ const ROUND: Duration = Duration::from_millis(5);
 const HAND_ON_NS: u64 = 50_000_000;
 const MUCH: usize = 16_384;
 /// More than this is not kept while nobody takes it: the rings then overwrite, and that is counted.
-const MOST: usize = 1 << 19;
+const MAX_KEPT: usize = 1 << 19;
 /// Batches that may wait.
 pub(super) const QUEUE: usize = 16;
 /// Goes before ordinary threads, not before real-time ones.
@@ -61,7 +61,7 @@ impl Reader {
         let mut handed_ns = clock::monotonic_ns();
         loop {
             let stopping = self.stopping.load(Ordering::Acquire);
-            if stopping || batch.noted.len() < MOST {
+            if stopping || batch.noted.len() < MAX_KEPT {
                 self.round(&mut batch);
             }
             if stopping {

@@ -1,6 +1,6 @@
 //! For comparison: a Python program that sleeps.
 
-use super::thread::{AFTER_STALL, BEFORE_STALL, ROOM, SHORTEST_NS, STALLS, set_slack};
+use super::thread::{AFTER_STALL, BEFORE_STALL, MIN_NS, ROOM, STALLS, set_slack};
 use super::{StallRun, WayClock, WayPlan, WayRun};
 use crate::control::Control;
 use punctual_kernel::{Refused, capabilities, clock};
@@ -93,7 +93,7 @@ pub(super) fn measure(plan: &WayPlan, control: &Control) -> Result<WayRun, Refus
         plan.bounded_stall_ns(),
         ROOM,
         u64::from(plan.priority.unwrap_or(0)),
-        SHORTEST_NS,
+        MIN_NS,
         STALLS as u64,
         BEFORE_STALL as u64,
         AFTER_STALL,

@@ -87,8 +87,8 @@ pub(super) const BEFORE_STALL: usize = 4;
 /// Callbacks after a stall, beside those that were held up.
 pub(super) const AFTER_STALL: u64 = 6;
 /// Shorter waits than this are not asked for when looking for the shortest, ns: setting out takes as long.
-pub(super) const SHORTEST_NS: u64 = 10_000;
-const SHORTEST_WAITS: usize = 15;
+pub(super) const MIN_NS: u64 = 10_000;
+const MIN_WAIT_ROUNDS: usize = 15;
 
 /// A thread that waits to measure a way.
 pub struct WayThread {
@@ -304,8 +304,8 @@ impl Measurement<'_> {
 
     /// How long the shortest waits take, ns: their median.
     fn shortest(&mut self) -> Result<Option<u64>, Refused> {
-        let ask = self.kind.unit_ns().max(SHORTEST_NS);
-        let mut taken = [0; SHORTEST_WAITS];
+        let ask = self.kind.unit_ns().max(MIN_NS);
+        let mut taken = [0; MIN_WAIT_ROUNDS];
         for time in &mut taken {
             if self.control.is_stopped() {
                 return Ok(None);
@@ -317,7 +317,7 @@ impl Measurement<'_> {
             self.way.end();
         }
         taken.sort_unstable();
-        Ok(Some(taken[SHORTEST_WAITS / 2]))
+        Ok(Some(taken[MIN_WAIT_ROUNDS / 2]))
     }
 
     /// Takes a few callbacks, is busy for a while in one of them, and takes those that come after.

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 /// So many pages are touched.
 const PAGES: usize = 256;
 /// The result is not believed beyond this, ns.
-const MOST_NS: u64 = 5_000;
+const MAX_NS: u64 = 5_000;
 
 /// Touches fresh pages, and compares how long each took by the clock with how long it took by the recorder's stamps:
 /// the middle of the difference, ns; 0 where it cannot be told.
@@ -36,7 +36,7 @@ pub(super) fn measure(rings: &Rings, cpus: &[u32]) -> u64 {
     let reading = middle((0..PAGES).map(|_| clock::monotonic_ns().abs_diff(clock::monotonic_ns())).collect());
     let whole = middle(touches);
     match (stamped.len() * 2 > PAGES).then(|| middle(stamped)) {
-        Some(stamped) => whole.saturating_sub(stamped + reading).min(MOST_NS),
+        Some(stamped) => whole.saturating_sub(stamped + reading).min(MAX_NS),
         None => 0,
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// A process's code is read anew after this, ns: it may have loaded more, or be another process by now.
 const KEPT_NS: u64 = 2_000_000_000;
 /// Processes that are remembered at most: each with a few hundred kilobytes, whatever it has mapped.
-const MOST: usize = 256;
+const MAX_PROCESSES: usize = 256;
 
 /// The code of processes that were seen lately.
 #[derive(Default)]
@@ -38,10 +38,10 @@ impl Maps {
         if mappings.is_empty() && self.processes.contains_key(&process) {
             return;
         }
-        if self.processes.len() >= MOST {
+        if self.processes.len() >= MAX_PROCESSES {
             self.processes.retain(|_, known| now_ns.saturating_sub(known.read_ns) < KEPT_NS);
         }
-        if self.processes.len() >= MOST {
+        if self.processes.len() >= MAX_PROCESSES {
             self.processes.clear();
         }
         self.processes.insert(process, Known { read_ns: now_ns, mappings });

@@ -2,7 +2,7 @@
 
 use super::symbols::{ProgramSymbols, offset_of_unnamed};
 use punctual_kernel::ending;
-use punctual_recording::episode::MOST_FRAMES;
+use punctual_recording::episode::MAX_FRAMES;
 use punctual_recording::{Directory, Episode, rewrite_episodes};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ fn name_episode(symbols: &mut ProgramSymbols, episode: &mut Episode, has_time: &
     for sample in &mut episode.samples {
         let named = sample.frames.iter().filter_map(|&frame| becomes.get(frame as usize).cloned()).flatten();
         // Inlined functions have no end; readers refuse deeper stacks. The outermost go.
-        sample.frames = named.take(MOST_FRAMES).collect();
+        sample.frames = named.take(MAX_FRAMES).collect();
     }
     episode.frames = frames;
     episode.builds = paths.into_iter().filter_map(|path| symbols.build_id(&path).map(|build| (path, build))).collect();

@@ -21,12 +21,12 @@ pub(crate) struct KernelSymbols {
 }
 
 /// No function is longer; an address further from a symbol than this belongs to something without one.
-const LONGEST_FUNCTION: u64 = 1 << 20;
+const MAX_FUNCTION: u64 = 1 << 20;
 /// What the kernel makes to call BPF programs is not longer; where it ends, the kernel does not tell.
 const MAX_TRAMPOLINE: u64 = 512;
 
 /// The kernel's own limit: the longest that linkers make by themselves, a SHA-1.
-const LONGEST_BUILD_ID: usize = 20;
+const MAX_BUILD_ID: usize = 20;
 
 impl KernelSymbols {
     pub(crate) fn read() -> KernelSymbols {
@@ -62,7 +62,7 @@ impl KernelSymbols {
     pub(crate) fn find(&self, address: u64) -> Option<Frame> {
         let after = self.symbols.partition_point(|symbol| symbol.0 <= address);
         let &(start, begin, end) = self.symbols.get(after.checked_sub(1)?)?;
-        if address - start > LONGEST_FUNCTION {
+        if address - start > MAX_FUNCTION {
             return None;
         }
         let (name, module) = self.name(begin, end)?;
@@ -287,7 +287,7 @@ impl ProgramSymbols {
             let opened = opened?;
             let id = blazesym::helper::read_elf_build_id(&opened).ok()??;
             // A note of another owner with the same type number, such as a static probe's, is no build identifier.
-            let id = (id.len() <= LONGEST_BUILD_ID).then_some(id)?;
+            let id = (id.len() <= MAX_BUILD_ID).then_some(id)?;
             Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
         };
         self.builds.entry(path.to_owned()).or_insert_with(read).clone()

@@ -6,12 +6,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A share of the free memory that waiting evidence may take, and the most, bytes.
 const SHARE_OF_FREE: u64 = 8;
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// What may wait here, bytes.
 pub(super) fn most_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    available_bytes(&text).map_or(MOST_BYTES, |free| (free / SHARE_OF_FREE).min(MOST_BYTES))
+    available_bytes(&text).map_or(MAX_BYTES, |free| (free / SHARE_OF_FREE).min(MAX_BYTES))
 }
 
 fn available_bytes(meminfo: &str) -> Option<u64> {
@@ -107,6 +107,6 @@ mod tests {
     fn free_memory_is_read() {
         assert_eq!(available_bytes("MemTotal: 9 kB\nMemAvailable:    2048 kB\n"), Some(2 << 20));
         assert_eq!(available_bytes(""), None);
-        assert!(most_bytes() <= MOST_BYTES);
+        assert!(most_bytes() <= MAX_BYTES);
     }
 }

@@ -50,12 +50,12 @@ pub struct WhySettings {
 }
 
 /// Before this many wakeups a quantile says nothing.
-const FEWEST: u64 = 1_000;
+const MIN_WAKEUPS: u64 = 1_000;
 /// Episodes that may be kept at once, and every second after that: 240 a minute.
 const BURST: u64 = 240;
 const A_SECOND: u64 = 4;
 /// The evidence of one recording takes no more than this, bytes.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 /// The evidence reaches this far before and after the wakeup, ns.
 const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
@@ -67,7 +67,7 @@ const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 /// The usual delivery of a timer interrupt is not believed beyond this, ns: on a busy machine the median is not what
 /// nobody could help.
-const MOST_USUAL_NS: u64 = 15_000;
+const MAX_USUAL_NS: u64 = 15_000;
 /// When the measurement is over, what waits to be written may take so long, or so long after the program was asked to end.
 const WRITING: Duration = Duration::from_secs(10);
 const ASKED: Duration = Duration::from_millis(700);
@@ -274,7 +274,7 @@ impl Watch {
             self.second_ns = now;
             self.budget = (self.budget + A_SECOND).min(BURST);
             if let Threshold::Quantile(quantile) = self.settings.threshold
-                && self.values.count() >= FEWEST
+                && self.values.count() >= MIN_WAKEUPS
             {
                 self.threshold_ns = self.values.quantile(quantile);
             }
@@ -301,7 +301,7 @@ impl Watch {
             copied: self.recorder.copy(start, end),
             programs: self.hooks.between(late.expected_ns, late.end_ns),
             threshold_ns,
-            usual_delivery_ns: self.deliveries.quantile(0.25).unwrap_or(0).min(MOST_USUAL_NS),
+            usual_delivery_ns: self.deliveries.quantile(0.25).unwrap_or(0).min(MAX_USUAL_NS),
             fault_path_ns: self.recorder.fault_path_ns(),
             nesting_known: self.recorder.nesting_known(),
             sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
@@ -461,7 +461,7 @@ fn write_episodes(
                 }
                 Ok(())
             }
-            Message::Episode(_) if kept >= most || writer.bytes() > MOST_BYTES => {
+            Message::Episode(_) if kept >= most || writer.bytes() > MAX_BYTES => {
                 if let Ok(mut written) = shared.lock() {
                     written.over_budget += 1;
                 }

@@ -43,7 +43,7 @@ function tipOf(reading: Reading): Node[] {
 }
 
 /** Values that a table shows at most; more are of no use to anybody who reads them one by one. */
-const MOST_ROWS = 2000;
+const MAX_ROWS = 2000;
 
 function valuesOf<P extends Picture>(picture: P, renderer: Renderer<P>): HTMLElement {
   const details = html("details", "values", html("summary", "", "These values as a table"));
@@ -59,7 +59,7 @@ function valuesOf<P extends Picture>(picture: P, renderer: Renderer<P>): HTMLEle
       cell.scope = "col";
     }
     const body = table.createTBody();
-    for (const row of rows.slice(0, MOST_ROWS)) {
+    for (const row of rows.slice(0, MAX_ROWS)) {
       const line = body.insertRow();
       row.forEach((text, index) => {
         if (index === 0) line.appendChild(html("th", "", text)).scope = "row";
@@ -69,7 +69,7 @@ function valuesOf<P extends Picture>(picture: P, renderer: Renderer<P>): HTMLEle
     const wide = html("div", "wide", table);
     wide.tabIndex = 0;
     details.append(wide);
-    if (rows.length > MOST_ROWS) details.append(html("p", "soft", `${rows.length - MOST_ROWS} more are left out here.`));
+    if (rows.length > MAX_ROWS) details.append(html("p", "soft", `${rows.length - MAX_ROWS} more are left out here.`));
   });
   return details;
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A picture has at most this many columns; more could not be told apart.
-const MOST_COLUMNS: u64 = 2_000;
+const MAX_COLUMNS: u64 = 2_000;
 /// Short recordings are shown in about this many columns, and cells always in at most so many.
 const FEW_COLUMNS: u64 = 240;
 /// Rows of a decade of latency in the picture of cells.
@@ -99,7 +99,7 @@ fn round_up(least: u64) -> u64 {
 /// How long a column is: about a 240th of a short recording, a second of a longer one, then as long as must be.
 fn column_ns(length_ns: u64, period_ns: u64) -> u64 {
     let few = round_up(length_ns / FEW_COLUMNS).max(round_up(period_ns));
-    if few <= BLOCK_NS { few } else { round_up(length_ns.div_ceil(MOST_COLUMNS)).max(BLOCK_NS) }
+    if few <= BLOCK_NS { few } else { round_up(length_ns.div_ceil(MAX_COLUMNS)).max(BLOCK_NS) }
 }
 
 impl History {
@@ -290,7 +290,7 @@ mod tests {
             let longest = sorted.iter().map(|entry| entry.1).max();
             let series = history.series([0, 0]);
             prop_assert_eq!(series.lines[0].ns.iter().flatten().max().copied(), longest);
-            prop_assert!(series.lines[0].ns.len() as u64 <= MOST_COLUMNS);
+            prop_assert!(series.lines[0].ns.len() as u64 <= MAX_COLUMNS);
             let heat = history.latency_heat([1_000, 1_000]);
             let counted: u64 = heat.cells.chunks(3).map(|cell| cell[2]).sum();
             prop_assert_eq!(counted, sorted.len() as u64);

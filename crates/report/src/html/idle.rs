@@ -11,7 +11,7 @@ use crate::verdict::grouped;
 use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, Wakeup, format_ns};
 
 /// Columns of the picture of the time that others took.
-const MOST_COLUMNS: usize = 240;
+const MAX_COLUMNS: usize = 240;
 /// Causes, and longest gaps, that tables show; more causes are folded away, all gaps are in the recording.
 const SHOWN: usize = 15;
 /// Columns of pictures over time are not narrower, ns: as long as the recording's own bins begin.
@@ -246,7 +246,7 @@ fn cpus(gaps: &GapDocument) -> Section {
 /// How much of each column's time others took, by CPU.
 fn taken(gaps: &GapDocument) -> Option<Heat> {
     let bins = gaps.cpus.iter().map(|cpu| cpu.profile.len()).max().filter(|bins| *bins > 0)?;
-    let joined = bins.div_ceil(MOST_COLUMNS);
+    let joined = bins.div_ceil(MAX_COLUMNS);
     let cells = gaps.cpus.iter().enumerate().flat_map(|(row, cpu)| {
         let sums = cpu.profile.chunks(joined).map(|bins| bins.iter().sum::<u64>()).enumerate();
         sums.filter(|(_, sum)| *sum > 0).flat_map(move |(column, sum)| [column as u64, row as u64, sum])

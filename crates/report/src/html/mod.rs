@@ -23,7 +23,7 @@ pub use heat::{Cell, Heat};
 pub use history::{History, Series, SeriesLine};
 pub use idle::{GapPictures, idle_page};
 pub use intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
-pub use recording::{MOST_HISTORIES, Recorded, recording_page};
+pub use recording::{MAX_HISTORIES, Recorded, recording_page};
 pub use table::{Column, Table, Value};
 
 use crate::page::escape;

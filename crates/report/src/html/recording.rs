@@ -21,7 +21,7 @@ pub struct Recorded {
 }
 
 /// Histories, and measures, that are drawn; of more than these the page says so.
-pub const MOST_HISTORIES: usize = 8;
+pub const MAX_HISTORIES: usize = 8;
 
 /// The page of one or more recordings. `devices` holds what devices would have met in each part of `measurement`,
 /// `recorded` the recordings that the parts were merged from.
@@ -183,7 +183,7 @@ pub(super) fn marks<'a>(slacks: impl Iterator<Item = (&'a str, i64)>) -> Vec<Mar
 fn shares(parts: &[(String, &Document)], devices: &[Vec<DeviceRow>]) -> Section {
     let mut blocks = Vec::new();
     let measures = measures_of(parts);
-    for (number, measure) in measures.iter().take(MOST_HISTORIES).enumerate() {
+    for (number, measure) in measures.iter().take(MAX_HISTORIES).enumerate() {
         if measures.len() > 1 {
             blocks.push(Block::Heading(measure.clone()));
         }
@@ -193,8 +193,8 @@ fn shares(parts: &[(String, &Document)], devices: &[Vec<DeviceRow>]) -> Section 
             parts.iter().map(|(name, document)| (name.as_str(), measure.as_str(), *document)).collect();
         blocks.extend(share_pictures(&format!("share-{number}"), &beside, marks(slacks)));
     }
-    if measures.len() > MOST_HISTORIES {
-        blocks.push(Block::Text(format!("{} more names of threads are not drawn.", measures.len() - MOST_HISTORIES)));
+    if measures.len() > MAX_HISTORIES {
+        blocks.push(Block::Text(format!("{} more names of threads are not drawn.", measures.len() - MAX_HISTORIES)));
     }
     Section {
         id: "share".into(),
@@ -384,7 +384,7 @@ pub(super) fn over_time(recorded: &[Recorded]) -> Option<Section> {
         Some([extents().map(|extent| extent[0]).min()?, extents().map(|extent| extent[1]).max()?])
     };
     let (lines_ns, cells_ns) = (around(History::extent_ns)?, around(History::latency_ns)?);
-    let drawn = || all.iter().take(MOST_HISTORIES);
+    let drawn = || all.iter().take(MAX_HISTORIES);
     // Axes and colours are the same throughout, so that one recording can be held against another.
     let mut latency: Vec<Heat> = drawn().map(|(_, _, history)| history.latency_heat(cells_ns)).collect();
     let mut cpus: Vec<Heat> = drawn().map(|(_, _, history)| history.cpu_heat()).collect();
@@ -418,8 +418,8 @@ pub(super) fn over_time(recorded: &[Recorded]) -> Option<Section> {
             Drawing::Heat(cpus),
         ));
     }
-    if all.len() > MOST_HISTORIES {
-        blocks.push(Block::Text(format!("{} more are not drawn.", all.len() - MOST_HISTORIES)));
+    if all.len() > MAX_HISTORIES {
+        blocks.push(Block::Text(format!("{} more are not drawn.", all.len() - MAX_HISTORIES)));
     }
     Some(Section {
         id: "time".into(),

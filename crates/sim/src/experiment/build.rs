@@ -47,11 +47,11 @@ fn wrong(path: &[&str], what: impl Into<String>) -> Wrong {
 
 /// No experiment handles more events than about this, since it keeps what it saw: runs and cases times duration
 /// over the shortest period.
-const MOST_EVENTS: u128 = 300_000_000;
+const MAX_EVENTS: u128 = 300_000_000;
 /// No block of a device has more samples.
-const MOST_SAMPLES: u32 = 1_000_000;
+const MAX_SAMPLES: u32 = 1_000_000;
 /// No device's clock is further off, in parts in a million.
-const MOST_DRIFT: i64 = 100_000;
+const MAX_DRIFT: i64 = 100_000;
 
 /// Builds the machine of one run.
 pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
@@ -200,7 +200,7 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
         (Some(link), Some(device)) => Some(link_spec(link, device)?),
     };
     let events = u128::from(duration / shortest.max(1)) * u128::from(file.runs) * file.case.len().max(1) as u128;
-    if events > MOST_EVENTS {
+    if events > MAX_EVENTS {
         return Err(wrong(
             &["duration"],
             format!(
@@ -262,12 +262,12 @@ fn add_device(spec: &mut MachineSpec, device: &schema::Device) -> Result<DeviceS
     if device.phase.is_empty() {
         return Err(wrong(&["device"], "a device has at least one phase"));
     }
-    if !(-MOST_DRIFT..=MOST_DRIFT).contains(&device.parts_per_million) {
-        return Err(wrong(&["device", "parts_per_million"], format!("a clock is off by at most {MOST_DRIFT} ppm")));
+    if !(-MAX_DRIFT..=MAX_DRIFT).contains(&device.parts_per_million) {
+        return Err(wrong(&["device", "parts_per_million"], format!("a clock is off by at most {MAX_DRIFT} ppm")));
     }
     for (index, phase) in device.phase.iter().enumerate() {
-        if phase.samples.iter().any(|&samples| samples > MOST_SAMPLES) {
-            let what = format!("a block has at most {MOST_SAMPLES} samples");
+        if phase.samples.iter().any(|&samples| samples > MAX_SAMPLES) {
+            let what = format!("a block has at most {MAX_SAMPLES} samples");
             return Err(wrong(&["device", "phase", &index.to_string(), "samples"], what));
         }
     }
@@ -350,7 +350,7 @@ fn link_spec(link: &schema::Link, device: &DeviceSpec) -> Result<LinkSpec, Wrong
         connected_phase: connected as u32,
     };
     let longest = u128::from(spec.byte_time()) * u128::from(spec.file_bytes.max(spec.window_frames * spec.frame_bytes));
-    if longest + u128::from(spec.setup) > u128::from(crate::time::LONGEST) || spec.byte_time() < MICROSECOND / 1_000 {
+    if longest + u128::from(spec.setup) > u128::from(crate::time::MAX_TIME) || spec.byte_time() < MICROSECOND / 1_000 {
         return Err(wrong(&["link"], "such a transfer would take more than 30 days, or less than 1 ns a byte"));
     }
     Ok(spec)

@@ -20,7 +20,7 @@ const DISPATCH: u8 = 2;
 const DEEPEST: usize = 32;
 /// Work that waits in one queue at most: what is beyond is counted as lost, so that an overloaded machine needs no
 /// more memory the longer it runs.
-pub(super) const MOST_WAITING: usize = 1 << 18;
+pub(super) const MAX_WAITING: usize = 1 << 18;
 /// The part of the random numbers that all replays share, so that they draw the same blocks.
 const REPLAY_PART: u64 = 0xb10c;
 
@@ -369,7 +369,7 @@ impl Engine {
             observer.activation(&activation);
             return;
         }
-        if source.deferred.len() >= MOST_WAITING {
+        if source.deferred.len() >= MAX_WAITING {
             source.lost += 1;
             return;
         }
@@ -535,7 +535,7 @@ impl Engine {
         }
         let cpu = source.spec.cpu;
         observer.arrival(index as u32, &unit);
-        if (source.spec.latched && !source.waiting.is_empty()) || source.waiting.len() >= MOST_WAITING {
+        if (source.spec.latched && !source.waiting.is_empty()) || source.waiting.len() >= MAX_WAITING {
             source.lost += 1;
         } else {
             if source.waiting.is_empty() {

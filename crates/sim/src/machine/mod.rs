@@ -15,7 +15,7 @@ mod timers;
 
 pub use engine::{CpuTime, Engine};
 pub use ready::{LEVEL_DEADLINE, LEVEL_EDF, LEVEL_KERNEL, LEVEL_RATE_MONOTONIC, LEVEL_SLOT};
-pub use slots::{MOST_UNITS, Refused, Request, SlotPlan};
+pub use slots::{MAX_UNITS, Refused, Request, SlotPlan};
 pub use specification::{
     Activity, Arrival, ClockSpec, ConstraintSpec, LateWork, MachineSpec, PhaseSpec, Phases, Policy, Raise, SourceSpec,
     ThreadSpec, TimerRule, WorkContext,

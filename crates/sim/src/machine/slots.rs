@@ -43,12 +43,12 @@ pub enum Refused {
         free: u32,
     },
     /// A schedule of this many units would be too long.
-    #[error("a reservation period of {0} units is longer than {MOST_UNITS}")]
+    #[error("a reservation period of {0} units is longer than {MAX_UNITS}")]
     TooLong(u32),
 }
 
 /// The longest schedule.
-pub const MOST_UNITS: u32 = 1 << 16;
+pub const MAX_UNITS: u32 = 1 << 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Segment {
@@ -82,10 +82,10 @@ impl SlotPlan {
             if runtime == 0 || runtime > period {
                 return Err(Refused::Impossible { runtime, period });
             }
-            if period > MOST_UNITS {
+            if period > MAX_UNITS {
                 return Err(Refused::TooLong(period));
             }
-            let old = u32::try_from(plan.len()).expect("bounded by MOST_UNITS");
+            let old = u32::try_from(plan.len()).expect("bounded by MAX_UNITS");
             if period % old != 0 {
                 return Err(Refused::NotHarmonic(old, period));
             }

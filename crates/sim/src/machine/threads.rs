@@ -1,7 +1,7 @@
 //! Threads: what makes them ready, who runs, budgets and slots.
 
 use super::NONE;
-use super::engine::{Engine, MOST_WAITING};
+use super::engine::{Engine, MAX_WAITING};
 use super::ready::{LEVEL_DEADLINE, LEVEL_EDF, LEVEL_KERNEL, LEVEL_RATE_MONOTONIC, is_keyed};
 use super::specification::{Activity, LateWork, MachineSpec, Policy, ThreadSpec, TimerRule};
 use crate::observe::{Activation, Observer, Unit};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// Shares are kept in 2^-20.
 const SHARE_BITS: u32 = 20;
 /// What SCHED_DEADLINE may use of a CPU at most: 95 percent.
-const SHARE_MOST: u64 = (1 << SHARE_BITS) * 95 / 100;
+const MAX_SHARE: u64 = (1 << SHARE_BITS) * 95 / 100;
 
 /// What a thread is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,7 +214,7 @@ impl Engine {
     /// One more unit for a thread.
     #[inline]
     pub(super) fn signal(&mut self, index: usize, unit: Unit) {
-        if self.threads[index].units.len() >= MOST_WAITING {
+        if self.threads[index].units.len() >= MAX_WAITING {
             self.threads[index].lost += 1;
             return;
         }
@@ -455,8 +455,8 @@ impl Engine {
                 }
             }
         }
-        let extra = SHARE_MOST.saturating_sub(total);
-        let own_share = (self.threads[own].share << SHARE_BITS) / SHARE_MOST;
+        let extra = MAX_SHARE.saturating_sub(total);
+        let own_share = (self.threads[own].share << SHARE_BITS) / MAX_SHARE;
         own_share.max((1u64 << SHARE_BITS).saturating_sub(inactive + extra)).max(1)
     }
 

@@ -105,7 +105,7 @@ pub struct Study {
 }
 
 /// A point takes at least this long, ns.
-const SHORTEST_POINT_NS: u64 = 1_000_000_000;
+const MIN_POINT_NS: u64 = 1_000_000_000;
 /// The bystander is disturbed where a callback comes this much away from its period, ns.
 const OFF_NS: u64 = 100_000;
 /// Beyond the reservation's: buffers of a modem whose pump only needs its newest block (Table 3).
@@ -196,7 +196,7 @@ pub fn points(profile: &Profile, wake: Wake) -> Vec<Point> {
 /// How many runs the study of a profile has, and how long it takes at least, ns.
 pub fn least(profile: &Profile) -> (usize, u64) {
     let runs = points(profile, Wake::Timer).len();
-    (runs, runs as u64 * SHORTEST_POINT_NS)
+    (runs, runs as u64 * MIN_POINT_NS)
 }
 
 /// Carries out a study. `observe` is told the point's number, how many there are, and what it is.
@@ -211,7 +211,7 @@ pub fn study(
     let semaphore = !host::is_preempt_rt() && bpf::may_load().is_ok();
     let points = points(&plan.profile, if semaphore { Wake::Softirq } else { Wake::Timer });
     let count = points.len();
-    let each_ns = (plan.duration_ns / count as u64).max(SHORTEST_POINT_NS);
+    let each_ns = (plan.duration_ns / count as u64).max(MIN_POINT_NS);
     let mut subjects: Vec<Subject> = Vec::new();
     let mut interrupted = false;
     for (number, point) in points.into_iter().enumerate() {

@@ -19,7 +19,7 @@ pub struct Part {
 pub const AROUND: &str = "entry, exit, switching";
 /// Entering or leaving the kernel and switching take no longer than this at a stretch, ns; tens of us have been
 /// seen in virtual machines. Where nothing was traced for longer, the processor was elsewhere.
-pub const LONGEST_AROUND_NS: u64 = 100_000;
+pub const MAX_AROUND_NS: u64 = 100_000;
 /// The name of gaps with nothing traced inside.
 pub const OUTSIDE: &str = "outside this kernel";
 
@@ -34,7 +34,7 @@ fn kind_and_name(ran: &Ran) -> (CauseKind, &str) {
 /// Splits the gap from `start_ns` to `end_ns` into parts that are disjoint and add up to it exactly.
 ///
 /// Where intervals overlap, time belongs to the innermost: interrupts before softirqs before threads. What no interval
-/// covers is [`CauseKind::Unknown`], or, for longer than [`LONGEST_AROUND_NS`] at a stretch, [`CauseKind::Outside`];
+/// covers is [`CauseKind::Unknown`], or, for longer than [`MAX_AROUND_NS`] at a stretch, [`CauseKind::Outside`];
 /// a gap that no interval touches is [`CauseKind::Outside`] as a whole.
 pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<Part> {
     let end_ns = end_ns.max(start_ns);
@@ -71,7 +71,7 @@ pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<Part
         }
     };
     let uncovered = |ns: u64| {
-        if ns > LONGEST_AROUND_NS { (CauseKind::Outside, OUTSIDE) } else { (CauseKind::Unknown, AROUND) }
+        if ns > MAX_AROUND_NS { (CauseKind::Outside, OUTSIDE) } else { (CauseKind::Unknown, AROUND) }
     };
     let mut open: Vec<usize> = Vec::new();
     let mut at = start_ns;
@@ -99,7 +99,7 @@ pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<Part
 
 /// Takes the loop's own time out of the parts of a stretch in which it also computed: out of what nothing else had.
 ///
-/// Where something was traced, what is left of that is called [`AROUND`] up to [`LONGEST_AROUND_NS`]: nothing tells any
+/// Where something was traced, what is left of that is called [`AROUND`] up to [`MAX_AROUND_NS`]: nothing tells any
 /// more in what stretches it lay.
 pub fn without_own(mut parts: Vec<Part>, own_ns: u64) -> Vec<Part> {
     if own_ns == 0 {
@@ -119,7 +119,7 @@ pub fn without_own(mut parts: Vec<Part>, own_ns: u64) -> Vec<Part> {
     }
     let traced = parts.iter().any(|part| part.ns > 0 && part.kind < CauseKind::Outside);
     for part in parts.iter_mut().filter(|part| traced && part.kind == CauseKind::Outside) {
-        if part.ns <= LONGEST_AROUND_NS {
+        if part.ns <= MAX_AROUND_NS {
             (part.kind, part.name) = (CauseKind::Unknown, AROUND.to_owned());
         }
     }

@@ -29,7 +29,7 @@ pub fn split(
                     CauseKind::Thread if belongs => &mut parts.wake_ns,
                     CauseKind::Thread => &mut parts.others_ns,
                     // A short stretch that no interval touches is the way into or out of the kernel.
-                    CauseKind::Outside if part.ns > super::LONGEST_AROUND_NS => &mut parts.outside_ns,
+                    CauseKind::Outside if part.ns > super::MAX_AROUND_NS => &mut parts.outside_ns,
                     _ => &mut parts.reschedule_ns,
                 };
                 *sum += part.ns;

@@ -7,7 +7,7 @@ mod modes;
 mod tally;
 mod validation;
 
-pub use attribution::{AROUND, LONGEST_AROUND_NS, OUTSIDE, Part, attribute, period, without_own};
+pub use attribution::{AROUND, MAX_AROUND_NS, OUTSIDE, Part, attribute, period, without_own};
 pub use keystroke::split;
 pub use modes::modes;
 pub use validation::{ValidationPlan, validate};

@@ -8,8 +8,8 @@ const WIDTH: u64 = 6;
 /// Other modes are told apart from this far on, hundredths.
 const APART: u64 = 15;
 /// Fewer than this are no mode, thousandths of all runs.
-const LEAST: u64 = 50;
-const MOST: usize = 5;
+const MIN_SHARE: u64 = 50;
+const MAX_MODES: usize = 5;
 
 /// The modes of a histogram of durations in bins of a 64th of `calibrated_ns`, the commonest first.
 pub fn modes(durations: &[u64], calibrated_ns: u64) -> Vec<CountMode> {
@@ -21,12 +21,12 @@ pub fn modes(durations: &[u64], calibrated_ns: u64) -> Vec<CountMode> {
     };
     // The last bin holds whatever is longer.
     let bins = durations.len().saturating_sub(1);
-    while found.len() < MOST {
+    while found.len() < MAX_MODES {
         let free = (0..bins).filter(|&bin| !found.iter().any(|&(mode, _)| near(mode, bin, APART)));
         let Some(highest) = free.max_by_key(|&bin| (durations[bin], std::cmp::Reverse(bin))) else { break };
         let inside = (0..bins).filter(|&bin| near(highest, bin, WIDTH));
         let sum: u64 = inside.map(|bin| durations[bin]).sum();
-        if sum * 1_000 < LEAST * all || sum == 0 {
+        if sum * 1_000 < MIN_SHARE * all || sum == 0 {
             break;
         }
         found.push((highest, sum));

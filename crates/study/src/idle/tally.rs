@@ -10,17 +10,17 @@ use punctual_recording::{
 use std::collections::{BTreeMap, VecDeque};
 
 /// Names beyond this many are one.
-const MOST_NAMES: usize = 4096;
+const MAX_NAMES: usize = 4096;
 /// Times of each cause and CPU that are kept to look for a period.
-const MOST_TIMES: usize = 4096;
+const MAX_TIMES: usize = 4096;
 /// Of the longest gaps this many stand in the summary; all stand in the table.
-const LONGEST: usize = 20;
+const LONGEST_SHOWN: usize = 20;
 /// Profiles begin with bins this wide, ns.
 const BIN_NS: u64 = 100_000_000;
 /// When a run has more bins than this, pairs are joined.
-const MOST_BINS: usize = 1200;
+const MAX_BINS: usize = 1200;
 /// Entries of one CPU that wait for their gap.
-const MOST_PENDING: usize = 1 << 20;
+const MAX_PENDING: usize = 1 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// One CPU's sums.
@@ -123,7 +123,7 @@ impl Tally {
         // What ended before the loop went on and lies in no gap was shorter than the threshold.
         let cpu = &mut self.cpus[index];
         while cpu.pending.front().is_some_and(|entry| entry.end_ns <= taken.reached_ns)
-            || cpu.pending.len() > MOST_PENDING
+            || cpu.pending.len() > MAX_PENDING
         {
             if let Some(entry) = cpu.pending.pop_front() {
                 self.entries_lost += u64::from(entry.end_ns > taken.reached_ns);
@@ -176,7 +176,7 @@ impl Tally {
             sum.max_ns = sum.max_ns.max(part.ns);
             if part.kind != CauseKind::Unknown {
                 let times = self.cpus[index].times.entry((part.kind, name)).or_default();
-                if times.len() < MOST_TIMES {
+                if times.len() < MAX_TIMES {
                     times.push(start_ns);
                 }
             }
@@ -184,10 +184,10 @@ impl Tally {
         self.lengths.record(length_ns);
         self.cpus[index].add(&main, self.start_ns);
         self.fill_profile(index, start_ns, raw.end_ns);
-        if self.longest.len() < LONGEST || self.longest.last().is_some_and(|least| least.length_ns < length_ns) {
+        if self.longest.len() < LONGEST_SHOWN || self.longest.last().is_some_and(|least| least.length_ns < length_ns) {
             let at = self.longest.partition_point(|other| other.length_ns >= length_ns);
             self.longest.insert(at, main);
-            self.longest.truncate(LONGEST);
+            self.longest.truncate(LONGEST_SHOWN);
         }
         (main, inside)
     }
@@ -214,7 +214,7 @@ impl Tally {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
-        let name = if self.names.len() >= MOST_NAMES { "(others)" } else { name };
+        let name = if self.names.len() >= MAX_NAMES { "(others)" } else { name };
         let new = self.names.len() as u32;
         let number = *self.numbers.entry(name.to_owned()).or_insert(new);
         if number == new {
@@ -225,7 +225,7 @@ impl Tally {
 
     fn fill_profile(&mut self, index: usize, start_ns: u64, end_ns: u64) {
         let (start, end) = (start_ns.saturating_sub(self.start_ns), end_ns.saturating_sub(self.start_ns));
-        while (end / self.bin_ns) as usize >= MOST_BINS {
+        while (end / self.bin_ns) as usize >= MAX_BINS {
             for cpu in &mut self.cpus {
                 let joined = cpu.sums.profile.chunks(2).map(|pair| pair.iter().sum()).collect();
                 cpu.sums.profile = joined;
