@@ -7,7 +7,7 @@ use self::inside::{path, unexplained};
 pub use self::sampled::seen_at;
 use crate::kind::Kind;
 use crate::replay::{CpuTimeline, Running, Slice};
-use crate::story::{Chapter, Doing, waking};
+use crate::story::{Doing, StateSpan, waking};
 use crate::subject::Subject;
 use crate::waits::Waits;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER, StackSample, VECTORS};
@@ -50,7 +50,7 @@ impl Doing {
 }
 
 /// All that is needed to judge.
-pub(crate) struct Courtroom<'a> {
+pub(crate) struct Classifier<'a> {
     episode: &'a Episode,
     /// Whose time it is: the victim's, or that of whom it waits for.
     subject: Subject<'a>,
@@ -66,12 +66,12 @@ pub(crate) struct Courtroom<'a> {
     waits: Waits,
 }
 
-impl<'a> Courtroom<'a> {
+impl<'a> Classifier<'a> {
     pub(crate) fn new(
         episode: &'a Episode,
         subject: Subject<'a>,
         timelines: &'a BTreeMap<u32, CpuTimeline>,
-    ) -> Courtroom<'a> {
+    ) -> Classifier<'a> {
         let mut threads = BTreeMap::new();
         for event in &episode.events {
             match event.kind {
@@ -86,7 +86,7 @@ impl<'a> Courtroom<'a> {
         threads.insert(0, "idle");
         let clocked = episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
         let samples = clocked.map(|sample| (seen_at(episode, sample), sample)).collect();
-        Courtroom {
+        Classifier {
             episode,
             subject,
             timelines,
@@ -102,15 +102,15 @@ impl<'a> Courtroom<'a> {
     }
 
     /// The verdicts on `own` ns of a slice between two times, by time; they add up to `own`.
-    pub(crate) fn judge(&self, chapter: &Chapter, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
-        if let Doing::Blocked { left_state, woken_by } = chapter.doing {
-            return vec![(self.blocked(chapter, left_state, woken_by), own)];
+    pub(crate) fn judge(&self, span: &StateSpan, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
+        if let Doing::Blocked { left_state, woken_by } = span.doing {
+            return vec![(self.blocked(span, left_state, woken_by), own)];
         }
         if let Some((inner, outer)) = slice.interrupt() {
-            return vec![(self.interrupt(chapter, inner, outer, own), own)];
+            return vec![(self.interrupt(span, inner, outer, own), own)];
         }
         let ends_with = &self.episode.events[slice.ends_with];
-        match chapter.doing {
+        match span.doing {
             Doing::Due => self.due(slice, start, end, own, ends_with),
             Doing::Running => match slice.softirq() {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
@@ -118,33 +118,33 @@ impl<'a> Courtroom<'a> {
             },
             Doing::Waiting { .. } => match slice.softirq() {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
-                None => self.waiting_and_switch(chapter, slice, start, end, own),
+                None => self.waiting_and_switch(span, slice, start, end, own),
             },
             Doing::Blocked { .. } => Vec::new(),
         }
     }
 
     /// The time after a CPU's last event.
-    pub(crate) fn after_last(&self, chapter: &Chapter, last: &Event, ns: u64) -> Vec<(Blamed, u64)> {
+    pub(crate) fn after_last(&self, span: &StateSpan, last: &Event, ns: u64) -> Vec<(Blamed, u64)> {
         let runs_victim = last.kind == EventKind::Switch && last.value == u64::from(self.subject.tid)
             || last.kind != EventKind::Switch && last.tid == self.subject.tid;
-        match chapter.doing {
+        match span.doing {
             Doing::Running if runs_victim && self.subject.stage == Stage::Response => vec![(self.own_work(None), ns)],
             Doing::Running if runs_victim => path(ns, unexplained()),
-            Doing::Blocked { left_state, woken_by } => vec![(self.blocked(chapter, left_state, woken_by), ns)],
+            Doing::Blocked { left_state, woken_by } => vec![(self.blocked(span, left_state, woken_by), ns)],
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
         }
     }
 
-    fn interrupt(&self, chapter: &Chapter, inner: &Running, outer: &Running, ns: u64) -> Blamed {
+    fn interrupt(&self, span: &StateSpan, inner: &Running, outer: &Running, ns: u64) -> Blamed {
         let name = self.running_name(inner);
         // The victim's own timer function, from its entry to the waking, is how a wakeup goes.
-        let own = chapter.doing == Doing::Due
+        let own = span.doing == Doing::Due
             && inner.kind == EventKind::TimerBegin
             && ns < OWN_PATH_NS
             && self.waking.is_some_and(|waking| {
-                waking.cpu == chapter.cpu && inner.began_ns.is_some_and(|began| began <= waking.at_ns) && {
-                    chapter.end_ns == waking.at_ns && waking.at_ns - inner.began_ns.unwrap_or(0) <= ns
+                waking.cpu == span.cpu && inner.began_ns.is_some_and(|began| began <= waking.at_ns) && {
+                    span.end_ns == waking.at_ns && waking.at_ns - inner.began_ns.unwrap_or(0) <= ns
                 }
             });
         if own {
@@ -213,7 +213,7 @@ impl<'a> Courtroom<'a> {
     /// The victim is ready and another thread runs; what ends with the switch to the victim ends with the scheduler's work.
     fn waiting_and_switch(
         &self,
-        chapter: &Chapter,
+        span: &StateSpan,
         slice: &Slice,
         start: u64,
         end: u64,
@@ -224,7 +224,7 @@ impl<'a> Courtroom<'a> {
             return self.running(slice, start, end, own);
         }
         let ends_with = &self.episode.events[slice.ends_with];
-        let blamed = self.waiting(chapter, slice, start, end, ends_with);
+        let blamed = self.waiting(span, slice, start, end, ends_with);
         let let_in = ends_with.kind == EventKind::Switch
             && ends_with.value == u64::from(self.subject.tid)
             && ends_with.at_ns == end
@@ -234,9 +234,9 @@ impl<'a> Courtroom<'a> {
     }
 
     /// Who runs while the victim is ready.
-    fn waiting(&self, chapter: &Chapter, slice: &Slice, start: u64, end: u64, ends_with: &Event) -> Blamed {
-        let Doing::Waiting { since_ns, moved } = chapter.doing else { return Blamed::unknown("not waiting") };
-        let victim = chapter.priority;
+    fn waiting(&self, span: &StateSpan, slice: &Slice, start: u64, end: u64, ends_with: &Event) -> Blamed {
+        let Doing::Waiting { since_ns, moved } = span.doing else { return Blamed::unknown("not waiting") };
+        let victim = span.priority;
         let name = self.thread(slice.tid);
         let chosen = slice.since_ns.is_some_and(|since| since >= since_ns);
         let real_time = victim < NORMAL;

@@ -1,10 +1,10 @@
 //! The exact split of an episode.
 
-use crate::classify::{Blamed, Courtroom};
+use crate::classify::{Blamed, Classifier};
 use crate::kind::Kind;
 use crate::nesting::with_nesting;
 use crate::replay::{CpuTimeline, replay};
-use crate::story::{Chapter, story};
+use crate::story::{StateSpan, story};
 use crate::subject::Subject;
 use punctual_recording::Episode;
 use punctual_recording::episode::EventKind;
@@ -62,18 +62,18 @@ pub fn split(episode: &Episode) -> Split {
 
 /// The time of the victim, or of whom it waits for: without gap or overlap.
 fn judge(episode: &Episode, subject: Subject<'_>, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Piece> {
-    let courtroom = Courtroom::new(episode, subject, timelines);
+    let classifier = Classifier::new(episode, subject, timelines);
     let empty = CpuTimeline::default();
     let mut pieces = Vec::new();
-    for chapter in &story(episode, &subject, timelines) {
-        match courtroom.holder(chapter).filter(|_| subject.is_due) {
+    for span in &story(episode, &subject, timelines) {
+        match classifier.holder(span).filter(|_| subject.is_due) {
             Some(holder) => {
                 let its = judge(episode, holder, timelines);
                 pieces.extend(its.into_iter().map(|piece| held(piece, &holder)));
             }
             None => {
-                let timeline = timelines.get(&chapter.cpu).unwrap_or(&empty);
-                judge_chapter(episode, &courtroom, chapter, timeline, &mut pieces);
+                let timeline = timelines.get(&span.cpu).unwrap_or(&empty);
+                judge_span(episode, &classifier, span, timeline, &mut pieces);
             }
         }
     }
@@ -89,29 +89,29 @@ fn held(piece: Piece, holder: &Subject<'_>) -> Piece {
     Piece { kind: Kind::Lock, name: holder.name.to_owned(), detail: Some(detail), ..piece }
 }
 
-fn judge_chapter(
+fn judge_span(
     episode: &Episode,
-    courtroom: &Courtroom<'_>,
-    chapter: &Chapter,
+    classifier: &Classifier<'_>,
+    span: &StateSpan,
     timeline: &CpuTimeline,
     pieces: &mut Vec<Piece>,
 ) {
-    let mut reached = chapter.start_ns;
+    let mut reached = span.start_ns;
     let mut push = |start_ns: u64, ns: u64, blamed: Blamed| {
         if ns > 0 {
             pieces.push(Piece {
                 start_ns,
                 ns,
-                cpu: chapter.cpu,
+                cpu: span.cpu,
                 kind: blamed.kind,
                 name: blamed.name,
                 detail: blamed.detail,
             });
         }
     };
-    for slice in timeline.within(chapter.start_ns, chapter.end_ns) {
+    for slice in timeline.within(span.start_ns, span.end_ns) {
         let start = slice.start_ns.max(reached);
-        let end = slice.end_ns.min(chapter.end_ns);
+        let end = slice.end_ns.min(span.end_ns);
         if start >= end {
             continue;
         }
@@ -119,23 +119,23 @@ fn judge_chapter(
             push(reached, start - reached, Blamed::unknown("no event of this CPU"));
         }
         // A victim that sleeps does not want the CPU: nobody steals from it.
-        let steal = if chapter.doing.wants_cpu() { slice.steal_ns.min(end - start) } else { 0 };
+        let steal = if span.doing.wants_cpu() { slice.steal_ns.min(end - start) } else { 0 };
         let own = end - start - steal;
         let mut at = start;
-        for (blamed, ns) in courtroom.judge(chapter, slice, start, end, own) {
+        for (blamed, ns) in classifier.judge(span, slice, start, end, own) {
             push(at, ns, blamed);
             at += ns;
         }
         push(at, end - at, Blamed::steal());
         reached = end;
     }
-    if reached < chapter.end_ns {
+    if reached < span.end_ns {
         // After the CPU's last event nothing more is known than what it was doing then.
         let blamed = match timeline.slices.last() {
             Some(last) if last.end_ns <= reached => {
-                courtroom.after_last(chapter, &episode.events[last.ends_with], chapter.end_ns - reached)
+                classifier.after_last(span, &episode.events[last.ends_with], span.end_ns - reached)
             }
-            _ => vec![(Blamed::unknown("no event of this CPU"), chapter.end_ns - reached)],
+            _ => vec![(Blamed::unknown("no event of this CPU"), span.end_ns - reached)],
         };
         for (blamed, ns) in blamed {
             push(reached, ns, blamed);

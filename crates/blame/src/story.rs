@@ -19,9 +19,9 @@ pub(crate) enum Doing {
     Blocked { left_state: u32, woken_by: Option<usize> },
 }
 
-/// A chapter of the thread's story on one CPU.
+/// A span of the thread's story on one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Chapter {
+pub(crate) struct StateSpan {
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) cpu: u32,
@@ -44,7 +44,11 @@ pub(crate) fn waking(episode: &Episode, subject: &Subject<'_>) -> Option<usize> 
 }
 
 /// The story from the beginning of the thread's time to the end, without gaps.
-pub(crate) fn story(episode: &Episode, subject: &Subject<'_>, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Chapter> {
+pub(crate) fn story(
+    episode: &Episode,
+    subject: &Subject<'_>,
+    timelines: &BTreeMap<u32, CpuTimeline>,
+) -> Vec<StateSpan> {
     let Subject { tid, start_ns: start, end_ns: end, .. } = *subject;
     let mut own: Vec<usize> =
         (0..episode.events.len()).filter(|&index| concerns(&episode.events[index], tid)).collect();
@@ -60,7 +64,7 @@ pub(crate) fn story(episode: &Episode, subject: &Subject<'_>, timelines: &BTreeM
         now = after(episode, &own, position, subject, now).unwrap_or(now);
     }
     (now.doing, now.cpu) = at_start(now, subject, timelines, asleep);
-    let mut chapters = Vec::new();
+    let mut spans = Vec::new();
     let mut reached = start;
     for position in first..own.len() {
         let event = &episode.events[own[position]];
@@ -76,11 +80,11 @@ pub(crate) fn story(episode: &Episode, subject: &Subject<'_>, timelines: &BTreeM
                 _ => event.at_ns,
             };
             if due > reached {
-                chapters.push(Chapter { start_ns: reached, end_ns: due, cpu, doing, priority });
+                spans.push(StateSpan { start_ns: reached, end_ns: due, cpu, doing, priority });
             }
             if event.at_ns > due {
                 let (cpu, doing) = (event.cpu, Doing::Due);
-                chapters.push(Chapter { start_ns: due, end_ns: event.at_ns, cpu, doing, priority });
+                spans.push(StateSpan { start_ns: due, end_ns: event.at_ns, cpu, doing, priority });
             }
             reached = event.at_ns;
         }
@@ -88,9 +92,9 @@ pub(crate) fn story(episode: &Episode, subject: &Subject<'_>, timelines: &BTreeM
     }
     if end > reached {
         let State { doing, cpu, priority } = now;
-        chapters.push(Chapter { start_ns: reached, end_ns: end, cpu, doing, priority });
+        spans.push(StateSpan { start_ns: reached, end_ns: end, cpu, doing, priority });
     }
-    chapters
+    spans
 }
 
 /// How things stand with the thread.

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     match words.get(1).and_then(|word| word.to_str()) {
         Some(punctual_kernel::guard::SUBCOMMAND) => return commands::hidden::guard(),
-        Some(punctual_probe::echo::SUBCOMMAND) => return commands::hidden::echo_program(&words[2..]),
+        Some(punctual_probe::idle::echo::SUBCOMMAND) => return commands::hidden::echo_program(&words[2..]),
         Some(commands::budget::SUBCOMMAND) => return commands::budget::run(&words[2..]),
         Some(punctual_load::built_in::SUBCOMMAND) => return commands::hidden::built_in_load(&words[2..]),
         _ => {}

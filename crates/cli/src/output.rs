@@ -122,8 +122,8 @@ pub(crate) fn print_text(text: &str) {
 }
 
 fn harmless(text: &str) -> String {
-    let is_steering = |character: char| punctual_recording::is_steering(character) && character != '\n';
-    text.replace(is_steering, "\u{fffd}")
+    let is_control = |character: char| punctual_recording::is_control(character) && character != '\n';
+    text.replace(is_control, "\u{fffd}")
 }
 
 /// Whether data could not be written.
@@ -143,7 +143,7 @@ pub(crate) fn note(text: &str) {
 
 /// An answer that says what could not be written beside it.
 pub(crate) fn with_failure(mut answer: serde_json::Value) -> serde_json::Value {
-    if let (None, Some(failure)) = (answer.get("error"), crate::commands::beside::failure()) {
+    if let (None, Some(failure)) = (answer.get("error"), crate::commands::artifacts::failure()) {
         answer["error"] = failure.into();
     }
     answer
@@ -167,7 +167,7 @@ pub(crate) fn pretty(value: &serde_json::Value) -> String {
 
 /// JSON in which what may steer a terminal is written by number: the value stays the same.
 fn escaped(json: &str) -> String {
-    let is_raw = |character: char| punctual_recording::is_steering(character) && character != '\n';
+    let is_raw = |character: char| punctual_recording::is_control(character) && character != '\n';
     if !json.contains(is_raw) {
         return json.to_owned();
     }

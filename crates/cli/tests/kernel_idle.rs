@@ -136,7 +136,7 @@ struct Burst {
 fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
     use punctual_kernel::clock::thread_cpu_ns;
     use punctual_kernel::scheduling::{Scheduling, allowed_cpus, pin_to, set_scheduling};
-    use punctual_probe::{IdlePlan, IdleSession, Ran, TraceEntry};
+    use punctual_probe::idle::{IdlePlan, IdleSession, Ran, TraceEntry};
     let _alone = alone();
     requires!("idle accuracy", "real-time priority", "BPF", "BTF");
     let cpu = *allowed_cpus().last().unwrap();
@@ -241,7 +241,7 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
 #[test]
 fn a_real_time_loop_that_nobody_looks_after_lets_others_run_and_ends() {
     use punctual_kernel::scheduling::{allowed_cpus, pin_to};
-    use punctual_probe::{IdlePlan, IdleSession};
+    use punctual_probe::idle::{IdlePlan, IdleSession};
     let _alone = alone();
     requires!("idle unattended", "real-time priority");
     let cpu = *allowed_cpus().last().unwrap();

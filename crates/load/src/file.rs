@@ -2,7 +2,7 @@
 
 use crate::packages::Packages;
 use crate::score::LineScore;
-use punctual_recording::{BareUnit, is_steering, parse_duration};
+use punctual_recording::{BareUnit, is_control, parse_duration};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -136,7 +136,7 @@ impl LoadFile {
             FileError(format!("{file}:{line}: {what}"))
         })?;
         let wrong = |what: String| FileError(format!("{file}: {what}"));
-        if name.is_empty() || name.contains(|c: char| is_steering(c) || "+,".contains(c)) {
+        if name.is_empty() || name.contains(|c: char| is_control(c) || "+,".contains(c)) {
             return Err(wrong(format!("`{name}` cannot name a load: it must hold no `+` and no `,`")));
         }
         let compression_thousandths = written.compression.map(thousandths).transpose().map_err(wrong)?;
@@ -204,7 +204,7 @@ fn thousandths(compression: f64) -> Result<u64, String> {
 
 fn checked(command: WrittenCommand) -> Result<FileCommand, String> {
     let WrittenCommand { name, run, repeat, pace, score } = command;
-    if name.is_empty() || name.contains(is_steering) || run.trim().is_empty() {
+    if name.is_empty() || name.contains(is_control) || run.trim().is_empty() {
         return Err(format!("command `{name}`: its name and what it runs must not be empty"));
     }
     if pace.is_some() && !repeat {

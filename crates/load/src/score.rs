@@ -43,7 +43,7 @@ impl LineScore {
         if has("count") == has("rate") || has("rate") && has("seconds") {
             return Err("match needs a group (?<count>...) or (?<rate>...)".to_owned());
         }
-        if unit.is_empty() || unit.contains(punctual_recording::is_steering) {
+        if unit.is_empty() || unit.contains(punctual_recording::is_control) {
             return Err("its unit must not be empty".to_owned());
         }
         Ok(LineScore { unit: unit.to_owned(), pattern: regex })

@@ -8,7 +8,7 @@
 use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics};
 use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
 use punctual_kernel::{capabilities, clock, hold};
-use punctual_probe::{Follower, Plan, Step, Via, recording_cost_ns, run};
+use punctual_probe::{Plan, StageTracer, Step, Via, recording_cost_ns, run};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -126,7 +126,7 @@ fn wakeups() {
             values[values.len() - 1]
         );
     }
-    if let Ok(mut follower) = Follower::load(Via::Timer) {
+    if let Ok(mut follower) = StageTracer::load(Via::Timer) {
         match recording_cost_ns(&mut follower, 1 << 20) {
             Ok(cost) => println!("\nrecording a wakeup in user space: {cost:.1} ns"),
             Err(refused) => println!("\nrecording a wakeup in user space: {refused}"),
@@ -139,7 +139,7 @@ fn unrelated_switches() {
     let (mut off, mut on) = (Vec::new(), Vec::new());
     for round in 0..2 * ROUNDS {
         let follower = (round % 2 == 1).then(|| {
-            let mut follower = Follower::load(Via::Timer).expect("BPF programs");
+            let mut follower = StageTracer::load(Via::Timer).expect("BPF programs");
             follower.attach().expect("attached");
             follower
         });

@@ -11,7 +11,7 @@ mod pairs;
 use pairs::{median, spent};
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_kernel::{bpf, clock};
-use punctual_probe::log::EventLog;
+use punctual_probe::eventlog::EventLog;
 use punctual_recording::{Directory, EventClass, LogWriter};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

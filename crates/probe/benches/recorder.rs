@@ -10,7 +10,7 @@ mod pairs;
 use pairs::median;
 use punctual_kernel::bpf;
 use punctual_kernel::scheduling::allowed_cpus;
-use punctual_probe::why::FlightRecorder;
+use punctual_probe::recorder::FlightRecorder;
 
 const ROUNDS: usize = 7;
 const SECONDS: f64 = 1.5;

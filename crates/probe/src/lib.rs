@@ -4,36 +4,30 @@
 //! The measuring threads neither allocate, lock, log nor fault: they sleep to an absolute time, read the clock,
 //! copy the stamps that BPF programs left for them in one cache line of shared memory, and push 64 bytes
 //! to a preallocated queue. The calling thread does everything else.
+//!
+//! A room an instrument:
+//!
+//! * `periodic`: threads of its own, woken by the clock.
+//! * `followed`: the wakeups of other people's threads.
+//! * [`recorder`]: the flight recorder, which keeps the evidence of late wakeups.
+//! * [`eventlog`]: chosen classes of events, all of them.
+//! * [`idle`]: the loop that looks for gaps, and what the kernel says of them.
+//! * [`timers`]: the ways to ask for periodic callbacks.
+//! * `shared`: what several of these use.
 
-mod calibrated;
-mod came;
-mod control;
-pub mod echo;
-mod follow;
-mod foreign;
-mod idle;
-mod idle_loop;
-mod idle_trace;
-mod left_out;
-pub mod log;
-mod overwriting;
-mod plan;
-mod ring;
-mod sample;
-mod session;
-mod slots;
-mod thread;
-mod trials;
-pub mod ways;
-pub mod why;
+pub mod eventlog;
+mod followed;
+pub mod idle;
+mod periodic;
+pub mod recorder;
+mod run;
+mod shared;
+pub mod timers;
 
-pub use calibrated::{BINS_EACH, Calibration, DURATION_BINS};
-pub use follow::{Follower, object_bytes};
-pub use foreign::{Programs, Selection};
-pub use idle::{IdlePlan, IdleSession, LoopTotals, Taken};
-pub use idle_loop::{RawGap, Ticker};
-pub use idle_trace::{Ran, TraceEntry};
-pub use plan::{Plan, PlanError, Policy, Via};
-pub use session::{Observation, Outcome, RunError, Step, run};
-pub use thread::recording_cost_ns;
-pub use trials::trials;
+pub use followed::{Programs, Selection};
+pub use periodic::{StageTracer, object_bytes, recording_cost_ns};
+pub use run::run;
+pub use shared::error::{PlanError, RunError};
+pub use shared::observation::{Observation, Outcome, Step};
+pub use shared::plan::{Plan, Policy, Via};
+pub use shared::trials::trials;

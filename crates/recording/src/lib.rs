@@ -89,7 +89,7 @@ pub use log::{
 pub use merge::{compatible, merge};
 pub use numbers::{read_numbers, write_numbers};
 pub use place::{DIRECTORY_MODE, FILE_MODE, Place, Standing};
-pub use printable::{is_steering, printable};
+pub use printable::{is_control, printable};
 pub use reader::Recording;
 pub use stage::Stage;
 pub use tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};

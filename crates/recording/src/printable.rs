@@ -1,19 +1,19 @@
 //! Names that come from elsewhere and are shown to people.
 
 /// Whether a character may steer what shows it: a control character, or one that turns the direction of writing.
-pub fn is_steering(character: char) -> bool {
+pub fn is_control(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whether a name is shown as it is.
 pub(crate) fn is_printable(name: &str) -> bool {
-    !name.contains(is_steering)
+    !name.contains(is_control)
 }
 
 /// A name in which each character that may steer is replaced.
 pub fn printable(name: &str) -> String {
-    name.replace(is_steering, "\u{fffd}")
+    name.replace(is_control, "\u{fffd}")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The frame of every HTML page: one file, nothing loaded from anywhere. Light, dark and print.
 
-use punctual_recording::is_steering;
+use punctual_recording::is_control;
 
 /// Text as it may stand in HTML and in attributes.
 pub(crate) fn escape(text: &str) -> String {
@@ -12,7 +12,7 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             // Control characters are not allowed in a document, escaped or not; others turn the line around.
-            steering if is_steering(steering) && steering != '\n' && steering != '\t' => out.push('\u{fffd}'),
+            steering if is_control(steering) && steering != '\n' && steering != '\t' => out.push('\u{fffd}'),
             other => out.push(other),
         }
     }

@@ -3,7 +3,7 @@
 use crate::text::table;
 use crate::verdict::grouped;
 use punctual_recording::format_ns;
-use punctual_timing::{Analysis, Effect, Measured, Pattern, Summary, Timers, WayResult};
+use punctual_timing::{Analysis, Effect, Measured, MethodResult, Pattern, Summary, Timers};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -43,7 +43,7 @@ fn effects_json(timers: &Timers) -> Value {
     changed.map(of).collect()
 }
 
-fn way_json(way: &WayResult) -> Value {
+fn way_json(way: &MethodResult) -> Value {
     let measured = way.measured.as_ref().ok();
     let analysis = measured.map(|measured| &measured.analysis);
     let summary = |of: fn(&Analysis) -> Option<Summary>| analysis.and_then(of).as_ref().map(summary_json);
@@ -123,7 +123,7 @@ pub fn text(timers: &Timers, recording: Option<&Path>) -> String {
     let _ = writeln!(text, "{}", ways(timers));
     let _ =
         writeln!(text, "\nTimes between callbacks, and lateness against the ideal grid; us\n\n{}", statistics(timers));
-    let measured: Vec<(&WayResult, &Measured)> = timers.measured().collect();
+    let measured: Vec<(&MethodResult, &Measured)> = timers.measured().collect();
     for group in measured.chunks(SIDE_BY_SIDE).filter(|_| !timers.has_effects()) {
         let _ =
             writeln!(text, "\nTimes between callbacks falling within an interval, us\n\n{}", histogram(group, timers));
@@ -229,7 +229,7 @@ fn statistics(timers: &Timers) -> String {
 
 /// Rows as in the papers' table, one bin each up to two and a half periods; beyond that each row reaches to twice
 /// where it begins.
-fn histogram(group: &[(&WayResult, &Measured)], timers: &Timers) -> String {
+fn histogram(group: &[(&MethodResult, &Measured)], timers: &Timers) -> String {
     let mut rows: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     for (column, (_, measured)) in group.iter().enumerate() {
         let histogram = &measured.analysis.histogram;
@@ -282,7 +282,7 @@ mod tests {
             cpu_ns_per_callback: Some(2_500),
             lost: 0,
         };
-        let way = |name: &str, measured| WayResult {
+        let way = |name: &str, measured| MethodResult {
             name: name.to_owned(),
             effect: Effect::None,
             way: name.to_owned(),

@@ -4,7 +4,7 @@ use crate::StudyError;
 use crate::running::{GettingReady, Noted, Running};
 use punctual_kernel::{clock, host, scheduling};
 use punctual_load::Load;
-use punctual_probe::log::EventLog;
+use punctual_probe::eventlog::EventLog;
 use punctual_probe::{RunError, Step};
 use punctual_recording::episode::EventKind;
 use punctual_recording::{

@@ -43,7 +43,7 @@ pub(crate) struct Running<'a> {
     load: &'a Load,
     guard: Guard,
     tally: Tally,
-    commands: Vec<Course>,
+    commands: Vec<CommandProgress>,
     measured: bool,
     trouble: Vec<String>,
     failure: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct Running<'a> {
 
 /// How a command goes.
 #[derive(Default)]
-struct Course {
+struct CommandProgress {
     iterations: u64,
     failures: u64,
     first_failure: Option<String>,
@@ -90,7 +90,7 @@ impl<'a> Running<'a> {
             load,
             guard,
             tally: Tally::new(load.scored()),
-            commands: load.commands.iter().map(|_| Course::default()).collect(),
+            commands: load.commands.iter().map(|_| CommandProgress::default()).collect(),
             measured: false,
             trouble: Vec::new(),
             failure: None,
@@ -180,7 +180,7 @@ impl<'a> Running<'a> {
                 continue;
             }
             if let Some(failure) = &course.first_failure {
-                let Course { failures, iterations, .. } = course;
+                let CommandProgress { failures, iterations, .. } = course;
                 trouble.push(format!("`{name}` failed {failures} of {iterations} times: it {failure}"));
             } else if command.scored && !scores.iter().any(|score| score.name.starts_with(&command.name)) {
                 let why = match &command.lines {

@@ -4,12 +4,12 @@ use crate::StudyError;
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_kernel::{capabilities, clock, host, steal};
 use punctual_probe::RunError;
-use punctual_probe::ways::{STALLS, SignalsHeld, WayClock, WayKind, WayPlan, WayRun, WayThread};
+use punctual_probe::timers::{MethodClock, MethodPlan, MethodRun, MethodThread, STALLS, SignalsHeld, TimerMethod};
 use punctual_recording::{
     Configuration, Counters, Document, EndReason, Ended, LoadInfo, Provenance, Task, Wakeup, Writer,
 };
 use punctual_timing::{
-    Callback, Effect, Measured, Slack, Stream, Summary, Timers, WayResult, analyse, catch_up, majority,
+    Callback, Effect, Measured, MethodResult, Slack, Stream, Summary, Timers, analyse, catch_up, majority,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -22,9 +22,9 @@ pub struct TimersPlan {
     /// How long all of it may take, ns.
     pub duration_ns: u64,
     /// The ways, in this order.
-    pub ways: Vec<WayKind>,
+    pub ways: Vec<TimerMethod>,
     /// The clock that they wait on, where their call takes it.
-    pub clock: WayClock,
+    pub clock: MethodClock,
     /// Whether to measure each way with one setting changed at a time: timer slack, clock, priority.
     pub effects: bool,
     /// The priority under `SCHED_FIFO`; normal scheduling otherwise. With `effects`, that of the changed setting.
@@ -41,7 +41,7 @@ pub struct TimersPlan {
 #[derive(Debug, Clone, Copy)]
 pub struct TimersProgress {
     /// The way that is measured.
-    pub way: WayKind,
+    pub way: TimerMethod,
     /// Since the beginning.
     pub elapsed: Duration,
     /// How long all of it may take.
@@ -51,8 +51,8 @@ pub struct TimersProgress {
 /// A way with its settings: what one thread measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cell {
-    kind: WayKind,
-    clock: WayClock,
+    kind: TimerMethod,
+    clock: MethodClock,
     slack_ns: u64,
     priority: Option<u32>,
     effect: Effect,
@@ -73,7 +73,7 @@ const EFFECT_PRIORITY: u32 = 80;
 
 /// What to measure, in this order: with effects, all of a way beside each other, so that they meet the same moments.
 fn cells(plan: &TimersPlan) -> Vec<Cell> {
-    let plain = |kind: WayKind| {
+    let plain = |kind: TimerMethod| {
         let priority = plan.priority.filter(|_| !plan.effects);
         Cell { kind, clock: plan.clock, slack_ns: 0, priority, effect: Effect::None }
     };
@@ -87,16 +87,16 @@ fn cells(plan: &TimersPlan) -> Vec<Cell> {
             cells.push(Cell { slack_ns: 1, effect: Effect::Slack, ..plain(kind) });
         }
         for (clock, effect) in [
-            (WayClock::Realtime, Effect::Realtime),
-            (WayClock::Boottime, Effect::Boottime),
-            (WayClock::Tai, Effect::Tai),
+            (MethodClock::Realtime, Effect::Realtime),
+            (MethodClock::Boottime, Effect::Boottime),
+            (MethodClock::Tai, Effect::Tai),
         ] {
             if kind.clocks().contains(&clock) {
                 cells.push(Cell { clock, effect, ..plain(kind) });
             }
         }
         // A loop that never sleeps is not given a real-time priority.
-        if kind != WayKind::Busy {
+        if kind != TimerMethod::Busy {
             let priority = Some(plan.priority.unwrap_or(EFFECT_PRIORITY));
             cells.push(Cell { priority, effect: Effect::Priority, ..plain(kind) });
         }
@@ -128,7 +128,7 @@ pub fn measure(
     let began = Instant::now();
     let _signals = SignalsHeld::hold();
     let cells = cells(plan);
-    let threads: Result<Vec<WayThread>, _> = cells.iter().map(|cell| WayThread::spawn(cell.kind)).collect();
+    let threads: Result<Vec<MethodThread>, _> = cells.iter().map(|cell| MethodThread::spawn(cell.kind)).collect();
     let threads = threads.map_err(RunError::from)?;
     let steal_before = steal::steal_ns(&allowed_cpus());
     let mut writer = match &plan.output {
@@ -176,7 +176,7 @@ pub fn measure(
         if way_plan.stall_ns > 0 {
             timers.stall_ns = Some(way_plan.stall_ns);
         }
-        timers.ways.push(WayResult {
+        timers.ways.push(MethodResult {
             name: cell.name(),
             effect: cell.effect,
             way: kind.name().to_owned(),
@@ -204,14 +204,14 @@ pub fn measure(
 }
 
 /// What to measure of the first of these ways, that all of them have this time together.
-fn way_plan(plan: &TimersPlan, cells: &[Cell], left_ns: u64) -> WayPlan {
+fn way_plan(plan: &TimersPlan, cells: &[Cell], left_ns: u64) -> MethodPlan {
     let period = plan.period_ns;
     let stall_ns = stall_ns(plan.stall_ns, period);
     // A relative wait takes a period for each callback that was held up.
     let stalls = STALLS as u64 * (2 * stall_ns + 10 * period);
     let set_up = |cell: &Cell| {
         let shortest = 15 * cell.kind.unit_ns().max(100_000);
-        shortest + if cell.kind == WayKind::PythonSleep { SET_UP_PYTHON_NS } else { SET_UP_NS }
+        shortest + if cell.kind == TimerMethod::PythonSleep { SET_UP_PYTHON_NS } else { SET_UP_NS }
     };
     let all: u64 = cells.iter().map(set_up).sum();
     let share = left_ns.saturating_sub(all) / cells.len().max(1) as u64;
@@ -223,7 +223,7 @@ fn way_plan(plan: &TimersPlan, cells: &[Cell], left_ns: u64) -> WayPlan {
     let priority = first.and_then(|cell| cell.priority);
     let has_slack = first.is_some_and(|cell| cell.kind.has_slack()) && priority.is_none() && !plan.effects;
     let duration_ns = if has_slack { measuring / 100 * WITH_SLACK } else { measuring };
-    WayPlan {
+    MethodPlan {
         clock: first.map_or(plan.clock, |cell| cell.clock),
         slack_ns: first.map_or(0, |cell| cell.slack_ns),
         period_ns: period,
@@ -266,8 +266,8 @@ fn provenance(plan: &TimersPlan) -> Provenance {
     }
 }
 
-fn tasks(plan: &TimersPlan, cells: &[Cell], threads: &[WayThread]) -> Vec<Task> {
-    let task = |(cell, thread): (&Cell, &WayThread)| Task {
+fn tasks(plan: &TimersPlan, cells: &[Cell], threads: &[MethodThread]) -> Vec<Task> {
+    let task = |(cell, thread): (&Cell, &MethodThread)| Task {
         measure: cell.name(),
         tid: thread.tid(),
         cpu: None,
@@ -277,7 +277,7 @@ fn tasks(plan: &TimersPlan, cells: &[Cell], threads: &[WayThread]) -> Vec<Task> 
     cells.iter().zip(threads).map(task).collect()
 }
 
-fn note_run(timers: &mut Timers, kind: WayKind, run: &WayRun) {
+fn note_run(timers: &mut Timers, kind: TimerMethod, run: &MethodRun) {
     let name = kind.name();
     let mut note = |note: String| {
         if !timers.notes.contains(&note) {
@@ -285,9 +285,9 @@ fn note_run(timers: &mut Timers, kind: WayKind, run: &WayRun) {
         }
     };
     if let Some(refused) = &run.refused {
-        let remedy = if kind == WayKind::Busy { String::new() } else { capabilities::real_time_remedy() };
+        let remedy = if kind == TimerMethod::Busy { String::new() } else { capabilities::real_time_remedy() };
         match kind {
-            WayKind::Busy => note(refused.clone()),
+            TimerMethod::Busy => note(refused.clone()),
             _ => note(format!("{AT_NORMAL_PRIORITY} ({refused}; {remedy})")),
         }
     }
@@ -299,16 +299,16 @@ fn note_run(timers: &mut Timers, kind: WayKind, run: &WayRun) {
     }
 }
 
-fn stream(kind: WayKind, period_ns: u64, run: &WayRun) -> Stream<'_> {
+fn stream(kind: TimerMethod, period_ns: u64, run: &MethodRun) -> Stream<'_> {
     Stream { period_ns, origin_ns: run.origin_ns, anchored: kind.is_anchored(), callbacks: &run.callbacks }
 }
 
 fn push(
     writer: &mut Writer,
     task: usize,
-    (tid, kind): (u32, WayKind),
+    (tid, kind): (u32, TimerMethod),
     period_ns: u64,
-    run: &WayRun,
+    run: &MethodRun,
 ) -> punctual_recording::Result<()> {
     let missed = stream(kind, period_ns, run).missed();
     for ((callback, cpu), missed) in run.callbacks.iter().zip(&run.cpus).zip(missed) {
@@ -320,7 +320,7 @@ fn push(
     writer.flush()
 }
 
-fn judge(kind: WayKind, period_ns: u64, run: &WayRun) -> Measured {
+fn judge(kind: TimerMethod, period_ns: u64, run: &MethodRun) -> Measured {
     // Where waits are rounded to a large part of the period, the lateness against the grid is that of the rounding.
     let coarse = kind.unit_ns() > period_ns / 10;
     let median = |callbacks: &[Callback]| {
@@ -351,8 +351,8 @@ mod tests {
         TimersPlan {
             period_ns,
             duration_ns,
-            ways: WayKind::ALL.to_vec(),
-            clock: WayClock::Monotonic,
+            ways: TimerMethod::ALL.to_vec(),
+            clock: MethodClock::Monotonic,
             effects: false,
             priority: None,
             stall_ns: None,
@@ -381,7 +381,7 @@ mod tests {
         plan.effects = true;
         let cells = cells(&plan);
         for cell in &cells {
-            let changed = u32::from(cell.clock != WayClock::Monotonic)
+            let changed = u32::from(cell.clock != MethodClock::Monotonic)
                 + u32::from(cell.slack_ns != 0)
                 + u32::from(cell.priority.is_some());
             assert_eq!(changed, u32::from(cell.effect != Effect::None), "{cell:?}");

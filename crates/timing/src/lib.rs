@@ -9,7 +9,7 @@
 //! * [`Analysis`], [`Summary`], [`Histogram`]: what is counted.
 //! * [`Pattern`]: rounding fault, beat, drift, coalescing.
 //! * [`CatchUp`]: burst, skip or shift after a stall.
-//! * [`Timers`], [`WayResult`]: the result of measuring several ways, and its verdict in words.
+//! * [`Timers`], [`MethodResult`]: the result of measuring several ways, and its verdict in words.
 
 mod analysis;
 mod catch_up;
@@ -22,5 +22,5 @@ pub use analysis::{Analysis, Histogram, Summary, analyse};
 pub use catch_up::{CatchUp, catch_up, majority};
 pub use drift::{Trend, trend};
 pub use pattern::{MIN_CALLBACKS, Pattern, patterns};
-pub use result::{Effect, Measured, Slack, Timers, WayResult};
+pub use result::{Effect, Measured, MethodResult, Slack, Timers};
 pub use stream::{Callback, Stream};

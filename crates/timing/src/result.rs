@@ -68,7 +68,7 @@ pub struct Measured {
 
 /// One way of asking for periodic callbacks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WayResult {
+pub struct MethodResult {
     /// Its name, as in `--way`; with the setting that was changed, where one was.
     pub name: String,
     /// The setting that was changed.
@@ -97,7 +97,7 @@ pub struct Timers {
     /// The stall, ns; `None` where none was made.
     pub stall_ns: Option<u64>,
     /// The ways, in the order in which they were measured.
-    pub ways: Vec<WayResult>,
+    pub ways: Vec<MethodResult>,
     /// What was not as asked.
     pub notes: Vec<String>,
     /// Whether the user ended it early.
@@ -111,7 +111,7 @@ const ORDER: [&str; 4] = ["rounding_fault", "beat", "coalescing", "drift"];
 
 impl Timers {
     /// The ways that were measured.
-    pub fn measured(&self) -> impl Iterator<Item = (&WayResult, &Measured)> {
+    pub fn measured(&self) -> impl Iterator<Item = (&MethodResult, &Measured)> {
         self.ways.iter().filter_map(|way| Some((way, way.measured.as_ref().ok()?)))
     }
 
@@ -150,7 +150,7 @@ impl Timers {
     pub fn verdict(&self) -> String {
         let mut sentences: Vec<String> = self.effects().into_iter().collect();
         for name in ORDER {
-            let with: Vec<(&WayResult, &Pattern)> = self
+            let with: Vec<(&MethodResult, &Pattern)> = self
                 .measured()
                 .filter_map(|(way, measured)| {
                     Some((way, measured.analysis.patterns.iter().find(|pattern| pattern.name() == name)?))
@@ -229,7 +229,7 @@ fn figures(pattern: &Pattern) -> String {
 mod tests {
     use super::*;
 
-    fn way(name: &str, patterns: Vec<Pattern>, slack: Option<Slack>) -> WayResult {
+    fn way(name: &str, patterns: Vec<Pattern>, slack: Option<Slack>) -> MethodResult {
         let analysis = Analysis { callbacks: 1_000, patterns, ..Analysis::default() };
         let measured = Measured {
             analysis,
@@ -240,7 +240,7 @@ mod tests {
             cpu_ns_per_callback: None,
             lost: 0,
         };
-        WayResult {
+        MethodResult {
             name: name.into(),
             effect: Effect::None,
             way: name.into(),

@@ -1,15 +1,15 @@
 //! What becomes of a thread once it has its CPU: its work, page faults, locks, sleeps within the work.
 
-use super::{Blamed, Courtroom, OWN_PATH_NS};
+use super::{Blamed, Classifier, OWN_PATH_NS};
 use crate::chain::waker;
 use crate::kind::Kind;
 use crate::replay::Slice;
-use crate::story::{Chapter, Doing};
+use crate::story::{Doing, StateSpan};
 use crate::subject::Subject;
 use punctual_recording::Stage;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE};
 
-impl<'a> Courtroom<'a> {
+impl<'a> Classifier<'a> {
     /// The way back to the program. Its code has interrupts on but for moments: where a timer came late there, nothing in
     /// this kernel kept it.
     fn own_path(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
@@ -59,8 +59,8 @@ impl<'a> Courtroom<'a> {
     }
 
     /// Who holds the lock of the program that the thread waits for: whoever lets it go, which wakes the thread.
-    pub(crate) fn holder(&self, chapter: &Chapter) -> Option<Subject<'a>> {
-        let Doing::Blocked { left_state, woken_by: Some(woken_by) } = chapter.doing else { return None };
+    pub(crate) fn holder(&self, span: &StateSpan) -> Option<Subject<'a>> {
+        let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return None };
         let waker = &self.episode.events[woken_by];
         if left_state & LEFT_FOR_LOCK == 0 || waker.context & IN_INTERRUPT != 0 || waker.tid == 0 {
             return None;
@@ -70,15 +70,15 @@ impl<'a> Courtroom<'a> {
             name: self.threads.get(&waker.tid)?,
             priority: waker.priority,
             cpu: waker.cpu,
-            start_ns: chapter.start_ns,
-            end_ns: chapter.end_ns,
+            start_ns: span.start_ns,
+            end_ns: span.end_ns,
             stage: Stage::Response,
             is_due: false,
         })
     }
 
-    /// The thread slept from the beginning of the chapter on.
-    pub(super) fn blocked(&self, chapter: &Chapter, left_state: u32, woken_by: Option<usize>) -> Blamed {
+    /// The thread slept from the beginning of the span on.
+    pub(super) fn blocked(&self, span: &StateSpan, left_state: u32, woken_by: Option<usize>) -> Blamed {
         let victim = self.subject.tid;
         let events = &self.episode.events;
         let woken_by = woken_by.map(|index| &events[index]);
@@ -107,7 +107,7 @@ impl<'a> Courtroom<'a> {
         });
         // Where the ends of faults are seen, one that has none is none.
         let ends_are_seen = self.subject.stage == Stage::Response;
-        if ends_are_seen && self.waits.in_fault(chapter.start_ns, chapter.end_ns) {
+        if ends_are_seen && self.waits.in_fault(span.start_ns, span.end_ns) {
             return Blamed::new(Kind::Fault, self.victim());
         }
         match last.max_by_key(|event| event.at_ns).map(|event| event.kind) {

@@ -1,6 +1,6 @@
 //! What stacks say, and what their absence says.
 
-use super::{Courtroom, OWN_PATH_NS};
+use super::{Classifier, OWN_PATH_NS};
 use crate::replay::Slice;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_NMI, StackSample};
@@ -27,7 +27,7 @@ pub fn seen_at(episode: &Episode, sample: &StackSample) -> u64 {
     }
 }
 
-impl Courtroom<'_> {
+impl Classifier<'_> {
     /// The code that was running when a late interrupt came at last: what kept interrupts off.
     pub(super) fn interrupted_code(&self, event: &Event) -> Option<String> {
         let late = self.episode.samples.iter().find(|sample| {

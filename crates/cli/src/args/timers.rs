@@ -2,7 +2,7 @@
 
 use super::{duration, interval};
 use clap::Args;
-use punctual_probe::ways::{WayClock, WayKind};
+use punctual_probe::timers::{MethodClock, TimerMethod};
 use punctual_recording::{BareUnit, format_ns, parse_duration};
 use std::path::PathBuf;
 
@@ -16,13 +16,13 @@ pub(crate) struct TimersArguments {
     pub(crate) interval: u64,
     /// The ways to measure, by name; several with commas [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = way)]
-    pub(crate) way: Vec<WayKind>,
+    pub(crate) way: Vec<TimerMethod>,
     /// Real-time priority, 1 to 99 [default: normal scheduling]
     #[arg(short, long, value_name = "PRIORITY", value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) priority: Option<u32>,
     /// The clock to wait on: monotonic, realtime, boottime, tai; ways whose call does not take it are absent
     #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = clock)]
-    pub(crate) clock: WayClock,
+    pub(crate) clock: MethodClock,
     /// Show what timer slack, clock and priority do: each of a few ways (or --way) with one of them changed at a time
     #[arg(long, conflicts_with_all = ["stall", "clock"])]
     pub(crate) effects: bool,
@@ -48,10 +48,10 @@ fn stall(text: &str) -> Result<u64, String> {
     Err(format!("`{text}` is too long a stall: give up to {}, or 0 for none", format_ns(MAX_STALL_NS)))
 }
 
-fn way(text: &str) -> Result<WayKind, String> {
+fn way(text: &str) -> Result<TimerMethod, String> {
     text.trim().parse()
 }
 
-fn clock(text: &str) -> Result<WayClock, String> {
+fn clock(text: &str) -> Result<MethodClock, String> {
     text.trim().parse()
 }

@@ -1,7 +1,7 @@
 //! `punctual why`, and what `punctual record` needs for it.
 
 use clap::Args;
-use punctual_probe::why::{Threshold, WhySettings};
+use punctual_probe::recorder::{Threshold, WhySettings};
 use punctual_recording::{BareUnit, Stage, parse_duration};
 use std::path::PathBuf;
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
     if arguments.html.is_some() {
         punctual_report::html::can_draw()?;
-        super::beside::check(arguments.html.as_ref())?;
+        super::artifacts::check(arguments.html.as_ref())?;
     }
     let devices = devices(&arguments.device)?;
     let (opened, trouble) = match arguments.repeat {
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
     );
     if let Some(path) = &arguments.html {
         let page = comparison_page(&comparison, a, b, &over_time(&opened));
-        code = code.max(super::beside::write(path, page.html()?));
+        code = code.max(super::artifacts::write(path, page.html()?));
     }
     if output.json {
         output::print(&output::pretty(&output::with_failure(punctual_report::compare::json(&comparison, code))));

@@ -161,7 +161,7 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
             Usage(format!("{runs} runs of a second or more do not fit into {given}: give -D {least} or more")).into()
         );
     }
-    super::beside::check(arguments.html.as_ref())?;
+    super::artifacts::check(arguments.html.as_ref())?;
     let plan = StudyPlan {
         profile,
         cpu: chosen_cpu(arguments.cpu)?,
@@ -181,7 +181,7 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     progress.done();
     let study = result?;
     let report = study_rows(&study);
-    let code = arguments.html.as_ref().map_or(0, |path| super::beside::write(path, study_report::html(&report)));
+    let code = arguments.html.as_ref().map_or(0, |path| super::artifacts::write(path, study_report::html(&report)));
     if output.json {
         output::print(&output::pretty(&output::with_code(study_report::json(&report), code)));
     } else {

@@ -103,7 +103,7 @@ fn create_log(path: &Path) -> anyhow::Result<(File, Place)> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    anyhow::anyhow!("{}: cannot write: {}", path.display(), super::beside::plain(error))
+    anyhow::anyhow!("{}: cannot write: {}", path.display(), super::artifacts::plain(error))
 }
 
 fn report(plan: &DrillPlan, outcome: &DrillOutcome) -> anyhow::Result<DrillReport> {

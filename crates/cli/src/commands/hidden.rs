@@ -21,7 +21,7 @@ pub(crate) fn echo_program(words: &[OsString]) -> ExitCode {
     let (Some(cpu), Some(compute_ns)) = (number(0).and_then(|cpu| u32::try_from(cpu).ok()), number(1)) else {
         return ExitCode::from(crate::USAGE);
     };
-    match punctual_probe::echo::run_program(cpu, compute_ns) {
+    match punctual_probe::idle::echo::run_program(cpu, compute_ns) {
         Ok(()) => ExitCode::SUCCESS,
         Err(refused) => {
             crate::output::say(&format!("error: {refused}"));

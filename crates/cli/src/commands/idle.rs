@@ -6,7 +6,7 @@ use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_kernel::scheduling::allowed_cpus;
-use punctual_probe::IdlePlan;
+use punctual_probe::idle::IdlePlan;
 use punctual_recording::{Recording, for_each_gap, format_ns, read_gap_document, read_validation};
 use punctual_report::html::{GapPictures, idle_page};
 use punctual_report::idle::{IdleReport, json, text};
@@ -93,7 +93,7 @@ pub(crate) fn report(
         let mut drawn = GapPictures::new(report.document, &gaps);
         for_each_gap(path, |gap| drawn.take(gap))?;
         drawn.close();
-        code = code.max(super::beside::write(page, idle_page(&report, &drawn).html()?));
+        code = code.max(super::artifacts::write(page, idle_page(&report, &drawn).html()?));
     }
     if output.json {
         let mut value = output::with_code(json(&report), code);

@@ -195,7 +195,7 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
         let (from, to) = (format_ns(from), format_ns(to));
         return Err(Usage(format!("--from {from} is after --to {to}: give the earlier time to --from")).into());
     }
-    super::beside::check(arguments.perfetto.as_ref())?;
+    super::artifacts::check(arguments.perfetto.as_ref())?;
     let path = match super::expand(std::slice::from_ref(&arguments.recording)).as_slice() {
         [one] => one.clone(),
         several => {
@@ -227,7 +227,7 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
             trace.take(row);
             true
         })?;
-        let code = super::beside::write(file, trace.finish());
+        let code = super::artifacts::write(file, trace.finish());
         if output.json {
             let mut value = json(&report);
             value["shown"] = shown.into();

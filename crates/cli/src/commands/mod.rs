@@ -1,6 +1,6 @@
 //! One file a subcommand.
 
-pub(crate) mod beside;
+pub(crate) mod artifacts;
 pub(crate) mod budget;
 pub(crate) mod capabilities;
 pub(crate) mod check;

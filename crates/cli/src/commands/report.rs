@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
     if arguments.html.is_some() {
         punctual_report::html::can_draw()?;
-        super::beside::check(arguments.html.as_ref())?;
+        super::artifacts::check(arguments.html.as_ref())?;
     }
     let recordings = super::expand(&arguments.recordings);
     if let Some(path) = recordings.iter().find(|path| path.join("gaps.json").exists()) {
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         let devices: Vec<Vec<DeviceRow>> = devices.collect();
         measurement.devices = devices.iter().flatten().cloned().collect();
         let page = recording_page(&measurement, &devices, &recorded).html()?;
-        measurement.exit_code = measurement.exit_code.max(super::beside::write(path, page));
+        measurement.exit_code = measurement.exit_code.max(super::artifacts::write(path, page));
     }
     if output.json && !interarrival.is_empty() {
         let mut report = output::with_failure(punctual_report::measurement(&measurement));

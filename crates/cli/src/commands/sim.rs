@@ -1,6 +1,6 @@
 //! `punctual sim`.
 
-use super::beside;
+use super::artifacts;
 use crate::args::{SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
 use crate::output::{self, Output, Usage};
 use crate::signals::Interrupted;
@@ -88,7 +88,7 @@ fn experiment(name: &str) -> anyhow::Result<Experiment> {
 }
 
 fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result<u8> {
-    beside::check(arguments.html.as_ref())?;
+    artifacts::check(arguments.html.as_ref())?;
     let experiment = experiment(&arguments.experiment)?;
     if !arguments.sweep.is_empty() {
         return sweep_experiment(&experiment, arguments, output);
@@ -98,7 +98,7 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
     }
     let outcome = experiment.run()?;
     let code = match &arguments.html {
-        Some(path) => beside::write(path, punctual_report::sim_page::experiment_html(&experiment, &outcome)?),
+        Some(path) => artifacts::write(path, punctual_report::sim_page::experiment_html(&experiment, &outcome)?),
         None => 0,
     };
     let code = answer(
@@ -143,7 +143,7 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
     let mut code = 0;
     if let Some(path) = &arguments.html {
         let cells: Vec<(u64, Cell)> = points.iter().map(|(number, point)| (*number, Cell::from(point))).collect();
-        code = beside::write(path, punctual_report::plane::plane_html(&grid, &cells, experiment.name()));
+        code = artifacts::write(path, punctual_report::plane::plane_html(&grid, &cells, experiment.name()));
     }
     let count = |class: &str| points.iter().filter(|(_, point)| point.class() == class).count();
     let verdict = format!(
@@ -229,8 +229,8 @@ fn period_of(wakeups: &[Wakeup]) -> u64 {
 }
 
 fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<u8> {
-    beside::check(arguments.html.as_ref())?;
-    beside::check(arguments.perfetto.as_ref())?;
+    artifacts::check(arguments.html.as_ref())?;
+    artifacts::check(arguments.perfetto.as_ref())?;
     let mut code = 0;
     let experiment = experiment(&arguments.experiment)?;
     let to = arguments.to.unwrap_or(arguments.from.saturating_add(50_000_000));
@@ -239,10 +239,10 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
     let case = arguments.case.as_deref().or_else(|| experiment.cases().next()).unwrap_or_default();
     if let Some(path) = &arguments.html {
         let title = format!("{} {case}", experiment.name());
-        code = beside::write(path, punctual_report::timeline::html(&timeline, title.trim()));
+        code = artifacts::write(path, punctual_report::timeline::html(&timeline, title.trim()));
     }
     if let Some(path) = &arguments.perfetto {
-        code = code.max(beside::write(path, punctual_report::perfetto::trace(&timeline)));
+        code = code.max(artifacts::write(path, punctual_report::perfetto::trace(&timeline)));
     }
     let verdict = format!(
         "{} stretches and {} finished activations between {} and {}.",
@@ -256,19 +256,19 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
 }
 
 fn papers(html: Option<&PathBuf>, output: Output) -> anyhow::Result<u8> {
-    beside::check(html)?;
+    artifacts::check(html)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let ledger = ledger::papers(threads)?;
     let code = match html {
-        Some(path) => beside::write(path, punctual_report::sim_page::papers_html(&ledger)?),
+        Some(path) => artifacts::write(path, punctual_report::sim_page::papers_html(&ledger)?),
         None => 0,
     };
     answer(output, code, || punctual_report::sim::ledger_json(&ledger), || punctual_report::sim::ledger_text(&ledger))
 }
 
 fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> {
-    beside::check(arguments.html.as_ref())?;
-    beside::check(arguments.output.as_ref())?;
+    artifacts::check(arguments.html.as_ref())?;
+    artifacts::check(arguments.output.as_ref())?;
     let question = question(arguments)?;
     if arguments.sweep.is_empty() {
         let found = question.answer()?;
@@ -305,7 +305,7 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         };
         let cells: Vec<(u64, Cell)> = points.iter().map(|point| (point.number, cell(point))).collect();
         let title = format!("Missed buffers of {} in {}", arguments.device, arguments.context);
-        code = beside::write(path, punctual_report::plane::plane_html(&grid, &cells, &title));
+        code = artifacts::write(path, punctual_report::plane::plane_html(&grid, &cells, &title));
     }
     answer(
         output,

@@ -4,21 +4,21 @@ use crate::args::TimersArguments;
 use crate::output::{self, Output};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
-use punctual_probe::ways::WayKind;
+use punctual_probe::timers::TimerMethod;
 use punctual_study::timers::{TimersPlan, measure};
 
 /// One of each kind: with and without timer slack, by signal, with coarse times, and all clocks.
-const EFFECTS_OF: [WayKind; 6] = [
-    WayKind::NanosleepAbsolute,
-    WayKind::Timerfd,
-    WayKind::PosixSignal,
-    WayKind::EpollWait,
-    WayKind::IoUring,
-    WayKind::Condvar,
+const EFFECTS_OF: [TimerMethod; 6] = [
+    TimerMethod::NanosleepAbsolute,
+    TimerMethod::Timerfd,
+    TimerMethod::PosixSignal,
+    TimerMethod::EpollWait,
+    TimerMethod::IoUring,
+    TimerMethod::Condvar,
 ];
 
 pub(crate) fn run(arguments: &TimersArguments, output: Output) -> anyhow::Result<u8> {
-    let mut ways: Vec<WayKind> = Vec::new();
+    let mut ways: Vec<TimerMethod> = Vec::new();
     for way in &arguments.way {
         if !ways.contains(way) {
             ways.push(*way);
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &TimersArguments, output: Output) -> anyhow::Result
     if ways.is_empty() && arguments.effects {
         ways = EFFECTS_OF.to_vec();
     } else if ways.is_empty() {
-        ways = WayKind::ALL.to_vec();
+        ways = TimerMethod::ALL.to_vec();
     }
     let plan = TimersPlan {
         period_ns: arguments.interval,

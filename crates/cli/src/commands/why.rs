@@ -23,8 +23,8 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
             return Err(Usage(format!("{path}: holds {many} recordings: name one of them")).into());
         }
     };
-    super::beside::check(arguments.html.as_ref())?;
-    super::beside::check(arguments.perfetto.as_ref())?;
+    super::artifacts::check(arguments.html.as_ref())?;
+    super::artifacts::check(arguments.perfetto.as_ref())?;
     let mut code = 0;
     let recording = Recording::open(&path)?;
     let recorder = read_recorder_summary(&path)?;
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     }
     if let Some(file) = &arguments.perfetto {
         let trace = punctual_report::why_trace::trace(&traced);
-        code = super::beside::write(file, trace);
+        code = super::artifacts::write(file, trace);
         if chosen > traced.len() {
             output::note(&format!(
                 "the trace holds the first {} of {chosen} episodes: --episode N traces one",
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
     if let Some(file) = &arguments.html {
         let page = punctual_report::why_page::html(&report, &lateness);
-        code = code.max(super::beside::write(file, page));
+        code = code.max(super::artifacts::write(file, page));
     }
     if output.json {
         output::print(&output::pretty(&output::with_code(json(&report, arguments.episode), code)));

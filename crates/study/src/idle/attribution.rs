@@ -1,7 +1,7 @@
 //! Puts a gap down to what ran inside it. Pure: intervals in, parts out.
 
-use punctual_probe::Ran;
-use punctual_probe::TraceEntry;
+use punctual_probe::idle::Ran;
+use punctual_probe::idle::TraceEntry;
 use punctual_recording::CauseKind;
 
 /// A part of a gap.

@@ -1,8 +1,8 @@
 //! Where the time goes that an idle loop sees of a keystroke and the program that handles it does not. Pure.
 
 use super::attribution::attribute;
-use punctual_probe::TraceEntry;
-use punctual_probe::echo::PROGRAM_NAME;
+use punctual_probe::idle::TraceEntry;
+use punctual_probe::idle::echo::PROGRAM_NAME;
 use punctual_recording::{CauseKind, Keystroke, KeystrokeParts, SeenKeystroke};
 
 /// Splits the gap from `start_ns` to `end_ns` in which a keystroke was handled; `None` where the gap does not hold it.
@@ -38,7 +38,7 @@ pub fn split(
         parts
     });
     let is_program =
-        |entry: &&TraceEntry| matches!(&entry.ran, punctual_probe::Ran::Thread(name) if name == PROGRAM_NAME);
+        |entry: &&TraceEntry| matches!(&entry.ran, punctual_probe::idle::Ran::Thread(name) if name == PROGRAM_NAME);
     let on_cpu = |entry: &TraceEntry| entry.end_ns.min(end_ns).saturating_sub(entry.start_ns.max(start_ns));
     Some(SeenKeystroke {
         keystroke: *keystroke,
@@ -54,7 +54,7 @@ pub fn split(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_probe::Ran;
+    use punctual_probe::idle::Ran;
 
     fn entry(start_ns: u64, end_ns: u64, ran: Ran) -> TraceEntry {
         TraceEntry { start_ns, end_ns, steal_ns: None, stolen_ns: 0, ran }

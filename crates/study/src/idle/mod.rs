@@ -13,7 +13,8 @@ pub use modes::modes;
 pub use validation::{ValidationPlan, validate};
 
 use crate::StudyError;
-use punctual_probe::{IdlePlan, IdleSession, RunError, Step, TraceEntry};
+use punctual_probe::idle::{IdlePlan, IdleSession, TraceEntry};
+use punctual_probe::{RunError, Step};
 use punctual_recording::{
     Counters, Directory, Document, EndReason, Ended, Gap, GapDocument, GapWriter, Provenance,
     Result as RecordingResult, Task, Writer,

@@ -1,6 +1,6 @@
 //! How steady a fixed count is: the durations round which its runs gather.
 
-use punctual_probe::BINS_EACH;
+use punctual_probe::idle::BINS_EACH;
 use punctual_recording::CountMode;
 
 /// Runs within this of a mode's duration belong to it, hundredths.
@@ -42,7 +42,7 @@ pub fn modes(durations: &[u64], calibrated_ns: u64) -> Vec<CountMode> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_probe::DURATION_BINS;
+    use punctual_probe::idle::DURATION_BINS;
 
     fn histogram(runs: &[(f64, u64)]) -> Vec<u64> {
         let mut bins = vec![0; DURATION_BINS];

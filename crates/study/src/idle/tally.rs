@@ -2,7 +2,7 @@
 
 use super::attribution::{Part, attribute, period, without_own};
 use super::modes::modes;
-use punctual_probe::{IdleSession, LoopTotals, Ran, RawGap, Taken, Ticker, TraceEntry};
+use punctual_probe::idle::{IdleSession, LoopTotals, Ran, RawGap, Taken, Ticker, TraceEntry};
 use punctual_recording::{
     CalibratedCount, CauseKind, CauseSum, CpuGaps, Distribution, GAPS_SCHEMA, Gap, GapDocument, InterruptCost,
     Periodicity,

@@ -1,0 +1,213 @@
+//! Names of what was noted: threads by their ids, functions by their addresses.
+
+use super::merge::Noted;
+use crate::followed::shown;
+use crate::recorder::evidence::SOFTIRQS;
+use crate::recorder::symbols::KernelSymbols;
+use punctual_recording::episode::{EventKind, VECTORS};
+use punctual_recording::printable;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The kernel's symbols are read again at most this often: BPF programs and modules come and go.
+const REFRESH: Duration = Duration::from_secs(2);
+/// Where threads come and go by the thousands, their names are forgotten now and then.
+const MAX_NAMES: usize = 1 << 17;
+
+/// Knows the names of threads as they are at the time of the events, and of the kernel's functions.
+pub(super) struct Names {
+    /// Each text once.
+    texts: HashMap<[u8; 16], Arc<str>>,
+    threads: HashMap<u32, Arc<str>>,
+    handlers: HashMap<u64, Arc<str>>,
+    functions: HashMap<u64, Arc<str>>,
+    symbols: Option<(KernelSymbols, Instant)>,
+    fixed: HashMap<&'static str, Arc<str>>,
+}
+
+impl Names {
+    /// With the names of the threads that are there now.
+    pub(super) fn new() -> Names {
+        let mut names = Names {
+            texts: HashMap::new(),
+            threads: HashMap::from([(0, Arc::from("idle"))]),
+            handlers: HashMap::new(),
+            functions: HashMap::new(),
+            symbols: None,
+            fixed: HashMap::new(),
+        };
+        for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let is_process = process.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
+            let tasks = is_process.then(|| std::fs::read_dir(process.path().join("task")).ok()).flatten();
+            for task in tasks.into_iter().flatten().flatten() {
+                if let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) {
+                    names.look_up(tid);
+                }
+            }
+        }
+        names
+    }
+
+    /// Asks the kernel for a thread's name; `None` where it is gone.
+    fn look_up(&mut self, tid: u32) -> Option<Arc<str>> {
+        // A name may be any bytes.
+        let text = std::fs::read(format!("/proc/{tid}/comm")).ok()?;
+        let name: Arc<str> = printable(String::from_utf8_lossy(&text).trim_end_matches('\n')).into();
+        self.threads.insert(tid, Arc::clone(&name));
+        Some(name)
+    }
+
+    fn text(&mut self, comm: &[u8; 16]) -> Arc<str> {
+        // What stands behind the end of a text is left from others.
+        let length = comm.iter().position(|&byte| byte == 0).unwrap_or(16);
+        let mut key = [0; 16];
+        key[..length].copy_from_slice(&comm[..length]);
+        if self.texts.len() > MAX_NAMES {
+            self.texts.clear();
+        }
+        Arc::clone(self.texts.entry(key).or_insert_with(|| shown(&key).into()))
+    }
+
+    fn fixed(&mut self, text: &'static str) -> Arc<str> {
+        Arc::clone(self.fixed.entry(text).or_insert_with(|| text.into()))
+    }
+
+    fn function(&mut self, address: u64) -> Arc<str> {
+        if let Some(name) = self.functions.get(&address) {
+            return Arc::clone(name);
+        }
+        let find = |symbols: &Option<(KernelSymbols, Instant)>| {
+            symbols.as_ref().and_then(|(symbols, _)| symbols.find(address)).map(|frame| frame.function)
+        };
+        let mut found = find(&self.symbols);
+        let is_old = self.symbols.as_ref().is_none_or(|(_, read)| read.elapsed() > REFRESH);
+        if found.is_none() && is_old {
+            self.symbols = Some((KernelSymbols::read(), Instant::now()));
+            found = find(&self.symbols);
+        }
+        let known = found.is_some();
+        let name: Arc<str> = found.unwrap_or_else(|| format!("{address:#x}")).into();
+        if known {
+            self.functions.insert(address, Arc::clone(&name));
+        }
+        name
+    }
+
+    fn thread(&mut self, tid: u32) -> Arc<str> {
+        match self.threads.get(&tid) {
+            Some(name) => Arc::clone(name),
+            None => self.fixed(""),
+        }
+    }
+
+    fn rename(&mut self, tid: u32, name: &Arc<str>) {
+        // The idle thread of each CPU has a name of its own and the number 0.
+        if tid != 0 {
+            self.threads.insert(tid, Arc::clone(name));
+        }
+    }
+
+    /// The current thread's name and the name that belongs to the event. What it says of threads is remembered.
+    pub(super) fn of(&mut self, noted: &Noted) -> (Arc<str>, Arc<str>) {
+        if self.threads.len() > MAX_NAMES {
+            *self = Names { symbols: self.symbols.take(), ..Names::new() };
+        }
+        let event = &noted.event;
+        let own = self.threads.get(&event.tid).cloned();
+        let other = event.value as u32;
+        let name = match event.kind {
+            EventKind::Switch | EventKind::ProcessFork | EventKind::Rename if other == 0 => self.thread(0),
+            EventKind::Switch | EventKind::ProcessFork | EventKind::Rename => {
+                let name = self.text(&noted.comm);
+                self.rename(other, &name);
+                name
+            }
+            EventKind::ProcessExec | EventKind::ProcessExit | EventKind::FutexBegin => {
+                let name = self.text(&noted.comm);
+                self.rename(event.tid, &name);
+                if event.kind == EventKind::ProcessExec {
+                    return (Arc::clone(&name), name);
+                }
+                name
+            }
+            EventKind::Waking | EventKind::VectorBegin => {
+                // They bring the current thread's name.
+                let current = self.text(&noted.comm);
+                self.rename(event.tid, &current);
+                if event.kind == EventKind::Waking { self.thread(other) } else { self.vector(event.value) }
+            }
+            EventKind::Migrate => self.thread(other),
+            EventKind::VectorEnd => self.vector(event.value),
+            EventKind::HandlerBegin => {
+                let name = self.text(&noted.comm);
+                self.handlers.insert(event.value, Arc::clone(&name));
+                name
+            }
+            EventKind::HandlerEnd => match self.handlers.get(&event.value) {
+                Some(name) => Arc::clone(name),
+                None => self.fixed(""),
+            },
+            EventKind::SoftirqBegin | EventKind::SoftirqEnd => {
+                if event.kind == EventKind::SoftirqBegin {
+                    let current = self.text(&noted.comm);
+                    self.rename(event.tid, &current);
+                }
+                match SOFTIRQS.get(event.value as usize) {
+                    Some(name) => self.fixed(name),
+                    None => format!("softirq {}", event.value).into(),
+                }
+            }
+            EventKind::TimerBegin | EventKind::CallbackBegin | EventKind::WorkBegin | EventKind::TaskletBegin => {
+                self.function(event.value)
+            }
+            EventKind::Mark | EventKind::Dropped => noted.text.as_deref().unwrap_or_default().into(),
+            _ => self.fixed(""),
+        };
+        let thread = match (event.kind, own) {
+            (EventKind::Dropped, _) => self.fixed(""),
+            (_, Some(own)) => own,
+            // A mark may be the first that is heard of a thread.
+            (EventKind::Mark, None) => self.look_up(event.tid).unwrap_or_else(|| self.fixed("")),
+            (_, None) => self.thread(event.tid),
+        };
+        (thread, name)
+    }
+
+    fn vector(&mut self, number: u64) -> Arc<str> {
+        self.fixed(VECTORS.get(number as usize).copied().unwrap_or("vector"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eventlog::merge::tests::noted;
+
+    fn named(kind: EventKind, tid: u32, value: u64, name: &[u8]) -> Noted {
+        let mut noted = noted(1, 0);
+        (noted.event.kind, noted.event.tid, noted.event.value) = (kind, tid, value);
+        noted.comm[..name.len()].copy_from_slice(name);
+        noted
+    }
+
+    #[test]
+    fn threads_are_named_by_what_came_before() {
+        let mut names = Names::new();
+        let mut told = |noted: Noted| {
+            let (thread, name) = names.of(&noted);
+            (thread.to_string(), name.to_string())
+        };
+        let pair = |thread: &str, name: &str| (thread.to_owned(), name.to_owned());
+        let (one, two) = (4_000_001, 4_000_002);
+        assert_eq!(told(named(EventKind::Switch, 0, one.into(), b"one\0rest")), pair("idle", "one"));
+        assert_eq!(told(named(EventKind::ProcessFork, one, two.into(), b"one")), pair("one", "one"));
+        assert_eq!(told(named(EventKind::Switch, one, two.into(), b"one")), pair("one", "one"));
+        assert_eq!(told(named(EventKind::ProcessExec, two, two.into(), b"other")), pair("other", "other"));
+        assert_eq!(told(named(EventKind::Waking, two, one.into(), b"other")), pair("other", "one"));
+        assert_eq!(told(named(EventKind::Rename, one, one.into(), b"new\x1b")), pair("one", "new\u{fffd}"));
+        assert_eq!(told(named(EventKind::Switch, two, 0, b"swapper/1")), pair("other", "idle"));
+        assert_eq!(told(named(EventKind::LockBegin, one, 0, b"")), pair("new\u{fffd}", ""));
+        assert_eq!(told(named(EventKind::SoftirqEnd, one, 3, b"")), pair("new\u{fffd}", "net_rx"));
+    }
+}

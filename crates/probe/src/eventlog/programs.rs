@@ -1,0 +1,132 @@
+//! The programs of the event log, by class.
+
+use crate::recorder::programs::{configuration, count_faults, possible_cpus};
+use punctual_kernel::Refused;
+use punctual_kernel::bpf::{self, LoadedObject};
+use punctual_recording::EventClass;
+use std::os::fd::OwnedFd;
+
+/// The compiled programs.
+pub(crate) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/log.bpf.o"));
+
+/// The class that a program is for; `None` for those that a log does not need.
+fn class_of(program: &str) -> Option<EventClass> {
+    Some(match program {
+        "note_switch" | "note_waking" | "note_migration" => EventClass::Sched,
+        "softirq_begins" | "softirq_ends" | "tasklet_begins" | "tasklet_ends" => EventClass::Softirq,
+        "timer_begins" | "timer_ends" | "callback_begins" | "callback_ends" => EventClass::Timer,
+        "work_begins" | "work_ends" => EventClass::Work,
+        "user_fault" | "kernel_fault" | "fault_ends" => EventClass::Fault,
+        "lock_begins" | "lock_ends" => EventClass::Lock,
+        "futex_begins" | "futex_ends" => EventClass::Futex,
+        "process_forks" | "process_execs" | "process_exits" | "thread_renamed" => EventClass::Process,
+        "softirq_raised" | "take_sample" => return None,
+        // Interrupts have two programs for each vector.
+        _ if program.ends_with("_begins") || program.ends_with("_ends") => EventClass::Irq,
+        _ => return None,
+    })
+}
+
+/// Loads those of some classes, without attaching them yet; one more than the highest CPU number; and whether an event's
+/// context is the kernel's own count.
+fn load(classes: &[EventClass]) -> Result<(LoadedObject, usize, bool), Refused> {
+    // No timer is that late: no stacks.
+    let (configuration, places) = configuration("logging events", 1 << 60)?;
+    let possible = possible_cpus();
+    let chosen = |program: &str| class_of(program).is_some_and(|class| classes.contains(&class));
+    let sizes = [("rings", possible as u32)];
+    let object = LoadedObject::load_chosen("log", OBJECT, Some(&configuration), &sizes, &chosen)?;
+    Ok((object, possible, places.nesting.is_known()))
+}
+
+/// Loads the programs of a class and takes them away again; the names of those that this kernel has no place for.
+pub(crate) fn try_out(class: EventClass) -> Result<Vec<String>, Refused> {
+    let left_out = load(&[class])?.0.left_out();
+    Ok(left_out.into_iter().filter(|program| class_of(program) == Some(class)).collect())
+}
+
+/// The programs in the kernel; they leave it when this is dropped.
+pub(super) struct LogPrograms {
+    pub(super) object: LoadedObject,
+    pub(super) possible: usize,
+    /// Whether an event's context is the kernel's own count.
+    pub(super) nesting_known: bool,
+    /// While it is held the kernel measures how long programs run.
+    statistics: Option<OwnedFd>,
+    /// How long they had run when it was given up, ns, and how often they have run until then.
+    measured: Option<(u64, u64)>,
+}
+
+impl LogPrograms {
+    /// Loads and attaches those of some classes; `None` where none of them needs any.
+    pub(super) fn start(classes: &[EventClass], cpus: &[u32]) -> Result<Option<LogPrograms>, Refused> {
+        let is_needed = |class: &EventClass| !matches!(class, EventClass::Mark | EventClass::Dropped);
+        if !classes.iter().any(is_needed) {
+            return Ok(None);
+        }
+        if classes.contains(&EventClass::Futex) && !cfg!(target_arch = "x86_64") {
+            return Err(Refused::because("logging futex calls", "this is known only of x86-64"));
+        }
+        let (mut object, possible, nesting_known) = load(classes)?;
+        // Not where this user may not: then the cost is not known.
+        let statistics = bpf::enable_run_time_statistics().ok();
+        object.attach()?;
+        if classes.contains(&EventClass::Fault) {
+            count_faults(&mut object, cpus)?;
+        }
+        Ok(Some(LogPrograms { object, possible, nesting_known, statistics, measured: None }))
+    }
+
+    /// The kernel measures the programs no more, for that costs something with every run of every program; `events` have
+    /// come until now. Call it when a usual second has passed.
+    pub(super) fn stop_measuring(&mut self, events: u64) {
+        if self.statistics.take().is_some() {
+            self.measured = Some((self.ran().1, events));
+        }
+    }
+
+    /// Programs of chosen classes that this kernel has no tracepoint for.
+    pub(super) fn left_out(&self, classes: &[EventClass]) -> Vec<String> {
+        let chosen = |program: &String| class_of(program).is_some_and(|class| classes.contains(&class));
+        self.object.left_out().into_iter().filter(chosen).collect()
+    }
+
+    /// How often a program was not run because it was running already, and how long all ran, ns.
+    fn ran(&self) -> (u64, u64) {
+        let of = |(_, program): (String, i32)| bpf::run_statistics(program);
+        self.object
+            .programs()
+            .into_iter()
+            .filter_map(of)
+            .fold((0, 0), |sum, (_, ns, misses)| (sum.0 + misses, sum.1 + ns))
+    }
+
+    /// How often a program was not run because it was running already; and how long all ran, ns: as the kernel measures
+    /// it, or as it follows from a measured while and the number of events.
+    pub(super) fn statistics(&self, events: u64) -> (u64, Option<u64>) {
+        let (skipped, ran_ns) = self.ran();
+        let scaled = |(ns, until): (u64, u64)| (u128::from(ns) * u128::from(events) / u128::from(until.max(1))) as u64;
+        (skipped, self.statistics.as_ref().map(|_| ran_ns).or_else(|| self.measured.map(scaled)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libbpf_rs::ObjectBuilder;
+
+    /// A program that is added to the flight recorder gets a class here, or is known not to need one.
+    #[test]
+    fn every_program_has_a_class() {
+        let object = ObjectBuilder::default().open_memory(OBJECT).unwrap();
+        let without: Vec<String> = object
+            .progs()
+            .map(|program| program.name().to_string_lossy().into_owned())
+            .filter(|name| class_of(name).is_none())
+            .collect();
+        let mut without = without;
+        without.sort();
+        assert_eq!(without, ["softirq_raised", "take_sample"]);
+        assert_eq!(class_of("local_timer_begins"), Some(EventClass::Irq));
+    }
+}

@@ -1,0 +1,446 @@
+//! The memory that the programs and this process share: the Rust side of `bpf/followed.h`.
+
+use crate::shared::lossy_ring::{self, Marked};
+use punctual_kernel::bpf::SharedMemory;
+use punctual_kernel::per_cpu::NestingPlace;
+use punctual_recording::printable;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const MAX_FOLLOWED: usize = 4096;
+const INDEX_SIZE: usize = 16_384;
+const PROBES: usize = 16;
+const ALLOCATION_TRIES: u64 = 64;
+const RECORDS: usize = 16_384;
+pub(crate) const MAX_CPUS: usize = 512;
+const RENAMES: usize = 4096;
+pub(crate) const NAME_SIZE: usize = 16;
+const GONE: u64 = u64::MAX;
+
+/// `enum follow_flag`.
+pub(crate) const FOLLOW_THREADS: u32 = 1;
+pub(crate) const FOLLOW_NAME: u32 = 4;
+const FOLLOW_NO_MORE: u32 = 8;
+
+/// `enum record_flag`.
+pub(crate) const RECORD_ENDED: u32 = 1;
+pub(crate) const RECORD_NO_WAKEUP: u32 = 2;
+pub(crate) const RECORD_BY_NAME: u32 = 4;
+pub(crate) const RECORD_WITHIN_WORK: u32 = 8;
+
+/// `struct wake`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Wake {
+    pub(crate) waking: u64,
+    pub(crate) began: u64,
+    pub(crate) irq: u64,
+    pub(crate) kind: u32,
+    pub(crate) id: u32,
+    pub(crate) name: [u8; NAME_SIZE],
+}
+
+/// `struct followed`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Slot {
+    pub(crate) owner: u64,
+    pub(crate) flags: u32,
+    state: u32,
+    pub(crate) on_cpu_since: u64,
+    pub(crate) executed: u64,
+    pub(crate) unobserved: u32,
+    pub(crate) lost: u32,
+    pub(crate) switch_in: u64,
+    pub(crate) cpu: u32,
+    pad: u32,
+    pending: Wake,
+    pub(crate) current: Wake,
+    pads: [u64; 5],
+}
+
+/// `struct record`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Record {
+    pub(crate) wake: Wake,
+    pub(crate) switch_in: u64,
+    pub(crate) switch_out: u64,
+    pub(crate) executed: u64,
+    pub(crate) at: u64,
+    pub(crate) tid: u32,
+    pub(crate) process: u32,
+    pub(crate) cpu: u32,
+    pub(crate) flags: u32,
+    pub(crate) policy: u16,
+    pub(crate) priority: u16,
+    pub(crate) unobserved: u16,
+    pub(crate) lost: u16,
+    pub(crate) name: [u8; NAME_SIZE],
+    pub(super) pad: u64,
+}
+
+/// `struct records`.
+#[repr(C)]
+struct Records {
+    records: [Record; RECORDS],
+    head: u64,
+    lost: u64,
+    pads: [u64; 6],
+    read: u64,
+    more_pads: [u64; 7],
+}
+
+/// `struct rename`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Rename {
+    sequence: u64,
+    pub(crate) tid: u32,
+    pub(crate) process: u32,
+    pub(crate) name: [u8; NAME_SIZE],
+}
+
+impl Marked for Rename {
+    fn mark(&self) -> u64 {
+        self.sequence
+    }
+}
+
+/// `struct context`.
+type Context = [u64; 8];
+
+/// `struct threads`.
+#[repr(C)]
+struct Threads {
+    followed: [Slot; MAX_FOLLOWED],
+    index: [u64; INDEX_SIZE],
+    contexts: [Context; MAX_CPUS],
+    renames: [Rename; RENAMES],
+    renamed: u64,
+    next: u64,
+    alive: u64,
+    without_room: u64,
+    pads: [u64; 4],
+}
+
+/// `struct follow_configuration`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Configuration {
+    pub(crate) nesting: NestingPlace,
+    pub(crate) names_wanted: u64,
+    pub(crate) switch_tells_state: u64,
+    pub(crate) mark: [u8; NAME_SIZE],
+}
+
+impl Configuration {
+    /// As the programs' read-only data.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        [
+            &self.nesting.bytes()[..],
+            &self.names_wanted.to_ne_bytes(),
+            &self.switch_tells_state.to_ne_bytes(),
+            &self.mark,
+        ]
+        .concat()
+    }
+}
+
+/// A name out of the kernel.
+pub(crate) fn text(name: &[u8; NAME_SIZE]) -> String {
+    let length = name.iter().position(|&byte| byte == 0).unwrap_or(NAME_SIZE);
+    String::from_utf8_lossy(&name[..length]).into_owned()
+}
+
+/// A name for tables and messages: a line break or an escape in it would tear them apart.
+pub(crate) fn shown(name: &[u8; NAME_SIZE]) -> String {
+    printable(&text(name))
+}
+
+/// The threads that are followed. Programs and this process change it at the same time, by compare and swap alone.
+pub(crate) struct ThreadTable {
+    memory: SharedMemory,
+    renames_read: u64,
+}
+
+impl ThreadTable {
+    pub(crate) fn new(memory: SharedMemory) -> ThreadTable {
+        ThreadTable { memory, renames_read: 0 }
+    }
+
+    fn threads(&self) -> *mut Threads {
+        self.memory.at::<Threads>(0, 1).as_ptr()
+    }
+
+    fn atomic(&self, field: *mut u64) -> &AtomicU64 {
+        // SAFETY: the field is one of the mapped table's, aligned, and lives as long as the mapping that `self` holds;
+        // the programs access it as a whole word.
+        unsafe { AtomicU64::from_ptr(field) }
+    }
+
+    fn cell(&self, position: usize) -> &AtomicU64 {
+        // SAFETY: taken modulo the size; only the address is computed.
+        self.atomic(unsafe { &raw mut (*self.threads()).index[position & (INDEX_SIZE - 1)] })
+    }
+
+    fn slot(&self, number: usize) -> *mut Slot {
+        // SAFETY: taken modulo the size; only the address is computed.
+        unsafe { &raw mut (*self.threads()).followed[number & (MAX_FOLLOWED - 1)] }
+    }
+
+    fn owner(&self, number: usize) -> &AtomicU64 {
+        // SAFETY: within the slot; only the address is computed.
+        self.atomic(unsafe { &raw mut (*self.slot(number)).owner })
+    }
+
+    fn alive_counter(&self) -> &AtomicU64 {
+        // SAFETY: within the table; only the address is computed.
+        self.atomic(unsafe { &raw mut (*self.threads()).alive })
+    }
+
+    /// How many threads are followed now.
+    pub(crate) fn alive(&self) -> u64 {
+        self.alive_counter().load(Ordering::Acquire)
+    }
+
+    /// Threads for which there was no room.
+    pub(crate) fn without_room(&self) -> u64 {
+        // SAFETY: within the table; only the address is computed.
+        self.atomic(unsafe { &raw mut (*self.threads()).without_room }).load(Ordering::Relaxed)
+    }
+
+    fn find(&self, tid: u32) -> Option<(usize, usize)> {
+        for probe in 0..PROBES {
+            let position = tid as usize + probe;
+            match self.cell(position).load(Ordering::Acquire) {
+                0 => return None,
+                cell if cell >> 32 == u64::from(tid) => {
+                    return Some((position, (cell as u32).wrapping_sub(1) as usize & (MAX_FOLLOWED - 1)));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether a thread is followed.
+    pub(crate) fn holds(&self, tid: u32) -> bool {
+        self.find(tid).is_some()
+    }
+
+    /// Follows a thread from its next block on; false where there is no room.
+    pub(crate) fn follow(&self, tid: u32, flags: u32) -> bool {
+        if self.holds(tid) {
+            return true;
+        }
+        // SAFETY: within the table; only the address is computed.
+        let next = self.atomic(unsafe { &raw mut (*self.threads()).next });
+        let start = next.fetch_add(1, Ordering::Relaxed);
+        let free =
+            (start..start + ALLOCATION_TRIES).map(|number| number as usize & (MAX_FOLLOWED - 1)).find(|&number| {
+                self.owner(number).compare_exchange(0, u64::from(tid), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            });
+        let Some(number) = free else { return false };
+        let slot = self.slot(number);
+        // SAFETY: the slot is this call's alone: it has an owner and nothing leads to it yet.
+        unsafe {
+            (&raw mut (*slot).flags).write_volatile(flags);
+            (&raw mut (*slot).state).write_volatile(0);
+            (&raw mut (*slot).on_cpu_since).write_volatile(0);
+            (&raw mut (*slot).executed).write_volatile(0);
+            (&raw mut (*slot).unobserved).write_volatile(0);
+            (&raw mut (*slot).lost).write_volatile(0);
+            (&raw mut (*slot).switch_in).write_volatile(0);
+            (&raw mut (*slot).pending.waking).write_volatile(0);
+        }
+        let leads_here = u64::from(tid) << 32 | (number as u64 + 1);
+        for probe in 0..PROBES {
+            let cell = self.cell(tid as usize + probe);
+            let found = cell.load(Ordering::Acquire);
+            if (found == 0 || found == GONE)
+                && cell.compare_exchange(found, leads_here, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            {
+                self.alive_counter().fetch_add(1, Ordering::AcqRel);
+                return true;
+            }
+        }
+        self.owner(number).store(0, Ordering::Release);
+        false
+    }
+
+    /// The programs are to forget this thread when it next blocks.
+    pub(crate) fn follow_no_more(&self, tid: u32) {
+        if let Some((_, number)) = self.find(tid) {
+            let slot = self.slot(number);
+            // SAFETY: within the table; the programs only read the flags once they are set.
+            unsafe {
+                let flags = &raw mut (*slot).flags;
+                flags.write_volatile(flags.read_volatile() | FOLLOW_NO_MORE);
+            }
+        }
+    }
+
+    /// Forgets a thread that is gone without the programs having seen it end.
+    pub(crate) fn forget(&self, tid: u32) {
+        let Some((position, number)) = self.find(tid) else { return };
+        let cell = self.cell(position);
+        let found = cell.load(Ordering::Acquire);
+        if found >> 32 == u64::from(tid)
+            && cell.compare_exchange(found, GONE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        {
+            self.alive_counter().fetch_sub(1, Ordering::AcqRel);
+            self.owner(number).store(0, Ordering::Release);
+        }
+    }
+
+    /// What stands in the slots of the followed threads.
+    pub(crate) fn slots(&self) -> Vec<Slot> {
+        (0..MAX_FOLLOWED)
+            .filter(|&number| self.owner(number).load(Ordering::Acquire) != 0)
+            // SAFETY: within the table; a slot that changes meanwhile is plain numbers whatever is read.
+            .map(|number| unsafe { self.slot(number).read_volatile() })
+            .collect()
+    }
+
+    /// Threads that took a new name since the last call, and whether some were overwritten before they were read.
+    pub(crate) fn take_renames(&mut self) -> (Vec<Rename>, bool) {
+        let threads = self.threads();
+        let mut taken = Vec::new();
+        // SAFETY: within the table, which lives as long as `self`; the ring's size is a power of two. Only programs write it.
+        let overwritten = unsafe {
+            let (renames, head) = (&raw const (*threads).renames, &raw const (*threads).renamed);
+            lossy_ring::take(renames.cast::<Rename>(), RENAMES, head, &mut self.renames_read, |rename| {
+                taken.push(*rename)
+            })
+        };
+        (taken, overwritten > 0)
+    }
+}
+
+/// The rings of finished wakeups, one a CPU.
+pub(crate) struct Rings {
+    memory: Arc<SharedMemory>,
+    cpus: usize,
+}
+
+impl Rings {
+    pub(crate) fn new(memory: SharedMemory, cpus: usize) -> Rings {
+        Rings { memory: Arc::new(memory), cpus }
+    }
+
+    /// The same memory, for another thread.
+    pub(crate) fn share(&self) -> Rings {
+        Rings { memory: Arc::clone(&self.memory), cpus: self.cpus }
+    }
+
+    fn ring(&self, cpu: usize) -> *mut Records {
+        self.memory.at::<Records>(cpu * size_of::<Records>(), 1).as_ptr()
+    }
+
+    /// Takes everything out of the rings. Only one thread may do so at a time.
+    pub(crate) fn take(&self, into: &mut Vec<Record>) {
+        for cpu in 0..self.cpus {
+            let ring = self.ring(cpu);
+            // SAFETY: `at` checked that the ring lies within the mapping; a whole word, which only programs write.
+            let head = unsafe { AtomicU64::from_ptr(&raw mut (*ring).head) };
+            // SAFETY: as above; a whole word, which only this call writes.
+            let read = unsafe { AtomicU64::from_ptr(&raw mut (*ring).read) };
+            let end = head.load(Ordering::Acquire);
+            let begin = read.load(Ordering::Relaxed);
+            into.reserve((end - begin) as usize);
+            for position in begin..end {
+                // SAFETY: taken modulo the size; the programs do not write over records before `read` says so.
+                into.push(unsafe { (&raw const (*ring).records[position as usize & (RECORDS - 1)]).read_volatile() });
+            }
+            read.store(end, Ordering::Release);
+        }
+    }
+
+    /// Records for which there was no room.
+    pub(crate) fn lost(&self) -> u64 {
+        // SAFETY: as above; a whole word that the programs write.
+        (0..self.cpus).map(|cpu| unsafe { (&raw const (*self.ring(cpu)).lost).read_volatile() }).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libbpf_rs::btf::Btf;
+    use proptest::prelude::*;
+    use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
+    use punctual_kernel::layout_of;
+    use std::os::fd::AsFd;
+
+    /// A table in memory that no program writes.
+    fn table() -> ThreadTable {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(size_of::<Threads>() as u64).unwrap();
+        ThreadTable::new(SharedMemory::map(file.as_fd(), 0, size_of::<Threads>(), true).unwrap())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn whoever_is_followed_is_found_until_forgotten(steps in prop::collection::vec((any::<bool>(), 1..300u32), 1..600)) {
+            let table = table();
+            let mut followed = std::collections::BTreeSet::new();
+            for (follow, number) in steps {
+                // Some of these share a place in the index.
+                let tid = number % 20 + (number / 20) * INDEX_SIZE as u32;
+                if !follow {
+                    table.forget(tid);
+                    followed.remove(&tid);
+                } else if table.follow(tid, FOLLOW_THREADS) {
+                    followed.insert(tid);
+                }
+                prop_assert_eq!(table.holds(tid), followed.contains(&tid));
+                prop_assert_eq!(table.alive(), followed.len() as u64);
+            }
+            prop_assert!(followed.iter().all(|&tid| table.holds(tid)));
+            let owners: std::collections::BTreeSet<u32> = table.slots().iter().map(|slot| slot.owner as u32).collect();
+            prop_assert_eq!(owners, followed);
+        }
+    }
+
+    #[test]
+    fn the_records_are_those_of_the_programs() {
+        let btf = Btf::from_raw("foreign", super::super::programs::OBJECT).unwrap().unwrap();
+        macro_rules! check {
+            ($name:literal, $record:ty, $($field:ident),+) => {
+                assert_eq!(record_layout(&btf, $name), layout_of!($record, $($field),+), $name)
+            };
+        }
+        check!("wake", Wake, waking, began, irq, kind, id, name);
+        check!(
+            "followed",
+            Slot,
+            owner,
+            flags,
+            state,
+            on_cpu_since,
+            executed,
+            unobserved,
+            lost,
+            switch_in,
+            cpu,
+            pad,
+            pending,
+            current,
+            pads
+        );
+        check!(
+            "record", Record, wake, switch_in, switch_out, executed, at, tid, process, cpu, flags, policy, priority,
+            unobserved, lost, name, pad
+        );
+        check!("records", Records, records, head, lost, pads, read, more_pads);
+        check!("rename", Rename, sequence, tid, process, name);
+        check!("threads", Threads, followed, index, contexts, renames, renamed, next, alive, without_room, pads);
+        check!("follow_configuration", Configuration, nesting, names_wanted, switch_tells_state, mark);
+        assert_eq!(size_of::<Record>(), 128);
+        for section in [".bss", ".rodata"] {
+            assert_eq!(variable_offsets(&btf, section), [0], "{section}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The programs in the kernel, and the threads that they are told to follow.
+
+use super::memory::{Configuration, FOLLOW_NAME, FOLLOW_THREADS, MAX_CPUS, NAME_SIZE, Rings, Slot, ThreadTable, text};
+use super::selection::{Selection, has_ended, mark, name_of, processes, threads_of};
+use crate::recorder::programs::switch_tells_state;
+use crate::shared::left_out;
+use crate::shared::namespaces::refuse_namespaces;
+use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::{Refused, limits, per_cpu};
+
+pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign.bpf.o"));
+/// The same for kernels before 5.12.
+const WITHOUT_ATOMICS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign_without_atomics.bpf.o"));
+
+const OTHER_INTERRUPTS: &str = "interrupts without a tracepoint of their own: the wakeups that they make count as made by \
+                                the thread that they interrupted, for this kernel's count of nested interrupts is not known";
+const TIMERS: &str = "when the timers of followed threads were due, so lateness counts from the wake on";
+const RACES: &str = "a thread that begins at the same instant as another one on another CPU: it may not be followed, for this \
+                     kernel lacks atomic operations that give a value back (from 5.12 on)";
+
+const DOING: &str = "following other programs' threads";
+
+/// Loads the programs, without attaching them yet; how many CPUs they are for, and what they do not see on this kernel.
+fn load(selection: &Selection) -> Result<(LoadedObject, usize, Vec<String>), Refused> {
+    refuse_namespaces(DOING)?;
+    let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(DOING, error.to_string()))?;
+    if cpus > MAX_CPUS {
+        return Err(Refused::because(DOING, format!("this machine may have {cpus} CPUs, {MAX_CPUS} at most work")));
+    }
+    let mut configuration = Configuration {
+        nesting: per_cpu::places().nesting,
+        names_wanted: u64::from(selection.by_name()),
+        switch_tells_state: u64::from(switch_tells_state()),
+        mark: [0; NAME_SIZE],
+    };
+    if selection.command {
+        let mark = mark();
+        configuration.mark[..mark.len()].copy_from_slice(mark.as_bytes());
+    }
+    let mut blind = Vec::new();
+    let load = |elf| LoadedObject::load_sized("foreign", elf, Some(&configuration.bytes()), &[("rings", cpus as u32)]);
+    // What keeps the newer programs from loading keeps the older ones too, unless it is the atomics.
+    let object = match load(OBJECT) {
+        Ok(object) => object,
+        Err(refused) => {
+            let object = load(WITHOUT_ATOMICS).map_err(|_| refused)?;
+            blind.push(RACES.to_owned());
+            object
+        }
+    };
+    if !configuration.nesting.is_known() {
+        blind.push(OTHER_INTERRUPTS.to_owned());
+    }
+    if limits::addresses_are_hidden() {
+        blind.push(format!("{TIMERS}: {}", limits::ADDRESSES_HIDDEN));
+    }
+    Ok((object, cpus, blind))
+}
+
+/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+    Ok(load(&Selection::default())?.0.left_out())
+}
+
+/// The programs in the kernel, attached; they leave it when this is dropped.
+pub struct Programs {
+    // Dropped first, so that nothing writes into memory that is gone.
+    object: Option<LoadedObject>,
+    /// What they do not see on this kernel.
+    blind: Vec<String>,
+    pub(super) table: ThreadTable,
+    pub(super) rings: Rings,
+}
+
+impl Programs {
+    /// Loads and attaches the programs, and follows those of the selection that are there.
+    ///
+    /// # Errors
+    /// What the kernel refused; a thread or process that is not there.
+    pub fn start(selection: &Selection) -> Result<Programs, Refused> {
+        selection.check()?;
+        let (mut object, cpus, mut blind) = load(selection)?;
+        let table = ThreadTable::new(object.shared_globals()?);
+        let rings = Rings::new(object.shared_array("rings")?, cpus);
+        object.attach()?;
+        blind.extend(left_out::blind_without(&object.left_out()));
+        let programs = Programs { object: Some(object), blind, table, rings };
+        for &tid in &selection.threads {
+            programs.table.follow(tid, 0);
+        }
+        programs.follow_processes(selection);
+        programs.follow_names(selection);
+        if !selection.by_name() && !selection.command && programs.table.alive() == 0 {
+            return Err(Refused::because(DOING, "they ended just now"));
+        }
+        Ok(programs)
+    }
+
+    /// What they do not see on this kernel.
+    pub(super) fn blind(&self) -> &[String] {
+        &self.blind
+    }
+
+    /// The kernel's numbers of the programs.
+    pub(super) fn program_ids(&self) -> Vec<u32> {
+        let programs = self.object.as_ref().map(LoadedObject::programs).unwrap_or_default();
+        programs.iter().filter_map(|(_, program)| punctual_kernel::bpf_programs::id_of(*program)).collect()
+    }
+
+    /// Follows the threads of the selection's processes, until no new one shows: a thread that is not followed yet
+    /// may start another while this looks.
+    pub(super) fn follow_processes(&self, selection: &Selection) {
+        for &process in &selection.processes {
+            for _ in 0..10 {
+                let new: Vec<u32> =
+                    threads_of(process).into_iter().filter(|&tid| !self.table.holds(tid) && !has_ended(tid)).collect();
+                if new.is_empty() || new.iter().all(|&tid| !self.table.follow(tid, FOLLOW_THREADS)) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Follows all threads whose names are selected, this process's own apart.
+    pub(super) fn follow_names(&self, selection: &Selection) {
+        if !selection.by_name() {
+            return;
+        }
+        for process in processes().into_iter().filter(|&process| process != std::process::id()) {
+            for tid in threads_of(process) {
+                if name_of(tid).is_some_and(|name| selection.wants_name(&name)) {
+                    self.table.follow(tid, FOLLOW_NAME);
+                }
+            }
+        }
+    }
+
+    /// Follows threads that took a selected name since the last call.
+    pub(super) fn follow_renamed(&mut self, selection: &Selection) {
+        if !selection.by_name() {
+            return;
+        }
+        let (renames, overwritten) = self.table.take_renames();
+        for rename in renames {
+            if rename.process != std::process::id() && selection.wants_name(&text(&rename.name)) {
+                self.table.follow(rename.tid, FOLLOW_NAME);
+            }
+        }
+        if overwritten {
+            self.follow_names(selection);
+        }
+    }
+
+    /// Forgets threads that ended without the programs having seen it.
+    pub(super) fn sweep(&self) {
+        for slot in self.table.slots() {
+            let tid = slot.owner as u32;
+            if has_ended(tid) {
+                self.table.forget(tid);
+            }
+        }
+    }
+
+    /// What stands in the slots of the followed threads.
+    pub(super) fn slots(&self) -> Vec<Slot> {
+        self.table.slots()
+    }
+
+    /// Takes the programs out of the kernel; what they wrote stays readable.
+    pub(super) fn detach(&mut self) {
+        self.object = None;
+    }
+
+    /// Takes the records that stand in the rings, and says how many; for benchmarks.
+    pub fn discard(&self) -> u64 {
+        let mut records = Vec::new();
+        self.rings.take(&mut records);
+        records.len() as u64
+    }
+
+    /// Records for which there was no room, so far.
+    pub fn lost(&self) -> u64 {
+        self.rings.lost()
+    }
+
+    /// Descriptors of the programs, by name, for statistics.
+    pub fn programs(&self) -> Vec<(String, i32)> {
+        self.object.as_ref().map(LoadedObject::programs).unwrap_or_default()
+    }
+}

@@ -1,0 +1,201 @@
+//! Whom to follow.
+
+use crate::shared::error::PlanError;
+use punctual_kernel::Refused;
+use regex::Regex;
+
+/// Threads of other programs; all that any of the members names.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Processes: all their threads, also those that they start later.
+    pub processes: Vec<u32>,
+    /// Single threads.
+    pub threads: Vec<u32>,
+    /// Whoever has a name that one of these finds, also who takes it later.
+    names: Vec<Regex>,
+    /// Whether to follow the command that the measurement runs for, and all that it starts.
+    pub command: bool,
+}
+
+/// The kernel keeps this many bytes of a thread's name.
+const NAME_BYTES: usize = 15;
+
+impl Selection {
+    /// Adds whoever has a name in which this regular expression finds something.
+    ///
+    /// # Errors
+    /// What is wrong with the expression, in one line.
+    pub fn add_name(&mut self, expression: &str) -> Result<(), PlanError> {
+        let name = Regex::new(expression).map_err(|error| {
+            let text = error.to_string();
+            let reason = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
+            PlanError(format!("`{expression}` is not a regular expression ({reason}): write one such as ^ffmpeg"))
+        })?;
+        self.names.push(name);
+        Ok(())
+    }
+
+    /// Whether anybody is selected.
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty() && self.threads.is_empty() && self.names.is_empty() && !self.command
+    }
+
+    /// Whether threads are selected by their names.
+    pub(crate) fn by_name(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Whether threads are selected by their names and otherwise, too: then one that was started by a thread followed
+    /// otherwise may have a selected name without ever having taken it.
+    pub(crate) fn is_mixed(&self) -> bool {
+        self.by_name() && !(self.processes.is_empty() && self.threads.is_empty() && !self.command)
+    }
+
+    /// Whether a thread with this name is selected for it.
+    pub(crate) fn wants_name(&self, name: &str) -> bool {
+        self.names.iter().any(|expression| expression.is_match(name))
+    }
+
+    /// In words, one a thing that was asked for.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        let processes = self.processes.iter().map(|process| format!("process {process}"));
+        let threads = self.threads.iter().map(|thread| format!("thread {thread}"));
+        let names = self.names.iter().map(|name| format!("threads named {name}"));
+        let command = self.command.then(|| "the command and all it starts".to_owned());
+        processes.chain(threads).chain(names).chain(command).collect()
+    }
+
+    /// Whether the threads and processes that were asked for are there.
+    ///
+    /// # Errors
+    /// The first that is not, in one line.
+    pub fn check(&self) -> Result<(), Refused> {
+        let there = |id: u32| !has_ended(id);
+        if let Some(tid) = self.threads.iter().find(|tid| !there(**tid)) {
+            return Err(Refused::because(
+                format!("following thread {tid}"),
+                "there is no such thread (`ps -eLo lwp,comm` lists them)",
+            ));
+        }
+        let is_process = |id: u32| process_of(id) == Some(id) && threads_of(id).into_iter().any(there);
+        match self.processes.iter().find(|process| !is_process(**process)) {
+            Some(process) if there(*process) => {
+                let owner = process_of(*process).map_or_else(String::new, |owner| format!(" of process {owner}"));
+                let reason = format!("it is a thread{owner}, not a process: use --tid {process}");
+                Err(Refused::because(format!("following process {process}"), reason))
+            }
+            Some(process) => Err(Refused::because(
+                format!("following process {process}"),
+                "there is no such process (`ps -eo pid,comm` lists them)",
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the kernel says of a thread. It holds the thread's name, which may be any bytes.
+fn text_of(tid: u32, file: &str) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{tid}/{file}")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The process that a thread belongs to.
+pub(crate) fn process_of(tid: u32) -> Option<u32> {
+    let status = text_of(tid, "status")?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// Whether a thread has ended: one that nobody has waited for yet is still listed.
+pub(crate) fn has_ended(tid: u32) -> bool {
+    let status = text_of(tid, "status").unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_none_or(|state| state.trim_start().starts_with(['Z', 'X']))
+}
+
+/// The name of a thread.
+pub(crate) fn name_of(tid: u32) -> Option<String> {
+    Some(text_of(tid, "comm")?.trim_end_matches('\n').to_owned())
+}
+
+/// The policy and real-time priority of a thread, as the kernel numbers them.
+pub(crate) fn policy_of(tid: u32) -> Option<(u16, u16)> {
+    let stat = text_of(tid, "stat")?;
+    // The name in parentheses may hold anything; the state, third of all fields, follows it.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(40 - 3);
+    let priority = fields.next()?.parse().ok()?;
+    Some((fields.next()?.parse().ok()?, priority))
+}
+
+/// The threads of a process.
+pub(crate) fn threads_of(process: u32) -> Vec<u32> {
+    numbers_in(&format!("/proc/{process}/task"))
+}
+
+/// All processes.
+pub(crate) fn processes() -> Vec<u32> {
+    numbers_in("/proc")
+}
+
+fn numbers_in(directory: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The name by which the programs know the command before it becomes the program: different in every run.
+pub(crate) fn mark() -> String {
+    let mut mark = format!("follow:{}", std::process::id());
+    mark.truncate(NAME_BYTES);
+    mark
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_wrong_expressions_refused_in_one_line() {
+        let mut selection = Selection::default();
+        assert!(selection.is_empty());
+        selection.add_name("^ff(mpeg|play)$").unwrap();
+        assert!(selection.wants_name("ffmpeg") && !selection.wants_name("xffmpeg"));
+        let error = selection.add_name("(").unwrap_err().to_string();
+        assert!(error.contains("unclosed group") && !error.contains('\n'), "{error}");
+        assert_eq!(selection.asked(), ["threads named ^ff(mpeg|play)$"]);
+    }
+
+    #[test]
+    fn this_thread_is_found() {
+        let tid = punctual_kernel::clock::thread_id();
+        assert!(process_of(tid) == Some(std::process::id()) && !has_ended(tid));
+        assert!(threads_of(std::process::id()).contains(&tid) && processes().contains(&std::process::id()));
+        assert!(name_of(tid).is_some());
+        assert_eq!(policy_of(tid), Some((0, 0)));
+        assert!(mark().len() <= NAME_BYTES);
+    }
+
+    #[test]
+    fn who_is_not_there_is_refused() {
+        let none = 4_194_303;
+        assert!(Selection { threads: vec![none], ..Selection::default() }.check().is_err());
+        assert!(Selection { processes: vec![none], ..Selection::default() }.check().is_err());
+        assert!(Selection { processes: vec![std::process::id()], ..Selection::default() }.check().is_ok());
+    }
+
+    #[test]
+    fn a_thread_is_found_whatever_bytes_its_name_has() {
+        let (named, wait) = std::sync::mpsc::channel();
+        let (done, end) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            std::fs::write("/proc/thread-self/comm", b"n\xffo (1) text").unwrap();
+            named.send(std::fs::read_link("/proc/thread-self").unwrap()).unwrap();
+            let _ = end.recv();
+        });
+        let tid = wait.recv().unwrap().file_name().unwrap().to_str().unwrap().parse().unwrap();
+        assert!(!has_ended(tid));
+        assert_eq!(process_of(tid), Some(std::process::id()));
+        assert_eq!(name_of(tid).unwrap(), "n\u{fffd}o (1) text");
+        assert!(policy_of(tid).is_some());
+        drop(done);
+        thread.join().unwrap();
+    }
+}

@@ -1,0 +1,325 @@
+//! Carries out a plan that follows other programs' threads.
+
+use super::drain::Drain;
+use super::memory::{FOLLOW_NAME, RECORD_BY_NAME, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, text};
+use super::programs::Programs;
+use super::selection::{Selection, name_of};
+use super::table::Table;
+use crate::recorder::{self, Watch};
+use crate::shared::error::RunError;
+use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude};
+use crate::shared::plan::Plan;
+use punctual_kernel::ending::GettingReady;
+use punctual_kernel::{Refused, clock, host, steal};
+use punctual_recording::{Configuration, EndReason, Ended, Provenance, Stage, Wakeup, Writer, parse_list};
+use std::time::{Duration, Instant};
+
+/// Records are looked at this often.
+const ROUND: Duration = Duration::from_millis(20);
+/// What is not seen of a followed thread without the flight recorder.
+const FIRST_INSTRUCTION: &str = "a followed thread's first instruction: its total ends where it is switched in";
+const CAUSES: &str = "why a followed thread was late: record with --why";
+const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
+/// How late an end without a last record may be found.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// Carries out a plan that follows the threads of this selection.
+pub(crate) fn run(
+    plan: &Plan,
+    selection: &Selection,
+    observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
+) -> Result<Outcome, RunError> {
+    let getting_ready = GettingReady::begin();
+    let cpus = online_cpus();
+    let mut provenance = provenance(plan, &cpus);
+    // Loading takes a while: whatever is measured has its evidence.
+    let recorder = recorder::start(plan, &mut provenance);
+    let programs = Programs::start(selection)?;
+    if let Some(recorder) = &recorder {
+        // These are known then.
+        let goes_on = plan.why.is_some_and(|settings| settings.stage == Stage::Response);
+        provenance.blind.retain(|line| {
+            let is_known = [CAUSES, INTERRUPTS_OFF].contains(&line.as_str())
+                || recorder.steal_known() && *line == steal::blindness();
+            !(is_known || goes_on && *line == FIRST_INSTRUCTION)
+        });
+        provenance.blind.extend(recorder.blind());
+    }
+    provenance.blind.extend_from_slice(programs.blind());
+    let drain = Drain::start(programs.rings.share())?;
+    let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
+    writer.followed_mut().asked = selection.asked();
+    let mut watch = match plan.why.zip(recorder) {
+        Some((settings, recorder)) => {
+            Some(Watch::begin(recorder, settings, writer.directory(), &programs.program_ids())?)
+        }
+        None => None,
+    };
+    drop(getting_ready);
+    if let Some(watch) = &mut watch {
+        watch.begin_measuring();
+    }
+    // Setting up takes seconds on a slow machine: what is measured begins now, and what was followed until now is not it.
+    let start = clock::monotonic_ns();
+    let provenance = writer.provenance_mut();
+    provenance.started_ns = start;
+    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - start as i64;
+    let mut session = Session {
+        watch,
+        plan,
+        selection,
+        programs,
+        drain,
+        table: Table::default(),
+        records: Vec::new(),
+        finished: Vec::new(),
+        start,
+        end: plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration)),
+        steal_before: steal::steal_ns(&cpus),
+        cpus,
+        cpu_before: clock::process_cpu_ns(),
+        longest_ns: 0,
+        anybody: false,
+    };
+    let ended = session.until_the_end(&mut writer, observe);
+    session.finish(&mut writer);
+    if !session.anybody && writer.totals().counters.wakeups == 0 && ended.is_ok() {
+        // A name that nobody had is a mistake, not a quiet machine.
+        writer.directory().discard();
+        let asked = selection.asked().join(", ");
+        return Err(Refused::because("following threads", format!("nobody was there to follow: {asked}")).into());
+    }
+    let ended = match session.watch.take().map(Watch::finish) {
+        Some(Err(error)) => ended.and(Err(error)),
+        Some(Ok(summary)) => {
+            writer.set_recorder(summary);
+            ended
+        }
+        None => ended,
+    };
+    if let Ok(ended) = &ended {
+        observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
+    }
+    conclude(plan, writer, ended)
+}
+
+struct Session<'a> {
+    watch: Option<Watch>,
+    plan: &'a Plan,
+    selection: &'a Selection,
+    programs: Programs,
+    drain: Drain,
+    table: Table,
+    records: Vec<Record>,
+    /// The wakeups that this round brought.
+    finished: Vec<Wakeup>,
+    start: u64,
+    /// When the measurement ends if nothing else ends it.
+    end: u64,
+    cpus: Vec<u32>,
+    steal_before: Option<u64>,
+    cpu_before: u64,
+    /// The largest total so far.
+    longest_ns: u64,
+    /// Whether any thread was followed at any time.
+    anybody: bool,
+}
+
+impl Session<'_> {
+    fn until_the_end(
+        &mut self,
+        writer: &mut Writer,
+        observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
+    ) -> punctual_recording::Result<Ended> {
+        // Threads may sleep for long: the measurement ends now, not with the last wakeup.
+        let end = self.end;
+        let ended = |reason, detail| Ended { reason, detail, at_ns: clock::monotonic_ns().min(end) };
+        let (mut flushed, mut swept) = (Instant::now(), Instant::now());
+        loop {
+            self.programs.follow_renamed(self.selection);
+            self.finished.clear();
+            let took_all = self.take(writer);
+            self.anybody |= self.programs.table.alive() > 0 || !self.finished.is_empty();
+            if let Some(watch) = &mut self.watch {
+                watch.round()?;
+            }
+            if flushed.elapsed() >= FLUSH {
+                flushed = Instant::now();
+                self.count(writer);
+                writer.flush()?;
+            }
+            if swept.elapsed() >= SWEEP {
+                swept = Instant::now();
+                self.programs.sweep();
+                self.programs.follow_processes(self.selection);
+                if self.selection.is_mixed() {
+                    self.programs.follow_names(self.selection);
+                }
+            }
+            if self.plan.break_ns.is_some_and(|limit| self.longest_ns > limit) {
+                return Ok(ended(EndReason::LimitExceeded, None));
+            }
+            // Somebody with the name may still come, and the command is watched by whoever started it.
+            let nobody_can_come = !self.selection.by_name() && !self.selection.command;
+            if nobody_can_come && self.programs.table.alive() == 0 {
+                return Ok(ended(EndReason::ThreadsEnded, None));
+            }
+            if clock::monotonic_ns() >= end {
+                return Ok(ended(EndReason::Completed, None));
+            }
+            if let Step::Stop(reason, detail) = observe(&mut self.observation(writer)) {
+                return Ok(ended(reason, detail));
+            }
+            let left = Duration::from_nanos(end.saturating_sub(clock::monotonic_ns()));
+            if took_all {
+                std::thread::sleep(left.min(ROUND));
+            }
+        }
+    }
+
+    fn observation<'a>(&'a self, writer: &'a mut Writer) -> Observation<'a> {
+        Observation {
+            elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
+            duration: self.plan.duration_ns.map(Duration::from_nanos),
+            fallbacks: &[],
+            finished: &self.finished,
+            started_ns: self.start,
+            ended_ns: None,
+            writer,
+        }
+    }
+
+    /// Takes a part of what came; whether that was all.
+    fn take(&mut self, writer: &mut Writer) -> bool {
+        let took_all = self.drain.take(&mut self.records);
+        let records = std::mem::take(&mut self.records);
+        for record in &records {
+            if !is_measured(record, self.start, self.end) {
+                continue;
+            }
+            // One that was followed for its name and has another now: it became another program.
+            if record.flags & RECORD_BY_NAME != 0 && !self.selection.wants_name(&text(&record.name)) {
+                self.programs.table.follow_no_more(record.tid);
+                continue;
+            }
+            let taken = self.table.take(record, writer);
+            if let Some(watch) = &mut self.watch {
+                if record.unobserved > 0 || record.lost > 0 || taken.is_none() {
+                    watch.lost_sight_of(record.tid);
+                }
+                if let Some((_, wakeup)) = &taken {
+                    let sleeps_within_work = record.flags & RECORD_WITHIN_WORK != 0;
+                    let priority = kernel_priority(record.policy, record.priority);
+                    watch.followed(wakeup, sleeps_within_work, &text(&record.name), priority);
+                }
+            }
+            if let Some((task, wakeup)) = taken {
+                self.push(task, wakeup, writer);
+            }
+        }
+        self.records = records;
+        self.records.clear();
+        took_all
+    }
+
+    fn push(&mut self, task: usize, wakeup: Wakeup, writer: &mut Writer) {
+        self.longest_ns = self.longest_ns.max(wakeup.total_ns);
+        writer.push(task, &wakeup);
+        self.finished.push(wakeup);
+    }
+
+    fn count(&mut self, writer: &mut Writer) {
+        self.table.count(self.programs.lost(), writer);
+        let steal = steal::steal_ns(&self.cpus).zip(self.steal_before);
+        writer.set_steal(steal.map(|(now, before)| now.saturating_sub(before)));
+        writer.followed_mut().cost_ns = clock::process_cpu_ns().saturating_sub(self.cpu_before);
+    }
+
+    /// Out of the kernel first, then what is left in its memory.
+    fn finish(&mut self, writer: &mut Writer) {
+        self.programs.detach();
+        self.drain.stop();
+        self.finished.clear();
+        while !self.take(writer) {}
+        for mut slot in self.programs.slots() {
+            if slot.current.waking < self.start || slot.switch_in > self.end {
+                slot.switch_in = 0;
+            }
+            let renamed = || name_of(slot.owner as u32).is_none_or(|name| !self.selection.wants_name(&name));
+            if slot.flags & FOLLOW_NAME != 0 && renamed() {
+                continue;
+            }
+            if let Some((task, wakeup)) = self.table.take_unfinished(&slot, writer) {
+                self.push(task, wakeup, writer);
+            }
+        }
+        self.count(writer);
+        let without_room = self.programs.table.without_room();
+        if without_room > 0 {
+            let note = format!("{without_room} threads were not followed: there is room for 4,096 at a time");
+            writer.provenance_mut().fallbacks.push(note);
+        }
+    }
+}
+
+/// Whether a record belongs to the measurement: its thread was woken after that began, and was done before it ended.
+fn is_measured(record: &Record, start: u64, end: u64) -> bool {
+    let woken_before = record.flags & RECORD_NO_WAKEUP == 0 && record.wake.waking < start;
+    record.at >= start && record.at <= end && !woken_before
+}
+
+fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
+    let blind = [
+        FIRST_INSTRUCTION,
+        "missed activations of a followed thread: nobody knows when it should have run",
+        CAUSES,
+        INTERRUPTS_OFF,
+        steal::blindness(),
+    ];
+    let bare = host::host().virtualization.as_deref() == Some("none");
+    Provenance {
+        configuration: Configuration {
+            cpus: cpus.to_vec(),
+            via: "own".to_owned(),
+            bpf: true,
+            ..Configuration::default()
+        },
+        load: plan.load.clone(),
+        blind: blind.iter().take(if bare { 4 } else { 5 }).map(|&line| line.to_owned()).collect(),
+        ..host::provenance(&plan.command_line)
+    }
+}
+
+/// A policy and real-time priority as the kernel counts priorities; nice values are not told apart.
+fn kernel_priority(policy: u16, priority: u16) -> i16 {
+    match i32::from(policy) {
+        libc::SCHED_DEADLINE => -1,
+        libc::SCHED_FIFO | libc::SCHED_RR => 99 - priority as i16,
+        _ => 120,
+    }
+}
+
+fn online_cpus() -> Vec<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    parse_list(text.trim()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Wake;
+    use super::*;
+
+    #[test]
+    fn what_came_before_the_beginning_or_after_the_end_is_not_measured() {
+        let record = |waking, at, flags| {
+            let wake = Wake { waking, ..Wake::default() };
+            is_measured(&Record { wake, at, flags, ..Record::default() }, 1_000, 2_000)
+        };
+        assert!(record(1_000, 1_500, 0) && record(1_999, 2_000, 0));
+        assert!(!record(999, 1_500, 0), "woken before");
+        assert!(!record(1_500, 2_001, 0), "done after");
+        // Only counts: what stands in `wake` is of another time.
+        assert!(record(5, 1_500, RECORD_NO_WAKEUP));
+        assert!(!record(5, 999, RECORD_NO_WAKEUP));
+    }
+}

@@ -1,0 +1,234 @@
+//! What is known of each followed thread, and of what wakes them: records in, wakeups out.
+
+use super::memory::{NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, Slot, Wake, shown};
+use super::selection::{name_of, policy_of, process_of};
+use punctual_recording::{Counters, FollowedStamps, FollowedThread, OTHERS, Task, Waker, WakerKind, Wakeup, Writer};
+use std::collections::HashMap;
+
+/// More threads than this are not told apart, so that no recording grows without end: those of a name and policy share one
+/// entry.
+const MAX_TASKS: usize = 1024;
+/// More entries than this are not made at all: whoever comes then is one of [`OTHERS`]. Names are the threads' to choose.
+const MAX_ENTRIES: usize = MAX_TASKS + 256;
+/// More wakers than this are told by their kind alone.
+const MAX_WAKERS: usize = 4096;
+/// More names of wakers than this are not told apart for each thread, ...
+const MAX_NAMES: usize = 64;
+/// ... nor more than this for all threads together.
+const MAX_ALL_NAMES: usize = 16_384;
+
+const TIMER_USES: [&str; 4] = ["sleep", "timerfd", "posix timer", "interval timer"];
+/// Interrupt vectors as the programs number them.
+const VECTORS: [&str; 6] =
+    ["local_timer", "reschedule", "call_function", "call_function_single", "irq_work", "unknown"];
+
+/// Who a thread is, as far as it tells tasks apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Identity {
+    tid: u32,
+    name: [u8; NAME_SIZE],
+    policy: u16,
+    priority: u16,
+}
+
+/// What a thread has counted so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    lost: u64,
+    unseen: u64,
+    executed_ns: u64,
+}
+
+/// All followed threads.
+#[derive(Default)]
+pub(super) struct Table {
+    tasks: HashMap<Identity, usize>,
+    counts: Vec<Counts>,
+    wakers: HashMap<(u32, u32, [u8; NAME_SIZE]), u32>,
+    /// Positions of the wakers that are told by their kind alone.
+    other_wakers: HashMap<WakerKind, u32>,
+    /// Names of wakers over all threads.
+    names: usize,
+    /// The entry of those who are not told apart at all.
+    others: Option<usize>,
+}
+
+impl Table {
+    /// Takes in a record; the wakeup that it tells of, with the index of its task, if it tells of one that can be
+    /// believed.
+    pub(super) fn take(&mut self, record: &Record, writer: &mut Writer) -> Option<(usize, Wakeup)> {
+        let no_wakeup = record.flags & RECORD_NO_WAKEUP != 0;
+        let identity =
+            Identity { tid: record.tid, name: record.name, policy: record.policy, priority: record.priority };
+        if no_wakeup && record.unobserved == 0 && record.lost == 0 && !self.tasks.contains_key(&identity) {
+            // It came and went without a wakeup.
+            return None;
+        }
+        let task = self.task(identity, record.process, writer);
+        let counts = &mut self.counts[task];
+        counts.lost += u64::from(record.lost);
+        counts.unseen += u64::from(record.unobserved);
+        if record.flags & RECORD_ENDED != 0 {
+            writer.followed_mut().threads[task].ended_ns = Some(record.at);
+        }
+        if no_wakeup {
+            return None;
+        }
+        counts.executed_ns += record.executed;
+        let wakeup = self.wakeup(
+            &record.wake,
+            record.switch_in,
+            record.switch_out,
+            (record.switch_out != 0).then_some(record.executed),
+            (record.cpu, record.tid),
+            (task, writer),
+        );
+        if wakeup.is_none() {
+            self.counts[task].unseen += 1;
+        }
+        wakeup.map(|wakeup| (task, wakeup))
+    }
+
+    /// Takes in a thread that still runs: the wakeup that it works on, which has no end yet, and its counts.
+    pub(super) fn take_unfinished(&mut self, slot: &Slot, writer: &mut Writer) -> Option<(usize, Wakeup)> {
+        let tid = slot.owner as u32;
+        let task = self.task_of_living(tid, writer)?;
+        let counts = &mut self.counts[task];
+        counts.lost += u64::from(slot.lost);
+        counts.unseen += u64::from(slot.unobserved);
+        if slot.switch_in == 0 {
+            return None;
+        }
+        counts.executed_ns += slot.executed;
+        let wakeup = self.wakeup(&slot.current, slot.switch_in, 0, None, (slot.cpu, tid), (task, writer))?;
+        Some((task, wakeup))
+    }
+
+    fn wakeup(
+        &mut self,
+        wake: &Wake,
+        switch_in: u64,
+        switch_out: u64,
+        executed_ns: Option<u64>,
+        (cpu, tid): (u32, u32),
+        (task, writer): (usize, &mut Writer),
+    ) -> Option<Wakeup> {
+        let stamps = FollowedStamps { began: wake.began, irq: wake.irq, waking: wake.waking, switch_in, switch_out };
+        let mut wakeup = Wakeup::from_followed(&stamps, cpu, tid)?;
+        // The work's CPU time is measured by the same stamps, but for those that were folded.
+        wakeup.executed_ns = executed_ns.map(|executed| executed.min(wakeup.work_ns.unwrap_or(executed)));
+        wakeup.woken_by = self.waker(wake, task, writer);
+        Some(wakeup)
+    }
+
+    fn waker(&mut self, wake: &Wake, task: usize, writer: &mut Writer) -> Option<u32> {
+        let waker = named(wake)?;
+        let followed = writer.followed_mut();
+        let by = &mut followed.threads[task].woken_by;
+        let shown = waker.to_string();
+        let is_new = !by.contains_key(&shown);
+        let has_room = by.len() < MAX_NAMES && self.names < MAX_ALL_NAMES;
+        self.names += usize::from(is_new && has_room);
+        *by.entry(if is_new && !has_room { OTHERS.to_owned() } else { shown }).or_insert(0) += 1;
+        let key = (wake.kind, wake.id, wake.name);
+        if let Some(position) = self.wakers.get(&key) {
+            return Some(*position);
+        }
+        let position = followed.wakers.len() as u32;
+        if self.wakers.len() < MAX_WAKERS {
+            self.wakers.insert(key, position);
+            followed.wakers.push(waker);
+            return Some(position);
+        }
+        let kind = waker.kind;
+        Some(*self.other_wakers.entry(kind).or_insert_with(|| {
+            followed.wakers.push(Waker { kind, name: OTHERS.to_owned(), id: None });
+            position
+        }))
+    }
+
+    fn task(&mut self, mut identity: Identity, mut process: u32, writer: &mut Writer) -> usize {
+        if let Some(task) = self.tasks.get(&identity) {
+            return *task;
+        }
+        if self.tasks.len() >= MAX_TASKS {
+            (identity.tid, process) = (0, 0);
+            if let Some(task) = self.tasks.get(&identity) {
+                return *task;
+            }
+        }
+        if self.tasks.len() >= MAX_ENTRIES {
+            if let Some(task) = self.others {
+                return task;
+            }
+            let task = self.add(0, 0, OTHERS.to_owned(), OTHERS.to_owned(), writer);
+            self.others = Some(task);
+            return task;
+        }
+        let name = shown(&identity.name);
+        let measure = format!("{name} {}", policy_in_words(identity.policy, identity.priority));
+        let task = self.add(identity.tid, process, name, measure, writer);
+        self.tasks.insert(identity, task);
+        task
+    }
+
+    fn add(&mut self, tid: u32, process: u32, name: String, measure: String, writer: &mut Writer) -> usize {
+        let task = writer.add_task(Task { measure, tid, cpu: None, period_ns: 0, counters: Counters::default() });
+        writer.followed_mut().threads.push(FollowedThread { tid, process, name, ..FollowedThread::default() });
+        self.counts.push(Counts::default());
+        task
+    }
+
+    /// The task of a thread that is there now, made if it has none; `None` where it has just ended.
+    pub(super) fn task_of_living(&mut self, tid: u32, writer: &mut Writer) -> Option<usize> {
+        let (policy, priority) = policy_of(tid)?;
+        let mut name = [0; NAME_SIZE];
+        let bytes = name_of(tid)?.into_bytes();
+        let length = bytes.len().min(NAME_SIZE - 1);
+        name[..length].copy_from_slice(&bytes[..length]);
+        let process = process_of(tid)?;
+        Some(self.task(Identity { tid, name, policy, priority }, process, writer))
+    }
+
+    /// Tells the writer what was counted; `lost` is the number of all records for which there was no room.
+    pub(super) fn count(&mut self, lost: u64, writer: &mut Writer) {
+        // Threads tell of their losses with their next record. Those that ended without one are not known any more.
+        let told: u64 = self.counts.iter().map(|counts| counts.lost).sum();
+        for (task, counts) in self.counts.iter().enumerate() {
+            let untold = if task == 0 { lost.saturating_sub(told) } else { 0 };
+            writer.set_thread_counts(task, counts.lost + untold, counts.unseen, counts.executed_ns);
+        }
+    }
+}
+
+fn named(wake: &Wake) -> Option<Waker> {
+    let of_list = |list: &[&str], number: Option<u32>| {
+        let name = number.and_then(|number| list.get(number as usize));
+        name.map_or_else(|| format!("number {}", wake.id), |&name| name.to_owned())
+    };
+    let (kind, name, id) = match wake.kind {
+        1 => (WakerKind::Timer, of_list(&TIMER_USES, wake.id.checked_sub(1)), None),
+        2 => (WakerKind::Interrupt, of_list(&VECTORS, wake.id.checked_sub(1)), None),
+        3 => (WakerKind::Interrupt, shown(&wake.name), Some(wake.id)),
+        4 => (WakerKind::Softirq, of_list(&crate::idle::trace::SOFTIRQS, Some(wake.id)), Some(wake.id)),
+        // The kernel's idle loop: what it does between interrupts.
+        5 if wake.id == 0 => (WakerKind::Thread, "(idle)".to_owned(), Some(0)),
+        5 => (WakerKind::Thread, shown(&wake.name), Some(wake.id)),
+        _ => return None,
+    };
+    Some(Waker { kind, name, id })
+}
+
+/// As measures are named elsewhere: `other`, `fifo:80`.
+fn policy_in_words(policy: u16, priority: u16) -> String {
+    match policy {
+        0 => "other".to_owned(),
+        1 => format!("fifo:{priority}"),
+        2 => format!("rr:{priority}"),
+        3 => "batch".to_owned(),
+        5 => "idle".to_owned(),
+        6 => "deadline".to_owned(),
+        7 => "ext".to_owned(),
+        _ => format!("policy {policy}"),
+    }
+}

@@ -1,0 +1,206 @@
+//! The loop that wants its CPU all the time and notes when it did not have it.
+
+use crate::idle::calibrated::{Calibration, Durations, count_to};
+use crate::shared::control::{Control, Watchdog};
+use punctual_kernel::{clock, rests};
+use rtrb::Producer;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A time in which the loop did not run, as the loop hands it on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RawGap {
+    /// When the loop ran again, ns of `CLOCK_MONOTONIC`.
+    pub end_ns: u64,
+    /// How long it had not, in ticks of [`Ticker`].
+    pub ticks: u64,
+}
+
+/// The processor's time-stamp counter where it runs at one rate whatever happens, otherwise `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ticker {
+    /// Whether ticks are the processor's, rather than ns.
+    pub is_tsc: bool,
+    /// Ticks of a second.
+    pub per_second: u64,
+}
+
+impl Ticker {
+    /// The best counter of this machine, its rate measured against `CLOCK_MONOTONIC` for 40 ms.
+    pub(crate) fn find() -> Ticker {
+        if !tsc::is_invariant() {
+            return Ticker { is_tsc: false, per_second: 1_000_000_000 };
+        }
+        let (first_ticks, first_ns) = tsc::with_clock();
+        std::thread::sleep(std::time::Duration::from_millis(40));
+        let (ticks, ns) = tsc::with_clock();
+        let rate = u128::from(ticks - first_ticks) * 1_000_000_000 / u128::from((ns - first_ns).max(1));
+        Ticker { is_tsc: true, per_second: u64::try_from(rate).unwrap_or(1).max(1) }
+    }
+
+    /// Ticks as ns.
+    pub fn ns(self, ticks: u64) -> u64 {
+        (u128::from(ticks) * 1_000_000_000 / u128::from(self.per_second)) as u64
+    }
+
+    /// The counter, now.
+    pub(crate) fn read(self) -> u64 {
+        if self.is_tsc { tsc::read() } else { clock::monotonic_ns() }
+    }
+
+    pub(crate) fn ticks(self, ns: u64) -> u64 {
+        (u128::from(ns) * u128::from(self.per_second) / 1_000_000_000) as u64
+    }
+}
+
+/// The processor's time-stamp counter.
+mod tsc {
+    /// Whether the counter runs at one rate in every power state, and the kernel has not found it to be unstable.
+    pub(crate) fn is_invariant() -> bool {
+        if !cfg!(target_arch = "x86_64") {
+            return false;
+        }
+        let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+        let has = |flag| flags.split_whitespace().any(|word| word == flag);
+        let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        let distrusted = source.is_ok_and(|source| matches!(source.trim(), "hpet" | "acpi_pm" | "jiffies"));
+        has("constant_tsc") && has("nonstop_tsc") && !distrusted
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn read() -> u64 {
+        // SAFETY: the instruction is part of the architecture and Linux leaves it to user space.
+        unsafe { std::arch::x86_64::_rdtsc() }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    pub(crate) fn read() -> u64 {
+        super::clock::monotonic_ns()
+    }
+
+    /// The counter and ns of `CLOCK_MONOTONIC`, of the reading that was disturbed least.
+    pub(crate) fn with_clock() -> (u64, u64) {
+        let mut best = (u64::MAX, 0, 0);
+        for _ in 0..16 {
+            let before = read();
+            let ns = super::clock::monotonic_ns();
+            let after = read();
+            best = best.min((after.wrapping_sub(before), before / 2 + after / 2, ns));
+        }
+        (best.1, best.2)
+    }
+}
+
+/// What a loop counts and others read.
+#[derive(Debug, Default)]
+pub(crate) struct LoopCounts {
+    /// Everything up to here was handed on, ns of `CLOCK_MONOTONIC`.
+    pub(crate) reached_ns: AtomicU64,
+    /// Ticks for which the loop measured, its gaps included, its own sleeps not.
+    pub(crate) measured_ticks: AtomicU64,
+    pub(crate) iterations: AtomicU64,
+    /// Gaps for which the queue had no room.
+    pub(crate) lost: AtomicU64,
+    /// Times that the loop went to sleep so that others may run.
+    pub(crate) sleeps: AtomicU64,
+    /// How long the count of a calibrated loop took.
+    pub(crate) durations: Durations,
+}
+
+/// The loop looks around this often.
+const LOOK_NS: u64 = 1_000_000;
+
+pub(crate) struct IdleLoop<'a> {
+    pub(crate) ticker: Ticker,
+    pub(crate) threshold_ns: u64,
+    /// Whether the loop rests between turns.
+    pub(crate) rests: bool,
+    /// Counts between two readings; `None`: nothing lies between them.
+    pub(crate) calibration: Option<Calibration>,
+    pub(crate) queue: Producer<RawGap>,
+    pub(crate) control: &'a Control,
+    pub(crate) counts: &'a LoopCounts,
+}
+
+impl IdleLoop<'_> {
+    /// Runs until the time is over or the run is stopped.
+    pub(crate) fn run(self, end_ns: u64) {
+        match (self.calibration, self.ticker.is_tsc) {
+            (None, true) => self.run_with(end_ns, 0, tsc::read, || {}),
+            (None, false) => self.run_with(end_ns, 0, clock::monotonic_ns, || {}),
+            (Some(Calibration { count, ticks }), true) => self.run_with(end_ns, ticks, tsc::read, || count_to(count)),
+            (Some(Calibration { count, ticks }), false) => {
+                self.run_with(end_ns, ticks, clock::monotonic_ns, || count_to(count));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn run_with(mut self, end_ns: u64, own_ticks: u64, read: impl Fn() -> u64 + Copy, compute: impl Fn()) {
+        let threshold = self.ticker.ticks(self.threshold_ns).max(1);
+        let look_ticks = self.ticker.ticks(LOOK_NS).max(1);
+        let mut watchdog = Watchdog::default();
+        let (mut iterations, mut measured) = (0u64, 0u64);
+        let mut last = read();
+        let mut looked = last;
+        loop {
+            compute();
+            let now = read();
+            iterations += 1;
+            if own_ticks > 0 {
+                self.counts.durations.add(now.wrapping_sub(last), own_ticks);
+            }
+            // Counters of two processors may differ by a few ticks; the loop is pinned, so only just in case.
+            let gap = now.wrapping_sub(last).wrapping_sub(own_ticks) as i64;
+            last = now;
+            if gap > threshold as i64 {
+                let raw = RawGap { end_ns: self.end_of_gap(now, read), ticks: gap as u64 };
+                if self.queue.push(raw).is_err() {
+                    self.counts.lost.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            if now.wrapping_sub(looked) < look_ticks {
+                continue;
+            }
+            measured += now.wrapping_sub(looked);
+            looked = now;
+            self.counts.measured_ticks.store(measured, Ordering::Relaxed);
+            self.counts.iterations.store(iterations, Ordering::Relaxed);
+            let now_ns = clock::monotonic_ns();
+            // What comes after `now` is not handed on yet.
+            let behind = self.ticker.ns(read().wrapping_sub(now));
+            self.counts.reached_ns.store(now_ns.saturating_sub(behind), Ordering::Release);
+            watchdog.check(self.control, now_ns);
+            if self.control.is_stopped() || now_ns >= end_ns {
+                return;
+            }
+            // It leaves a tenth of its CPU to the rest of the system, together with whoever else rests there.
+            if let (true, Some(rest_end)) = (self.rests, rests::rest_end(now_ns)) {
+                self.counts.sleeps.fetch_add(1, Ordering::Relaxed);
+                clock::sleep_until(rest_end);
+                last = read();
+                looked = last;
+            }
+        }
+    }
+
+    /// The time at which the counter read `now`, a moment ago. A reading that was itself interrupted is taken again.
+    #[inline(always)]
+    fn end_of_gap(&self, now: u64, read: impl Fn() -> u64) -> u64 {
+        let mut best = (u64::MAX, 0);
+        for _ in 0..4 {
+            let before = read();
+            let ns = clock::monotonic_ns();
+            let after = read();
+            let width = after.wrapping_sub(before);
+            let middle = (before.wrapping_sub(now)).wrapping_add(width / 2);
+            best = best.min((width, ns.saturating_sub(self.ticker.ns(middle))));
+            if self.ticker.ns(width) < 1_000 {
+                break;
+            }
+        }
+        best.1
+    }
+}

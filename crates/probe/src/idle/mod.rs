@@ -1,0 +1,17 @@
+//! The idle loop: gaps in the running of a loop that does nothing else, and what the kernel ran meanwhile.
+//!
+//! * `gap_loop`, `calibrated`: the loops.
+//! * `trace`: interrupts, softirqs and threads as BPF programs noted them.
+//! * `session`: both, started, read and stopped.
+//! * [`echo`]: the program on a pseudo-terminal that `--validate` types into.
+
+mod calibrated;
+pub mod echo;
+mod gap_loop;
+mod session;
+pub(crate) mod trace;
+
+pub use calibrated::{BINS_EACH, Calibration, DURATION_BINS};
+pub use gap_loop::{RawGap, Ticker};
+pub use session::{IdlePlan, IdleSession, LoopTotals, Taken};
+pub use trace::{Ran, TraceEntry};

@@ -1,0 +1,105 @@
+//! Loads the BPF programs that follow wakeups, and gives each thread its slot.
+
+use crate::periodic::slots::{Configuration, SlotReader, SlotTable};
+use crate::periodic::softirq_wait::SoftirqWait;
+use crate::shared::namespaces::refuse_namespaces;
+use crate::shared::plan::Via;
+use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::callbacks::CallbackCounts;
+use punctual_kernel::features::{CALLED_PROGRAMS, TIMERS, explain};
+use punctual_kernel::{Refused, clock, host, limits, per_cpu};
+
+/// The compiled BPF programs, carried in the binary.
+pub fn object_bytes(via: Via) -> &'static [u8] {
+    match via {
+        Via::Timer => include_bytes!(concat!(env!("OUT_DIR"), "/timer.bpf.o")),
+        Via::Softirq => include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o")),
+    }
+}
+
+/// The programs in the kernel; they leave it when this is dropped.
+pub struct StageTracer {
+    object: LoadedObject,
+    table: SlotTable,
+    steal_known: bool,
+}
+
+impl StageTracer {
+    /// Loads the programs, without attaching them yet.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn load(via: Via) -> Result<StageTracer, Refused> {
+        refuse_namespaces("following wakeups in the kernel")?;
+        if via == Via::Softirq && host::is_preempt_rt() {
+            return Err(Refused::because("making a softirq callback", "PREEMPT_RT kernels refuse bpf_timer"));
+        }
+        if via == Via::Softirq && limits::addresses_are_hidden() {
+            return Err(Refused::because("following a softirq callback", limits::ADDRESSES_HIDDEN));
+        }
+        let steal_offset = per_cpu::places().steal;
+        let configuration = Configuration { steal_offset: steal_offset.unwrap_or(0) };
+        let needed: &[_] = if via == Via::Softirq { &[CALLED_PROGRAMS, TIMERS] } else { &[] };
+        let object = LoadedObject::load(via.name(), object_bytes(via), Some(&configuration.steal_offset.to_ne_bytes()))
+            .map_err(|refused| explain(refused, needed))?;
+        let table = SlotTable::new(object.shared_globals()?);
+        Ok(StageTracer { object, table, steal_known: steal_offset.is_some() })
+    }
+
+    /// Loads the programs, and makes ready what a thread that they follow needs; follows nobody.
+    pub(crate) fn try_out(via: Via) -> Result<(), Refused> {
+        let mut follower = StageTracer::load(via)?;
+        let reader = follower.add(clock::thread_id())?;
+        if via == Via::Softirq {
+            follower.add_softirq(reader.number())?;
+        }
+        Ok(())
+    }
+
+    /// Gives a thread its slot.
+    pub(crate) fn add(&mut self, tid: u32) -> Result<SlotReader, Refused> {
+        let reader = self.table.insert(tid);
+        reader.ok_or_else(|| Refused::because("following wakeups in the kernel", "too many threads"))
+    }
+
+    /// Gives a thread, which has its slot, the softirq callback that is to wake it.
+    pub(crate) fn add_softirq(&self, number: u32) -> Result<SoftirqWait, Refused> {
+        let wait = SoftirqWait::new()?;
+        self.object.put_inner_map("rings", number, wait.ring())?;
+        self.object.call("prepare", &mut number.to_ne_bytes())?;
+        Ok(wait)
+    }
+
+    /// Attaches the programs: from now on wakeups are followed.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn attach(&mut self) -> Result<(), Refused> {
+        self.object.attach()
+    }
+
+    /// What became of the softirq callbacks.
+    pub(crate) fn callbacks(&self) -> CallbackCounts {
+        self.table.callbacks()
+    }
+
+    /// How many timers a thread armed when they were due already, by the number of its slot.
+    pub(crate) fn armed_late(&self, number: usize) -> u64 {
+        self.table.armed_late(number)
+    }
+
+    /// Whether the host's steal can be read for each wakeup.
+    pub(crate) fn steal_known(&self) -> bool {
+        self.steal_known
+    }
+
+    /// The kernel's numbers of the programs.
+    pub(crate) fn program_ids(&self) -> Vec<u32> {
+        self.programs().iter().filter_map(|(_, program)| punctual_kernel::bpf_programs::id_of(*program)).collect()
+    }
+
+    /// Descriptors of the programs, by name, for statistics.
+    pub fn programs(&self) -> Vec<(String, i32)> {
+        self.object.programs()
+    }
+}

@@ -1,0 +1,222 @@
+//! A measuring thread: sleep to the grid, read the clock, copy the stamps, hand them on.
+
+use crate::periodic::sample::Sample;
+use crate::periodic::slots::SlotReader;
+use crate::periodic::softirq_wait::{Seen, SoftirqWait, Waited};
+use crate::shared::control::{Control, Crowding, Watchdog};
+use punctual_kernel::scheduling::{self, Scheduling};
+use punctual_kernel::{Refused, clock, hold};
+use rtrb::Producer;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+/// What the thread says when it is set up and waits to begin.
+pub(crate) struct Ready {
+    pub(crate) tid: u32,
+    /// The scheduling it has; normal where the one asked for was refused.
+    pub(crate) scheduling: Scheduling,
+    /// Why the scheduling asked for was refused.
+    pub(crate) refused: Option<Refused>,
+    /// Why it could not be pinned to its CPU.
+    pub(crate) not_pinned: Option<Refused>,
+}
+
+/// How the thread is woken and where its stamps stand; given once the programs are loaded.
+#[derive(Default)]
+pub(crate) struct Equipment {
+    pub(crate) slot: Option<SlotReader>,
+    pub(crate) softirq: Option<SoftirqWait>,
+}
+
+/// What the thread counts and others read.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadCounts {
+    /// Samples for which the queue had no room.
+    pub(crate) lost: AtomicU64,
+    /// Activations whose interrupt no program saw, so that no softirq callback woke the thread.
+    pub(crate) unobserved: AtomicU64,
+    /// Activations whose interrupt was seen and whose wake never came.
+    pub(crate) never_woken: AtomicU64,
+    /// Activations that went by since the last wakeup: no wakeup has told of them yet.
+    pub(crate) untold: AtomicU64,
+    /// CPU time used, ns; known when the thread has ended.
+    pub(crate) cpu_ns: AtomicU64,
+}
+
+/// How a thread is to be set up.
+pub(crate) struct Setup {
+    pub(crate) scheduling: Scheduling,
+    pub(crate) cpu: Option<u32>,
+    pub(crate) interval_ns: u64,
+    /// From the common start to this thread's first activation, ns.
+    pub(crate) offset_ns: u64,
+    /// The run ends at the first total above this, ns.
+    pub(crate) break_ns: u64,
+    pub(crate) queue: Producer<Sample>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) counts: Arc<ThreadCounts>,
+}
+
+/// A thread that is set up and waits to begin.
+pub(crate) struct MeasuringThread {
+    ready: mpsc::Receiver<Ready>,
+    equip: mpsc::Sender<Equipment>,
+    handle: JoinHandle<()>,
+}
+
+impl MeasuringThread {
+    pub(crate) fn spawn(name: String, setup: Setup) -> std::io::Result<MeasuringThread> {
+        let (tell_ready, ready) = mpsc::channel();
+        let (equip, equipment) = mpsc::channel();
+        let body = move || {
+            let _ = tell_ready.send(prepare(&setup));
+            // An error means that the run was given up before it began.
+            if let Ok(equipment) = equipment.recv() {
+                measure(setup, &equipment);
+            }
+        };
+        let handle = std::thread::Builder::new().name(name).stack_size(256 * 1024).spawn(body)?;
+        Ok(MeasuringThread { ready, equip, handle })
+    }
+
+    /// Waits until the thread is set up; `None` if it ended instead.
+    pub(crate) fn ready(&self) -> Option<Ready> {
+        self.ready.recv().ok()
+    }
+
+    /// Gives the thread what it needs; it begins at the time that `Control` says.
+    pub(crate) fn begin(&self, equipment: Equipment) {
+        let _ = self.equip.send(equipment);
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.handle.is_finished()
+    }
+}
+
+fn prepare(setup: &Setup) -> Ready {
+    scheduling::drop_timer_slack();
+    let not_pinned = setup.cpu.and_then(|cpu| scheduling::pin_to(cpu).err());
+    hold::touch_stack();
+    let refused = scheduling::set_scheduling(setup.scheduling).err();
+    let scheduling = if refused.is_some() { Scheduling::Other } else { setup.scheduling };
+    Ready { tid: clock::thread_id(), scheduling, refused, not_pinned }
+}
+
+fn measure(mut setup: Setup, equipment: &Equipment) {
+    let control = Arc::clone(&setup.control);
+    let (start, end) = loop {
+        match control.times() {
+            Some(times) => break times,
+            None if control.is_stopped() => return,
+            None => std::thread::sleep(std::time::Duration::from_micros(200)),
+        }
+    };
+    let interval = setup.interval_ns;
+    let mut watchdog = Watchdog::default();
+    let mut crowding = Crowding::default();
+    let mut expected = start + setup.offset_ns;
+    // Long enough after the timer for its interrupt to come first, short enough to be back for the next.
+    let patience = interval.clamp(100_000, 1_000_000);
+    // Activations that went by without any wakeup, to be told with the next one.
+    let mut without_wakeup = 0u64;
+    while expected < end && !control.is_stopped() {
+        let waited = match &equipment.softirq {
+            None => {
+                clock::sleep_until(expected);
+                Waited::Woken
+            }
+            Some(wait) => wait.wait(expected, patience, || seen(expected, equipment), || control.is_stopped()),
+        };
+        let now = clock::monotonic_ns();
+        let late = now.saturating_sub(expected);
+        // The thread goes on at the next point of its grid; the points that have passed were missed.
+        let missed = late / interval;
+        match waited {
+            Waited::Woken => {
+                let sample = take(expected, now, missed + std::mem::take(&mut without_wakeup), equipment);
+                if setup.queue.push(sample).is_err() {
+                    setup.counts.lost.fetch_add(1, Ordering::Relaxed);
+                }
+                if late > setup.break_ns {
+                    control.breach();
+                }
+            }
+            Waited::Unobserved => {
+                setup.counts.unobserved.fetch_add(1, Ordering::Relaxed);
+                without_wakeup += missed;
+            }
+            Waited::Lost => {
+                setup.counts.never_woken.fetch_add(1, Ordering::Relaxed);
+                without_wakeup += missed + 1;
+            }
+            Waited::Ended => break,
+        }
+        setup.counts.untold.store(without_wakeup, Ordering::Relaxed);
+        expected += interval * (missed + 1);
+        watchdog.check(&control, now);
+        if let Some(rest_end) = crowding.check(&control, now, missed) {
+            let skipped = rest_end.saturating_sub(expected).div_ceil(interval);
+            without_wakeup += skipped;
+            expected += interval * skipped;
+        }
+    }
+    setup.counts.cpu_ns.store(clock::thread_cpu_ns(), Ordering::Relaxed);
+}
+
+/// What the programs saw of this activation.
+fn seen(expected: u64, equipment: &Equipment) -> Seen {
+    match equipment.slot.as_ref().map(SlotReader::read) {
+        Some(slot) if slot.expected == expected && slot.irq != 0 => Seen::Interrupt,
+        Some(slot) if slot.expected == expected && slot.switch_in != 0 => Seen::Expired,
+        _ => Seen::Nothing,
+    }
+}
+
+/// Copies what the BPF programs left of this wakeup. Stamps of another one are left out.
+#[inline]
+fn take(expected: u64, now: u64, missed: u64, equipment: &Equipment) -> Sample {
+    let mut sample =
+        Sample { expected, user: now, missed: missed.min(u64::from(u32::MAX)) as u32, ..Sample::default() };
+    if let Some(slot) = &equipment.slot {
+        let slot = slot.read();
+        sample.cpu = slot.cpu;
+        if slot.expected == expected {
+            sample.irq = slot.irq;
+            sample.softirq = slot.softirq;
+            sample.waking = slot.waking;
+            sample.switch_in = slot.switch_in;
+            sample.steal = slot.steal;
+        }
+    }
+    if sample.waking == 0 && sample.switch_in == 0 {
+        sample.cpu = clock::current_cpu();
+    }
+    if let Some(softirq) = &equipment.softirq {
+        softirq.drain();
+    }
+    sample
+}
+
+/// What copying the stamps of a wakeup and handing them on costs a measuring thread, ns; for benchmarks.
+///
+/// # Errors
+/// Where the programs have no room for another thread.
+pub fn recording_cost_ns(follower: &mut crate::StageTracer, iterations: u32) -> Result<f64, Refused> {
+    let equipment = Equipment { slot: Some(follower.add(clock::thread_id())?), softirq: None };
+    let (mut producer, mut consumer) = rtrb::RingBuffer::<Sample>::new(1 << 12);
+    let mut spent = 0;
+    let mut done = 0;
+    while done < iterations {
+        let began = clock::monotonic_ns();
+        for round in 0..1 << 12 {
+            let _ = producer.push(take(0, round, 0, &equipment));
+        }
+        spent += clock::monotonic_ns() - began;
+        done += 1 << 12;
+        while consumer.pop().is_ok() {}
+    }
+    Ok(spent as f64 / f64::from(done))
+}

@@ -1,0 +1,285 @@
+//! Turns what was copied out of the rings into an episode, with names instead of addresses.
+
+use super::kernel_code::KernelCode;
+use super::maps::Maps;
+use super::rings::{Copied, Record, Stack};
+use super::symbols::place;
+use crate::followed::shown;
+use punctual_kernel::clock;
+use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
+use punctual_recording::{Episode, Stage};
+use std::collections::{BTreeSet, HashMap};
+
+/// A late wakeup, as the measuring side knows it.
+#[derive(Debug, Clone)]
+pub struct LateWakeup {
+    /// The thread.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// Its priority as the kernel counts, see [`Event::priority`].
+    pub priority: i16,
+    /// Where it ran.
+    pub cpu: u32,
+    /// When its timer was due, or it was woken, ns of `CLOCK_MONOTONIC`.
+    pub expected_ns: u64,
+    /// Where `stage` ends.
+    pub end_ns: u64,
+    /// What was too long, see [`Episode::stage`].
+    pub stage: Stage,
+}
+
+/// All that was taken of an episode; nothing of it is looked up yet.
+pub(super) struct Evidence {
+    pub(super) late: LateWakeup,
+    pub(super) threshold_ns: u64,
+    pub(super) usual_delivery_ns: u64,
+    pub(super) fault_path_ns: u64,
+    pub(super) sample_period_ns: u64,
+    pub(super) nesting_known: bool,
+    pub(super) copied: Vec<(u32, Copied)>,
+    pub(super) programs: Vec<HookedProgram>,
+}
+
+impl Evidence {
+    /// What it takes of memory, near enough.
+    pub(super) fn bytes(&self) -> u64 {
+        let copied = |(_, copied): &(u32, Copied)| {
+            copied.records.capacity() * size_of::<Record>() + copied.stacks.capacity() * size_of::<Stack>()
+        };
+        let rings: usize = self.copied.iter().map(copied).sum();
+        let programs: usize = self.programs.iter().map(|program| 128 + program.name.len()).sum();
+        (size_of::<Evidence>() + rings + programs) as u64
+    }
+}
+
+/// Two stamps of one waking lie no further apart, ns.
+const SAME_NS: u64 = 10_000;
+
+/// Softirqs by number, as in `/proc/softirqs`.
+pub(crate) const SOFTIRQS: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
+
+/// What the names of measuring threads begin with.
+const MEASURED: &str = "measure-";
+
+/// Makes episodes; remembers symbols between them.
+pub(super) struct Investigator {
+    kernel: KernelCode,
+    maps: Maps,
+    /// This process's threads that are not measured.
+    own: BTreeSet<u32>,
+}
+
+/// Names and frames of one episode, each once.
+#[derive(Default)]
+struct Tables {
+    names: Vec<String>,
+    name_numbers: HashMap<String, u32>,
+    frames: Vec<Frame>,
+    frame_numbers: HashMap<Frame, u32>,
+}
+
+impl Tables {
+    fn name(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.name_numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.name_numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    fn frame(&mut self, frame: Frame) -> u32 {
+        if let Some(&number) = self.frame_numbers.get(&frame) {
+            return number;
+        }
+        let number = self.frames.len() as u32;
+        self.frames.push(frame.clone());
+        self.frame_numbers.insert(frame, number);
+        number
+    }
+}
+
+impl Investigator {
+    pub(super) fn new() -> Investigator {
+        Investigator { kernel: KernelCode::read(), maps: Maps::default(), own: BTreeSet::new() }
+    }
+
+    /// The episode with this number.
+    pub(super) fn investigate(&mut self, id: u64, evidence: &Evidence) -> Episode {
+        // First what may vanish: the memory maps of those who ran, and programs loaded since.
+        self.see_processes(&evidence.copied);
+        self.kernel.refresh();
+        self.own = own_threads();
+        let mut tables = Tables::default();
+        let mut events = Vec::new();
+        let mut samples = Vec::new();
+        let mut broken = None;
+        for (cpu, copied) in &evidence.copied {
+            if let Some(reason) = copied.broken {
+                broken = Some(format!("CPU {cpu}: {reason}"));
+            }
+            // The host's counter is kept from the CPU's first record on: that reads better and compresses.
+            let first_steal = copied.records.first().map_or(0, |record| record.steal.saturating_sub(1));
+            for record in &copied.records {
+                events.extend(self.event(*cpu, record, first_steal, &mut tables));
+            }
+            for stack in &copied.stacks {
+                samples.push(self.sample(*cpu, stack, &mut tables));
+            }
+        }
+        events.sort_by_key(|event| event.at_ns);
+        samples.sort_by_key(|sample| sample.at_ns);
+        let late = &evidence.late;
+        let own = |event: &&Event| event.kind == EventKind::Waking && event.value == u64::from(late.tid);
+        let seen = |event: &&Event| event.at_ns >= late.expected_ns && event.at_ns <= late.end_ns;
+        let waking = events.iter().filter(own).find(seen).copied();
+        // Two programs stamp one waking, in either order: where a waking begins the wakeup, it does by the recorder's.
+        let tid = u64::from(late.tid);
+        let concerns =
+            |event: &&Event| event.value == tid && matches!(event.kind, EventKind::Waking | EventKind::Switch);
+        let at_once = |event: &&Event| event.at_ns < late.expected_ns && late.expected_ns - event.at_ns < SAME_NS;
+        let last = events.iter().filter(concerns).rfind(at_once);
+        let begins = last.filter(own).copied();
+        let expected_ns = begins.map_or(late.expected_ns, |begins| begins.at_ns);
+        // The same of the switch with which a response ends.
+        let ends = events.iter().rfind(|event| {
+            event.kind == EventKind::Switch && event.tid == late.tid && event.at_ns.abs_diff(late.end_ns) < SAME_NS
+        });
+        let end_ns = match ends {
+            Some(ends) if late.stage == Stage::Response => ends.at_ns.max(expected_ns),
+            _ => late.end_ns,
+        };
+        let waking = begins.or(waking);
+        let void = broken.or_else(|| waking.is_none().then(|| why_silent(late, &events, &tables.names)));
+        Episode {
+            id,
+            victim: Victim {
+                tid: late.tid,
+                name: late.name.clone(),
+                priority: waking.map_or(late.priority, |waking| waking.other_priority()),
+                cpu: late.cpu,
+            },
+            expected_ns,
+            end_ns,
+            stage: late.stage,
+            threshold_ns: evidence.threshold_ns,
+            void,
+            usual_delivery_ns: evidence.usual_delivery_ns,
+            fault_path_ns: evidence.fault_path_ns,
+            sample_period_ns: evidence.sample_period_ns,
+            nesting_known: evidence.nesting_known,
+            names: tables.names,
+            frames: tables.frames,
+            events,
+            samples,
+            programs: evidence.programs.clone(),
+            builds: Vec::new(),
+        }
+    }
+
+    /// Keeps the memory maps of those who ran.
+    fn see_processes(&mut self, copied: &[(u32, Copied)]) {
+        let now = clock::monotonic_ns();
+        for stack in copied.iter().flat_map(|(_, copied)| &copied.stacks) {
+            if let Some(&instruction) = stack.user().first() {
+                self.maps.see(stack.process, instruction, now);
+            }
+        }
+    }
+
+    fn function(&self, address: u64, at_ns: u64) -> Frame {
+        let without = || Frame { function: format!("{address:#x}"), module: "kernel".to_owned() };
+        self.kernel.find(address, at_ns).unwrap_or_else(without)
+    }
+
+    /// A thread's name; whose fault it is where this tool itself is in the way must not be left to guessing.
+    fn thread_name(&self, tid: u32, name: &[u8; 16]) -> String {
+        let name = shown(name);
+        if self.own.contains(&tid) { format!("{name} (this recording)") } else { name }
+    }
+
+    fn event(&self, cpu: u32, record: &Record, first_steal: u64, tables: &mut Tables) -> Option<Event> {
+        let kind = EventKind::from_code(record.kind())?;
+        let softirq = || {
+            SOFTIRQS.get(record.value as usize).map_or_else(|| format!("softirq {}", record.value), |&name| name.into())
+        };
+        let name = match kind {
+            EventKind::TimerBegin | EventKind::CallbackBegin | EventKind::WorkBegin | EventKind::TaskletBegin => {
+                self.function(record.value, record.time).function
+            }
+            EventKind::SoftirqBegin | EventKind::SoftirqEnd => softirq(),
+            EventKind::Switch => self.thread_name(record.value as u32, &record.name),
+            EventKind::Waking | EventKind::VectorBegin => self.thread_name(record.tid(), &record.name),
+            EventKind::HandlerBegin => shown(&record.name),
+            _ => String::new(),
+        };
+        Some(Event {
+            at_ns: record.time,
+            cpu,
+            kind,
+            tid: record.tid(),
+            priority: record.priority(),
+            context: record.context(),
+            steal_ns: record.steal.saturating_sub(first_steal),
+            value: record.value,
+            extra: record.extra,
+            name: tables.name(&name),
+        })
+    }
+
+    fn sample(&self, cpu: u32, stack: &Stack, tables: &mut Tables) -> StackSample {
+        let mut frames: Vec<u32> =
+            stack.kernel().iter().map(|&address| tables.frame(self.function(address, stack.time))).collect();
+        let own = self.maps.of(stack.process);
+        for (depth, &address) in stack.user().iter().enumerate() {
+            // All but the innermost are addresses to return to: the call stands before.
+            let at = if depth > 0 { address.saturating_sub(1) } else { address };
+            let frame = place(own, at);
+            // A frame pointer that leads nowhere was something else: what comes after it is no call.
+            if depth > 0 && frame.module == "unmapped" {
+                break;
+            }
+            frames.push(tables.frame(frame));
+        }
+        StackSample {
+            at_ns: stack.time,
+            cpu,
+            tid: stack.tid,
+            context: stack.context,
+            at_late_interrupt: stack.late != 0,
+            name: tables.name(&self.thread_name(stack.tid, &stack.name)),
+            frames,
+        }
+    }
+}
+
+/// The threads of this process, but for those that are measured.
+fn own_threads() -> BTreeSet<u32> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let tids = tasks.filter_map(|task| {
+        let name = std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        let tid = task.file_name().to_str()?.parse().ok()?;
+        (!name.starts_with(MEASURED)).then_some(tid)
+    });
+    tids.collect()
+}
+
+/// Why the victim's waking is not among the events. Some kernels' tracepoints are silent while certain threads run, such
+/// as an agent of the host: then the longest silence of the CPU begins with a switch to one.
+fn why_silent(late: &LateWakeup, events: &[Event], names: &[String]) -> String {
+    let nothing = "the kernel's events of this wakeup did not come";
+    let own: Vec<&Event> = events.iter().filter(|event| event.cpu == late.cpu).collect();
+    let silence =
+        |before: &Event, after: &Event| after.at_ns.min(late.end_ns).saturating_sub(before.at_ns.max(late.expected_ns));
+    let longest = own.windows(2).max_by_key(|pair| silence(pair[0], pair[1])).map(|pair| pair[0]);
+    match longest.filter(|event| event.kind == EventKind::Switch && event.value != u64::from(late.tid)) {
+        Some(switch) => {
+            let name = names.get(switch.name as usize).map_or("?", String::as_str);
+            format!("{nothing}: CPUs tell nothing while `{name}` runs")
+        }
+        None => nothing.to_owned(),
+    }
+}

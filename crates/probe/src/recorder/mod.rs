@@ -1,0 +1,24 @@
+//! The flight recorder: keeps the evidence of every wakeup that is later than a threshold.
+//!
+//! BPF programs note what happens on every CPU in rings that overwrite ([`FlightRecorder`]). [`Watch`] looks at each
+//! measured wakeup; when one is late it copies the time around it out of the rings, which go on recording meanwhile, and
+//! hands it to a thread that finds names and writes the episode.
+
+mod bounded_channel;
+pub(crate) mod evidence;
+mod fault_path;
+mod handlers;
+mod hooks;
+mod kernel_code;
+mod maps;
+mod naming;
+pub(crate) mod programs;
+pub(crate) mod rings;
+mod start;
+pub(crate) mod symbols;
+mod watch;
+
+pub use evidence::LateWakeup;
+pub use programs::FlightRecorder;
+pub(crate) use start::start;
+pub use watch::{Threshold, Watch, WhySettings};

@@ -1,0 +1,347 @@
+//! Loads the flight recorder's programs, and the sampling clock.
+
+use super::fault_path;
+use super::handlers::handler_sums;
+use super::rings::{Copied, Rings};
+use crate::shared::left_out;
+use perf_event_open_sys as perf;
+use perf_event_open_sys::bindings;
+use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics, tracepoint_arguments};
+use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
+use punctual_kernel::{Refused, bpf_programs, clock, host};
+use punctual_recording::HandlerSum;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// The compiled programs.
+pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
+
+/// The sampling clock that is an interrupt.
+const CPU_CLOCK: &str = "cpu-clock";
+
+/// A timer interrupt later than this has its interrupted stack taken, ns.
+const LATE_NS: u64 = 50_000;
+
+/// The programs in the kernel; they leave it when this is dropped.
+pub struct FlightRecorder {
+    object: LoadedObject,
+    places: Places,
+    rings: Rings,
+    cpus: Vec<u32>,
+    clock: Option<&'static str>,
+    fault_path_ns: u64,
+    /// While it is held the kernel measures how long programs run.
+    statistics: Option<OwnedFd>,
+    /// What the programs had cost when the measurement began, and the records that had been written by then.
+    before: (ProgramCost, u64),
+    /// What that said when it was given up, and the records that had been written by then.
+    measured: Option<(ProgramCost, u64)>,
+}
+
+/// What the recorder's programs cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProgramCost {
+    /// How often they ran.
+    pub runs: u64,
+    /// How long in all, ns, what interrupted them included.
+    pub ns: u64,
+}
+
+/// The program that takes samples, as the kernel names it.
+pub(super) const SAMPLER: &str = "take_sample";
+
+/// Loads the programs, without attaching them yet; one more than the highest CPU number; and where the kernel keeps what
+/// they look up.
+fn load() -> Result<(LoadedObject, usize, Places), Refused> {
+    let (configuration, places) = configuration("recording what makes wakeups late", LATE_NS)?;
+    let possible = possible_cpus();
+    let object = LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
+    Ok((object, possible, places))
+}
+
+/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+    Ok(load()?.0.left_out())
+}
+
+impl FlightRecorder {
+    /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken so often a second; with
+    /// `faults` the end of each page fault is noted too.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn start(sample_rate: u32, faults: bool) -> Result<FlightRecorder, Refused> {
+        let (mut object, possible, places) = load()?;
+        let rings = Rings::new(object.shared_array("rings")?, possible);
+        let cpus = online_cpus();
+        // Not where this user may not: then the cost is not known.
+        let statistics = enable_run_time_statistics().ok();
+        object.attach()?;
+        let mut fault_path_ns = 0;
+        if faults {
+            count_faults(&mut object, &cpus)?;
+            fault_path_ns = fault_path::measure(&rings, &cpus);
+        }
+        let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
+        Ok(FlightRecorder {
+            object,
+            places,
+            rings,
+            cpus,
+            clock,
+            fault_path_ns,
+            statistics,
+            before: Default::default(),
+            measured: None,
+        })
+    }
+
+    /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot.
+    pub fn clock(&self) -> Option<&'static str> {
+        self.clock
+    }
+
+    /// Descriptors of its programs, by name, for statistics.
+    pub fn programs(&self) -> Vec<(String, i32)> {
+        self.object.programs()
+    }
+
+    /// The kernel's numbers of its programs.
+    pub fn program_ids(&self) -> Vec<u32> {
+        self.object.programs().iter().filter_map(|(_, program)| bpf_programs::id_of(*program)).collect()
+    }
+
+    /// What the programs cost from now on is the cost of the measurement.
+    pub fn begin_measuring(&mut self) {
+        self.before = (self.cost_so_far().unwrap_or_default(), self.rings.records_written());
+    }
+
+    /// What the programs cost since [`FlightRecorder::begin_measuring`]: as the kernel measured it, after [`FlightRecorder::stop_measuring`] as
+    /// it follows from the number of records. The sampling program is not in it where its interrupts are measured.
+    pub fn cost(&self) -> Option<ProgramCost> {
+        let Some((cost, records)) = self.measured else { return self.measured_cost() };
+        let now = self.rings.records_written().saturating_sub(self.before.1);
+        let scale = |value: u64| (u128::from(value) * u128::from(now) / u128::from(records.max(1))) as u64;
+        Some(ProgramCost { runs: scale(cost.runs), ns: scale(cost.ns) })
+    }
+
+    /// The kernel measures the programs no more, for that costs something with every run of every program. Call it
+    /// when a usual second has passed.
+    pub fn stop_measuring(&mut self) {
+        if self.measured.is_none() {
+            self.measured =
+                self.measured_cost().map(|cost| (cost, self.rings.records_written().saturating_sub(self.before.1)));
+        }
+        self.statistics = None;
+    }
+
+    fn measured_cost(&self) -> Option<ProgramCost> {
+        let (cost, before) = (self.cost_so_far()?, self.before.0);
+        Some(ProgramCost { runs: cost.runs.saturating_sub(before.runs), ns: cost.ns.saturating_sub(before.ns) })
+    }
+
+    fn cost_so_far(&self) -> Option<ProgramCost> {
+        self.statistics.as_ref()?;
+        let measured_elsewhere = self.clock == Some(CPU_CLOCK);
+        let programs = self.object.programs().into_iter();
+        let counted = programs.filter(|(name, _)| !(measured_elsewhere && name == SAMPLER));
+        let add =
+            |sum: ProgramCost, (runs, ns, _): (u64, u64, u64)| ProgramCost { runs: sum.runs + runs, ns: sum.ns + ns };
+        Some(counted.filter_map(|(_, program)| run_statistics(program)).fold(ProgramCost::default(), add))
+    }
+
+    /// The CPUs that it watches.
+    pub fn cpus(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// Programs that this kernel has no tracepoint for or refuses.
+    pub fn left_out(&self) -> Vec<String> {
+        self.object.left_out()
+    }
+
+    /// Whether the kernel's count of nested interrupts can be read; if not, an event's count says nothing.
+    pub fn nesting_known(&self) -> bool {
+        self.places.nesting.is_known()
+    }
+
+    /// Whether the host's steal is known for each event.
+    pub fn steal_known(&self) -> bool {
+        self.places.steal.is_some()
+    }
+
+    /// What it does not see on this kernel.
+    pub fn blind(&self) -> Vec<String> {
+        let mut blind = left_out::blind_without(&self.left_out());
+        if !self.nesting_known() {
+            blind.push(NESTING_BLIND.to_owned());
+        }
+        if self.places.registers.is_none() {
+            blind.push(
+                "which instruction an interrupt interrupted: this kernel does not say where it keeps that".to_owned(),
+            );
+        }
+        if !self.steal_known() && host::host().virtualization.as_deref() != Some("none") {
+            blind.push("what the host stole within a late wakeup: it may be blamed on whoever had the CPU".to_owned());
+        }
+        blind
+    }
+
+    /// What a page fault costs outside its stamps, ns; 0 where not known.
+    pub(super) fn fault_path_ns(&self) -> u64 {
+        self.fault_path_ns
+    }
+
+    pub(super) fn samples_taken(&self) -> u64 {
+        self.rings.stacks_taken()
+    }
+
+    /// What every handler, softirq and callback took since the start.
+    pub fn handler_sums(&self) -> Vec<HandlerSum> {
+        handler_sums(&self.object.entries_per_cpu("handler_sums"))
+    }
+
+    /// What happened on each CPU between two times in the past.
+    pub(super) fn copy(&self, start: u64, end: u64) -> Vec<(u32, Copied)> {
+        self.cpus.iter().map(|&cpu| (cpu, self.rings.copy(cpu, start, end))).collect()
+    }
+}
+
+/// What the programs have to know of this kernel. A timer later than `late_ns` has its interrupted stack taken.
+pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<(Vec<u8>, Places), Refused> {
+    if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
+        let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
+        return Err(Refused::because(doing, reason));
+    }
+    let places = per_cpu::places();
+    let mut configuration = Vec::new();
+    for offset in [places.steal, places.registers] {
+        configuration.extend_from_slice(&offset.unwrap_or(0).to_ne_bytes());
+    }
+    configuration.extend_from_slice(&places.nesting.bytes());
+    let switch_tells_state = switch_tells_state();
+    let exit_tells_last = tracepoint_arguments("sched_process_exit").is_some_and(|count| count > 1);
+    for word in [late_ns, u64::from(switch_tells_state), u64::from(exit_tells_last)] {
+        configuration.extend_from_slice(&word.to_ne_bytes());
+    }
+    Ok((configuration, places))
+}
+
+/// Whether `sched_switch` tells the state in which a thread leaves: from 5.18 on.
+pub(crate) fn switch_tells_state() -> bool {
+    tracepoint_arguments("sched_switch").is_some_and(|count| count > 3)
+}
+
+/// One more than the highest CPU number that can ever be.
+pub(crate) fn possible_cpus() -> usize {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    cpu_list(&text).last().map_or(1, |&last| last as usize + 1)
+}
+
+pub(crate) fn online_cpus() -> Vec<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let list = cpu_list(&text);
+    if list.is_empty() { vec![0] } else { list }
+}
+
+fn cpu_list(text: &str) -> Vec<u32> {
+    let number = |word: &str| word.trim().parse::<u32>().ok();
+    text.trim()
+        .split(',')
+        .filter_map(|range| match range.split_once('-') {
+            Some((first, last)) => Some(number(first)?..=number(last)?),
+            None => number(range).map(|one| one..=one),
+        })
+        .flatten()
+        .collect()
+}
+
+/// Starts a clock on each CPU, whose every tick takes a stack; says what it is.
+fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result<Option<&'static str>, Refused> {
+    if rate == 0 {
+        return Ok(None);
+    }
+    let kinds = [
+        ("cpu-cycles", bindings::PERF_TYPE_HARDWARE, u64::from(bindings::PERF_COUNT_HW_CPU_CYCLES)),
+        (CPU_CLOCK, bindings::PERF_TYPE_SOFTWARE, u64::from(bindings::PERF_COUNT_SW_CPU_CLOCK)),
+    ];
+    let mut refused = None;
+    for (name, kind, config) in kinds {
+        let attributes = bindings::perf_event_attr { type_: kind, config, ..Default::default() };
+        match open_clocks(cpus, attributes, rate) {
+            Ok(clocks) => {
+                for clock in clocks {
+                    object.attach_perf_event(SAMPLER, clock)?;
+                }
+                return Ok(Some(name));
+            }
+            Err(error) => refused = Some(error),
+        }
+    }
+    Err(refused.unwrap_or_else(|| Refused::because("sampling", "there is no clock")))
+}
+
+/// Has every page fault noted when it is done: the kernel's own counts of them, on each CPU.
+pub(crate) fn count_faults(object: &mut LoadedObject, cpus: &[u32]) -> Result<(), Refused> {
+    for config in [bindings::PERF_COUNT_SW_PAGE_FAULTS_MIN, bindings::PERF_COUNT_SW_PAGE_FAULTS_MAJ] {
+        let mut attributes = bindings::perf_event_attr {
+            type_: bindings::PERF_TYPE_SOFTWARE,
+            config: u64::from(config),
+            ..Default::default()
+        };
+        attributes.__bindgen_anon_1.sample_period = 1;
+        for count in open_events(cpus, attributes)? {
+            object.attach_perf_event("fault_ends", count)?;
+        }
+    }
+    Ok(())
+}
+
+fn open_clocks(cpus: &[u32], mut attributes: bindings::perf_event_attr, rate: u32) -> Result<Vec<OwnedFd>, Refused> {
+    attributes.__bindgen_anon_1.sample_freq = u64::from(rate);
+    attributes.set_freq(1);
+    attributes.set_exclude_idle(1);
+    open_events(cpus, attributes)
+}
+
+fn open_events(cpus: &[u32], mut attributes: bindings::perf_event_attr) -> Result<Vec<OwnedFd>, Refused> {
+    attributes.size = size_of::<bindings::perf_event_attr>() as u32;
+    cpus.iter()
+        .map(|&cpu| {
+            let flags = u64::from(bindings::PERF_FLAG_FD_CLOEXEC);
+            // SAFETY: the attributes live through the call.
+            let descriptor = unsafe { perf::perf_event_open(&mut attributes, -1, cpu as i32, -1, flags) };
+            if descriptor < 0 {
+                return Err(Refused::last_os_error(format!("sampling CPU {cpu}")));
+            }
+            // SAFETY: a descriptor just made, owned by nobody else.
+            Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that is added as an optional one says what is blind without it.
+    #[test]
+    fn every_optional_program_says_what_is_blind_without_it() {
+        let mut optional = 0;
+        for elf in [OBJECT, crate::eventlog::RECORDER_OF_LOG] {
+            for name in punctual_kernel::bpf::optional_programs(elf) {
+                optional += 1;
+                assert_eq!(left_out::blind_without(std::slice::from_ref(&name)).len(), 1, "{name}");
+            }
+        }
+        assert!(optional > 40, "{optional}");
+        // Both halves of a pair are one thing.
+        assert_eq!(left_out::blind_without(&["work_begins".to_owned(), "work_ends".to_owned()]).len(), 1);
+    }
+
+    #[test]
+    fn cpu_lists_are_read() {
+        assert_eq!(cpu_list("0-2,5\n"), [0, 1, 2, 5]);
+        assert_eq!(cpu_list("0\n"), [0]);
+        assert!(cpu_list("").is_empty());
+    }
+}

@@ -1,0 +1,490 @@
+//! Looks at each measured wakeup, and keeps the evidence of late ones.
+
+use super::bounded_channel::{BoundedReceiver, BoundedSender, most_bytes, queue};
+use super::evidence::{Evidence, Investigator, LateWakeup};
+use super::hooks::HookWatch;
+use super::naming::name_places;
+use super::programs::{FlightRecorder, SAMPLER};
+use punctual_kernel::scheduling::{Scheduling, set_scheduling, set_scheduling_of};
+use punctual_kernel::{clock, ending, hold};
+use punctual_recording::{
+    Directory, Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums,
+};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What counts as late.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Threshold {
+    /// More than this, ns.
+    Fixed(u64),
+    /// More than this quantile of all wakeups measured so far, 0 to 1, once there are a thousand.
+    Quantile(f64),
+}
+
+impl Threshold {
+    /// As the user writes it.
+    pub fn name(self) -> String {
+        match self {
+            Threshold::Fixed(ns) => format_ns(ns),
+            Threshold::Quantile(quantile) => format!("p{}", (quantile * 1e8).round() / 1e6),
+        }
+    }
+}
+
+/// How the flight recorder is set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WhySettings {
+    /// What counts as late.
+    pub threshold: Threshold,
+    /// What is compared with it: [`Stage::Total`], or of followed threads [`Stage::Response`].
+    pub stage: Stage,
+    /// Stacks a second and CPU; 0: none.
+    pub sample_rate: u32,
+    /// Episodes to keep at most.
+    pub most_episodes: u64,
+}
+
+/// Before this many wakeups a quantile says nothing.
+const MIN_WAKEUPS: u64 = 1_000;
+/// Episodes that may be kept at once, and every second after that: 240 a minute.
+const BURST: u64 = 240;
+const A_SECOND: u64 = 4;
+/// The evidence of one recording takes no more than this, bytes.
+const MAX_BYTES: u64 = 256 << 20;
+/// The evidence reaches this far before and after the wakeup, ns.
+const BEFORE_NS: u64 = 5_000_000;
+const AFTER_NS: u64 = 300_000;
+/// The writing thread has fallen behind when so many wait for it, and has caught up when fewer than these do.
+const BEHIND: u64 = 32;
+const CAUGHT_UP: u64 = 8;
+/// The kernel measures the recorder's programs for so long, ns; after that the number of records says what they cost.
+const MEASURED_NS: u64 = 900_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+/// The usual delivery of a timer interrupt is not believed beyond this, ns: on a busy machine the median is not what
+/// nobody could help.
+const MAX_USUAL_NS: u64 = 15_000;
+/// When the measurement is over, what waits to be written may take so long, or so long after the program was asked to end.
+const WRITING: Duration = Duration::from_secs(10);
+const ASKED: Duration = Duration::from_millis(700);
+/// The episode that is being written may take so long beyond that.
+const LAST: Duration = Duration::from_millis(500);
+
+enum Message {
+    Episode(Box<Evidence>),
+    Summary(Box<RecorderSummary>),
+}
+
+/// What the writing thread shares.
+#[derive(Default)]
+struct Written {
+    kept: u64,
+    void: u64,
+    over_budget: u64,
+    /// Episodes that came after one that could not be written, and that one.
+    unwritten: u64,
+    /// CPU time of the writing thread: before the first episode, reading the kernel's symbols; and since then.
+    starting_ns: u64,
+    cpu_ns: u64,
+    failed: Option<punctual_recording::Error>,
+}
+
+/// Watches wakeups. Call [`Watch::wakeup`] for each and [`Watch::round`] every 10 ms or so.
+pub struct Watch {
+    recorder: FlightRecorder,
+    recording: Directory,
+    settings: WhySettings,
+    values: Distribution,
+    /// Followed threads that sleep within their work, each with when that work was due.
+    at_work: HashMap<u32, u64>,
+    deliveries: Distribution,
+    threshold_ns: Option<u64>,
+    begun_ns: u64,
+    second_ns: u64,
+    budget: u64,
+    accepted: u64,
+    pending: VecDeque<(LateWakeup, u64, u64)>,
+    hooks: HookWatch,
+    summary: RecorderSummary,
+    sender: Option<BoundedSender<Message>>,
+    writing: WritingThread,
+    written: Arc<Mutex<Written>>,
+    /// CPU time of the writing thread while it was measured, ns, when that is over.
+    collected_ns: Option<u64>,
+    /// Set when there is no time left to write episodes.
+    given_up: Arc<AtomicBool>,
+    /// What the sampling clock had taken when the measurement began, ns.
+    sampled_before_ns: u64,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Begins to write into a recording's directory, which is there. `own_programs` are this process's other programs.
+    ///
+    /// # Errors
+    /// Where the directory cannot be written or no thread be started.
+    pub fn begin(
+        recorder: FlightRecorder,
+        settings: WhySettings,
+        recording: &Directory,
+        own_programs: &[u32],
+    ) -> punctual_recording::Result<Watch> {
+        let writer = EpisodeWriter::create(recording)?;
+        let (sender, receiver) = queue(most_bytes());
+        let (tell_tid, tid) = sync_channel(1);
+        let written = Arc::new(Mutex::new(Written::default()));
+        let shared = Arc::clone(&written);
+        let given_up = Arc::new(AtomicBool::new(false));
+        let no_time = Arc::clone(&given_up);
+        let most = settings.most_episodes;
+        let thread = std::thread::Builder::new().name("why".to_owned());
+        let thread = thread.spawn(move || write_episodes(writer, &tell_tid, receiver, (&shared, &no_time), most)).ok();
+        // Reading the kernel's symbols takes a tenth of a second: not while it is measured.
+        let writing = WritingThread { tid: tid.recv().unwrap_or(0), idle: true };
+        let mut own = recorder.program_ids();
+        own.extend_from_slice(own_programs);
+        let mut hooks = HookWatch::new(own);
+        // The first late wakeup may come with the first of all.
+        hooks.read(clock::monotonic_ns());
+        let summary = RecorderSummary {
+            threshold: settings.threshold.name(),
+            stage: settings.stage,
+            sample_rate: settings.sample_rate,
+            sample_clock: recorder.clock().map(str::to_owned),
+            missing: recorder.left_out(),
+            nesting_known: recorder.nesting_known(),
+            cpus: recorder.cpus() as u64,
+            ..RecorderSummary::default()
+        };
+        Ok(Watch {
+            recorder,
+            recording: recording.clone(),
+            settings,
+            values: Distribution::new(),
+            at_work: HashMap::new(),
+            deliveries: Distribution::new(),
+            threshold_ns: match settings.threshold {
+                Threshold::Fixed(ns) => Some(ns),
+                Threshold::Quantile(_) => None,
+            },
+            begun_ns: clock::monotonic_ns(),
+            second_ns: 0,
+            budget: BURST,
+            accepted: 0,
+            pending: VecDeque::new(),
+            hooks,
+            summary,
+            sender: Some(sender),
+            writing,
+            written,
+            collected_ns: None,
+            given_up,
+            sampled_before_ns: 0,
+            thread,
+        })
+    }
+
+    /// What the recorder takes from now on is the cost of the measurement.
+    pub fn begin_measuring(&mut self) {
+        self.begun_ns = clock::monotonic_ns();
+        self.recorder.begin_measuring();
+        self.sampled_before_ns = self.sampled_ns();
+    }
+
+    /// How long the sampling clock's interrupts took so far, ns.
+    fn sampled_ns(&self) -> u64 {
+        let sums = self.recorder.handler_sums();
+        sums.iter().filter(|sum| sum.kind == "timer_irq" && sum.name == SAMPLER).map(|sum| sum.total_ns).sum()
+    }
+
+    /// Looks at a wakeup of a thread with this name and priority as the kernel counts.
+    pub fn wakeup(&mut self, wakeup: &Wakeup, name: &str, priority: i16) {
+        self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority);
+    }
+
+    /// Looks at a wakeup of a followed thread. One that `sleeps_within_work` is not done with what it was woken for: its
+    /// next wakeups belong to that until it sleeps otherwise.
+    pub fn followed(&mut self, wakeup: &Wakeup, sleeps_within_work: bool, name: &str, priority: i16) {
+        if self.settings.stage != Stage::Response {
+            return self.wakeup(wakeup, name, priority);
+        }
+        let expected_ns = self.at_work.remove(&wakeup.tid).unwrap_or(wakeup.expected_ns);
+        let Some(work_ns) = wakeup.work_ns else { return };
+        if sleeps_within_work {
+            self.at_work.insert(wakeup.tid, expected_ns);
+            return;
+        }
+        let end_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
+        self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority);
+    }
+
+    /// A followed thread ended, or wakeups of it were not seen: what it worked on since when is not known any more.
+    pub fn lost_sight_of(&mut self, tid: u32) {
+        self.at_work.remove(&tid);
+    }
+
+    fn look_at(&mut self, wakeup: &Wakeup, expected_ns: u64, value_ns: u64, name: &str, priority: i16) {
+        self.values.record(value_ns);
+        if let Some(irq_ns) = wakeup.irq_ns {
+            self.deliveries.record(irq_ns);
+        }
+        let Some(threshold_ns) = self.threshold_ns.filter(|threshold_ns| value_ns > *threshold_ns) else {
+            return;
+        };
+        self.summary.late += 1;
+        if self.budget == 0 || self.accepted >= self.settings.most_episodes {
+            self.summary.over_budget += 1;
+            return;
+        }
+        self.budget -= 1;
+        self.accepted += 1;
+        let late = LateWakeup {
+            tid: wakeup.tid,
+            name: name.to_owned(),
+            priority,
+            cpu: wakeup.cpu,
+            expected_ns,
+            end_ns: expected_ns + value_ns,
+            stage: self.settings.stage,
+        };
+        self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));
+    }
+
+    /// Takes the evidence of late wakeups out of the rings.
+    ///
+    /// # Errors
+    /// Where episodes could not be written.
+    pub fn round(&mut self) -> punctual_recording::Result<()> {
+        let now = clock::monotonic_ns();
+        self.hooks.read(now);
+        let waiting = self.sender.as_ref().map_or(0, BoundedSender::waiting);
+        self.writing.set_idle(waiting < if self.writing.idle { BEHIND } else { CAUGHT_UP });
+        // Each copies out of all rings: not once the program was asked to end.
+        while !ending::is_asked() && self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
+            let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
+            self.take(late, threshold_ns);
+            let since = clock::monotonic_ns().saturating_sub(noticed_ns);
+            self.summary.longest_collection_ns = self.summary.longest_collection_ns.max(since);
+        }
+        if now - self.second_ns >= SECOND_NS {
+            self.second_ns = now;
+            self.budget = (self.budget + A_SECOND).min(BURST);
+            if let Threshold::Quantile(quantile) = self.settings.threshold
+                && self.values.count() >= MIN_WAKEUPS
+            {
+                self.threshold_ns = self.values.quantile(quantile);
+            }
+            self.read_cost();
+            let summary = Message::Summary(Box::new(self.summary()));
+            if let Some(sender) = &self.sender {
+                sender.put(summary, 0);
+            }
+        }
+        match self.written.lock().ok().and_then(|mut written| written.failed.take()) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn take(&mut self, late: LateWakeup, threshold_ns: u64) {
+        let Some(sender) = self.sender.as_ref().filter(|sender| !sender.is_full()) else {
+            self.summary.writing_behind += 1;
+            return;
+        };
+        let start = late.expected_ns.saturating_sub(BEFORE_NS);
+        let end = late.end_ns + AFTER_NS;
+        let evidence = Evidence {
+            copied: self.recorder.copy(start, end),
+            programs: self.hooks.between(late.expected_ns, late.end_ns),
+            threshold_ns,
+            usual_delivery_ns: self.deliveries.quantile(0.25).unwrap_or(0).min(MAX_USUAL_NS),
+            fault_path_ns: self.recorder.fault_path_ns(),
+            nesting_known: self.recorder.nesting_known(),
+            sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
+            late,
+        };
+        let bytes = evidence.bytes();
+        if !sender.put(Message::Episode(Box::new(evidence)), bytes) {
+            self.summary.writing_behind += 1;
+        }
+    }
+
+    fn read_cost(&mut self) {
+        self.summary.samples = self.recorder.samples_taken();
+        let cost = self.recorder.cost();
+        self.summary.programs_ns = cost.map(|cost| cost.ns);
+        self.summary.program_runs = cost.map(|cost| cost.runs);
+        self.summary.armed_ns = clock::monotonic_ns().saturating_sub(self.begun_ns);
+        if self.summary.armed_ns > MEASURED_NS {
+            self.recorder.stop_measuring();
+        }
+    }
+
+    /// What was counted so far.
+    pub fn summary(&self) -> RecorderSummary {
+        let mut summary = self.summary.clone();
+        summary.threshold_ns = self.threshold_ns;
+        if let Ok(written) = self.written.lock() {
+            summary.kept = written.kept;
+            summary.void = written.void;
+            summary.over_budget += written.over_budget;
+            summary.writing_behind += written.unwritten;
+            summary.starting_ns = written.starting_ns;
+            // While it was measured; the rest is the end's.
+            summary.collecting_ns = self.collected_ns.unwrap_or(written.cpu_ns);
+            summary.finishing_ns = written.cpu_ns.saturating_sub(summary.collecting_ns);
+        }
+        summary
+    }
+
+    /// Takes what is left, writes it, and finds names for places in programs. Nothing is measured any more.
+    ///
+    /// # Errors
+    /// Where episodes could not be written.
+    pub fn finish(mut self) -> punctual_recording::Result<RecorderSummary> {
+        let over = Instant::now();
+        self.collected_ns = self.written.lock().ok().map(|written| written.cpu_ns);
+        let last = self.pending.back().map_or(0, |(late, ..)| late.end_ns + AFTER_NS);
+        let now = clock::monotonic_ns();
+        if last >= now {
+            std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
+        }
+        let result = self.round();
+        self.summary.writing_behind += std::mem::take(&mut self.pending).len() as u64;
+        self.read_cost();
+        let sums = self.recorder.handler_sums();
+        let sampled_ns = self.sampled_ns().saturating_sub(self.sampled_before_ns);
+        self.summary.sampling_ns = self.recorder.clock().map(|_| sampled_ns);
+        let summary = Message::Summary(Box::new(self.summary()));
+        if let Some(sender) = self.sender.take() {
+            sender.put(summary, 0);
+        }
+        let is_written = self.wait_for_writing(over);
+        result?;
+        let summary = self.summary();
+        let failed = self.written.lock().ok().and_then(|mut written| written.failed.take());
+        let recording = self.recording.clone();
+        let written = write_handler_sums(&recording, &sums);
+        // Out of the kernel before what takes long. Locked memory would have every file that is looked into read whole.
+        drop(self);
+        if summary.kept > 0 && is_written && !ending::is_asked() {
+            hold::unlock_memory();
+            name_places(&recording);
+        }
+        written?;
+        failed.map_or(Ok(summary), Err)
+    }
+}
+
+impl Watch {
+    /// Waits for what is still to be written, not for ever; whether all of it was.
+    fn wait_for_writing(&mut self, over: Instant) -> bool {
+        let Some(thread) = self.thread.take() else { return true };
+        self.writing.set_idle(false);
+        let (mut asked, mut given_up) = (None, None);
+        while !thread.is_finished() {
+            if ending::is_asked() {
+                asked.get_or_insert_with(Instant::now);
+            }
+            if over.elapsed() > WRITING || asked.is_some_and(|asked: Instant| asked.elapsed() > ASKED) {
+                self.given_up.store(true, Ordering::Relaxed);
+                if given_up.get_or_insert_with(Instant::now).elapsed() > LAST {
+                    return false;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        thread.join().is_ok()
+    }
+}
+
+/// The thread that finds names and writes. That is work, and must not be what makes the threads late that are looked
+/// at: it runs when nobody else wants the CPU, unless it falls behind.
+struct WritingThread {
+    tid: u32,
+    idle: bool,
+}
+
+impl WritingThread {
+    fn set_idle(&mut self, idle: bool) {
+        if self.idle == idle || self.tid == 0 {
+            return;
+        }
+        self.idle = idle;
+        let scheduling = if idle { Scheduling::Idle } else { Scheduling::Other };
+        // Where the kernel refuses, it stays as it is: slower, or more in the way.
+        let _ = set_scheduling_of(self.tid, scheduling, false);
+        if !idle {
+            let _ = rustix::process::setpriority_process(rustix::process::Pid::from_raw(self.tid as i32), 10);
+        }
+    }
+}
+
+fn write_episodes(
+    mut writer: EpisodeWriter,
+    tell_tid: &SyncSender<u32>,
+    receiver: BoundedReceiver<Message>,
+    (shared, given_up): (&Mutex<Written>, &AtomicBool),
+    most: u64,
+) {
+    let mut investigator = Investigator::new();
+    let starting_ns = clock::thread_cpu_ns();
+    if let Ok(mut written) = shared.lock() {
+        written.starting_ns = starting_ns;
+    }
+    let _ = set_scheduling(Scheduling::Idle);
+    let _ = tell_tid.send(clock::thread_id());
+    let mut kept = 0;
+    let mut failure: Option<String> = None;
+    receiver.for_each(|message| {
+        let result = match message {
+            Message::Summary(mut summary) => {
+                if let Ok(written) = shared.lock() {
+                    (summary.kept, summary.void) = (written.kept, written.void);
+                    if failure.is_some() {
+                        summary.failure.clone_from(&failure);
+                        // Counted when the summary was sent: those that failed since are missing.
+                        let counted = summary.kept + summary.over_budget + summary.writing_behind;
+                        summary.writing_behind += summary.late.saturating_sub(counted);
+                    }
+                }
+                writer.write_summary(&summary)
+            }
+            // A smaller one might fit, and take the room for what is to be said of the end.
+            Message::Episode(_) if failure.is_some() || given_up.load(Ordering::Relaxed) => {
+                if let Ok(mut written) = shared.lock() {
+                    written.unwritten += 1;
+                }
+                Ok(())
+            }
+            Message::Episode(_) if kept >= most || writer.bytes() > MAX_BYTES => {
+                if let Ok(mut written) = shared.lock() {
+                    written.over_budget += 1;
+                }
+                Ok(())
+            }
+            Message::Episode(evidence) => {
+                let episode = investigator.investigate(kept + 1, &evidence);
+                let result = writer.push(&episode);
+                if let (Err(error), Ok(mut written)) = (&result, shared.lock()) {
+                    failure = Some(error.to_string());
+                    written.unwritten += 1;
+                }
+                if let (Ok(()), Ok(mut written)) = (&result, shared.lock()) {
+                    kept += 1;
+                    written.kept = kept;
+                    written.void += u64::from(episode.void.is_some());
+                    written.cpu_ns = clock::thread_cpu_ns().saturating_sub(starting_ns);
+                }
+                result
+            }
+        };
+        if let (Err(error), Ok(mut written)) = (result, shared.lock()) {
+            written.failed.get_or_insert(error);
+        }
+    });
+}

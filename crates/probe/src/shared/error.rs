@@ -1,0 +1,22 @@
+//! Why a plan is not carried out.
+
+use punctual_kernel::Refused;
+
+/// A plan that cannot be carried out, in one line: what is wrong and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(pub(crate) String);
+
+/// Why a run could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan cannot be carried out here.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The kernel refused what cannot be done without.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The recording could not be written. What was written before it failed can be read.
+    #[error(transparent)]
+    Recording(#[from] punctual_recording::Error),
+}

@@ -1,0 +1,18 @@
+//! What several instruments use.
+//!
+//! * `plan`, `error`: what to measure, and why it is not done.
+//! * `observation`: how a run goes, and how it is closed.
+//! * `control`: how a process and its measuring threads talk, and the watchdog of both.
+//! * `lossy_ring`: rings that programs in the kernel write without waiting for their reader.
+//! * `left_out`: what is not seen where a program could not be loaded.
+//! * `namespaces`: where programs in the kernel and this process do not speak of the same.
+//! * `trials`: what needs BPF programs, tried out.
+
+pub(crate) mod control;
+pub(crate) mod error;
+pub(crate) mod left_out;
+pub(crate) mod lossy_ring;
+pub(crate) mod namespaces;
+pub(crate) mod observation;
+pub(crate) mod plan;
+pub(crate) mod trials;

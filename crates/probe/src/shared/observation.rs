@@ -1,0 +1,111 @@
+//! How a run goes, what its caller may do about it, and how its recording is closed.
+
+use crate::shared::error::RunError;
+use crate::shared::plan::Plan;
+use punctual_recording::{
+    Directory, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Totals, Wakeup, Writer,
+};
+use std::time::Duration;
+
+/// What the caller wants after having seen how the run goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Go on.
+    Go,
+    /// End the run for this reason.
+    Stop(EndReason, Option<String>),
+}
+
+/// How a run goes.
+pub struct Observation<'a> {
+    /// Since the threads began.
+    pub elapsed: Duration,
+    /// How long the run is to be; `None` until told to stop.
+    pub duration: Option<Duration>,
+    /// What could not be done as asked, known from the start.
+    pub fallbacks: &'a [String],
+    /// The wakeups that came since the last step, whole: each began at its `expected_ns` and took its `total_ns`.
+    pub finished: &'a [Wakeup],
+    /// When measuring began, ns of `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
+    /// When it ended: only in the last call, in which nothing is measured any more and the recording is not closed yet.
+    pub ended_ns: Option<u64>,
+    pub(crate) writer: &'a mut Writer,
+}
+
+impl Observation<'_> {
+    /// Where the recording is written.
+    pub fn directory(&self) -> &Directory {
+        self.writer.directory()
+    }
+
+    /// What has been measured so far. Adds up distributions: not for every step.
+    pub fn totals(&self) -> Totals {
+        self.writer.totals()
+    }
+
+    /// Puts down in the recording what went wrong with the load.
+    pub fn load_trouble(&mut self, trouble: String) {
+        self.writer.provenance_mut().load.trouble.push(trouble);
+    }
+
+    /// Puts down in the recording why the load was not the one that was asked for; the first reason stays.
+    pub fn load_failure(&mut self, failure: String) {
+        self.writer.provenance_mut().load.failure.get_or_insert(failure);
+    }
+
+    /// Puts down in the recording what the load got done.
+    pub fn load_scores(&mut self, scores: Vec<LoadScore>) {
+        self.writer.provenance_mut().load.scores = scores;
+    }
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The recording's document, as written.
+    pub document: Document,
+    /// Limits that the user set and the run exceeded.
+    pub exceeded: Vec<Limit>,
+}
+
+/// A segment is closed this often.
+pub(crate) const FLUSH: Duration = Duration::from_secs(1);
+
+/// Judges the limits and closes the recording; of a run that failed it says why.
+pub(crate) fn conclude(
+    plan: &Plan,
+    writer: Writer,
+    ended: punctual_recording::Result<Ended>,
+) -> Result<Outcome, RunError> {
+    match ended {
+        Ok(ended) => {
+            let limits = judge(plan, &writer.totals().total);
+            let document = writer.finish(ended, limits)?;
+            let exceeded = document.limits.iter().filter(|limit| limit.exceeded).cloned().collect();
+            Ok(Outcome { document, exceeded })
+        }
+        Err(error) => {
+            let detail = Some(error.to_string());
+            let _ = writer.finish(Ended { reason: EndReason::Failed, detail, at_ns: 0 }, Vec::new());
+            Err(error.into())
+        }
+    }
+}
+
+fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {
+    let mut limits: Vec<Limit> = plan.limits.iter().map(|limit| limit.judge(total)).collect();
+    if let Some(limit_ns) = plan.break_ns {
+        let found_ns = total.max();
+        let exceeded = found_ns.is_some_and(|found| found > limit_ns);
+        limits.push(Limit { what: "any wakeup".to_owned(), limit_ns, found_ns, exceeded });
+    }
+    limits
+}
+
+/// The same for several threads is said once.
+pub(crate) fn note(provenance: &mut Provenance, note: String) {
+    if !provenance.fallbacks.contains(&note) {
+        provenance.fallbacks.push(note);
+    }
+}

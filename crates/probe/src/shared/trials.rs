@@ -1,0 +1,55 @@
+//! What of this crate needs BPF programs, to be tried out one by one: each is loaded, and taken away again.
+
+use crate::periodic::StageTracer;
+use crate::shared::left_out::lacking;
+use crate::shared::plan::Via;
+use crate::{eventlog, followed, idle, recorder};
+use punctual_kernel::{Found, Missing, Refused, Trial};
+use punctual_recording::EventClass;
+
+/// All of them, in the order in which a user meets them.
+pub fn trials() -> Vec<Trial> {
+    let stages = || StageTracer::try_out(Via::Timer).map(|()| Found::loads(Vec::new()));
+    let softirq = || StageTracer::try_out(Via::Softirq).map(|()| Found::loads(Vec::new()));
+    vec![
+        Trial::new("stages", "splitting a wakeup into its stages", "5.10", stages),
+        Trial::new("softirq path", "--via softirq (interrupt -> softirq -> thread)", "5.15", softirq),
+        Trial::new("followed threads", "record --comm, --pid, --follow", "5.10", || {
+            loads(followed::programs::try_out()?)
+        }),
+        Trial::new(
+            "flight recorder",
+            "record --why: who made it late",
+            "6.1",
+            || loads(recorder::programs::try_out()?),
+        ),
+        Trial::new("event log", "punctual log", "6.1", event_log),
+        Trial::new("idle causes", "punctual idle: what took the CPU", "5.12", || loads(idle::trace::try_out()?)),
+    ]
+}
+
+/// Each class of events by itself: those that cannot be had are what the log lacks.
+fn event_log() -> Result<Found, Refused> {
+    let (mut missing, mut refusal, mut had) = (Vec::new(), None, 0);
+    for class in EventClass::CHOICES.into_iter().filter(|class| *class != EventClass::Mark) {
+        match eventlog::programs::try_out(class) {
+            Ok(left_out) => {
+                had += 1;
+                missing.extend(lacking(&left_out));
+            }
+            Err(refused) => {
+                let blind = format!("events of the class {}", class.name());
+                missing.push(Missing::new(refused.reason.clone(), None).so_blind_for(blind));
+                refusal = Some(refused);
+            }
+        }
+    }
+    match refusal {
+        Some(refused) if had == 0 => Err(refused),
+        _ => Ok(Found::loads(missing)),
+    }
+}
+
+fn loads(left_out: Vec<String>) -> Result<Found, Refused> {
+    Ok(Found::loads(lacking(&left_out)))
+}
