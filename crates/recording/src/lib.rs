@@ -25,77 +25,52 @@
 //! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
 
 mod activations;
-pub mod bounds;
-mod buckets;
-mod caught;
-mod digest;
-mod directory;
-mod distribution;
 mod document;
-mod document_check;
-pub mod episode;
-mod episode_check;
 mod episodes;
 mod error;
-mod event_class;
+mod format;
 mod gaps;
-pub mod input;
-mod json_file;
-mod limit;
 mod log;
-mod merge;
-mod numbers;
-mod parquet_check;
-mod place;
-mod printable;
-mod reader;
-mod segments;
-mod stage;
-mod table;
-mod tail;
-mod texts;
-mod units;
-mod validation;
-mod wakeup;
-mod writer;
+mod wakeups;
 
-pub use activations::{
+pub use activations::files::{
     ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, for_each_activation,
     read_activation_document,
 };
-pub use digest::digest;
-pub use directory::Directory;
-pub use distribution::{Distribution, Distributions, Key};
-pub use document::{
+pub use document::contents::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
     Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
 };
-pub use episode::Episode;
-pub use episodes::{
+pub use document::limit::LimitSpec;
+pub use document::merge::{compatible, merge};
+pub use document::reader::Recording;
+pub use document::writer::{OTHERS, Totals, Writer};
+pub use episodes::episode::{self, Episode};
+pub use episodes::files::{
     EpisodeWriter, HandlerSum, RecorderSummary, for_each_episode, read_handler_sums, read_recorder_summary,
     rewrite_episodes, write_handler_sums,
 };
 pub use error::{Error, ErrorKind, Result};
-pub use event_class::EventClass;
-pub use gaps::{
+pub use format::digest::digest;
+pub use format::directory::Directory;
+pub use format::numbers::{read_numbers, write_numbers};
+pub use format::place::{DIRECTORY_MODE, FILE_MODE, Place, Standing};
+pub use format::printable::{is_control, printable};
+pub use format::units::{BareUnit, format_ns, parse_duration, parse_list};
+pub use format::{bounds, input};
+pub use gaps::files::{
     CalibratedCount, CauseKind, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,
     Periodicity, for_each_gap, read_gap_document,
 };
-pub use limit::LimitSpec;
-pub use log::{
+pub use gaps::validation::{
+    Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
+};
+pub use log::event_class::EventClass;
+pub use log::files::{
     BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
     for_each_log_row, is_log, read_log_document,
 };
-pub use merge::{compatible, merge};
-pub use numbers::{read_numbers, write_numbers};
-pub use place::{DIRECTORY_MODE, FILE_MODE, Place, Standing};
-pub use printable::{is_control, printable};
-pub use reader::Recording;
-pub use stage::Stage;
-pub use tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
-pub use units::{BareUnit, format_ns, parse_duration, parse_list};
-pub use validation::{
-    Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
-};
-pub use wakeup::{FollowedStamps, Stamps, Wakeup};
-pub use writer::{OTHERS, Totals, Writer};
+pub use wakeups::distribution::{Distribution, Distributions, Key};
+pub use wakeups::stage::Stage;
+pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
+pub use wakeups::wakeup::{FollowedStamps, Stamps, Wakeup};

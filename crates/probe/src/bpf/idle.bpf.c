@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Notes what took each followed CPU from the loop that wants it all: interrupts, softirqs, other threads.
- * Each becomes an entry in a ring of its CPU; user space maps the rings, and `idle_trace.rs` declares the same records.
+ * Each becomes an entry in a ring of its CPU; user space maps the rings, and `probe/src/idle/trace.rs` declares the same records.
  */
 #include "kernel.h"
 #include "steal.h"

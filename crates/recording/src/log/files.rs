@@ -1,12 +1,12 @@
 //! The event log: a table `events/log/` and a summary `events/log.json` beside `recording.json`.
 
 use crate::EventClass;
-use crate::directory::Directory;
-use crate::episode::{Event, EventKind};
+use crate::episodes::episode::{Event, EventKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json_file::{read_document, write_json};
-use crate::segments::{self, SegmentWriter};
-use crate::table::{self, Schema, required, text};
+use crate::format::directory::Directory;
+use crate::format::json_file::{read_document, write_json};
+use crate::format::segments::{self, SegmentWriter};
+use crate::format::table::{self, Schema, required, text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Distributions of values: every value counted, nothing clamped.
 
 use crate::Stage;
-use crate::bounds::{MAX_BUCKETS, MAX_DISTRIBUTIONS};
-use crate::buckets::Buckets;
+use crate::format::bounds::{MAX_BUCKETS, MAX_DISTRIBUTIONS};
+use crate::wakeups::buckets::Buckets;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

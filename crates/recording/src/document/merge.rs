@@ -1,6 +1,6 @@
 //! Adds up recordings of the same configuration and load.
 
-use crate::document::Document;
+use crate::document::contents::Document;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::HashSet;
 

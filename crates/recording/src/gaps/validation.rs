@@ -1,9 +1,9 @@
 //! The same keystrokes as an idle loop, the program that handled them and the kernel's programs saw them: the file
 //! `validation.json` beside `recording.json`.
 
-use crate::directory::Directory;
 use crate::error::Result;
-use crate::json_file::{read_document, write_json};
+use crate::format::directory::Directory;
+use crate::format::json_file::{read_document, write_json};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The directory into which a recording is written: opened once, and the recording's own from then on.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::place::{self, Caller, Place};
+use crate::format::place::{self, Caller, Place};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -1,9 +1,9 @@
 //! JSON files of a recording: written by rename, read with the reason where they cannot be.
 
-use crate::bounds::{MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_JSON_VALUES};
-use crate::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input;
+use crate::format::bounds::{MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_JSON_VALUES};
+use crate::format::directory::Directory;
+use crate::format::input;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;

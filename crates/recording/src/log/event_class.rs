@@ -1,6 +1,6 @@
 //! Classes of events, and the names of their kinds.
 
-use crate::episode::EventKind;
+use crate::episodes::episode::EventKind;
 use serde::{Deserialize, Serialize};
 
 /// What belongs together when one chooses what to log.

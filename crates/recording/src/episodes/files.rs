@@ -1,12 +1,12 @@
 //! `events/`: the episodes of a recording, a JSON line each, and what was counted of them.
 
-use crate::bounds::MAX_EPISODE_BYTES;
-use crate::directory::{Directory, temporary_for};
-use crate::episode::Episode;
+use crate::episodes::episode::Episode;
 use crate::error::{Error, ErrorKind, Result};
-use crate::input;
-use crate::json_file::{check_json, read_json, write_json};
-use crate::stage::Stage;
+use crate::format::bounds::MAX_EPISODE_BYTES;
+use crate::format::directory::{Directory, temporary_for};
+use crate::format::input;
+use crate::format::json_file::{check_json, read_json, write_json};
+use crate::wakeups::stage::Stage;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
@@ -254,7 +254,7 @@ pub fn rewrite_episodes(recording: &Directory, mut change: impl FnMut(&mut Episo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
+    use crate::episodes::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
 
     fn episode() -> Episode {
         let event = |at_ns, kind| Event {
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn numbers_that_cannot_be_are_damage() {
-        let deep = crate::episode::MAX_FRAMES;
+        let deep = crate::episodes::episode::MAX_FRAMES;
         assert_eq!(read_changed(|_| ()).unwrap(), [episode()]);
         let frames = |depth: usize| move |line: &mut serde_json::Value| line["samples"][0][6] = vec![0; depth].into();
         assert_eq!(read_changed(frames(deep)).unwrap()[0].samples[0].frames.len(), deep);

@@ -1,10 +1,10 @@
 //! Tables of whole numbers and texts as Parquet files.
 
-use crate::bounds::{MAX_BATCH_TEXT_BYTES, MAX_CELL_BYTES};
-use crate::directory::{Directory, temporary_for};
 use crate::error::{Error, ErrorKind, Result};
-use crate::texts::Texts;
-use crate::{caught, input, parquet_check};
+use crate::format::bounds::{MAX_BATCH_TEXT_BYTES, MAX_CELL_BYTES};
+use crate::format::directory::{Directory, temporary_for};
+use crate::format::texts::Texts;
+use crate::format::{caught, input, parquet_check};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};

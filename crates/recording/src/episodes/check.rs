@@ -1,8 +1,8 @@
 //! What an episode that is read must keep to, so that whoever works with it can add and recurse.
 
-use crate::bounds::{MAX_EPISODE_EVENTS, MAX_EPISODE_FRAMES, MAX_EPISODE_SAMPLES, MAX_EPISODE_TEXT_BYTES};
-use crate::episode::Episode;
-use crate::printable::{is_printable, printable};
+use crate::episodes::episode::Episode;
+use crate::format::bounds::{MAX_EPISODE_EVENTS, MAX_EPISODE_FRAMES, MAX_EPISODE_SAMPLES, MAX_EPISODE_TEXT_BYTES};
+use crate::format::printable::{is_printable, printable};
 
 /// A stack deeper than this is none: the kernel gives 96 places, and functions that were inlined come between them.
 pub const MAX_FRAMES: usize = 512;

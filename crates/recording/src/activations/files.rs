@@ -1,12 +1,12 @@
 //! What soft devices did: a table `activations/` and a summary `activations.json` beside `recording.json`.
 
 use crate::Distribution;
-use crate::bounds::{MAX_SPAN_NS, MAX_TIME_NS};
-use crate::directory::Directory;
 use crate::error::Result;
-use crate::json_file::{read_document, write_json};
-use crate::segments::{self, SegmentWriter};
-use crate::table::{self, Schema, optional, required};
+use crate::format::bounds::{MAX_SPAN_NS, MAX_TIME_NS};
+use crate::format::directory::Directory;
+use crate::format::json_file::{read_document, write_json};
+use crate::format::segments::{self, SegmentWriter};
+use crate::format::table::{self, Schema, optional, required};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! An *episode*: one late wakeup with the flight recorder's evidence around it.
 
-pub use crate::episode_check::MAX_FRAMES;
-use crate::episode_check::{check, clean};
-use crate::stage::Stage;
+pub use crate::episodes::check::MAX_FRAMES;
+use crate::episodes::check::{check, clean};
+use crate::wakeups::stage::Stage;
 use serde::{Deserialize, Serialize};
 
 /// What an [`Event`] says. `value`, `extra` and `name` mean something else for each.

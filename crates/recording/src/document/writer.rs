@@ -1,14 +1,14 @@
 //! Rows in, a crash-safe recording directory out.
 
-use crate::directory::{Directory, OCCUPIED};
-use crate::distribution::{Distributions, Key};
-use crate::document::{Counters, Document, Ended, Followed, Limit, Provenance, SCHEMA, Task};
-use crate::episodes::RecorderSummary;
+use crate::document::contents::{Counters, Document, Ended, Followed, Limit, Provenance, SCHEMA, Task};
+use crate::episodes::files::RecorderSummary;
 use crate::error::{Error, ErrorKind, Result};
-use crate::json_file::write_json;
-use crate::segments::SegmentWriter;
-use crate::table::{self, Rows, Schema, optional, required};
-use crate::tail::{LargestValues, OpenBlock, TAIL_LENGTH};
+use crate::format::directory::{Directory, OCCUPIED};
+use crate::format::json_file::write_json;
+use crate::format::segments::SegmentWriter;
+use crate::format::table::{self, Rows, Schema, optional, required};
+use crate::wakeups::distribution::{Distributions, Key};
+use crate::wakeups::tail::{LargestValues, OpenBlock, TAIL_LENGTH};
 use crate::{Distribution, Stage, Wakeup};
 use std::collections::HashMap;
 use std::path::PathBuf;

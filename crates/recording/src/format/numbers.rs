@@ -1,8 +1,8 @@
 //! Tables of whole numbers that are no recordings, such as the points of a sweep.
 
-use crate::directory::Directory;
 use crate::error::Result;
-use crate::table::{self, Rows, Schema, optional};
+use crate::format::directory::Directory;
+use crate::format::table::{self, Rows, Schema, optional};
 use std::path::Path;
 
 /// Writes rows of whole numbers as one Parquet file, by rename: whole or not at all.

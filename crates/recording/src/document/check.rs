@@ -1,9 +1,9 @@
 //! What a `recording.json` that is read must keep to, so that whoever works with it can add, multiply and list.
 
-use crate::bounds::{
+use crate::document::contents::{Counters, Document};
+use crate::format::bounds::{
     MAX_COUNT, MAX_LISTED_TEXT_BYTES, MAX_LISTED_TEXTS, MAX_MEASURES, MAX_PERIOD_NS, MAX_TASKS, MAX_TIME_NS,
 };
-use crate::document::{Counters, Document};
 use std::collections::HashSet;
 
 /// What is wrong with a document that was read, in words that go on after the file's name.
@@ -77,7 +77,7 @@ fn check_lists(document: &Document) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Provenance, SCHEMA, Task};
+    use crate::document::contents::{Provenance, SCHEMA, Task};
     use crate::{Distributions, Stage};
 
     fn task(measure: &str) -> Task {

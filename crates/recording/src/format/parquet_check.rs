@@ -1,9 +1,9 @@
 //! What a Parquet file says of itself, looked through before anything is made ready for it.
 //!
 //! The library that decodes tables believes the counts and sizes in them: of a dictionary, of a page before it is
-//! decompressed, of the tree of columns. Here they are held against what the file has, and against [`crate::bounds`].
+//! decompressed, of the tree of columns. Here they are held against what the file has, and against [`crate::format::bounds`].
 
-use crate::bounds::{MAX_COLUMNS, MAX_METADATA_BYTES, MAX_PAGE_BYTES, MAX_PAGE_VALUES, MAX_ROW_GROUPS};
+use crate::format::bounds::{MAX_COLUMNS, MAX_METADATA_BYTES, MAX_PAGE_BYTES, MAX_PAGE_VALUES, MAX_ROW_GROUPS};
 use parquet::basic::{Compression, Type as PhysicalType};
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::fs::File;

@@ -1,19 +1,19 @@
 //! Opens recordings, whole or cut.
 
-use crate::bounds::{
+use crate::document::check;
+use crate::document::contents::{Counters, Document, SCHEMA_VERSION};
+use crate::document::writer::{MAXIMA, TAIL, WAKEUPS};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bounds::{
     MAX_BLOCK_MAXIMA, MAX_COUNT, MAX_DISTRIBUTION_BYTES, MAX_DISTRIBUTIONS, MAX_JSON_BYTES, MAX_SPAN_NS,
     MAX_TAIL_VALUES, MAX_TIME_NS,
 };
-use crate::distribution::Distributions;
-use crate::document::{Counters, Document, SCHEMA_VERSION};
-use crate::document_check;
-use crate::error::{Error, ErrorKind, Result};
-use crate::input;
-use crate::json_file::parse_json;
-use crate::segments::{self, Segment};
-use crate::table::{self, Rows};
-use crate::tail::{BLOCK_NS, BlockMaximum, LargestValues, OpenBlock, TailValue};
-use crate::writer::{MAXIMA, TAIL, WAKEUPS};
+use crate::format::input;
+use crate::format::json_file::parse_json;
+use crate::format::segments::{self, Segment};
+use crate::format::table::{self, Rows};
+use crate::wakeups::distribution::Distributions;
+use crate::wakeups::tail::{BLOCK_NS, BlockMaximum, LargestValues, OpenBlock, TailValue};
 use crate::{Stage, Wakeup};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -259,7 +259,7 @@ fn parse(path: &Path, text: &[u8]) -> Result<Document> {
         }
         Some(_) => {
             let document: Document = parse_json(path, text, "is not a recording")?;
-            document_check::check(&document).map_err(|what| Error::new(ErrorKind::Invalid, path, what))?;
+            check::check(&document).map_err(|what| Error::new(ErrorKind::Invalid, path, what))?;
             Ok(document)
         }
     }

@@ -1,8 +1,8 @@
 //! Limits that a user sets on the total, such as `p99.9=200us,max=1ms`.
 
 use crate::Distribution;
-use crate::document::Limit;
-use crate::units::{BareUnit, parse_duration};
+use crate::document::contents::Limit;
+use crate::format::units::{BareUnit, parse_duration};
 
 /// A limit on a quantile of the total, or on its maximum.
 #[derive(Debug, Clone, PartialEq)]

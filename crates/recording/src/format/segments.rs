@@ -1,9 +1,9 @@
 //! A table that grows by one file at a time, so that whatever ends the run loses at most the last.
 
-use crate::bounds::MAX_SEGMENTS;
-use crate::directory::{Directory, temporary_for};
 use crate::error::{Error, ErrorKind, Result};
-use crate::table::{self, Rows, Schema};
+use crate::format::bounds::MAX_SEGMENTS;
+use crate::format::directory::{Directory, temporary_for};
+use crate::format::table::{self, Rows, Schema};
 use std::path::{Path, PathBuf};
 
 /// Small segments are joined into one file when there are this many.
@@ -117,7 +117,7 @@ pub(crate) fn list(directory: &Path) -> Result<Vec<Segment>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::required;
+    use crate::format::table::required;
 
     static SCHEMA: Schema<'static> = Schema { name: "test", columns: &[required("a")] };
 

@@ -1,0 +1,3 @@
+//! Activations of soft devices.
+
+pub(crate) mod files;

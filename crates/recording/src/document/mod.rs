@@ -1,0 +1,8 @@
+//! `recording.json`: what a recording says of itself, and how the directory around it is written, read and merged.
+
+pub(crate) mod check;
+pub(crate) mod contents;
+pub(crate) mod limit;
+pub(crate) mod merge;
+pub(crate) mod reader;
+pub(crate) mod writer;

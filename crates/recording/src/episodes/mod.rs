@@ -1,0 +1,5 @@
+//! Episodes: late wakeups with the evidence around them.
+
+mod check;
+pub mod episode;
+pub(crate) mod files;

@@ -1,0 +1,21 @@
+//! How a recording stands on the disk, whatever it holds: directories, JSON, tables, and the bounds of each.
+//!
+//! * `directory`, `place`, `input`: files, written and read without following where others lead.
+//! * `json_file`, `table`, `segments`, `parquet_check`, `numbers`: what is in them.
+//! * `bounds`, `caught`: how much is taken in, and what becomes of a library that stumbles.
+//! * `texts`, `printable`, `units`, `digest`: words and numbers.
+
+pub mod bounds;
+pub(crate) mod caught;
+pub(crate) mod digest;
+pub(crate) mod directory;
+pub mod input;
+pub(crate) mod json_file;
+pub(crate) mod numbers;
+pub(crate) mod parquet_check;
+pub(crate) mod place;
+pub(crate) mod printable;
+pub(crate) mod segments;
+pub(crate) mod table;
+pub(crate) mod texts;
+pub(crate) mod units;

@@ -1,0 +1,4 @@
+//! Gaps of an idle loop, and the keystrokes that validate it.
+
+pub(crate) mod files;
+pub(crate) mod validation;

@@ -1,0 +1,7 @@
+//! Wakeups: one activation in stages, and many of them counted.
+
+pub(crate) mod buckets;
+pub(crate) mod distribution;
+pub(crate) mod stage;
+pub(crate) mod tail;
+pub(crate) mod wakeup;
