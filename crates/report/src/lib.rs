@@ -4,51 +4,27 @@
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
 pub mod compare;
-mod csv;
 pub mod device;
-pub mod device_study;
 pub mod drill;
-mod figures;
-mod followed;
+pub mod encode;
 pub mod forecast;
-pub mod html;
 pub mod idle;
-pub mod interarrival;
-mod json;
 mod load;
 pub mod log;
-pub mod log_lines;
-pub mod log_trace;
-mod page;
-pub mod perfetto;
-pub mod plane;
-mod plot;
-pub mod schedulability;
+pub mod recording;
 pub mod sim;
-pub mod sim_page;
-mod stages;
-pub mod sweep;
-mod text;
-pub mod timeline;
 pub mod timers;
-pub mod validation;
-mod verdict;
 pub mod why;
-pub mod why_cost;
-pub mod why_handlers;
-pub mod why_page;
-pub mod why_trace;
-pub mod why_tree;
 
-pub use csv::csv;
-pub use json::{error, failure, measurement};
 pub use load::{
     LoadResult, LoadRow, load_installed, load_list, load_list_text, load_result, load_result_text, load_shown,
     score_in_words, scores_in_words,
 };
-pub use stages::{StageRow, stage_rows};
-pub use text::{measurement_text, microseconds, table};
-pub use verdict::{check_verdict, failure_in_words, recording_verdict};
+pub use recording::answer::{error, failure, measurement};
+pub use recording::csv::csv;
+pub use recording::stages::{StageRow, stage_rows};
+pub use recording::text::{measurement_text, microseconds, table};
+pub use recording::verdict::{check_verdict, failure_in_words, recording_verdict};
 
 use punctual_forecast::DeviceAnswer;
 use punctual_recording::Document;

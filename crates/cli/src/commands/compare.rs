@@ -8,14 +8,15 @@ use punctual_comparison::{Comparison, Side};
 use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable};
 use punctual_recording::Recording;
-use punctual_report::html::{MAX_HISTORIES, Recorded, comparison_page};
+use punctual_report::compare::comparison_page;
+use punctual_report::recording::{MAX_HISTORIES, Recorded};
 use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
     if arguments.html.is_some() {
-        punctual_report::html::can_draw()?;
+        punctual_report::encode::html::can_draw()?;
         super::artifacts::check(arguments.html.as_ref())?;
     }
     let devices = devices(&arguments.device)?;

@@ -13,14 +13,14 @@ const BUFFERING_MS: [u64; 14] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 
 
 pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Result<u8> {
     if arguments.html.is_some() {
-        punctual_report::html::can_draw()?;
+        punctual_report::encode::html::can_draw()?;
         super::artifacts::check(arguments.html.as_ref())?;
     }
     let question = question(arguments)?;
     let inputs = inputs(&arguments.recordings)?;
     let answer = punctual_forecast::answer(&inputs, &question)?;
     let code = match &arguments.html {
-        Some(path) => super::artifacts::write(path, punctual_report::html::forecast_page(&answer).html()?),
+        Some(path) => super::artifacts::write(path, punctual_report::forecast::forecast_page(&answer).html()?),
         None => 0,
     };
     if output.json {

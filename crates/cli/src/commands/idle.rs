@@ -8,9 +8,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_probe::idle::IdlePlan;
 use punctual_recording::{Recording, for_each_gap, format_ns, read_gap_document, read_validation};
-use punctual_report::html::{GapPictures, idle_page};
+use punctual_report::forecast::interarrival::InterarrivalRow;
+use punctual_report::idle::{GapPictures, idle_page};
 use punctual_report::idle::{IdleReport, json, text};
-use punctual_report::interarrival::InterarrivalRow;
 use punctual_study::idle::{IdleProgress, ValidationPlan, measure_idle, validate};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -98,14 +98,14 @@ pub(crate) fn report(
     if output.json {
         let mut value = output::with_code(json(&report), code);
         if !interarrival.is_empty() {
-            value["interarrival"] = punctual_report::interarrival::json(interarrival);
+            value["interarrival"] = punctual_report::forecast::interarrival::json(interarrival);
         }
         output::print(&output::pretty(&value));
         return Ok(Some(code));
     }
     print(&report, output);
     if !interarrival.is_empty() {
-        output::print_text(&format!("\n{}", punctual_report::interarrival::text(interarrival)));
+        output::print_text(&format!("\n{}", punctual_report::forecast::interarrival::text(interarrival)));
     }
     Ok(Some(code))
 }

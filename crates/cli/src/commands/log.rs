@@ -10,9 +10,9 @@ use punctual_recording::{
     EndReason, EventClass, LogDocument, LogRow, Recording, count_log_rows, for_each_log_row, format_ns, is_log,
     read_log_document,
 };
+use punctual_report::log::lines::{CSV_HEADER, csv_line, line};
+use punctual_report::log::trace::LogTrace;
 use punctual_report::log::{LogReport, LogSummary, json, row_json, text};
-use punctual_report::log_lines::{CSV_HEADER, csv_line, line};
-use punctual_report::log_trace::LogTrace;
 use punctual_study::{LogPlan, LogProgress, log_events};
 use std::path::Path;
 use std::time::{Duration, Instant};

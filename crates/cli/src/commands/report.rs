@@ -3,15 +3,16 @@
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
 use punctual_recording::{BlockMaximum, Document, Recording, Stage, compatible, merge};
-use punctual_report::html::{History, Recorded, recording_page};
-use punctual_report::interarrival::InterarrivalRow;
+use punctual_report::encode::html::History;
+use punctual_report::forecast::interarrival::InterarrivalRow;
+use punctual_report::recording::{Recorded, recording_page};
 use punctual_report::{DeviceRow, Measurement, load_name};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
     if arguments.html.is_some() {
-        punctual_report::html::can_draw()?;
+        punctual_report::encode::html::can_draw()?;
         super::artifacts::check(arguments.html.as_ref())?;
     }
     let recordings = super::expand(&arguments.recordings);
@@ -95,13 +96,13 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     }
     if output.json && !interarrival.is_empty() {
         let mut report = output::with_failure(punctual_report::measurement(&measurement));
-        report["interarrival"] = punctual_report::interarrival::json(&interarrival);
+        report["interarrival"] = punctual_report::forecast::interarrival::json(&interarrival);
         output::print(&output::pretty(&report));
         return Ok(measurement.exit_code);
     }
     output.measurement(&measurement);
     if !interarrival.is_empty() {
-        output::print_text(&format!("\n{}", punctual_report::interarrival::text(&interarrival)));
+        output::print_text(&format!("\n{}", punctual_report::forecast::interarrival::text(&interarrival)));
     }
     Ok(measurement.exit_code)
 }

@@ -10,7 +10,7 @@ use punctual_device::Catalogue;
 use punctual_recording::{
     Configuration, Counters, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer, format_ns,
 };
-use punctual_report::plane::Cell;
+use punctual_report::sim::plane::Cell;
 use punctual_sim::experiment::Experiment;
 use punctual_sim::interference::Interference;
 use punctual_sim::ledger::{self, BUILTIN};
@@ -98,7 +98,7 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
     }
     let outcome = experiment.run()?;
     let code = match &arguments.html {
-        Some(path) => artifacts::write(path, punctual_report::sim_page::experiment_html(&experiment, &outcome)?),
+        Some(path) => artifacts::write(path, punctual_report::sim::page::experiment_html(&experiment, &outcome)?),
         None => 0,
     };
     let code = answer(
@@ -143,7 +143,7 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
     let mut code = 0;
     if let Some(path) = &arguments.html {
         let cells: Vec<(u64, Cell)> = points.iter().map(|(number, point)| (*number, Cell::from(point))).collect();
-        code = artifacts::write(path, punctual_report::plane::plane_html(&grid, &cells, experiment.name()));
+        code = artifacts::write(path, punctual_report::sim::plane::plane_html(&grid, &cells, experiment.name()));
     }
     let count = |class: &str| points.iter().filter(|(_, point)| point.class() == class).count();
     let verdict = format!(
@@ -239,10 +239,10 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
     let case = arguments.case.as_deref().or_else(|| experiment.cases().next()).unwrap_or_default();
     if let Some(path) = &arguments.html {
         let title = format!("{} {case}", experiment.name());
-        code = artifacts::write(path, punctual_report::timeline::html(&timeline, title.trim()));
+        code = artifacts::write(path, punctual_report::sim::timeline::html(&timeline, title.trim()));
     }
     if let Some(path) = &arguments.perfetto {
-        code = code.max(artifacts::write(path, punctual_report::perfetto::trace(&timeline)));
+        code = code.max(artifacts::write(path, punctual_report::encode::perfetto::trace(&timeline)));
     }
     let verdict = format!(
         "{} stretches and {} finished activations between {} and {}.",
@@ -260,7 +260,7 @@ fn papers(html: Option<&PathBuf>, output: Output) -> anyhow::Result<u8> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let ledger = ledger::papers(threads)?;
     let code = match html {
-        Some(path) => artifacts::write(path, punctual_report::sim_page::papers_html(&ledger)?),
+        Some(path) => artifacts::write(path, punctual_report::sim::page::papers_html(&ledger)?),
         None => 0,
     };
     answer(output, code, || punctual_report::sim::ledger_json(&ledger), || punctual_report::sim::ledger_text(&ledger))
@@ -305,13 +305,13 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         };
         let cells: Vec<(u64, Cell)> = points.iter().map(|point| (point.number, cell(point))).collect();
         let title = format!("Missed buffers of {} in {}", arguments.device, arguments.context);
-        code = artifacts::write(path, punctual_report::plane::plane_html(&grid, &cells, &title));
+        code = artifacts::write(path, punctual_report::sim::plane::plane_html(&grid, &cells, &title));
     }
     answer(
         output,
         code,
-        || punctual_report::sweep::json(&grid, &points, interrupted.is_set()),
-        || punctual_report::sweep::text(&grid, &points, interrupted.is_set()),
+        || punctual_report::sim::sweep::json(&grid, &points, interrupted.is_set()),
+        || punctual_report::sim::sweep::text(&grid, &points, interrupted.is_set()),
     )
 }
 

@@ -7,9 +7,9 @@ use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::{
     Episode, RecorderSummary, Recording, for_each_episode, read_handler_sums, read_recorder_summary,
 };
+use punctual_report::why::tree::{CallTree, Room, add_lateness, folded};
 use punctual_report::why::{EpisodeView, WhyReport, episode_text, json, text};
-use punctual_report::why_tree::{CallTree, Room, add_lateness, folded};
-use punctual_report::{why_cost, why_handlers};
+use punctual_report::why::{cost, handlers};
 use std::path::Path;
 
 /// A trace of more episodes than this is of no use to a viewer.
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         return Err(Usage(format!("there is no episode {only}: {are}")).into());
     }
     if let Some(file) = &arguments.perfetto {
-        let trace = punctual_report::why_trace::trace(&traced);
+        let trace = punctual_report::why::trace::trace(&traced);
         code = super::artifacts::write(file, trace);
         if chosen > traced.len() {
             output::note(&format!(
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let failure = punctual_report::failure_in_words(document).or_else(unwritten);
     let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
     if let Some(file) = &arguments.html {
-        let page = punctual_report::why_page::html(&report, &lateness);
+        let page = punctual_report::why::page::html(&report, &lateness);
         code = code.max(super::artifacts::write(file, page));
     }
     if output.json {
@@ -133,11 +133,11 @@ fn all_handlers(path: &Path, recorder: Option<&RecorderSummary>, is_cut: bool, o
         )
     })?;
     if output.json {
-        output::print(&output::pretty(&why_handlers::json(path, &sums, recorder)));
+        output::print(&output::pretty(&handlers::json(path, &sums, recorder)));
     } else {
-        output::print_text(&why_handlers::text(path, &sums));
+        output::print_text(&handlers::text(path, &sums));
         if let Some(recorder) = recorder {
-            output::print_text(&why_cost::recorder_lines(recorder, is_cut));
+            output::print_text(&cost::recorder_lines(recorder, is_cut));
         }
     }
     Ok(0)

@@ -1,0 +1,322 @@
+//! The page of `punctual compare --html`: A beside B.
+
+use crate::compare::{factor, json, measure, verdict};
+use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
+use crate::encode::html::setting::began;
+use crate::encode::html::table::{Column, Table, Value};
+use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
+use punctual_comparison::{Comparison, FIGURES, Outcome, Ratio, Side, StageComparison};
+use punctual_recording::{Document, Stage};
+
+/// The page of a comparison of these two sides. `recorded` is what of their runs is drawn over time.
+pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, recorded: &[Recorded]) -> Page {
+    let sides: Vec<(String, Document)> = [("A", a), ("B", b)]
+        .into_iter()
+        .filter_map(|(label, side)| Some((label.to_owned(), together(side)?)))
+        .collect();
+    let parts: Vec<(String, &Document)> = sides.iter().map(|(label, document)| (label.clone(), document)).collect();
+    let context: Vec<String> = ["punctual compare".to_owned()]
+        .into_iter()
+        .chain(parts.first().and_then(|(_, document)| began(document)))
+        .collect();
+    let mut blind: Vec<String> = Vec::new();
+    for note in parts.iter().flat_map(|(_, document)| &document.provenance.blind) {
+        if !blind.contains(note) {
+            blind.push(note.clone());
+        }
+    }
+    let mut sections = vec![ratios(comparison), shares(comparison, &parts), stages(comparison)];
+    sections.extend(devices(comparison));
+    sections.extend(over_time(recorded));
+    sections.push(sides_and_differences(comparison));
+    Page {
+        title: format!("{} against {}", comparison.b.name, comparison.a.name),
+        context: context.join(" · "),
+        verdict: verdict(comparison),
+        warnings: comparison.notes.iter().cloned().chain(warnings(&parts)).collect(),
+        blind,
+        sections,
+        report: json(comparison, 0),
+    }
+}
+
+/// All runs of a side as one document: what is drawn is their sum.
+fn together(side: &Side) -> Option<Document> {
+    let mut runs = side.runs.iter();
+    let mut sum = runs.next()?.document.clone();
+    for run in runs {
+        sum.counters.add(&run.document.counters);
+        sum.distributions.add(&run.document.distributions);
+        for note in &run.document.provenance.fallbacks {
+            if !sum.provenance.fallbacks.contains(note) {
+                sum.provenance.fallbacks.push(note.clone());
+            }
+        }
+    }
+    Some(sum)
+}
+
+/// The style of an outcome: what is worse stands out.
+fn style_of(outcome: Outcome) -> usize {
+    match outcome {
+        Outcome::Worse => 1,
+        Outcome::Better => 3,
+        Outcome::NoDifference => 2,
+    }
+}
+
+fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
+    IntervalRow {
+        name,
+        interval: Interval { low: Some(ratio.low), estimate: Some(ratio.estimate), high: Some(ratio.high) },
+        want: None,
+        verdict: ratio.outcome().name().to_owned(),
+        style: style_of(ratio.outcome()),
+    }
+}
+
+fn several_measures(comparison: &Comparison) -> bool {
+    comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure)
+}
+
+fn ratios(comparison: &Comparison) -> Section {
+    let several = several_measures(comparison);
+    let named = |stage: &StageComparison, rest: &str| {
+        let whose = if several { format!("{} ", measure(stage)) } else { String::new() };
+        format!("{whose}{rest}")
+    };
+    let totals = comparison.stages.iter().filter(|stage| stage.stage == Stage::Total);
+    let total_rows: Vec<IntervalRow> = totals
+        .flat_map(|stage| stage.ratios.iter().map(move |ratio| row_of(named(stage, ratio.figure.name), ratio)))
+        .collect();
+    let stage_rows: Vec<IntervalRow> = comparison
+        .stages
+        .iter()
+        .filter(|stage| stage.stage != Stage::Total)
+        .filter_map(|stage| {
+            let ratio = stage.shown()?;
+            let name = format!("{} {}", stage.stage.name().replace('_', " "), ratio.figure.name);
+            Some(row_of(named(stage, &name), ratio))
+        })
+        .collect();
+    let picture = |id: &str, title: &str, rows: Vec<IntervalRow>| {
+        Block::Picture(Picture {
+            id: format!("ratio-{id}"),
+            title: title.to_owned(),
+            caption: "B to A: to the right of 1, B is later. Limits hold together with 95 % probability.".to_owned(),
+            drawing: Drawing::Intervals(Intervals {
+                unit: Unit::Factor,
+                axis: "B is so many times A".to_owned(),
+                rows,
+                against: Some((1.0, "the same".to_owned())),
+            }),
+        })
+    };
+    let mut blocks = Vec::new();
+    if !total_rows.is_empty() {
+        blocks.push(picture("total", "The total latency.", total_rows));
+    }
+    if !stage_rows.is_empty() {
+        blocks.push(picture("stages", "Each stage, by the figure that tells most.", stage_rows));
+    }
+    Section {
+        id: "ratio".into(),
+        title: "How many times as late".into(),
+        lead: "An interval that does not reach 1 shows a difference; one that does leaves it open.".into(),
+        blocks,
+    }
+}
+
+fn shares(comparison: &Comparison, parts: &[(String, &Document)]) -> Section {
+    let mut measures: Vec<&(String, String)> = Vec::new();
+    for stage in &comparison.stages {
+        if !measures.contains(&&stage.measure) {
+            measures.push(&stage.measure);
+        }
+    }
+    let mut blocks = Vec::new();
+    for (number, (a, b)) in measures.iter().take(8).enumerate() {
+        if measures.len() > 1 {
+            blocks.push(Block::Heading(if a == b { a.clone() } else { format!("{a} → {b}") }));
+        }
+        let beside: Vec<(&str, &str, &Document)> = parts
+            .iter()
+            .zip([a, b])
+            .map(|((label, document), measure)| (label.as_str(), measure.as_str(), *document))
+            .collect();
+        let own = comparison.devices.iter().filter(|row| row.measure == (a.clone(), b.clone()));
+        let slacks = own.map(|row| (row.device.name.as_str(), i64::try_from(row.slack_ns).unwrap_or(i64::MAX)));
+        blocks.extend(share_pictures(&format!("share-{number}"), &beside, marks(slacks)));
+    }
+    Section {
+        id: "share".into(),
+        title: "How many were how late".into(),
+        lead: format!(
+            "A is {}, B is {}; all runs of a side together. To the right, latency; upwards, the share of wakeups that took at least so \
+             long; both axes are logarithmic.",
+            comparison.a.name, comparison.b.name
+        ),
+        blocks,
+    }
+}
+
+fn outcome(outcome: Outcome) -> Value {
+    match outcome {
+        Outcome::Better => Value::Good(outcome.name().to_owned()),
+        Outcome::Worse => Value::Bad(outcome.name().to_owned()),
+        Outcome::NoDifference => Value::text(outcome.name()),
+    }
+}
+
+fn stages(comparison: &Comparison) -> Section {
+    let several = several_measures(comparison);
+    let mut columns = vec![Column::words("stage")];
+    if several {
+        columns.push(Column::words("threads"));
+    }
+    // A quantile's two values stand beside each other.
+    let shown: Vec<usize> = (0..FIGURES.len()).filter(|&index| !FIGURES[index].is_mean).collect();
+    for &index in &shown {
+        columns.push(Column::numbers(format!("{} A us", FIGURES[index].name)));
+        columns.push(Column::numbers("B us"));
+    }
+    columns.extend([
+        Column::numbers("max A us"),
+        Column::numbers("B us"),
+        Column::words("ratio (95 %)"),
+        Column::words("B is"),
+    ]);
+    let rows = comparison.stages.iter().map(|stage| {
+        let mut cells = vec![Value::text(stage.stage.name().replace('_', " "))];
+        if several {
+            cells.push(Value::text(measure(stage)));
+        }
+        for &index in &shown {
+            cells.extend([Value::Ns(stage.a.values_ns[index]), Value::Ns(stage.b.values_ns[index])]);
+        }
+        cells.extend([Value::Ns(stage.a.max_ns), Value::Ns(stage.b.max_ns)]);
+        cells.push(Value::text(stage.shown().map_or_else(
+            || "–".to_owned(),
+            |ratio| {
+                let (name, estimate) = (ratio.figure.name, factor(ratio.estimate));
+                format!("{name}: {estimate} ({} to {})", factor(ratio.low), factor(ratio.high))
+            },
+        )));
+        cells.push(outcome(stage.verdict.outcome));
+        cells
+    });
+    let table = Table { caption: "Each stage on both sides".into(), columns, rows: rows.collect() };
+    Section {
+        id: "stages".into(),
+        title: "Stages".into(),
+        lead: "Quantiles of a side are the geometric means of its runs'. Times in microseconds; – where there are too few wakeups to say."
+            .into(),
+        blocks: vec![Block::Table(table)],
+    }
+}
+
+fn devices(comparison: &Comparison) -> Option<Section> {
+    if comparison.devices.is_empty() {
+        return None;
+    }
+    let several = several_measures(comparison);
+    let mut columns = vec![Column::words("device")];
+    if several {
+        columns.push(Column::words("threads"));
+    }
+    columns.extend(["slack us", "stalls A", "stalls B"].map(Column::numbers));
+    columns.push(Column::words("B as often as A (95 %)"));
+    let rows = comparison.devices.iter().map(|row| {
+        let ratio = &row.ratio;
+        let words = match (ratio.low, ratio.estimate, ratio.high) {
+            (Some(low), Some(estimate), Some(high)) => {
+                format!("{} times ({} to {})", factor(estimate), factor(low), factor(high))
+            }
+            (Some(low), _, Some(high)) => format!("{} to {} times", factor(low), factor(high)),
+            (Some(low), _, None) => format!("at least {} times", factor(low)),
+            (None, _, Some(high)) => format!("at most {} times", factor(high)),
+            (None, _, None) => "–".to_owned(),
+        };
+        let mut cells = vec![Value::text(row.device.name.clone())];
+        if several {
+            let (a, b) = &row.measure;
+            cells.push(Value::text(if a == b { a.clone() } else { format!("{a} → {b}") }));
+        }
+        cells.extend([Value::Ns(Some(row.slack_ns)), Value::Count(Some(row.over.0)), Value::Count(Some(row.over.1))]);
+        cells.push(Value::text(words));
+        cells
+    });
+    Some(Section {
+        id: "devices".into(),
+        title: "What devices would make of it".into(),
+        lead:
+            "How often each device's slack was exceeded: stalls, those of several threads with one cause counted once."
+                .into(),
+        blocks: vec![Block::Table(Table {
+            caption: "Stalls beyond each device's slack".into(),
+            columns,
+            rows: rows.collect(),
+        })],
+    })
+}
+
+fn sides_and_differences(comparison: &Comparison) -> Section {
+    let sides = [("A", &comparison.a), ("B", &comparison.b)].map(|(label, side)| {
+        vec![
+            Value::text(format!("{label}: {}", side.name)),
+            Value::text(if side.load == "none" { "idle" } else { &side.load }),
+            Value::Count(Some(side.runs as u64)),
+            Value::text(punctual_recording::format_ns(side.measured_ns)),
+            Value::Count(Some(side.wakeups)),
+            Value::Count(side.missed),
+            Value::Count(Some(side.unobserved)),
+            Value::Count(Some(side.lost)),
+        ]
+    });
+    let numbers = |names: &[&str]| names.iter().map(|name| Column::numbers(*name)).collect::<Vec<_>>();
+    let mut columns = vec![Column::words("side"), Column::words("load")];
+    columns.extend(numbers(&["runs", "measured", "wakeups", "missed", "unobserved", "lost"]));
+    let mut blocks = vec![Block::Table(Table { caption: "The two sides".into(), columns, rows: sides.into() })];
+    if !comparison.throughput.is_empty() {
+        let rate = |thousandths: Option<u64>| {
+            Value::text(thousandths.map_or_else(|| "–".to_owned(), |rate| format!("{:.3}", rate as f64 / 1_000.0)))
+        };
+        let rows = comparison.throughput.iter().map(|score| {
+            vec![
+                Value::text(format!("{}{}", score.name, if score.is_paced { " (held to a pace)" } else { "" })),
+                Value::text(score.unit.clone()),
+                rate(score.a_thousandths),
+                rate(score.b_thousandths),
+                Value::text(score.ratio.map_or_else(|| "–".to_owned(), factor)),
+            ]
+        });
+        let mut columns = vec![Column::words("load"), Column::words("a second")];
+        columns.extend(numbers(&["A", "B", "B to A"]));
+        blocks.push(Block::Table(Table { caption: "What the loads got done".into(), columns, rows: rows.collect() }));
+    }
+    let shown = |value: &Option<String>| {
+        Value::text(value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| "–".to_owned()))
+    };
+    let rows: Vec<Vec<Value>> = comparison
+        .differences
+        .iter()
+        .map(|row| vec![Value::text(row.what.clone()), Value::text(row.area), shown(&row.a), shown(&row.b)])
+        .collect();
+    if rows.is_empty() {
+        blocks.push(Block::Text("Nothing else differs that is put down with a recording.".to_owned()));
+    } else {
+        let columns = ["what", "of", "A", "B"].map(Column::words).into();
+        blocks.push(Block::Table(Table { caption: "What else differs".into(), columns, rows }));
+    }
+    Section {
+        id: "provenance".into(),
+        title: "Provenance".into(),
+        lead: if comparison.is_paired {
+            "The runs were made in turn, so that what drifts slowly weighs on both sides alike.".into()
+        } else {
+            "The sides were measured at different times: what changed meanwhile weighs on one of them.".into()
+        },
+        blocks,
+    }
+}

@@ -1,0 +1,363 @@
+//! What a comparison found.
+
+use crate::recording::text::{microseconds, table};
+use crate::recording::verdict::grouped;
+use punctual_comparison::{
+    Comparison, DeviceComparison, Difference, FIGURES, Outcome, Quantiles, Ratio, SideSummary, StageComparison,
+    Throughput,
+};
+use punctual_recording::{Stage, format_ns};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// The verdict in words. Only the word that holds stands in it.
+pub fn verdict(comparison: &Comparison) -> String {
+    let Some(total) = comparison.total() else { return "Nothing was measured on both sides.".to_owned() };
+    let ratio = comparison.decided_by.and_then(|(_, by)| total.ratios.get(by));
+    let mut verdict = match (comparison.outcome, ratio) {
+        (Outcome::NoDifference, _) | (_, None) => {
+            let mut words = "No difference that this data can show".to_owned();
+            if let Some(ratio) = total.shown() {
+                let (name, low, high) = (ratio.figure.name, factor(ratio.low), factor(ratio.high));
+                let estimate = factor(ratio.estimate);
+                words += &format!(": B's {name} is {estimate} times A's, and anything from {low} to {high} would fit");
+            }
+            words + "."
+        }
+        (outcome, Some(ratio)) => {
+            let word = if outcome == Outcome::Worse { "Worse" } else { "Better" };
+            let (low, high) = (factor(ratio.low), factor(ratio.high));
+            let values = |quantiles: &Quantiles| value_of(quantiles, ratio).map_or("-".to_owned(), format_ns);
+            format!(
+                "{word}: B's {} is {} times A's ({low} to {high}), {} against {}.",
+                ratio.figure.name,
+                factor(ratio.estimate),
+                values(&total.b),
+                values(&total.a)
+            )
+        }
+    };
+    if let Some((_, by)) = comparison.decided_by
+        && by + 1 < total.ratios.len()
+    {
+        verdict += " Further out these data cannot tell.";
+    }
+    let others = total.ratios.iter().filter(|other| {
+        let outcome = other.outcome();
+        outcome != Outcome::NoDifference && outcome != comparison.outcome
+    });
+    let others: Vec<String> = others
+        .map(|other| {
+            format!(
+                "{} is {} times A's ({} to {})",
+                other.figure.name,
+                factor(other.estimate),
+                factor(other.low),
+                factor(other.high)
+            )
+        })
+        .collect();
+    if !others.is_empty() {
+        verdict += &format!(" The other way round, its {}.", others.join(", "));
+    }
+    if let Some(words) = throughput_in_words(comparison) {
+        verdict += &format!(" {words}");
+    }
+    verdict
+}
+
+/// The paper's point: throughput hardly tells (Cota-Robles and Held, OSDI 1999, section 4.2).
+fn throughput_in_words(comparison: &Comparison) -> Option<String> {
+    let ratios: Vec<f64> =
+        comparison.throughput.iter().filter_map(|score| score.ratio).filter(|ratio| *ratio > 0.0).collect();
+    if ratios.is_empty() {
+        return None;
+    }
+    let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+    Some(format!("Meanwhile its load got {} times as much done.", factor(mean)))
+}
+
+fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
+    let index = FIGURES.iter().position(|figure| figure.name == ratio.figure.name)?;
+    quantiles.values_ns[index]
+}
+
+/// A ratio with as many digits as are worth reading.
+pub(crate) fn factor(ratio: f64) -> String {
+    match ratio {
+        _ if !ratio.is_finite() => "-".to_owned(),
+        _ if ratio >= 100.0 => grouped(ratio.round().min(1e15) as u64),
+        _ if ratio >= 10.0 => format!("{ratio:.1}"),
+        _ if ratio >= 0.095 => format!("{ratio:.2}"),
+        _ => format!("{ratio:.3}"),
+    }
+}
+
+/// The whole comparison as text.
+pub fn text(comparison: &Comparison) -> String {
+    let mut text = format!("{}\n", verdict(comparison));
+    for note in &comparison.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let _ = writeln!(text);
+    for (label, side) in [("A", &comparison.a), ("B", &comparison.b)] {
+        let _ = writeln!(text, "{label}  {}", side_line(side));
+    }
+    let several = comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure);
+    let _ = writeln!(text, "\nA -> B, us; the ratio is B to A\n\n{}", stage_table(&comparison.stages, several));
+    for stage in comparison.stages.iter().filter(|stage| stage.stage == Stage::Total) {
+        let whose = if several { format!(" of {}", measure(stage)) } else { String::new() };
+        let _ = writeln!(text, "\nThe total{whose}: its intervals hold together with 95 % probability\n");
+        let _ = writeln!(text, "{}", ratio_table(stage));
+    }
+    if !comparison.devices.is_empty() {
+        let _ =
+            writeln!(text, "\nHow often each device's slack is exceeded: stalls, and how many times as often with B\n");
+        let _ = writeln!(text, "{}", device_table(&comparison.devices, several));
+    }
+    if !comparison.throughput.is_empty() {
+        let _ = writeln!(text, "\nWhat the loads got done\n\n{}", throughput_table(comparison));
+    }
+    if comparison.differences.is_empty() {
+        let _ = writeln!(text, "\nNothing else differs that is put down with a recording.");
+    } else {
+        let _ = writeln!(text, "\nWhat else differs\n\n{}", difference_table(&comparison.differences));
+    }
+    text
+}
+
+fn side_line(side: &SideSummary) -> String {
+    let runs = if side.runs == 1 { "1 run".to_owned() } else { format!("{} runs", side.runs) };
+    let load = if side.load == "none" { "idle" } else { &side.load };
+    let missed = side.missed.map_or("-".to_owned(), grouped);
+    format!(
+        "{}: {load}, {runs}, {}, {} wakeups, missed {missed}, unobserved {}, lost {}",
+        side.name,
+        format_ns(side.measured_ns),
+        grouped(side.wakeups),
+        grouped(side.unobserved),
+        grouped(side.lost)
+    )
+}
+
+pub(crate) fn measure(stage: &StageComparison) -> String {
+    let (a, b) = &stage.measure;
+    if a == b { a.clone() } else { format!("{a} -> {b}") }
+}
+
+fn stage_table(stages: &[StageComparison], several: bool) -> String {
+    const SHOWN: [&str; 4] = ["p50", "p99", "p99.9", "p99.99"];
+    let mut header = vec!["stage"];
+    if several {
+        header.insert(0, "threads");
+    }
+    let left = header.len();
+    header.extend(SHOWN);
+    header.extend(["max us", "by", "ratio", "interval", "B is"]);
+    table(
+        &header,
+        left..left + SHOWN.len() + 1,
+        stages.iter().map(|stage| {
+            let mut cells = vec![stage.stage.name().to_owned()];
+            if several {
+                cells.insert(0, measure(stage));
+            }
+            let pair = |a: Option<u64>, b: Option<u64>| match (a, b) {
+                (None, None) => "-".to_owned(),
+                _ => format!("{} -> {}", microseconds(a), microseconds(b)),
+            };
+            cells.extend(SHOWN.map(|name| {
+                let index = FIGURES.iter().position(|figure| figure.name == name).unwrap_or(0);
+                pair(stage.a.values_ns[index], stage.b.values_ns[index])
+            }));
+            cells.push(pair(stage.a.max_ns, stage.b.max_ns));
+            match stage.shown() {
+                Some(ratio) => cells.extend([
+                    ratio.figure.name.to_owned(),
+                    factor(ratio.estimate),
+                    format!("{} to {}", factor(ratio.low), factor(ratio.high)),
+                ]),
+                None => cells.extend(["-", "-", "-"].map(str::to_owned)),
+            }
+            cells.push(stage.verdict.outcome.name().to_owned());
+            cells
+        }),
+    )
+}
+
+fn ratio_table(stage: &StageComparison) -> String {
+    table(
+        &["", "A us", "B us", "B/A", "interval", "B is"],
+        1..4,
+        stage.ratios.iter().map(|ratio| {
+            vec![
+                ratio.figure.name.to_owned(),
+                microseconds(value_of(&stage.a, ratio)),
+                microseconds(value_of(&stage.b, ratio)),
+                factor(ratio.estimate),
+                format!("{} to {}", factor(ratio.low), factor(ratio.high)),
+                ratio.outcome().name().to_owned(),
+            ]
+        }),
+    )
+}
+
+fn device_table(devices: &[DeviceComparison], several: bool) -> String {
+    let mut header = vec!["device", "slack", "A", "B", "times as often"];
+    if several {
+        header.insert(1, "threads");
+    }
+    let first = header.len() - 3;
+    table(
+        &header,
+        first..first + 2,
+        devices.iter().map(|row| {
+            let ratio = &row.ratio;
+            let interval = match (ratio.low, ratio.high) {
+                (Some(low), Some(high)) => format!(" ({} to {})", factor(low), factor(high)),
+                (Some(low), None) => format!("at least {}", factor(low)),
+                (None, Some(high)) => format!("at most {}", factor(high)),
+                (None, None) => "-".to_owned(),
+            };
+            let estimate = ratio.estimate.filter(|_| ratio.low.is_some()).map(factor).unwrap_or_default();
+            let mut cells = vec![row.device.name.clone(), format_ns(row.slack_ns)];
+            cells.extend([grouped(row.over.0), grouped(row.over.1), format!("{estimate}{interval}")]);
+            if several {
+                let (a, b) = &row.measure;
+                cells.insert(1, if a == b { a.clone() } else { format!("{a} -> {b}") });
+            }
+            cells
+        }),
+    )
+}
+
+fn throughput_table(comparison: &Comparison) -> String {
+    let latency = comparison.total().and_then(StageComparison::shown);
+    let beside = latency.map_or("latency".to_owned(), |ratio| format!("latency ({})", ratio.figure.name));
+    let rate =
+        |thousandths: Option<u64>| thousandths.map_or("-".to_owned(), |rate| format!("{:.3}", rate as f64 / 1_000.0));
+    table(
+        &["load", "a second", "A", "B", "throughput B/A", &format!("{beside} B/A")],
+        2..6,
+        comparison.throughput.iter().map(|score| {
+            let paced = if score.is_paced { " (held to a pace)" } else { "" };
+            vec![
+                format!("{}{paced}", score.name),
+                score.unit.clone(),
+                rate(score.a_thousandths),
+                rate(score.b_thousandths),
+                score.ratio.map_or("-".to_owned(), factor),
+                latency.map_or("-".to_owned(), |ratio| factor(ratio.estimate)),
+            ]
+        }),
+    )
+}
+
+fn difference_table(differences: &[Difference]) -> String {
+    let shown =
+        |value: &Option<String>| value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| "-".to_owned());
+    table(
+        &["", "", "A", "B"],
+        0..0,
+        differences.iter().map(|row| vec![row.area.to_owned(), row.what.clone(), shown(&row.a), shown(&row.b)]),
+    )
+}
+
+/// The whole comparison, schema `punctual.compare/1`, with the exit code of the command that made it.
+pub fn json(comparison: &Comparison, exit_code: u8) -> Value {
+    json!({
+        "schema": "punctual.compare/1",
+        "verdict": verdict(comparison),
+        "exit_code": exit_code,
+        "outcome": comparison.outcome.name(),
+        "decided_by": comparison.decided_by.and_then(|(stage, by)| {
+            let stage = comparison.stages.get(stage)?;
+            Some(json!({ "stage": stage.stage.name(), "measure": measure(stage), "ratio": ratio_json(stage.ratios.get(by)?) }))
+        }),
+        "in_turn": comparison.is_paired,
+        "notes": comparison.notes,
+        "a": side_json(&comparison.a),
+        "b": side_json(&comparison.b),
+        "stages": comparison.stages.iter().map(|stage| stage_json(comparison, stage)).collect::<Vec<_>>(),
+        "devices": comparison.devices.iter().map(device_json).collect::<Vec<_>>(),
+        "throughput": comparison.throughput.iter().map(throughput_json).collect::<Vec<_>>(),
+        "differences": comparison.differences.iter().map(|row| json!({
+            "area": row.area, "what": row.what, "a": row.a, "b": row.b,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn side_json(side: &SideSummary) -> Value {
+    json!({
+        "name": side.name,
+        "runs": side.runs,
+        "load": side.load,
+        "measured_ns": side.measured_ns,
+        "wakeups": side.wakeups,
+        "missed": side.missed,
+        "unobserved": side.unobserved,
+        "lost": side.lost,
+        "steal_ns": side.steal_ns,
+        "cut": side.cut,
+    })
+}
+
+fn stage_json(comparison: &Comparison, stage: &StageComparison) -> Value {
+    json!({
+        "stage": stage.stage.name(),
+        "measure": measure(stage),
+        "load": { "a": comparison.a.load, "b": comparison.b.load },
+        "cpu": null,
+        "a": quantiles_json(&stage.a),
+        "b": quantiles_json(&stage.b),
+        "ratio": stage.shown().map(ratio_json),
+        "ratios": stage.ratios.iter().map(ratio_json).collect::<Vec<_>>(),
+        "verdict": stage.verdict.outcome.name(),
+    })
+}
+
+fn quantiles_json(quantiles: &Quantiles) -> Value {
+    let mut members = Map::new();
+    members.insert("count".to_owned(), quantiles.count.into());
+    for (figure, value) in FIGURES.iter().zip(&quantiles.values_ns) {
+        members.insert(figure.key.to_owned(), json!(value));
+    }
+    members.insert("max_ns".to_owned(), json!(quantiles.max_ns));
+    Value::Object(members)
+}
+
+fn ratio_json(ratio: &Ratio) -> Value {
+    json!({
+        "quantile": ratio.figure.name,
+        "level": ratio.figure.level,
+        "low": ratio.low,
+        "estimate": ratio.estimate,
+        "high": ratio.high,
+        "same_within": ratio.same_within,
+        "p": ratio.p,
+        "verdict": ratio.outcome().name(),
+    })
+}
+
+fn device_json(row: &DeviceComparison) -> Value {
+    json!({
+        "device": row.device.id,
+        "name": row.device.name,
+        "measure": { "a": row.measure.0, "b": row.measure.1 },
+        "slack_ns": row.slack_ns,
+        "over": { "a": row.over.0, "b": row.over.1 },
+        "per_hour": { "a": row.per_hour.0, "b": row.per_hour.1 },
+        "ratio": { "low": row.ratio.low, "estimate": row.ratio.estimate, "high": row.ratio.high },
+    })
+}
+
+fn throughput_json(score: &Throughput) -> Value {
+    json!({
+        "name": score.name,
+        "unit": score.unit,
+        "a_per_s_thousandths": score.a_thousandths,
+        "b_per_s_thousandths": score.b_thousandths,
+        "ratio": score.ratio,
+        "paced": score.is_paced,
+    })
+}

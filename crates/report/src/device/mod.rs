@@ -1,0 +1,6 @@
+//! What soft devices met, and the study of one.
+
+pub mod study;
+mod text;
+
+pub use text::*;

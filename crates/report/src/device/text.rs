@@ -1,0 +1,493 @@
+//! Soft devices in their contexts, as text for people and as JSON for programs.
+
+use crate::recording::text::table;
+use crate::recording::verdict::grouped;
+use crate::{StageRow, microseconds, stage_rows};
+use punctual_device::{Profile, Sampling, pc99};
+use punctual_recording::{ActivationDocument, DeviceSummary, Distribution, Document, EndReason, Stage, format_ns};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The version of the JSON.
+pub const SCHEMA: &str = "punctual.study/1";
+/// The width of a bin of the times between callbacks, as in the paper's Figures 10 to 13 and 16.
+pub const INTERVAL_BIN_NS: u64 = 50_000;
+
+/// A recording with devices.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// Where it is.
+    pub path: &'a Path,
+    /// The bystander and the control.
+    pub document: &'a Document,
+    /// The devices.
+    pub activations: &'a ActivationDocument,
+}
+
+impl Run<'_> {
+    /// The bystander's stages.
+    pub fn bystander(&self) -> Vec<StageRow> {
+        let rows = stage_rows(self.document).into_iter();
+        rows.filter(|row| row.cpu.is_none() && row.measure == self.activations.bystander).collect()
+    }
+}
+
+/// Whether a device kept up: no underrun but those that the machine explains. `None` where it never ran.
+pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
+    (device.processed > 0 || device.underruns > 0).then_some(device.underruns == device.underruns_outside)
+}
+
+/// The result in a sentence a device.
+pub fn verdict(run: &Run<'_>) -> String {
+    let mut sentences: Vec<String> =
+        crate::recording::verdict::load_failure_in_words(run.document).into_iter().collect();
+    sentences.extend(run.activations.not_reached.iter().map(|phases| format!("{phases}.")));
+    sentences.extend(run.activations.devices.iter().map(|device| sentence(run, device)));
+    if run.activations.devices.is_empty() {
+        sentences.push("No device ran: this is what the bystander meets alone.".to_owned());
+    }
+    if run.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Interrupted) {
+        let length = crate::recording::verdict::spoken_duration(run.document);
+        sentences.push(format!("It was interrupted after {length}: all this rests on that time."));
+    }
+    sentences.join(" ")
+}
+
+fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
+    let beside = match run.activations.competitors.join(" and ") {
+        none if none.is_empty() => String::new(),
+        competitors => format!(" beside {competitors}"),
+    };
+    let name = format!("{} in {}{beside}", device.device, device.context);
+    let share = device.share_millionths as f64 / 1e4;
+    let blocks = device.processed + device.underruns.min(device.dropped + device.lost + device.refused);
+    match keeps_up(device) {
+        None => format!("{name} processed nothing."),
+        Some(true) if device.underruns == 0 => {
+            format!("{name} keeps up: {} blocks, no underrun, {share:.1} % of a CPU.", grouped(blocks))
+        }
+        Some(true) => format!(
+            "{name} keeps up: {} blocks, {}, all when the machine kept even FIFO 99 from the CPU.",
+            grouped(blocks),
+            underruns(device)
+        ),
+        Some(false) => format!(
+            "{name} does not keep up: {} of {} blocks ({} of them the machine's), {share:.1} % of a CPU.",
+            underruns(device),
+            grouped(blocks.max(device.underruns)),
+            grouped(device.underruns_outside)
+        ),
+    }
+}
+
+fn underruns(device: &DeviceSummary) -> String {
+    let plural = if device.underruns == 1 { "" } else { "s" };
+    format!("{} underrun{plural}", grouped(device.underruns))
+}
+
+/// A run as one JSON object.
+pub fn json(run: &Run<'_>) -> Value {
+    json!({
+        "schema": SCHEMA,
+        "verdict": verdict(run),
+        "exit_code": 0,
+        "recording": run.path,
+        "provenance": run.document.provenance,
+        "fallbacks": run.document.provenance.fallbacks,
+        "contexts": contexts(run),
+    })
+}
+
+/// What stands under `contexts`: one object a device.
+pub fn contexts(run: &Run<'_>) -> Vec<Value> {
+    let bystander = json!(run.bystander());
+    let intervals = intervals_json(&run.activations.bystander_intervals);
+    let competitor = match run.activations.competitors.join(" and ") {
+        none if none.is_empty() => Value::Null,
+        competitors => competitors.into(),
+    };
+    let counters = run.document.counters;
+    run.activations
+        .devices
+        .iter()
+        .map(|device| {
+            let pc99 = pc99(device);
+            json!({
+                "device": device.device,
+                "context": device.context,
+                "competitor": competitor,
+                "load": crate::load_name(run.document),
+                "wake": device.wake,
+                "drop_stale": device.drop_stale,
+                "reclaim": device.reclaim,
+                "compete": device.compete,
+                "keeps_up": keeps_up(device),
+                "underruns": device.underruns,
+                "underruns_outside": device.underruns_outside,
+                "stalls": device.stalls,
+                "underruns_stolen": device.underruns_stolen,
+                "pending_max": device.pending_max,
+                "period_ns": device.period_ns,
+                "buffers": device.buffers,
+                "compute_ns": device.compute_ns,
+                "samples": device.samples,
+                "ring": device.ring,
+                "blocks": {
+                    "arrived": device.arrived,
+                    "processed": device.processed,
+                    "dropped": device.dropped,
+                    "lost": device.lost,
+                    "refused": device.refused,
+                    "cut": device.cut,
+                    "coalesced": device.coalesced,
+                    "unobserved": device.unobserved,
+                    "records_lost": device.records_lost,
+                },
+                "overruns": device.overruns,
+                "elsewhere": device.elsewhere,
+                "interrupts": device.interrupts,
+                "interrupt_ns": device.interrupt_ns,
+                "demotions": device.demotions,
+                "proven": if device.proven.is_empty() { Value::Null } else { json!(device.proven) },
+                "share": device.share_millionths as f64 / 1e6,
+                "share_by_second": device.executed_by_second.iter().map(|ns| *ns as f64 / 1e9).collect::<Vec<_>>(),
+                "calibration": { "passes": device.passes, "multiply_accumulate_ns": device.mac_thousandths_ns as f64 / 1e3 },
+                "intervals": figures(&device.intervals),
+                "elapsed": figures(&device.elapsed),
+                "executed": figures(&device.executed),
+                "response": figures(&device.response),
+                "pending": pending(&device.pending),
+                "pc99": { "keeps": pc99.keeps, "why": pc99.why },
+                "bystander": bystander,
+                "bystander_intervals": intervals,
+                "bystander_missed": counters.missed,
+                "steal_ns": counters.steal_ns,
+            })
+        })
+        .collect()
+}
+
+fn figures(distribution: &Distribution) -> Value {
+    json!({
+        "count": distribution.count(),
+        "min_ns": distribution.min(),
+        "mean_ns": distribution.mean(),
+        "p50_ns": distribution.quantile(0.5),
+        "p99_ns": distribution.quantile(0.99),
+        "max_ns": distribution.max(),
+    })
+}
+
+fn pending(distribution: &Distribution) -> Value {
+    json!({
+        "p50": distribution.quantile(0.5),
+        "p99": distribution.quantile(0.99),
+        "max": distribution.max(),
+    })
+}
+
+/// Times between callbacks with their histogram.
+pub fn intervals_json(distribution: &Distribution) -> Value {
+    let mut value = figures(distribution);
+    value["histogram"] = json!({
+        "bin_ns": INTERVAL_BIN_NS,
+        "bins": bins(distribution).into_iter().map(|(from_ns, count)| json!({ "from_ns": from_ns, "count": count }))
+            .collect::<Vec<_>>(),
+    });
+    value
+}
+
+/// Bins of 50 us that are not empty: where each begins, and how many.
+pub fn bins(distribution: &Distribution) -> Vec<(u64, u64)> {
+    let mut bins: Vec<(u64, u64)> = Vec::new();
+    for (value, count) in distribution.buckets() {
+        let from = value / INTERVAL_BIN_NS * INTERVAL_BIN_NS;
+        match bins.last_mut() {
+            Some(last) if last.0 == from => last.1 += count,
+            _ => bins.push((from, count)),
+        }
+    }
+    bins
+}
+
+/// A run as text: the verdict first.
+pub fn text(run: &Run<'_>) -> String {
+    let mut text = verdict(run);
+    text.push('\n');
+    let provenance = &run.document.provenance;
+    for note in provenance.fallbacks.iter().chain(&provenance.load.trouble) {
+        let _ = writeln!(text, "note: {note}");
+    }
+    for device in &run.activations.devices {
+        for (count, what) in [
+            (device.records_lost, "activations measured and lost"),
+            (device.refused, "blocks not processed, to leave others half of the CPU"),
+            (device.elsewhere, "activations that ended on another CPU, since reservations cannot be pinned"),
+            (device.cut, "blocks given up after 5 ms"),
+            (
+                device.unobserved,
+                "interrupts that came and for which no program was called, so that their blocks waited for the next",
+            ),
+        ] {
+            if count > 0 {
+                let _ = writeln!(text, "note: {}: {what}: {}", device.device, grouped(count));
+            }
+        }
+    }
+    let _ = writeln!(text, "\n{}", device_table(&run.activations.devices));
+    for device in &run.activations.devices {
+        let _ = writeln!(text, "PC 99: {} in {}: {}", device.device, device.context, pc99_words(device));
+        let _ = writeln!(text, "{}", how(device));
+    }
+    let _ = writeln!(
+        text,
+        "\nThe bystander, {} every 1 ms on the same CPU; us\n\n{}",
+        run.activations.bystander,
+        bystander_table(run)
+    );
+    let _ = writeln!(text, "\nrecording: {}", run.path.display());
+    text
+}
+
+fn pc99_words(device: &DeviceSummary) -> String {
+    let pc99 = pc99(device);
+    match pc99.keeps {
+        Some(true) => format!("kept ({})", pc99.why),
+        Some(false) => format!("broken ({})", pc99.why),
+        None => pc99.why,
+    }
+}
+
+fn how(device: &DeviceSummary) -> String {
+    let proven = match device.proven.as_slice() {
+        [] => String::new(),
+        levels => format!(", by the kernel's own count in {} context", levels.join(" and ")),
+    };
+    format!(
+        "Work: {} asked for every {}, {} samples filtered {} times, {:.2} ns a multiply-accumulate{proven}",
+        format_ns(device.compute_ns),
+        format_ns(device.period_ns),
+        device.samples,
+        device.passes,
+        device.mac_thousandths_ns as f64 / 1e3,
+    )
+}
+
+/// One line a device.
+pub fn device_table(devices: &[DeviceSummary]) -> String {
+    let header = [
+        "device",
+        "context",
+        "blocks",
+        "underruns",
+        "machine's",
+        "overruns",
+        "pending p99",
+        "max",
+        "elapsed p50",
+        "max",
+        "executed p50",
+        "max",
+        "CPU %",
+    ];
+    table(
+        &header,
+        2..13,
+        devices.iter().map(|device| {
+            vec![
+                device.device.clone(),
+                device.context.clone(),
+                grouped(device.processed),
+                grouped(device.underruns),
+                grouped(device.underruns_outside),
+                grouped(device.overruns),
+                device.pending.quantile(0.99).map_or_else(|| "-".to_owned(), |pending| pending.to_string()),
+                device.pending.max().map_or_else(|| "-".to_owned(), |pending| pending.to_string()),
+                microseconds(device.elapsed.quantile(0.5)),
+                microseconds(device.elapsed.max()),
+                microseconds(device.executed.quantile(0.5)),
+                microseconds(device.executed.max()),
+                format!("{:.1}", device.share_millionths as f64 / 1e4),
+            ]
+        }),
+    )
+}
+
+fn bystander_table(run: &Run<'_>) -> String {
+    let line = |name: &str, count: u64, values: [Option<u64>; 6]| {
+        let mut cells = vec![name.to_owned(), grouped(count)];
+        cells.extend(values.map(microseconds));
+        cells
+    };
+    let mut rows: Vec<Vec<String>> = run
+        .bystander()
+        .iter()
+        .map(|row| {
+            line(
+                row.stage.name(),
+                row.count,
+                [row.min_ns, row.mean_ns, row.p50_ns, row.p99_ns, row.p99_9_ns, row.max_ns],
+            )
+        })
+        .collect();
+    let intervals = &run.activations.bystander_intervals;
+    let quantile = |quantile| intervals.quantile(quantile);
+    rows.push(line(
+        "between",
+        intervals.count(),
+        [intervals.min(), intervals.mean(), quantile(0.5), quantile(0.99), quantile(0.999), intervals.max()],
+    ));
+    table(&["stage", "count", "min", "mean", "p50", "p99", "p99.9", "max"], 1..8, rows)
+}
+
+/// The largest value of a stage of the bystander, ns.
+pub fn bystander_max(run: &Run<'_>, stage: Stage) -> Option<u64> {
+    run.bystander().iter().find(|row| row.stage == stage).and_then(|row| row.max_ns)
+}
+
+/// Profiles as text, a line each.
+pub fn list_text(profiles: &[Profile]) -> String {
+    table(
+        &[
+            "device",
+            "period",
+            "buffers",
+            "compute",
+            "CPU %",
+            "tolerance",
+            "slack",
+            "samples",
+            "on a miss",
+            "what it is",
+        ],
+        2..3,
+        profiles.iter().map(|profile| {
+            let slack = u64::try_from(profile.slack_ns()).map_or_else(|_| "none".to_owned(), format_ns);
+            vec![
+                profile.id.clone(),
+                format_ns(profile.period_ns),
+                profile.buffers.to_string(),
+                format_ns(profile.compute_ns),
+                format!("{:.1}", share(profile)),
+                format_ns(profile.tolerance_ns()),
+                slack,
+                Sampling::of(profile).samples.to_string(),
+                profile.on_miss.name().replace('_', " "),
+                profile.what.clone(),
+            ]
+        }),
+    )
+}
+
+fn share(profile: &Profile) -> f64 {
+    profile.compute_ns as f64 * 100.0 / profile.period_ns as f64
+}
+
+/// A profile with its sources, as text.
+pub fn show_text(profile: &Profile) -> String {
+    let Sampling { samples, ring } = Sampling::of(profile);
+    let sources = &profile.sources;
+    let rows = [
+        ("period", format_ns(profile.period_ns), sources.period.to_string()),
+        ("buffers", profile.buffers.to_string(), sources.buffers.to_string()),
+        (
+            "compute",
+            format!("{} ({:.1} % of a CPU)", format_ns(profile.compute_ns), share(profile)),
+            sources.compute.to_string(),
+        ),
+        (
+            "want",
+            format!("one underrun in {}", format_ns(profile.want_s.saturating_mul(1_000_000_000))),
+            sources.want.to_string(),
+        ),
+        ("tolerance", format_ns(profile.tolerance_ns()), "(n-1)·t".to_owned()),
+        (
+            "slack",
+            u64::try_from(profile.slack_ns()).map_or_else(|_| "none".to_owned(), format_ns),
+            "(n-1)·t - c".to_owned(),
+        ),
+        ("samples", format!("{samples} in a block, {ring} in the ring"), "as `punctual device` runs it".to_owned()),
+        ("on a miss", profile.on_miss.name().replace('_', " "), String::new()),
+    ];
+    let rows = rows.into_iter().map(|(name, value, source)| vec![name.to_owned(), value, source]);
+    format!("{}: {}\n\n{}", profile.name, profile.what, table(&["", "value", "from"], 1..1, rows))
+}
+
+/// A profile as JSON.
+pub fn profile_json(profile: &Profile) -> Value {
+    let Sampling { samples, ring } = Sampling::of(profile);
+    let sources = &profile.sources;
+    json!({
+        "device": profile.id,
+        "name": profile.name,
+        "what": profile.what,
+        "period_ns": profile.period_ns,
+        "buffers": profile.buffers,
+        "compute_ns": profile.compute_ns,
+        "want_s": profile.want_s,
+        "tolerance_ns": profile.tolerance_ns(),
+        "slack_ns": profile.slack_ns(),
+        "samples": samples,
+        "ring": ring,
+        "on_miss": profile.on_miss.name(),
+        "sources": {
+            "period": sources.period.to_string(),
+            "buffers": sources.buffers.to_string(),
+            "compute": sources.compute.to_string(),
+            "want": sources.want.to_string(),
+        },
+    })
+}
+
+/// Profiles as one JSON object.
+pub fn profiles_json(profiles: &[Profile]) -> Value {
+    json!({
+        "schema": "punctual.devices/1",
+        "verdict": if profiles.len() == 1 { "1 device".to_owned() } else { format!("{} devices", profiles.len()) },
+        "exit_code": 0,
+        "devices": profiles.iter().map(profile_json).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_hold_every_interval() {
+        let mut intervals = Distribution::new();
+        for value in [1_000_000, 1_010_000, 999_000, 5_020_000, 0] {
+            intervals.record(value);
+        }
+        let bins = bins(&intervals);
+        assert_eq!(bins.iter().map(|(_, count)| count).sum::<u64>(), 5);
+        assert!(bins.contains(&(1_000_000, 2)) && bins.contains(&(950_000, 1)));
+    }
+
+    #[test]
+    fn only_the_devices_own_underruns_count_against_it() {
+        let mut device = DeviceSummary::default();
+        assert_eq!(keeps_up(&device), None);
+        device.processed = 10;
+        assert_eq!(keeps_up(&device), Some(true));
+        (device.underruns, device.underruns_outside) = (3, 2);
+        assert_eq!(keeps_up(&device), Some(false));
+        device.underruns_outside = 3;
+        assert_eq!(keeps_up(&device), Some(true));
+    }
+
+    #[test]
+    fn every_profile_is_shown_with_its_sources() {
+        let catalogue = punctual_device::Catalogue::shipped();
+        let list = list_text(catalogue.profiles());
+        for profile in catalogue.profiles() {
+            assert!(list.contains(&profile.id));
+            assert!(show_text(profile).contains("tolerance"));
+        }
+        assert_eq!(
+            profiles_json(catalogue.profiles())["devices"].as_array().unwrap().len(),
+            catalogue.profiles().len()
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! What a fire drill did.
+
+mod text;
+
+pub use text::*;

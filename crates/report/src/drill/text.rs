@@ -1,0 +1,253 @@
+//! Fire drills, as text for people and as JSON for programs.
+
+use crate::recording::text::{microseconds, table};
+use punctual_recording::format_ns;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// The version of a drill's JSON.
+pub const SCHEMA: &str = "punctual.drill/1";
+/// The version of the JSON of what this kernel can do.
+pub const LIST_SCHEMA: &str = "punctual.drill-list/1";
+
+/// What a drill did.
+#[derive(Debug, Clone)]
+pub struct DrillReport {
+    /// The drill's name.
+    pub kind: &'static str,
+    /// The culprit's name: of a BPF program or a thread.
+    pub name: &'static str,
+    /// The kind of blame that the injections deserve.
+    pub blame: &'static str,
+    /// What happens, in a few words.
+    pub what: &'static str,
+    /// Whether only the drill's own victim suffers.
+    pub own_victim: bool,
+    /// Of the random lengths and starts.
+    pub seed: u64,
+    /// How far apart injections begin on a CPU, on average, ns.
+    pub every_ns: u64,
+    /// The CPUs drilled.
+    pub cpus: Vec<u32>,
+    /// When it began, ns of `CLOCK_MONOTONIC`.
+    pub start_ns: u64,
+    /// When it ended, ns of `CLOCK_MONOTONIC`.
+    pub end_ns: u64,
+    /// Whether it was ended before its time.
+    pub interrupted: bool,
+    /// Injections that were planned and could not be made.
+    pub not_made: u64,
+    /// What was injected, in the order of the begins.
+    pub injections: Vec<InjectionRow>,
+    /// The same as the log has it.
+    pub log: Value,
+}
+
+/// One injection.
+#[derive(Debug, Clone, Copy)]
+pub struct InjectionRow {
+    /// Where.
+    pub cpu: u32,
+    /// How long, ns.
+    pub length_ns: u64,
+    /// From the time a victim was due to the end of its job, ns, where the drill has one and it was met.
+    pub response_ns: Option<u64>,
+}
+
+impl DrillReport {
+    /// What the drill did, in one sentence.
+    pub fn verdict(&self) -> String {
+        let count = self.injections.len();
+        let Some(shortest) = self.injections.iter().map(|row| row.length_ns).min() else {
+            return format!("No {} was injected.", self.kind);
+        };
+        let longest = self.injections.iter().map(|row| row.length_ns).max().unwrap_or(shortest);
+        let times = if count == 1 { "once" } else { &format!("{count} times") };
+        let length = if format_ns(shortest) == format_ns(longest) {
+            format_ns(shortest)
+        } else {
+            format!("{} to {}", format_ns(shortest), format_ns(longest))
+        };
+        let (kind, name) = (self.kind, self.name);
+        format!("Injected {kind} {times} in {} for {length}; the culprit is `{name}`.", format_ns(self.duration_ns()))
+    }
+
+    fn duration_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    fn share(&self, total_ns: u64) -> f64 {
+        if self.duration_ns() == 0 { 0.0 } else { total_ns as f64 / self.duration_ns() as f64 }
+    }
+}
+
+/// The drill as one JSON object.
+pub fn json(report: &DrillReport) -> Value {
+    json!({
+        "schema": SCHEMA,
+        "verdict": report.verdict(),
+        "exit_code": 0,
+        "kind": report.kind,
+        "name": report.name,
+        "blame": report.blame,
+        "seed": report.seed,
+        "cpus": report.cpus,
+        "every_ns": report.every_ns,
+        "start_ns": report.start_ns,
+        "end_ns": report.end_ns,
+        "interrupted": report.interrupted,
+        "not_made": report.not_made,
+        "injections": report.log,
+    })
+}
+
+/// The drill as text: the verdict first.
+pub fn text(report: &DrillReport) -> String {
+    let mut text = report.verdict();
+    text.push('\n');
+    if report.interrupted {
+        text += "note: ended before its time, as asked\n";
+    }
+    if report.not_made > 0 {
+        let _ = writeln!(text, "note: {} more were planned and could not be made", report.not_made);
+    }
+    let who =
+        if report.own_victim { "only its own `drill-victim` suffers" } else { "whatever is due meanwhile suffers" };
+    let _ = writeln!(text, "\nOn average every {}: {}; {who}\n", format_ns(report.every_ns), report.what);
+    let mut cpus: Vec<u32> = report.injections.iter().map(|row| row.cpu).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let rows = cpus.iter().map(|&cpu| {
+        let mut lengths: Vec<u64> =
+            report.injections.iter().filter(|row| row.cpu == cpu).map(|row| row.length_ns).collect();
+        lengths.sort_unstable();
+        let total: u64 = lengths.iter().sum();
+        vec![
+            cpu.to_string(),
+            lengths.len().to_string(),
+            microseconds(lengths.first().copied()),
+            microseconds(lengths.get(lengths.len() / 2).copied()),
+            microseconds(lengths.last().copied()),
+            microseconds(Some(total)),
+            format!("{:.2} %", report.share(total) * 100.0),
+        ]
+    });
+    let header = ["CPU", "count", "shortest us", "median us", "longest us", "total us", "duty"];
+    let _ = writeln!(text, "{}", table(&header, 0..7, rows));
+    let mut responses: Vec<u64> = report.injections.iter().filter_map(|row| row.response_ns).collect();
+    responses.sort_unstable();
+    if let (Some(&median), Some(&longest)) = (responses.get(responses.len() / 2), responses.last()) {
+        let (median, longest) = (format_ns(median), format_ns(longest));
+        let _ = writeln!(
+            text,
+            "\nThe victim met {} of them: due to done took {median} in the middle, {longest} at the longest",
+            responses.len()
+        );
+    }
+    let _ = writeln!(text, "\nTo be blamed: {} `{}`; repeat with --seed {}", report.blame, report.name, report.seed);
+    text
+}
+
+/// One line of what this kernel and this user can do.
+#[derive(Debug, Clone)]
+pub struct DrillLine {
+    /// The drill's name.
+    pub kind: &'static str,
+    /// `yes`, `limited` or `no`.
+    pub available: &'static str,
+    /// What was tried, or why not.
+    pub detail: String,
+    /// What happens, in a few words.
+    pub what: &'static str,
+    /// The kind of blame.
+    pub blame: &'static str,
+    /// The culprit's name.
+    pub name: &'static str,
+}
+
+/// Which drills there are, in one sentence.
+fn list_verdict(lines: &[DrillLine]) -> String {
+    let lacking: Vec<&str> = lines.iter().filter(|line| line.available == "no").map(|line| line.kind).collect();
+    if lacking.is_empty() {
+        return "Every drill can be had here.".to_owned();
+    }
+    format!("Not to be had here: {}.", lacking.join(", "))
+}
+
+/// Which drills there are, as one JSON object.
+pub fn list_json(lines: &[DrillLine]) -> Value {
+    let drills: Vec<Value> = lines
+        .iter()
+        .map(|line| {
+            json!({
+                "kind": line.kind, "available": line.available, "detail": line.detail,
+                "what": line.what, "blame": line.blame, "name": line.name,
+            })
+        })
+        .collect();
+    json!({ "schema": LIST_SCHEMA, "verdict": list_verdict(lines), "exit_code": 0, "drills": drills })
+}
+
+/// Which drills there are, as text.
+pub fn list_text(lines: &[DrillLine]) -> String {
+    let rows = lines.iter().map(|line| {
+        [line.kind, line.available, line.what, line.blame, line.name].into_iter().map(str::to_owned).collect()
+    });
+    let mut text = format!(
+        "{}\n\n{}\n",
+        list_verdict(lines),
+        table(&["drill", "here", "what happens", "blamed as", "on"], 5..5, rows)
+    );
+    let reasons: Vec<&DrillLine> = lines.iter().filter(|line| line.available != "yes").collect();
+    if !reasons.is_empty() {
+        text += "\nWhy:\n";
+        for line in reasons {
+            let _ = writeln!(text, "  {}: {}", line.kind, line.detail);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(lengths: &[u64]) -> DrillReport {
+        let row =
+            |(index, &length_ns): (usize, &u64)| InjectionRow { cpu: index as u32 % 2, length_ns, response_ns: None };
+        DrillReport {
+            kind: "softirq",
+            name: "drill_softirq_callback",
+            blame: "softirq",
+            what: "it burns",
+            own_victim: false,
+            seed: 7,
+            every_ns: 300_000_000,
+            cpus: vec![0, 1],
+            start_ns: 5,
+            end_ns: 2_000_000_005,
+            interrupted: false,
+            not_made: 1,
+            injections: lengths.iter().enumerate().map(row).collect(),
+            log: json!([]),
+        }
+    }
+
+    #[test]
+    fn the_text_says_what_was_done() {
+        let text = text(&report(&[2_000_100, 1_000_000, 3_000_000]));
+        let verdict =
+            "Injected softirq 3 times in 2.00 s for 1.00 ms to 3.00 ms; the culprit is `drill_softirq_callback`.\n";
+        assert!(text.starts_with(verdict), "{text}");
+        assert!(text.contains("note: 1 more were planned and could not be made"), "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("duty 0 2 2000.1 3000.0 3000.0 5000.1 0.25 % 1 1 1000.0"), "{text}");
+        assert!(text.ends_with("To be blamed: softirq `drill_softirq_callback`; repeat with --seed 7\n"), "{text}");
+    }
+
+    #[test]
+    fn nothing_injected_is_said_too() {
+        assert_eq!(report(&[]).verdict(), "No softirq was injected.");
+        assert!(text(&report(&[])).starts_with("No softirq"));
+    }
+}

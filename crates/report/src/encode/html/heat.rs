@@ -1,0 +1,47 @@
+//! Cells over time: how often, or how late, by row and column.
+
+use crate::encode::html::Subject;
+use serde::Serialize;
+
+/// A picture of cells. Empty cells are left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Heat {
+    /// What is counted.
+    pub of: Subject,
+    /// How long a column is, ns.
+    pub column_ns: u64,
+    /// How many columns there are.
+    pub columns: usize,
+    /// Where rows are named, such as CPUs, from the top: their names.
+    pub names: Vec<String>,
+    /// Where rows are ranges of latency, from the bottom: their bounds, ns, one more than there are rows.
+    pub bounds_ns: Vec<u64>,
+    /// What a cell's value is.
+    pub value: Cell,
+    /// The least and the greatest value that colours stand for; pictures that are to be compared have the same.
+    pub range: [u64; 2],
+    /// Column, row and value of each cell that is not empty, one after another.
+    pub cells: Vec<u64>,
+}
+
+impl Heat {
+    /// Gives pictures that are to be compared the same colours: those of all their values.
+    pub fn share_colours(pictures: &mut [Heat]) {
+        let values = || pictures.iter().flat_map(|picture| picture.cells.iter().skip(2).step_by(3).copied());
+        let range = [values().min().unwrap_or(0), values().max().unwrap_or(0)];
+        pictures.iter_mut().for_each(|picture| picture.range = range);
+    }
+}
+
+/// What the value of a cell is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cell {
+    /// How many there were.
+    #[default]
+    Count,
+    /// The longest, ns.
+    LongestNs,
+    /// The time that was taken, ns, shown as a share of the column's.
+    TakenNs,
+}

@@ -1,0 +1,283 @@
+//! Pages with pictures that can be read with pointer and keyboard: one file, nothing loaded from anywhere.
+//!
+//! A [`Page`] is a title, a verdict, what must be known first, and a list of sections. Words and tables are written
+//! here as HTML, so that they can be read without any script; each [`Picture`] is data that the bundled script draws
+//! by its kind (`page/src/KIND.ts`). [`Page::html`] puts all of it into one file.
+
+pub(crate) mod curve;
+pub(crate) mod heat;
+pub(crate) mod history;
+pub(crate) mod intervals;
+pub(crate) mod setting;
+pub(crate) mod style;
+pub(crate) mod table;
+
+pub use curve::{Curve, CurveLine, Mark, survival};
+pub use heat::{Cell, Heat};
+pub use history::{History, Series, SeriesLine};
+pub use intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
+pub use table::{Column, Table, Value};
+
+use crate::encode::plain_page::escape;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// The script that draws: empty where Node was missing when the program was built.
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
+
+/// What a page with pictures says where the program was built without the script that draws them.
+pub const NEEDS_SCRIPT: &str = "this punctual was built without the script that draws pages: install Node.js 18 or newer and npm, \
+     run scripts/setup and build again";
+
+/// A verdict of more letters than this is set smaller.
+const LONG: usize = 400;
+
+/// A page that cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoScript;
+
+impl std::fmt::Display for NoScript {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(NEEDS_SCRIPT)
+    }
+}
+
+impl std::error::Error for NoScript {}
+
+/// Whether pages with pictures can be made.
+///
+/// # Errors
+/// [`NoScript`] where the program was built without the script.
+pub fn can_draw() -> Result<(), NoScript> {
+    if SCRIPT.is_empty() { Err(NoScript) } else { Ok(()) }
+}
+
+/// A page: what it says, in the order in which it says it.
+pub struct Page {
+    /// The heading.
+    pub title: String,
+    /// A line above the heading: the command, the machine, the date.
+    pub context: String,
+    /// The answer, in a sentence or two.
+    pub verdict: String,
+    /// What must be known before believing the rest: losses, fallbacks, trouble.
+    pub warnings: Vec<String>,
+    /// What the measurement could not see.
+    pub blind: Vec<String>,
+    /// The rest.
+    pub sections: Vec<Section>,
+    /// The same answer as the command's `--json`, for programs that are handed the page.
+    pub report: serde_json::Value,
+}
+
+/// A part of a page with a heading.
+pub struct Section {
+    /// The anchor: unique, letters and hyphens.
+    pub id: String,
+    /// The heading.
+    pub title: String,
+    /// A sentence or two on how to read it.
+    pub lead: String,
+    /// What it holds.
+    pub blocks: Vec<Block>,
+}
+
+/// What a section is made of.
+pub enum Block {
+    /// A heading within the section.
+    Heading(String),
+    /// A paragraph.
+    Text(String),
+    /// A table.
+    Table(Table),
+    /// A picture over the whole width.
+    Picture(Picture),
+    /// Small pictures beside one another.
+    Gallery(Vec<Picture>),
+    /// What is folded away until it is asked for: what it is, and what it holds.
+    Folded(String, Vec<Block>),
+}
+
+/// Data that the script draws.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Picture {
+    /// The anchor: unique on the page.
+    pub id: String,
+    /// What it shows; also what a screen reader calls it.
+    pub title: String,
+    /// How to read it, or what was left out.
+    pub caption: String,
+    /// What is drawn, by kind.
+    #[serde(flatten)]
+    pub drawing: Drawing,
+}
+
+/// What can be drawn. Each kind has its renderer in `page/src`, under the same name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Drawing {
+    /// Lines over two logarithmic axes: share against latency.
+    Curve(Curve),
+    /// Lines over time.
+    Series(Series),
+    /// Cells over time.
+    Heat(Heat),
+    /// Numbers with their intervals, one a line.
+    Intervals(Intervals),
+    /// Curves of such numbers.
+    Band(Band),
+}
+
+/// What a picture counts, which says how it is read out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// Wakeups, by their latency.
+    #[default]
+    Wakeups,
+    /// Gaps, by their length.
+    Gaps,
+}
+
+impl Page {
+    /// The page as one file.
+    ///
+    /// # Errors
+    /// [`NoScript`] where the program was built without the script that draws.
+    pub fn html(&self) -> Result<String, NoScript> {
+        can_draw()?;
+        Ok(self.html_with(SCRIPT))
+    }
+
+    fn html_with(&self, script: &str) -> String {
+        let mut pictures = Vec::new();
+        let mut body = format!(
+            "<a class=\"skip\" href=\"#main\">Skip to the pictures and tables</a>\n<header>\n<p class=\"context\">{}</p>\n\
+             <h1>{}</h1>\n<p class=\"verdict{}\">{}</p>\n",
+            escape(&self.context),
+            escape(&self.title),
+            if self.verdict.len() > LONG { " long" } else { "" },
+            escape(&self.verdict)
+        );
+        list("warnings", "Know this first", &self.warnings, &mut body);
+        list("blind", "What this measurement could not see", &self.blind, &mut body);
+        body.push_str("</header>\n<nav aria-label=\"Sections\"><ul>");
+        for section in &self.sections {
+            let _ = write!(body, "<li><a href=\"#{}\">{}</a></li>", escape(&section.id), escape(&section.title));
+        }
+        body.push_str("</ul></nav>\n<main id=\"main\" tabindex=\"-1\">\n");
+        for section in &self.sections {
+            let id = escape(&section.id);
+            let _ = writeln!(
+                body,
+                "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{}</h2>\n<p class=\"soft\">{}</p>",
+                escape(&section.title),
+                escape(&section.lead)
+            );
+            blocks(&section.blocks, &mut pictures, &mut body);
+            body.push_str("</section>\n");
+        }
+        let data = serde_json::json!({ "report": self.report, "pictures": pictures });
+        let _ = write!(
+            body,
+            "</main>\n<noscript><p class=\"soft\">The pictures need JavaScript; the words and tables do not.</p></noscript>\n\
+             <div id=\"reading\" class=\"unseen\" aria-live=\"polite\"></div>\n<pre id=\"errors\" class=\"bad\" role=\"alert\" hidden=\"hidden\"></pre>\n\
+             <script type=\"application/json\" id=\"data\">{}</script>\n<script>{}</script>\n",
+            inert(&data.to_string()),
+            script.replace("</script", "<\\/script")
+        );
+        crate::encode::plain_page::frame(&self.title, style::STYLE, &body)
+    }
+}
+
+/// JSON that cannot end the element it stands in.
+fn inert(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}
+
+fn list(class: &str, heading: &str, lines: &[String], out: &mut String) {
+    if lines.is_empty() {
+        return;
+    }
+    let _ = write!(out, "<div class=\"{class}\"><h2>{heading}</h2><ul>");
+    for line in lines {
+        let _ = write!(out, "<li>{}</li>", escape(line));
+    }
+    out.push_str("</ul></div>\n");
+}
+
+fn blocks<'a>(blocks_here: &'a [Block], pictures: &mut Vec<&'a Picture>, out: &mut String) {
+    for block in blocks_here {
+        match block {
+            Block::Heading(text) => {
+                let _ = writeln!(out, "<h3>{}</h3>", escape(text));
+            }
+            Block::Text(text) => {
+                let _ = writeln!(out, "<p>{}</p>", escape(text));
+            }
+            Block::Table(table) => table.html(out),
+            Block::Picture(picture) => place(picture, pictures, out),
+            Block::Gallery(gallery) => {
+                out.push_str("<div class=\"gallery\">\n");
+                gallery.iter().for_each(|picture| place(picture, pictures, out));
+                out.push_str("</div>\n");
+            }
+            Block::Folded(summary, inner) => {
+                let _ = writeln!(out, "<details><summary>{}</summary>", escape(summary));
+                blocks(inner, pictures, out);
+                out.push_str("</details>\n");
+            }
+        }
+    }
+}
+
+fn place<'a>(picture: &'a Picture, pictures: &mut Vec<&'a Picture>, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<figure class=\"picture\" id=\"{}\"><figcaption><strong>{}</strong> <span class=\"soft\">{}</span></figcaption></figure>",
+        escape(&picture.id),
+        escape(&picture.title),
+        escape(&picture.caption)
+    );
+    pictures.push(picture);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_the_data_or_the_words_can_become_markup() {
+        let hostile = "</script><script>alert(1)</script><!--";
+        let page = Page {
+            title: hostile.into(),
+            context: hostile.into(),
+            verdict: hostile.into(),
+            warnings: vec![hostile.into()],
+            blind: vec![hostile.into()],
+            sections: vec![Section {
+                id: "a".into(),
+                title: hostile.into(),
+                lead: hostile.into(),
+                blocks: vec![Block::Picture(Picture {
+                    id: "p".into(),
+                    title: hostile.into(),
+                    caption: hostile.into(),
+                    drawing: Drawing::Heat(Heat::default()),
+                })],
+            }],
+            report: serde_json::json!({ "load": hostile }),
+        };
+        let html = page.html_with("let own = '</script>';");
+        assert_eq!(html.matches("<script").count(), 2, "the data and the script");
+        assert_eq!(html.matches("</script>").count(), 2);
+        assert!(!html.contains("alert(1)</script>") && !html.contains("<!--"));
+        let data = html.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        assert_eq!(data["report"]["load"], hostile);
+        assert_eq!(data["pictures"][0]["kind"], "heat");
+        for loaded in ["<link", "<img", " src=", "url(", "@import"] {
+            assert!(!html.contains(loaded), "{loaded}");
+        }
+    }
+}

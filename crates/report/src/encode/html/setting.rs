@@ -1,0 +1,141 @@
+//! Where recordings come from, as a table: a column a recording, what differs marked.
+
+use crate::encode::html::table::{Column, Table, Value};
+use crate::recording::verdict::spoken_duration;
+use punctual_recording::{Document, Setting, format_ns};
+
+fn or_unknown(value: Option<&String>) -> String {
+    value.cloned().unwrap_or_else(|| "–".to_owned())
+}
+
+fn yes(value: bool) -> String {
+    if value { "yes" } else { "no" }.to_owned()
+}
+
+/// UTC, to the second, of a count of seconds since 1970.
+fn date(seconds: i64) -> String {
+    // Civil date from days, by the usual shift of the year to March.
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", second / 3_600, second / 60 % 60, second % 60)
+}
+
+/// When a recording began; `None` where its clock's offset is not known.
+pub(crate) fn began(document: &Document) -> Option<String> {
+    let provenance = &document.provenance;
+    let unix = i64::try_from(provenance.started_ns).ok()?.checked_add(provenance.monotonic_to_unix_ns)?;
+    (provenance.monotonic_to_unix_ns != 0).then(|| date(unix.div_euclid(1_000_000_000)))
+}
+
+fn rows_of(document: &Document) -> Vec<(String, String)> {
+    let provenance = &document.provenance;
+    let (host, configuration) = (&provenance.host, &provenance.configuration);
+    let number = |value: Option<u32>| value.map_or_else(|| "–".to_owned(), |value| value.to_string());
+    let commands: Vec<String> = provenance.load.commands.iter().map(|words| words.join(" ")).collect();
+    let cpus: Vec<String> = configuration.cpus.iter().map(u32::to_string).collect();
+    let rows = [
+        ("began", began(document).unwrap_or_else(|| "–".to_owned())),
+        ("measured for", spoken_duration(document)),
+        (
+            "ended",
+            document.ended.as_ref().map_or_else(
+                || "cut short".to_owned(),
+                |ended| {
+                    let reason = serde_json::to_value(ended.reason).ok();
+                    reason.as_ref().and_then(|reason| reason.as_str()).unwrap_or_default().replace('_', " ")
+                },
+            ),
+        ),
+        ("load", crate::load_name(document).to_owned()),
+        ("load commands", if commands.is_empty() { "–".to_owned() } else { commands.join("; ") }),
+        ("period", if configuration.interval_ns == 0 { "–".to_owned() } else { format_ns(configuration.interval_ns) }),
+        (
+            "policy",
+            format!(
+                "{} {}",
+                configuration.policy,
+                configuration.priorities.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+            ),
+        ),
+        ("CPUs measured", cpus.join(", ")),
+        ("woken by", configuration.via.clone()),
+        ("followed in the kernel", yes(configuration.bpf)),
+        ("kept from deep idle", yes(configuration.power_request)),
+        ("memory locked", yes(configuration.memory_locked)),
+        ("host", or_unknown(host.name.as_ref())),
+        ("kernel", or_unknown(host.kernel_release.as_ref())),
+        ("preemption", or_unknown(host.preemption.as_ref())),
+        ("processor", or_unknown(host.cpu_model.as_ref())),
+        ("CPUs on line", number(host.cpus_online)),
+        ("clock source", or_unknown(host.clock_source.as_ref())),
+        ("virtualization", or_unknown(host.virtualization.as_ref())),
+        ("command", provenance.command_line.join(" ")),
+        ("punctual", provenance.punctual_version.clone()),
+        ("run", provenance.run_id.clone()),
+    ];
+    let mut rows: Vec<(String, String)> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    rows.extend(provenance.tuning.iter().map(|(name, value)| {
+        let value = match value {
+            Setting::Number(number) => number.to_string(),
+            Setting::Text(text) => text.clone(),
+        };
+        (name.clone(), value)
+    }));
+    rows
+}
+
+/// The table; the second value says how many lines differ.
+pub(crate) fn provenance(parts: &[(String, &Document)]) -> (Table, usize) {
+    let each: Vec<Vec<(String, String)>> = parts.iter().map(|(_, document)| rows_of(document)).collect();
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in each.iter().flatten() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut differing = 0;
+    let mut rows = Vec::new();
+    for name in names {
+        let values: Vec<&str> = each
+            .iter()
+            .map(|rows| rows.iter().find(|(other, _)| other == name).map_or("–", |(_, value)| value.as_str()))
+            .collect();
+        let same = values.windows(2).all(|pair| pair[0] == pair[1]);
+        // Times and names of runs always differ and say nothing.
+        let expected = matches!(name.as_str(), "began" | "run" | "measured for" | "command");
+        differing += usize::from(!same && !expected);
+        let mut row = vec![Value::text(name.replace('_', " "))];
+        row.extend(
+            values.into_iter().map(
+                |value| {
+                    if same || expected { Value::text(value) } else { Value::Marked(value.to_owned()) }
+                },
+            ),
+        );
+        rows.push(row);
+    }
+    let mut columns = vec![Column::words("what")];
+    columns.extend(parts.iter().map(|(name, _)| Column::words(name.clone())));
+    (Table { caption: "Where the numbers come from".to_owned(), columns, rows }, differing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(date(951_782_400), "2000-02-29 00:00:00 UTC");
+        assert_eq!(date(1_795_312_017), "2026-11-22 01:46:57 UTC");
+        assert_eq!(date(-1), "1969-12-31 23:59:59 UTC");
+    }
+}

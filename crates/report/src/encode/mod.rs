@@ -1,0 +1,6 @@
+//! Formats of others: pages, traces, pictures.
+
+pub mod html;
+pub mod perfetto;
+pub(crate) mod plain_page;
+pub(crate) mod svg;

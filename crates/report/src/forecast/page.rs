@@ -1,0 +1,170 @@
+//! The page of `punctual forecast --html`: how often buffers run dry, and what to expect at worst.
+
+use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
+use crate::encode::html::table::{Column, Table, Value};
+use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::forecast::{device_verdict, json};
+use punctual_forecast::{Answer, DeviceAnswer, Estimate, Group, Outcome, format_seconds};
+
+/// The page of a forecast.
+pub fn forecast_page(answer: &Answer) -> Page {
+    let notes = answer.groups.iter().flat_map(|group| group.notes.iter().map(move |note| (group, note)));
+    let notes = notes.map(|(group, note)| format!("{}: {note}", name_of(group)));
+    let mut sections = Vec::new();
+    sections.extend(buffering(answer));
+    sections.extend(devices(answer));
+    sections.extend(worst(answer));
+    Page {
+        title: "How often buffers will run dry".into(),
+        context: format!("punctual forecast · watched for {}", format_seconds(answer.exposure_s)),
+        verdict: answer.verdict.clone(),
+        warnings: answer.cautions.iter().cloned().chain(notes).collect(),
+        blind: Vec::new(),
+        sections,
+        report: json(answer),
+    }
+}
+
+fn name_of(group: &Group) -> String {
+    format!("{}, {}", if group.load == "none" { "idle" } else { &group.load }, group.measure)
+}
+
+fn interval(estimate: &Estimate) -> Interval {
+    // Infinity has no place on an axis: it is no limit.
+    let finite = |value: Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0);
+    Interval { low: finite(estimate.low), estimate: finite(estimate.value), high: finite(estimate.high) }
+}
+
+fn buffering(answer: &Answer) -> Option<Section> {
+    let mut lines = Vec::new();
+    for group in &answer.groups {
+        for curve in &group.curves {
+            lines.push(BandLine {
+                name: format!("{}, after {}", name_of(group), curve.stage.name().replace('_', " ")),
+                style: lines.len() + 1,
+                ns: curve.points.iter().map(|point| point.buffering_ns).collect(),
+                seconds: curve.points.iter().map(|point| interval(&point.mttf_s)).collect(),
+            });
+        }
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    Some(Section {
+        id: "buffering".into(),
+        title: "How much buffering buys how much time".into(),
+        lead: "To the right, the amount of buffering, (n-1)·t; upwards, the mean time between underruns, as in Figures 6 and 7 of Cota-Robles \
+               and Held (OSDI 1999). Bars are 95 % intervals; one with an open end has no limit that these data can give."
+            .into(),
+        blocks: vec![Block::Picture(Picture {
+            id: "buffering-curve".into(),
+            title: "Mean time between underruns against buffering.".into(),
+            caption: "Work begins after the stage named.".into(),
+            drawing: Drawing::Band(Band { x_axis: "buffering, ms".into(), y_axis: "time between underruns".into(), lines }),
+        })],
+    })
+}
+
+fn verdict(answer: &DeviceAnswer) -> Value {
+    let words = device_verdict(answer);
+    match answer.underruns.outcome {
+        Outcome::Holds => Value::Good(words),
+        Outcome::Fails => Value::Bad(words),
+        Outcome::Unknown => Value::Text(format!("? {words}")),
+    }
+}
+
+fn devices(answer: &Answer) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for (number, group) in answer.groups.iter().enumerate().filter(|(_, group)| !group.devices.is_empty()) {
+        let rows = group.devices.iter().map(|device| IntervalRow {
+            name: device.device.name.clone(),
+            interval: interval(&device.underruns.mttf_s),
+            want: Some(device.device.want_s as f64),
+            verdict: device.underruns.outcome.name().to_owned(),
+            style: match device.underruns.outcome {
+                Outcome::Holds => 3,
+                Outcome::Fails => 1,
+                Outcome::Unknown => 2,
+            },
+        });
+        blocks.push(Block::Heading(name_of(group)));
+        blocks.push(Block::Picture(Picture {
+            id: format!("device-{number}"),
+            title: "Mean time between underruns.".into(),
+            caption: "A diamond is what the device's users expect. Bars are 95 % intervals; one with an open end has no limit.".into(),
+            drawing: Drawing::Intervals(Intervals {
+                unit: Unit::Seconds,
+                axis: "time between underruns".into(),
+                rows: rows.collect(),
+                against: None,
+            }),
+        }));
+        let table_rows = group.devices.iter().map(|device| {
+            vec![
+                Value::text(device.device.name.clone()),
+                Value::Ns(Some(device.device.period_ns)),
+                Value::Count(Some(u64::from(device.device.buffers))),
+                Value::Ns(u64::try_from(device.device.slack_ns()).ok()),
+                Value::Count(Some(device.underruns.over)),
+                Value::text(format_seconds(device.device.want_s as f64)),
+                verdict(device),
+            ]
+        });
+        let mut columns = vec![Column::words("device")];
+        columns.extend(["period us", "buffers", "slack us", "over", "want"].map(Column::numbers));
+        columns.push(Column::words("verdict"));
+        blocks.push(Block::Table(Table {
+            caption: format!("Devices, {}", name_of(group)),
+            columns,
+            rows: table_rows.collect(),
+        }));
+    }
+    if blocks.is_empty() {
+        return None;
+    }
+    Some(Section {
+        id: "devices".into(),
+        title: "Devices".into(),
+        lead: "How often each device would run dry: stalls longer than its slack, (n-1)·t - c.".into(),
+        blocks,
+    })
+}
+
+fn worst(answer: &Answer) -> Option<Section> {
+    let ns = |value: Option<f64>| Value::Ns(value.map(|value| value.max(0.0) as u64));
+    let rows: Vec<Vec<Value>> = answer
+        .groups
+        .iter()
+        .flat_map(|group| group.worst.iter().map(move |worst| (group, worst)))
+        .map(|(group, worst)| {
+            let level = &worst.level;
+            let found = level
+                .veto
+                .as_ref()
+                .map_or_else(|| level.method.name().to_owned(), |veto| format!("bound only: {veto}"));
+            vec![
+                Value::text(worst.horizon.to_string()),
+                Value::text(name_of(group)),
+                Value::text(worst.stage.name().replace('_', " ")),
+                ns(level.level.low),
+                ns(level.level.value),
+                ns(level.level.high),
+                Value::Ns(worst.longest_ns),
+                Value::text(found),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut columns = vec![Column::words("worst of"), Column::words("where"), Column::words("stage")];
+    columns.extend(["at least us", "about us", "at most us", "longest seen us"].map(Column::numbers));
+    columns.push(Column::words("found by"));
+    Some(Section {
+        id: "worst".into(),
+        title: "Worst cases".into(),
+        lead: "The longest latency to expect in an hour, a day, a week of use, with its 95 % interval; – where these data give no limit.".into(),
+        blocks: vec![Block::Table(Table { caption: "Worst cases".into(), columns, rows })],
+    })
+}

@@ -1,0 +1,506 @@
+//! A forecast as text for people and as JSON for programs.
+
+use crate::recording::text::{indented, table};
+use punctual_forecast::{
+    Advice, Answer, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Variant, WorstCase, format_seconds,
+};
+use punctual_recording::format_ns;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// The version of the JSON.
+pub const SCHEMA: &str = "punctual.forecast/1";
+
+/// The forecast as one JSON object. What is not known is `null`. `horizons` and `devices` hold every group's, each
+/// with its `load` and `measure`; `groups` holds what belongs to a group as a whole.
+pub fn json(answer: &Answer) -> Value {
+    let horizons: Vec<Value> = each(answer, |group| group.worst.iter().map(|worst| worst_json(group, worst)).collect());
+    let devices: Vec<Value> = each(answer, |group| {
+        group.devices.iter().map(|device| device_json(&group.load, &group.measure, device)).collect()
+    });
+    json!({
+        "schema": SCHEMA,
+        "verdict": answer.verdict,
+        "exit_code": 0,
+        "cautions": answer.cautions,
+        "exposure_s": answer.exposure_s,
+        "stalls": answer.stalls,
+        "horizons": horizons,
+        "devices": devices,
+        "groups": answer.groups.iter().map(group_json).collect::<Vec<_>>(),
+    })
+}
+
+fn each(answer: &Answer, of: impl Fn(&Group) -> Vec<Value>) -> Vec<Value> {
+    answer.groups.iter().flat_map(of).collect()
+}
+
+fn down(value: Option<f64>) -> Option<u64> {
+    value.map(|value| value.max(0.0).floor() as u64)
+}
+
+fn up(value: Option<f64>) -> Option<u64> {
+    value.map(|value| value.max(0.0).ceil() as u64)
+}
+
+fn estimate_json(estimate: &Estimate) -> Value {
+    json!({"low": estimate.low, "estimate": estimate.value, "high": estimate.high})
+}
+
+fn worst_json(group: &Group, worst: &WorstCase) -> Value {
+    let level = &worst.level;
+    json!({
+        "horizon": worst.horizon.to_string(),
+        "horizon_s": worst.horizon_s,
+        "stage": worst.stage.name(),
+        "load": group.load,
+        "measure": group.measure,
+        "low_ns": down(level.level.low),
+        "estimate_ns": down(level.level.value),
+        "high_ns": up(level.level.high),
+        "method": level.method.name(),
+        "veto": level.veto,
+        "longest_seen_ns": worst.longest_ns,
+        "longer_probability": worst.longer_probability,
+        "longer_per_hour_at_most": worst.longer_per_hour,
+        "measure_further_s": worst.measure_further_s,
+    })
+}
+
+/// One device of a forecast, as it stands in a report's `devices`.
+pub(crate) fn device_json(load: &str, measure: &str, answer: &DeviceAnswer) -> Value {
+    let (device, found) = (&answer.device, &answer.underruns);
+    json!({
+        "device": device.id,
+        "name": device.name,
+        "load": load,
+        "measure": measure,
+        "stage": answer.stage.name(),
+        "period_ns": device.period_ns,
+        "buffers": device.buffers,
+        "compute_ns": device.compute_ns,
+        "tolerance_ns": device.tolerance_ns(),
+        "tolerance_range_ns": device.printed.as_ref().map(|printed| [printed.tolerance_ns.0, printed.tolerance_ns.1]),
+        "slack_ns": device.slack_ns(),
+        "on_miss": device.on_miss.name(),
+        "sources": {
+            "period": device.sources.period.to_string(),
+            "buffers": device.sources.buffers.to_string(),
+            "compute": device.sources.compute.to_string(),
+            "want": device.sources.want.to_string(),
+        },
+        "over": found.over,
+        "over_is_upper_count": found.is_upper_count,
+        "probability": found.probability,
+        "extremal_index": found.extremal_index,
+        "dispersion": found.dispersion,
+        "stalls_per_hour": estimate_json(&found.per_hour),
+        "verdict": found.outcome.name(),
+        "want_s": device.want_s,
+        "mttf_s": estimate_json(&found.mttf_s),
+        "mttf_per_buffer_s": found.mttf_per_buffer_s,
+        "measure_further_s": found.measure_further_s,
+        "advice": answer.advice.as_ref().map(advice_json),
+    })
+}
+
+fn advice_json(advice: &Advice) -> Value {
+    let variant = |variant: &Option<Variant>| {
+        variant.as_ref().map(|variant| {
+            json!({
+                "period_ns": variant.device.period_ns,
+                "buffers": variant.device.buffers,
+                "tolerance_ns": variant.device.tolerance_ns(),
+                "mttf_s": estimate_json(&variant.underruns.mttf_s),
+            })
+        })
+    };
+    json!({
+        "buffers": variant(&advice.buffers),
+        "period": variant(&advice.period),
+        "never_exceeded": variant(&advice.never_exceeded),
+        "measure_further_s": advice.measure_further_s,
+    })
+}
+
+fn group_json(group: &Group) -> Value {
+    let curves: Vec<Value> = group
+        .curves
+        .iter()
+        .map(|curve| {
+            let point = |point: &punctual_forecast::CurvePoint| {
+                json!({
+                    "buffering_ns": point.buffering_ns,
+                    "slack_ns": point.slack_ns,
+                    "mttf_s": estimate_json(&point.mttf_s),
+                    "mttf_per_buffer_s": point.mttf_per_buffer_s,
+                })
+            };
+            json!({"stage": curve.stage.name(), "points": curve.points.iter().map(point).collect::<Vec<_>>()})
+        })
+        .collect();
+    let scales: Vec<Value> = group
+        .time_scales
+        .iter()
+        .map(|scale| {
+            json!({
+                "reliability": scale.reliability,
+                "period_ns": scale.period_ns,
+                "measure_further_s": scale.measure_further_s,
+            })
+        })
+        .collect();
+    json!({
+        "measure": group.measure,
+        "load": group.load,
+        "exposure_s": group.exposure_s,
+        "use_s": group.use_s,
+        "compression": group.compression_is_known.then_some(group.compression),
+        "day_s": group.usage.day_s,
+        "week_s": group.usage.week_s,
+        "stalls": group.stalls,
+        "extremal_index": group.extremal_index,
+        "notes": group.notes,
+        "curves": curves,
+        "time_scales": scales,
+    })
+}
+
+/// The forecast as text: the verdict first, then what must be known, then tables.
+pub fn text(answer: &Answer) -> String {
+    let mut out = format!("{}\n", answer.verdict);
+    for caution in &answer.cautions {
+        let _ = writeln!(out, "! {caution}");
+    }
+    for group in &answer.groups {
+        out.push('\n');
+        group_text(&mut out, group);
+    }
+    out
+}
+
+fn group_text(out: &mut String, group: &Group) {
+    let use_of = if group.compression == 1.0 {
+        String::new()
+    } else {
+        format!(", {} of use ({} hours an hour)", format_seconds(group.use_s), group.compression)
+    };
+    let index = group.extremal_index.map_or(String::new(), |index| format!(", {index:.2} to a late wakeup"));
+    let _ = writeln!(
+        out,
+        "{} under {}: watched for {}{use_of}; {} stalls{index}",
+        group.measure,
+        group.load,
+        format_seconds(group.exposure_s),
+        group.stalls
+    );
+    for note in &group.notes {
+        let _ = writeln!(out, "  {note}");
+    }
+    if !group.worst.is_empty() {
+        out.push('\n');
+        let heads = ["worst", "stage", "about", "between (95 %)", "found by"];
+        indented(out, &table(&heads, 0..0, group.worst.iter().map(worst_row)));
+        if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
+            let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
+            let _ = writeln!(
+                out,
+                "  The longest seen is {longest} ({}); longer ones come at most {:.3} times an hour of use (95 %).",
+                worst.stage.name(),
+                worst.longer_per_hour
+            );
+        }
+    }
+    if !group.devices.is_empty() {
+        out.push('\n');
+        let heads = ["device", "period", "n", "slack", "over", "time between underruns (95 %)", "want", "verdict"];
+        indented(out, &table(&heads, 0..0, group.devices.iter().map(device_row)));
+        for answer in &group.devices {
+            if let Some(advice) = &answer.advice {
+                advice_text(out, answer, advice);
+            }
+        }
+    }
+    for curve in &group.curves {
+        let _ = writeln!(out, "\n  time between underruns against buffering, work after `{}`:", curve.stage.name());
+        let rows = curve.points.iter().map(|point| {
+            vec![
+                format_ns(point.buffering_ns),
+                format_ns(point.slack_ns),
+                interval_text(&point.mttf_s),
+                point.mttf_per_buffer_s.map_or("-".to_owned(), format_seconds),
+            ]
+        });
+        indented(out, &table(&["buffering", "slack", "per stall (95 %)", "per buffer"], 0..0, rows));
+    }
+    if !group.time_scales.is_empty() {
+        let _ = writeln!(out, "\n  shortest period met with a reliability of");
+        let rows = group.time_scales.iter().map(|scale| {
+            let period = match (scale.period_ns, scale.measure_further_s) {
+                (Some(period), _) => format_ns(period),
+                (None, Some(further)) => format!("cannot tell yet: measure {} more", format_seconds(further)),
+                (None, None) => "cannot tell".to_owned(),
+            };
+            // As it was asked for: 0.999 is no binary fraction.
+            vec![format!("{} %", (scale.reliability * 1e8).round() / 1e6), period]
+        });
+        indented(out, &table(&[], 0..0, rows));
+    }
+}
+
+fn worst_row(worst: &WorstCase) -> Vec<String> {
+    let level = &worst.level;
+    let ns = |value: Option<f64>| value.map(|value| format_ns(value.max(0.0) as u64));
+    let between = match (ns(level.level.low), ns(level.level.high)) {
+        (Some(low), Some(high)) => format!("{low} to {high}"),
+        (Some(low), None) => format!("at least {low}"),
+        (None, Some(high)) => format!("at most {high}"),
+        (None, None) => "-".to_owned(),
+    };
+    let found = match (&level.veto, worst.measure_further_s) {
+        (Some(veto), Some(further)) => format!("bound only: {veto}; measure {} more", format_seconds(further)),
+        (Some(veto), None) => format!("bound only: {veto}"),
+        (None, _) if level.method == Method::TailModel => "tail model".to_owned(),
+        (None, _) => "ranks".to_owned(),
+    };
+    vec![
+        worst.horizon.to_string(),
+        worst.stage.name().to_owned(),
+        ns(level.level.value).unwrap_or_else(|| "-".to_owned()),
+        between,
+        found,
+    ]
+}
+
+fn interval_text(mttf: &Estimate) -> String {
+    match (mttf.low, mttf.value, mttf.high) {
+        (Some(low), Some(value), Some(high)) => {
+            format!("{} ({} to {})", format_seconds(value), format_seconds(low), format_seconds(high))
+        }
+        (Some(low), None, Some(high)) => format!("{} to {}", format_seconds(low), format_seconds(high)),
+        (Some(low), _, None) => format!("at least {}", format_seconds(low)),
+        (None, _, Some(high)) => format!("at most {}", format_seconds(high)),
+        (None, _, None) => "-".to_owned(),
+    }
+}
+
+/// What is said about a device in its row.
+pub fn device_verdict(answer: &DeviceAnswer) -> String {
+    let found = &answer.underruns;
+    match (found.outcome, found.measure_further_s) {
+        (Outcome::Holds, _) => "holds".to_owned(),
+        (Outcome::Fails, _) => format!("fails every {}", interval_text(&found.mttf_s)),
+        (Outcome::Unknown, Some(further)) => {
+            format!("cannot tell yet: measure {:.0} more minutes", (further / 60.0).ceil())
+        }
+        (Outcome::Unknown, None) => "cannot tell: too near the want".to_owned(),
+    }
+}
+
+fn device_row(answer: &DeviceAnswer) -> Vec<String> {
+    let (device, found) = (&answer.device, &answer.underruns);
+    let slack = u64::try_from(device.slack_ns()).map_or("negative".to_owned(), format_ns);
+    let most = if found.is_upper_count { "<=" } else { "" };
+    vec![
+        device.id.clone(),
+        format_ns(device.period_ns),
+        device.buffers.to_string(),
+        slack,
+        format!("{most}{}", found.over),
+        interval_text(&found.mttf_s),
+        format_seconds(device.want_s as f64),
+        match found.outcome {
+            // The interval stands beside it already.
+            Outcome::Fails => "fails".to_owned(),
+            _ => device_verdict(answer),
+        },
+    ]
+}
+
+fn advice_text(out: &mut String, answer: &DeviceAnswer, advice: &Advice) {
+    let want = format_seconds(answer.device.want_s as f64);
+    let _ = writeln!(out, "  {}, to run dry at most once in {want}:", answer.device.id);
+    if let Some(variant) = &advice.buffers {
+        let mttf = interval_text(&variant.underruns.mttf_s);
+        let _ = writeln!(
+            out,
+            "    {} buffers of {}, {} in all: {mttf}",
+            variant.device.buffers,
+            format_ns(variant.device.period_ns),
+            format_ns(variant.device.tolerance_ns())
+        );
+    }
+    if let Some(variant) = &advice.period {
+        let mttf = interval_text(&variant.underruns.mttf_s);
+        let _ = writeln!(
+            out,
+            "    or a period of {} with {} buffers: {mttf}",
+            format_ns(variant.device.period_ns),
+            variant.device.buffers
+        );
+    }
+    if let Some(variant) = &advice.never_exceeded {
+        let _ = writeln!(
+            out,
+            "    nothing exceeded {} buffers of {}, but that is not shown to be enough{}",
+            variant.device.buffers,
+            format_ns(variant.device.period_ns),
+            advice
+                .measure_further_s
+                .map_or(String::new(), |further| format!(": measure {} more", format_seconds(further)))
+        );
+    }
+    if advice.buffers.is_none() && advice.period.is_none() && advice.never_exceeded.is_none() {
+        let _ = writeln!(out, "    no buffering that was tried is enough");
+    }
+}
+
+/// The table of worst cases over loads and stages, after the third of Cota-Robles and Held (OSDI 1999): a row a
+/// stage, for each load its horizons. A level that is only a bound has `>` before it; what is not known is `-`.
+/// Totals are those of composites of each wakeup, not sums of the rows above them.
+pub fn table_text(answer: &Answer) -> String {
+    let mut stages: Vec<Stage> = Vec::new();
+    let mut heads = vec!["stage".to_owned()];
+    for group in &answer.groups {
+        for worst in &group.worst {
+            if !stages.contains(&worst.stage) {
+                stages.push(worst.stage);
+            }
+        }
+        let Some(first) = group.worst.first().map(|worst| worst.stage) else { continue };
+        for worst in group.worst.iter().filter(|worst| worst.stage == first) {
+            heads.push(format!("{} {}", group.load, worst.horizon));
+        }
+    }
+    let mut rows = Vec::new();
+    for stage in stages {
+        let mut row = vec![stage.name().to_owned()];
+        for group in &answer.groups {
+            let Some(first) = group.worst.first().map(|worst| worst.stage) else { continue };
+            for head in group.worst.iter().filter(|worst| worst.stage == first) {
+                let cell = group.worst.iter().find(|worst| worst.stage == stage && worst.horizon == head.horizon);
+                row.push(cell.map_or("-".to_owned(), |worst| {
+                    let level = &worst.level.level;
+                    match (level.value, level.low) {
+                        (Some(value), _) => format_ns(value as u64),
+                        (None, Some(low)) => format!(">{}", format_ns(low as u64)),
+                        (None, None) => "-".to_owned(),
+                    }
+                }));
+            }
+        }
+        rows.push(row);
+    }
+    let mut out = String::new();
+    indented(&mut out, &table(&heads.iter().map(String::as_str).collect::<Vec<_>>(), 0..0, rows));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::tests_support::input;
+    use punctual_device::Catalogue;
+    use punctual_forecast::{CurveQuestion, Question, answer};
+
+    fn question() -> Question {
+        Question {
+            devices: Catalogue::shipped().profiles().to_vec(),
+            stages: Question::TABLE_STAGES.to_vec(),
+            advise: true,
+            reliabilities: vec![0.999, 0.999_999],
+            curve: Some(CurveQuestion {
+                buffering_ns: vec![4_000_000, 12_000_000],
+                compute_thousandths: 250,
+                stages: vec![Stage::Total],
+            }),
+            ..Question::default()
+        }
+    }
+
+    #[test]
+    fn the_contract_of_the_json() {
+        let found = answer(&[input(3_000, 0)], &question()).unwrap();
+        let value = json(&found);
+        assert_eq!(value["schema"], SCHEMA);
+        for key in ["verdict", "exposure_s", "stalls"] {
+            assert!(!value[key].is_null(), "{key}");
+        }
+        let horizons = value["horizons"].as_array().unwrap();
+        assert_eq!(horizons.len(), 3);
+        for key in ["horizon", "stage", "load", "low_ns", "estimate_ns", "high_ns", "method", "veto"] {
+            assert!(horizons[0].get(key).is_some(), "{key}");
+        }
+        let device = &value["devices"][0];
+        for key in [
+            "device",
+            "load",
+            "period_ns",
+            "buffers",
+            "tolerance_ns",
+            "slack_ns",
+            "over",
+            "verdict",
+            "want_s",
+            "mttf_s",
+        ] {
+            assert!(device.get(key).is_some(), "{key}");
+        }
+        // What is not known is null, never 0.
+        let quiet = answer(&[input(0, 0)], &question()).unwrap();
+        let value = json(&quiet);
+        let device = &value["devices"][1];
+        assert_eq!(device["over"], 0);
+        assert!(device["mttf_s"]["estimate"].is_null() && device["mttf_s"]["high"].is_null());
+        assert!(device["mttf_s"]["low"].as_f64().unwrap() > 0.0);
+        assert!(value["horizons"][0]["estimate_ns"].is_null() && value["horizons"][0]["veto"].is_string());
+    }
+
+    #[test]
+    fn the_verdict_comes_first_and_losses_with_it() {
+        let found = answer(&[input(3_000, 7)], &question()).unwrap();
+        let text = text(&found);
+        let first = text.lines().next().unwrap();
+        assert!(first.contains("lossy") && first.contains("7 wakeups lost"), "{first}");
+        for word in ["modem", "worst", "hour", "week", "at most", "buffers of"] {
+            assert!(text.contains(word), "{word} is not in\n{text}");
+        }
+        assert!(table_text(&found).starts_with("  stage"));
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests_support {
+    use punctual_forecast::{Input, Late, Lateness, LoadClass, ObservedTask, Stage};
+    use punctual_recording::Distribution;
+
+    /// Ten hours of office at 1 kHz with so many stalls, 2 ms and more, and so many records lost.
+    pub(crate) fn input(stalls: u64, lost: u64) -> Input {
+        let mut distribution = Distribution::new();
+        let end = 36_000_000_000_000u64;
+        let mut state = 1u64;
+        let mut largest = Vec::new();
+        for index in 0..stalls {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let uniform = (state >> 11) as f64 / (1u64 << 53) as f64;
+            let value_ns = 2_000_000 + (-1e6 * uniform.max(1e-9).ln()) as u64;
+            distribution.record(value_ns);
+            largest.push(Late { at_ns: end / stalls * index, task: 0, value_ns });
+        }
+        let wakeups = 36_000_000;
+        distribution.record_n(20_000, wakeups - stalls);
+        let cautions = if lost > 0 { vec![format!("{lost} wakeups were lost")] } else { Vec::new() };
+        Input {
+            measure: "fifo:80".into(),
+            load: "office".into(),
+            class: Some(LoadClass::Office),
+            compression_thousandths: None,
+            exposure_ns: end,
+            tasks: vec![ObservedTask { tid: 1, period_ns: 1_000_000, wakeups, missed: Some(0) }],
+            stages: [(Stage::Total, Lateness { distribution, largest, complete_above_ns: 20_000 })].into(),
+            lost,
+            cut: false,
+            cautions,
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Loads, and what they got done.
+
+mod text;
+
+pub use text::*;

@@ -1,0 +1,238 @@
+//! What loads there are, and what they got done.
+
+use crate::recording::text::table;
+use punctual_recording::{LoadScore, format_ns};
+use serde_json::{Value, json};
+
+/// A load that could be run.
+#[derive(Debug, Clone)]
+pub struct LoadRow {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a line.
+    pub about: String,
+    /// Whether it consists of real programs.
+    pub real: bool,
+    /// Hours of use that an hour of it stands for, times 1,000.
+    pub compression_thousandths: Option<u64>,
+    /// Programs that are not installed.
+    pub missing: Vec<String>,
+}
+
+/// What came of running a load by itself.
+#[derive(Debug, Clone)]
+pub struct LoadResult {
+    /// Its name.
+    pub name: String,
+    /// How long it was counted, ns.
+    pub elapsed_ns: u64,
+    /// How long it had run before, ns.
+    pub warm_up_ns: u64,
+    /// What it got done.
+    pub scores: Vec<LoadScore>,
+    /// What was not as asked for.
+    pub notes: Vec<String>,
+    /// What went wrong.
+    pub trouble: Vec<String>,
+}
+
+impl LoadResult {
+    /// 1 where something went wrong.
+    pub fn exit_code(&self) -> u8 {
+        u8::from(!self.trouble.is_empty())
+    }
+
+    fn verdict(&self) -> String {
+        let Self { name, trouble, .. } = self;
+        let time = format_ns(self.elapsed_ns);
+        match trouble.first() {
+            Some(first) => format!("The load {name} did not run well: {first}."),
+            None if self.scores.is_empty() => format!("The load {name} ran for {time}; it has no score."),
+            None => format!("The load {name} ran well for {time}: {}.", scores_in_words(&self.scores)),
+        }
+    }
+}
+
+/// A score as people say it: `render 0.41 iterations/s`.
+pub fn score_in_words(score: &LoadScore) -> String {
+    let rate = score.count_thousandths as f64 * 1e6 / score.elapsed_ns.max(1) as f64;
+    let digits = match rate {
+        rate if rate >= 100.0 => 0,
+        rate if rate >= 10.0 => 1,
+        rate if rate >= 1.0 => 2,
+        _ => 3,
+    };
+    let pace = score.pace_ns.map(|pace| format!(" (paced, one every {})", format_ns(pace))).unwrap_or_default();
+    format!("{} {rate:.digits$} {}/s{pace}", score.name, score.unit)
+}
+
+/// All scores in a line.
+pub fn scores_in_words(scores: &[LoadScore]) -> String {
+    scores.iter().map(score_in_words).collect::<Vec<_>>().join(", ")
+}
+
+/// A score for programs, with its rate.
+pub(crate) fn score_json(load: &str, score: &LoadScore) -> Value {
+    json!({
+        "load": load,
+        "name": score.name,
+        "unit": score.unit,
+        "count_thousandths": score.count_thousandths,
+        "elapsed_ns": score.elapsed_ns,
+        "pace_ns": score.pace_ns,
+        "per_second": score.rate_thousandths() as f64 / 1_000.0,
+    })
+}
+
+/// A load for programs.
+fn row_json(row: &LoadRow) -> Value {
+    json!({
+        "name": row.name,
+        "about": row.about,
+        "real": row.real,
+        "compression_thousandths": row.compression_thousandths,
+        "installed": row.missing.is_empty(),
+        "missing": row.missing,
+    })
+}
+
+fn list_verdict(rows: &[LoadRow]) -> String {
+    let real: Vec<&LoadRow> = rows.iter().filter(|row| row.real).collect();
+    let there = real.iter().filter(|row| row.missing.is_empty()).count();
+    let advice = match real.iter().find(|row| !row.missing.is_empty()) {
+        Some(row) => format!(": punctual load install {}", row.name),
+        None => ".".to_owned(),
+    };
+    format!("{there} of {} loads of real programs are installed{advice}", real.len())
+}
+
+/// The loads there are, schema `punctual.load/1`.
+pub fn load_list(rows: &[LoadRow]) -> Value {
+    let loads: Vec<Value> = rows.iter().map(row_json).collect();
+    json!({ "schema": "punctual.load/1", "verdict": list_verdict(rows), "exit_code": 0, "loads": loads })
+}
+
+/// The loads there are, for people.
+pub fn load_list_text(rows: &[LoadRow]) -> String {
+    let header = ["load", "installed", "hours of use an hour", "what it is"];
+    let cells = rows.iter().map(|row| {
+        let installed = match (row.missing.is_empty(), row.real) {
+            (true, _) => "yes".to_owned(),
+            (false, true) => format!("no: {}", row.missing.join(", ")),
+            (false, false) => "built in, small".to_owned(),
+        };
+        let compression = row.compression_thousandths.map_or_else(|| "-".to_owned(), thousandths);
+        vec![row.name.clone(), installed, compression, row.about.clone()]
+    });
+    format!("{}\n\n{}", list_verdict(rows), table(&header, 2..3, cells))
+}
+
+/// A number in thousandths, without needless zeros.
+pub(crate) fn thousandths(value: u64) -> String {
+    let text = format!("{}.{:03}", value / 1_000, value % 1_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A load and its file, schema `punctual.load/1`.
+pub fn load_shown(row: &LoadRow, text: &str) -> Value {
+    let mut shown = row_json(row);
+    shown["file"] = text.into();
+    let state = if row.missing.is_empty() { "is installed" } else { "is not installed" };
+    let verdict = format!("The load {} {state}.", row.name);
+    json!({ "schema": "punctual.load/1", "verdict": verdict, "exit_code": 0, "loads": [shown] })
+}
+
+/// A load that is installed, schema `punctual.load/1`.
+pub fn load_installed(name: &str, verdict: &str) -> Value {
+    json!({ "schema": "punctual.load/1", "verdict": verdict, "exit_code": 0, "loads": [{ "name": name, "installed": true }] })
+}
+
+/// What came of running a load, schema `punctual.load/1`.
+pub fn load_result(result: &LoadResult) -> Value {
+    json!({
+        "schema": "punctual.load/1",
+        "verdict": result.verdict(),
+        "exit_code": result.exit_code(),
+        "load": result.name,
+        "elapsed_ns": result.elapsed_ns,
+        "warm_up_ns": result.warm_up_ns,
+        "scores": result.scores.iter().map(|score| score_json(&result.name, score)).collect::<Vec<_>>(),
+        "notes": result.notes,
+        "trouble": result.trouble,
+    })
+}
+
+/// What came of running a load, for people.
+pub fn load_result_text(result: &LoadResult) -> String {
+    let mut text = result.verdict();
+    for note in result.notes.iter().chain(result.trouble.iter().skip(1)) {
+        text += &format!("\nnote: {note}");
+    }
+    if !result.trouble.is_empty() && !result.scores.is_empty() {
+        text += &format!("\nIt did {}.", scores_in_words(&result.scores));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(count_thousandths: u64, pace_ns: Option<u64>) -> LoadScore {
+        LoadScore {
+            name: "render".into(),
+            unit: "iterations".into(),
+            count_thousandths,
+            elapsed_ns: 2_000_000_000,
+            pace_ns,
+        }
+    }
+
+    #[test]
+    fn a_score_has_three_digits_or_so() {
+        let words = |count| score_in_words(&score(count, None));
+        assert_eq!(words(500), "render 0.250 iterations/s");
+        assert_eq!(words(5_000), "render 2.50 iterations/s");
+        assert_eq!(words(50_000), "render 25.0 iterations/s");
+        assert_eq!(words(500_000), "render 250 iterations/s");
+        assert!(score_in_words(&score(5_000, Some(400_000_000))).contains("one every 400 ms"));
+    }
+
+    #[test]
+    fn what_went_wrong_is_said_first() {
+        let mut result = LoadResult {
+            name: "office".into(),
+            elapsed_ns: 2_000_000_000,
+            warm_up_ns: 0,
+            scores: vec![score(5_000, None)],
+            notes: vec!["a note".into()],
+            trouble: Vec::new(),
+        };
+        assert_eq!(result.exit_code(), 0);
+        assert!(load_result_text(&result).starts_with("The load office ran well for"));
+        result.trouble = vec!["`a` failed".into(), "`b` failed".into()];
+        let text = load_result_text(&result);
+        assert!(text.starts_with("The load office did not run well: `a` failed.\n"), "{text}");
+        assert!(text.contains("note: `b` failed") && text.contains("2.50"), "{text}");
+        assert_eq!(load_result(&result)["exit_code"], 1);
+    }
+
+    #[test]
+    fn the_list_says_what_to_install() {
+        let row = |name: &str, real, missing: &[&str]| LoadRow {
+            name: name.into(),
+            about: "something".into(),
+            real,
+            compression_thousandths: real.then_some(2_500),
+            missing: missing.iter().map(|&text| text.to_owned()).collect(),
+        };
+        let rows = [row("cpu", false, &["stress-ng"]), row("office", true, &["soffice"]), row("web", true, &[])];
+        let text = load_list_text(&rows);
+        assert!(
+            text.starts_with("1 of 2 loads of real programs are installed: punctual load install office"),
+            "{text}"
+        );
+        assert!(text.contains("built in") && text.contains("2.5"), "{text}");
+        assert_eq!(load_list(&rows)["loads"][1]["installed"], false);
+    }
+}

@@ -1,0 +1,7 @@
+//! The event log.
+
+pub mod lines;
+mod text;
+pub mod trace;
+
+pub use text::*;

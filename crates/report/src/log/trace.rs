@@ -1,0 +1,185 @@
+//! An event log as a Perfetto trace: each CPU's threads, interrupts and softirqs, programs' marks, and what else happened.
+
+use crate::encode::perfetto::{Lane, Tracks, instant};
+use crate::why::trace::{nested, threads};
+use punctual_blame::replay;
+use punctual_recording::episode::{Event, EventKind, Victim};
+use punctual_recording::{Episode, EventClass, LogRow};
+use std::collections::{BTreeMap, HashMap};
+
+/// So many events of a CPU are played back at once.
+const PART: usize = 20_000;
+
+/// Takes rows in order of time and makes a trace of them. Times are those of `CLOCK_MONOTONIC`.
+#[derive(Default)]
+pub struct LogTrace {
+    tracks: Tracks,
+    body: Vec<u8>,
+    begun: bool,
+    parts: BTreeMap<u32, Part>,
+}
+
+/// Events of one CPU that were not played back yet.
+#[derive(Default)]
+struct Part {
+    events: Vec<Event>,
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Part {
+    fn name(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
+impl LogTrace {
+    /// Takes a row.
+    pub fn take(&mut self, row: &LogRow<'_>) {
+        let mut event = row.event;
+        match event.kind {
+            EventKind::Dropped => {
+                // What is open there has no end that one could know. Marks' losses say nothing of their CPU.
+                if row.name == "ring" {
+                    self.play(event.cpu, false);
+                }
+                let title = match event.value {
+                    0 => format!("{} end here", row.name),
+                    dropped => format!("{dropped} events dropped ({})", row.name),
+                };
+                self.note(&event, Lane::Others, "other events", &title, row);
+                return;
+            }
+            EventKind::Mark => self.note(&event, Lane::Marks, "marks", row.name, row),
+            kind if matches!(
+                kind.class(),
+                EventClass::Process | EventClass::Futex | EventClass::Fault | EventClass::Lock
+            ) =>
+            {
+                let title =
+                    if row.name.is_empty() { kind.name().to_owned() } else { format!("{} {}", kind.name(), row.name) };
+                self.note(&event, Lane::Others, "other events", &title, row);
+            }
+            _ => {}
+        }
+        if event.kind == EventKind::Mark {
+            // It says nothing of what its CPU was doing.
+            return;
+        }
+        let part = self.parts.entry(event.cpu).or_default();
+        // As the flight recorder keeps them: these bring the current thread's name.
+        let of_thread = matches!(event.kind, EventKind::Waking | EventKind::VectorBegin);
+        event.name = part.name(if of_thread { row.thread } else { row.name });
+        part.events.push(event);
+        if part.events.len() >= PART {
+            self.play(event.cpu, true);
+        }
+    }
+
+    fn note(&mut self, event: &Event, lane: Lane, track: &str, title: &str, row: &LogRow<'_>) {
+        let uuid = self.tracks.of(Some(event.cpu), lane, track);
+        let value = crate::log::lines::signed_value(event)
+            .map_or_else(|| format!("{:#x}", event.value), |value| value.to_string());
+        let thread = format!("{} ({})", row.thread, event.tid);
+        let texts = [("value", value.as_str()), ("thread", thread.as_str())];
+        let mut first = !self.begun;
+        instant(&mut self.body, &mut first, event.at_ns, uuid, event.kind.name(), title, &texts);
+        self.begun = !first;
+    }
+
+    /// Plays a CPU's events back; the last one begins the next part where that goes on.
+    fn play(&mut self, cpu: u32, goes_on: bool) {
+        let Some(part) = self.parts.get_mut(&cpu) else { return };
+        let events = std::mem::take(&mut part.events);
+        part.events.extend(events.last().filter(|_| goes_on).copied());
+        let names = if goes_on {
+            part.names.clone()
+        } else {
+            part.numbers.clear();
+            std::mem::take(&mut part.names)
+        };
+        let episode = Episode {
+            id: 0,
+            victim: Victim { tid: 0, name: String::new(), priority: 0, cpu },
+            expected_ns: 0,
+            end_ns: 0,
+            stage: punctual_recording::Stage::Total,
+            threshold_ns: 0,
+            void: None,
+            usual_delivery_ns: 0,
+            fault_path_ns: 0,
+            sample_period_ns: 0,
+            nesting_known: true,
+            names,
+            frames: Vec::new(),
+            events,
+            samples: Vec::new(),
+            programs: Vec::new(),
+            builds: Vec::new(),
+        };
+        let mut first = !self.begun;
+        for timeline in replay(&episode).values() {
+            // The first slice reaches back to the beginning of time.
+            let slices = timeline.slices.get(1..).unwrap_or_default();
+            threads(&mut self.tracks, &mut self.body, &mut first, &episode, cpu, slices);
+            nested(&mut self.tracks, &mut self.body, &mut first, &episode, cpu, slices);
+        }
+        self.begun = !first;
+    }
+
+    /// The trace: what a file for Perfetto holds.
+    pub fn finish(mut self) -> Vec<u8> {
+        let cpus: Vec<u32> = self.parts.keys().copied().collect();
+        for cpu in cpus {
+            self.play(cpu, false);
+        }
+        let mut out = self.tracks.describe_all();
+        out.extend(self.body);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::perfetto::tests::slices_of;
+    use punctual_recording::episode::IN_INTERRUPT;
+
+    #[test]
+    fn tracks_hold_what_ran_and_a_hole_closes_what_was_open() {
+        let mut trace = LogTrace::default();
+        let mut at = 0;
+        let mut put = |kind, tid, value, context, thread: &str, name: &str| {
+            at += 1_000;
+            let event =
+                Event { at_ns: at, cpu: 0, kind, tid, priority: 120, context, steal_ns: 0, value, extra: 120, name: 0 };
+            trace.take(&LogRow { event, thread, name });
+        };
+        let interrupt = IN_INTERRUPT & (1 << 16);
+        for _ in 0..PART {
+            put(EventKind::Switch, 0, 7, 0, "idle", "worker");
+            put(EventKind::VectorBegin, 7, 1, interrupt, "worker", "local_timer");
+            put(EventKind::Mark, 7, 1, 0, "worker", "middle");
+            put(EventKind::VectorEnd, 7, 1, interrupt, "worker", "local_timer");
+            put(EventKind::Switch, 7, 0, 0, "worker", "idle");
+        }
+        put(EventKind::VectorBegin, 0, 1, interrupt, "idle", "local_timer");
+        put(EventKind::SoftirqBegin, 0, 1, 1 << 8, "idle", "timer");
+        put(EventKind::Dropped, 0, 99, 0, "", "ring");
+        put(EventKind::Switch, 0, 8, 0, "idle", "other");
+        put(EventKind::Switch, 8, 0, 0, "other", "idle");
+        let slices = slices_of(&trace.finish());
+        let on = |track: &str, name: &str| slices.iter().filter(|slice| slice.0 == track && slice.1 == name).count();
+        assert!((PART..PART + 10).contains(&on("threads", "worker")), "{}", on("threads", "worker"));
+        assert!((PART..PART + 10).contains(&on("interrupts", "local_timer")));
+        assert_eq!(on("threads", "other"), 1);
+        let longest = slices.iter().map(|(.., start, end)| end - start).max().unwrap();
+        assert_eq!(longest, 4_000, "nothing reaches over a hole or a part");
+    }
+}

@@ -1,0 +1,167 @@
+//! Recordings of other programs' threads, for people: a line for each name and policy, what woke them, their stages.
+
+use crate::recording::text::{microseconds, stage_table, table};
+use crate::recording::verdict::{grouped, spoken_duration};
+use crate::{StageRow, load_name, stage_rows};
+use punctual_recording::{Counters, Document, Followed, Stage, format_ns};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// So many lines for threads, and so many of them with all stages, unless everything is asked for.
+const LINES: usize = 20;
+const DETAILED: usize = 4;
+
+/// All threads of a name and policy.
+struct Group {
+    measure: String,
+    threads: String,
+    wakeups: u64,
+    woken_by: String,
+}
+
+/// The threads by name and policy, those with the most wakeups first.
+fn groups(document: &Document, followed: &Followed) -> Vec<Group> {
+    struct Sum<'a> {
+        tids: BTreeSet<u32>,
+        wakeups: u64,
+        woken_by: BTreeMap<&'a str, u64>,
+    }
+    let mut sums: BTreeMap<&str, Sum<'_>> = BTreeMap::new();
+    for (index, task) in document.tasks.iter().enumerate() {
+        let sum = sums.entry(&task.measure).or_insert_with(|| Sum {
+            tids: BTreeSet::new(),
+            wakeups: 0,
+            woken_by: BTreeMap::new(),
+        });
+        sum.tids.insert(task.tid);
+        sum.wakeups += task.counters.wakeups;
+        for (waker, count) in followed.threads.get(index).into_iter().flat_map(|thread| &thread.woken_by) {
+            *sum.woken_by.entry(waker).or_insert(0) += count;
+        }
+    }
+    let mut groups: Vec<Group> = sums
+        .into_iter()
+        .map(|(measure, sum)| Group {
+            measure: measure.to_owned(),
+            threads: number_of(&sum.tids),
+            wakeups: sum.wakeups,
+            woken_by: most_often(&sum.woken_by),
+        })
+        .collect();
+    groups.sort_by(|left, right| right.wakeups.cmp(&left.wakeups).then_with(|| left.measure.cmp(&right.measure)));
+    groups
+}
+
+/// What woke them most often, with its share.
+fn most_often(woken_by: &BTreeMap<&str, u64>) -> String {
+    let all: u64 = woken_by.values().sum();
+    let most = woken_by.iter().max_by_key(|(_, count)| **count);
+    most.map_or_else(|| "-".to_owned(), |(waker, count)| format!("{waker} {:.0} %", *count as f64 * 100.0 / all as f64))
+}
+
+/// The part of the report that speaks of this recording.
+pub(crate) fn followed_text(document: &Document, followed: &Followed, everything: bool) -> String {
+    let groups = groups(document, followed);
+    let mut text = format!(
+        "Load {}: {} followed ({}), {}, {} wakeups\n{}\n",
+        load_name(document),
+        number_of_threads(followed),
+        followed.asked.join(", "),
+        spoken_duration(document),
+        grouped(document.counters.wakeups),
+        losses(document, followed),
+    );
+    let rows = stage_rows(document);
+    let shown = if everything { groups.len() } else { groups.len().min(LINES) };
+    let _ = writeln!(text, "\n{}", group_table(&groups[..shown], &rows));
+    let detailed: Vec<&str> = groups
+        .iter()
+        .filter(|group| group.wakeups > 0)
+        .take(if everything { usize::MAX } else { DETAILED })
+        .map(|group| group.measure.as_str())
+        .collect();
+    let chosen = detailed.iter().flat_map(|measure| {
+        rows.iter().filter(move |row| row.measure == **measure && (everything || row.cpu.is_none()))
+    });
+    let chosen: Vec<&StageRow> = chosen.collect();
+    if !chosen.is_empty() {
+        let _ = writeln!(text, "\n{}", stage_table(chosen.into_iter(), true, everything, true));
+    }
+    if groups.len() > shown.min(DETAILED) && !everything {
+        let _ = writeln!(text, "\nstages of all {} names: --by-cpu, --csv or --json", groups.len());
+    }
+    text
+}
+
+fn losses(document: &Document, followed: &Followed) -> String {
+    let Counters { wakeups, unobserved, lost, steal_ns, cpu_ns, .. } = document.counters;
+    let mut line = format!("unobserved {}   lost {}", grouped(unobserved), grouped(lost));
+    if let Some(steal) = steal_ns {
+        let _ = write!(line, "   host steal {} to the tick", format_ns(steal));
+    }
+    if let (Some(used), Some(cost)) = (cpu_ns.checked_div(wakeups), followed.cost_ns.checked_div(wakeups)) {
+        let used = format_ns(used);
+        let _ = write!(line, "   work {used} of CPU a wakeup, to write it down {}", format_ns(cost));
+    }
+    line
+}
+
+fn group_table(groups: &[Group], rows: &[StageRow]) -> String {
+    let header = ["threads", "woken by, mostly", "n", "wakeups", "total p50", "p99", "max us", "work p50", "max us"];
+    let of = |measure: &str, stage: Stage| {
+        rows.iter().find(|row| row.measure == measure && row.stage == stage && row.cpu.is_none())
+    };
+    table(
+        &header,
+        2..header.len(),
+        groups.iter().map(|group| {
+            let (total, work) = (of(&group.measure, Stage::Total), of(&group.measure, Stage::Work));
+            let mut cells =
+                vec![group.measure.clone(), group.woken_by.clone(), group.threads.clone(), grouped(group.wakeups)];
+            cells.extend([
+                microseconds(total.and_then(|row| row.p50_ns)),
+                microseconds(total.and_then(|row| row.p99_ns)),
+                microseconds(total.and_then(|row| row.max_ns)),
+                microseconds(work.and_then(|row| row.p50_ns)),
+                microseconds(work.and_then(|row| row.max_ns)),
+            ]);
+            cells
+        }),
+    )
+}
+
+/// The verdict on a recording of other programs' threads.
+pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &str) -> String {
+    let rows = stage_rows(document);
+    let totals = || rows.iter().filter(|row| row.stage == Stage::Total && row.cpu.is_none());
+    let Some(worst) = totals().max_by_key(|row| row.max_ns) else { return String::new() };
+    let all = document.distributions.sum(|key| key.stage == Stage::Total);
+    let mut sentence = format!(
+        "In {} {load}, {} woke {} times; half ran within {} of being woken",
+        spoken_duration(document),
+        number_of_threads(followed),
+        grouped(all.count()),
+        format_ns(all.quantile(0.5).unwrap_or(0)),
+    );
+    if all.count() >= 1_000 {
+        sentence += &format!(", 99.9 % within {}", format_ns(all.quantile(0.999).unwrap_or(0)));
+    }
+    sentence + &format!("; the latest, of {}, ran after {}.", worst.measure, format_ns(worst.max_ns.unwrap_or(0)))
+}
+
+fn number_of_threads(followed: &Followed) -> String {
+    let threads: BTreeSet<u32> = followed.threads.iter().map(|thread| thread.tid).collect();
+    if threads.contains(&0) { format!("{} threads", number_of(&threads)) } else { counted(threads.len(), "thread") }
+}
+
+/// How many threads these are. Where there were too many, those of a name share an entry with thread id 0.
+fn number_of(threads: &BTreeSet<u32>) -> String {
+    match threads.contains(&0) {
+        true => format!("more than {}", threads.len() - 1),
+        false => threads.len().to_string(),
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -1,0 +1,11 @@
+//! What was measured: text, JSON, CSV, a page.
+
+pub(crate) mod answer;
+pub(crate) mod csv;
+pub(crate) mod followed;
+pub(crate) mod page;
+pub(crate) mod stages;
+pub(crate) mod text;
+pub(crate) mod verdict;
+
+pub use page::{MAX_HISTORIES, Recorded, recording_page};

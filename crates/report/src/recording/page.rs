@@ -1,0 +1,430 @@
+//! The page of `punctual report --html`: recordings laid side by side.
+
+use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
+use crate::encode::html::heat::Heat;
+use crate::encode::html::history::History;
+use crate::encode::html::setting::{began, provenance};
+use crate::encode::html::table::{Column, Table, Value};
+use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::recording::verdict::grouped;
+use crate::{DeviceRow, Measurement, StageRow, load_name, stage_rows};
+use punctual_forecast::Outcome;
+use punctual_recording::{Document, Stage, format_ns};
+use std::path::{Path, PathBuf};
+
+/// What a recording's wakeups were over time: one history a measure.
+pub struct Recorded {
+    /// What it is called above its pictures.
+    pub name: String,
+    /// Whose wakeups, and when they were how late.
+    pub histories: Vec<(String, History)>,
+}
+
+/// Histories, and measures, that are drawn; of more than these the page says so.
+pub const MAX_HISTORIES: usize = 8;
+
+/// The page of one or more recordings. `devices` holds what devices would have met in each part of `measurement`,
+/// `recorded` the recordings that the parts were merged from.
+pub fn recording_page(measurement: &Measurement, devices: &[Vec<DeviceRow>], recorded: &[Recorded]) -> Page {
+    let parts: Vec<(String, &Document)> =
+        names(&measurement.parts).into_iter().zip(measurement.parts.iter().map(|(_, document)| document)).collect();
+    let first = parts.first().map(|(_, document)| *document);
+    let host = first.and_then(|document| document.provenance.host.name.clone());
+    let when = first.and_then(began);
+    let context: Vec<String> = ["punctual report".to_owned()].into_iter().chain(host.clone()).chain(when).collect();
+    let mut sections = vec![shares(&parts, devices)];
+    let part_names: Vec<&str> = parts.iter().map(|(name, _)| name.as_str()).collect();
+    sections.extend(device_section(&part_names, devices));
+    sections.push(stages(&parts));
+    sections.extend(over_time(recorded));
+    let (table, differing) = provenance(&parts);
+    let lead = match (parts.len(), differing) {
+        (0 | 1, _) => "The machine, its settings and the command that measured.".to_owned(),
+        (_, 0) => "The recordings do not differ in anything that was written down.".to_owned(),
+        (_, lines) => format!("{lines} lines differ between the recordings; they are set in bold."),
+    };
+    sections.push(Section {
+        id: "provenance".into(),
+        title: "Provenance".into(),
+        lead,
+        blocks: vec![Block::Table(table)],
+    });
+    let mut blind: Vec<String> = Vec::new();
+    for note in parts.iter().flat_map(|(_, document)| &document.provenance.blind) {
+        if !blind.contains(note) {
+            blind.push(note.clone());
+        }
+    }
+    Page {
+        title: host.map_or_else(|| "How late wakeups ran".to_owned(), |host| format!("How late wakeups ran on {host}")),
+        context: context.join(" · "),
+        verdict: measurement.verdict.clone(),
+        warnings: warnings(&parts),
+        blind,
+        sections,
+        report: crate::measurement(measurement),
+    }
+}
+
+/// What each part is called: its load where that tells them apart, its file else.
+fn names(parts: &[(PathBuf, Document)]) -> Vec<String> {
+    let load = |document| match load_name(document) {
+        "none" => "idle".to_owned(),
+        name => name.to_owned(),
+    };
+    let loads: Vec<String> = parts.iter().map(|(_, document)| load(document)).collect();
+    let told_apart = loads.iter().enumerate().all(|(index, name)| !loads[..index].contains(name));
+    if told_apart {
+        return loads;
+    }
+    parts.iter().zip(&loads).map(|((path, _), load)| format!("{} ({load})", stem(path))).collect()
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// What was lost, missed or done otherwise than asked, in every part.
+pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (name, document) in parts {
+        let of = if parts.len() > 1 { format!("{name}: ") } else { String::new() };
+        let provenance = &document.provenance;
+        let mut say = |text: String| {
+            let line = format!("{of}{text}");
+            if !warnings.contains(&line) {
+                warnings.push(line);
+            }
+        };
+        if document.ended.is_none() {
+            say("the recording was cut short: up to its last second is missing".to_owned());
+        }
+        for note in provenance.fallbacks.iter().chain(&provenance.load.trouble) {
+            say(note.clone());
+        }
+        let counters = &document.counters;
+        if counters.lost > 0 {
+            say(format!(
+                "{} wakeups were measured and lost, because the writing could not keep up",
+                grouped(counters.lost)
+            ));
+        }
+        if let Some(missed) = counters.missed.filter(|missed| *missed > 0) {
+            say(format!("{} periods went by without their wakeup (missed)", grouped(missed)));
+        }
+        if counters.unobserved > 0 {
+            say(format!(
+                "of {} wakeups no kernel event came, so that only their total is known (unobserved)",
+                grouped(counters.unobserved)
+            ));
+        }
+        if let Some(steal) = counters.wakeup_steal_ns.filter(|steal| *steal > 0) {
+            say(format!(
+                "at most {} of all latency together was time in which the host ran something else",
+                format_ns(steal)
+            ));
+        }
+    }
+    warnings
+}
+
+/// The style of a stage's line: the same on every page.
+fn style_of(stage: Stage) -> usize {
+    match stage {
+        Stage::Total => 0,
+        Stage::Irq => 1,
+        Stage::Softirq => 4,
+        Stage::Wake => 5,
+        Stage::Thread => 2,
+        Stage::User => 3,
+        Stage::DpcInterruptLatency | Stage::Response => 6,
+        Stage::ThreadLatency | Stage::Work => 7,
+    }
+}
+
+fn line_of(document: &Document, measure: &str, stage: Stage, name: &str, style: usize) -> CurveLine {
+    survival(name, style, &document.distributions.sum_of(measure, stage, None))
+}
+
+/// All measures, those with the most wakeups first: of followed threads there may be hundreds.
+fn measures_of(parts: &[(String, &Document)]) -> Vec<String> {
+    let mut measures: Vec<(u64, String)> = Vec::new();
+    for (_, document) in parts {
+        for measure in document.distributions.measures() {
+            let count = document.distributions.sum_of(&measure, Stage::Total, None).count();
+            match measures.iter_mut().find(|(_, known)| *known == measure) {
+                Some((sum, _)) => *sum += count,
+                None => measures.push((count, measure)),
+            }
+        }
+    }
+    measures.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    measures.into_iter().map(|(_, measure)| measure).collect()
+}
+
+fn spoken(stage: Stage) -> String {
+    format!("{} ({})", stage.name().replace('_', " "), stage.meaning().replace("->", "→"))
+}
+
+/// Where devices stop coping: their slacks.
+pub(crate) fn marks<'a>(slacks: impl Iterator<Item = (&'a str, i64)>) -> Vec<Mark> {
+    let mut marks: Vec<Mark> = Vec::new();
+    for (name, slack) in slacks {
+        if let Ok(ns) = u64::try_from(slack)
+            && !marks.iter().any(|mark| mark.name == name)
+        {
+            marks.push(Mark { ns, name: name.to_owned() });
+        }
+    }
+    marks.sort_by_key(|mark| mark.ns);
+    marks
+}
+
+fn shares(parts: &[(String, &Document)], devices: &[Vec<DeviceRow>]) -> Section {
+    let mut blocks = Vec::new();
+    let measures = measures_of(parts);
+    for (number, measure) in measures.iter().take(MAX_HISTORIES).enumerate() {
+        if measures.len() > 1 {
+            blocks.push(Block::Heading(measure.clone()));
+        }
+        let own = devices.iter().flatten().filter(|row| row.measure == *measure);
+        let slacks = own.map(|row| (row.answer.device.name.as_str(), row.answer.device.slack_ns()));
+        let beside: Vec<(&str, &str, &Document)> =
+            parts.iter().map(|(name, document)| (name.as_str(), measure.as_str(), *document)).collect();
+        blocks.extend(share_pictures(&format!("share-{number}"), &beside, marks(slacks)));
+    }
+    if measures.len() > MAX_HISTORIES {
+        blocks.push(Block::Text(format!("{} more names of threads are not drawn.", measures.len() - MAX_HISTORIES)));
+    }
+    Section {
+        id: "share".into(),
+        title: "How many were how late".into(),
+        lead: "To the right, latency; upwards, the share of wakeups that took at least so long. Both axes are logarithmic: a step to the \
+               right is a factor. The sooner a line falls, the better; where it bends to the right, the tail begins."
+            .into(),
+        blocks,
+    }
+}
+
+/// The shares above each latency of a measure: each part has a name, the measure's name there, and a document.
+pub(crate) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks: Vec<Mark>) -> Vec<Block> {
+    let picture = |which: &str, title: String, caption: &str, curve: Curve| Picture {
+        id: format!("{id}-{which}"),
+        title,
+        caption: caption.to_owned(),
+        drawing: Drawing::Curve(curve),
+    };
+    let lines = |stage: Stage| -> Vec<CurveLine> {
+        let each = parts.iter().enumerate().map(|(index, (name, measure, document))| {
+            // A single line is that of the stage, several are those of their parts.
+            let style = if parts.len() == 1 { style_of(stage) } else { index + 1 };
+            line_of(document, measure, stage, name, style)
+        });
+        each.filter(|line| line.count > 0).collect()
+    };
+    let by_stage: Vec<(Stage, Vec<CurveLine>)> =
+        Stage::ALL.into_iter().map(|stage| (stage, lines(stage))).filter(|(_, lines)| !lines.is_empty()).collect();
+    let all: Vec<CurveLine> = by_stage.iter().flat_map(|(_, lines)| lines.clone()).collect();
+    let mut overview = if let [(_, measure, document)] = parts {
+        let named = by_stage
+            .iter()
+            .map(|(stage, _)| line_of(document, measure, *stage, &stage.name().replace('_', " "), style_of(*stage)));
+        // The total first, for it is what the verdict is about.
+        let mut lines: Vec<CurveLine> = named.collect();
+        lines.sort_by_key(|line| line.style != 0);
+        Curve::of(lines, &all)
+    } else {
+        let total = lines(Stage::Total);
+        Curve::of(total.clone(), &total)
+    };
+    overview.marks = marks;
+    let (title, caption) = if parts.len() == 1 {
+        ("Share of wakeups above each latency, by stage.", "A stage in the legend hides its line.")
+    } else {
+        ("Share of wakeups above each total latency.", "From what was to wake the thread until it ran.")
+    };
+    let mut blocks = vec![Block::Picture(picture("all", title.into(), caption, overview))];
+    if parts.len() > 1 && by_stage.len() > 1 {
+        let gallery = by_stage.into_iter().filter(|(stage, _)| *stage != Stage::Total).map(|(stage, lines)| {
+            let mut curve = Curve::of(lines, &all);
+            curve.small = true;
+            picture(&stage.name().replace('_', "-"), spoken(stage), "", curve)
+        });
+        blocks.push(Block::Heading("Each stage by itself".to_owned()));
+        blocks.push(Block::Gallery(gallery.collect()));
+    }
+    blocks
+}
+
+/// What devices would have met in each part.
+fn device_section(names: &[&str], devices: &[Vec<DeviceRow>]) -> Option<Section> {
+    let mut keys: Vec<(&str, &str)> = Vec::new();
+    for row in devices.iter().flatten() {
+        let key = (row.measure.as_str(), row.answer.device.id.as_str());
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let first = keys.first()?.0;
+    let several = keys.iter().any(|(measure, _)| *measure != first);
+    let mut columns = vec![Column::words("device"), Column::numbers("tolerance us"), Column::numbers("slack us")];
+    if several {
+        columns.insert(1, Column::words("threads"));
+    }
+    for name in names {
+        columns.push(Column::numbers(format!("too late, {name}")));
+        columns.push(Column::words(format!("forecast, {name}")));
+    }
+    let rows = keys.iter().filter_map(|(measure, id)| {
+        let of =
+            |rows: &'_ [DeviceRow]| rows.iter().position(|row| row.measure == *measure && row.answer.device.id == *id);
+        let found: Vec<Option<&DeviceRow>> = devices.iter().map(|rows| Some(&rows[of(rows)?])).collect();
+        let device = &found.iter().flatten().next()?.answer.device;
+        let slack = u64::try_from(device.slack_ns()).ok();
+        let mut cells =
+            vec![Value::text(device.name.clone()), Value::Ns(Some(device.tolerance_ns())), Value::Ns(slack)];
+        if several {
+            cells.insert(1, Value::text(*measure));
+        }
+        for row in found {
+            cells.push(Value::Count(row.map(|row| row.late_wakeups)));
+            cells.push(row.map_or_else(|| Value::text("–"), forecast));
+        }
+        Some(cells)
+    });
+    let table = Table {
+        caption: "Wakeups later than each device's slack, and how often it would run dry (in parentheses: 95 %)".into(),
+        columns,
+        rows: rows.collect(),
+    };
+    Some(Section {
+        id: "devices".into(),
+        title: "What devices would make of it".into(),
+        lead: "A device with n buffers of length t that takes c to compute one may begin (n-1)·t - c late: its slack. The slacks stand as \
+               dotted lines in the picture above."
+            .into(),
+        blocks: vec![Block::Table(table)],
+    })
+}
+
+fn forecast(row: &DeviceRow) -> Value {
+    let words = crate::forecast::device_verdict(&row.answer);
+    match row.answer.underruns.outcome {
+        Outcome::Holds => Value::Good(words),
+        Outcome::Fails => Value::Bad(words),
+        Outcome::Unknown => Value::Text(format!("? {words}")),
+    }
+}
+
+fn stage_table(caption: String, rows: &[&StageRow], several: bool, by_cpu: bool) -> Table {
+    let mut columns = vec![Column::words("stage"), Column::words("from → to")];
+    if several {
+        columns.push(Column::words("threads"));
+    }
+    if by_cpu {
+        columns.push(Column::numbers("CPU"));
+    }
+    columns.extend(
+        ["wakeups", "min us", "mean us", "p50 us", "p99 us", "p99.9 us", "p99.99 us", "max us"].map(Column::numbers),
+    );
+    let rows = rows.iter().map(|row| {
+        let mut cells =
+            vec![Value::text(row.stage.name().replace('_', " ")), Value::text(row.stage.meaning().replace("->", "→"))];
+        if several {
+            cells.push(Value::text(row.measure.clone()));
+        }
+        if by_cpu {
+            cells.push(Value::text(row.cpu.map_or_else(|| "all".to_owned(), |cpu| cpu.to_string())));
+        }
+        cells.push(Value::Count(Some(row.count)));
+        let times = [row.min_ns, row.mean_ns, row.p50_ns, row.p99_ns, row.p99_9_ns, row.p99_99_ns, row.max_ns];
+        cells.extend(times.map(Value::Ns));
+        cells
+    });
+    Table { caption, columns, rows: rows.collect() }
+}
+
+fn stages(parts: &[(String, &Document)]) -> Section {
+    let mut blocks = Vec::new();
+    for (name, document) in parts {
+        let rows = stage_rows(document);
+        let several = document.distributions.measures().len() > 1;
+        let all: Vec<&StageRow> = rows.iter().filter(|row| row.cpu.is_none()).collect();
+        let each: Vec<&StageRow> = rows.iter().filter(|row| row.cpu.is_some()).collect();
+        let did = match document.provenance.load.scores.as_slice() {
+            [] => String::new(),
+            scores => format!("; the load did {}", crate::scores_in_words(scores)),
+        };
+        let caption = format!("Load {name}: {} wakeups{did}", grouped(document.counters.wakeups));
+        blocks.push(Block::Table(stage_table(caption, &all, several, false)));
+        let cpus = document.distributions.cpus().len();
+        if cpus > 1 {
+            let table = stage_table(format!("Load {name}, each CPU"), &each, several, true);
+            blocks.push(Block::Folded(format!("Each of {cpus} CPUs by itself"), vec![Block::Table(table)]));
+        }
+    }
+    Section {
+        id: "stages".into(),
+        title: "Stages".into(),
+        lead: "Where the time went. The first five stages of a wakeup add up to its total exactly; quantiles and maxima do not, for they \
+               belong to different wakeups. Times in microseconds; – where there are too few wakeups to say."
+            .into(),
+        blocks,
+    }
+}
+
+/// Latency over time of each recording, on the same axes and in the same colours.
+pub(crate) fn over_time(recorded: &[Recorded]) -> Option<Section> {
+    let all: Vec<(&Recorded, &String, &History)> = recorded
+        .iter()
+        .flat_map(|one| one.histories.iter().map(move |(measure, history)| (one, measure, history)))
+        .collect();
+    let around = |of: fn(&History) -> Option<[u64; 2]>| -> Option<[u64; 2]> {
+        let extents = || all.iter().filter_map(|(_, _, history)| of(history));
+        Some([extents().map(|extent| extent[0]).min()?, extents().map(|extent| extent[1]).max()?])
+    };
+    let (lines_ns, cells_ns) = (around(History::extent_ns)?, around(History::latency_ns)?);
+    let drawn = || all.iter().take(MAX_HISTORIES);
+    // Axes and colours are the same throughout, so that one recording can be held against another.
+    let mut latency: Vec<Heat> = drawn().map(|(_, _, history)| history.latency_heat(cells_ns)).collect();
+    let mut cpus: Vec<Heat> = drawn().map(|(_, _, history)| history.cpu_heat()).collect();
+    Heat::share_colours(&mut latency);
+    Heat::share_colours(&mut cpus);
+    let mut blocks = Vec::new();
+    for (number, ((one, measure, history), (latency, cpus))) in drawn().zip(latency.into_iter().zip(cpus)).enumerate() {
+        if all.len() > 1 {
+            blocks.push(Block::Heading(format!("{}: {measure}", one.name)));
+        }
+        let (column, cell) = (format_ns(history.column_ns()), format_ns(latency.column_ns));
+        let picture = |id: &str, title: &str, caption: String, drawing: Drawing| {
+            Block::Picture(Picture { id: format!("time-{number}-{id}"), title: title.to_owned(), caption, drawing })
+        };
+        blocks.push(picture(
+            "lines",
+            "Total latency over time.",
+            format!("Longest, 99th percentile and median of every {column}."),
+            Drawing::Series(history.series(lines_ns)),
+        ));
+        blocks.push(picture(
+            "latency",
+            "How many wakeups were how late, over time.",
+            format!("A cell is {cell} long; the stronger the colour, the more wakeups."),
+            Drawing::Heat(latency),
+        ));
+        blocks.push(picture(
+            "cpus",
+            "The longest total latency of each CPU, over time.",
+            format!("A cell is {cell} long; the stronger the colour, the later."),
+            Drawing::Heat(cpus),
+        ));
+    }
+    if all.len() > MAX_HISTORIES {
+        blocks.push(Block::Text(format!("{} more are not drawn.", all.len() - MAX_HISTORIES)));
+    }
+    Some(Section {
+        id: "time".into(),
+        title: "When, and on which CPU".into(),
+        lead: "Bursts and rhythms show here that the distributions hide.".into(),
+        blocks,
+    })
+}

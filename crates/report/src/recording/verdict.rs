@@ -1,0 +1,201 @@
+//! Verdicts in words.
+
+use crate::{Measurement, load_name};
+use punctual_recording::{Distribution, Document, EndReason, Stage, format_ns};
+
+/// How long a recording measured, s.
+fn measured_s(document: &Document) -> f64 {
+    let end = document.ended.as_ref().map(|ended| ended.at_ns);
+    let end = end.or((document.last_ns > 0).then_some(document.last_ns)).or_else(|| {
+        document
+            .tasks
+            .iter()
+            .map(|task| task.counters.wakeups * task.period_ns)
+            .max()
+            .map(|length| document.provenance.started_ns + length)
+    });
+    end.map_or(0.0, |end| end.saturating_sub(document.provenance.started_ns) as f64 / 1e9)
+}
+
+/// A duration in the words of a sentence.
+pub(crate) fn spoken_duration(document: &Document) -> String {
+    let seconds = measured_s(document);
+    match seconds {
+        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        _ if seconds < 600.0 => format!("{seconds:.0} s"),
+        _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3_600.0),
+    }
+}
+
+fn total(document: &Document) -> Distribution {
+    document.distributions.sum(|key| key.stage == Stage::Total)
+}
+
+/// The verdict on recordings that were laid side by side or made one at a time.
+pub fn recording_verdict(documents: &[&Document]) -> String {
+    let mut sentences = Vec::new();
+    for document in documents {
+        sentences.extend(load_failure_in_words(document));
+        let total = total(document);
+        let load = match load_name(document) {
+            "none" => "idle".to_owned(),
+            name => format!("under load ({name})"),
+        };
+        let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
+            let unjudged = if document.limits.is_empty() { "" } else { ", so that no limit can be judged" };
+            sentences.push(format!("No wakeup was measured {load}{unjudged}."));
+            sentences.extend(end_in_words(document));
+            continue;
+        };
+        if let Some(followed) = &document.followed {
+            sentences.push(crate::recording::followed::followed_verdict(document, followed, &load));
+            sentences.extend(over_limits(document));
+            sentences.extend(end_in_words(document));
+            continue;
+        }
+        let mut sentence = format!(
+            "In {} {load}, the latest of {} wakeups ran {} late; half ran within {}",
+            spoken_duration(document),
+            grouped(total.count()),
+            format_ns(max),
+            format_ns(median)
+        );
+        if total.count() >= 1_000 {
+            sentence += &format!(", 99.9 % within {}", format_ns(total.quantile(0.999).unwrap_or(max)));
+        }
+        sentences.push(sentence + ".");
+        sentences.extend(over_limits(document));
+        sentences.extend(end_in_words(document));
+    }
+    sentences.join(" ")
+}
+
+fn over_limits(document: &Document) -> Vec<String> {
+    let exceeded = document.limits.iter().filter(|limit| limit.exceeded);
+    exceeded
+        .map(|limit| {
+            let found = limit.found_ns.map_or_else(|| "unknown".to_owned(), format_ns);
+            format!("Over the limit: {} is {found}, allowed were {}.", limit.what, format_ns(limit.limit_ns))
+        })
+        .collect()
+}
+
+pub(crate) fn end_in_words(document: &Document) -> Option<String> {
+    let Some(ended) = &document.ended else {
+        return Some("The recording was cut short: up to its last second is missing.".to_owned());
+    };
+    let detail = ended.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
+    match ended.reason {
+        EndReason::Completed | EndReason::CommandEnded | EndReason::LimitExceeded => None,
+        EndReason::ThreadsEnded => Some("It ended with the threads that were followed.".to_owned()),
+        EndReason::Interrupted => Some(format!("It was interrupted{detail}; what was measured was kept.")),
+        EndReason::Watchdog => Some(format!("It was ended early{detail}.")),
+        EndReason::Failed => Some(format!("It failed{detail}.")),
+    }
+}
+
+/// What is to be known first of a recording whose load was not the one that was asked for.
+pub(crate) fn load_failure_in_words(document: &Document) -> Option<String> {
+    let failure = document.provenance.load.failure.as_ref()?;
+    Some(format!("The load failed, so this is not what it would have met: {failure}."))
+}
+
+/// How a recording's end is told where it is one that nobody asked for and that could still be written down.
+pub fn failure_in_words(document: &Document) -> Option<String> {
+    let reason = document.ended.as_ref()?.reason;
+    if matches!(reason, EndReason::Failed | EndReason::Watchdog) { end_in_words(document) } else { None }
+}
+
+/// The verdict of a check: what it means for music, which everybody can hear.
+pub fn check_verdict(measurement: &Measurement) -> String {
+    let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
+    if documents.iter().all(|document| total(document).count() == 0) {
+        return recording_verdict(&documents);
+    }
+    // Of each part: its name, how long it was, and how often the device would have crackled on one CPU.
+    let crackles = |id: &str| -> Vec<String> {
+        let parts = documents.iter().filter_map(|document| {
+            let load = load_name(document);
+            let row = measurement.devices.iter().find(|row| row.answer.device.id == id && row.load == load)?;
+            let count = row.late_wakeups_on_worst_cpu;
+            (count > 0).then(|| format!("{} in {} {}", times(count), spoken_duration(document), when(document)))
+        });
+        parts.collect()
+    };
+    let (small, large) = (crackles("audio64"), crackles("audio256"));
+    let mut verdict = if !large.is_empty() {
+        format!("Music would have crackled {}, even with 256-frame buffers at 48 kHz.", large.join(" and "))
+    } else if !small.is_empty() {
+        format!(
+            "Music with 64-frame buffers at 48 kHz would have crackled {}; with 256 frames it would have played without a gap.",
+            small.join(" and ")
+        )
+    } else {
+        let parts: Vec<String> =
+            documents.iter().map(|document| format!("{} {}", spoken_duration(document), when(document))).collect();
+        format!("Music with 64-frame buffers at 48 kHz would have played without a gap for {}.", parts.join(" and "))
+    };
+    let latest: Vec<String> = documents
+        .iter()
+        .filter_map(|document| Some(format!("{} late {}", format_ns(total(document).max()?), when(document))))
+        .collect();
+    verdict += &format!(" The latest wakeup ran {}.", latest.join(" and "));
+    let ends = documents.iter().filter_map(|document| end_in_words(document));
+    verdict += &ends.map(|end| format!(" {end}")).collect::<String>();
+    format!("{}{verdict}", conditions(&documents))
+}
+
+/// What has to be known before a check's verdict is read: that it rests on less than it should.
+fn conditions(documents: &[&Document]) -> String {
+    let mut sentences = Vec::new();
+    let fallbacks = || documents.iter().flat_map(|document| &document.provenance.fallbacks);
+    if let Some(words) = fallbacks().find_map(|fallback| fallback.strip_prefix("measured at normal priority")) {
+        sentences.push(format!("Measured at normal priority{words}."));
+    }
+    if let [only] = documents
+        && load_name(only) == "none"
+    {
+        sentences.push("Only the idle half was measured: it ended before the load was measured.".to_owned());
+    }
+    sentences.extend(documents.iter().filter_map(|document| load_failure_in_words(document)));
+    sentences.iter().map(|sentence| format!("{sentence} ")).collect()
+}
+
+fn when(document: &Document) -> &'static str {
+    if load_name(document) == "none" { "when idle" } else { "under load" }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => format!("{} times", grouped(count)),
+    }
+}
+
+/// A count with its thousands set apart.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(12_345_678), "12,345,678");
+    }
+}

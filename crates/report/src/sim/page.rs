@@ -1,0 +1,333 @@
+//! The ledger of the papers as one HTML file, with the papers' figures drawn anew from the simulated machine.
+
+use crate::encode::plain_page::{escape, number, page};
+use crate::sim::figures::{FIGURES, figures_of, own_figures};
+use crate::sim::plane::{Cell, legend, plane_svg};
+use crate::sim::{CLASSES, class_name, ledger_verdict, outcome_verdict};
+use punctual_sim::Error;
+use punctual_sim::experiment::{AssumptionNote, Experiment, LedgerRow, Outcome, Value};
+use punctual_sim::ledger::Ledger;
+use punctual_sim::sweep::{Axis, Sweep};
+use std::fmt::Write;
+
+pub use crate::sim::plane::plane_html;
+
+/// A value with its unit.
+fn shown(value: Option<&Value>, unit: &str) -> String {
+    match value {
+        None => "–".to_owned(),
+        Some(Value::Text(word)) => escape(word),
+        Some(Value::Number(value)) if unit.is_empty() => number(*value),
+        Some(Value::Number(value)) => format!("{} {}", number(*value), escape(unit)),
+    }
+}
+
+/// What stands under the verdict column: never colour alone.
+fn verdict(row: &LedgerRow) -> &'static str {
+    match row.holds {
+        Some(true) => "<span class=\"good\">✓ holds</span>",
+        Some(false) => "<strong class=\"bad\">✗ FAILS</strong>",
+        None => "<span class=\"soft\">not judged</span>",
+    }
+}
+
+/// Rows as a table. The paper's number stands beside ours, the reason below what it is about.
+pub(crate) fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a LedgerRow>, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<div class=\"wide\"><table><caption>{}</caption>\n<thead><tr><th scope=\"col\">point</th>\
+         <th scope=\"col\" class=\"n\">published</th><th scope=\"col\" class=\"n\">simulated</th><th scope=\"col\">verdict</th>\
+         <th scope=\"col\">class</th><th scope=\"col\">held to</th></tr></thead>\n<tbody>",
+        escape(caption)
+    );
+    for row in rows {
+        let mut class = class_name(row.class).replace('_', " ");
+        if let Some(assumption) = &row.assumption {
+            let name = escape(assumption);
+            let _ = write!(class, ": <a href=\"#assumed-{name}\">{name}</a>");
+        }
+        if row.fitted {
+            class.push_str(" (fitted on this row)");
+        }
+        let held: Vec<String> = [Some(&row.tolerance), row.because.as_ref()]
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .map(|part| escape(part))
+            .collect();
+        let _ = writeln!(
+            out,
+            "<tr{}><th scope=\"row\">{}<span class=\"id\">{}</span></th><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+             <td>{}</td><td>{class}</td><td>{}</td></tr>",
+            if row.holds == Some(false) { " class=\"fails\"" } else { "" },
+            escape(&row.item),
+            escape(&row.id),
+            shown(row.published.as_ref(), &row.unit),
+            shown(row.simulated.as_ref(), &row.unit),
+            verdict(row),
+            held.join("<br/>")
+        );
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+/// Every assumption once, though several experiments rest on it, with all it was fitted on.
+fn assumptions(known: &[AssumptionNote], out: &mut String) {
+    if known.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<h2 id=\"assumed\">What is assumed</h2>\n<div class=\"wide\"><table><caption>Assumptions, with the rows each was fitted \
+         on; the other rows judge it</caption>\n<thead><tr><th scope=\"col\">name</th><th scope=\"col\">what is assumed</th>\
+         <th scope=\"col\">fitted on</th></tr></thead>\n<tbody>\n",
+    );
+    let mut told: Vec<&str> = Vec::new();
+    for first in known {
+        if told.contains(&first.name.as_str()) {
+            continue;
+        }
+        told.push(&first.name);
+        let same = || known.iter().filter(|other| other.name == first.name);
+        let mut what: Vec<&str> = same().map(|other| other.what.as_str()).collect();
+        what.dedup();
+        let mut fitted: Vec<&str> = same().flat_map(|other| other.fitted_on.iter().map(String::as_str)).collect();
+        fitted.sort_unstable();
+        fitted.dedup();
+        let fitted = if fitted.is_empty() { "nothing".to_owned() } else { fitted.join(", ") };
+        let name = escape(&first.name);
+        let _ = writeln!(
+            out,
+            "<tr id=\"assumed-{name}\"><th scope=\"row\">{name}</th><td>{}</td><td>{}</td></tr>",
+            what.iter().map(|what| escape(what)).collect::<Vec<_>>().join("<br/>"),
+            escape(&fitted)
+        );
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+/// Figure 17 of soft-modem-2000: its twelve reservations, as published, as simulated, and by the paper's own rule.
+fn figure_17(ledger: &Ledger, out: &mut String) -> Result<(), Error> {
+    let sweep = Sweep::new(vec![
+        Axis { name: "time reserved, ms".to_owned(), values: (1..=8).collect() },
+        Axis { name: "of every, ms".to_owned(), values: (7..=20).collect() },
+    ])?;
+    let cells = |prefix: &str, published: bool| -> Vec<(u64, Cell)> {
+        let points = ledger.rows.iter().filter_map(|row| {
+            let (runtime, period) = row.id.strip_prefix(prefix)?.split_once('-')?;
+            let (runtime, period) = (runtime.parse::<u64>().ok()?, period.parse::<u64>().ok()?);
+            if !(1..=8).contains(&runtime) || !(7..=20).contains(&period) {
+                return None;
+            }
+            let value = if published { row.published.as_ref() } else { row.simulated.as_ref() };
+            let Some(Value::Text(word)) = value else { return None };
+            Some(((runtime - 1) * 14 + period - 7, Cell::of_class(word)?))
+        });
+        points.collect()
+    };
+    out.push_str("<h3>Figure 17: which reservations suffice</h3>\n<div class=\"planes\">\n");
+    let planes = [
+        ("published", cells("modem-table3-", true)),
+        ("simulated", cells("modem-table3-", false)),
+        ("the paper's own rule of share and gap, reckoned", cells("modem-fig17-rule-", false)),
+    ];
+    for (name, cells) in planes {
+        let words = ["sufficient", "marginal", "insufficient"].map(|word| {
+            let of = Cell::of_class(word);
+            format!("{} {word}", cells.iter().filter(|(_, cell)| Some(cell) == of.as_ref()).count())
+        });
+        let title = format!("Figure 17, {name}: {}; the table gives every point", words.join(", "));
+        if let Some(svg) = plane_svg(&sweep, &cells, 0, &title) {
+            let _ = writeln!(out, "<figure>{svg}<figcaption>{name}: {}</figcaption></figure>", words.join(", "));
+        }
+    }
+    out.push_str("</div>\n");
+    out.push_str(legend(false));
+    let rows = ledger.rows.iter().filter(|row| {
+        row.item.starts_with("Figure 17") || (row.item.contains("Figure 17") && row.item.starts_with("Table 3"))
+    });
+    out.push_str("<details open=\"open\"><summary>The points of Figure 17</summary>\n");
+    table("Figure 17 and the classes of Table 3", rows, out);
+    out.push_str("</details>\n");
+    Ok(())
+}
+
+fn head(verdict: &str, out: &mut String) {
+    let _ = writeln!(out, "<p class=\"verdict\">{}</p>", escape(verdict));
+}
+
+const DRAWN: &str = "Dots are drawn from one run of the simulated machine; dashed lines are numbers that the paper \
+    prints. Of points that fall on the same dot one is drawn, of a crowded pixel column twelve with its lowest and \
+    highest among them: extremes are always there. Counts of histograms are on a logarithmic scale.";
+
+/// The ledger of the papers as a page of its own, figures included. Runs the built-in experiments' cases once more
+/// for the figures: a few seconds.
+///
+/// # Errors
+/// A built-in experiment that does not run: a fault of the program.
+pub fn papers_html(ledger: &Ledger) -> Result<String, Error> {
+    let mut papers: Vec<&str> = Vec::new();
+    for row in &ledger.rows {
+        if !papers.contains(&row.paper.as_str()) {
+            papers.push(&row.paper);
+        }
+    }
+    let title = "Three papers on latency, and a simulated machine";
+    let mut body = format!("<h1>{title}</h1>\n");
+    head(&ledger_verdict(ledger), &mut body);
+    body.push_str("<nav aria-label=\"Contents\"><ul>\n<li><a href=\"#counts\">Counts</a></li>\n");
+    for paper in &papers {
+        let paper = escape(paper);
+        let _ = writeln!(body, "<li><a href=\"#figures-{paper}\">{paper}: figures</a></li>");
+        let _ = writeln!(body, "<li><a href=\"#ledger-{paper}\">{paper}: ledger</a></li>");
+    }
+    body.push_str("<li><a href=\"#assumed\">What is assumed</a></li>\n</ul></nav>\n");
+    counts(ledger, &mut body);
+    let failing: Vec<&LedgerRow> = ledger.rows.iter().filter(|row| row.holds == Some(false)).collect();
+    if !failing.is_empty() {
+        table("What fails", failing.into_iter(), &mut body);
+    }
+    for paper in &papers {
+        let name = escape(paper);
+        let rows: Vec<&LedgerRow> = ledger.rows.iter().filter(|row| row.paper == *paper).collect();
+        let _ = writeln!(body, "<h2 id=\"figures-{name}\">{name}: figures</h2>");
+        let figures: Vec<_> = FIGURES.iter().filter(|figure| figure.paper == *paper).collect();
+        if !figures.is_empty() {
+            let _ = writeln!(body, "<p class=\"soft\">{DRAWN}</p>");
+        }
+        let after = figures.iter().position(|figure| figure.title.starts_with("Figure 18")).unwrap_or(figures.len());
+        figures_of(&figures[..after], &rows, &mut body)?;
+        if *paper == "soft-modem-2000" {
+            figure_17(ledger, &mut body)?;
+        }
+        figures_of(&figures[after..], &rows, &mut body)?;
+        not_drawn(&rows, &mut body);
+        let _ = writeln!(body, "<h2 id=\"ledger-{name}\">{name}: ledger</h2>");
+        table(&format!("Every table and figure of {paper}"), rows.into_iter(), &mut body);
+    }
+    assumptions(&ledger.assumptions, &mut body);
+    Ok(page(title, &body))
+}
+
+fn counts(ledger: &Ledger, out: &mut String) {
+    out.push_str(
+        "<table class=\"short\" id=\"counts\"><caption>Points by class</caption>\n<thead><tr><th scope=\"col\">class</th>\
+         <th scope=\"col\" class=\"n\">points</th><th scope=\"col\">means</th></tr></thead>\n<tbody>\n",
+    );
+    let meanings = [
+        "it must come out as printed",
+        "within the tolerance beside it",
+        "within the tolerance, given something that the paper does not say; it has a name",
+        "what the paper measured goes in",
+        "it does not come out of this machine; the row says why",
+    ];
+    for (class, meaning) in CLASSES.iter().zip(meanings) {
+        let count = ledger.counts.get(class).copied().unwrap_or(0);
+        let name = class_name(*class).replace('_', " ");
+        let _ = writeln!(out, "<tr><th scope=\"row\">{name}</th><td class=\"n\">{count}</td><td>{meaning}</td></tr>");
+    }
+    out.push_str("</tbody></table>\n");
+}
+
+/// Figures of which nothing is drawn, with the reason their rows give.
+fn not_drawn(rows: &[&LedgerRow], out: &mut String) {
+    let missing: Vec<&&LedgerRow> = rows
+        .iter()
+        .filter(|row| row.item.starts_with("Figure") && row.simulated.is_none() && row.published.is_none())
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    out.push_str("<h3>What the figures leave out, and why</h3>\n<ul>\n");
+    for row in missing {
+        let because = row.because.as_deref().unwrap_or("");
+        let _ = writeln!(out, "<li>{}. {}</li>", escape(&row.item), escape(because));
+    }
+    out.push_str("</ul>\n");
+}
+
+/// One experiment as a page: its figures, paper beside simulated, cases, assumptions. A built-in one is drawn as the
+/// paper's figures; of another, every case's blocks.
+///
+/// # Errors
+/// A machine that is impossible.
+pub fn experiment_html(experiment: &Experiment, outcome: &Outcome) -> Result<String, Error> {
+    let mut body = format!("<h1>{}</h1>\n", escape(&outcome.name));
+    head(&outcome_verdict(outcome), &mut body);
+    let _ = writeln!(body, "<p>{}</p>\n<p class=\"soft\">{DRAWN}</p>", escape(&outcome.about));
+    let rows: Vec<&LedgerRow> = outcome.rows.iter().collect();
+    let known: Vec<_> = FIGURES.iter().filter(|figure| figure.experiment == outcome.name).collect();
+    if known.is_empty() {
+        own_figures(experiment, &mut body);
+    } else {
+        figures_of(&known, &rows, &mut body)?;
+    }
+    body.push_str("<h2>Point by point</h2>\n");
+    table("Paper beside simulated", rows.into_iter(), &mut body);
+    body.push_str(
+        "<table class=\"short\"><caption>Cases</caption>\n<thead><tr><th scope=\"col\">case</th><th scope=\"col\" class=\"n\">runs</th>\
+         <th scope=\"col\" class=\"n\">simulated, s</th><th scope=\"col\" class=\"n\">events</th></tr></thead>\n<tbody>\n",
+    );
+    for case in &outcome.cases {
+        let _ = writeln!(
+            body,
+            "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{:.1}</td><td class=\"n\">{}</td></tr>",
+            escape(if case.name.is_empty() { "as written" } else { &case.name }),
+            case.runs,
+            case.simulated as f64 / punctual_sim::time::SECOND as f64,
+            case.events
+        );
+    }
+    body.push_str("</tbody></table>\n");
+    assumptions(&outcome.assumptions, &mut body);
+    Ok(page(&outcome.name, &body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::plain_page::tests::assert_well_formed;
+    use punctual_sim::ledger::{builtin, papers};
+
+    #[test]
+    fn the_page_holds_the_whole_ledger_and_its_numbers() {
+        let mut ledger = papers(2).unwrap();
+        let html = papers_html(&ledger).unwrap();
+        assert_well_formed(&html);
+        assert!(html.len() < 3_000_000, "{} bytes", html.len());
+        assert!(html.contains(&escape(&ledger_verdict(&ledger))));
+        let lines: Vec<&str> = html.lines().collect();
+        for row in &ledger.rows {
+            let id = format!("<span class=\"id\">{}</span>", row.id);
+            let line = lines.iter().find(|line| line.contains(&id)).unwrap_or_else(|| panic!("{} is missing", row.id));
+            for value in [&row.published, &row.simulated] {
+                let cell = format!("<td class=\"n\">{}</td>", shown(value.as_ref(), &row.unit));
+                assert!(line.contains(&cell), "{}: {cell}", row.id);
+            }
+        }
+        for known in &ledger.assumptions {
+            assert!(html.contains(&format!("id=\"assumed-{}\"", known.name)), "{}", known.name);
+            assert!(html.contains(&escape(&known.what)));
+        }
+        for number in 1..=20 {
+            assert!(html.contains(&format!("Figure {number}")), "Figure {number}");
+        }
+        // A failing row says so in words, at the top and at its place.
+        ledger.rows[0].holds = Some(false);
+        let mut out = String::new();
+        table("t", ledger.rows.iter().take(2), &mut out);
+        assert_eq!(out.matches("✗ FAILS").count(), 1);
+    }
+
+    #[test]
+    fn an_experiment_is_a_page() {
+        let experiment = builtin("soft-modem-callbacks").unwrap().unwrap();
+        let html = experiment_html(&experiment, &experiment.run().unwrap()).unwrap();
+        assert_well_formed(&html);
+        assert!(html.contains("Figure 10") && html.contains("<svg"));
+        let text = "schema = \"punctual.experiment/1\"\nname = \"own\"\nduration = \"1s\"\n[[thread]]\nname = \"t\"\n\
+                    policy = { priority = 8 }\nactivity = \"spinning\"\n";
+        let own = Experiment::parse("own.toml", text).unwrap();
+        let html = experiment_html(&own, &own.run().unwrap()).unwrap();
+        assert_well_formed(&html);
+    }
+}

@@ -1,0 +1,274 @@
+//! Planes: a class or a count at every point of a grid, as in Figure 17 of soft-modem-2000.
+
+use crate::encode::plain_page::{escape, page};
+use punctual_sim::experiment::Point;
+use punctual_sim::sweep::Sweep;
+use std::fmt::Write;
+
+/// What stands at a point of a plane. A point that is absent was not asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    /// Nothing was late.
+    Sufficient,
+    /// It got through, but not undisturbed.
+    Marginal,
+    /// It did not get through.
+    Insufficient,
+    /// There is no such machine.
+    Impossible,
+    /// How many were missed, or anything else of which more is worse.
+    Count(u64),
+}
+
+impl Cell {
+    /// Reads the name of a class.
+    pub fn of_class(name: &str) -> Option<Cell> {
+        Some(match name {
+            "sufficient" => Cell::Sufficient,
+            "marginal" => Cell::Marginal,
+            "insufficient" => Cell::Insufficient,
+            "impossible" => Cell::Impossible,
+            _ => return None,
+        })
+    }
+
+    fn word(&self) -> String {
+        match self {
+            Cell::Sufficient => "sufficient".to_owned(),
+            Cell::Marginal => "marginal".to_owned(),
+            Cell::Insufficient => "insufficient".to_owned(),
+            Cell::Impossible => "impossible".to_owned(),
+            Cell::Count(count) => format!("{count}"),
+        }
+    }
+}
+
+impl From<&Point> for Cell {
+    fn from(point: &Point) -> Cell {
+        Cell::of_class(point.class()).unwrap_or(Cell::Impossible)
+    }
+}
+
+const LEFT: f64 = 64.0;
+const TOP: f64 = 10.0;
+/// A grid with more columns or rows than this would have cells too small to tell apart.
+const MAX_SIDE: usize = 400;
+/// The leading axes of a grid of more than two give a plane each; no more than this.
+const MAX_PLANES: u64 = 24;
+
+/// A count in at most four letters, so that it fits into its cell.
+fn short(count: u64) -> String {
+    match count {
+        0..=9_999 => count.to_string(),
+        10_000..=999_999 => format!("{}k", count / 1000),
+        1_000_000..=999_999_999 => format!("{}M", count / 1_000_000),
+        _ => ">1G".to_owned(),
+    }
+}
+
+fn draw(cell: &Cell, most: u64, x: f64, y: f64, side: f64, name: &str, out: &mut String) {
+    let (class, letter) = match cell {
+        Cell::Sufficient => ("yes", "●".to_owned()),
+        Cell::Marginal => ("some", "◐".to_owned()),
+        Cell::Insufficient => ("no", "×".to_owned()),
+        Cell::Impossible => ("none", "–".to_owned()),
+        Cell::Count(0) => ("yes", "0".to_owned()),
+        Cell::Count(count) => ("heat", short(*count)),
+    };
+    // Counts run over many powers of ten: the depth of colour goes by their logarithm.
+    let depth = match cell {
+        Cell::Count(count) if *count > 0 => 0.15 + 0.45 * ((*count as f64).ln_1p() / (most.max(1) as f64).ln_1p()),
+        _ => 1.0,
+    };
+    let opacity = if depth < 1.0 { format!(" fill-opacity=\"{depth:.2}\"") } else { String::new() };
+    let _ = write!(
+        out,
+        "<g><title>{}: {}</title><rect class=\"{class}\"{opacity} x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{w:.1}\"/>",
+        escape(name),
+        cell.word(),
+        w = (side - 1.5).max(1.0)
+    );
+    let (size, fits) = match letter.chars().count() {
+        1 => (14.0, side >= 14.0),
+        2 => (12.0, side >= 20.0),
+        _ => (9.0, side >= 26.0),
+    };
+    if fits {
+        let ink = match class {
+            "heat" | "none" => "soft-not",
+            other => other,
+        };
+        let _ = write!(
+            out,
+            "<text class=\"on{ink}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" style=\"font-size:{size}px\">{letter}</text>",
+            x + side / 2.0 - 0.75,
+            y + side / 2.0 + size * 0.35
+        );
+    }
+    out.push_str("</g>\n");
+}
+
+/// One plane as SVG: the last two axes of the sweep, the last but one upwards, the last to the right, as in Figure 17.
+/// A sweep of one axis is one row. With more than two axes, `leading` says which plane (0 is the first). `None` where
+/// there is nothing to draw, or too much.
+pub fn plane_svg(sweep: &Sweep, cells: &[(u64, Cell)], leading: u64, title: &str) -> Option<String> {
+    let axes = sweep.axes();
+    let right = axes.last()?;
+    let up = axes.len().checked_sub(2).map(|index| &axes[index]);
+    let (columns, rows) = (right.values.len(), up.map_or(1, |up| up.values.len()));
+    if columns == 0 || rows == 0 || columns > MAX_SIDE || rows > MAX_SIDE {
+        return None;
+    }
+    let side = (900.0 / columns as f64).min(600.0 / rows as f64).clamp(2.0, 30.0);
+    let (width, height) = (LEFT + side * columns as f64 + 20.0, TOP + side * rows as f64 + 48.0);
+    let most = cells.iter().map(|(_, cell)| if let Cell::Count(count) = cell { *count } else { 0 }).max().unwrap_or(0);
+    let plane = (columns * rows) as u64;
+    let width = width.max(200.0);
+    let mut out = format!(
+        "<svg viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\" \
+         aria-label=\"{}\">\n",
+        escape(title)
+    );
+    for (index, cell) in cells {
+        if index / plane != leading {
+            continue;
+        }
+        let (row, column) = ((index % plane) as usize / columns, (index % plane) as usize % columns);
+        let name = match up {
+            Some(up) => format!("{} {}, {} {}", up.name, up.values[row], right.name, right.values[column]),
+            None => format!("{} {}", right.name, right.values[column]),
+        };
+        let y = TOP + side * (rows - 1 - row) as f64;
+        draw(cell, most, LEFT + side * column as f64, y, side, &name, &mut out);
+    }
+    let bottom = TOP + side * rows as f64;
+    let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom:.1}H{:.1}\"/>", LEFT + side * columns as f64);
+    let longest = right.values.iter().map(|value| value.to_string().len()).max().unwrap_or(1);
+    let every = ((longest as f64 * 7.5 + 6.0) / side).ceil().max(1.0) as usize;
+    for (column, value) in right.values.iter().enumerate().step_by(every) {
+        let x = LEFT + side * (column as f64 + 0.5);
+        let _ = write!(out, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{value}</text>", bottom + 16.0);
+    }
+    let middle = LEFT + side * columns as f64 / 2.0;
+    let _ = writeln!(
+        out,
+        "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+        bottom + 38.0,
+        escape(&right.name)
+    );
+    if let Some(up) = up {
+        let every = (14.0 / side).ceil() as usize;
+        for (row, value) in up.values.iter().enumerate().step_by(every.max(1)) {
+            let y = TOP + side * ((rows - 1 - row) as f64 + 0.5) + 4.0;
+            let _ = write!(out, "<text x=\"{}\" y=\"{y:.1}\" text-anchor=\"end\">{value}</text>", LEFT - 6.0);
+        }
+        let y = TOP + side * rows as f64 / 2.0;
+        let _ = writeln!(
+            out,
+            "<text transform=\"translate(14 {y:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+            escape(&up.name)
+        );
+    }
+    out.push_str("</svg>\n");
+    Some(out)
+}
+
+/// What the shapes mean.
+pub(crate) fn legend(counts: bool) -> &'static str {
+    if counts {
+        "<p class=\"soft\">A number is a count, 0 on green; the deeper the red, the more, by the logarithm (k: thousands, M: millions). \
+         – there is no such machine; an empty place was not computed.</p>\n"
+    } else {
+        "<p class=\"soft\">● sufficient, ◐ marginal, × insufficient, – there is no such machine; an empty place was \
+         not computed.</p>\n"
+    }
+}
+
+/// A sweep as a page: a plane for each combination of the leading axes, and every point in a table.
+pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str) -> String {
+    let counts = cells.iter().any(|(_, cell)| matches!(cell, Cell::Count(_)));
+    let mut body = format!("<h1>{}</h1>\n", escape(title));
+    let _ = writeln!(body, "<p class=\"verdict\">{} of {} points computed.</p>", cells.len(), sweep.points());
+    body.push_str(legend(counts));
+    let axes = sweep.axes();
+    let plane: u64 = axes.iter().rev().take(2).map(|axis| axis.values.len() as u64).product::<u64>().max(1);
+    let planes = sweep.points() / plane;
+    for leading in 0..planes.min(MAX_PLANES) {
+        let values = sweep.values(leading * plane);
+        let fixed: Vec<String> = axes
+            .iter()
+            .zip(values)
+            .take(axes.len().saturating_sub(2))
+            .map(|(axis, value)| format!("{} {value}", axis.name))
+            .collect();
+        let name = if fixed.is_empty() { title.to_owned() } else { fixed.join(", ") };
+        match plane_svg(sweep, cells, leading, &name) {
+            Some(svg) => {
+                let _ = writeln!(
+                    body,
+                    "<figure class=\"wide\">{svg}<figcaption>{}</figcaption></figure>",
+                    escape(&fixed.join(", "))
+                );
+            }
+            None => body.push_str("<p>There are no axes, or too many values along one, to draw a plane.</p>\n"),
+        }
+    }
+    if planes > MAX_PLANES {
+        let _ = writeln!(body, "<p>{} more planes are not drawn.</p>", planes - MAX_PLANES);
+    }
+    let listed = cells.len().min(5000);
+    let _ = write!(
+        body,
+        "<details><summary>{listed} of {} points as a table</summary><table class=\"short\"><caption>Points</caption><thead><tr>",
+        cells.len()
+    );
+    for axis in axes {
+        let _ = write!(body, "<th scope=\"col\" class=\"n\">{}</th>", escape(&axis.name));
+    }
+    body.push_str("<th scope=\"col\">result</th></tr></thead>\n<tbody>\n");
+    for (index, cell) in &cells[..listed] {
+        body.push_str("<tr>");
+        for value in sweep.values(*index) {
+            let _ = write!(body, "<td class=\"n\">{value}</td>");
+        }
+        let _ = writeln!(body, "<td>{}</td></tr>", cell.word());
+    }
+    body.push_str("</tbody></table></details>\n");
+    page(title, &body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::plain_page::tests::assert_well_formed;
+    use punctual_sim::sweep::Axis;
+
+    fn sweep(axes: &[&str]) -> Sweep {
+        Sweep::new(axes.iter().map(|text| Axis::parse(text).unwrap()).collect()).unwrap()
+    }
+
+    #[test]
+    fn every_point_stands_at_its_place() {
+        let sweep = sweep(&["runtime=1..8", "period=7..20"]);
+        let cells = [(0, Cell::Sufficient), (15, Cell::Marginal), (111, Cell::Insufficient), (5, Cell::Impossible)];
+        let html = plane_html(&sweep, &cells, "Reservations & classes");
+        assert_well_formed(&html);
+        for point in
+            ["runtime 1, period 7: sufficient", "runtime 2, period 8: marginal", "runtime 8, period 20: insuff"]
+        {
+            assert!(html.contains(point), "{point}");
+        }
+        assert!(html.contains("4 of 112 points"));
+    }
+
+    #[test]
+    fn counts_one_axis_and_three_axes() {
+        let cells: Vec<(u64, Cell)> = (0..12).map(|index| (index, Cell::Count(index * index * 1000))).collect();
+        for axes in [&["p=1..12"][..], &["a=1..2", "b=1..2", "c=1..3"]] {
+            let html = plane_html(&sweep(axes), &cells, "misses");
+            assert_well_formed(&html);
+            assert!(html.contains(": 121000</title>") && html.contains("121k"));
+        }
+        assert_well_formed(&plane_html(&sweep(&[]), &[], "nothing"));
+    }
+}

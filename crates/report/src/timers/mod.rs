@@ -1,0 +1,5 @@
+//! The ways to ask for periodic callbacks.
+
+mod text;
+
+pub use text::*;

@@ -1,0 +1,335 @@
+//! The ways to get periodic callbacks, as text for people and as JSON for programs.
+
+use crate::recording::text::table;
+use crate::recording::verdict::grouped;
+use punctual_recording::format_ns;
+use punctual_timing::{Analysis, Effect, Measured, MethodResult, Pattern, Summary, Timers};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The version of the JSON.
+pub const SCHEMA: &str = "punctual.timers/1";
+/// So many ways stand side by side in a histogram.
+const SIDE_BY_SIDE: usize = 8;
+
+/// The result as one JSON object. What is not known is `null`; times are ns.
+pub fn json(timers: &Timers, recording: Option<&Path>) -> Value {
+    json!({
+        "schema": SCHEMA,
+        "verdict": timers.verdict(),
+        "exit_code": 0,
+        "recording": recording,
+        "period_ns": timers.period_ns,
+        "scheduling": timers.scheduling,
+        "clock": timers.clock,
+        "effects": timers.has_effects().then(|| effects_json(timers)),
+        "stall_ns": timers.stall_ns,
+        "interrupted": timers.interrupted,
+        "notes": timers.notes,
+        "ways": timers.ways.iter().map(way_json).collect::<Vec<_>>(),
+    })
+}
+
+/// For each setting, what it took from the median lateness of each way.
+fn effects_json(timers: &Timers) -> Value {
+    let changed = Effect::ALL.into_iter().filter(|effect| *effect != Effect::None);
+    let of = |effect: Effect| {
+        let gains = timers.gains_ns(effect).into_iter();
+        let gains: serde_json::Map<_, _> = gains.map(|(way, gain)| (way.to_owned(), Value::from(gain))).collect();
+        json!({ "setting": effect.name(), "median_gain_ns": gains })
+    };
+    changed.map(of).collect()
+}
+
+fn way_json(way: &MethodResult) -> Value {
+    let measured = way.measured.as_ref().ok();
+    let analysis = measured.map(|measured| &measured.analysis);
+    let summary = |of: fn(&Analysis) -> Option<Summary>| analysis.and_then(of).as_ref().map(summary_json);
+    json!({
+        "way": way.way,
+        "effect": (way.effect != Effect::None).then(|| way.effect.name()),
+        "call": way.call,
+        "absent": way.measured.as_ref().err(),
+        "anchored": way.anchored,
+        "unit_ns": way.unit_ns,
+        "resolution_ns": measured.map(|measured| measured.resolution_ns),
+        "shortest_wait_ns": measured.and_then(|measured| measured.granularity_ns),
+        "callbacks": analysis.map(|analysis| analysis.callbacks),
+        "missed": analysis.map(|analysis| analysis.missed),
+        "lost": measured.map(|measured| measured.lost),
+        "intervals": summary(|analysis| analysis.intervals),
+        "lateness": summary(|analysis| analysis.lateness),
+        "overshoot": summary(|analysis| analysis.overshoot),
+        "drift_ppm": analysis.and_then(|analysis| analysis.drift_ppm),
+        "after_stall": measured.and_then(|measured| measured.catch_up).map(|catch_up| catch_up.name()),
+        "slack": measured.and_then(|measured| measured.slack).map(|slack| json!({
+            "default_ns": slack.default_ns,
+            "without_ns": slack.without_ns,
+        })),
+        "cpu_ns_per_callback": measured.and_then(|measured| measured.cpu_ns_per_callback),
+        "histogram": analysis.map(|analysis| json!({
+            "bin_ns": analysis.histogram.bin_ns,
+            "bins": analysis.histogram.bins.iter().map(|(bin, count)| json!({
+                "from_ns": bin * analysis.histogram.bin_ns,
+                "count": count,
+            })).collect::<Vec<_>>(),
+        })),
+        "patterns": analysis.map(|analysis| analysis.patterns.iter().map(pattern_json).collect::<Vec<_>>()),
+    })
+}
+
+fn summary_json(summary: &Summary) -> Value {
+    json!({
+        "min_ns": summary.min_ns,
+        "max_ns": summary.max_ns,
+        "mean_ns": summary.mean_ns,
+        "median_ns": summary.median_ns,
+        "deviation_ns": summary.deviation_ns,
+    })
+}
+
+fn pattern_json(pattern: &Pattern) -> Value {
+    let mut value = json!({ "pattern": pattern.name(), "instead": pattern.remedy() });
+    let members = match pattern {
+        Pattern::RoundingFault { at_zero, at_double } => json!({ "at_zero": at_zero, "at_double": at_double }),
+        Pattern::Beat { interval_ns, at_zero, at_double } => {
+            json!({ "interval_ns": interval_ns, "at_zero": at_zero, "at_double": at_double })
+        }
+        Pattern::Drift { ppm } => json!({ "ppm": ppm }),
+        Pattern::Coalescing { share, interval_ns } => json!({ "share": share, "interval_ns": interval_ns }),
+    };
+    if let (Value::Object(value), Value::Object(members)) = (&mut value, members) {
+        value.extend(members);
+    }
+    value
+}
+
+/// The result as text: the verdict first.
+pub fn text(timers: &Timers, recording: Option<&Path>) -> String {
+    let mut text = timers.verdict();
+    text.push('\n');
+    for note in &timers.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let scheduling = if timers.scheduling == "other" { "normal scheduling" } else { &timers.scheduling };
+    let stall = timers.stall_ns.map(|stall| format!(", stalls of {}", format_ns(stall))).unwrap_or_default();
+    let clock = if timers.clock == "monotonic" { String::new() } else { format!(", clock {}", timers.clock) };
+    let _ = writeln!(text, "\nA callback every {}, {scheduling}{clock}{stall}\n", format_ns(timers.period_ns));
+    if timers.has_effects() {
+        text += &effects(timers);
+    }
+    let _ = writeln!(text, "{}", ways(timers));
+    let _ =
+        writeln!(text, "\nTimes between callbacks, and lateness against the ideal grid; us\n\n{}", statistics(timers));
+    let measured: Vec<(&MethodResult, &Measured)> = timers.measured().collect();
+    for group in measured.chunks(SIDE_BY_SIDE).filter(|_| !timers.has_effects()) {
+        let _ =
+            writeln!(text, "\nTimes between callbacks falling within an interval, us\n\n{}", histogram(group, timers));
+    }
+    for way in &timers.ways {
+        if let Err(reason) = &way.measured {
+            let _ = writeln!(text, "\n{} is absent: {reason}", way.name);
+        }
+    }
+    if let Some(recording) = recording {
+        let _ = writeln!(text, "\nrecording: {}", recording.display());
+    }
+    text
+}
+
+fn maybe<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), show)
+}
+
+fn tenths(nanoseconds: i64) -> String {
+    format!("{:.1}", nanoseconds as f64 / 1e3)
+}
+
+/// One setting changed at a time, the columns; `-` where a way does not have it.
+fn effects(timers: &Timers) -> String {
+    let mut header = vec!["way"];
+    header.extend(Effect::ALL.map(Effect::name));
+    let mut names: Vec<&str> = timers.ways.iter().map(|way| way.way.as_str()).collect();
+    names.dedup();
+    let mut text = String::new();
+    type Figure = fn(&Measured) -> Option<i64>;
+    let figures: [(&str, Figure); 3] = [
+        ("Late by the median", |measured| measured.analysis.overshoot.map(|overshoot| overshoot.median_ns)),
+        ("Late at most", |measured| measured.analysis.overshoot.map(|overshoot| overshoot.max_ns)),
+        ("CPU time of a callback", |measured| measured.cpu_ns_per_callback.map(|cpu| cpu as i64)),
+    ];
+    for (title, figure) in figures {
+        let rows = names.iter().map(|name| {
+            let mut cells = vec![(*name).to_owned()];
+            cells.extend(Effect::ALL.map(|effect| {
+                let mut same = timers.measured().filter(|(way, _)| way.way == *name && way.effect == effect);
+                maybe(same.next().and_then(|(_, measured)| figure(measured)), tenths)
+            }));
+            cells
+        });
+        let _ = writeln!(text, "{title}, with one setting changed at a time, us\n\n{}\n", table(&header, 1..7, rows));
+    }
+    text
+}
+
+fn ways(timers: &Timers) -> String {
+    let header = [
+        "way",
+        "clock",
+        "unit",
+        "shortest",
+        "callbacks",
+        "missed",
+        "drift ppm",
+        "late p50",
+        "slack 1ns",
+        "CPU us",
+        "after a stall",
+        "pattern",
+    ];
+    let rows = timers.measured().map(|(way, measured)| {
+        let analysis = &measured.analysis;
+        let patterns: Vec<&str> = analysis.patterns.iter().map(Pattern::name).collect();
+        let slack = measured.slack;
+        vec![
+            way.name.clone(),
+            format_ns(measured.resolution_ns),
+            format_ns(way.unit_ns),
+            maybe(measured.granularity_ns, format_ns),
+            grouped(analysis.callbacks),
+            grouped(analysis.missed),
+            maybe(analysis.drift_ppm, |ppm| format!("{:+.0}", ppm.round() + 0.0)),
+            maybe(slack, |slack| tenths(slack.default_ns)),
+            maybe(slack, |slack| tenths(slack.without_ns)),
+            maybe(measured.cpu_ns_per_callback, |cpu| tenths(cpu as i64)),
+            maybe(measured.catch_up, |catch_up| catch_up.name().to_owned()),
+            patterns.join(", ").replace('_', " "),
+        ]
+    });
+    table(&header, 1..10, rows)
+}
+
+fn statistics(timers: &Timers) -> String {
+    let header = ["way", "min", "max", "mean", "std dev", "late min", "max", "mean", "std dev"];
+    let rows = timers.measured().map(|(way, measured)| {
+        let mut cells = vec![way.name.clone()];
+        for summary in [measured.analysis.intervals, measured.analysis.lateness] {
+            let figure = |of: fn(&Summary) -> i64| maybe(summary, |summary| tenths(of(&summary)));
+            cells.push(figure(|summary| summary.min_ns));
+            cells.push(figure(|summary| summary.max_ns));
+            cells.push(figure(|summary| summary.mean_ns));
+            cells.push(figure(|summary| summary.deviation_ns as i64));
+        }
+        cells
+    });
+    table(&header, 1..header.len(), rows)
+}
+
+/// Rows as in the papers' table, one bin each up to two and a half periods; beyond that each row reaches to twice
+/// where it begins.
+fn histogram(group: &[(&MethodResult, &Measured)], timers: &Timers) -> String {
+    let mut rows: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
+    for (column, (_, measured)) in group.iter().enumerate() {
+        let histogram = &measured.analysis.histogram;
+        let fine = (timers.period_ns / 2 * 5).div_ceil(histogram.bin_ns.max(1));
+        for (&bin, &count) in &histogram.bins {
+            let (mut from, mut to) = (bin, bin + 1);
+            if bin >= fine {
+                (from, to) = (fine, fine.max(1) * 2);
+                while bin >= to {
+                    (from, to) = (to, to * 2);
+                }
+            }
+            let row = rows.entry((from * histogram.bin_ns, to * histogram.bin_ns));
+            row.or_insert_with(|| vec![0; group.len()])[column] += count;
+        }
+    }
+    let mut header = vec!["us"];
+    header.extend(group.iter().map(|(way, _)| way.name.as_str()));
+    let us = |nanoseconds: u64| {
+        if nanoseconds.is_multiple_of(1_000) {
+            (nanoseconds / 1_000).to_string()
+        } else {
+            format!("{:.1}", nanoseconds as f64 / 1e3)
+        }
+    };
+    let rows = rows.into_iter().map(|((from, to), counts)| {
+        let mut cells = vec![format!("{}-{}", us(from), us(to))];
+        cells.extend(counts.into_iter().map(|count| if count == 0 { String::new() } else { count.to_string() }));
+        cells
+    });
+    table(&header, 0..header.len(), rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_timing::{Callback, CatchUp, Slack, Stream, analyse};
+
+    fn timers() -> Timers {
+        let callbacks: Vec<Callback> = (0..2_000u64)
+            .map(|n| Callback { asked_ns: n * 1_000_000, at_ns: n / 2 * 2_000_000 + n % 2 * 9_000, periods: 1 })
+            .collect();
+        let stream = Stream { period_ns: 1_000_000, origin_ns: 0, anchored: true, callbacks: &callbacks };
+        let measured = Measured {
+            analysis: analyse(&stream),
+            resolution_ns: 1,
+            granularity_ns: Some(1_060_000),
+            catch_up: Some(CatchUp::Burst),
+            slack: Some(Slack { default_ns: 60_000, without_ns: 55_000 }),
+            cpu_ns_per_callback: Some(2_500),
+            lost: 0,
+        };
+        let way = |name: &str, measured| MethodResult {
+            name: name.to_owned(),
+            effect: Effect::None,
+            way: name.to_owned(),
+            call: "call".to_owned(),
+            unit_ns: 1_000_000,
+            anchored: true,
+            measured,
+        };
+        Timers {
+            period_ns: 1_000_000,
+            scheduling: "other".to_owned(),
+            clock: "monotonic".to_owned(),
+            stall_ns: Some(5_500_000),
+            ways: vec![
+                way("epoll-wait", Ok(measured)),
+                way("io-uring", Err("setting up io_uring: not there".to_owned())),
+            ],
+            notes: vec!["a note".to_owned()],
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn text_begins_with_the_verdict_and_names_what_is_absent() {
+        let text = text(&timers(), Some(Path::new("a.punctual")));
+        assert!(
+            text.starts_with("Rounding fault, callbacks in pairs at 0 and twice the period: epoll-wait ("),
+            "{text}"
+        );
+        for part in
+            ["note: a note", "1900-2000", "burst", "io-uring is absent: setting up io_uring", "recording: a.punctual"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn json_has_the_contract_and_null_for_what_is_not_known() {
+        let value = json(&timers(), None);
+        assert_eq!((value["schema"].as_str(), value["exit_code"].as_u64()), (Some(SCHEMA), Some(0)));
+        assert!(value["verdict"].as_str().unwrap().starts_with("Rounding fault"));
+        let [way, absent] = [&value["ways"][0], &value["ways"][1]];
+        assert_eq!(way["patterns"][0]["pattern"], "rounding_fault");
+        assert_eq!(way["after_stall"], "burst");
+        let counted: u64 =
+            way["histogram"]["bins"].as_array().unwrap().iter().map(|bin| bin["count"].as_u64().unwrap()).sum();
+        assert_eq!(counted, 1_999);
+        assert!(absent["callbacks"].is_null() && absent["absent"].is_string());
+    }
+}

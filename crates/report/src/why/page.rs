@@ -1,0 +1,173 @@
+//! The answer of `punctual why` as a page: causes, a flame graph of the lateness, a section a cause.
+
+use crate::encode::plain_page::{coordinate, escape, page};
+use crate::recording::text::{microseconds, shortened};
+use crate::why::tree::CallTree;
+use crate::why::{EpisodeView, MAX_CHARACTERS, WhyReport, cause_words};
+use std::fmt::Write;
+
+/// Causes with a section of their own.
+const SECTIONS: usize = 12;
+/// Pixels of the flame graph.
+const WIDTH: f64 = 1_100.0;
+const ROW: f64 = 17.0;
+const DEEPEST: usize = 60;
+
+/// The page. `lateness` is weighed in ns, below causes.
+pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
+    let mut body = String::new();
+    let title = format!("Why late: {}", report.recording.display());
+    let _ = write!(body, "<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n", escape(&title), escape(&report.verdict()));
+    for note in report.blind {
+        let _ = writeln!(body, "<p class=\"soft\">Not seen: {}</p>", escape(note));
+    }
+    let late_ns = report.causes().iter().map(|cause| cause.total_ns).sum::<u64>();
+    body.push_str("<h2>Causes</h2>\n<div class=\"wide\"><table><thead><tr>");
+    for (name, class) in
+        [("kind", ""), ("name", ""), ("code", ""), ("share", " class=\"n\""), ("episodes", " class=\"n\"")]
+    {
+        let _ = write!(body, "<th scope=\"col\"{class}>{name}</th>");
+    }
+    body.push_str("<th scope=\"col\" class=\"n\">typical us</th><th scope=\"col\" class=\"n\">longest us</th></tr></thead><tbody>\n");
+    for cause in report.shown_causes() {
+        let share = cause.total_ns as f64 / late_ns.max(1) as f64 * 100.0;
+        let _ = writeln!(
+            body,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{share:.1} %</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+            cause.kind.name(),
+            escape(&cause.name),
+            escape(&shortened(cause.detail.as_deref().unwrap_or_default(), MAX_CHARACTERS)),
+            cause.episodes,
+            microseconds(Some(cause.typical_ns)),
+            microseconds(Some(cause.max_ns))
+        );
+    }
+    let rest = report.rest_ns();
+    if rest > 0 {
+        let share = rest as f64 / late_ns.max(1) as f64 * 100.0;
+        let _ = writeln!(
+            body,
+            "<tr><td></td><td>all others</td><td></td><td class=\"n\">{share:.1} %</td><td></td><td></td><td></td></tr>"
+        );
+    }
+    body.push_str("</tbody></table></div>\n");
+    if lateness.count() > 0 {
+        body.push_str("<h2>Flame graph</h2>\n<p class=\"soft\">The width is time of lateness; causes at the top, the code that samples saw below them.</p>\n");
+        flame_graph(&mut body, lateness);
+    }
+    for cause in report.causes().iter().take(SECTIONS) {
+        let Some(example) = report.episodes.iter().find(|episode| episode.id == cause.example) else { continue };
+        let _ = writeln!(body, "<h2>{}</h2>", escape(&cause_words(cause.kind, &cause.name)));
+        let _ = writeln!(
+            body,
+            "<p>In {} episodes, {} us of the lateness in all. The example is episode {}, in which it had most:</p>",
+            cause.episodes,
+            microseconds(Some(cause.total_ns)),
+            example.id
+        );
+        episode(&mut body, example);
+    }
+    page(&title, &body)
+}
+
+fn episode(body: &mut String, episode: &EpisodeView) {
+    body.push_str("<div class=\"wide\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"n\">us</th><th scope=\"col\">kind</th><th scope=\"col\">name</th><th scope=\"col\">code</th></tr></thead><tbody>\n");
+    for part in &episode.split.parts {
+        let _ = writeln!(
+            body,
+            "<tr><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            microseconds(Some(part.ns)),
+            part.kind.name(),
+            escape(&part.name),
+            escape(&shortened(part.detail.as_deref().unwrap_or_default(), MAX_CHARACTERS))
+        );
+    }
+    let _ = writeln!(
+        body,
+        "<tr><td class=\"n\">{}</td><td>total</td><td></td><td></td></tr>",
+        microseconds(Some(episode.total_ns))
+    );
+    body.push_str("</tbody></table></div>\n");
+    for stack in &episode.late_stacks {
+        let _ = writeln!(body, "<p class=\"soft\">Below a late timer interrupt: {}</p>", escape(&stack.join(" < ")));
+    }
+    if episode.tree.count() > 0 {
+        let _ = writeln!(body, "<div class=\"wide\"><pre>{}</pre></div>", escape(&episode.tree.text(200)));
+    }
+}
+
+fn flame_graph(body: &mut String, tree: &CallTree) {
+    let depth = depth_of(tree).min(DEEPEST);
+    let height = depth as f64 * ROW;
+    let _ = writeln!(
+        body,
+        "<figure><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"Flame graph of the lateness\">",
+        coordinate(height)
+    );
+    flames(body, tree, 0.0, WIDTH / tree.count().max(1) as f64, 0);
+    body.push_str("</svg></figure>\n");
+}
+
+fn depth_of(tree: &CallTree) -> usize {
+    tree.children().iter().map(|(_, child)| 1 + depth_of(child)).max().unwrap_or(0)
+}
+
+fn flames(body: &mut String, tree: &CallTree, left: f64, scale: f64, level: usize) {
+    if level >= DEEPEST {
+        return;
+    }
+    let mut at = left;
+    for (name, child) in tree.children() {
+        let width = child.count() as f64 * scale;
+        // What is narrower than half a pixel nobody sees.
+        if width >= 0.5 {
+            let class = if level < 2 { "yes" } else { "some" };
+            let text_class = if level < 2 { "onyes" } else { "onsome" };
+            let top = level as f64 * ROW;
+            let _ = write!(
+                body,
+                "<g><title>{}: {} us</title><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"{class}\"/>",
+                escape(name),
+                microseconds(Some(child.count())),
+                coordinate(at),
+                coordinate(top),
+                coordinate((width - 0.5).max(0.3)),
+                coordinate(ROW - 1.0)
+            );
+            let room = ((width - 6.0) / 6.6).max(0.0) as usize;
+            if room >= 3 {
+                let shown: String = name.chars().take(room).collect();
+                let _ = write!(
+                    body,
+                    "<text x=\"{}\" y=\"{}\" class=\"{text_class}\">{}</text>",
+                    coordinate(at + 3.0),
+                    coordinate(top + ROW - 5.0),
+                    escape(&shown)
+                );
+            }
+            body.push_str("</g>\n");
+            flames(body, child, at, scale, level + 1);
+        }
+        at += width;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::plain_page::tests::assert_well_formed;
+    use std::path::Path;
+
+    #[test]
+    fn a_page_is_well_formed_whatever_the_names() {
+        let mut tree = CallTree::default();
+        let mut room = crate::why::tree::Room::of(1 << 20);
+        tree.add(&["irq".into(), "a<b>&\"".into(), "f".into()], 700, &mut room);
+        tree.add(&["steal".into(), "the host".into()], 300, &mut room);
+        let report = WhyReport::new(Path::new("<a>"), 0, None, Vec::new(), false, None, &[]);
+        let html = html(&report, &tree);
+        assert_well_formed(&html);
+        assert!(html.contains("a&lt;b&gt;") && html.contains("<rect"));
+    }
+}

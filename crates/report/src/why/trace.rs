@@ -1,0 +1,204 @@
+//! An episode as a Perfetto trace: each CPU's threads, interrupts and softirqs, the victim's stages, the samples.
+
+use crate::encode::perfetto::{Lane, Tracks, begin_slice, end_slice, instant};
+use punctual_blame::{Running, Slice, Split, replay, split};
+use punctual_recording::episode::{EventKind, VECTORS};
+use punctual_recording::{Episode, Stage};
+use std::collections::BTreeMap;
+
+/// The trace: what a file for Perfetto holds. Times are those of `CLOCK_MONOTONIC`.
+pub fn trace(episodes: &[Episode]) -> Vec<u8> {
+    let mut tracks = Tracks::default();
+    let mut body = Vec::new();
+    let mut first = true;
+    // The evidence of neighbouring episodes overlaps: each CPU's time is shown once.
+    let mut shown: BTreeMap<u32, u64> = BTreeMap::new();
+    for episode in episodes {
+        let split = split(episode);
+        victim(&mut tracks, &mut body, &mut first, episode, &split);
+        for (&cpu, timeline) in &replay(episode) {
+            // The first slice reaches back to the beginning of time: what came before the evidence.
+            let reached = shown.get(&cpu).copied().unwrap_or(0);
+            let slices = timeline.slices.get(1..).unwrap_or_default();
+            let slices = &slices[slices.partition_point(|slice| slice.start_ns < reached)..];
+            threads(&mut tracks, &mut body, &mut first, episode, cpu, slices);
+            nested(&mut tracks, &mut body, &mut first, episode, cpu, slices);
+        }
+        for sample in &episode.samples {
+            if shown.get(&sample.cpu).is_some_and(|reached| sample.at_ns < *reached) {
+                continue;
+            }
+            let innermost = sample.frames.first().and_then(|&frame| episode.frames.get(frame as usize));
+            let name = innermost.map_or("?", |frame| frame.function.as_str());
+            let stack: Vec<&str> = sample
+                .frames
+                .iter()
+                .filter_map(|&frame| Some(episode.frames.get(frame as usize)?.function.as_str()))
+                .collect();
+            let uuid = tracks.of(Some(sample.cpu), Lane::Samples, "samples");
+            let category = if sample.at_late_interrupt { "late interrupt" } else { "sample" };
+            instant(&mut body, &mut first, sample.at_ns, uuid, category, name, &[("stack", &stack.join(" < "))]);
+        }
+        for event in &episode.events {
+            let reached = shown.entry(event.cpu).or_default();
+            *reached = event.at_ns.max(*reached);
+        }
+    }
+    let mut out = tracks.describe_all();
+    out.extend(body);
+    out
+}
+
+fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &Episode, split: &Split) {
+    let name = format!("late: {} (thread {})", episode.victim.name, episode.victim.tid);
+    let uuid = tracks.of(None, Lane::Victim(episode.victim.tid), &name);
+    let title = match episode.stage {
+        Stage::Response => format!("episode {}: asleep again after {} ns", episode.id, episode.total_ns()),
+        _ => format!("episode {}: {} ns late", episode.id, episode.total_ns()),
+    };
+    begin_slice(body, first, episode.expected_ns, uuid, "late wakeup", &title, 0);
+    for piece in &split.pieces {
+        let title = format!("{} {}", piece.kind.name(), piece.name);
+        begin_slice(body, first, piece.start_ns, uuid, piece.kind.name(), &title, piece.ns);
+        end_slice(body, first, piece.start_ns + piece.ns, uuid);
+    }
+    end_slice(body, first, episode.end_ns, uuid);
+}
+
+pub(crate) fn threads(
+    tracks: &mut Tracks,
+    body: &mut Vec<u8>,
+    first: &mut bool,
+    episode: &Episode,
+    cpu: u32,
+    slices: &[Slice],
+) {
+    let mut names: BTreeMap<u32, &str> = BTreeMap::new();
+    for event in &episode.events {
+        match event.kind {
+            EventKind::Switch => names.insert(event.value as u32, episode.name(event.name)),
+            EventKind::Waking | EventKind::VectorBegin => names.insert(event.tid, episode.name(event.name)),
+            _ => None,
+        };
+    }
+    let uuid = tracks.of(Some(cpu), Lane::Threads, "threads");
+    for run in slices.chunk_by(|left, right| left.tid == right.tid) {
+        let (Some(begin), Some(end)) = (run.first(), run.last()) else { continue };
+        if begin.tid == 0 {
+            continue;
+        }
+        let name = names.get(&begin.tid).map_or_else(|| format!("thread {}", begin.tid), |&name| name.to_owned());
+        begin_slice(body, first, begin.start_ns, uuid, "thread", &name, begin.priority.max(0) as u64);
+        end_slice(body, first, end.end_ns, uuid);
+    }
+}
+
+/// Interrupts and softirqs: what is open may hold more inside.
+pub(crate) fn nested(
+    tracks: &mut Tracks,
+    body: &mut Vec<u8>,
+    first: &mut bool,
+    episode: &Episode,
+    cpu: u32,
+    slices: &[Slice],
+) {
+    for in_interrupt in [true, false] {
+        let (lane, title) = if in_interrupt { (Lane::Interrupts, "interrupts") } else { (Lane::Softirqs, "softirqs") };
+        let mut open: Vec<Running> = Vec::new();
+        let mut reached = 0;
+        for slice in slices {
+            let now: Vec<Running> = (slice.open.iter())
+                .filter(|running| running.in_interrupt == in_interrupt && running.kind != EventKind::WorkBegin)
+                .copied()
+                .collect();
+            let same = open.iter().zip(&now).take_while(|(left, right)| left == right).count();
+            if same == open.len() && same == now.len() {
+                reached = slice.end_ns;
+                continue;
+            }
+            let uuid = tracks.of(Some(cpu), lane.clone(), title);
+            for _ in same..open.len() {
+                end_slice(body, first, slice.start_ns, uuid);
+            }
+            for running in &now[same..] {
+                let name = match running.kind {
+                    EventKind::VectorBegin => VECTORS.get(running.value as usize).copied().unwrap_or("vector"),
+                    _ => episode.name(running.name),
+                };
+                begin_slice(body, first, slice.start_ns, uuid, title, name, 0);
+            }
+            open = now;
+            reached = slice.end_ns;
+        }
+        if !open.is_empty() {
+            let uuid = tracks.of(Some(cpu), lane, title);
+            for _ in &open {
+                end_slice(body, first, reached, uuid);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::perfetto::tests::slices_of;
+    use punctual_recording::episode::{Event, IN_INTERRUPT, Victim};
+
+    fn episode(id: u64, at_ns: u64) -> Episode {
+        let event = |after, kind, tid, context, value, name| Event {
+            at_ns: at_ns + after,
+            cpu: 1,
+            kind,
+            tid,
+            priority: 120,
+            context,
+            steal_ns: 0,
+            value,
+            extra: 19,
+            name,
+        };
+        let interrupt = IN_INTERRUPT & (1 << 16);
+        Episode {
+            id,
+            victim: Victim { tid: 9, name: "victim".into(), priority: 19, cpu: 1 },
+            expected_ns: at_ns + 100,
+            end_ns: at_ns + 1_000,
+            stage: Stage::Total,
+            threshold_ns: 1,
+            void: None,
+            usual_delivery_ns: 0,
+            fault_path_ns: 0,
+            sample_period_ns: 0,
+            nesting_known: true,
+            names: vec!["other".into(), "victim".into(), "expired".into()],
+            frames: Vec::new(),
+            events: vec![
+                event(50, EventKind::Switch, 0, 0, 7, 0),
+                event(400, EventKind::VectorBegin, 7, interrupt, 1, 0),
+                event(410, EventKind::TimerBegin, 7, interrupt, 0, 2),
+                event(420, EventKind::Waking, 7, interrupt, 9, 0),
+                event(430, EventKind::TimerEnd, 7, interrupt, 0, 2),
+                event(440, EventKind::VectorEnd, 7, interrupt, 1, 0),
+                event(900, EventKind::Switch, 7, 0, 9, 1),
+                event(1_100, EventKind::Switch, 9, 0, 0, 0),
+            ],
+            samples: Vec::new(),
+            programs: Vec::new(),
+            builds: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn threads_interrupts_and_the_late_thread_have_tracks_and_every_begin_its_end() {
+        let slices = slices_of(&trace(&[episode(1, 1_000_000), episode(2, 1_000_500), episode(3, 2_000_000)]));
+        let on = |track: &str, name: &str| slices.iter().filter(|slice| slice.0 == track && slice.1 == name).count();
+        assert_eq!(on("late: victim (thread 9)", "episode 1: 900 ns late"), 1);
+        assert_eq!(on("late: victim (thread 9)", "irq_off other"), 3);
+        // The second episode's interrupt lies in time that the first one has shown.
+        assert_eq!(on("interrupts", "local_timer"), 2);
+        assert_eq!(on("interrupts", "expired"), 2);
+        assert_eq!(on("threads", "victim"), 3);
+        assert!(slices.iter().all(|(.., start, end)| start <= end));
+    }
+}
