@@ -2,11 +2,12 @@
 
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
+use punctual_forecast::JudgedDevice;
 use punctual_recording::{BlockMaximum, Document, Recording, Stage, compatible, merge};
 use punctual_report::encode::html::History;
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::recording::{Recorded, recording_page};
-use punctual_report::{DeviceRow, Measurement, load_name};
+use punctual_report::{Measurement, load_name};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -89,7 +90,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     measurement.verdict = punctual_report::recording_verdict(&documents);
     if let Some(path) = &arguments.html {
         let devices = measurement.parts.iter().zip(&paths).map(|((_, document), paths)| devices_of(document, paths));
-        let devices: Vec<Vec<DeviceRow>> = devices.collect();
+        let devices: Vec<Vec<JudgedDevice>> = devices.collect();
         measurement.devices = devices.iter().flatten().cloned().collect();
         let page = recording_page(&measurement, &devices, &recorded).html()?;
         measurement.exit_code = measurement.exit_code.max(super::artifacts::write(path, page));
@@ -177,7 +178,7 @@ pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Resul
     recording.for_each_wakeup(|wakeup| {
         wrong += u64::from(!wakeup.adds_up());
         if let Some(&Some(place)) = places.get(&wakeup.tid) {
-            histories[place].1.take(wakeup);
+            histories[place].1.take(wakeup.cpu, wakeup.expected_ns, wakeup.total_ns);
         }
     })?;
     check_sums(recording.directory(), wrong)?;
@@ -208,10 +209,10 @@ fn watched<'a>(document: &'a Document, maxima: &[BlockMaximum]) -> HashMap<&'a s
 }
 
 /// What devices would have met. A recording that cannot carry a forecast still makes a page.
-pub(super) fn devices_of(document: &Document, paths: &[PathBuf]) -> Vec<DeviceRow> {
+pub(super) fn devices_of(document: &Document, paths: &[PathBuf]) -> Vec<JudgedDevice> {
     let judged = super::forecast::inputs(paths).and_then(|inputs| Ok(punctual_study::judge(document, &inputs)?));
     match judged {
-        Ok(counts) => counts.into_iter().map(super::check::device_row).collect(),
+        Ok(judged) => judged,
         Err(error) => {
             output::note(&format!("no forecast for devices: {error:#}"));
             Vec::new()

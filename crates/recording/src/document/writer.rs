@@ -469,7 +469,7 @@ impl Writer {
             for stage in Stage::ALL {
                 for (value, expected, tid) in largest[stage as usize].sorted() {
                     let tid = Some(i64::from(tid));
-                    rows.push([tid, Some(stage.code()), Some(signed(expected)), Some(signed(value))]);
+                    rows.push([tid, Some(i64::from(stage.code())), Some(signed(expected)), Some(signed(value))]);
                 }
             }
         }
@@ -513,7 +513,7 @@ impl Writer {
 }
 
 fn push_maximum(rows: &mut Rows<'_>, tid: i64, stage: Stage, (block, max, count): (u64, u64, u64)) {
-    rows.push([Some(tid), Some(stage.code()), Some(signed(block)), Some(signed(max)), Some(signed(count))]);
+    rows.push([Some(tid), Some(i64::from(stage.code())), Some(signed(block)), Some(signed(max)), Some(signed(count))]);
 }
 
 /// Tables hold signed numbers, as every Parquet engine knows them; 292 years fit.

@@ -111,7 +111,7 @@ fn part(path: &std::path::Path, document: &Document) -> Value {
     part
 }
 
-fn device(row: &crate::DeviceRow) -> Value {
+fn device(row: &punctual_forecast::JudgedDevice) -> Value {
     let mut device = crate::forecast::device_json(&row.load, &row.measure, &row.answer);
     device["late_wakeups"] = row.late_wakeups.into();
     device["late_wakeups_on_worst_cpu"] = row.late_wakeups_on_worst_cpu.into();

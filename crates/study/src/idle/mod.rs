@@ -1,23 +1,21 @@
 //! What takes the CPU away from a loop that wants it all: runs the loops, puts each gap down to its causes, writes
 //! the recording.
 
-mod attribution;
 mod keystroke;
 mod modes;
 mod tally;
 mod validation;
 
-pub use attribution::{AROUND, MAX_AROUND_NS, OUTSIDE, Part, attribute, period, without_own};
 pub use keystroke::split;
 pub use modes::modes;
 pub use validation::{ValidationPlan, validate};
 
 use crate::StudyError;
-use punctual_probe::idle::{IdlePlan, IdleSession, TraceEntry};
+use punctual_probe::idle::{IdlePlan, IdleSession};
 use punctual_probe::{RunError, Step};
 use punctual_recording::{
     Counters, Directory, Document, EndReason, Ended, Gap, GapDocument, GapWriter, Provenance,
-    Result as RecordingResult, Task, Writer,
+    Result as RecordingResult, Task, TraceEntry, Writer,
 };
 use std::time::{Duration, Instant};
 use tally::Tally;
