@@ -47,6 +47,7 @@ fn put_cut_document(directory: &Path) {
     if !directory.join("recording.json").exists() {
         let task = |tid| Task { measure: "fifo:80".to_owned(), tid, cpu: None, period_ns: 1_000_000, ..no_task() };
         let document = Document {
+            kind: None,
             schema: SCHEMA.to_owned(),
             ended: None,
             provenance: Provenance::default(),

@@ -14,7 +14,7 @@ use crate::StudyError;
 use punctual_probe::idle::{IdlePlan, IdleSession};
 use punctual_probe::{RunError, Step};
 use punctual_recording::{
-    Counters, Directory, Document, EndReason, Ended, Gap, GapDocument, GapWriter, Provenance,
+    Counters, Directory, Document, EndReason, Ended, Gap, GapDocument, GapWriter, Provenance, RecordingKind,
     Result as RecordingResult, Task, TraceEntry, Writer,
 };
 use std::time::{Duration, Instant};
@@ -149,7 +149,7 @@ fn create(plan: &IdlePlan, session: &IdleSession, provenance: Provenance) -> Rec
         period_ns: 0,
         counters: Counters::default(),
     });
-    let writer = Writer::create(&plan.output, provenance, tasks.collect())?;
+    let writer = Writer::create_of(RecordingKind::Gaps, &plan.output, provenance, tasks.collect())?;
     let gaps = GapWriter::create(writer.directory())?;
     Ok(Files { writer, gaps })
 }
