@@ -68,12 +68,12 @@ impl Arrivals {
 }
 
 impl Arrivals {
-    /// How many interrupts came, since the last call, that no program was called for.
+    /// How many interrupts came, since the last call, that no program was called for or whose callback was refused.
     #[inline]
     pub(super) fn unobserved(&mut self) -> u64 {
         let Arrivals::Interrupt(ring) = self else { return 0 };
         let before = ring.unobserved;
-        ring.unobserved = ring.memory.read(|record| field!(record, unobserved));
+        ring.unobserved = ring.memory.read(|record| field!(record, unobserved)) + ring.memory.callbacks().refused;
         ring.unobserved - before
     }
 }

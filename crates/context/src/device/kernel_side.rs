@@ -60,12 +60,13 @@ pub struct KernelCounts {
 }
 
 impl KernelCounts {
-    /// What never came: the interrupt, or the callback that it was to queue.
+    /// What never came: the interrupt, or any callback that it was to queue. Where some came, those that the kernel
+    /// refused are counted.
     pub fn trouble(&self) -> Option<String> {
         if self.interrupts == 0 {
             return Some("none of its interrupts came".to_owned());
         }
-        self.callbacks.trouble()
+        self.callbacks.silence()
     }
 }
 
@@ -81,6 +82,11 @@ pub(crate) struct KernelSide {
 impl KernelSide {
     /// Loads the programs, without attaching them yet.
     pub(crate) fn load(mode: Mode) -> Result<KernelSide, Refused> {
+        KernelSide::load_refusing(mode, 0)
+    }
+
+    /// As [`KernelSide::load`], and each so many-th softirq callback is one that the kernel refuses; 0: none.
+    pub(crate) fn load_refusing(mode: Mode, refuse_every: u64) -> Result<KernelSide, Refused> {
         let doing = "running work in the kernel";
         if clock::in_shifted_time_namespace() {
             return Err(Refused::because(doing, "a time namespace shifts this process's clock"));
@@ -95,6 +101,7 @@ impl KernelSide {
             steal_offset: places.steal.unwrap_or(0),
             nesting: places.nesting,
             wakes: u64::from(mode == Mode::Wake),
+            refuse_every,
         };
         let needed: &[_] =
             if mode == Mode::Work { &[CALLED_PROGRAMS, LOOPS] } else { &[CALLED_PROGRAMS, TIMERS, ATOMICS, LOOPS] };
@@ -187,6 +194,9 @@ mod tests {
         let callbacks = CallbackCounts { refused: 100, error: -22, ..CallbackCounts::default() };
         let words = KernelCounts { callbacks, ..came }.trouble().unwrap();
         assert!(words.contains("Invalid argument"), "{words}");
+        // One that did not come is no reason to throw the others away.
+        let some = CallbackCounts { queued: 999, ran: 999, refused: 1, error: -16, elsewhere: 0 };
+        assert_eq!(KernelCounts { callbacks: some, ..came }.trouble(), None);
     }
 
     /// Runs a pump in this mode until it has filtered a million samples.

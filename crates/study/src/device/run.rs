@@ -62,6 +62,8 @@ pub struct DeviceRunPlan {
     pub output: PathBuf,
     /// The command line, for provenance.
     pub command_line: Vec<String>,
+    /// For tests: each so many-th softirq callback is one that the kernel refuses; 0: none.
+    pub refuse_every: u64,
 }
 
 /// What came of a run.
@@ -84,7 +86,7 @@ pub fn run(
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<DeviceRun, StudyError> {
     let refused = |refused| StudyError::Run(RunError::Refused(refused));
-    let setups: Vec<DeviceSetup> = plan.devices.iter().map(setup).collect();
+    let setups: Vec<DeviceSetup> = plan.devices.iter().map(|part| setup(part, plan)).collect();
     let mut rig = Rig::prepare(&setups, plan.cpu).map_err(refused)?;
     let anywhere = plan.devices.iter().any(|device| matches!(device.context, Context::Reservation(_)));
     // A reservation may run on any CPU, so its competitors must be on every one.
@@ -239,7 +241,7 @@ fn phases_not_reached(plan: &DeviceRunPlan, ran_ns: u64) -> Option<String> {
     })
 }
 
-fn setup(part: &DevicePart) -> DeviceSetup {
+fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
     let Sampling { samples, ring } = Sampling::of(&part.profile);
     let first = part.phases.first();
     // A sample is the same work in every phase.
@@ -258,6 +260,7 @@ fn setup(part: &DevicePart) -> DeviceSetup {
         wake: part.wake,
         reclaim: part.reclaim,
         compete: part.compete,
+        refuse_every: plan.refuse_every,
     }
 }
 
@@ -317,6 +320,8 @@ fn count(summary: &mut DeviceSummary, counts: &DeviceCounts, ran_ns: u64) {
     let Some(kernel) = &counts.kernel else { return };
     summary.refused = kernel.refused;
     summary.unobserved = kernel.unobserved;
+    summary.callbacks_refused = kernel.callbacks.refused;
+    summary.refusal = kernel.callbacks.refusal();
     summary.cut = kernel.cut;
     summary.interrupts = Some(kernel.interrupts);
     summary.interrupt_ns = Some(kernel.interrupt_ns);
