@@ -2,8 +2,11 @@
 
 use crate::overwriting::{self, Marked};
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
-use punctual_kernel::features::{ATOMICS, explain};
+use punctual_kernel::features::{ATOMICS, Feature, explain};
 use punctual_kernel::{Refused, clock, per_cpu};
+
+/// What a kernel must have for the programs.
+pub(crate) const NEEDED: &[Feature] = &[ATOMICS];
 
 const MAX_CPUS: usize = 512;
 const MAX_RINGS: usize = 32;
@@ -91,7 +94,7 @@ fn load() -> Result<(LoadedObject, bool), Refused> {
     let steal_offset = per_cpu::places().steal;
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
     let object = LoadedObject::load("idle", bytes, Some(&steal_offset.unwrap_or(0).to_ne_bytes()))
-        .map_err(|refused| explain(refused, &[ATOMICS]))?;
+        .map_err(|refused| explain(refused, NEEDED))?;
     Ok((object, steal_offset.is_some()))
 }
 

@@ -4,6 +4,7 @@ use crate::follow::Follower;
 use crate::left_out::lacking;
 use crate::plan::Via;
 use crate::{foreign, idle_trace, log, why};
+use punctual_kernel::features::{MIN_KERNEL, first_with};
 use punctual_kernel::{Found, Missing, Refused, Trial};
 use punctual_recording::EventClass;
 
@@ -12,14 +13,21 @@ pub fn trials() -> Vec<Trial> {
     let stages = || Follower::try_out(Via::Timer).map(|()| Found::loads(Vec::new()));
     let softirq = || Follower::try_out(Via::Softirq).map(|()| Found::loads(Vec::new()));
     vec![
-        Trial::new("stages", "splitting a wakeup into its stages", "5.10", stages),
-        Trial::new("softirq path", "--via softirq (interrupt -> softirq -> thread)", "5.15", softirq),
-        Trial::new("followed threads", "record --comm, --pid, --follow", "5.10", || {
+        Trial::new("stages", "splitting a wakeup into its stages", first_with(Follower::needed(Via::Timer)), stages),
+        Trial::new(
+            "softirq path",
+            "--via softirq (interrupt -> softirq -> thread)",
+            first_with(Follower::needed(Via::Softirq)),
+            softirq,
+        ),
+        Trial::new("followed threads", "record --comm, --pid, --follow", MIN_KERNEL, || {
             loads(foreign::programs::try_out()?)
         }),
         Trial::new("flight recorder", "record --why: who made it late", "6.1", || loads(why::recorder::try_out()?)),
         Trial::new("event log", "punctual log", "6.1", event_log),
-        Trial::new("idle causes", "punctual idle: what took the CPU", "5.12", || loads(idle_trace::try_out()?)),
+        Trial::new("idle causes", "punctual idle: what took the CPU", first_with(idle_trace::NEEDED), || {
+            loads(idle_trace::try_out()?)
+        }),
     ]
 }
 

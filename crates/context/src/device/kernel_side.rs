@@ -1,12 +1,13 @@
 //! A device's BPF programs: its interrupt, and its work where that runs in the kernel.
 
+use super::arrivals::ring_bytes;
 use super::memory::{Activation, Configuration, DeviceMemory, DeviceRecord, field};
 use super::rig::Phase;
 use crate::interrupt::{InterruptSource, SourceTable};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::callbacks::CallbackCounts;
-use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, LOOPS, TIMERS, explain};
+use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, Feature, LOOPS, TIMERS, explain};
 use punctual_kernel::{Refused, clock, host, per_cpu};
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
@@ -25,6 +26,14 @@ pub(crate) enum Mode {
 impl Mode {
     #[cfg(test)]
     pub(crate) const ALL: [Mode; 3] = [Mode::Work, Mode::Softirq, Mode::Wake];
+
+    /// What a kernel must have for it.
+    pub(crate) fn needed(self) -> &'static [Feature] {
+        match self {
+            Mode::Work => &[CALLED_PROGRAMS, LOOPS],
+            Mode::Softirq | Mode::Wake => &[CALLED_PROGRAMS, TIMERS, ATOMICS, LOOPS],
+        }
+    }
 
     pub(crate) fn object(self) -> &'static [u8] {
         match self {
@@ -103,10 +112,9 @@ impl KernelSide {
             wakes: u64::from(mode == Mode::Wake),
             refuse_every,
         };
-        let needed: &[_] =
-            if mode == Mode::Work { &[CALLED_PROGRAMS, LOOPS] } else { &[CALLED_PROGRAMS, TIMERS, ATOMICS, LOOPS] };
-        let object = LoadedObject::load("device", mode.object(), Some(&configuration.bytes()))
-            .map_err(|refused| explain(refused, needed))?;
+        let object =
+            LoadedObject::load_sized("device", mode.object(), Some(&configuration.bytes()), &[("wakes", ring_bytes())])
+                .map_err(|refused| explain(refused, mode.needed()))?;
         let memory = DeviceMemory::new(object.shared_globals()?);
         if mode != Mode::Work {
             object.call("prepare", &mut [0; 8])?;
