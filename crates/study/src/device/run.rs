@@ -5,6 +5,7 @@ use crate::{StudyError, record_under};
 use punctual_context::device::{CUT, Competing, Competitor, DeviceCounts, DeviceSetup, Phase, Rig, UNOBSERVED, Wake};
 use punctual_context::{Context, Reservation};
 use punctual_device::{Judge, Profile, Sampling};
+use punctual_kernel::ending::GettingReady;
 use punctual_kernel::{Refused, clock, scheduling};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
@@ -87,7 +88,9 @@ pub fn run(
 ) -> Result<DeviceRun, StudyError> {
     let refused = |refused| StudyError::Run(RunError::Refused(refused));
     let setups: Vec<DeviceSetup> = plan.devices.iter().map(|part| setup(part, plan)).collect();
+    let getting_ready = GettingReady::begin();
     let mut rig = Rig::prepare(&setups, plan.cpu).map_err(refused)?;
+    drop(getting_ready);
     let anywhere = plan.devices.iter().any(|device| matches!(device.context, Context::Reservation(_)));
     // A reservation may run on any CPU, so its competitors must be on every one.
     let cpus = if anywhere { scheduling::allowed_cpus() } else { vec![plan.cpu] };
