@@ -108,6 +108,7 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
         duration_ns: how.duration,
         output: how.output.clone().unwrap_or_else(|| super::fresh_name("device-", ".punctual")),
         command_line: super::command_line(),
+        refuse_every: 0,
     })
 }
 

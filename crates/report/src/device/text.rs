@@ -142,6 +142,8 @@ pub fn contexts(run: &Run<'_>) -> Vec<Value> {
                     "cut": device.cut,
                     "coalesced": device.coalesced,
                     "unobserved": device.unobserved,
+                    "callbacks_refused": device.callbacks_refused,
+                    "refusal": device.refusal,
                     "records_lost": device.records_lost,
                 },
                 "overruns": device.overruns,
@@ -233,6 +235,16 @@ pub fn text(run: &Run<'_>) -> String {
             if count > 0 {
                 let _ = writeln!(text, "note: {}: {what}: {}", device.device, grouped(count));
             }
+        }
+        if device.callbacks_refused > 0 {
+            let _ = writeln!(
+                text,
+                "note: {}: softirq callbacks that the kernel refused to queue ({}), so that their blocks waited for the \
+                 next: {}",
+                device.device,
+                device.refusal.as_deref().unwrap_or("why is not known"),
+                grouped(device.callbacks_refused)
+            );
         }
     }
     let _ = writeln!(text, "\n{}", device_table(&run.activations.devices));
