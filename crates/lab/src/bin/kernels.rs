@@ -94,7 +94,7 @@ struct Test {
     /// The program that is tried
     #[arg(long, default_value = "target/debug/punctual")]
     program: PathBuf,
-    /// Keep what the guests left in this directory
+    /// Keep what the guests left in this directory; what the same program left there before is judged, not run again
     #[arg(long, value_name = "DIRECTORY")]
     keep: Option<PathBuf>,
     /// Only a part
@@ -205,6 +205,7 @@ fn boot(run: &Run) -> Result<ExitCode> {
     guest.memory_mib = run.memory;
     guest.append.clone_from(&run.append);
     guest.limit = Duration::from_secs(run.timeout);
+    guest::end_on_signals()?;
     let outcome = guest.boot(&run.command.join(" "))?;
     print!("{}", outcome.output);
     if run.kernel_log {
@@ -260,6 +261,8 @@ fn test(wanted: &Test) -> Result<ExitCode> {
             Err(error) => skip(&format!("{}: {error}", kernel.name)),
         }
     }
+    // Not before: a download ends at once.
+    guest::end_on_signals()?;
     let boots = matrix::plan(&versions, wanted.all);
     let length = if wanted.all { Length::FULL } else { Length::FAST };
     let began = Instant::now();
@@ -276,6 +279,9 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     let brief = wanted.kernels.is_empty() && !wanted.all && matching.is_none();
     let trial = Trial { kernels: &images, program, length, parts, matching, brief, keep, at_once: wanted.jobs };
     let results = trial.run(&boots, print);
+    if guest::is_ending() {
+        bail!("ended by a signal");
+    }
     let cells = || results.iter().flat_map(|result| &result.cells);
     let wrong = cells().filter(|cell| matches!(cell.verdict, Verdict::Wrong(_))).count();
     let all = cells().count();
@@ -296,20 +302,26 @@ fn test(wanted: &Test) -> Result<ExitCode> {
 fn print(result: &TrialResult) {
     let count = |word: &str| result.cells.iter().filter(|cell| cell.verdict.word() == word).count();
     println!(
-        "{} ({}): {} right, {} degraded, {} refused, {} WRONG, in {} s",
+        "{} ({}): {} right, {} degraded, {} refused, {} WRONG, in {} s of a processor",
         result.boot.name(),
         result.boot.version,
         count("right"),
         count("degraded"),
         count("refused"),
         count("WRONG"),
-        result.took.as_secs()
+        result.used.as_secs()
     );
+    let seconds = |cost: Option<Duration>| cost.map_or(String::new(), |cost| format!("{:.1} s", cost.as_secs_f64()));
     for cell in &result.cells {
-        match &cell.verdict {
-            Verdict::Wrong(what) => println!("    WRONG  {}: {what}", cell.row),
-            Verdict::Right(counted) if cell.row.starts_with("drill ") => println!("           {}: {counted}", cell.row),
-            _ => {}
-        }
+        let told = match &cell.verdict {
+            Verdict::Wrong(what) => what,
+            Verdict::Right(counted) => counted,
+            _ => "",
+        };
+        let line = format!("{:>9}  {:8}  {}: {told}", seconds(cell.cost), cell.verdict.word(), cell.row);
+        println!("{}", line.trim_end_matches([' ', ':']));
+    }
+    for (what, cost) in &result.beside {
+        println!("{:>9}            {what}", seconds(Some(*cost)));
     }
 }
