@@ -49,14 +49,16 @@ impl Answer {
 /// Judges each drill of a guest.
 pub(super) fn cells(boot: &Boot, program: &Path, out: &Path, costs: &Costs, length: Length) -> Vec<Cell> {
     let work = out.join(WORK);
+    let mut answers: BTreeMap<&str, Result<Answer, String>> = BTreeMap::new();
     let cell = |drill: &super::Drill| {
         let culprit = culprit(&drill.name);
         let expected = boot.expected(&drill.needs, &[], drill.refused_before.as_ref());
         let verdict = match Printed::read(&out.join(CELLS).join(format!("drill-{}", drill.name))) {
             None => Verdict::Wrong("the guest did not come to it".to_owned()),
             Some(printed) => judge(&printed, &expected, |_| {
-                let answer = Answer::read(program, &work, recording_of(&drill.name))?;
-                blamed(culprit, &answer, &work, length)
+                let recording = recording_of(&drill.name);
+                let answer = answers.entry(recording).or_insert_with(|| Answer::read(program, &work, recording));
+                blamed(culprit, answer.as_ref().map_err(String::clone)?, &work, length)
             }),
         };
         let cost = costs.of(&format!("drill-{}", drill.name));
