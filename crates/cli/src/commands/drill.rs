@@ -46,6 +46,7 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
         lengths: arguments.lengths,
         every_ns: arguments.every,
         duration_ns: arguments.duration,
+        count: arguments.count,
         cpus: arguments.cpus.as_ref().map(|cpus| cpus.0.clone()),
         priority: arguments.priority,
         seed: arguments.seed.unwrap_or_else(|| clock::unix_ns() / 1_000 % 1_000_000_000),
