@@ -43,6 +43,7 @@ mod thread_number;
 pub mod trace_marker;
 mod trial;
 pub mod verifier;
+pub mod watchdog;
 
 pub use bpf_words::listen;
 pub use missing::{Missing, is_older_than};
