@@ -38,6 +38,7 @@ pub mod per_cpu;
 pub mod rests;
 pub mod scheduling;
 pub mod signals;
+pub mod standard_output;
 pub mod steal;
 mod thread_number;
 pub mod trace_marker;
