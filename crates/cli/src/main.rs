@@ -89,7 +89,8 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
 /// Help and version are no errors; everything else is one line and the right exit code, as JSON where it was asked for.
 fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     if !error.use_stderr() {
-        return if error.print().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        let is_read = error.print().is_ok() && !punctual_kernel::standard_output::was_closed();
+        return if is_read { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let message = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing, such as check".to_owned(),

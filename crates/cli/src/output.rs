@@ -1,5 +1,6 @@
 //! Data to standard output, everything else to standard error.
 
+use punctual_kernel::standard_output;
 use punctual_probe::RunError;
 use punctual_report::Measurement;
 use punctual_study::StudyError;
@@ -72,7 +73,7 @@ pub(crate) fn print(text: &str) {
     let mut output = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let written = write!(output, "{text}{end}").and_then(|()| output.flush());
-    if written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
+    if standard_output::was_closed() || written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
         UNWRITTEN.store(true, Ordering::Relaxed);
     }
 }
@@ -106,6 +107,10 @@ impl Stream {
     }
 
     fn note(&mut self, written: &std::io::Result<()>) -> bool {
+        if standard_output::was_closed() {
+            self.is_read = false;
+            UNWRITTEN.store(true, Ordering::Relaxed);
+        }
         if let Err(error) = written {
             self.is_read = false;
             if error.kind() != ErrorKind::BrokenPipe {

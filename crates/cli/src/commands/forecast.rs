@@ -64,7 +64,7 @@ pub(super) fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 
 fn open(path: &Path) -> anyhow::Result<Vec<(String, Input)>> {
     let recording = Recording::open(path)?;
-    let (tail, maxima) = (recording.tail()?, recording.block_maxima()?);
+    let (tail, maxima) = recording.tail_and_maxima()?;
     let inputs = Input::from_recording(recording.document(), &tail, &maxima, recording.damaged())
         .with_context(|| path.display().to_string())?;
     let run = recording.document().provenance.run_id.clone();

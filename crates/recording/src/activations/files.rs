@@ -216,7 +216,7 @@ impl ActivationWriter {
     /// [`crate::ErrorKind::Io`]; what was written before stays readable.
     pub fn flush(&mut self) -> Result<()> {
         self.rows.close_segment()?;
-        self.rows.join(false)
+        self.rows.join()
     }
 
     /// Writes what is left, joins the segments and writes the summary.
@@ -225,7 +225,7 @@ impl ActivationWriter {
     /// [`crate::ErrorKind::Io`]; what was written before stays readable.
     pub fn finish(mut self, document: &ActivationDocument) -> Result<()> {
         self.rows.close_segment()?;
-        self.rows.join(true)?;
+        self.rows.join_all()?;
         write_json(&self.directory, "activations.json", document)
     }
 }

@@ -98,7 +98,8 @@ pub fn verify(
     })?;
     let recording = Recording::open(&path)?;
     let document = recording.document();
-    let inputs = Input::from_recording(document, &recording.tail()?, &recording.block_maxima()?, recording.damaged())?;
+    let (tail, maxima) = recording.tail_and_maxima()?;
+    let inputs = Input::from_recording(document, &tail, &maxima, recording.damaged())?;
     let devices = plan.devices.iter().map(|device| device.profile.clone()).collect();
     let answer = answer(&inputs, &Question { devices, horizons: Vec::new(), ..Question::default() })?;
     let exposure_s = answer.groups.first().map_or(0.0, |group| group.exposure_s);
