@@ -62,7 +62,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<DeviceRow>], rec
         warnings: warnings(&parts),
         blind,
         sections,
-        report: crate::measurement(measurement),
+        report: crate::answer::value(&crate::ReportAnswer::new(measurement, &[])),
     }
 }
 

@@ -4,7 +4,6 @@ use crate::recording::text::shortened;
 use punctual_blame::{Kind, Piece, Split, seen_at};
 use punctual_recording::Episode;
 use punctual_recording::episode::StackSample;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -116,13 +115,6 @@ impl CallTree {
             let _ = writeln!(text, "{:>6} {:indent$}{line}", child.count, "", indent = depth * 2);
             last.write(text, depth + 1, left);
         }
-    }
-
-    /// As JSON: name, count, children.
-    pub fn json(&self) -> Value {
-        let child =
-            |(name, child): (&str, &CallTree)| json!({ "name": name, "count": child.count, "children": child.json() });
-        Value::Array(self.children().into_iter().map(child).collect())
     }
 }
 
