@@ -198,7 +198,7 @@ fn of_victim(one: &Injection, key: &str) -> Option<u64> {
 #[test]
 fn a_count_ends_a_drill() {
     let _alone = alone();
-    requires!("real-time priority");
+    requires!("drill count", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
     let words = ["drill", "fifo", "--for", "300us", "--every", "20ms", "-D", "60s", "--count", "7", "-q", "--json"];
     let output = run(directory.path(), &words);
