@@ -23,6 +23,28 @@
 //! * [`Distribution`]: every value counted, 1 ns and up, three significant digits, exact extremes.
 //! * [`Writer`]: rows in, a crash-safe directory out.
 //! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
+//!
+//! A wakeup's stamps become stages, and these add up:
+//!
+//! ```
+//! use punctual_recording::{Distribution, Stage, Stamps, Wakeup};
+//!
+//! let stamps =
+//!     Stamps { expected: 1_000_000, irq: 1_002_000, waking: 1_003_500, switch_in: 1_005_000, user: 1_006_000, ..Stamps::default() };
+//! let wakeup = Wakeup::from_stamps(&stamps, 0, 4711);
+//! assert_eq!(wakeup.stage(Stage::Irq), Some(2_000));
+//! assert_eq!(wakeup.total_ns, 6_000);
+//! assert!(wakeup.adds_up());
+//!
+//! // A kernel event that nobody saw is not known; it is not zero.
+//! let unobserved = Wakeup::from_stamps(&Stamps { expected: 1_000_000, user: 1_006_000, ..Stamps::default() }, 0, 4711);
+//! assert_eq!((unobserved.total_ns, unobserved.stage(Stage::Irq)), (6_000, None));
+//!
+//! let mut totals = Distribution::new();
+//! totals.record(wakeup.total_ns);
+//! totals.record_n(9_000, 99);
+//! assert_eq!((totals.count(), totals.max(), totals.count_above(7_000)), (100, Some(9_000), 99));
+//! ```
 
 mod activations;
 mod document;

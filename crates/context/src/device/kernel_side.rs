@@ -230,13 +230,7 @@ mod tests {
             let (pump, levels) = match filtered(mode) {
                 Ok(filtered) => filtered,
                 Err(refused) => {
-                    eprintln!("SKIPPED the pump in {mode:?}: {refused}");
-                    // Which `./test` prints.
-                    if let Some(path) = std::env::var_os("PUNCTUAL_SKIP_LOG") {
-                        use std::io::Write;
-                        let file = std::fs::File::options().create(true).append(true).open(path);
-                        let _ = file.and_then(|mut file| writeln!(file, "the pump in {mode:?}: {refused}"));
-                    }
+                    punctual_testing::skip(&format!("the pump in {mode:?}"), refused);
                     continue;
                 }
             };

@@ -222,12 +222,7 @@ fn boot(run: &Run) -> Result<ExitCode> {
 
 /// Says loudly that the matrix was not tried: on the standard error stream and in the file that `./test` prints.
 fn skip(reason: &str) {
-    eprintln!("SKIPPED kernels: {reason}");
-    if let Some(path) = std::env::var_os("PUNCTUAL_SKIP_LOG") {
-        use std::io::Write;
-        let file = std::fs::File::options().create(true).append(true).open(path);
-        let _ = file.and_then(|mut file| writeln!(file, "kernels: {reason}"));
-    }
+    punctual_testing::skip("kernels", reason);
 }
 
 fn test(wanted: &Test) -> Result<ExitCode> {
