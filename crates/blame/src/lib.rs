@@ -8,23 +8,22 @@
 //! The host's steal is taken off whatever ran while the counter grew, before anybody is accused: where it cannot be
 //! told how much of it fell into a piece, as much as possible does.
 //!
+//! * `episode`: one late wakeup: replayed, told as its victim's story, judged piece by piece; and causes over many.
+//! * [`gap`]: what a loop's gap is put down to.
+//! * `calltree`: the stacks that were seen meanwhile.
+//!
 //! No input or output, no clock, no kernel interface: the same split comes out of the same recording everywhere.
 
-mod cause;
-mod chain;
-mod classify;
+mod calltree;
+mod episode;
+pub mod gap;
 mod kind;
-mod nesting;
-mod replay;
-mod split;
-mod story;
-mod subject;
-mod waits;
 
-pub use cause::{Cause, Summary, summarize};
-pub use chain::{Link, chain};
-pub use classify::seen_at;
+pub use calltree::{CallTree, Room, add_lateness, folded, late_stacks};
+pub use episode::chain::{Link, chain};
+pub use episode::classify::seen_at;
+pub use episode::nesting::is_nesting_known;
+pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
+pub use episode::split::{Detail, Part, Piece, Split, split};
+pub use episode::summary::{Cause, Summary, summarize};
 pub use kind::Kind;
-pub use nesting::is_nesting_known;
-pub use replay::{CpuTimeline, Running, Slice, replay};
-pub use split::{Part, Piece, Split, split};

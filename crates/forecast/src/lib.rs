@@ -34,7 +34,9 @@ mod underrun;
 mod veto;
 
 pub use advice::{Advice, CurvePoint, TimeScale, Variant};
-pub use answer::{Answer, Curve, CurveQuestion, DeviceAnswer, Group, Question, WorstCase, answer, format_seconds};
+pub use answer::{
+    Answer, Curve, CurveQuestion, DeviceAnswer, Group, JudgedDevice, Question, WorstCase, answer, format_seconds,
+};
 pub use error::Error;
 pub use exposure::{Horizon, LoadClass, Usage};
 pub use input::{Input, Late, Lateness, ObservedTask};

@@ -41,6 +41,7 @@ pub use document::contents::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
     Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
 };
+pub use document::kind::{RecordingKind, kind_of};
 pub use document::limit::LimitSpec;
 pub use document::merge::{compatible, merge};
 pub use document::reader::Recording;
@@ -59,18 +60,18 @@ pub use format::printable::{is_control, printable};
 pub use format::units::{BareUnit, format_ns, parse_duration, parse_list};
 pub use format::{bounds, input};
 pub use gaps::files::{
-    CalibratedCount, CauseKind, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,
+    CalibratedCount, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,
     Periodicity, for_each_gap, read_gap_document,
 };
+pub use gaps::trace::{Ran, TraceEntry};
 pub use gaps::validation::{
     Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
 };
-pub use log::event_class::EventClass;
 pub use log::files::{
     BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
     for_each_log_row, is_log, read_log_document,
 };
+pub use punctual_codes::{CauseKind, EventClass, EventKind, Softirq, Stage, Vector};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
-pub use wakeups::stage::Stage;
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
 pub use wakeups::wakeup::{FollowedStamps, Stamps, Wakeup};

@@ -29,7 +29,7 @@ pub use recording::stages::{StageRow, stage_rows};
 pub use recording::text::{measurement_text, microseconds, table};
 pub use recording::verdict::{check_verdict, failure_in_words, recording_verdict};
 
-use punctual_forecast::DeviceAnswer;
+use punctual_forecast::JudgedDevice;
 use punctual_recording::Document;
 use std::path::PathBuf;
 
@@ -38,28 +38,13 @@ pub struct Measurement {
     /// The recordings and where they are. Merged ones stand here once, under the first's path.
     pub parts: Vec<(PathBuf, Document)>,
     /// What common devices would have met.
-    pub devices: Vec<DeviceRow>,
+    pub devices: Vec<JudgedDevice>,
     /// The verdict in words.
     pub verdict: String,
     /// What the process exits with.
     pub exit_code: u8,
     /// Whether every thread and CPU gets its own rows in text.
     pub by_cpu: bool,
-}
-
-/// What a device would have met under one load.
-#[derive(Debug, Clone)]
-pub struct DeviceRow {
-    /// The load it was judged under.
-    pub load: String,
-    /// Whose wakeups it was judged by: policy and priority.
-    pub measure: String,
-    /// The forecast.
-    pub answer: DeviceAnswer,
-    /// Wakeups later than the slack, all measured threads together.
-    pub late_wakeups: u64,
-    /// The same on the CPU where there were most.
-    pub late_wakeups_on_worst_cpu: u64,
 }
 
 /// The name of a document's load.

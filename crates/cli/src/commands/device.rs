@@ -31,11 +31,12 @@ pub(crate) fn run(command: &DeviceCommand, output: Output) -> anyhow::Result<u8>
 }
 
 /// Reports a recording of devices as the run that made it did; false where it holds none.
-pub(super) fn report(path: &Path, output: Output) -> anyhow::Result<bool> {
-    let Some(activations) = read_activation_document(path)? else { return Ok(false) };
+pub(super) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> {
+    // Written at the end: a run that was cut short has none.
+    let Some(activations) = read_activation_document(path)? else { return Ok(None) };
     let recording = Recording::open(path)?;
     print_run(&Run { path, document: recording.document(), activations: &activations }, output, 0);
-    Ok(true)
+    Ok(Some(0))
 }
 
 fn print_run(run: &Run<'_>, output: Output, code: u8) {

@@ -3,11 +3,11 @@
 use crate::args::why::WhyArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
+use punctual_blame::{CallTree, Room, add_lateness, folded};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::{
     Episode, RecorderSummary, Recording, for_each_episode, read_handler_sums, read_recorder_summary,
 };
-use punctual_report::why::tree::{CallTree, Room, add_lateness, folded};
 use punctual_report::why::{EpisodeView, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
 use punctual_report::why::{cost, handlers};
 use std::path::Path;

@@ -6,11 +6,11 @@
 #ifndef PUNCTUAL_DEVICE_H
 #define PUNCTUAL_DEVICE_H
 
-#include "../../../probe/src/bpf/callback.h"
+#include "callback.h"
 #include "interrupt.h"
-#include "../../../probe/src/bpf/nesting.h"
-#include "../../../datapump/src/c/line.h"
-#include "../../../datapump/src/c/pump.h"
+#include "nesting.h"
+#include "line.h"
+#include "pump.h"
 
 #define ACTIVATIONS 4096
 /* No activation works longer than this: others wait for it. */

@@ -91,12 +91,12 @@ static __always_inline __u64 interrupted(void)
 		return 0;                                                                                      \
 	}
 
-VECTOR(local_timer, 1)
-VECTOR(reschedule, 2)
-VECTOR(call_function, 3)
-VECTOR(call_function_single, 4)
-VECTOR(irq_work, 5)
-VECTOR(thermal_apic, 6)
+VECTOR(local_timer, LOCAL_TIMER)
+VECTOR(reschedule, RESCHEDULE)
+VECTOR(call_function, CALL_FUNCTION)
+VECTOR(call_function_single, CALL_FUNCTION_SINGLE)
+VECTOR(irq_work, IRQ_WORK)
+VECTOR(thermal_apic, THERMAL)
 
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(handler_begins, int irq, struct irqaction *action)

@@ -2,6 +2,5 @@
 
 pub(crate) mod buckets;
 pub(crate) mod distribution;
-pub(crate) mod stage;
 pub(crate) mod tail;
 pub(crate) mod wakeup;

@@ -10,7 +10,7 @@ use crate::encode::html::{Block, Drawing, Page, Picture, Section, Subject};
 use crate::idle::text::{histogram, percent};
 use crate::idle::{IdleAnswer, IdleReport};
 use crate::recording::verdict::grouped;
-use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, Wakeup, format_ns};
+use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, format_ns};
 
 /// Columns of the picture of the time that others took.
 const MAX_COLUMNS: usize = 240;
@@ -39,8 +39,7 @@ impl GapPictures {
     pub fn take(&mut self, gap: &Gap) {
         self.lengths[gap.kind as usize].record(gap.length_ns);
         if let Some(history) = &mut self.history {
-            let late = Wakeup { cpu: gap.cpu, expected_ns: gap.start_ns, total_ns: gap.length_ns, ..Wakeup::default() };
-            history.take(&late);
+            history.take(gap.cpu, gap.start_ns, gap.length_ns);
         }
     }
 

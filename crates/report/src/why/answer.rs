@@ -1,10 +1,9 @@
 //! The answers of `punctual why`.
 
 use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
-use super::tree::CallTree;
 use super::{EpisodeView, WhyReport, cost, handlers};
 use crate::answer::Answer;
-use punctual_blame::{Cause, Kind};
+use punctual_blame::{CallTree, Cause, Kind};
 use punctual_recording::episode::Victim;
 use punctual_recording::{HandlerSum, RecorderSummary, Stage};
 use serde::Serialize;
@@ -158,7 +157,7 @@ struct PieceRow<'a> {
     cpu: u32,
     kind: &'static str,
     name: &'a str,
-    detail: Option<&'a str>,
+    detail: Option<String>,
 }
 
 /// Who woke whom.
@@ -213,7 +212,7 @@ impl<'a> EpisodeRow<'a> {
             cpu: piece.cpu,
             kind: piece.kind.name(),
             name: &piece.name,
-            detail: piece.detail.as_deref(),
+            detail: piece.detail.as_ref().map(ToString::to_string),
         });
         let chain = episode.chain.iter().map(|link| LinkRow {
             at_ns: link.at_ns,

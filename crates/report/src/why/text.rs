@@ -2,7 +2,7 @@
 
 use crate::recording::text::{microseconds, shortened, table};
 use crate::why::cost::MIN_COUNTED_NS;
-use crate::why::tree::{CallTree, Room};
+use punctual_blame::{CallTree, Room};
 use punctual_blame::{Cause, Kind, Link, Piece, Split, Summary, chain, is_nesting_known, split, summarize};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage, format_ns};
@@ -61,7 +61,7 @@ impl EpisodeView {
             stage: episode.stage,
             chain: chain(episode),
             tree: CallTree::of_samples(episode, &split, room),
-            late_stacks: crate::why::tree::late_stacks(episode, &split),
+            late_stacks: punctual_blame::late_stacks(episode, &split),
             builds: episode.builds.clone(),
             split,
         }
@@ -71,11 +71,9 @@ impl EpisodeView {
     pub fn detail_bytes(&self) -> usize {
         // A text of its own takes 32 bytes at least.
         let text = |text: &str| size_of::<String>() + text.len().max(32);
-        let pieces = self
-            .split
-            .pieces
-            .iter()
-            .map(|piece| size_of::<Piece>() + text(&piece.name) + piece.detail.as_deref().map_or(0, text));
+        let pieces = self.split.pieces.iter().map(|piece| {
+            size_of::<Piece>() + text(&piece.name) + piece.detail.as_ref().map_or(0, |detail| text(&detail.to_string()))
+        });
         let links = self.chain.iter().map(|link| size_of::<Link>() + text(&link.woken) + text(&link.name));
         let stacks = self.late_stacks.iter().flatten().map(|function| text(function));
         let builds = self.builds.iter().map(|(path, build)| text(path) + text(build));
@@ -478,7 +476,7 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
         let _ = write!(text, "\nbelow a late timer interrupt: {}", stack[..shown].join(" < "));
     }
     if episode.tree.count() > 0 {
-        let _ = write!(text, "\n{}", episode.tree.text(if whole { usize::MAX } else { 12 }));
+        let _ = write!(text, "\n{}", super::tree::text(&episode.tree, if whole { usize::MAX } else { 12 }));
         let _ = write!(text, "{:>6} samples in episode", episode.tree.count());
     }
     if whole {

@@ -10,7 +10,7 @@ use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
 use punctual_recording::{
     ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, Distribution, Document,
-    EndReason, Recording, Wakeup, format_ns,
+    EndReason, Recording, RecordingKind, Wakeup, format_ns,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -95,6 +95,7 @@ pub fn run(
     probe.duration_ns = Some(plan.duration_ns);
     probe.priorities = vec![BYSTANDER, CONTROL];
     probe.cpus = Some(vec![plan.cpu]);
+    probe.kind = RecordingKind::Activations;
     probe.command_line = plan.command_line.clone();
 
     let mut summaries: Vec<DeviceSummary> =

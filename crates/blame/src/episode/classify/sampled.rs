@@ -1,7 +1,7 @@
 //! What stacks say, and what their absence says.
 
-use super::{Classifier, OWN_PATH_NS};
-use crate::replay::Slice;
+use crate::episode::classify::{Classifier, OWN_PATH_NS};
+use crate::episode::replay::Slice;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_NMI, StackSample};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub fn seen_at(episode: &Episode, sample: &StackSample) -> u64 {
 
 impl Classifier<'_> {
     /// The code that was running when a late interrupt came at last: what kept interrupts off.
-    pub(super) fn interrupted_code(&self, event: &Event) -> Option<String> {
+    pub(crate) fn interrupted_code(&self, event: &Event) -> Option<String> {
         let late = self.episode.samples.iter().find(|sample| {
             sample.at_late_interrupt
                 && sample.cpu == event.cpu
@@ -42,7 +42,7 @@ impl Classifier<'_> {
     /// Whether a timer that was due in a stretch came at its end only: interrupts were off. The first that was due says
     /// so, and nothing says that they were on before it; only where it was held for a small part of a long stretch
     /// may the rest have been something else.
-    pub(super) fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
+    pub(crate) fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
         let cpu = self.episode.events[slice.ends_with].cpu;
         let smallest = ((end - start) / 16).max(OWN_PATH_NS) + slice.steal_ns;
         self.episode.events.iter().any(|event| {
@@ -56,21 +56,21 @@ impl Classifier<'_> {
     }
 
     /// Whether the sampling clock was silent for more than three periods: interrupts were off.
-    pub(super) fn sampling_stopped(&self, slice: &Slice, start: u64, end: u64) -> bool {
+    pub(crate) fn sampling_stopped(&self, slice: &Slice, start: u64, end: u64) -> bool {
         let period = self.episode.sample_period_ns;
         period > 0
             && (end - start).saturating_sub(slice.steal_ns) > period.saturating_mul(3)
             && self.samples(slice, start, end).next().is_none()
     }
 
-    pub(super) fn samples(&self, slice: &Slice, start: u64, end: u64) -> impl Iterator<Item = &StackSample> {
+    pub(crate) fn samples(&self, slice: &Slice, start: u64, end: u64) -> impl Iterator<Item = &StackSample> {
         let cpu = self.episode.events[slice.ends_with].cpu;
         let inside = move |(at, sample): &&(u64, &StackSample)| sample.cpu == cpu && *at > start && *at <= end;
         self.samples.iter().filter(inside).map(|(_, sample)| *sample)
     }
 
     /// The function that samples saw most in a stretch of time.
-    pub(super) fn sampled(&self, slice: &Slice, start: u64, end: u64) -> Option<String> {
+    pub(crate) fn sampled(&self, slice: &Slice, start: u64, end: u64) -> Option<String> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for sample in self.samples(slice, start, end) {
             if let Some(frame) = self.telling_frame(sample) {
@@ -81,7 +81,7 @@ impl Classifier<'_> {
     }
 
     /// The innermost frame that says what was being done.
-    pub(super) fn telling_frame(&self, sample: &StackSample) -> Option<String> {
+    pub(crate) fn telling_frame(&self, sample: &StackSample) -> Option<String> {
         let frames: Vec<_> =
             sample.frames.iter().filter_map(|&number| self.episode.frames.get(number as usize)).collect();
         let begin = if sample.at_late_interrupt {

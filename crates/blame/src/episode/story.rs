@@ -1,7 +1,7 @@
 //! What a thread was doing: not yet woken, waiting for a CPU, running, blocked.
 
-use crate::replay::CpuTimeline;
-use crate::subject::Subject;
+use crate::episode::replay::CpuTimeline;
+use crate::episode::subject::Subject;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT};
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
 //! Who woke the thread, and who woke that one.
 
-use crate::nesting::with_nesting;
-use crate::replay::replay;
-use crate::story::waking;
-use crate::subject::Subject;
-use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, VECTORS};
+use crate::episode::nesting::with_nesting;
+use crate::episode::replay::replay;
+use crate::episode::story::waking;
+use crate::episode::subject::Subject;
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ};
+use punctual_recording::{Episode, Vector};
 
 /// One waking.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(crate) fn waker(
     let slices = timelines.get(&event.cpu).map_or(&[][..], |timeline| &timeline.slices);
     let slice = slices.iter().find(|slice| slice.end_ns == event.at_ns && episode.events[slice.ends_with] == *event);
     let name = |running: &crate::Running| match running.kind {
-        EventKind::VectorBegin => VECTORS.get(running.value as usize).copied().unwrap_or("?").to_owned(),
+        EventKind::VectorBegin => Vector::name_of(running.value).unwrap_or("?").to_owned(),
         _ => episode.name(running.name).to_owned(),
     };
     if event.context & IN_INTERRUPT != 0 {

@@ -1,11 +1,11 @@
 //! The exact split of an episode.
 
-use crate::classify::{Blamed, Classifier};
+use crate::episode::classify::{Blamed, Classifier};
+use crate::episode::nesting::with_nesting;
+use crate::episode::replay::{CpuTimeline, replay};
+use crate::episode::story::{StateSpan, story};
+use crate::episode::subject::Subject;
 use crate::kind::Kind;
-use crate::nesting::with_nesting;
-use crate::replay::{CpuTimeline, replay};
-use crate::story::{StateSpan, story};
-use crate::subject::Subject;
 use punctual_recording::Episode;
 use punctual_recording::episode::EventKind;
 use std::collections::BTreeMap;
@@ -23,8 +23,26 @@ pub struct Piece {
     pub kind: Kind,
     /// Who had it.
     pub name: String,
-    /// The code that samples or interrupted instructions saw there, where they did.
-    pub detail: Option<String>,
+    /// What more is known of it.
+    pub detail: Option<Detail>,
+}
+
+/// What more is known of a piece than whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Detail {
+    /// The code that samples or interrupted instructions saw there, or where it ran.
+    Seen(String),
+    /// The holder of a lock was itself kept by this.
+    KeptBy(Kind, String),
+}
+
+impl std::fmt::Display for Detail {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Detail::Seen(what) => out.write_str(what),
+            Detail::KeptBy(kind, name) => write!(out, "kept by {} {name}", kind.words()),
+        }
+    }
 }
 
 /// What an owner had of the lateness in all.
@@ -83,8 +101,8 @@ fn judge(episode: &Episode, subject: Subject<'_>, timelines: &BTreeMap<u32, CpuT
 /// What the holder of a lock did, as those see it who wait for the lock.
 fn held(piece: Piece, holder: &Subject<'_>) -> Piece {
     let detail = match piece.kind {
-        Kind::Own => piece.detail.unwrap_or_else(|| "at work".to_owned()),
-        kind => format!("kept by {} {}", kind.words(), piece.name),
+        Kind::Own => piece.detail.unwrap_or_else(|| Detail::Seen("at work".to_owned())),
+        kind => Detail::KeptBy(kind, piece.name),
     };
     Piece { kind: Kind::Lock, name: holder.name.to_owned(), detail: Some(detail), ..piece }
 }
@@ -105,7 +123,7 @@ fn judge_span(
                 cpu: span.cpu,
                 kind: blamed.kind,
                 name: blamed.name,
-                detail: blamed.detail,
+                detail: blamed.detail.map(Detail::Seen),
             });
         }
     };
@@ -181,7 +199,7 @@ fn name_by_programs(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>, p
             candidates.sort_by_key(|program| piece.ns.abs_diff(program.ran_ns.unwrap_or(0)));
         }
         if let Some(program) = candidates.first() {
-            piece.detail = Some(format!("BPF program at {}, in {}", program.hook, piece.name));
+            piece.detail = Some(Detail::Seen(format!("BPF program at {}, in {}", program.hook, piece.name)));
             piece.name.clone_from(&program.name);
             if piece.kind == Kind::KernelWake {
                 piece.kind = if slice.interrupt().is_some() { Kind::Irq } else { Kind::Softirq };
@@ -228,21 +246,21 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
 }
 
 /// A part's ns in all, and by the code seen there.
-type Sum<'a> = (u64, BTreeMap<&'a str, u64>);
+type Sum = (u64, BTreeMap<String, u64>);
 
 fn parts(pieces: &[Piece]) -> Vec<Part> {
-    let mut sums: BTreeMap<(Kind, &str), Sum<'_>> = BTreeMap::new();
+    let mut sums: BTreeMap<(Kind, &str), Sum> = BTreeMap::new();
     for piece in pieces {
         let sum = sums.entry((piece.kind, &piece.name)).or_default();
         sum.0 += piece.ns;
         if let Some(detail) = &piece.detail {
-            *sum.1.entry(detail).or_default() += piece.ns;
+            *sum.1.entry(detail.to_string()).or_default() += piece.ns;
         }
     }
     let mut parts: Vec<Part> = sums
         .into_iter()
         .map(|((kind, name), (ns, details))| {
-            let detail = details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.to_owned());
+            let detail = details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail);
             Part { kind, name: name.to_owned(), ns, detail }
         })
         .collect();

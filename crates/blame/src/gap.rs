@@ -1,12 +1,10 @@
 //! Puts a gap down to what ran inside it. Pure: intervals in, parts out.
 
-use punctual_probe::idle::Ran;
-use punctual_probe::idle::TraceEntry;
-use punctual_recording::CauseKind;
+use punctual_recording::{CauseKind, Ran, TraceEntry};
 
 /// A part of a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct GapPart {
     /// What kind of thing ran.
     pub kind: CauseKind,
     /// Its name.
@@ -36,7 +34,7 @@ fn kind_and_name(ran: &Ran) -> (CauseKind, &str) {
 /// Where intervals overlap, time belongs to the innermost: interrupts before softirqs before threads. What no interval
 /// covers is [`CauseKind::Unknown`], or, for longer than [`MAX_AROUND_NS`] at a stretch, [`CauseKind::Outside`];
 /// a gap that no interval touches is [`CauseKind::Outside`] as a whole.
-pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<Part> {
+pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<GapPart> {
     let end_ns = end_ns.max(start_ns);
     let clipped = |entry: &TraceEntry| (entry.start_ns.clamp(start_ns, end_ns), entry.end_ns.clamp(start_ns, end_ns));
     let inside: Vec<(u64, u64, CauseKind, &str)> = entries
@@ -49,7 +47,7 @@ pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<Part
         .collect();
     if inside.is_empty() {
         return if end_ns > start_ns {
-            vec![Part { kind: CauseKind::Outside, name: OUTSIDE.to_owned(), ns: end_ns - start_ns }]
+            vec![GapPart { kind: CauseKind::Outside, name: OUTSIDE.to_owned(), ns: end_ns - start_ns }]
         } else {
             Vec::new()
         };
@@ -61,12 +59,12 @@ pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<Part
         edges.push((to, false, index));
     }
     edges.sort_unstable();
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<GapPart> = Vec::new();
     let mut give = |kind: CauseKind, name: &str, ns: u64| {
         if ns > 0 {
             match parts.iter_mut().find(|part| part.kind == kind && part.name == name) {
                 Some(part) => part.ns += ns,
-                None => parts.push(Part { kind, name: name.to_owned(), ns }),
+                None => parts.push(GapPart { kind, name: name.to_owned(), ns }),
             }
         }
     };
@@ -101,7 +99,7 @@ pub fn attribute(start_ns: u64, end_ns: u64, entries: &[TraceEntry]) -> Vec<Part
 ///
 /// Where something was traced, what is left of that is called [`AROUND`] up to [`MAX_AROUND_NS`]: nothing tells any
 /// more in what stretches it lay.
-pub fn without_own(mut parts: Vec<Part>, own_ns: u64) -> Vec<Part> {
+pub fn without_own(mut parts: Vec<GapPart>, own_ns: u64) -> Vec<GapPart> {
     if own_ns == 0 {
         return parts;
     }
@@ -124,7 +122,7 @@ pub fn without_own(mut parts: Vec<Part>, own_ns: u64) -> Vec<Part> {
         }
     }
     parts.retain(|part| part.ns > 0);
-    let mut joined: Vec<Part> = Vec::with_capacity(parts.len());
+    let mut joined: Vec<GapPart> = Vec::with_capacity(parts.len());
     for part in parts {
         match joined.iter_mut().find(|other| other.kind == part.kind && other.name == part.name) {
             Some(other) => other.ns += part.ns,
@@ -256,7 +254,7 @@ mod tests {
         let ns = |kind| parts.iter().find(|part| part.kind == kind).map(|part| part.ns);
         assert_eq!((ns(CauseKind::Irq), ns(CauseKind::Unknown)), (Some(8_000), Some(12_000)));
         let parts = without_own(attribute(0, 1_960_000, &[]), 1_000_000);
-        assert_eq!(parts, [Part { kind: CauseKind::Outside, name: OUTSIDE.to_owned(), ns: 960_000 }]);
+        assert_eq!(parts, [GapPart { kind: CauseKind::Outside, name: OUTSIDE.to_owned(), ns: 960_000 }]);
         for seed in 0..500 {
             let mut number = numbers(seed);
             let length = 1 + number(3_000_000);

@@ -1,7 +1,7 @@
 //! Causes over many episodes.
 
+use crate::episode::split::Split;
 use crate::kind::Kind;
-use crate::split::Split;
 use std::collections::BTreeMap;
 
 /// What an owner had of the lateness of all episodes.

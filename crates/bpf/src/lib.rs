@@ -1,4 +1,8 @@
-//! Compiles BPF programs in build scripts.
+//! Compiles BPF programs in build scripts, and holds the headers that programs of several crates share.
+//!
+//! * `include/kernel.h`: the few kernel types that programs look into; `nesting.h`, `steal.h`: what is looked up in per-CPU
+//!   memory; `callback.h`: timers whose callbacks run in softirq context.
+//! * `codes.h`, made here from the tables of `punctual-codes`: numbers that programs write and this process reads.
 //!
 //! The crate whose build script calls this depends on `libbpf-sys` directly, which hands over
 //! where libbpf's headers stand.
@@ -15,11 +19,24 @@ use std::process::Command;
 /// # Panics
 /// With one clear line where the compiler is missing or refuses, as build scripts report errors.
 pub fn compile(directory: &Path, names: &[&str]) {
+    compile_with(directory, &[], names);
+}
+
+/// The same with headers of other crates' directories.
+///
+/// # Panics
+/// As [`compile`].
+pub fn compile_with(directory: &Path, others: &[&Path], names: &[&str]) {
     println!("cargo:rerun-if-env-changed=BPF_CLANG");
-    println!("cargo:rerun-if-changed={}", directory.display());
+    let shared = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/include"));
+    let looked_into: Vec<&Path> = [directory, shared].into_iter().chain(others.iter().copied()).collect();
+    for headers in &looked_into {
+        println!("cargo:rerun-if-changed={}", headers.display());
+    }
     let clang = std::env::var("BPF_CLANG").unwrap_or_else(|_| "clang".to_owned());
     let output = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let headers = std::env::var_os("DEP_BPF_INCLUDE").expect("the crate depends on libbpf-sys directly");
+    std::fs::write(output.join("codes.h"), punctual_codes::c_header()).expect("cargo's directory can be written");
     for name in names {
         let source = directory.join(format!("{name}.bpf.c"));
         let status = Command::new(&clang)
@@ -28,8 +45,9 @@ pub fn compile(directory: &Path, names: &[&str]) {
             .args(["-Wno-unused-parameter", "-fno-ident"])
             .arg("-I")
             .arg(&headers)
+            .args(looked_into.iter().flat_map(|headers| [Path::new("-I"), headers]))
             .arg("-I")
-            .arg(directory)
+            .arg(&output)
             .args(architecture_headers())
             .arg("-c")
             .arg(&source)

@@ -1,11 +1,11 @@
 //! What becomes of a thread once it has its CPU: its work, page faults, locks, sleeps within the work.
 
-use super::{Blamed, Classifier, OWN_PATH_NS};
-use crate::chain::waker;
+use crate::episode::chain::waker;
+use crate::episode::classify::{Blamed, Classifier, OWN_PATH_NS};
+use crate::episode::replay::Slice;
+use crate::episode::story::{Doing, StateSpan};
+use crate::episode::subject::Subject;
 use crate::kind::Kind;
-use crate::replay::Slice;
-use crate::story::{Doing, StateSpan};
-use crate::subject::Subject;
 use punctual_recording::Stage;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE};
 
@@ -31,7 +31,7 @@ impl<'a> Classifier<'a> {
     }
 
     /// The victim has its CPU.
-    pub(super) fn running(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
+    pub(crate) fn running(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
         let detail = || self.sampled(slice, start, end);
         let fault = || Blamed::new(Kind::Fault, self.victim());
         if self.waits.in_fault(start, end) {
@@ -50,11 +50,11 @@ impl<'a> Classifier<'a> {
         self.own_path(slice, start, end, own)
     }
 
-    pub(super) fn own_work(&self, detail: Option<String>) -> Blamed {
+    pub(crate) fn own_work(&self, detail: Option<String>) -> Blamed {
         Blamed { detail, ..Blamed::new(Kind::Own, self.victim()) }
     }
 
-    pub(super) fn victim(&self) -> &str {
+    pub(crate) fn victim(&self) -> &str {
         self.subject.name
     }
 
@@ -78,7 +78,7 @@ impl<'a> Classifier<'a> {
     }
 
     /// The thread slept from the beginning of the span on.
-    pub(super) fn blocked(&self, span: &StateSpan, left_state: u32, woken_by: Option<usize>) -> Blamed {
+    pub(crate) fn blocked(&self, span: &StateSpan, left_state: u32, woken_by: Option<usize>) -> Blamed {
         let victim = self.subject.tid;
         let events = &self.episode.events;
         let woken_by = woken_by.map(|index| &events[index]);
@@ -125,12 +125,12 @@ impl<'a> Classifier<'a> {
 }
 
 /// What took longer on the way back than that takes, for no reason that was seen.
-pub(super) fn unexplained() -> Blamed {
+pub(crate) fn unexplained() -> Blamed {
     Blamed::unknown("on the way back to the program")
 }
 
 /// The victim's own way through the kernel, and what took longer than that.
-pub(super) fn path(ns: u64, rest: Blamed) -> Vec<(Blamed, u64)> {
+pub(crate) fn path(ns: u64, rest: Blamed) -> Vec<(Blamed, u64)> {
     let ordinary = ns.min(OWN_PATH_NS);
     vec![(Blamed::new(Kind::KernelWake, "switch to program"), ordinary), (rest, ns - ordinary)]
 }

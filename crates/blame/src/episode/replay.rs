@@ -1,6 +1,6 @@
 //! What each CPU was doing between one event and the next.
 
-use crate::nesting::with_nesting;
+use crate::episode::nesting::with_nesting;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ};
 use std::collections::BTreeMap;
@@ -111,16 +111,20 @@ struct Cpu {
 
 /// Plays the events back, CPU by CPU.
 pub fn replay(episode: &Episode) -> BTreeMap<u32, CpuTimeline> {
-    let episode = &*with_nesting(episode);
+    replay_events(&with_nesting(episode).events)
+}
+
+/// The same of events in whose contexts the nesting is known.
+pub fn replay_events(events: &[Event]) -> BTreeMap<u32, CpuTimeline> {
     let mut by_cpu: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for (index, event) in episode.events.iter().enumerate() {
+    for (index, event) in events.iter().enumerate() {
         by_cpu.entry(event.cpu).or_default().push(index);
     }
     by_cpu
         .into_iter()
         .map(|(cpu, mut indexes)| {
-            indexes.sort_by_key(|&index| episode.events[index].at_ns);
-            (cpu, CpuTimeline { slices: replay_cpu(&episode.events, &indexes) })
+            indexes.sort_by_key(|&index| events[index].at_ns);
+            (cpu, CpuTimeline { slices: replay_cpu(events, &indexes) })
         })
         .collect()
 }

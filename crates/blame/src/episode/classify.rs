@@ -5,13 +5,13 @@ mod sampled;
 
 use self::inside::{path, unexplained};
 pub use self::sampled::seen_at;
+use crate::episode::replay::{CpuTimeline, Running, Slice};
+use crate::episode::story::{Doing, StateSpan, waking};
+use crate::episode::subject::Subject;
+use crate::episode::waits::Waits;
 use crate::kind::Kind;
-use crate::replay::{CpuTimeline, Running, Slice};
-use crate::story::{Doing, StateSpan, waking};
-use crate::subject::Subject;
-use crate::waits::Waits;
-use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER, StackSample, VECTORS};
-use punctual_recording::{Episode, Stage};
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER, StackSample};
+use punctual_recording::{Episode, Stage, Vector};
 use std::collections::BTreeMap;
 
 /// A verdict on a slice.
@@ -160,9 +160,9 @@ impl<'a> Classifier<'a> {
     fn running_name(&self, running: &Running) -> String {
         let given = self.episode.name(running.name);
         match running.kind {
-            EventKind::VectorBegin => VECTORS
-                .get(running.value as usize)
-                .map_or_else(|| format!("vector {}", running.value), |&name| name.to_owned()),
+            EventKind::VectorBegin => {
+                Vector::name_of(running.value).map_or_else(|| format!("vector {}", running.value), str::to_owned)
+            }
             _ => given.to_owned(),
         }
     }
