@@ -1,8 +1,8 @@
 //! Joins a table's small files into larger ones beside the measurement: that reads and writes a minute's rows, which takes
 //! seconds on a busy machine, and whoever empties the queues of measuring threads must not wait for it.
 
-use crate::format::directory::Directory;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::directory::Directory;
 use crate::format::table::{self, Schema};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
