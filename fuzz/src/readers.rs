@@ -47,6 +47,7 @@ fn put_cut_document(directory: &Path) {
     if !directory.join("recording.json").exists() {
         let task = |tid| Task { measure: "fifo:80".to_owned(), tid, cpu: None, period_ns: 1_000_000, ..no_task() };
         let document = Document {
+            kind: None,
             schema: SCHEMA.to_owned(),
             ended: None,
             provenance: Provenance::default(),
@@ -120,7 +121,7 @@ fn maxima(directory: &Path, bytes: &[u8]) {
 /// `events/episodes.jsonl`, with the answer of `punctual why`.
 fn episodes(directory: &Path, bytes: &[u8]) {
     put(directory, "events/episodes.jsonl", bytes);
-    let mut room = punctual_report::why::tree::Room::of(bounds::MAX_TREE_BYTES);
+    let mut room = punctual_blame::Room::of(bounds::MAX_TREE_BYTES);
     let _ = for_each_episode(directory, |episode| {
         let view = punctual_report::why::EpisodeView::new(&episode, &mut room);
         let _ = view.detail_bytes();

@@ -8,23 +8,63 @@
 //! The host's steal is taken off whatever ran while the counter grew, before anybody is accused: where it cannot be
 //! told how much of it fell into a piece, as much as possible does.
 //!
+//! * `episode`: one late wakeup: replayed, told as its victim's story, judged piece by piece; and causes over many.
+//! * [`gap`]: what a loop's gap is put down to.
+//! * `calltree`: the stacks that were seen meanwhile.
+//!
 //! No input or output, no clock, no kernel interface: the same split comes out of the same recording everywhere.
+//!
+//! ```
+//! use punctual_blame::{Kind, split};
+//! use punctual_recording::episode::{Event, EventKind, Victim};
+//! use punctual_recording::{Episode, Stage};
+//!
+//! // Thread 7 (normal priority) runs; thread 100 (FIFO 80) is due at 1,000 us, is woken at once, and first has the CPU at
+//! // 1,900 us: until then the kernel did not switch.
+//! let event = |at_us: u64, kind, tid, priority, value, extra| Event {
+//!     at_ns: at_us * 1_000, cpu: 0, kind, tid, priority, context: 0, steal_ns: 0, value, extra, name: 1,
+//! };
+//! let episode = Episode {
+//!     id: 1,
+//!     victim: Victim { tid: 100, name: "audio".into(), priority: 19, cpu: 0 },
+//!     expected_ns: 1_000_000,
+//!     end_ns: 1_905_000,
+//!     stage: Stage::Total,
+//!     threshold_ns: 100_000,
+//!     void: None,
+//!     usual_delivery_ns: 10_000,
+//!     fault_path_ns: 0,
+//!     sample_period_ns: 0,
+//!     nesting_known: true,
+//!     names: vec!["?".into(), "copier".into()],
+//!     frames: vec![],
+//!     events: vec![
+//!         event(1_002, EventKind::Waking, 7, 120, 100, 19),
+//!         event(1_900, EventKind::Switch, 7, 120, 100, 19),
+//!         event(2_000, EventKind::Switch, 100, 19, 7, 120),
+//!     ],
+//!     samples: vec![],
+//!     programs: vec![],
+//!     builds: vec![],
+//! };
+//! let split = split(&episode);
+//! // Less the 10 us that a switch may take.
+//! let largest = &split.parts[0];
+//! assert_eq!((largest.kind, largest.name.as_str(), largest.ns), (Kind::Kernel, "copier", 888_000));
+//! // Whatever happened, the parts are the whole.
+//! assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+//! ```
 
-mod cause;
-mod chain;
-mod classify;
+mod calltree;
+mod episode;
+pub mod gap;
 mod kind;
-mod nesting;
-mod replay;
-mod split;
-mod story;
-mod subject;
-mod waits;
 
-pub use cause::{Cause, Summary, summarize};
-pub use chain::{Link, chain};
-pub use classify::seen_at;
+pub use calltree::{CallTree, Room, add_lateness, folded, late_stacks};
+pub use episode::chain::{Link, chain};
+pub use episode::classify::seen_at;
+pub use episode::nesting::is_nesting_known;
+pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
+pub use episode::split::{Detail, Part, Piece, Split, split};
+pub use episode::summary::{Cause, Summary, summarize};
 pub use kind::Kind;
-pub use nesting::is_nesting_known;
-pub use replay::{CpuTimeline, Running, Slice, replay};
-pub use split::{Part, Piece, Split, split};

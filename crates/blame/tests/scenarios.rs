@@ -2,7 +2,7 @@
 
 mod support;
 
-use punctual_blame::{Kind, chain, split, summarize};
+use punctual_blame::{Detail, Kind, chain, split, summarize};
 use punctual_recording::episode::{
     EventKind, Frame, HookedProgram, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, StackSample,
 };
@@ -104,7 +104,7 @@ fn who_keeps_the_holder_of_a_lock_is_told() {
     let lock = split.parts.iter().find(|part| part.kind == Kind::Lock).unwrap();
     assert_eq!((lock.name.as_str(), lock.ns), ("other", 2_000_000));
     assert_eq!(lock.detail.as_deref(), Some("kept by higher-priority thread first"));
-    let at_work = split.pieces.iter().filter(|piece| piece.detail.as_deref() == Some("at work"));
+    let at_work = split.pieces.iter().filter(|piece| piece.detail == Some(Detail::Seen("at work".to_owned())));
     assert_eq!(at_work.map(|piece| piece.ns).sum::<u64>(), 500_000);
 }
 

@@ -136,7 +136,8 @@ struct Burst {
 fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
     use punctual_kernel::clock::thread_cpu_ns;
     use punctual_kernel::scheduling::{Scheduling, allowed_cpus, pin_to, set_scheduling};
-    use punctual_probe::idle::{IdlePlan, IdleSession, Ran, TraceEntry};
+    use punctual_probe::idle::{IdlePlan, IdleSession};
+    use punctual_recording::{Ran, TraceEntry};
     let _alone = alone();
     requires!("idle accuracy", "real-time priority", "BPF", "BTF");
     let cpu = *allowed_cpus().last().unwrap();
@@ -205,7 +206,7 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
         found += held.len();
         let inside: Vec<TraceEntry> =
             (entries.iter()).filter(|entry| entry.end_ns > start && entry.start_ns < gap.end_ns).cloned().collect();
-        let parts = punctual_study::idle::attribute(start, gap.end_ns, &inside);
+        let parts = punctual_blame::gap::attribute(start, gap.end_ns, &inside);
         assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), gap.end_ns - start);
         assert!(parts.iter().any(|part| part.name == "burst-exact"), "{parts:?}");
         // From switch to switch, against what the scheduler gave the thread: other threads' time is in neither.

@@ -9,6 +9,21 @@
 //!   and a [`Verdict`].
 //!
 //! The method and its measured coverage are described in `docs/compare.md`.
+//!
+//! ```
+//! use punctual_comparison::ratio::ratio;
+//! use punctual_comparison::{Estimate, FIGURES};
+//!
+//! // p99 of three runs of each side, each certain within some percent: 100, 104 and 98 us before, 201, 207 and 195 us after.
+//! let runs = |values: [f64; 3]| values.map(|ns| Estimate { ln: ns.ln(), variance: 0.0004 });
+//! let (before, after) = (runs([100e3, 104e3, 98e3]), runs([201e3, 207e3, 195e3]));
+//! let doubled = ratio(FIGURES[2], &before, &after, false, 1).unwrap();
+//! assert!(doubled.low > 1.5 && doubled.high < 2.6, "{doubled:?}");
+//!
+//! // The same side against itself: 1 lies within.
+//! let same = ratio(FIGURES[2], &before, &before, false, 1).unwrap();
+//! assert!(same.low < 1.0 && same.high > 1.0);
+//! ```
 
 #![forbid(unsafe_code)]
 

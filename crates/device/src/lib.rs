@@ -15,6 +15,19 @@
 //! * [`pc99`]: what PC 99 asks of drivers of soft modems.
 //!
 //! The crate does no I/O: whoever reads a user's file hands over its text.
+//!
+//! ```
+//! use punctual_device::Catalogue;
+//!
+//! let audio = Catalogue::shipped().parse_spec("audio 64@48kHz x3")?;
+//! assert_eq!(audio.period_ns, 1_333_333);
+//! // While one buffer plays, two wait: so late may the next one be ready, and so late may work on it begin.
+//! assert_eq!(audio.tolerance_ns(), 2 * audio.period_ns);
+//! assert_eq!(audio.slack_ns(), (audio.tolerance_ns() - audio.compute_ns) as i64);
+//! // More computing than there is time for is refused, in a sentence.
+//! assert!(Catalogue::shipped().parse_spec("audio 64@48kHz compute=2ms").is_err());
+//! # Ok::<(), punctual_device::Error>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

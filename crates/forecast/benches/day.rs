@@ -25,6 +25,7 @@ fn recording(tasks: u32) -> (Document, Vec<TailValue>, Vec<BlockMaximum>) {
     let wakeups = DAY_S * 1_000;
     let (mut tail, mut maxima) = (Vec::new(), Vec::new());
     let mut document = Document {
+        kind: None,
         schema: SCHEMA.to_owned(),
         ended: None,
         provenance: Provenance {

@@ -104,6 +104,21 @@ pub struct DeviceAnswer {
     pub advice: Option<Advice>,
 }
 
+/// What a device would have met under one load.
+#[derive(Debug, Clone)]
+pub struct JudgedDevice {
+    /// The load it was judged under.
+    pub load: String,
+    /// Whose wakeups it was judged by: policy and priority.
+    pub measure: String,
+    /// The forecast.
+    pub answer: DeviceAnswer,
+    /// Wakeups later than the slack, all measured threads together.
+    pub late_wakeups: u64,
+    /// The same on the CPU where there were most.
+    pub late_wakeups_on_worst_cpu: u64,
+}
+
 /// One curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {

@@ -13,6 +13,35 @@
 //! * [`schedulability`]: response times, EDF demand, reservations, and the latency a task set bears.
 //!
 //! The method and its measured coverage are described in `docs/forecast.md`.
+//!
+//! ```
+//! use punctual_forecast::garwood;
+//! use punctual_forecast::schedulability::{Standing, TaskSet, analyse};
+//!
+//! // Nothing seen in an hour is no zero: up to three an hour are possible.
+//! let none = garwood(0);
+//! assert_eq!(none.value, None);
+//! assert!((none.high.unwrap() - 2.996).abs() < 0.001);
+//!
+//! let set = TaskSet::parse_toml(
+//!     r#"
+//!     [[task]]
+//!     name = "audio"
+//!     period = "2ms"
+//!     compute = "1ms"
+//!
+//!     [[task]]
+//!     name = "video"
+//!     period = "10ms"
+//!     compute = "4ms"
+//!     "#,
+//! )?;
+//! let analysis = analyse(&set, None)?;
+//! assert_eq!(analysis.standing, Standing::Schedulable);
+//! // Late by this much, all of them still meet their deadlines.
+//! assert_eq!(analysis.tasks[0].bears_ns, Some(1_000_000));
+//! # Ok::<(), punctual_forecast::Error>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +63,9 @@ mod underrun;
 mod veto;
 
 pub use advice::{Advice, CurvePoint, TimeScale, Variant};
-pub use answer::{Answer, Curve, CurveQuestion, DeviceAnswer, Group, Question, WorstCase, answer, format_seconds};
+pub use answer::{
+    Answer, Curve, CurveQuestion, DeviceAnswer, Group, JudgedDevice, Question, WorstCase, answer, format_seconds,
+};
 pub use error::Error;
 pub use exposure::{Horizon, LoadClass, Usage};
 pub use input::{Input, Late, Lateness, ObservedTask};

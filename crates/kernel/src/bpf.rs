@@ -432,8 +432,7 @@ mod tests {
     #[test]
     fn machine_arguments_of_a_tracepoint_are_counted() {
         if libbpf_rs::btf::Btf::from_vmlinux().is_err() {
-            eprintln!("SKIPPED arguments of tracepoints: the kernel has no type information");
-            return;
+            return punctual_testing::skip("arguments of tracepoints", "the kernel has no type information");
         }
         assert_eq!(tracepoint_arguments("no_such_tracepoint"), None);
         // Of every kernel.

@@ -126,7 +126,7 @@ mod tests {
             [("gzip", &["-c"][..]), ("xz", &["-c", "--check=crc32"]), ("zstd", &["-cq"]), ("lz4", &["-clq"])]
         {
             let Ok(output) = Command::new(program).args(words).arg(at("kernel")).output() else {
-                eprintln!("SKIPPED {program}: not installed");
+                punctual_testing::skip(&format!("unpacking {program}"), "not installed");
                 continue;
             };
             let mut packed = output.stdout;

@@ -10,7 +10,8 @@
 use punctual_kernel::capabilities::{find_program, try_scheduling};
 use punctual_kernel::clock::{monotonic_ns, sleep_until, thread_cpu_ns};
 use punctual_kernel::scheduling::{Scheduling, allowed_cpus, pin_to, set_scheduling};
-use punctual_probe::idle::{IdlePlan, IdleSession, Ran, RawGap, TraceEntry};
+use punctual_probe::idle::{IdlePlan, IdleSession, RawGap};
+use punctual_recording::{Ran, TraceEntry};
 use std::thread::JoinHandle;
 use std::time::Duration;
 

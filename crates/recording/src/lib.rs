@@ -23,6 +23,28 @@
 //! * [`Distribution`]: every value counted, 1 ns and up, three significant digits, exact extremes.
 //! * [`Writer`]: rows in, a crash-safe directory out.
 //! * [`Recording`]: opens a directory, whole or cut; [`merge`] adds up what may be added.
+//!
+//! A wakeup's stamps become stages, and these add up:
+//!
+//! ```
+//! use punctual_recording::{Distribution, Stage, Stamps, Wakeup};
+//!
+//! let stamps =
+//!     Stamps { expected: 1_000_000, irq: 1_002_000, waking: 1_003_500, switch_in: 1_005_000, user: 1_006_000, ..Stamps::default() };
+//! let wakeup = Wakeup::from_stamps(&stamps, 0, 4711);
+//! assert_eq!(wakeup.stage(Stage::Irq), Some(2_000));
+//! assert_eq!(wakeup.total_ns, 6_000);
+//! assert!(wakeup.adds_up());
+//!
+//! // A kernel event that nobody saw is not known; it is not zero.
+//! let unobserved = Wakeup::from_stamps(&Stamps { expected: 1_000_000, user: 1_006_000, ..Stamps::default() }, 0, 4711);
+//! assert_eq!((unobserved.total_ns, unobserved.stage(Stage::Irq)), (6_000, None));
+//!
+//! let mut totals = Distribution::new();
+//! totals.record(wakeup.total_ns);
+//! totals.record_n(9_000, 99);
+//! assert_eq!((totals.count(), totals.max(), totals.count_above(7_000)), (100, Some(9_000), 99));
+//! ```
 
 mod activations;
 mod document;
@@ -41,6 +63,7 @@ pub use document::contents::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
     Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
 };
+pub use document::kind::{RecordingKind, kind_of};
 pub use document::limit::LimitSpec;
 pub use document::merge::{compatible, merge};
 pub use document::reader::Recording;
@@ -59,18 +82,18 @@ pub use format::printable::{is_control, printable};
 pub use format::units::{BareUnit, format_ns, parse_duration, parse_list};
 pub use format::{bounds, input};
 pub use gaps::files::{
-    CalibratedCount, CauseKind, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,
+    CalibratedCount, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,
     Periodicity, for_each_gap, read_gap_document,
 };
+pub use gaps::trace::{Ran, TraceEntry};
 pub use gaps::validation::{
     Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
 };
-pub use log::event_class::EventClass;
 pub use log::files::{
     BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
     for_each_log_row, is_log, read_log_document,
 };
+pub use punctual_codes::{CauseKind, EventClass, EventKind, Softirq, Stage, Vector};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
-pub use wakeups::stage::Stage;
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
 pub use wakeups::wakeup::{FollowedStamps, Stamps, Wakeup};

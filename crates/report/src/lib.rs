@@ -3,6 +3,8 @@
 //! Text begins with a verdict in words; what was lost, missed, unobserved or done otherwise than asked
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
+pub mod answer;
+pub mod capabilities;
 pub mod compare;
 pub mod device;
 pub mod drill;
@@ -12,21 +14,22 @@ pub mod idle;
 mod load;
 pub mod log;
 pub mod recording;
+pub mod schedulability;
 pub mod sim;
 pub mod timers;
 pub mod why;
 
 pub use load::{
-    LoadResult, LoadRow, load_installed, load_list, load_list_text, load_result, load_result_text, load_shown,
+    LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
     score_in_words, scores_in_words,
 };
-pub use recording::answer::{error, failure, measurement};
+pub use recording::answer::ReportAnswer;
 pub use recording::csv::csv;
 pub use recording::stages::{StageRow, stage_rows};
 pub use recording::text::{measurement_text, microseconds, table};
 pub use recording::verdict::{check_verdict, failure_in_words, recording_verdict};
 
-use punctual_forecast::DeviceAnswer;
+use punctual_forecast::JudgedDevice;
 use punctual_recording::Document;
 use std::path::PathBuf;
 
@@ -35,28 +38,13 @@ pub struct Measurement {
     /// The recordings and where they are. Merged ones stand here once, under the first's path.
     pub parts: Vec<(PathBuf, Document)>,
     /// What common devices would have met.
-    pub devices: Vec<DeviceRow>,
+    pub devices: Vec<JudgedDevice>,
     /// The verdict in words.
     pub verdict: String,
     /// What the process exits with.
     pub exit_code: u8,
     /// Whether every thread and CPU gets its own rows in text.
     pub by_cpu: bool,
-}
-
-/// What a device would have met under one load.
-#[derive(Debug, Clone)]
-pub struct DeviceRow {
-    /// The load it was judged under.
-    pub load: String,
-    /// Whose wakeups it was judged by: policy and priority.
-    pub measure: String,
-    /// The forecast.
-    pub answer: DeviceAnswer,
-    /// Wakeups later than the slack, all measured threads together.
-    pub late_wakeups: u64,
-    /// The same on the CPU where there were most.
-    pub late_wakeups_on_worst_cpu: u64,
 }
 
 /// The name of a document's load.

@@ -2,7 +2,7 @@
 
 use crate::{GettingReady, StudyError, record_under_watched};
 use punctual_device::{Catalogue, Profile};
-use punctual_forecast::{DeviceAnswer, Input, Question, answer};
+use punctual_forecast::{Input, JudgedDevice, Question, answer};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Step};
 use punctual_recording::{Document, Recording, Stage};
@@ -33,28 +33,13 @@ pub enum Part {
     Loaded,
 }
 
-/// What a device would have met under one load.
-#[derive(Debug, Clone)]
-pub struct DeviceCount {
-    /// The load.
-    pub load: String,
-    /// Whose wakeups it was judged by: policy and priority.
-    pub measure: String,
-    /// How often it would run dry.
-    pub answer: DeviceAnswer,
-    /// Wakeups later than the slack, all measured threads together.
-    pub late_wakeups: u64,
-    /// The same on the CPU where there were most.
-    pub late_wakeups_on_worst_cpu: u64,
-}
-
 /// What came of a check.
 #[derive(Debug)]
 pub struct Check {
     /// The recordings that were made: where, and what they say. The second is missing where the first was interrupted.
     pub parts: Vec<(PathBuf, Document)>,
     /// Each device under each load.
-    pub devices: Vec<DeviceCount>,
+    pub devices: Vec<JudgedDevice>,
 }
 
 /// Measures an idle part and a loaded part, each half as long as the plan says. `getting_ready` is called while the
@@ -97,7 +82,7 @@ pub fn check(
 }
 
 /// What each device of the first catalogue would have met in a recording; nothing where that holds no wakeup.
-fn judge_devices(path: &Path, document: &Document) -> Result<Vec<DeviceCount>, StudyError> {
+fn judge_devices(path: &Path, document: &Document) -> Result<Vec<JudgedDevice>, StudyError> {
     if document.counters.wakeups == 0 {
         return Ok(Vec::new());
     }
@@ -111,7 +96,7 @@ fn judge_devices(path: &Path, document: &Document) -> Result<Vec<DeviceCount>, S
 ///
 /// # Errors
 /// [`StudyError`] where the forecast cannot be made.
-pub fn judge(document: &Document, inputs: &[Input]) -> Result<Vec<DeviceCount>, StudyError> {
+pub fn judge(document: &Document, inputs: &[Input]) -> Result<Vec<JudgedDevice>, StudyError> {
     let catalogue = Catalogue::shipped();
     let devices: Vec<Profile> = catalogue_ids().into_iter().filter_map(|id| catalogue.find(id)).cloned().collect();
     let answer = answer(inputs, &Question { devices, horizons: Vec::new(), ..Question::default() })?;
@@ -127,7 +112,7 @@ pub fn judge(document: &Document, inputs: &[Input]) -> Result<Vec<DeviceCount>, 
                 chosen.count_above(limit)
             };
             let by_cpu = document.distributions.cpus().into_iter().map(|cpu| late(Some(cpu)));
-            DeviceCount {
+            JudgedDevice {
                 load: load.clone(),
                 measure: measure.clone(),
                 late_wakeups: late(None),

@@ -23,7 +23,7 @@ mod running;
 pub mod sweep;
 pub mod timers;
 
-pub use check::{Check, CheckPlan, DeviceCount, Part, catalogue_ids, check, judge};
+pub use check::{Check, CheckPlan, Part, catalogue_ids, check, judge};
 pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side};
 pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};

@@ -8,7 +8,8 @@ use punctual_probe::eventlog::EventLog;
 use punctual_probe::{RunError, Step};
 use punctual_recording::episode::EventKind;
 use punctual_recording::{
-    Configuration, Document, EndReason, Ended, EventClass, LoadInfo, LogDocument, LogWriter, Provenance, Writer,
+    Configuration, Document, EndReason, Ended, EventClass, LoadInfo, LogDocument, LogWriter, Provenance, RecordingKind,
+    Writer,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -86,7 +87,8 @@ pub fn log_events(
     let mut provenance = provenance(plan, load);
     provenance.load.warm_up_ns = u64::try_from(beside.warm_up.as_nanos()).unwrap_or(u64::MAX);
     // First the directory: what stands in the way there needs no programs in the kernel.
-    let writer = Writer::create(&plan.output, provenance, Vec::new()).map_err(RunError::Recording)?;
+    let writer =
+        Writer::create_of(RecordingKind::Log, &plan.output, provenance, Vec::new()).map_err(RunError::Recording)?;
     let begun = (|| {
         let log = LogWriter::create(writer.directory()).map_err(RunError::Recording)?;
         let mut running = Vec::new();

@@ -10,6 +10,21 @@
 //! * [`Pattern`]: rounding fault, beat, drift, coalescing.
 //! * [`CatchUp`]: burst, skip or shift after a stall.
 //! * [`Timers`], [`MethodResult`]: the result of measuring several ways, and its verdict in words.
+//!
+//! ```
+//! use punctual_timing::{Callback, CatchUp, Pattern, Stream, catch_up, patterns};
+//!
+//! // A clock that ticks every 1,003 us, and a timer of 1 ms that rounds to it: 3 us later each time.
+//! let callbacks: Vec<Callback> =
+//!     (0..2_000).map(|n| Callback { asked_ns: n * 1_000_000, at_ns: n * 1_003_000, periods: 1 }).collect();
+//! let stream = Stream { period_ns: 1_000_000, origin_ns: 0, anchored: false, callbacks: &callbacks };
+//! let found = patterns(&stream);
+//! assert!(found.iter().any(|pattern| matches!(pattern, Pattern::Drift { .. })), "{found:?}");
+//!
+//! // After a stall of 5.5 periods five callbacks come at once.
+//! let after = [5_500_000, 5_510_000, 5_520_000, 5_530_000, 5_540_000, 6_000_000];
+//! assert_eq!(catch_up(1_000_000, 5_500_000, 5_500_000, &after), CatchUp::Burst);
+//! ```
 
 mod analysis;
 mod catch_up;

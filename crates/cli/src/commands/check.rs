@@ -7,8 +7,8 @@ use crate::signals::Interrupted;
 use punctual_load::Load;
 use punctual_probe::Policy;
 use punctual_recording::Directory;
-use punctual_report::{DeviceRow, Measurement};
-use punctual_study::{Check, CheckPlan, DeviceCount, Part};
+use punctual_report::Measurement;
+use punctual_study::{Check, CheckPlan, Part};
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<u8> {
@@ -54,24 +54,8 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
 }
 
 fn measurement(check: Check) -> Measurement {
-    let mut measurement = Measurement {
-        parts: check.parts,
-        devices: check.devices.into_iter().map(device_row).collect(),
-        verdict: String::new(),
-        exit_code: 0,
-        by_cpu: false,
-    };
+    let mut measurement =
+        Measurement { parts: check.parts, devices: check.devices, verdict: String::new(), exit_code: 0, by_cpu: false };
     measurement.verdict = punctual_report::check_verdict(&measurement);
     measurement
-}
-
-/// A device's fate as reports show it.
-pub(super) fn device_row(device: DeviceCount) -> DeviceRow {
-    DeviceRow {
-        load: device.load,
-        measure: device.measure,
-        answer: device.answer,
-        late_wakeups: device.late_wakeups,
-        late_wakeups_on_worst_cpu: device.late_wakeups_on_worst_cpu,
-    }
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
         None => 0,
     };
     if output.json {
-        output::print(&output::pretty(&output::with_code(punctual_report::forecast::json(&answer), code)));
+        output::answer(punctual_report::forecast::ForecastAnswer::new(&answer), code);
     } else {
         let mut text = punctual_report::forecast::text(&answer);
         if arguments.table {

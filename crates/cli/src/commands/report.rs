@@ -2,11 +2,12 @@
 
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
-use punctual_recording::{BlockMaximum, Document, Recording, Stage, compatible, merge};
+use punctual_forecast::JudgedDevice;
+use punctual_recording::{BlockMaximum, Document, Recording, RecordingKind, Stage, compatible, kind_of, merge};
 use punctual_report::encode::html::History;
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::recording::{Recorded, recording_page};
-use punctual_report::{DeviceRow, Measurement, load_name};
+use punctual_report::{Measurement, ReportAnswer, load_name};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -16,35 +17,15 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         super::artifacts::check(arguments.html.as_ref())?;
     }
     let recordings = super::expand(&arguments.recordings);
-    if let Some(path) = recordings.iter().find(|path| path.join("gaps.json").exists()) {
-        let refused = if recordings.len() > 1 {
-            Some("report it by itself")
-        } else if arguments.csv || arguments.limit.is_some() {
-            Some("--csv and --limit do not apply; --json has all its figures")
-        } else {
-            None
-        };
-        if let Some(instead) = refused {
-            let path = path.display();
-            return Err(Usage(format!("{path} holds gaps of idle loops, no wakeups: {instead}")).into());
+    for path in &recordings {
+        let kind = kind_of(path)?;
+        if kind != RecordingKind::Wakeups
+            && let Some(code) = report_other(kind, path, &recordings, arguments, output)?
+        {
+            return Ok(code);
         }
     }
-    if let Some(path) = recordings.iter().find(|path| punctual_recording::is_log(path)) {
-        return report_log(path, &recordings, arguments, output);
-    }
     let interarrival = interarrival(&recordings, arguments)?;
-    if let [path] = recordings.as_slice()
-        && let Some(code) = super::idle::report(path, output, &interarrival, arguments.html.as_ref())?
-    {
-        return Ok(code);
-    }
-    if let [path] = recordings.as_slice()
-        && !(arguments.csv || arguments.by_cpu || arguments.limit.is_some() || arguments.html.is_some())
-        && interarrival.is_empty()
-        && super::device::report(path, output)?
-    {
-        return Ok(0);
-    }
     let output = Output { csv: arguments.csv, ..output };
     let mut parts: Vec<Vec<(PathBuf, Document)>> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();
@@ -89,15 +70,13 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     measurement.verdict = punctual_report::recording_verdict(&documents);
     if let Some(path) = &arguments.html {
         let devices = measurement.parts.iter().zip(&paths).map(|((_, document), paths)| devices_of(document, paths));
-        let devices: Vec<Vec<DeviceRow>> = devices.collect();
+        let devices: Vec<Vec<JudgedDevice>> = devices.collect();
         measurement.devices = devices.iter().flatten().cloned().collect();
         let page = recording_page(&measurement, &devices, &recorded).html()?;
         measurement.exit_code = measurement.exit_code.max(super::artifacts::write(path, page));
     }
     if output.json && !interarrival.is_empty() {
-        let mut report = output::with_failure(punctual_report::measurement(&measurement));
-        report["interarrival"] = punctual_report::forecast::interarrival::json(&interarrival);
-        output::print(&output::pretty(&report));
+        output::answer(ReportAnswer::new(&measurement, &interarrival), 0);
         return Ok(measurement.exit_code);
     }
     output.measurement(&measurement);
@@ -107,18 +86,47 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     Ok(measurement.exit_code)
 }
 
-/// An event log has no wakeups.
-fn report_log(path: &Path, recordings: &[PathBuf], arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
-    let instead = if recordings.len() > 1 {
-        "report it by itself"
-    } else if arguments.csv {
-        "punctual log show --csv prints its events"
-    } else if arguments.limit.is_some() || arguments.html.is_some() || !arguments.interarrival.is_empty() {
-        "--limit, --html and --interarrival do not apply; --json has all its figures"
-    } else {
-        return Ok(super::log::report(path, output)?.unwrap_or(1));
+/// Reports on a recording of something else than wakeups; `None` where its wakeups are to be reported on after all.
+fn report_other(
+    kind: RecordingKind,
+    path: &Path,
+    recordings: &[PathBuf],
+    arguments: &ReportArguments,
+    output: Output,
+) -> anyhow::Result<Option<u8>> {
+    let alone = recordings.len() == 1;
+    let refused = match kind {
+        RecordingKind::Gaps | RecordingKind::Log if !alone => Some("report it by itself"),
+        RecordingKind::Gaps if arguments.csv || arguments.limit.is_some() => {
+            Some("--csv and --limit do not apply; --json has all its figures")
+        }
+        RecordingKind::Log if arguments.csv => Some("punctual log show --csv prints its events"),
+        RecordingKind::Log
+            if arguments.limit.is_some() || arguments.html.is_some() || !arguments.interarrival.is_empty() =>
+        {
+            Some("--limit, --html and --interarrival do not apply; --json has all its figures")
+        }
+        _ => None,
     };
-    Err(Usage(format!("{} holds an event log, no wakeups: {instead}", path.display())).into())
+    if let Some(instead) = refused {
+        return Err(Usage(format!("{} holds {}, no wakeups: {instead}", path.display(), kind.holds())).into());
+    }
+    match kind {
+        RecordingKind::Gaps => {
+            let interarrival = interarrival(recordings, arguments)?;
+            super::idle::report(path, output, &interarrival, arguments.html.as_ref())
+        }
+        RecordingKind::Log => super::log::report(path, output),
+        // What is asked for only of wakeups is asked of the bystander's.
+        RecordingKind::Activations
+            if alone
+                && !(arguments.csv || arguments.by_cpu || arguments.limit.is_some() || arguments.html.is_some())
+                && arguments.interarrival.is_empty() =>
+        {
+            super::device::report(path, output)
+        }
+        RecordingKind::Activations | RecordingKind::Wakeups => Ok(None),
+    }
 }
 
 /// How late events follow one another, where that was asked for.
@@ -177,7 +185,7 @@ pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Resul
     recording.for_each_wakeup(|wakeup| {
         wrong += u64::from(!wakeup.adds_up());
         if let Some(&Some(place)) = places.get(&wakeup.tid) {
-            histories[place].1.take(wakeup);
+            histories[place].1.take(wakeup.cpu, wakeup.expected_ns, wakeup.total_ns);
         }
     })?;
     check_sums(recording.directory(), wrong)?;
@@ -208,10 +216,10 @@ fn watched<'a>(document: &'a Document, maxima: &[BlockMaximum]) -> HashMap<&'a s
 }
 
 /// What devices would have met. A recording that cannot carry a forecast still makes a page.
-pub(super) fn devices_of(document: &Document, paths: &[PathBuf]) -> Vec<DeviceRow> {
+pub(super) fn devices_of(document: &Document, paths: &[PathBuf]) -> Vec<JudgedDevice> {
     let judged = super::forecast::inputs(paths).and_then(|inputs| Ok(punctual_study::judge(document, &inputs)?));
     match judged {
-        Ok(counts) => counts.into_iter().map(super::check::device_row).collect(),
+        Ok(judged) => judged,
         Err(error) => {
             output::note(&format!("no forecast for devices: {error:#}"));
             Vec::new()

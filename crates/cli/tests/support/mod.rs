@@ -61,14 +61,9 @@ pub(crate) fn allows(name: &str) -> Result<(), String> {
     }
 }
 
-/// Says loudly that a test was skipped, and why: on the standard error stream and in the file that `./test` prints.
+/// See [`punctual_testing::skip`].
 pub(crate) fn skip(test: &str, reason: &str) {
-    eprintln!("SKIPPED {test}: {reason}");
-    if let Some(path) = std::env::var_os("PUNCTUAL_SKIP_LOG") {
-        use std::io::Write;
-        let file = std::fs::File::options().create(true).append(true).open(path);
-        let _ = file.and_then(|mut file| writeln!(file, "{test}: {reason}"));
-    }
+    punctual_testing::skip(test, reason);
 }
 
 /// Returns from the test, loudly, unless the machine allows all of these.

@@ -6,7 +6,7 @@
 #define PUNCTUAL_DRILL_H
 
 #include "burn.h"
-#include "../../../probe/src/bpf/callback.h"
+#include "callback.h"
 #include "interrupt.h"
 
 /* One cache line a CPU. Times are ns of CLOCK_MONOTONIC. */

@@ -1,6 +1,6 @@
 //! The task sets of rt-app.
 
-use super::tasks::{DEFAULT_PERMITTED_S, Policy, Task, TaskSet};
+use super::tasks::{DEFAULT_PERMITTED_S, NO_SUCH_CPU, Policy, Task, TaskSet};
 use crate::Error;
 use serde_json::{Map, Value};
 
@@ -101,10 +101,7 @@ pub(super) fn parse(text: &str) -> Result<TaskSet, Error> {
         for instance in 0..instances {
             set.tasks.push(Task {
                 name: if instances == 1 { name.clone() } else { format!("{name}-{instance}") },
-                cpu: u32::try_from(cpu)
-                    .ok()
-                    .filter(|&cpu| cpu < 65_536)
-                    .ok_or_else(|| wrong(&place, "there is no such CPU"))?,
+                cpu: u32::try_from(cpu).map_err(|_| wrong(&place, NO_SUCH_CPU))?,
                 period_ns: period_ns.max(1),
                 compute_ns: runtime.unwrap_or(events.compute_ns),
                 deadline_ns: number("dl-deadline")?.unwrap_or(period_ns).max(1),

@@ -93,6 +93,9 @@ fn in_task(name: &str, message: impl Into<String>) -> Error {
 
 /// No analysis takes more tasks: response times take the square of their number and more.
 pub(crate) const MAX_TASKS: usize = 256;
+/// No machine has a CPU of a larger number.
+const MAX_CPU: u32 = 65_535;
+pub(crate) const NO_SUCH_CPU: &str = "there is no such CPU: the largest number is 65535";
 
 impl TaskSet {
     /// Reads a task set in TOML: a `[[task]]` for each task and a `[[reservation]]` for each reservation.
@@ -156,6 +159,9 @@ impl TaskSet {
         }
         for (index, reservation) in self.reservations.iter().enumerate() {
             let place = || format!("reservation `{}`", reservation.name);
+            if reservation.cpu > MAX_CPU {
+                return Err(Error::Tasks { place: place(), message: NO_SUCH_CPU.to_owned() });
+            }
             if reservation.budget_ns == 0 || reservation.budget_ns > reservation.period_ns {
                 let message = "its budget must be more than 0 and at most its period".to_owned();
                 return Err(Error::Tasks { place: place(), message });
@@ -168,6 +174,9 @@ impl TaskSet {
             let wrong = |message: &str| Err(in_task(&task.name, message));
             if self.tasks[..index].iter().any(|other| other.name == task.name) {
                 return wrong("it stands there twice");
+            }
+            if task.cpu > MAX_CPU {
+                return wrong(NO_SUCH_CPU);
             }
             if task.compute_ns == 0 {
                 return wrong("its compute time is 0");
@@ -302,6 +311,7 @@ mod tests {
             (GOOD.replace("\"1ms\"", "\"11ms\""), "task `a`", "never keep up"),
             (GOOD.replace("\"1ms\"", "\"0ms\""), "task `a`", "0"),
             (format!("{GOOD}{GOOD}"), "task `a`", "twice"),
+            (format!("{GOOD}cpu = 4294967295\n"), "task `a`", "no such CPU"),
             (format!("{GOOD}reservation = \"r\"\n"), "task `a`", "no reservation `r`"),
             (String::new(), "task set", "no task"),
             ("[[task]\n".to_owned(), "line 1", ""),
@@ -316,11 +326,108 @@ mod tests {
         }
     }
 
+    /// Values as people might write them, and those at the edges of what can be counted.
+    fn value(usual: &'static str) -> impl Strategy<Value = String> {
+        let number =
+            prop::sample::select(vec!["0", "1", "2.5", "999", "65535", "4294967295", "18446744073709551615", "-1"]);
+        let unit = prop::sample::select(vec!["", "ns", "us", "ms", "s", "h", "d", "@48kHz", "@1Hz"]);
+        prop_oneof![
+            12 => (1..100_u32).prop_map(move |number| format!("{number}{usual}")),
+            2 => (number, unit).prop_map(|(number, unit)| format!("{number}{unit}")),
+            1 => "[0-9a-z@/. ]{0,6}",
+        ]
+    }
+
+    /// A task as TOML: what it must have, and some of what it may.
+    fn task() -> impl Strategy<Value = String> {
+        let keys = vec!["deadline", "jitter", "offset", "blocking", "permitted"];
+        let times = prop::collection::btree_map(prop::sample::select(keys), value("ms"), 0..3);
+        let policy = prop::option::of(prop::sample::select(vec!["fifo", "deadline"]));
+        let cpu = prop_oneof![12 => 0..4_u32, 1 => prop::sample::select(vec![65_535, 65_536, u32::MAX])];
+        ("[a-z]", value("ms"), value("us"), times, policy, cpu, prop::option::of(0..100_u32)).prop_map(
+            |(name, period, compute, times, policy, cpu, priority)| {
+                let times: String = times.iter().map(|(key, value)| format!("{key} = {value:?}\n")).collect();
+                let policy = policy.map_or(String::new(), |policy| format!("policy = {policy:?}\n"));
+                let priority = priority.map_or(String::new(), |priority| format!("priority = {priority}\n"));
+                format!(
+                    "[[task]]\nname = {name:?}\nperiod = {period:?}\ncompute = {compute:?}\ncpu = {cpu}\n{times}{policy}{priority}"
+                )
+            },
+        )
+    }
+
+    /// What both readers promise of a set that they do not refuse.
+    fn is_sound(set: &TaskSet) -> bool {
+        let names: std::collections::BTreeSet<&str> = set.tasks.iter().map(|task| task.name.as_str()).collect();
+        names.len() == set.tasks.len()
+            && set.tasks.iter().all(|task| {
+                (1..=task.period_ns).contains(&task.compute_ns)
+                    && task.deadline_ns > 0
+                    && task.period_ns <= u64::MAX / 1_000
+                    && task.cpu < set.limits.cpus
+            })
+    }
+
+    /// The same cases in every run, so that how many get how far is the same too.
+    fn count(sets: impl Strategy<Value = String>, read: impl Fn(&str) -> Result<TaskSet, Error>) -> (u32, u32) {
+        use proptest::test_runner::{Config, TestRunner};
+        let mut runner = TestRunner::new_with_rng(
+            Config { cases: 2_000, failure_persistence: None, ..Config::default() },
+            proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+        );
+        let (taken, refused) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+        let result = runner.run(&sets, |text| {
+            match read(&text) {
+                Ok(set) => {
+                    prop_assert!(is_sound(&set), "{text}\n{set:?}");
+                    taken.set(taken.get() + 1);
+                }
+                Err(error) => {
+                    prop_assert!(!error.to_string().contains('\n'), "{error}");
+                    refused.set(refused.get() + 1);
+                }
+            }
+            Ok(())
+        });
+        result.unwrap_or_else(|error| panic!("{error}"));
+        (taken.get(), refused.get())
+    }
+
+    #[test]
+    fn any_values_in_a_task_set_are_taken_or_refused() {
+        let sets = prop::collection::vec(task(), 1..4).prop_map(|tasks| tasks.concat());
+        let (taken, refused) = count(sets, TaskSet::parse_toml);
+        eprintln!("{taken} taken, {refused} refused");
+        assert!(taken >= 100 && refused >= 100, "{taken} taken, {refused} refused");
+    }
+
+    #[test]
+    fn any_values_in_an_rt_app_file_are_taken_or_refused() {
+        let number = || prop_oneof![6 => 1..100_000_u64, 1 => prop::sample::select(vec![0, 1 << 32, u64::MAX / 1_000, u64::MAX])];
+        let policy = prop::sample::select(vec!["SCHED_FIFO", "SCHED_DEADLINE", "SCHED_OTHER", "SCHED_RR"]);
+        let task = ("[a-d]", number(), number(), number(), number(), policy, number()).prop_map(
+            |(name, run, period, cpu, times, policy, instances)| {
+                format!(
+                    r#""{name}": {{"policy": "{policy}", "priority": 10, "cpus": [{}], "instance": {}, "loop": {},
+                       "run": {run}, "timer": {{"period": {period}}}, "dl-deadline": {period}}}"#,
+                    if cpu < 90_000 { cpu % 8 } else { cpu },
+                    if instances < 90_000 { 1 } else { instances },
+                    if times < 90_000 { times % 3 } else { times },
+                )
+            },
+        );
+        let sets =
+            prop::collection::vec(task, 1..4).prop_map(|tasks| format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(",")));
+        let (taken, refused) = count(sets, TaskSet::parse_rt_app);
+        eprintln!("{taken} taken, {refused} refused");
+        assert!(taken >= 100 && refused >= 100, "{taken} taken, {refused} refused");
+    }
+
     proptest! {
         #[test]
-        fn nothing_panics(text in "\\PC*") {
-            let _ = TaskSet::parse_toml(&text);
-            let _ = TaskSet::parse_rt_app(&text);
+        fn text_that_is_no_task_set_is_refused(text in "\\PC*") {
+            prop_assert!(TaskSet::parse_toml(&text).is_err());
+            prop_assert!(TaskSet::parse_rt_app(&text).is_err());
         }
     }
 }

@@ -6,6 +6,7 @@
 #ifndef PUNCTUAL_FOLLOWED_H
 #define PUNCTUAL_FOLLOWED_H
 
+#include "codes.h"
 #include "nesting.h"
 
 #define MAX_FOLLOWED 4096
@@ -39,15 +40,6 @@ enum timer_use {
 	TIMER_FD = 2,
 	TIMER_POSIX = 3,
 	TIMER_INTERVAL = 4,
-};
-
-enum vector {
-	LOCAL_TIMER = 1,
-	RESCHEDULE = 2,
-	CALL_FUNCTION = 3,
-	CALL_FUNCTION_SINGLE = 4,
-	IRQ_WORK = 5,
-	OTHER_VECTOR = 6,	/* one without a tracepoint */
 };
 
 /* What woke a thread. Times are ns of CLOCK_MONOTONIC; 0: not known. */

@@ -3,6 +3,7 @@
  * Notes what took each followed CPU from the loop that wants it all: interrupts, softirqs, other threads.
  * Each becomes an entry in a ring of its CPU; user space maps the rings, and `probe/src/idle/trace.rs` declares the same records.
  */
+#include "codes.h"
 #include "kernel.h"
 #include "steal.h"
 
@@ -16,14 +17,6 @@ enum entry_kind {
 	ENTRY_DEVICE = 2,	/* id: the interrupt's number; name: its first handler's */
 	ENTRY_SOFTIRQ = 3,	/* id: the softirq's number */
 	ENTRY_THREAD = 4,	/* id: thread id; name: the thread's */
-};
-
-enum vector {
-	LOCAL_TIMER = 1,
-	RESCHEDULE = 2,
-	CALL_FUNCTION = 3,
-	CALL_FUNCTION_SINGLE = 4,
-	IRQ_WORK = 5,
 };
 
 /* One cache line. Times are ns of CLOCK_MONOTONIC. */

@@ -6,6 +6,7 @@
 #ifndef PUNCTUAL_RECORDER_H
 #define PUNCTUAL_RECORDER_H
 
+#include "codes.h"
 #include "kernel.h"
 #include "nesting.h"
 
@@ -17,38 +18,6 @@
 #define NAME_SIZE 16
 #define TASK_MASK 0xffffff
 #define CONTEXT_MASK 0xffffff
-
-/* The numbers of `EventKind` in the crate `recording`. */
-enum record_kind {
-	SWITCH = 1,
-	WAKING = 2,
-	VECTOR_BEGIN = 3,
-	VECTOR_END = 4,
-	HANDLER_BEGIN = 5,
-	HANDLER_END = 6,
-	SOFTIRQ_BEGIN = 7,
-	SOFTIRQ_END = 8,
-	TIMER_BEGIN = 9,
-	TIMER_END = 10,
-	CALLBACK_BEGIN = 11,
-	CALLBACK_END = 12,
-	WORK_BEGIN = 13,
-	WORK_END = 14,
-	MIGRATE = 15,
-	FAULT_USER = 16,
-	FAULT_KERNEL = 17,
-	LOCK_BEGIN = 18,
-	LOCK_END = 19,
-	TASKLET_BEGIN = 20,
-	TASKLET_END = 21,
-	FAULT_END = 22,
-	PROCESS_FORK = 30,
-	PROCESS_EXEC = 31,
-	PROCESS_EXIT = 32,
-	RENAME = 33,
-	FUTEX_BEGIN = 34,
-	FUTEX_END = 35,
-};
 
 /* One cache line. */
 struct record {
@@ -159,11 +128,6 @@ struct task_struct___recorded {
 
 struct rq___numbered {
 	int cpu;
-};
-
-struct pt_regs___x86 {
-	unsigned long ip;
-	unsigned short cs;
 };
 
 struct timerqueue_node {

@@ -2,10 +2,9 @@
 
 use super::merge::Noted;
 use crate::followed::shown;
-use crate::recorder::evidence::SOFTIRQS;
 use crate::recorder::symbols::KernelSymbols;
-use punctual_recording::episode::{EventKind, VECTORS};
 use punctual_recording::printable;
+use punctual_recording::{EventKind, Softirq, Vector};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -153,9 +152,9 @@ impl Names {
                     let current = self.text(&noted.comm);
                     self.rename(event.tid, &current);
                 }
-                match SOFTIRQS.get(event.value as usize) {
+                match Softirq::name_of(event.value) {
                     Some(name) => self.fixed(name),
-                    None => format!("softirq {}", event.value).into(),
+                    None => Softirq::words(event.value).into(),
                 }
             }
             EventKind::TimerBegin | EventKind::CallbackBegin | EventKind::WorkBegin | EventKind::TaskletBegin => {
@@ -175,7 +174,7 @@ impl Names {
     }
 
     fn vector(&mut self, number: u64) -> Arc<str> {
-        self.fixed(VECTORS.get(number as usize).copied().unwrap_or("vector"))
+        self.fixed(Vector::name_of(number).unwrap_or("vector"))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::memory::{NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, Slot, Wake, shown};
 use super::selection::{name_of, policy_of, process_of};
-use punctual_recording::{Counters, FollowedStamps, FollowedThread, OTHERS, Task, Waker, WakerKind, Wakeup, Writer};
+use punctual_recording::{
+    Counters, FollowedStamps, FollowedThread, OTHERS, Softirq, Task, Vector, Waker, WakerKind, Wakeup, Writer,
+};
 use std::collections::HashMap;
 
 /// More threads than this are not told apart, so that no recording grows without end: those of a name and policy share one
@@ -18,9 +20,6 @@ const MAX_NAMES: usize = 64;
 const MAX_ALL_NAMES: usize = 16_384;
 
 const TIMER_USES: [&str; 4] = ["sleep", "timerfd", "posix timer", "interval timer"];
-/// Interrupt vectors as the programs number them.
-const VECTORS: [&str; 6] =
-    ["local_timer", "reschedule", "call_function", "call_function_single", "irq_work", "unknown"];
 
 /// Who a thread is, as far as it tells tasks apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -208,9 +207,13 @@ fn named(wake: &Wake) -> Option<Waker> {
     };
     let (kind, name, id) = match wake.kind {
         1 => (WakerKind::Timer, of_list(&TIMER_USES, wake.id.checked_sub(1)), None),
-        2 => (WakerKind::Interrupt, of_list(&VECTORS, wake.id.checked_sub(1)), None),
+        2 => (
+            WakerKind::Interrupt,
+            Vector::name_of(wake.id).map_or_else(|| format!("number {}", wake.id), str::to_owned),
+            None,
+        ),
         3 => (WakerKind::Interrupt, shown(&wake.name), Some(wake.id)),
-        4 => (WakerKind::Softirq, of_list(&crate::idle::trace::SOFTIRQS, Some(wake.id)), Some(wake.id)),
+        4 => (WakerKind::Softirq, Softirq::words(u64::from(wake.id)).into_owned(), Some(wake.id)),
         // The kernel's idle loop: what it does between interrupts.
         5 if wake.id == 0 => (WakerKind::Thread, "(idle)".to_owned(), Some(0)),
         5 => (WakerKind::Thread, shown(&wake.name), Some(wake.id)),

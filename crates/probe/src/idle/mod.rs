@@ -14,4 +14,3 @@ pub(crate) mod trace;
 pub use calibrated::{BINS_EACH, Calibration, DURATION_BINS};
 pub use gap_loop::{RawGap, Ticker};
 pub use session::{IdlePlan, IdleSession, LoopTotals, Taken};
-pub use trace::{Ran, TraceEntry};

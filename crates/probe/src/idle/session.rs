@@ -3,18 +3,18 @@
 //! A thread on each CPU reads the time-stamp counter again and again and hands on only the times between two readings
 //! that are longer than a threshold: the idle loop of Olawuyi and others, "Using Latency to Evaluate Computer System
 //! Performance" (2014), II.c to II.e, without its calibrated count. BPF programs on tracepoints meanwhile note
-//! what else ran. Nothing here judges: [`crate::TraceEntry`]s and [`RawGap`]s are put together elsewhere.
+//! what else ran. Nothing here judges: [`punctual_recording::TraceEntry`]s and [`RawGap`]s are put together elsewhere.
 
 use crate::idle::calibrated::{Calibration, calibrate};
 use crate::idle::gap_loop::{IdleLoop, LoopCounts, RawGap, Ticker};
-use crate::idle::trace::{TraceEntry, Tracer};
+use crate::idle::trace::Tracer;
 use crate::shared::control::Control;
 use crate::shared::error::PlanError;
 use crate::shared::error::RunError;
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::scheduling::{self, Scheduling, allowed_cpus};
 use punctual_kernel::{Refused, capabilities, clock, hold, host, number_in_kernel, steal};
-use punctual_recording::{Configuration, Provenance};
+use punctual_recording::{Configuration, Provenance, TraceEntry};
 use rtrb::{Consumer, RingBuffer};
 use std::path::PathBuf;
 use std::sync::Arc;

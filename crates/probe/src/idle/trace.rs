@@ -2,8 +2,12 @@
 
 use crate::shared::lossy_ring::{self, Marked};
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
-use punctual_kernel::features::{ATOMICS, explain};
+use punctual_kernel::features::{ATOMICS, Feature, explain};
 use punctual_kernel::{Refused, clock, per_cpu};
+use punctual_recording::{Ran, Softirq, TraceEntry, Vector};
+
+/// What a kernel must have for the programs.
+pub(crate) const NEEDED: &[Feature] = &[ATOMICS];
 
 const MAX_CPUS: usize = 512;
 const MAX_RINGS: usize = 32;
@@ -41,39 +45,6 @@ struct Traced {
     ring_of: [u16; MAX_CPUS],
 }
 
-/// What ran on a CPU instead of its loop.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ran {
-    /// An interrupt, by its class (`local_timer`, `reschedule`, ...) or, for a device's, its handler's name.
-    Interrupt(String),
-    /// A softirq, by its name (`timer`, `net_rx`, ...).
-    Softirq(String),
-    /// A thread, by its name.
-    Thread(String),
-}
-
-/// An interval in which something else ran on a CPU. Times are ns of `CLOCK_MONOTONIC`. Threads may hold softirqs and
-/// interrupts inside, softirqs interrupts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TraceEntry {
-    /// When it began.
-    pub start_ns: u64,
-    /// When it ended.
-    pub end_ns: u64,
-    /// The host's steal counter of this CPU at the end, ns; `None` where it cannot be read.
-    pub steal_ns: Option<u64>,
-    /// How much of the interval the host stole, ns.
-    pub stolen_ns: u64,
-    /// What ran.
-    pub ran: Ran,
-}
-
-/// Interrupt vectors as the programs number them.
-const VECTORS: [&str; 5] = ["local_timer", "reschedule", "call_function", "call_function_single", "irq_work"];
-/// Softirqs by number, as in `/proc/softirqs`.
-pub(crate) const SOFTIRQS: [&str; 10] =
-    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
-
 /// The programs in the kernel; they leave it when this is dropped.
 pub(crate) struct Tracer {
     // Dropped first, so that nothing writes into memory that is gone.
@@ -91,7 +62,7 @@ fn load() -> Result<(LoadedObject, bool), Refused> {
     let steal_offset = per_cpu::places().steal;
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
     let object = LoadedObject::load("idle", bytes, Some(&steal_offset.unwrap_or(0).to_ne_bytes()))
-        .map_err(|refused| explain(refused, &[ATOMICS]))?;
+        .map_err(|refused| explain(refused, NEEDED))?;
     Ok((object, steal_offset.is_some()))
 }
 
@@ -173,11 +144,11 @@ fn named(entry: &Entry, own: u32) -> Option<Ran> {
         let length = entry.name.iter().position(|&byte| byte == 0).unwrap_or(NAME_SIZE);
         String::from_utf8_lossy(&entry.name[..length]).into_owned()
     };
-    let id = entry.id as usize;
+    let id = u64::from(entry.id);
     Some(match entry.kind {
-        1 => Ran::Interrupt((*VECTORS.get(id.checked_sub(1)?)?).to_owned()),
+        1 => Ran::Interrupt(Vector::name_of(id)?.to_owned()),
         2 => Ran::Interrupt(name()),
-        3 => Ran::Softirq(SOFTIRQS.get(id).map_or_else(|| format!("softirq {id}"), |&name| name.to_owned())),
+        3 => Ran::Softirq(Softirq::words(id).into_owned()),
         // The kernel's own idle loop: nothing wanted the CPU, and the loop was stopped.
         4 if id == 0 => Ran::Thread("(idle)".to_owned()),
         4 if entry.id == own => return None,

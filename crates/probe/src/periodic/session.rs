@@ -66,7 +66,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     provenance.started_ns = clock::monotonic_ns();
     provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - provenance.started_ns as i64;
     let fallbacks = provenance.fallbacks.clone();
-    let mut writer = Writer::create(&plan.output, provenance, tasks)?;
+    let mut writer = Writer::create_of(plan.kind, &plan.output, provenance, tasks)?;
     let own_programs = follower.as_ref().map(StageTracer::program_ids).unwrap_or_default();
     let mut watch = match plan.why.zip(recorder) {
         Some((settings, recorder)) => Some(Watch::begin(recorder, settings, writer.directory(), &own_programs)?),

@@ -7,7 +7,7 @@ use super::symbols::place;
 use crate::followed::shown;
 use punctual_kernel::clock;
 use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
-use punctual_recording::{Episode, Stage};
+use punctual_recording::{Episode, Softirq, Stage};
 use std::collections::{BTreeSet, HashMap};
 
 /// A late wakeup, as the measuring side knows it.
@@ -55,10 +55,6 @@ impl Evidence {
 
 /// Two stamps of one waking lie no further apart, ns.
 const SAME_NS: u64 = 10_000;
-
-/// Softirqs by number, as in `/proc/softirqs`.
-pub(crate) const SOFTIRQS: [&str; 10] =
-    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 /// What the names of measuring threads begin with.
 const MEASURED: &str = "measure-";
@@ -190,7 +186,7 @@ impl Investigator {
         }
     }
 
-    fn function(&self, address: u64, at_ns: u64) -> Frame {
+    fn function(&mut self, address: u64, at_ns: u64) -> Frame {
         let without = || Frame { function: format!("{address:#x}"), module: "kernel".to_owned() };
         self.kernel.find(address, at_ns).unwrap_or_else(without)
     }
@@ -201,11 +197,9 @@ impl Investigator {
         if self.own.contains(&tid) { format!("{name} (this recording)") } else { name }
     }
 
-    fn event(&self, cpu: u32, record: &Record, first_steal: u64, tables: &mut Tables) -> Option<Event> {
+    fn event(&mut self, cpu: u32, record: &Record, first_steal: u64, tables: &mut Tables) -> Option<Event> {
         let kind = EventKind::from_code(record.kind())?;
-        let softirq = || {
-            SOFTIRQS.get(record.value as usize).map_or_else(|| format!("softirq {}", record.value), |&name| name.into())
-        };
+        let softirq = || Softirq::words(record.value).into_owned();
         let name = match kind {
             EventKind::TimerBegin | EventKind::CallbackBegin | EventKind::WorkBegin | EventKind::TaskletBegin => {
                 self.function(record.value, record.time).function
@@ -230,7 +224,7 @@ impl Investigator {
         })
     }
 
-    fn sample(&self, cpu: u32, stack: &Stack, tables: &mut Tables) -> StackSample {
+    fn sample(&mut self, cpu: u32, stack: &Stack, tables: &mut Tables) -> StackSample {
         let mut frames: Vec<u32> =
             stack.kernel().iter().map(|&address| tables.frame(self.function(address, stack.time))).collect();
         let own = self.maps.of(stack.process);

@@ -1,9 +1,8 @@
 //! The sums of every handler, softirq and callback over a run.
 
-use super::evidence::SOFTIRQS;
 use super::symbols::KernelSymbols;
 use punctual_recording::HandlerSum;
-use punctual_recording::episode::{EventKind, VECTORS};
+use punctual_recording::{EventKind, Softirq, Vector};
 
 /// `QUEUED` of `bpf/recorder.h`.
 const QUEUED: u32 = 100;
@@ -27,13 +26,12 @@ fn handler_sum((key, values): &Entry, symbols: &KernelSymbols) -> Option<Handler
     let half = |at: usize| Some(u32::from_ne_bytes(key.get(at..at + 4)?.try_into().ok()?));
     let (kind, number, function) = (half(0)?, half(4)?, word(key, 1)?);
     let named = || symbols.find(function).map_or_else(|| format!("{function:#x}"), |frame| frame.function);
-    let listed =
-        |names: &[&str]| names.get(number as usize).map_or_else(|| number.to_string(), |&name| name.to_owned());
+    let listed = |name: Option<&str>| name.map_or_else(|| number.to_string(), str::to_owned);
     let (kind, name) = match EventKind::from_code(u8::try_from(kind).ok()?) {
         _ if kind == QUEUED => ("softirq_queue", "all softirqs of a CPU".to_owned()),
-        Some(EventKind::VectorEnd) => ("irq", listed(&VECTORS)),
+        Some(EventKind::VectorEnd) => ("irq", listed(Vector::name_of(number))),
         Some(EventKind::HandlerEnd) => ("handler", format!("{} (interrupt {number})", named())),
-        Some(EventKind::SoftirqEnd) => ("softirq", listed(&SOFTIRQS)),
+        Some(EventKind::SoftirqEnd) => ("softirq", listed(Softirq::name_of(number))),
         Some(EventKind::TaskletEnd) => ("tasklet", named()),
         Some(EventKind::CallbackEnd) => ("callback", named()),
         Some(EventKind::TimerEnd) => (if number == 0 { "timer_softirq" } else { "timer_irq" }, named()),

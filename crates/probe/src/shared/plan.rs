@@ -4,7 +4,7 @@ use crate::followed::Selection;
 use crate::recorder::WhySettings;
 use crate::shared::error::PlanError;
 use punctual_kernel::scheduling::{Scheduling, allowed_cpus};
-use punctual_recording::{LimitSpec, LoadInfo};
+use punctual_recording::{LimitSpec, LoadInfo, RecordingKind};
 use std::path::PathBuf;
 
 /// A scheduling policy, without its priority.
@@ -81,6 +81,8 @@ pub struct Plan {
     pub limits: Vec<LimitSpec>,
     /// The directory to write.
     pub output: PathBuf,
+    /// What the recording is of: more than wakeups where the caller writes beside them.
+    pub kind: RecordingKind,
     /// What else runs meanwhile.
     pub load: LoadInfo,
     /// The command line, for provenance.
@@ -108,6 +110,7 @@ impl Plan {
             why: None,
             limits: Vec::new(),
             output: output.into(),
+            kind: RecordingKind::Wakeups,
             load: LoadInfo::default(),
             command_line: Vec::new(),
         }

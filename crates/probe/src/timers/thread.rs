@@ -383,16 +383,6 @@ pub(super) fn set_slack(nanoseconds: libc::c_ulong) {
 mod tests {
     use super::*;
 
-    /// Says loudly what was skipped, also in the file that `./test` prints.
-    fn skipped(name: &str, refused: &Refused) {
-        eprintln!("SKIPPED {name}: {refused}");
-        if let Some(path) = std::env::var_os("PUNCTUAL_SKIP_LOG") {
-            use std::io::Write;
-            let file = std::fs::File::options().create(true).append(true).open(path);
-            let _ = file.and_then(|mut file| writeln!(file, "{name}: {refused}"));
-        }
-    }
-
     /// Ways without signals: threads of the test harness do not block those.
     #[test]
     fn machine_each_way_gives_callbacks_in_order_or_says_why_not() {
@@ -422,7 +412,7 @@ mod tests {
             let run = match thread.run(plan, &mut || true).expect("it comes back") {
                 Ok(run) => run,
                 Err(refused) => {
-                    skipped(kind.name(), &refused);
+                    punctual_testing::skip(&format!("timer method {}", kind.name()), refused);
                     continue;
                 }
             };

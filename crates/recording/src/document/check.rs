@@ -89,6 +89,7 @@ mod tests {
         let mut distributions = Distributions::default();
         distributions.record("fifo:80", Stage::Total, 0, "none", 5);
         Document {
+            kind: None,
             schema: SCHEMA.to_owned(),
             ended: None,
             provenance: Provenance::default(),

@@ -1,5 +1,6 @@
 //! `recording.json`: where a recording comes from, what was counted, and why it ended.
 
+use crate::document::kind::RecordingKind;
 use crate::episodes::files::RecorderSummary;
 use crate::wakeups::distribution::Distributions;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Document {
     /// [`SCHEMA`].
     pub schema: String,
+    /// What it is of; `None` in a recording from before this was said: see [`kind_of`](crate::kind_of).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<RecordingKind>,
     /// Why and when it ended; absent while it is being written, and so in a recording that was cut short.
     pub ended: Option<Ended>,
     /// Where it comes from.

@@ -2,6 +2,7 @@
 
 use crate::document::check;
 use crate::document::contents::{Counters, Document, SCHEMA_VERSION};
+use crate::document::kind::RecordingKind;
 use crate::document::writer::{MAXIMA, TAIL, WAKEUPS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::{
@@ -39,16 +40,7 @@ impl Recording {
     pub fn open(directory: impl AsRef<Path>) -> Result<Recording> {
         let directory = directory.as_ref().to_owned();
         let path = directory.join("recording.json");
-        let text = match input::read_file(&path, MAX_JSON_BYTES) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !directory.exists() => {
-                return Err(Error::new(ErrorKind::NotFound, directory, "there is no such recording"));
-            }
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-                return Err(Error::new(ErrorKind::Invalid, directory, "is not a recording: it has no recording.json"));
-            }
-            Err(error) => return Err(Error::io(path, "cannot read", error)),
-        };
+        let text = read(&directory)?;
         let mut document = parse(&path, &text)?;
         drop(text);
         let mut damaged = Vec::new();
@@ -238,7 +230,41 @@ impl Recording {
     }
 }
 
+/// What a recording says that it is of; `None` in one from before this was said.
+pub(crate) fn stated_kind(directory: &Path) -> Result<Option<RecordingKind>> {
+    #[derive(serde::Deserialize)]
+    struct Stated {
+        #[serde(default)]
+        kind: Option<RecordingKind>,
+    }
+    let path = directory.join("recording.json");
+    let text = read(directory)?;
+    check_version(&path, &text)?;
+    Ok(parse_json::<Stated>(&path, &text, "is not a recording")?.kind)
+}
+
+fn read(directory: &Path) -> Result<Vec<u8>> {
+    let path = directory.join("recording.json");
+    input::read_file(&path, MAX_JSON_BYTES).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound if !directory.exists() => {
+            Error::new(ErrorKind::NotFound, directory, "there is no such recording")
+        }
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+            Error::new(ErrorKind::Invalid, directory, "is not a recording: it has no recording.json")
+        }
+        _ => Error::io(path, "cannot read", error),
+    })
+}
+
 fn parse(path: &Path, text: &[u8]) -> Result<Document> {
+    check_version(path, text)?;
+    let document: Document = parse_json(path, text, "is not a recording")?;
+    check::check(&document).map_err(|what| Error::new(ErrorKind::Invalid, path, what))?;
+    Ok(document)
+}
+
+/// Before anything else is read of a document: whether this version knows how.
+fn check_version(path: &Path, text: &[u8]) -> Result<()> {
     #[derive(serde::Deserialize)]
     struct Head {
         schema: String,
@@ -256,11 +282,7 @@ fn parse(path: &Path, text: &[u8]) -> Result<Document> {
             );
             Err(Error::new(ErrorKind::NewerSchema, path, message))
         }
-        Some(_) => {
-            let document: Document = parse_json(path, text, "is not a recording")?;
-            check::check(&document).map_err(|what| Error::new(ErrorKind::Invalid, path, what))?;
-            Ok(document)
-        }
+        Some(_) => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rows in, a crash-safe recording directory out.
 
 use crate::document::contents::{Counters, Document, Ended, Followed, Limit, Provenance, SCHEMA, Task};
+use crate::document::kind::RecordingKind;
 use crate::episodes::files::RecorderSummary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::directory::{Directory, OCCUPIED};
@@ -146,6 +147,19 @@ impl Writer {
     /// [`ErrorKind::Exists`] where a recording, or anything else that is not an empty directory, already stands;
     /// [`ErrorKind::Io`] where the file system refuses.
     pub fn create(directory: impl Into<PathBuf>, provenance: Provenance, tasks: Vec<Task>) -> Result<Writer> {
+        Writer::create_of(RecordingKind::Wakeups, directory, provenance, tasks)
+    }
+
+    /// The same for a recording that is of something else, which its caller writes beside the wakeups.
+    ///
+    /// # Errors
+    /// As for [`Writer::create`].
+    pub fn create_of(
+        kind: RecordingKind,
+        directory: impl Into<PathBuf>,
+        provenance: Provenance,
+        tasks: Vec<Task>,
+    ) -> Result<Writer> {
         let directory = Directory::make(&directory.into())?;
         if !directory.is_empty()? {
             return Err(Error::new(ErrorKind::Exists, directory.path(), OCCUPIED));
@@ -162,6 +176,7 @@ impl Writer {
         let observing = provenance.configuration.bpf;
         let document = Document {
             schema: SCHEMA.to_owned(),
+            kind: Some(kind),
             ended: None,
             provenance,
             tasks: Vec::new(),
@@ -480,7 +495,7 @@ impl Writer {
             for stage in Stage::ALL {
                 for (value, expected, tid) in largest[stage as usize].sorted() {
                     let tid = Some(i64::from(tid));
-                    rows.push([tid, Some(stage.code()), Some(signed(expected)), Some(signed(value))]);
+                    rows.push([tid, Some(i64::from(stage.code())), Some(signed(expected)), Some(signed(value))]);
                 }
             }
         }
@@ -524,7 +539,7 @@ impl Writer {
 }
 
 fn push_maximum(rows: &mut Rows<'_>, tid: i64, stage: Stage, (block, max, count): (u64, u64, u64)) {
-    rows.push([Some(tid), Some(stage.code()), Some(signed(block)), Some(signed(max)), Some(signed(count))]);
+    rows.push([Some(tid), Some(i64::from(stage.code())), Some(signed(block)), Some(signed(max)), Some(signed(count))]);
 }
 
 /// Tables hold signed numbers, as every Parquet engine knows them; 292 years fit.

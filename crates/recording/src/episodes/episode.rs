@@ -2,125 +2,9 @@
 
 pub use crate::episodes::check::MAX_FRAMES;
 use crate::episodes::check::{check, clean};
-use crate::wakeups::stage::Stage;
+pub use punctual_codes::EventKind;
+use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};
-
-/// What an [`Event`] says. `value`, `extra` and `name` mean something else for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum EventKind {
-    /// The CPU goes from thread `tid` to thread `value`, whose priority is the low half of `extra`; the high half is
-    /// the state in which the first one left (see [`Event::left_state`]). `name` is the next thread's.
-    Switch = 1,
-    /// Somebody on this CPU makes thread `value` runnable; the low half of `extra` is its priority. `name` is the
-    /// current thread's.
-    Waking = 2,
-    /// An interrupt of class `value` (see [`VECTORS`]) begins; `extra` is the interrupted instruction, with
-    /// [`INTERRUPTED_USER`] set where it was user code. `name` is the interrupted thread's.
-    VectorBegin = 3,
-    /// It ends.
-    VectorEnd = 4,
-    /// A device's interrupt handler begins: number `value`, `name` its handler.
-    HandlerBegin = 5,
-    /// It ends.
-    HandlerEnd = 6,
-    /// Softirq `value` begins; `name` is its name.
-    SoftirqBegin = 7,
-    /// It ends.
-    SoftirqEnd = 8,
-    /// The function of a high-resolution timer begins; `name` is the function, `extra` when the timer was due.
-    TimerBegin = 9,
-    /// It ends.
-    TimerEnd = 10,
-    /// The function of an ordinary kernel timer begins; `name` is the function.
-    CallbackBegin = 11,
-    /// It ends.
-    CallbackEnd = 12,
-    /// A kernel worker begins a work item; `name` is the function.
-    WorkBegin = 13,
-    /// It ends.
-    WorkEnd = 14,
-    /// Thread `value` moves from the CPU in the low half of `extra` to that in its high half.
-    Migrate = 15,
-    /// The current thread touched a page that is not there, from user code.
-    FaultUser = 16,
-    /// The same from kernel code.
-    FaultKernel = 17,
-    /// The current thread begins to wait for a kernel lock; `extra` are the kernel's flags.
-    LockBegin = 18,
-    /// It has it.
-    LockEnd = 19,
-    /// A tasklet begins; `name` is its function.
-    TaskletBegin = 20,
-    /// It ends.
-    TaskletEnd = 21,
-    /// The page that the current thread touched last is there.
-    FaultEnd = 22,
-    /// Only in an event log, as all that follow: the current thread makes thread `value` of process `extra`. `name` is
-    /// the new thread's.
-    ProcessFork = 30,
-    /// The current thread has become another program; `name` is its new name, `value` the thread id it had before.
-    ProcessExec = 31,
-    /// The current thread ends, with the kernel's exit code `value`; `extra` is 1 where its process ends with it. `name`
-    /// is the thread's.
-    ProcessExit = 32,
-    /// Thread `value` changes its name to `name`.
-    Rename = 33,
-    /// The current thread begins a futex call with the word at `value`; the low half of `extra` is the operation, the
-    /// high half the value that goes with it. `name` is the thread's.
-    FutexBegin = 34,
-    /// It comes back with `value`, a negative error number or a result.
-    FutexEnd = 35,
-    /// A program's own mark: `name` is its text, `value` its number. Of marks by `trace_marker` `extra` is 1.
-    Mark = 36,
-    /// `value` events were lost here, before this time; `name` says where.
-    Dropped = 37,
-}
-
-impl EventKind {
-    /// Every kind.
-    pub const ALL: &'static [EventKind] = &[
-        EventKind::Switch,
-        EventKind::Waking,
-        EventKind::VectorBegin,
-        EventKind::VectorEnd,
-        EventKind::HandlerBegin,
-        EventKind::HandlerEnd,
-        EventKind::SoftirqBegin,
-        EventKind::SoftirqEnd,
-        EventKind::TimerBegin,
-        EventKind::TimerEnd,
-        EventKind::CallbackBegin,
-        EventKind::CallbackEnd,
-        EventKind::WorkBegin,
-        EventKind::WorkEnd,
-        EventKind::Migrate,
-        EventKind::FaultUser,
-        EventKind::FaultKernel,
-        EventKind::LockBegin,
-        EventKind::LockEnd,
-        EventKind::TaskletBegin,
-        EventKind::TaskletEnd,
-        EventKind::FaultEnd,
-        EventKind::ProcessFork,
-        EventKind::ProcessExec,
-        EventKind::ProcessExit,
-        EventKind::Rename,
-        EventKind::FutexBegin,
-        EventKind::FutexEnd,
-        EventKind::Mark,
-        EventKind::Dropped,
-    ];
-
-    /// The kind with this code.
-    pub fn from_code(code: u8) -> Option<EventKind> {
-        EventKind::ALL.iter().copied().find(|kind| *kind as u8 == code)
-    }
-}
-
-/// Classes of interrupts by number; what is not here is a device's.
-pub const VECTORS: [&str; 7] =
-    ["device", "local_timer", "reschedule", "call_function", "call_function_single", "irq_work", "thermal"];
 
 /// In `extra` of [`EventKind::VectorBegin`]: user code was interrupted.
 pub const INTERRUPTED_USER: u64 = 1 << 63;
@@ -358,7 +242,7 @@ impl Serialize for Episode {
                 .iter()
                 .map(|event| {
                     let Event { at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra, name } = *event;
-                    (after(at_ns), cpu, kind as u8, tid, priority, context, steal_ns, value, extra, name)
+                    (after(at_ns), cpu, kind.code(), tid, priority, context, steal_ns, value, extra, name)
                 })
                 .collect(),
             samples: self

@@ -6,7 +6,7 @@ use crate::format::bounds::MAX_EPISODE_BYTES;
 use crate::format::directory::{Directory, temporary_for};
 use crate::format::input;
 use crate::format::json_file::{check_json, read_json, write_json};
-use crate::wakeups::stage::Stage;
+use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};

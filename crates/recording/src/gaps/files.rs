@@ -8,6 +8,7 @@ use crate::format::directory::Directory;
 use crate::format::json_file::{read_document, write_json};
 use crate::format::segments::{self, SegmentWriter};
 use crate::format::table::{self, Schema, required};
+use punctual_codes::CauseKind;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -18,49 +19,6 @@ static GAPS: Schema = Schema {
     name: "gaps",
     columns: &[required("start_ns"), required("length_ns"), required("cpu"), required("kind"), required("name")],
 };
-
-/// What kind of thing had the CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CauseKind {
-    /// An interrupt: one of the processor's own by class, a device's by its handler.
-    Irq,
-    /// A softirq.
-    Softirq,
-    /// Another thread.
-    Thread,
-    /// Nothing that this kernel traced: the host, the firmware, a sibling hyperthread.
-    Outside,
-    /// Before, between and after what was traced (entering and leaving the kernel, switching), or where entries were
-    /// lost.
-    Unknown,
-    /// Nothing was followed.
-    NotFollowed,
-}
-
-impl CauseKind {
-    /// All kinds; the position is the code in the table `gaps`.
-    pub const ALL: [CauseKind; 6] = [
-        CauseKind::Irq,
-        CauseKind::Softirq,
-        CauseKind::Thread,
-        CauseKind::Outside,
-        CauseKind::Unknown,
-        CauseKind::NotFollowed,
-    ];
-
-    /// Its name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            CauseKind::Irq => "irq",
-            CauseKind::Softirq => "softirq",
-            CauseKind::Thread => "thread",
-            CauseKind::Outside => "outside",
-            CauseKind::Unknown => "unknown",
-            CauseKind::NotFollowed => "not_followed",
-        }
-    }
-}
 
 /// A gap and what took most of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,7 +196,7 @@ impl GapWriter {
             signed(gap.start_ns),
             signed(gap.length_ns),
             Some(i64::from(gap.cpu)),
-            Some(gap.kind as i64),
+            Some(i64::from(gap.kind.code())),
             Some(i64::from(gap.name)),
         ]);
     }
@@ -302,7 +260,7 @@ pub fn for_each_gap(recording: &Path, mut take: impl FnMut(&Gap)) -> Result<()> 
                 let unsigned = |column| u64::try_from(rows.get(column, row)).unwrap_or(0);
                 let narrow = |column| u32::try_from(rows.get(column, row)).unwrap_or(0);
                 let code = rows.get(3, row);
-                let kind = usize::try_from(code).ok().and_then(|code| CauseKind::ALL.get(code).copied());
+                let kind = CauseKind::from_code(code);
                 let kind = kind.ok_or_else(|| {
                     Error::new(ErrorKind::Invalid, &segment.path, format!("knows no kind of cause {code}"))
                 })?;

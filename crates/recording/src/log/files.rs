@@ -181,7 +181,7 @@ impl LogWriter {
     /// Takes a row.
     pub fn push(&mut self, row: &LogRow<'_>) {
         let event = &row.event;
-        *self.counts.entry((event.kind as u8, event.cpu)).or_default() += 1;
+        *self.counts.entry((event.kind.code(), event.cpu)).or_default() += 1;
         self.late_rows += u64::from(event.at_ns < self.last_ns);
         self.last_ns = self.last_ns.max(event.at_ns);
         let rows = self.rows.rows();

@@ -3,6 +3,5 @@
 pub(crate) mod buckets;
 pub(crate) mod distribution;
 pub(crate) mod rebuilt;
-pub(crate) mod stage;
 pub(crate) mod tail;
 pub(crate) mod wakeup;

@@ -1,14 +1,16 @@
 //! The page of a recording of `punctual idle`: gaps of the loops.
 
+use crate::answer::value;
 use crate::encode::html::curve::{Curve, CurveLine, survival};
 use crate::encode::html::heat::{Cell, Heat};
 use crate::encode::html::history::History;
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section, Subject};
-use crate::idle::{IdleReport, histogram, json, percent};
+use crate::idle::text::{histogram, percent};
+use crate::idle::{IdleAnswer, IdleReport};
 use crate::recording::verdict::grouped;
-use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, Wakeup, format_ns};
+use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, format_ns};
 
 /// Columns of the picture of the time that others took.
 const MAX_COLUMNS: usize = 240;
@@ -37,8 +39,7 @@ impl GapPictures {
     pub fn take(&mut self, gap: &Gap) {
         self.lengths[gap.kind as usize].record(gap.length_ns);
         if let Some(history) = &mut self.history {
-            let late = Wakeup { cpu: gap.cpu, expected_ns: gap.start_ns, total_ns: gap.length_ns, ..Wakeup::default() };
-            history.take(&late);
+            history.take(gap.cpu, gap.start_ns, gap.length_ns);
         }
     }
 
@@ -78,7 +79,7 @@ pub fn idle_page(report: &IdleReport<'_>, drawn: &GapPictures) -> Page {
         warnings: warnings(report),
         blind: document.provenance.blind.clone(),
         sections,
-        report: json(report),
+        report: value(&IdleAnswer::new(report, &[])),
     }
 }
 

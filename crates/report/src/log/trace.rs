@@ -2,9 +2,9 @@
 
 use crate::encode::perfetto::{Lane, Tracks, instant};
 use crate::why::trace::{nested, threads};
-use punctual_blame::replay;
-use punctual_recording::episode::{Event, EventKind, Victim};
-use punctual_recording::{Episode, EventClass, LogRow};
+use punctual_blame::replay_events;
+use punctual_recording::episode::{Event, EventKind};
+use punctual_recording::{EventClass, LogRow};
 use std::collections::{BTreeMap, HashMap};
 
 /// So many events of a CPU are played back at once.
@@ -104,31 +104,12 @@ impl LogTrace {
             part.numbers.clear();
             std::mem::take(&mut part.names)
         };
-        let episode = Episode {
-            id: 0,
-            victim: Victim { tid: 0, name: String::new(), priority: 0, cpu },
-            expected_ns: 0,
-            end_ns: 0,
-            stage: punctual_recording::Stage::Total,
-            threshold_ns: 0,
-            void: None,
-            usual_delivery_ns: 0,
-            fault_path_ns: 0,
-            sample_period_ns: 0,
-            nesting_known: true,
-            names,
-            frames: Vec::new(),
-            events,
-            samples: Vec::new(),
-            programs: Vec::new(),
-            builds: Vec::new(),
-        };
         let mut first = !self.begun;
-        for timeline in replay(&episode).values() {
+        for timeline in replay_events(&events).values() {
             // The first slice reaches back to the beginning of time.
             let slices = timeline.slices.get(1..).unwrap_or_default();
-            threads(&mut self.tracks, &mut self.body, &mut first, &episode, cpu, slices);
-            nested(&mut self.tracks, &mut self.body, &mut first, &episode, cpu, slices);
+            threads(&mut self.tracks, &mut self.body, &mut first, (&events, &names), cpu, slices);
+            nested(&mut self.tracks, &mut self.body, &mut first, &names, cpu, slices);
         }
         self.begun = !first;
     }

@@ -7,7 +7,8 @@ use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::recording::verdict::grouped;
-use crate::{DeviceRow, Measurement, StageRow, load_name, stage_rows};
+use crate::{Measurement, StageRow, load_name, stage_rows};
+use punctual_forecast::JudgedDevice;
 use punctual_forecast::Outcome;
 use punctual_recording::{Document, Stage, format_ns};
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ pub const MAX_HISTORIES: usize = 8;
 
 /// The page of one or more recordings. `devices` holds what devices would have met in each part of `measurement`,
 /// `recorded` the recordings that the parts were merged from.
-pub fn recording_page(measurement: &Measurement, devices: &[Vec<DeviceRow>], recorded: &[Recorded]) -> Page {
+pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], recorded: &[Recorded]) -> Page {
     let parts: Vec<(String, &Document)> =
         names(&measurement.parts).into_iter().zip(measurement.parts.iter().map(|(_, document)| document)).collect();
     let first = parts.first().map(|(_, document)| *document);
@@ -62,7 +63,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<DeviceRow>], rec
         warnings: warnings(&parts),
         blind,
         sections,
-        report: crate::measurement(measurement),
+        report: crate::answer::value(&crate::ReportAnswer::new(measurement, &[])),
     }
 }
 
@@ -180,7 +181,7 @@ pub(crate) fn marks<'a>(slacks: impl Iterator<Item = (&'a str, i64)>) -> Vec<Mar
     marks
 }
 
-fn shares(parts: &[(String, &Document)], devices: &[Vec<DeviceRow>]) -> Section {
+fn shares(parts: &[(String, &Document)], devices: &[Vec<JudgedDevice>]) -> Section {
     let mut blocks = Vec::new();
     let measures = measures_of(parts);
     for (number, measure) in measures.iter().take(MAX_HISTORIES).enumerate() {
@@ -257,7 +258,7 @@ pub(crate) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks:
 }
 
 /// What devices would have met in each part.
-fn device_section(names: &[&str], devices: &[Vec<DeviceRow>]) -> Option<Section> {
+fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Section> {
     let mut keys: Vec<(&str, &str)> = Vec::new();
     for row in devices.iter().flatten() {
         let key = (row.measure.as_str(), row.answer.device.id.as_str());
@@ -276,9 +277,10 @@ fn device_section(names: &[&str], devices: &[Vec<DeviceRow>]) -> Option<Section>
         columns.push(Column::words(format!("forecast, {name}")));
     }
     let rows = keys.iter().filter_map(|(measure, id)| {
-        let of =
-            |rows: &'_ [DeviceRow]| rows.iter().position(|row| row.measure == *measure && row.answer.device.id == *id);
-        let found: Vec<Option<&DeviceRow>> = devices.iter().map(|rows| Some(&rows[of(rows)?])).collect();
+        let of = |rows: &'_ [JudgedDevice]| {
+            rows.iter().position(|row| row.measure == *measure && row.answer.device.id == *id)
+        };
+        let found: Vec<Option<&JudgedDevice>> = devices.iter().map(|rows| Some(&rows[of(rows)?])).collect();
         let device = &found.iter().flatten().next()?.answer.device;
         let slack = u64::try_from(device.slack_ns()).ok();
         let mut cells =
@@ -307,7 +309,7 @@ fn device_section(names: &[&str], devices: &[Vec<DeviceRow>]) -> Option<Section>
     })
 }
 
-fn forecast(row: &DeviceRow) -> Value {
+fn forecast(row: &JudgedDevice) -> Value {
     let words = crate::forecast::device_verdict(&row.answer);
     match row.answer.underruns.outcome {
         Outcome::Holds => Value::Good(words),

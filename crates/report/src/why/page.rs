@@ -2,8 +2,8 @@
 
 use crate::encode::plain_page::{coordinate, escape, page};
 use crate::recording::text::{microseconds, shortened};
-use crate::why::tree::CallTree;
 use crate::why::{EpisodeView, MAX_CHARACTERS, WhyReport, cause_words};
+use punctual_blame::CallTree;
 use std::fmt::Write;
 
 /// Causes with a section of their own.
@@ -93,7 +93,8 @@ fn episode(body: &mut String, episode: &EpisodeView) {
         let _ = writeln!(body, "<p class=\"soft\">Below a late timer interrupt: {}</p>", escape(&stack.join(" < ")));
     }
     if episode.tree.count() > 0 {
-        let _ = writeln!(body, "<div class=\"wide\"><pre>{}</pre></div>", escape(&episode.tree.text(200)));
+        let _ =
+            writeln!(body, "<div class=\"wide\"><pre>{}</pre></div>", escape(&super::tree::text(&episode.tree, 200)));
     }
 }
 
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn a_page_is_well_formed_whatever_the_names() {
         let mut tree = CallTree::default();
-        let mut room = crate::why::tree::Room::of(1 << 20);
+        let mut room = punctual_blame::Room::of(1 << 20);
         tree.add(&["irq".into(), "a<b>&\"".into(), "f".into()], 700, &mut room);
         tree.add(&["steal".into(), "the host".into()], 300, &mut room);
         let report = WhyReport::new(Path::new("<a>"), 0, None, Vec::new(), false, None, &[]);

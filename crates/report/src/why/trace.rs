@@ -2,8 +2,8 @@
 
 use crate::encode::perfetto::{Lane, Tracks, begin_slice, end_slice, instant};
 use punctual_blame::{Running, Slice, Split, replay, split};
-use punctual_recording::episode::{EventKind, VECTORS};
-use punctual_recording::{Episode, Stage};
+use punctual_recording::episode::{Event, EventKind};
+use punctual_recording::{Episode, Stage, Vector};
 use std::collections::BTreeMap;
 
 /// The trace: what a file for Perfetto holds. Times are those of `CLOCK_MONOTONIC`.
@@ -21,8 +21,8 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
             let reached = shown.get(&cpu).copied().unwrap_or(0);
             let slices = timeline.slices.get(1..).unwrap_or_default();
             let slices = &slices[slices.partition_point(|slice| slice.start_ns < reached)..];
-            threads(&mut tracks, &mut body, &mut first, episode, cpu, slices);
-            nested(&mut tracks, &mut body, &mut first, episode, cpu, slices);
+            threads(&mut tracks, &mut body, &mut first, (&episode.events, &episode.names), cpu, slices);
+            nested(&mut tracks, &mut body, &mut first, &episode.names, cpu, slices);
         }
         for sample in &episode.samples {
             if shown.get(&sample.cpu).is_some_and(|reached| sample.at_ns < *reached) {
@@ -65,19 +65,24 @@ fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &E
     end_slice(body, first, episode.end_ns, uuid);
 }
 
+/// A name by its number.
+fn name(names: &[String], number: u32) -> &str {
+    names.get(number as usize).map_or("?", String::as_str)
+}
+
 pub(crate) fn threads(
     tracks: &mut Tracks,
     body: &mut Vec<u8>,
     first: &mut bool,
-    episode: &Episode,
+    (events, names): (&[Event], &[String]),
     cpu: u32,
     slices: &[Slice],
 ) {
-    let mut names: BTreeMap<u32, &str> = BTreeMap::new();
-    for event in &episode.events {
+    let mut threads: BTreeMap<u32, &str> = BTreeMap::new();
+    for event in events {
         match event.kind {
-            EventKind::Switch => names.insert(event.value as u32, episode.name(event.name)),
-            EventKind::Waking | EventKind::VectorBegin => names.insert(event.tid, episode.name(event.name)),
+            EventKind::Switch => threads.insert(event.value as u32, name(names, event.name)),
+            EventKind::Waking | EventKind::VectorBegin => threads.insert(event.tid, name(names, event.name)),
             _ => None,
         };
     }
@@ -87,7 +92,7 @@ pub(crate) fn threads(
         if begin.tid == 0 {
             continue;
         }
-        let name = names.get(&begin.tid).map_or_else(|| format!("thread {}", begin.tid), |&name| name.to_owned());
+        let name = threads.get(&begin.tid).map_or_else(|| format!("thread {}", begin.tid), |&name| name.to_owned());
         begin_slice(body, first, begin.start_ns, uuid, "thread", &name, begin.priority.max(0) as u64);
         end_slice(body, first, end.end_ns, uuid);
     }
@@ -98,7 +103,7 @@ pub(crate) fn nested(
     tracks: &mut Tracks,
     body: &mut Vec<u8>,
     first: &mut bool,
-    episode: &Episode,
+    names: &[String],
     cpu: u32,
     slices: &[Slice],
 ) {
@@ -121,11 +126,11 @@ pub(crate) fn nested(
                 end_slice(body, first, slice.start_ns, uuid);
             }
             for running in &now[same..] {
-                let name = match running.kind {
-                    EventKind::VectorBegin => VECTORS.get(running.value as usize).copied().unwrap_or("vector"),
-                    _ => episode.name(running.name),
+                let running = match running.kind {
+                    EventKind::VectorBegin => Vector::name_of(running.value).unwrap_or("vector"),
+                    _ => name(names, running.name),
                 };
-                begin_slice(body, first, slice.start_ns, uuid, title, name, 0);
+                begin_slice(body, first, slice.start_ns, uuid, title, running, 0);
             }
             open = now;
             reached = slice.end_ns;
@@ -143,7 +148,7 @@ pub(crate) fn nested(
 mod tests {
     use super::*;
     use crate::encode::perfetto::tests::slices_of;
-    use punctual_recording::episode::{Event, IN_INTERRUPT, Victim};
+    use punctual_recording::episode::{IN_INTERRUPT, Victim};
 
     fn episode(id: u64, at_ns: u64) -> Episode {
         let event = |after, kind, tid, context, value, name| Event {

@@ -1,234 +1,39 @@
-//! Call trees of an episode's samples, and the same folded for flame graphs.
+//! Call trees as text.
 
 use crate::recording::text::shortened;
-use punctual_blame::{Kind, Piece, Split, seen_at};
-use punctual_recording::Episode;
-use punctual_recording::episode::StackSample;
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use punctual_blame::CallTree;
 use std::fmt::Write;
 
 /// Symbols of generic code are longer than any screen is wide.
 const MAX_CHARACTERS: usize = 72;
 
-/// How often each function was seen below which.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CallTree {
-    count: u64,
-    children: BTreeMap<String, CallTree>,
-}
-
-/// What call trees may still take up.
-#[derive(Debug, Clone)]
-pub struct Room {
-    left: usize,
-    refused: u64,
-}
-
-/// A function with one below it takes about this much, bytes.
-const FUNCTION_BYTES: usize = 720;
-
-impl Room {
-    /// So many bytes.
-    pub fn of(bytes: usize) -> Room {
-        Room { left: bytes, refused: 0 }
-    }
-
-    /// How often a function was left out.
-    pub fn refused(&self) -> u64 {
-        self.refused
-    }
-
-    fn takes(&mut self, name: &str) -> bool {
-        let left = self.left.checked_sub(FUNCTION_BYTES + name.len());
-        self.refused += u64::from(left.is_none());
-        self.left = left.unwrap_or(self.left);
-        left.is_some()
-    }
-}
-
-impl CallTree {
-    /// The samples that fell into an episode's lateness, on the CPU where the victim waited at that moment, below who
-    /// was being executed.
-    pub fn of_samples(episode: &Episode, split: &Split, room: &mut Room) -> CallTree {
-        let mut tree = CallTree::default();
-        for (sample, piece) in samples_within(episode, split) {
-            let mut path = vec![format!("{} {}", piece.kind.name(), piece.name)];
-            path.extend(kept_by(piece));
-            path.extend(names(episode, sample));
-            tree.add(&path, 1, room);
-        }
-        tree
-    }
-
-    /// Adds a path, outermost first. What there is no room for counts for its caller.
-    pub fn add(&mut self, path: &[String], count: u64, room: &mut Room) {
-        self.count = self.count.saturating_add(count);
-        if let Some((first, rest)) = path.split_first() {
-            let child = match self.children.get_mut(first) {
-                Some(child) => child,
-                None if room.takes(first) => self.children.entry(first.clone()).or_default(),
-                None => return,
-            };
-            child.add(rest, count, room);
-        }
-    }
-
-    /// The sum at the root.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Children, largest first.
-    pub fn children(&self) -> Vec<(&str, &CallTree)> {
-        let mut children: Vec<_> = self.children.iter().map(|(name, child)| (name.as_str(), child)).collect();
-        children.sort_by_key(|(_, child)| std::cmp::Reverse(child.count));
-        children
-    }
-
-    /// As indented lines with the counts before them. A chain of single calls stands on one line.
-    pub fn text(&self, lines: usize) -> String {
-        let mut text = String::new();
-        let mut left = lines;
-        self.write(&mut text, 0, &mut left);
-        if left == 0 {
-            text.push_str("       ...\n");
-        }
-        text
-    }
-
-    fn write(&self, text: &mut String, depth: usize, left: &mut usize) {
-        for (name, child) in self.children() {
-            if *left == 0 {
-                return;
-            }
-            *left -= 1;
-            let (mut line, mut last) = (shortened(name, MAX_CHARACTERS), child);
-            // One caller with one callee and nothing of its own reads better beside it.
-            while last.children.len() == 1
-                && let Some((next, below)) = last.children.iter().next()
-                && below.count == last.count
-                && line.len() + next.len().min(MAX_CHARACTERS) < 110
-            {
-                let _ = write!(line, " > {}", shortened(next, MAX_CHARACTERS));
-                last = below;
-            }
-            let _ = writeln!(text, "{:>6} {:indent$}{line}", child.count, "", indent = depth * 2);
-            last.write(text, depth + 1, left);
-        }
-    }
-
-    /// As JSON: name, count, children.
-    pub fn json(&self) -> Value {
-        let child =
-            |(name, child): (&str, &CallTree)| json!({ "name": name, "count": child.count, "children": child.json() });
-        Value::Array(self.children().into_iter().map(child).collect())
-    }
-}
-
-/// Function names of a sample, outermost first.
-fn names<'a>(episode: &'a Episode, sample: &'a StackSample) -> impl Iterator<Item = String> + 'a {
-    sample
-        .frames
-        .iter()
-        .rev()
-        .filter_map(|&frame| episode.frames.get(frame as usize))
-        .map(|frame| frame.function.clone())
-}
-
-/// Of a lock what kept its holder, where it was not the holder itself that ran.
-fn kept_by(piece: &Piece) -> Option<String> {
-    piece.detail.clone().filter(|detail| piece.kind == Kind::Lock && detail.starts_with("kept by "))
-}
-
-fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<Item = (&'a StackSample, &'a Piece)> {
-    episode.samples.iter().filter(|sample| !sample.at_late_interrupt).filter_map(|sample| {
-        let seen_at = seen_at(episode, sample);
-        // The piece that ends where the clock's interrupt begins is the one that was seen.
-        let inside = |piece: &&Piece| {
-            piece.cpu == sample.cpu && piece.start_ns < seen_at && seen_at <= piece.start_ns.saturating_add(piece.ns)
-        };
-        Some((sample, split.pieces.iter().find(inside)?))
-    })
-}
-
-/// A late interrupt was kept by what lasted this long at least, ns.
-const KEPT_NS: u64 = 50_000;
-/// The stack is taken within this after it, ns.
-const TAKEN_NS: u64 = 200_000;
-
-/// The stacks that late interrupts found below them during the lateness, innermost first. A timer may come late by itself,
-/// as one that was set for the past does: only those count before which something kept interrupts or the CPU.
-pub(crate) fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> {
-    let mut stacks = Vec::new();
-    for sample in episode.samples.iter().filter(|sample| sample.at_late_interrupt) {
-        let is_own = sample.at_ns >= episode.expected_ns
-            && sample.at_ns <= episode.end_ns
-            && split.pieces.iter().any(|piece| {
-                let end_ns = piece.start_ns.saturating_add(piece.ns);
-                piece.cpu == sample.cpu
-                    && piece.ns >= KEPT_NS
-                    && (piece.start_ns..end_ns.saturating_add(TAKEN_NS)).contains(&sample.at_ns)
-                    && matches!(piece.kind, Kind::IrqOff | Kind::Blind | Kind::Kernel | Kind::Irq | Kind::Softirq)
-            });
-        let functions: Vec<String> = {
-            let mut outermost_first: Vec<String> = names(episode, sample).collect();
-            outermost_first.reverse();
-            outermost_first
-        };
-        let entry = functions
-            .iter()
-            .rposition(|name| name.starts_with("asm_sysvec") || name.starts_with("asm_common_interrupt"));
-        let below = entry.map_or(&[][..], |entry| &functions[entry + 1..]);
-        if is_own && !below.is_empty() {
-            stacks.push(below.to_vec());
-        }
-    }
-    // A thread that is stopped again and again at one place says so once.
-    stacks.dedup();
-    stacks
-}
-
-/// Adds an episode to a tree that is weighed by lateness, ns: each piece below its cause, spread over the stacks that
-/// were seen in it.
-pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split, room: &mut Room) {
-    let mut seen: BTreeMap<usize, Vec<&StackSample>> = BTreeMap::new();
-    for (sample, piece) in samples_within(episode, split) {
-        let position = split.pieces.iter().position(|other| std::ptr::eq(other, piece)).unwrap_or(0);
-        seen.entry(position).or_default().push(sample);
-    }
-    for (position, piece) in split.pieces.iter().enumerate() {
-        let cause = vec![piece.kind.name().to_owned(), piece.name.clone()];
-        let samples = seen.get(&position).map_or(&[][..], Vec::as_slice);
-        if samples.is_empty() {
-            let path: Vec<String> = cause.into_iter().chain(piece.detail.clone()).collect();
-            tree.add(&path, piece.ns, room);
-            continue;
-        }
-        let (share, odd) = (piece.ns / samples.len() as u64, piece.ns % samples.len() as u64);
-        for (number, sample) in samples.iter().enumerate() {
-            let below = kept_by(piece).into_iter().chain(names(episode, sample));
-            let path: Vec<String> = cause.iter().cloned().chain(below).collect();
-            tree.add(&path, share + u64::from((number as u64) < odd), room);
-        }
-    }
-}
-
-/// A tree as folded stacks, as flame graph tools read them: `outer;inner weight`.
-pub fn folded(tree: &CallTree) -> String {
-    fn write(tree: &CallTree, path: &str, text: &mut String) {
-        let below = tree.children.values().fold(0_u64, |sum, child| sum.saturating_add(child.count));
-        if tree.count > below && !path.is_empty() {
-            let _ = writeln!(text, "{path} {}", tree.count - below);
-        }
-        for (name, child) in &tree.children {
-            // The format's own separators and ends cannot stand in a name.
-            let name = name.replace([';', '\n'], ":");
-            let path = if path.is_empty() { name } else { format!("{path};{name}") };
-            write(child, &path, text);
-        }
-    }
+/// As at most so many indented lines with the counts before them. A chain of single calls stands on one line.
+pub fn text(tree: &CallTree, lines: usize) -> String {
     let mut text = String::new();
-    write(tree, "", &mut text);
+    let mut left = lines;
+    write(tree, &mut text, 0, &mut left);
+    if left == 0 {
+        text.push_str("       ...\n");
+    }
     text
+}
+
+fn write(tree: &CallTree, text: &mut String, depth: usize, left: &mut usize) {
+    for (name, child) in tree.children() {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        let (mut line, mut last) = (shortened(name, MAX_CHARACTERS), child);
+        // One caller with one callee and nothing of its own reads better beside it.
+        while let [(next, below)] = last.children()[..]
+            && below.count() == last.count()
+            && line.len() + next.len().min(MAX_CHARACTERS) < 110
+        {
+            let _ = write!(line, " > {}", shortened(next, MAX_CHARACTERS));
+            last = below;
+        }
+        let _ = writeln!(text, "{:>6} {:indent$}{line}", child.count(), "", indent = depth * 2);
+        self::write(last, text, depth + 1, left);
+    }
 }

@@ -118,6 +118,7 @@ pub fn verify(
             duration_ns: each_ns,
             output: plan.directory.join(format!("{number:02}-{}.punctual", device.profile.id)),
             command_line: plan.command_line.clone(),
+            refuse_every: 0,
         };
         let run = run(&run_plan, &mut |observation| {
             let step = observe(&device.profile.id, observation);

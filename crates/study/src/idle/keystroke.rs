@@ -1,9 +1,8 @@
 //! Where the time goes that an idle loop sees of a keystroke and the program that handles it does not. Pure.
 
-use super::attribution::attribute;
-use punctual_probe::idle::TraceEntry;
+use punctual_blame::gap::{MAX_AROUND_NS, attribute};
 use punctual_probe::idle::echo::PROGRAM_NAME;
-use punctual_recording::{CauseKind, Keystroke, KeystrokeParts, SeenKeystroke};
+use punctual_recording::{CauseKind, Keystroke, KeystrokeParts, SeenKeystroke, TraceEntry};
 
 /// Splits the gap from `start_ns` to `end_ns` in which a keystroke was handled; `None` where the gap does not hold it.
 /// `followed` says whether `inside` is all that ran.
@@ -29,7 +28,7 @@ pub fn split(
                     CauseKind::Thread if belongs => &mut parts.wake_ns,
                     CauseKind::Thread => &mut parts.others_ns,
                     // A short stretch that no interval touches is the way into or out of the kernel.
-                    CauseKind::Outside if part.ns > super::MAX_AROUND_NS => &mut parts.outside_ns,
+                    CauseKind::Outside if part.ns > MAX_AROUND_NS => &mut parts.outside_ns,
                     _ => &mut parts.reschedule_ns,
                 };
                 *sum += part.ns;
@@ -38,7 +37,7 @@ pub fn split(
         parts
     });
     let is_program =
-        |entry: &&TraceEntry| matches!(&entry.ran, punctual_probe::idle::Ran::Thread(name) if name == PROGRAM_NAME);
+        |entry: &&TraceEntry| matches!(&entry.ran, punctual_recording::Ran::Thread(name) if name == PROGRAM_NAME);
     let on_cpu = |entry: &TraceEntry| entry.end_ns.min(end_ns).saturating_sub(entry.start_ns.max(start_ns));
     Some(SeenKeystroke {
         keystroke: *keystroke,
@@ -54,7 +53,7 @@ pub fn split(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_probe::idle::Ran;
+    use punctual_recording::Ran;
 
     fn entry(start_ns: u64, end_ns: u64, ran: Ran) -> TraceEntry {
         TraceEntry { start_ns, end_ns, steal_ns: None, stolen_ns: 0, ran }

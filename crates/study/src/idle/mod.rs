@@ -1,23 +1,21 @@
 //! What takes the CPU away from a loop that wants it all: runs the loops, puts each gap down to its causes, writes
 //! the recording.
 
-mod attribution;
 mod keystroke;
 mod modes;
 mod tally;
 mod validation;
 
-pub use attribution::{AROUND, MAX_AROUND_NS, OUTSIDE, Part, attribute, period, without_own};
 pub use keystroke::split;
 pub use modes::modes;
 pub use validation::{ValidationPlan, validate};
 
 use crate::StudyError;
-use punctual_probe::idle::{IdlePlan, IdleSession, TraceEntry};
+use punctual_probe::idle::{IdlePlan, IdleSession};
 use punctual_probe::{RunError, Step};
 use punctual_recording::{
-    Counters, Directory, Document, EndReason, Ended, Gap, GapDocument, GapWriter, Provenance,
-    Result as RecordingResult, Task, Writer,
+    Counters, Directory, Document, EndReason, Ended, Gap, GapDocument, GapWriter, Provenance, RecordingKind,
+    Result as RecordingResult, Task, TraceEntry, Writer,
 };
 use std::time::{Duration, Instant};
 use tally::Tally;
@@ -151,7 +149,7 @@ fn create(plan: &IdlePlan, session: &IdleSession, provenance: Provenance) -> Rec
         period_ns: 0,
         counters: Counters::default(),
     });
-    let writer = Writer::create(&plan.output, provenance, tasks.collect())?;
+    let writer = Writer::create_of(RecordingKind::Gaps, &plan.output, provenance, tasks.collect())?;
     let gaps = GapWriter::create(writer.directory())?;
     Ok(Files { writer, gaps })
 }

@@ -1,11 +1,11 @@
 //! Adds up gaps and their causes as they come, in bounded memory.
 
-use super::attribution::{Part, attribute, period, without_own};
 use super::modes::modes;
-use punctual_probe::idle::{IdleSession, LoopTotals, Ran, RawGap, Taken, Ticker, TraceEntry};
+use punctual_blame::gap::{GapPart, attribute, period, without_own};
+use punctual_probe::idle::{IdleSession, LoopTotals, RawGap, Taken, Ticker};
 use punctual_recording::{
     CalibratedCount, CauseKind, CauseSum, CpuGaps, Distribution, GAPS_SCHEMA, Gap, GapDocument, InterruptCost,
-    Periodicity,
+    Periodicity, Ran, TraceEntry,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -153,9 +153,9 @@ impl Tally {
         let read_before_ns = start_ns.saturating_sub(own_ns);
         let inside = self.cpus[index].inside(read_before_ns, raw.end_ns);
         let parts = if !self.followed {
-            vec![Part { kind: CauseKind::NotFollowed, name: "not followed".to_owned(), ns: length_ns }]
+            vec![GapPart { kind: CauseKind::NotFollowed, name: "not followed".to_owned(), ns: length_ns }]
         } else if inside.is_empty() && !whole {
-            vec![Part { kind: CauseKind::Unknown, name: "entries lost".to_owned(), ns: length_ns }]
+            vec![GapPart { kind: CauseKind::Unknown, name: "entries lost".to_owned(), ns: length_ns }]
         } else {
             without_own(attribute(read_before_ns, raw.end_ns, &inside), raw.end_ns - read_before_ns - length_ns)
         };

@@ -4,11 +4,12 @@
 use super::keystroke::split;
 use super::{IdleProgress, measure_and_inspect};
 use crate::StudyError;
+use punctual_probe::idle::IdlePlan;
 use punctual_probe::idle::echo::Keyboard;
-use punctual_probe::idle::{IdlePlan, TraceEntry};
 use punctual_probe::{RunError, Step};
 use punctual_recording::{
-    Document, EndReason, GapDocument, Keystroke, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, write_validation,
+    Document, EndReason, GapDocument, Keystroke, SeenKeystroke, TraceEntry, VALIDATION_SCHEMA, ValidationDocument,
+    write_validation,
 };
 
 /// What to do.

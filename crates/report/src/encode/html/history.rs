@@ -2,7 +2,7 @@
 
 use crate::encode::html::Subject;
 use crate::encode::html::heat::{Cell, Heat};
-use punctual_recording::{BLOCK_NS, BlockMaximum, Distribution, Wakeup};
+use punctual_recording::{BLOCK_NS, BlockMaximum, Distribution};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -128,24 +128,24 @@ impl History {
         })
     }
 
-    /// Counts a wakeup.
-    pub fn take(&mut self, wakeup: &Wakeup) {
+    /// Counts what was late by `late_ns` on a CPU, and was due at `at_ns`: a wakeup, or a loop after a gap.
+    pub fn take(&mut self, cpu: u32, at_ns: u64, late_ns: u64) {
         if self.columns.is_empty() {
             return;
         }
-        let since = wakeup.expected_ns.saturating_sub(self.started_ns);
+        let since = at_ns.saturating_sub(self.started_ns);
         let index = usize::try_from(since / self.column_ns).unwrap_or(usize::MAX).min(self.columns.len() - 1);
         let column = &mut self.columns[index];
         column.count += 1;
-        column.max_ns = column.max_ns.max(wakeup.total_ns);
+        column.max_ns = column.max_ns.max(late_ns);
         if column.p50_ns.is_none() {
-            self.open.entry(index).or_default().record(wakeup.total_ns);
+            self.open.entry(index).or_default().record(late_ns);
         }
         let wide = index / self.joined;
         let width = self.columns.len().div_ceil(self.joined);
-        let longest = &mut self.by_cpu.entry(wakeup.cpu).or_insert_with(|| vec![0; width])[wide];
-        *longest = (*longest).max(wakeup.total_ns.max(1));
-        *self.rows.entry((wide, row_of(wakeup.total_ns))).or_default() += 1;
+        let longest = &mut self.by_cpu.entry(cpu).or_insert_with(|| vec![0; width])[wide];
+        *longest = (*longest).max(late_ns.max(1));
+        *self.rows.entry((wide, row_of(late_ns))).or_default() += 1;
         if index > self.newest {
             self.newest = index;
             let settled = usize::try_from(SETTLED_NS.div_ceil(self.column_ns)).unwrap_or(1).max(1);
@@ -284,7 +284,7 @@ mod tests {
             sorted.sort_unstable();
             let mut history = History::over(&[maximum(first), maximum(first + 89)], 1_000_000).unwrap();
             for &(since, total_ns, cpu) in &sorted {
-                history.take(&Wakeup { cpu, expected_ns: first * BLOCK_NS + since, total_ns, ..Wakeup::default() });
+                history.take(cpu, first * BLOCK_NS + since, total_ns);
             }
             history.close();
             let longest = sorted.iter().map(|entry| entry.1).max();

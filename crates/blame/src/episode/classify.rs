@@ -1,0 +1,303 @@
+//! Who had a slice of time, given what the victim was doing.
+
+mod inside;
+mod sampled;
+
+use self::inside::{path, unexplained};
+pub use self::sampled::seen_at;
+use crate::episode::replay::{CpuTimeline, Running, Slice};
+use crate::episode::story::{Doing, StateSpan, waking};
+use crate::episode::subject::Subject;
+use crate::episode::waits::Waits;
+use crate::kind::Kind;
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER, StackSample};
+use punctual_recording::{Episode, Stage, Vector};
+use std::collections::BTreeMap;
+
+/// A verdict on a slice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Blamed {
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    pub(crate) detail: Option<String>,
+}
+
+impl Blamed {
+    pub(crate) fn new(kind: Kind, name: impl Into<String>) -> Blamed {
+        Blamed { kind, name: name.into(), detail: None }
+    }
+
+    pub(crate) fn unknown(why: &str) -> Blamed {
+        Blamed::new(Kind::Unknown, why)
+    }
+
+    pub(crate) fn steal() -> Blamed {
+        Blamed::new(Kind::Steal, "the host")
+    }
+}
+
+/// The victim's own way through the kernel takes microseconds; what is longer and unexplained is not called ordinary.
+const OWN_PATH_NS: u64 = 50_000;
+/// The scheduler takes this long at most to switch once nothing stands in the way.
+const SWITCH_NS: u64 = 10_000;
+/// A thread of this priority number or above is a normal one.
+const NORMAL: i16 = 100;
+
+impl Doing {
+    pub(crate) fn wants_cpu(self) -> bool {
+        !matches!(self, Doing::Blocked { .. })
+    }
+}
+
+/// All that is needed to judge.
+pub(crate) struct Classifier<'a> {
+    episode: &'a Episode,
+    /// Whose time it is: the victim's, or that of whom it waits for.
+    subject: Subject<'a>,
+    /// What each CPU was doing.
+    timelines: &'a BTreeMap<u32, CpuTimeline>,
+    /// The event that woke it.
+    waking: Option<&'a Event>,
+    /// The samples of the clock, each with the time of what it saw.
+    samples: Vec<(u64, &'a StackSample)>,
+    /// Names of threads, wherever one was seen.
+    threads: BTreeMap<u32, &'a str>,
+    /// What the victim waited for with the CPU in its hands.
+    waits: Waits,
+}
+
+impl<'a> Classifier<'a> {
+    pub(crate) fn new(
+        episode: &'a Episode,
+        subject: Subject<'a>,
+        timelines: &'a BTreeMap<u32, CpuTimeline>,
+    ) -> Classifier<'a> {
+        let mut threads = BTreeMap::new();
+        for event in &episode.events {
+            match event.kind {
+                EventKind::Switch => threads.insert(event.value as u32, episode.name(event.name)),
+                EventKind::Waking | EventKind::VectorBegin => threads.insert(event.tid, episode.name(event.name)),
+                _ => None,
+            };
+        }
+        for sample in &episode.samples {
+            threads.entry(sample.tid).or_insert_with(|| episode.name(sample.name));
+        }
+        threads.insert(0, "idle");
+        let clocked = episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
+        let samples = clocked.map(|sample| (seen_at(episode, sample), sample)).collect();
+        Classifier {
+            episode,
+            subject,
+            timelines,
+            waking: waking(episode, &subject).map(|index| &episode.events[index]),
+            samples,
+            threads,
+            waits: Waits::of(episode, subject.tid),
+        }
+    }
+
+    fn thread(&self, tid: u32) -> String {
+        self.threads.get(&tid).map_or_else(|| format!("thread {tid}"), |&name| name.to_owned())
+    }
+
+    /// The verdicts on `own` ns of a slice between two times, by time; they add up to `own`.
+    pub(crate) fn judge(&self, span: &StateSpan, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
+        if let Doing::Blocked { left_state, woken_by } = span.doing {
+            return vec![(self.blocked(span, left_state, woken_by), own)];
+        }
+        if let Some((inner, outer)) = slice.interrupt() {
+            return vec![(self.interrupt(span, inner, outer, own), own)];
+        }
+        let ends_with = &self.episode.events[slice.ends_with];
+        match span.doing {
+            Doing::Due => self.due(slice, start, end, own, ends_with),
+            Doing::Running => match slice.softirq() {
+                Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
+                None => self.running(slice, start, end, own),
+            },
+            Doing::Waiting { .. } => match slice.softirq() {
+                Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
+                None => self.waiting_and_switch(span, slice, start, end, own),
+            },
+            Doing::Blocked { .. } => Vec::new(),
+        }
+    }
+
+    /// The time after a CPU's last event.
+    pub(crate) fn after_last(&self, span: &StateSpan, last: &Event, ns: u64) -> Vec<(Blamed, u64)> {
+        let runs_victim = last.kind == EventKind::Switch && last.value == u64::from(self.subject.tid)
+            || last.kind != EventKind::Switch && last.tid == self.subject.tid;
+        match span.doing {
+            Doing::Running if runs_victim && self.subject.stage == Stage::Response => vec![(self.own_work(None), ns)],
+            Doing::Running if runs_victim => path(ns, unexplained()),
+            Doing::Blocked { left_state, woken_by } => vec![(self.blocked(span, left_state, woken_by), ns)],
+            _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
+        }
+    }
+
+    fn interrupt(&self, span: &StateSpan, inner: &Running, outer: &Running, ns: u64) -> Blamed {
+        let name = self.running_name(inner);
+        // The victim's own timer function, from its entry to the waking, is how a wakeup goes.
+        let own = span.doing == Doing::Due
+            && inner.kind == EventKind::TimerBegin
+            && ns < OWN_PATH_NS
+            && self.waking.is_some_and(|waking| {
+                waking.cpu == span.cpu && inner.began_ns.is_some_and(|began| began <= waking.at_ns) && {
+                    span.end_ns == waking.at_ns && waking.at_ns - inner.began_ns.unwrap_or(0) <= ns
+                }
+            });
+        if own {
+            return Blamed::new(Kind::KernelWake, "timer to waking");
+        }
+        let mut blamed = Blamed::new(Kind::Irq, name);
+        if inner != outer {
+            blamed.detail = Some(format!("in {}", self.running_name(outer)));
+        }
+        blamed
+    }
+
+    fn running_name(&self, running: &Running) -> String {
+        let given = self.episode.name(running.name);
+        match running.kind {
+            EventKind::VectorBegin => {
+                Vector::name_of(running.value).map_or_else(|| format!("vector {}", running.value), str::to_owned)
+            }
+            _ => given.to_owned(),
+        }
+    }
+
+    fn softirq(&self, slice: &Slice, inner: &Running, outer: &Running, start: u64, end: u64) -> Blamed {
+        let mut blamed = Blamed::new(Kind::Softirq, self.running_name(inner));
+        blamed.detail = self.sampled(slice, start, end);
+        if blamed.detail.is_none() && inner != outer {
+            blamed.detail = Some(format!("in softirq {}", self.running_name(outer)));
+        }
+        blamed
+    }
+
+    /// The victim's timer is due and its interrupt does not come.
+    fn due(&self, slice: &Slice, start: u64, end: u64, own: u64, ends_with: &Event) -> Vec<(Blamed, u64)> {
+        if slice.tid == 0 && slice.softirq().is_none() {
+            return vec![(Blamed::new(Kind::IdleExit, "idle"), own)];
+        }
+        // As long as an interrupt usually takes to come, nobody held it.
+        let usual = own.min(self.episode.usual_delivery_ns);
+        let mut verdicts = vec![(Blamed::new(Kind::KernelWake, "interrupt delivery"), usual)];
+        let rest = own - usual;
+        if rest == 0 {
+            return verdicts;
+        }
+        let interrupted =
+            (ends_with.kind == EventKind::VectorBegin && ends_with.at_ns == slice.end_ns).then_some(ends_with);
+        let blamed = match (slice.softirq(), interrupted) {
+            (None, Some(event)) if event.extra & INTERRUPTED_USER != 0 => {
+                // User code cannot turn interrupts off.
+                Blamed::new(Kind::Blind, "outside this kernel")
+            }
+            (Some((inner, _)), Some(event)) => Blamed {
+                detail: self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)),
+                ..Blamed::new(Kind::IrqOff, format!("softirq {}", self.running_name(inner)))
+            },
+            (None, Some(event)) => Blamed {
+                detail: self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)),
+                ..Blamed::new(Kind::IrqOff, self.thread(slice.tid))
+            },
+            // Something else happened first, so interrupts were not off all the time.
+            (_, None) => Blamed::new(Kind::Blind, format!("while {} ran", self.thread(slice.tid))),
+        };
+        verdicts.push((blamed, rest));
+        verdicts
+    }
+
+    /// The victim is ready and another thread runs; what ends with the switch to the victim ends with the scheduler's work.
+    fn waiting_and_switch(
+        &self,
+        span: &StateSpan,
+        slice: &Slice,
+        start: u64,
+        end: u64,
+        own: u64,
+    ) -> Vec<(Blamed, u64)> {
+        if slice.tid == self.subject.tid && self.subject.stage == Stage::Response {
+            // It is on its CPU, and the switch that brought it there was not seen.
+            return self.running(slice, start, end, own);
+        }
+        let ends_with = &self.episode.events[slice.ends_with];
+        let blamed = self.waiting(span, slice, start, end, ends_with);
+        let let_in = ends_with.kind == EventKind::Switch
+            && ends_with.value == u64::from(self.subject.tid)
+            && ends_with.at_ns == end
+            && matches!(blamed.kind, Kind::Kernel | Kind::IdleExit | Kind::IrqOff);
+        let switch = if let_in { own.min(SWITCH_NS) } else { 0 };
+        vec![(blamed, own - switch), (Blamed::new(Kind::KernelWake, "switch"), switch)]
+    }
+
+    /// Who runs while the victim is ready.
+    fn waiting(&self, span: &StateSpan, slice: &Slice, start: u64, end: u64, ends_with: &Event) -> Blamed {
+        let Doing::Waiting { since_ns, moved } = span.doing else { return Blamed::unknown("not waiting") };
+        let victim = span.priority;
+        let name = self.thread(slice.tid);
+        let chosen = slice.since_ns.is_some_and(|since| since >= since_ns);
+        let real_time = victim < NORMAL;
+        let detail = || self.sampled(slice, start, end);
+        let with = |kind| Blamed { detail: detail(), ..Blamed::new(kind, name.clone()) };
+        if slice.tid == self.subject.tid {
+            // On its way out: it was woken before it had gone.
+            return Blamed::new(Kind::KernelWake, "not yet asleep");
+        }
+        if let Some(moved) = moved.map(|index| &self.episode.events[index]).filter(|moved| self.moves(moved.tid))
+            && slice.tid == 0
+        {
+            return self.migration(moved.tid, moved.at_ns);
+        }
+        let throttled =
+            || Blamed { detail: Some(format!("while {name} ran")), ..Blamed::new(Kind::Throttled, self.victim()) };
+        if slice.tid == 0 {
+            return if chosen { throttled() } else { Blamed::new(Kind::IdleExit, "idle") };
+        }
+        if self.moves(slice.tid) {
+            return self.migration(slice.tid, end);
+        }
+        if slice.priority < victim {
+            return with(Kind::HigherPriority);
+        }
+        if slice.priority == victim {
+            return with(Kind::SamePriority);
+        }
+        if !real_time {
+            return with(Kind::LowerPriority);
+        }
+        if chosen {
+            // The scheduler took a thread that has no right to go first.
+            let fair = slice.priority >= NORMAL && victim >= 0;
+            return if fair { with(Kind::FairServer) } else { throttled() };
+        }
+        let came_late = ends_with.kind == EventKind::VectorBegin && ends_with.extra & INTERRUPTED_USER != 0;
+        if came_late && end - start > OWN_PATH_NS {
+            // User code is preempted by the interrupt that tells of the waking: it did not come.
+            return Blamed::new(Kind::Blind, "outside this kernel");
+        }
+        if self.sampling_stopped(slice, start, end) || self.timer_was_kept(slice, start, end) {
+            return with(Kind::IrqOff);
+        }
+        with(Kind::Kernel)
+    }
+
+    /// Whether a thread is one of those by which the kernel moves others between CPUs.
+    fn moves(&self, tid: u32) -> bool {
+        self.threads.get(&tid).is_some_and(|name| name.starts_with("migration/"))
+    }
+
+    /// A move by this thread: blamed on whoever asked for it, where that was seen.
+    fn migration(&self, tid: u32, until_ns: u64) -> Blamed {
+        let asked = self.episode.events.iter().filter(|event| {
+            event.kind == EventKind::Waking && event.value == u64::from(tid) && event.at_ns <= until_ns
+        });
+        let mover = self.thread(tid);
+        match asked.max_by_key(|event| event.at_ns).filter(|event| event.context & IN_INTERRUPT == 0) {
+            Some(event) => Blamed { detail: Some(mover), ..Blamed::new(Kind::Migration, self.thread(event.tid)) },
+            None => Blamed::new(Kind::Migration, mover),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What becomes of a thread once it has its CPU: its work, page faults, locks, sleeps within the work.
+
+use crate::episode::chain::waker;
+use crate::episode::classify::{Blamed, Classifier, OWN_PATH_NS};
+use crate::episode::replay::Slice;
+use crate::episode::story::{Doing, StateSpan};
+use crate::episode::subject::Subject;
+use crate::kind::Kind;
+use punctual_recording::Stage;
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE};
+
+impl<'a> Classifier<'a> {
+    /// The way back to the program. Its code has interrupts on but for moments: where a timer came late there, nothing in
+    /// this kernel kept it.
+    fn own_path(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
+        let tid = self.subject.tid;
+        let fault = |event: &&Event| {
+            matches!(event.kind, EventKind::FaultUser | EventKind::FaultKernel)
+                && event.tid == tid
+                && event.is_the_threads_own()
+                && event.at_ns <= start
+                && slice.since_ns.is_none_or(|since| event.at_ns >= since)
+        };
+        if self.episode.events.iter().any(|event| fault(&event)) {
+            return vec![(Blamed::new(Kind::Fault, self.subject.name), own)];
+        }
+        if own > OWN_PATH_NS && self.timer_was_kept(slice, start, end) {
+            return path(own, Blamed::new(Kind::Blind, "outside this kernel"));
+        }
+        path(own, unexplained())
+    }
+
+    /// The victim has its CPU.
+    pub(crate) fn running(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
+        let detail = || self.sampled(slice, start, end);
+        let fault = || Blamed::new(Kind::Fault, self.victim());
+        if self.waits.in_fault(start, end) {
+            return vec![(Blamed { detail: detail(), ..fault() }, own)];
+        }
+        if let Some(lock) = self.waits.in_lock(start, end) {
+            let detail = detail().or_else(|| Some(format!("kernel {lock}")));
+            return vec![(Blamed { detail, ..Blamed::new(Kind::Lock, "another CPU") }, own)];
+        }
+        if self.subject.stage == Stage::Response {
+            // Of the way into the kernel and out of it nothing tells but how long it usually is.
+            let ended = start == slice.start_ns && self.waits.fault_ended_at(start);
+            let path = if ended { own.min(self.episode.fault_path_ns) } else { 0 };
+            return vec![(fault(), path), (self.own_work(detail()), own - path)];
+        }
+        self.own_path(slice, start, end, own)
+    }
+
+    pub(crate) fn own_work(&self, detail: Option<String>) -> Blamed {
+        Blamed { detail, ..Blamed::new(Kind::Own, self.victim()) }
+    }
+
+    pub(crate) fn victim(&self) -> &str {
+        self.subject.name
+    }
+
+    /// Who holds the lock of the program that the thread waits for: whoever lets it go, which wakes the thread.
+    pub(crate) fn holder(&self, span: &StateSpan) -> Option<Subject<'a>> {
+        let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return None };
+        let waker = &self.episode.events[woken_by];
+        if left_state & LEFT_FOR_LOCK == 0 || waker.context & IN_INTERRUPT != 0 || waker.tid == 0 {
+            return None;
+        }
+        Some(Subject {
+            tid: waker.tid,
+            name: self.threads.get(&waker.tid)?,
+            priority: waker.priority,
+            cpu: waker.cpu,
+            start_ns: span.start_ns,
+            end_ns: span.end_ns,
+            stage: Stage::Response,
+            is_due: false,
+        })
+    }
+
+    /// The thread slept from the beginning of the span on.
+    pub(crate) fn blocked(&self, span: &StateSpan, left_state: u32, woken_by: Option<usize>) -> Blamed {
+        let victim = self.subject.tid;
+        let events = &self.episode.events;
+        let woken_by = woken_by.map(|index| &events[index]);
+        let by = match woken_by {
+            None => "nobody yet".to_owned(),
+            Some(event) => match waker(self.episode, event, self.timelines) {
+                (_, name, Some(tid)) if name == "?" => self.thread(tid),
+                (_, name, _) => name,
+            },
+        };
+        // What an interrupt touches there while it looks at stacks is nothing that the thread waits for.
+        let before = |event: &&Event| {
+            event.tid == victim
+                && event.is_the_threads_own()
+                && woken_by.is_none_or(|waking| event.at_ns < waking.at_ns)
+        };
+        let last = events.iter().filter(before).filter(|event| {
+            matches!(
+                event.kind,
+                EventKind::LockBegin
+                    | EventKind::LockEnd
+                    | EventKind::FaultUser
+                    | EventKind::FaultKernel
+                    | EventKind::FaultEnd
+            )
+        });
+        // Where the ends of faults are seen, one that has none is none.
+        let ends_are_seen = self.subject.stage == Stage::Response;
+        if ends_are_seen && self.waits.in_fault(span.start_ns, span.end_ns) {
+            return Blamed::new(Kind::Fault, self.victim());
+        }
+        match last.max_by_key(|event| event.at_ns).map(|event| event.kind) {
+            _ if left_state & LEFT_FOR_LOCK != 0 => Blamed::new(Kind::Lock, by),
+            Some(EventKind::LockBegin) => Blamed::new(Kind::Lock, by),
+            Some(EventKind::FaultUser | EventKind::FaultKernel)
+                if left_state & LEFT_UNINTERRUPTIBLE != 0 && !ends_are_seen =>
+            {
+                Blamed::new(Kind::Fault, self.victim())
+            }
+            _ if left_state & LEFT_FOR_IO != 0 => Blamed::new(Kind::Io, by),
+            _ => Blamed::unknown(&format!("asleep until woken by {by}")),
+        }
+    }
+}
+
+/// What took longer on the way back than that takes, for no reason that was seen.
+pub(crate) fn unexplained() -> Blamed {
+    Blamed::unknown("on the way back to the program")
+}
+
+/// The victim's own way through the kernel, and what took longer than that.
+pub(crate) fn path(ns: u64, rest: Blamed) -> Vec<(Blamed, u64)> {
+    let ordinary = ns.min(OWN_PATH_NS);
+    vec![(Blamed::new(Kind::KernelWake, "switch to program"), ordinary), (rest, ns - ordinary)]
+}

@@ -1,0 +1,99 @@
+//! What stacks say, and what their absence says.
+
+use crate::episode::classify::{Classifier, OWN_PATH_NS};
+use crate::episode::replay::Slice;
+use punctual_recording::Episode;
+use punctual_recording::episode::{Event, EventKind, IN_NMI, StackSample};
+use std::collections::BTreeMap;
+
+/// A stack at a late interrupt belongs to an interrupt that began at most this long before it.
+const LATE_STACK_NS: u64 = 200_000;
+/// The sampling clock's interrupt takes no longer to come to the sample, ns.
+const SAMPLING_NS: u64 = 1_000_000;
+
+/// When a sample saw what it saw. A clock that is an interrupt itself sees what it interrupted, which was when the
+/// interrupt began; one that interrupts even interrupts sees its own moment.
+pub fn seen_at(episode: &Episode, sample: &StackSample) -> u64 {
+    if sample.context & IN_NMI != 0 {
+        return sample.at_ns;
+    }
+    let before = episode.events.iter().filter(|event| {
+        event.cpu == sample.cpu && event.at_ns <= sample.at_ns && sample.at_ns - event.at_ns < SAMPLING_NS
+    });
+    let edges = before.filter(|event| matches!(event.kind, EventKind::VectorBegin | EventKind::VectorEnd));
+    match edges.max_by_key(|event| event.at_ns) {
+        Some(begin) if begin.kind == EventKind::VectorBegin => begin.at_ns,
+        _ => sample.at_ns,
+    }
+}
+
+impl Classifier<'_> {
+    /// The code that was running when a late interrupt came at last: what kept interrupts off.
+    pub(crate) fn interrupted_code(&self, event: &Event) -> Option<String> {
+        let late = self.episode.samples.iter().find(|sample| {
+            sample.at_late_interrupt
+                && sample.cpu == event.cpu
+                && sample.at_ns >= event.at_ns
+                && sample.at_ns - event.at_ns < LATE_STACK_NS
+        });
+        late.and_then(|sample| self.telling_frame(sample))
+    }
+
+    /// Whether a timer that was due in a stretch came at its end only: interrupts were off. The first that was due says
+    /// so, and nothing says that they were on before it; only where it was held for a small part of a long stretch
+    /// may the rest have been something else.
+    pub(crate) fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
+        let cpu = self.episode.events[slice.ends_with].cpu;
+        let smallest = ((end - start) / 16).max(OWN_PATH_NS) + slice.steal_ns;
+        self.episode.events.iter().any(|event| {
+            event.cpu == cpu
+                && event.kind == EventKind::TimerBegin
+                && event.at_ns >= end
+                && event.at_ns - end < OWN_PATH_NS
+                && event.extra >= start
+                && event.extra.saturating_add(smallest) < end
+        })
+    }
+
+    /// Whether the sampling clock was silent for more than three periods: interrupts were off.
+    pub(crate) fn sampling_stopped(&self, slice: &Slice, start: u64, end: u64) -> bool {
+        let period = self.episode.sample_period_ns;
+        period > 0
+            && (end - start).saturating_sub(slice.steal_ns) > period.saturating_mul(3)
+            && self.samples(slice, start, end).next().is_none()
+    }
+
+    pub(crate) fn samples(&self, slice: &Slice, start: u64, end: u64) -> impl Iterator<Item = &StackSample> {
+        let cpu = self.episode.events[slice.ends_with].cpu;
+        let inside = move |(at, sample): &&(u64, &StackSample)| sample.cpu == cpu && *at > start && *at <= end;
+        self.samples.iter().filter(inside).map(|(_, sample)| *sample)
+    }
+
+    /// The function that samples saw most in a stretch of time.
+    pub(crate) fn sampled(&self, slice: &Slice, start: u64, end: u64) -> Option<String> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for sample in self.samples(slice, start, end) {
+            if let Some(frame) = self.telling_frame(sample) {
+                *counts.entry(frame).or_default() += 1;
+            }
+        }
+        counts.into_iter().max_by_key(|(_, count)| *count).map(|(frame, _)| frame)
+    }
+
+    /// The innermost frame that says what was being done.
+    pub(crate) fn telling_frame(&self, sample: &StackSample) -> Option<String> {
+        let frames: Vec<_> =
+            sample.frames.iter().filter_map(|&number| self.episode.frames.get(number as usize)).collect();
+        let begin = if sample.at_late_interrupt {
+            // What stands above the interrupt's entry is the interrupt's own.
+            let entry = |name: &str| name.starts_with("asm_sysvec") || name.starts_with("asm_common_interrupt");
+            frames.iter().rposition(|frame| entry(&frame.function))? + 1
+        } else {
+            0
+        };
+        let tells =
+            |name: &str| !(name.contains("spin_unlock") || name.contains("irq_restore") || name.contains("irq_enable"));
+        let inside = frames.get(begin..)?;
+        inside.iter().find(|frame| tells(&frame.function)).or(inside.first()).map(|frame| frame.function.clone())
+    }
+}

@@ -1,0 +1,11 @@
+//! One late wakeup, from its events to its parts.
+
+pub(crate) mod chain;
+pub(crate) mod classify;
+pub(crate) mod nesting;
+pub(crate) mod replay;
+pub(crate) mod split;
+mod story;
+mod subject;
+pub(crate) mod summary;
+mod waits;

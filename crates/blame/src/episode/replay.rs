@@ -1,0 +1,256 @@
+//! What each CPU was doing between one event and the next.
+
+use crate::episode::nesting::with_nesting;
+use punctual_recording::Episode;
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ};
+use std::collections::BTreeMap;
+
+/// Something that has begun on a CPU and not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// The event that began it (for what began before the evidence, the one that ended it).
+    pub kind: EventKind,
+    /// Its [`Event::value`].
+    pub value: u64,
+    /// Its [`Event::name`].
+    pub name: u32,
+    /// Whether it runs in an interrupt; otherwise in a softirq or, for work items, in a thread.
+    pub in_interrupt: bool,
+    /// When it began; `None` where that was before the evidence.
+    pub began_ns: Option<u64>,
+}
+
+/// The time between two neighbouring events of a CPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slice {
+    /// Time of the event that begins it.
+    pub start_ns: u64,
+    /// Time of the event that ends it.
+    pub end_ns: u64,
+    /// How much of it the host stole, ns, at most its length.
+    pub steal_ns: u64,
+    /// The current thread; 0: idle.
+    pub tid: u32,
+    /// Its priority, see [`Event::priority`].
+    pub priority: i16,
+    /// Since when it is the current thread, where the evidence reaches back that far.
+    pub since_ns: Option<u64>,
+    /// What is open, outermost first.
+    pub open: Vec<Running>,
+    /// Position in the episode's events of the event that ends it.
+    pub ends_with: usize,
+}
+
+impl Slice {
+    /// The innermost thing open in an interrupt, and the outermost.
+    pub fn interrupt(&self) -> Option<(&Running, &Running)> {
+        let mut inside = self.open.iter().filter(|open| open.in_interrupt);
+        let outermost = inside.next()?;
+        Some((inside.next_back().unwrap_or(outermost), outermost))
+    }
+
+    /// The innermost thing open in a softirq, and the softirq.
+    pub fn softirq(&self) -> Option<(&Running, &Running)> {
+        let is_softirq = |open: &&Running| !open.in_interrupt && open.kind != EventKind::WorkBegin;
+        let mut inside = self.open.iter().filter(is_softirq);
+        let outermost = inside.next()?;
+        Some((inside.next_back().unwrap_or(outermost), outermost))
+    }
+}
+
+/// A CPU's slices, by time, without gaps up to the last event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CpuTimeline {
+    /// The slices.
+    pub slices: Vec<Slice>,
+}
+
+impl CpuTimeline {
+    /// The slices that reach into a range of time.
+    pub fn within(&self, start_ns: u64, end_ns: u64) -> &[Slice] {
+        let first = self.slices.partition_point(|slice| slice.end_ns <= start_ns);
+        let last = self.slices.partition_point(|slice| slice.start_ns < end_ns);
+        self.slices.get(first..last.max(first)).unwrap_or_default()
+    }
+}
+
+/// What begins and what ends it.
+fn end_of(kind: EventKind) -> Option<EventKind> {
+    Some(match kind {
+        EventKind::VectorBegin => EventKind::VectorEnd,
+        EventKind::HandlerBegin => EventKind::HandlerEnd,
+        EventKind::SoftirqBegin => EventKind::SoftirqEnd,
+        EventKind::TimerBegin => EventKind::TimerEnd,
+        EventKind::CallbackBegin => EventKind::CallbackEnd,
+        EventKind::TaskletBegin => EventKind::TaskletEnd,
+        EventKind::WorkBegin => EventKind::WorkEnd,
+        _ => return None,
+    })
+}
+
+fn begin_of(kind: EventKind) -> Option<EventKind> {
+    const BEGINS: [EventKind; 7] = [
+        EventKind::VectorBegin,
+        EventKind::HandlerBegin,
+        EventKind::SoftirqBegin,
+        EventKind::TimerBegin,
+        EventKind::CallbackBegin,
+        EventKind::TaskletBegin,
+        EventKind::WorkBegin,
+    ];
+    BEGINS.into_iter().find(|begin| end_of(*begin) == Some(kind))
+}
+
+struct Cpu {
+    open: Vec<Running>,
+    since_ns: Option<u64>,
+    last: Event,
+    /// The current thread and its priority after the last event.
+    current: (u32, i16),
+}
+
+/// Plays the events back, CPU by CPU.
+pub fn replay(episode: &Episode) -> BTreeMap<u32, CpuTimeline> {
+    replay_events(&with_nesting(episode).events)
+}
+
+/// The same of events in whose contexts the nesting is known.
+pub fn replay_events(events: &[Event]) -> BTreeMap<u32, CpuTimeline> {
+    let mut by_cpu: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (index, event) in events.iter().enumerate() {
+        by_cpu.entry(event.cpu).or_default().push(index);
+    }
+    by_cpu
+        .into_iter()
+        .map(|(cpu, mut indexes)| {
+            indexes.sort_by_key(|&index| events[index].at_ns);
+            (cpu, CpuTimeline { slices: replay_cpu(events, &indexes) })
+        })
+        .collect()
+}
+
+fn replay_cpu(events: &[Event], indexes: &[usize]) -> Vec<Slice> {
+    let Some((&first, rest)) = indexes.split_first() else { return Vec::new() };
+    let mut cpu = Cpu {
+        open: open_before(events, indexes),
+        since_ns: None,
+        last: events[first],
+        current: (events[first].tid, events[first].priority),
+    };
+    let mut slices = Vec::with_capacity(indexes.len());
+    // Each event says what the CPU was doing when it came, so the time before the first one is known too.
+    slices.push(Slice {
+        start_ns: 0,
+        end_ns: events[first].at_ns,
+        steal_ns: 0,
+        tid: cpu.current.0,
+        priority: cpu.current.1,
+        since_ns: None,
+        open: cpu.open.clone(),
+        ends_with: first,
+    });
+    cpu.apply(&events[first]);
+    for &index in rest {
+        let event = &events[index];
+        cpu.reconcile(event);
+        let length = event.at_ns - cpu.last.at_ns;
+        let steal = event.steal_ns.saturating_sub(cpu.last.steal_ns).min(length);
+        slices.push(Slice {
+            start_ns: cpu.last.at_ns,
+            end_ns: event.at_ns,
+            steal_ns: if cpu.last.steal_ns == 0 { 0 } else { steal },
+            tid: cpu.current.0,
+            priority: cpu.current.1,
+            since_ns: cpu.since_ns,
+            open: cpu.open.clone(),
+            ends_with: index,
+        });
+        cpu.apply(event);
+        cpu.last = *event;
+    }
+    slices
+}
+
+/// What was open before the first event: whatever ends without having begun, as far as the first event's nesting
+/// count agrees.
+fn open_before(events: &[Event], indexes: &[usize]) -> Vec<Running> {
+    let mut depth: Vec<EventKind> = Vec::new();
+    let mut before = Vec::new();
+    let first = &events[indexes[0]];
+    for &index in indexes {
+        let event = &events[index];
+        if end_of(event.kind).is_some() {
+            depth.push(event.kind);
+        } else if let Some(begin) = begin_of(event.kind) {
+            if let Some(position) = depth.iter().rposition(|open| *open == begin) {
+                depth.truncate(position);
+            } else if depth.is_empty() {
+                let in_interrupt = is_in_interrupt(begin, event);
+                let agreed = match begin {
+                    EventKind::WorkBegin => event.tid == first.tid,
+                    _ if in_interrupt => first.context & IN_INTERRUPT != 0,
+                    _ => first.context & IN_SOFTIRQ != 0,
+                };
+                if agreed {
+                    let Event { value, name, .. } = *event;
+                    before.insert(0, Running { kind: begin, value, name, in_interrupt, began_ns: None });
+                }
+            }
+        } else if event.kind == EventKind::Switch {
+            // Interrupts and softirqs end before a switch.
+            break;
+        }
+    }
+    before
+}
+
+fn is_in_interrupt(begin: EventKind, event: &Event) -> bool {
+    match begin {
+        EventKind::VectorBegin | EventKind::HandlerBegin => true,
+        EventKind::SoftirqBegin | EventKind::TaskletBegin | EventKind::WorkBegin => false,
+        _ => event.context & IN_INTERRUPT != 0,
+    }
+}
+
+impl Cpu {
+    /// Beginnings and ends can be missing where a program was running already: the nesting count tells.
+    fn reconcile(&mut self, event: &Event) {
+        let begins_interrupt = event.kind == EventKind::VectorBegin;
+        if begins_interrupt || event.context & IN_INTERRUPT == 0 {
+            // Interrupts do not interrupt one another.
+            self.open.retain(|open| !open.in_interrupt);
+        }
+        if event.context & IN_SOFTIRQ == 0 && event.kind != EventKind::SoftirqEnd {
+            self.open.retain(|open| open.in_interrupt || open.kind == EventKind::WorkBegin);
+        }
+        if event.tid != self.current.0 {
+            self.current = (event.tid, event.priority);
+            self.since_ns = None;
+        }
+        self.current.1 = event.priority;
+    }
+
+    fn apply(&mut self, event: &Event) {
+        if event.kind == EventKind::Switch {
+            self.open.clear();
+            self.current = (event.value as u32, event.other_priority());
+            self.since_ns = Some(event.at_ns);
+        } else if end_of(event.kind).is_some() {
+            self.open.push(Running {
+                kind: event.kind,
+                value: event.value,
+                name: event.name,
+                in_interrupt: is_in_interrupt(event.kind, event),
+                began_ns: Some(event.at_ns),
+            });
+        } else if let Some(begin) = begin_of(event.kind) {
+            // The beginning of one in an interrupt is not seen where it interrupts the noting of another's: its end
+            // must not end what it interrupted.
+            let in_interrupt = is_in_interrupt(begin, event);
+            let is_it = |open: &Running| open.kind == begin && open.in_interrupt == in_interrupt;
+            if let Some(position) = self.open.iter().rposition(is_it) {
+                self.open.truncate(position);
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The exact split of an episode.
+
+use crate::episode::classify::{Blamed, Classifier};
+use crate::episode::nesting::with_nesting;
+use crate::episode::replay::{CpuTimeline, replay};
+use crate::episode::story::{StateSpan, story};
+use crate::episode::subject::Subject;
+use crate::kind::Kind;
+use punctual_recording::Episode;
+use punctual_recording::episode::EventKind;
+use std::collections::BTreeMap;
+
+/// A stretch of the lateness with one owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// When it began, ns of `CLOCK_MONOTONIC`.
+    pub start_ns: u64,
+    /// How long it was, ns.
+    pub ns: u64,
+    /// On which CPU.
+    pub cpu: u32,
+    /// Why it passed.
+    pub kind: Kind,
+    /// Who had it.
+    pub name: String,
+    /// What more is known of it.
+    pub detail: Option<Detail>,
+}
+
+/// What more is known of a piece than whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Detail {
+    /// The code that samples or interrupted instructions saw there, or where it ran.
+    Seen(String),
+    /// The holder of a lock was itself kept by this.
+    KeptBy(Kind, String),
+}
+
+impl std::fmt::Display for Detail {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Detail::Seen(what) => out.write_str(what),
+            Detail::KeptBy(kind, name) => write!(out, "kept by {} {name}", kind.words()),
+        }
+    }
+}
+
+/// What an owner had of the lateness in all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Why it passed.
+    pub kind: Kind,
+    /// Who had it.
+    pub name: String,
+    /// How much, ns.
+    pub ns: u64,
+    /// The code seen most, where samples saw any.
+    pub detail: Option<String>,
+}
+
+/// An episode's split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// Pieces by time; they cover the lateness without gap or overlap.
+    pub pieces: Vec<Piece>,
+    /// Sums of pieces by owner, largest first; they add up to the lateness.
+    pub parts: Vec<Part>,
+}
+
+/// Splits an episode, void or not: a void one is split as far as its evidence goes, the rest is `unknown`.
+pub fn split(episode: &Episode) -> Split {
+    let episode = &*with_nesting(episode);
+    let timelines = replay(episode);
+    let mut pieces = judge(episode, Subject::victim(episode), &timelines);
+    debug_assert_eq!(pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
+    name_by_programs(episode, &timelines, &mut pieces);
+    let pieces = join(pieces);
+    Split { parts: parts(&pieces), pieces }
+}
+
+/// The time of the victim, or of whom it waits for: without gap or overlap.
+fn judge(episode: &Episode, subject: Subject<'_>, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Piece> {
+    let classifier = Classifier::new(episode, subject, timelines);
+    let empty = CpuTimeline::default();
+    let mut pieces = Vec::new();
+    for span in &story(episode, &subject, timelines) {
+        match classifier.holder(span).filter(|_| subject.is_due) {
+            Some(holder) => {
+                let its = judge(episode, holder, timelines);
+                pieces.extend(its.into_iter().map(|piece| held(piece, &holder)));
+            }
+            None => {
+                let timeline = timelines.get(&span.cpu).unwrap_or(&empty);
+                judge_span(episode, &classifier, span, timeline, &mut pieces);
+            }
+        }
+    }
+    pieces
+}
+
+/// What the holder of a lock did, as those see it who wait for the lock.
+fn held(piece: Piece, holder: &Subject<'_>) -> Piece {
+    let detail = match piece.kind {
+        Kind::Own => piece.detail.unwrap_or_else(|| Detail::Seen("at work".to_owned())),
+        kind => Detail::KeptBy(kind, piece.name),
+    };
+    Piece { kind: Kind::Lock, name: holder.name.to_owned(), detail: Some(detail), ..piece }
+}
+
+fn judge_span(
+    episode: &Episode,
+    classifier: &Classifier<'_>,
+    span: &StateSpan,
+    timeline: &CpuTimeline,
+    pieces: &mut Vec<Piece>,
+) {
+    let mut reached = span.start_ns;
+    let mut push = |start_ns: u64, ns: u64, blamed: Blamed| {
+        if ns > 0 {
+            pieces.push(Piece {
+                start_ns,
+                ns,
+                cpu: span.cpu,
+                kind: blamed.kind,
+                name: blamed.name,
+                detail: blamed.detail.map(Detail::Seen),
+            });
+        }
+    };
+    for slice in timeline.within(span.start_ns, span.end_ns) {
+        let start = slice.start_ns.max(reached);
+        let end = slice.end_ns.min(span.end_ns);
+        if start >= end {
+            continue;
+        }
+        if start > reached {
+            push(reached, start - reached, Blamed::unknown("no event of this CPU"));
+        }
+        // A victim that sleeps does not want the CPU: nobody steals from it.
+        let steal = if span.doing.wants_cpu() { slice.steal_ns.min(end - start) } else { 0 };
+        let own = end - start - steal;
+        let mut at = start;
+        for (blamed, ns) in classifier.judge(span, slice, start, end, own) {
+            push(at, ns, blamed);
+            at += ns;
+        }
+        push(at, end - at, Blamed::steal());
+        reached = end;
+    }
+    if reached < span.end_ns {
+        // After the CPU's last event nothing more is known than what it was doing then.
+        let blamed = match timeline.slices.last() {
+            Some(last) if last.end_ns <= reached => {
+                classifier.after_last(span, &episode.events[last.ends_with], span.end_ns - reached)
+            }
+            _ => vec![(Blamed::unknown("no event of this CPU"), span.end_ns - reached)],
+        };
+        for (blamed, ns) in blamed {
+            push(reached, ns, blamed);
+            reached += ns;
+        }
+    }
+}
+
+/// Stretches of an interrupt shorter than this are not looked at for a program inside.
+const PROGRAM_NS: u64 = 50_000;
+/// Of a stretch that is a program's, the program ran this much, in percent; the rest is what stands around it.
+const PROGRAM_PERCENT: u64 = 80;
+
+/// BPF programs on tracepoints inside interrupts have no stamps of their own. Where one's measured run time covers a
+/// long stretch of an interrupt, or only one was there, the stretch is its.
+fn name_by_programs(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>, pieces: &mut [Piece]) {
+    for piece in pieces.iter_mut() {
+        if piece.ns < PROGRAM_NS || !matches!(piece.kind, Kind::Irq | Kind::Softirq | Kind::KernelWake) {
+            continue;
+        }
+        let Some(slices) =
+            timelines.get(&piece.cpu).map(|timeline| timeline.within(piece.start_ns, piece.start_ns.saturating_add(1)))
+        else {
+            continue;
+        };
+        let Some(slice) = slices.first() else { continue };
+        let (Some((inner, _)), true) = (slice.interrupt().or(slice.softirq()), !slice.open.is_empty()) else {
+            continue;
+        };
+        // A callback in a softirq has its own name.
+        if slice.interrupt().is_none() && inner.kind != EventKind::SoftirqBegin {
+            continue;
+        }
+        // The tracepoint is one that begins or ends this stretch, or what ran inside calls the program itself.
+        let begins = hook_of(inner.kind);
+        let ends = hook_of(episode.events[slice.ends_with].kind);
+        let fits = |hook: &str| begins == Some(hook) || ends == Some(hook);
+        let mut candidates: Vec<_> = episode.programs.iter().filter(|program| fits(&program.hook)).collect();
+        // Others that came or went meanwhile, and so were not measured, are no reason to doubt one that was.
+        let alone = candidates.len() == 1 && candidates[0].ran_ns.is_none();
+        if !alone {
+            candidates.retain(|program| program.ran_ns.is_some_and(|ran| ran >= piece.ns / 100 * PROGRAM_PERCENT));
+            candidates.sort_by_key(|program| piece.ns.abs_diff(program.ran_ns.unwrap_or(0)));
+        }
+        if let Some(program) = candidates.first() {
+            piece.detail = Some(Detail::Seen(format!("BPF program at {}, in {}", program.hook, piece.name)));
+            piece.name.clone_from(&program.name);
+            if piece.kind == Kind::KernelWake {
+                piece.kind = if slice.interrupt().is_some() { Kind::Irq } else { Kind::Softirq };
+            }
+        }
+    }
+}
+
+fn hook_of(kind: EventKind) -> Option<&'static str> {
+    Some(match kind {
+        EventKind::TimerBegin => "hrtimer_expire_entry",
+        EventKind::TimerEnd => "hrtimer_expire_exit",
+        EventKind::HandlerBegin => "irq_handler_entry",
+        EventKind::HandlerEnd => "irq_handler_exit",
+        EventKind::SoftirqBegin => "softirq_entry",
+        EventKind::SoftirqEnd => "softirq_exit",
+        EventKind::CallbackBegin => "timer_expire_entry",
+        EventKind::CallbackEnd => "timer_expire_exit",
+        EventKind::Waking => "sched_waking",
+        EventKind::VectorBegin => "local_timer_entry",
+        EventKind::VectorEnd => "local_timer_exit",
+        _ => return None,
+    })
+}
+
+/// Neighbours of the same owner become one piece.
+fn join(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match joined.last_mut() {
+            Some(last)
+                if last.kind == piece.kind
+                    && last.name == piece.name
+                    && last.detail == piece.detail
+                    && last.cpu == piece.cpu
+                    && last.start_ns + last.ns == piece.start_ns =>
+            {
+                last.ns += piece.ns;
+            }
+            _ => joined.push(piece),
+        }
+    }
+    joined
+}
+
+/// A part's ns in all, and by the code seen there.
+type Sum = (u64, BTreeMap<String, u64>);
+
+fn parts(pieces: &[Piece]) -> Vec<Part> {
+    let mut sums: BTreeMap<(Kind, &str), Sum> = BTreeMap::new();
+    for piece in pieces {
+        let sum = sums.entry((piece.kind, &piece.name)).or_default();
+        sum.0 += piece.ns;
+        if let Some(detail) = &piece.detail {
+            *sum.1.entry(detail.to_string()).or_default() += piece.ns;
+        }
+    }
+    let mut parts: Vec<Part> = sums
+        .into_iter()
+        .map(|((kind, name), (ns, details))| {
+            let detail = details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail);
+            Part { kind, name: name.to_owned(), ns, detail }
+        })
+        .collect();
+    parts.sort_by(|left, right| {
+        right.ns.cmp(&left.ns).then(left.kind.cmp(&right.kind)).then(left.name.cmp(&right.name))
+    });
+    parts
+}

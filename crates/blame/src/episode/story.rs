@@ -1,0 +1,190 @@
+//! What a thread was doing: not yet woken, waiting for a CPU, running, blocked.
+
+use crate::episode::replay::CpuTimeline;
+use crate::episode::subject::Subject;
+use punctual_recording::Episode;
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT};
+use std::collections::BTreeMap;
+
+/// What the thread was doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// Its timer was due and it was not yet woken.
+    Due,
+    /// It could have run, on this CPU, since then; if it was moved there meanwhile, the position of that event.
+    Waiting { since_ns: u64, moved: Option<usize> },
+    /// It ran.
+    Running,
+    /// It slept again in the kernel; what it left in is [`Event::left_state`], and the position of its waking follows.
+    Blocked { left_state: u32, woken_by: Option<usize> },
+}
+
+/// A span of the thread's story on one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StateSpan {
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) cpu: u32,
+    pub(crate) doing: Doing,
+    /// The thread's priority at that time, see [`Event::priority`].
+    pub(crate) priority: i16,
+}
+
+/// Position of the event by which the thread was woken, the first after it was due.
+pub(crate) fn waking(episode: &Episode, subject: &Subject<'_>) -> Option<usize> {
+    let is_it = |event: &Event| {
+        event.kind == EventKind::Waking
+            && event.value == u64::from(subject.tid)
+            && event.at_ns >= subject.start_ns
+            && event.at_ns <= subject.end_ns
+    };
+    // Events come by time within a CPU, not across them.
+    let candidates = episode.events.iter().enumerate().filter(|(_, event)| is_it(event));
+    candidates.min_by_key(|(_, event)| event.at_ns).map(|(index, _)| index)
+}
+
+/// The story from the beginning of the thread's time to the end, without gaps.
+pub(crate) fn story(
+    episode: &Episode,
+    subject: &Subject<'_>,
+    timelines: &BTreeMap<u32, CpuTimeline>,
+) -> Vec<StateSpan> {
+    let Subject { tid, start_ns: start, end_ns: end, .. } = *subject;
+    let mut own: Vec<usize> =
+        (0..episode.events.len()).filter(|&index| concerns(&episode.events[index], tid)).collect();
+    own.sort_by_key(|&index| episode.events[index].at_ns);
+    let first = own.partition_point(|&index| episode.events[index].at_ns < start);
+    let asleep = match subject.is_due {
+        true => Doing::Due,
+        false => Doing::Blocked { left_state: 0, woken_by: next_waking(episode, &own[first..]) },
+    };
+    let first_cpu = waking(episode, subject).map_or(subject.cpu, |index| episode.events[index].cpu);
+    let mut now = State { doing: asleep, cpu: first_cpu, priority: subject.priority };
+    for position in 0..first {
+        now = after(episode, &own, position, subject, now).unwrap_or(now);
+    }
+    (now.doing, now.cpu) = at_start(now, subject, timelines, asleep);
+    let mut spans = Vec::new();
+    let mut reached = start;
+    for position in first..own.len() {
+        let event = &episode.events[own[position]];
+        if event.at_ns > end {
+            break;
+        }
+        let Some(next) = after(episode, &own, position, subject, now) else { continue };
+        let State { doing, cpu, priority } = now;
+        if event.at_ns > reached {
+            // A sleep that a timer ended: from when that was due it is the timer that was late.
+            let due = match doing {
+                Doing::Blocked { .. } => timer_due(episode, event).unwrap_or(event.at_ns).clamp(reached, event.at_ns),
+                _ => event.at_ns,
+            };
+            if due > reached {
+                spans.push(StateSpan { start_ns: reached, end_ns: due, cpu, doing, priority });
+            }
+            if event.at_ns > due {
+                let (cpu, doing) = (event.cpu, Doing::Due);
+                spans.push(StateSpan { start_ns: due, end_ns: event.at_ns, cpu, doing, priority });
+            }
+            reached = event.at_ns;
+        }
+        now = next;
+    }
+    if end > reached {
+        let State { doing, cpu, priority } = now;
+        spans.push(StateSpan { start_ns: reached, end_ns: end, cpu, doing, priority });
+    }
+    spans
+}
+
+/// How things stand with the thread.
+#[derive(Clone, Copy)]
+struct State {
+    doing: Doing,
+    cpu: u32,
+    priority: i16,
+}
+
+/// How they stand after one of the events that concern it; `None` where that changes nothing.
+fn after(episode: &Episode, own: &[usize], position: usize, subject: &Subject<'_>, now: State) -> Option<State> {
+    let (index, later) = (own[position], &own[position + 1..]);
+    let event = &episode.events[index];
+    let is_in = event.value == u64::from(subject.tid);
+    let since_ns = event.at_ns;
+    let (doing, cpu) = match (event.kind, now.doing) {
+        (EventKind::Waking, Doing::Due | Doing::Blocked { .. }) => {
+            (Doing::Waiting { since_ns, moved: None }, queue_after(episode, later, subject.tid).unwrap_or(subject.cpu))
+        }
+        (EventKind::Migrate, Doing::Waiting { since_ns, .. }) => {
+            (Doing::Waiting { since_ns, moved: Some(index) }, (event.extra >> 32) as u32)
+        }
+        (EventKind::Switch, _) if is_in => (Doing::Running, event.cpu),
+        (EventKind::Switch, _) if event.left_state() == 0 => (Doing::Waiting { since_ns, moved: None }, event.cpu),
+        (EventKind::Switch, _) => {
+            let woken_by = next_waking(episode, later);
+            (Doing::Blocked { left_state: event.left_state(), woken_by }, event.cpu)
+        }
+        _ => return None,
+    };
+    // It may have been given another one since it began.
+    let priority = match event.kind {
+        EventKind::Switch if !is_in => event.priority,
+        EventKind::Migrate => now.priority,
+        _ => event.other_priority(),
+    };
+    Some(State { doing, cpu, priority })
+}
+
+fn next_waking(episode: &Episode, later: &[usize]) -> Option<usize> {
+    later.iter().copied().find(|&later| episode.events[later].kind == EventKind::Waking)
+}
+
+/// What it was doing when its time began, after all that happened before, and where.
+fn at_start(
+    before: State,
+    subject: &Subject<'_>,
+    timelines: &BTreeMap<u32, CpuTimeline>,
+    asleep: Doing,
+) -> (Doing, u32) {
+    let State { doing, cpu, .. } = before;
+    let runs = |timeline: &CpuTimeline| {
+        let slices = timeline.within(subject.start_ns, subject.start_ns.saturating_add(1));
+        slices.first().is_some_and(|slice| slice.tid == subject.tid && subject.tid != 0)
+    };
+    match (timelines.iter().find(|(_, timeline)| runs(timeline)), doing) {
+        (Some((&cpu, _)), _) => (Doing::Running, cpu),
+        // It was preempted, or woken before.
+        (None, Doing::Waiting { .. }) => (doing, cpu),
+        (None, Doing::Blocked { .. }) if !subject.is_due => (doing, cpu),
+        _ => (asleep, cpu),
+    }
+}
+
+/// When the timer was due whose function woke somebody.
+fn timer_due(episode: &Episode, waking: &Event) -> Option<u64> {
+    if waking.kind != EventKind::Waking || waking.context & IN_INTERRUPT == 0 {
+        return None;
+    }
+    // One whose function is over woke nobody any more: a device did.
+    let timer = |event: &&Event| matches!(event.kind, EventKind::TimerBegin | EventKind::TimerEnd);
+    let before = episode.events.iter().filter(|event| event.cpu == waking.cpu && event.at_ns <= waking.at_ns);
+    let last = before.filter(timer).max_by_key(|event| event.at_ns);
+    last.filter(|event| event.kind == EventKind::TimerBegin).map(|event| event.extra).filter(|due| *due > 0)
+}
+
+fn concerns(event: &Event, tid: u32) -> bool {
+    match event.kind {
+        EventKind::Switch => event.value == u64::from(tid) || event.tid == tid,
+        EventKind::Waking | EventKind::Migrate => event.value == u64::from(tid),
+        _ => false,
+    }
+}
+
+/// The CPU in whose queue a woken thread stands: where it is switched in next, or moved away from first.
+fn queue_after(episode: &Episode, later: &[usize], tid: u32) -> Option<u32> {
+    later.iter().map(|&index| &episode.events[index]).find_map(|event| match event.kind {
+        EventKind::Switch if event.value == u64::from(tid) => Some(event.cpu),
+        EventKind::Migrate => Some(event.extra as u32),
+        _ => None,
+    })
+}

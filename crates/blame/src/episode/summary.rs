@@ -1,0 +1,76 @@
+//! Causes over many episodes.
+
+use crate::episode::split::Split;
+use crate::kind::Kind;
+use std::collections::BTreeMap;
+
+/// What an owner had of the lateness of all episodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// Why.
+    pub kind: Kind,
+    /// Who.
+    pub name: String,
+    /// The code seen most there.
+    pub detail: Option<String>,
+    /// In how many episodes.
+    pub episodes: u64,
+    /// The most in one episode, ns.
+    pub max_ns: u64,
+    /// The median over the episodes in which it had a part, ns.
+    pub typical_ns: u64,
+    /// In all, ns.
+    pub total_ns: u64,
+    /// The episode in which it had most.
+    pub example: u64,
+}
+
+/// The causes of all late time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Largest first.
+    pub causes: Vec<Cause>,
+    /// The late time of all episodes that were split, ns: the sum of the causes.
+    pub late_ns: u64,
+}
+
+/// What one episode's part adds to a cause: ns, the episode's number, the code.
+type Share<'a> = (u64, u64, Option<&'a str>);
+
+/// Sums up splits, each with its episode's number. Leave void episodes out.
+pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summary {
+    let mut found: BTreeMap<(Kind, &str), Vec<Share<'_>>> = BTreeMap::new();
+    for (episode, split) in splits {
+        for part in &split.parts {
+            found.entry((part.kind, &part.name)).or_default().push((part.ns, episode, part.detail.as_deref()));
+        }
+    }
+    let mut causes: Vec<Cause> = found
+        .into_iter()
+        .map(|((kind, name), mut shares)| {
+            shares.sort_unstable();
+            let &(max_ns, example, _) = shares.last().unwrap_or(&(0, 0, None));
+            let mut details: BTreeMap<&str, u64> = BTreeMap::new();
+            for (ns, _, detail) in &shares {
+                if let Some(detail) = detail {
+                    *details.entry(detail).or_default() += ns;
+                }
+            }
+            Cause {
+                kind,
+                name: name.to_owned(),
+                detail: details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.to_owned()),
+                episodes: shares.len() as u64,
+                max_ns,
+                typical_ns: shares[shares.len() / 2].0,
+                total_ns: shares.iter().map(|(ns, ..)| ns).sum(),
+                example,
+            }
+        })
+        .collect();
+    causes.sort_by(|left, right| {
+        right.total_ns.cmp(&left.total_ns).then(left.kind.cmp(&right.kind)).then(left.name.cmp(&right.name))
+    });
+    let late_ns = causes.iter().map(|cause| cause.total_ns).sum();
+    Summary { causes, late_ns }
+}

@@ -1,0 +1,211 @@
+//! Events of a CPU, as the recorder and the event log note them.
+
+use crate::table::codes;
+
+codes! {
+    /// What an event says. Its `value`, `extra` and `name` mean something else for each.
+    pub enum EventKind {
+        /// The CPU goes from thread `tid` to thread `value`, whose priority is the low half of `extra`; the high half is
+        /// the state in which the first one left (see `Event::left_state`). `name` is the next thread's.
+        Switch = 1, "switch";
+        /// Somebody on this CPU makes thread `value` runnable; the low half of `extra` is its priority. `name` is the
+        /// current thread's.
+        Waking = 2, "waking";
+        /// An interrupt of class `value` (see [`Vector`](crate::Vector)) begins; `extra` is the interrupted instruction, with
+        /// `INTERRUPTED_USER` set where it was user code. `name` is the interrupted thread's.
+        VectorBegin = 3, "vector_begin";
+        /// It ends.
+        VectorEnd = 4, "vector_end";
+        /// A device's interrupt handler begins: number `value`, `name` its handler.
+        HandlerBegin = 5, "handler_begin";
+        /// It ends.
+        HandlerEnd = 6, "handler_end";
+        /// Softirq `value` begins; `name` is its name.
+        SoftirqBegin = 7, "softirq_begin";
+        /// It ends.
+        SoftirqEnd = 8, "softirq_end";
+        /// The function of a high-resolution timer begins; `name` is the function, `extra` when the timer was due.
+        TimerBegin = 9, "timer_begin";
+        /// It ends.
+        TimerEnd = 10, "timer_end";
+        /// The function of an ordinary kernel timer begins; `name` is the function.
+        CallbackBegin = 11, "callback_begin";
+        /// It ends.
+        CallbackEnd = 12, "callback_end";
+        /// A kernel worker begins a work item; `name` is the function.
+        WorkBegin = 13, "work_begin";
+        /// It ends.
+        WorkEnd = 14, "work_end";
+        /// Thread `value` moves from the CPU in the low half of `extra` to that in its high half.
+        Migrate = 15, "migrate";
+        /// The current thread touched a page that is not there, from user code.
+        FaultUser = 16, "fault_user";
+        /// The same from kernel code.
+        FaultKernel = 17, "fault_kernel";
+        /// The current thread begins to wait for a kernel lock; `extra` are the kernel's flags.
+        LockBegin = 18, "lock_begin";
+        /// It has it.
+        LockEnd = 19, "lock_end";
+        /// A tasklet begins; `name` is its function.
+        TaskletBegin = 20, "tasklet_begin";
+        /// It ends.
+        TaskletEnd = 21, "tasklet_end";
+        /// The page that the current thread touched last is there.
+        FaultEnd = 22, "fault_end";
+        /// Only in an event log, as all that follow: the current thread makes thread `value` of process `extra`. `name` is
+        /// the new thread's.
+        ProcessFork = 30, "fork";
+        /// The current thread has become another program; `name` is its new name, `value` the thread id it had before.
+        ProcessExec = 31, "exec";
+        /// The current thread ends, with the kernel's exit code `value`; `extra` is 1 where its process ends with it. `name`
+        /// is the thread's.
+        ProcessExit = 32, "exit";
+        /// Thread `value` changes its name to `name`.
+        Rename = 33, "rename";
+        /// The current thread begins a futex call with the word at `value`; the low half of `extra` is the operation, the
+        /// high half the value that goes with it. `name` is the thread's.
+        FutexBegin = 34, "futex_begin";
+        /// It comes back with `value`, a negative error number or a result.
+        FutexEnd = 35, "futex_end";
+        /// A program's own mark: `name` is its text, `value` its number. Of marks by `trace_marker` `extra` is 1.
+        Mark = 36, "mark";
+        /// `value` events were lost here, before this time; `name` says where.
+        Dropped = 37, "dropped";
+    }
+}
+
+impl EventKind {
+    /// The class it belongs to.
+    pub const fn class(self) -> EventClass {
+        match self {
+            EventKind::Switch | EventKind::Waking | EventKind::Migrate => EventClass::Sched,
+            EventKind::VectorBegin | EventKind::VectorEnd | EventKind::HandlerBegin | EventKind::HandlerEnd => {
+                EventClass::Irq
+            }
+            EventKind::SoftirqBegin | EventKind::SoftirqEnd | EventKind::TaskletBegin | EventKind::TaskletEnd => {
+                EventClass::Softirq
+            }
+            EventKind::TimerBegin | EventKind::TimerEnd | EventKind::CallbackBegin | EventKind::CallbackEnd => {
+                EventClass::Timer
+            }
+            EventKind::WorkBegin | EventKind::WorkEnd => EventClass::Work,
+            EventKind::FaultUser | EventKind::FaultKernel | EventKind::FaultEnd => EventClass::Fault,
+            EventKind::LockBegin | EventKind::LockEnd => EventClass::Lock,
+            EventKind::ProcessFork | EventKind::ProcessExec | EventKind::ProcessExit | EventKind::Rename => {
+                EventClass::Process
+            }
+            EventKind::FutexBegin | EventKind::FutexEnd => EventClass::Futex,
+            EventKind::Mark => EventClass::Mark,
+            EventKind::Dropped => EventClass::Dropped,
+        }
+    }
+}
+
+/// What belongs together when one chooses what to log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum EventClass {
+    /// Switches between threads, wakings, migrations.
+    Sched,
+    /// Interrupts: every vector, and the handlers of devices.
+    Irq,
+    /// Softirqs and tasklets.
+    Softirq,
+    /// Functions of high-resolution timers and of ordinary kernel timers.
+    Timer,
+    /// Work items of kernel workers.
+    Work,
+    /// Page faults.
+    Fault,
+    /// Waiting for the kernel's own locks.
+    Lock,
+    /// Futex calls: how programs wait for and wake one another.
+    Futex,
+    /// Threads and processes that are made, become another program, change their name, or end.
+    Process,
+    /// Programs' own marks.
+    Mark,
+    /// Where events were lost.
+    Dropped,
+}
+
+impl EventClass {
+    /// Those that can be chosen.
+    pub const CHOICES: [EventClass; 10] = [
+        EventClass::Sched,
+        EventClass::Irq,
+        EventClass::Softirq,
+        EventClass::Timer,
+        EventClass::Work,
+        EventClass::Fault,
+        EventClass::Lock,
+        EventClass::Futex,
+        EventClass::Process,
+        EventClass::Mark,
+    ];
+
+    /// Those that are logged where nobody chooses: all but the ones that can slow a program down or be very many.
+    pub const DEFAULT: [EventClass; 7] = [
+        EventClass::Sched,
+        EventClass::Irq,
+        EventClass::Softirq,
+        EventClass::Timer,
+        EventClass::Work,
+        EventClass::Process,
+        EventClass::Mark,
+    ];
+
+    /// Its name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventClass::Sched => "sched",
+            EventClass::Irq => "irq",
+            EventClass::Softirq => "softirq",
+            EventClass::Timer => "timer",
+            EventClass::Work => "work",
+            EventClass::Fault => "fault",
+            EventClass::Lock => "lock",
+            EventClass::Futex => "futex",
+            EventClass::Process => "process",
+            EventClass::Mark => "mark",
+            EventClass::Dropped => "dropped",
+        }
+    }
+
+    /// Reads a list as in `sched,irq` or `all`.
+    ///
+    /// # Errors
+    /// What is no class, and which there are.
+    pub fn parse_list(text: &str) -> Result<Vec<EventClass>, String> {
+        let mut classes = Vec::new();
+        for word in text.split(',').map(str::trim) {
+            let found = EventClass::CHOICES.into_iter().find(|class| class.name() == word);
+            match found {
+                Some(class) => classes.push(class),
+                None if word == "all" => classes.extend(EventClass::CHOICES),
+                None if word == "default" => classes.extend(EventClass::DEFAULT),
+                None => {
+                    let names = EventClass::CHOICES.map(EventClass::name).join(", ");
+                    return Err(format!("there is no class `{word}`: give some of {names}, or all"));
+                }
+            }
+        }
+        classes.sort_unstable();
+        classes.dedup();
+        Ok(classes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_and_what_is_none_is_told() {
+        assert_eq!(EventClass::parse_list("mark, sched,mark").unwrap(), [EventClass::Sched, EventClass::Mark]);
+        assert_eq!(EventClass::parse_list("all").unwrap(), EventClass::CHOICES);
+        assert_eq!(EventClass::parse_list("default").unwrap(), EventClass::DEFAULT);
+        assert!(EventClass::parse_list("sched,cake").unwrap_err().contains("`cake`"));
+    }
+}

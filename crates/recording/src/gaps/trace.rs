@@ -1,0 +1,28 @@
+//! What ran on a CPU, as the kernel told it while a gap lasted. Not kept: a gap keeps what it was put down to.
+
+/// What ran on a CPU instead of its loop.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ran {
+    /// An interrupt, by its class (`local_timer`, `reschedule`, ...) or, for a device's, its handler's name.
+    Interrupt(String),
+    /// A softirq, by its name (`timer`, `net_rx`, ...).
+    Softirq(String),
+    /// A thread, by its name.
+    Thread(String),
+}
+
+/// An interval in which something else ran on a CPU. Times are ns of `CLOCK_MONOTONIC`. Threads may hold softirqs and
+/// interrupts inside, softirqs interrupts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceEntry {
+    /// When it began.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// The host's steal counter of this CPU at the end, ns; `None` where it cannot be read.
+    pub steal_ns: Option<u64>,
+    /// How much of the interval the host stole, ns.
+    pub stolen_ns: u64,
+    /// What ran.
+    pub ran: Ran,
+}
