@@ -60,21 +60,26 @@ static __always_inline long prepare_callback(struct callback *callback, void *ma
 	return bpf_timer_set_callback(&callback->timer, function);
 }
 
-/* The callback runs when this interrupt ends. */
-static __always_inline void queue_callback(struct callback *callback, struct callback_counts *counts)
+/* The callback runs when this interrupt ends; false where the kernel refuses it. */
+static __always_inline bool queue_callback_as(struct callback *callback, struct callback_counts *counts, __u64 flags)
 {
 	long error;
 
-	if (!callback)
-		return;
 	callback->cpu = bpf_get_smp_processor_id();
-	error = bpf_timer_start(&callback->timer, 0, callback->flags);
+	error = bpf_timer_start(&callback->timer, 0, flags);
 	if (error) {
 		counts->error = error;
 		__sync_fetch_and_add(&counts->refused, 1);
-	} else {
-		__sync_fetch_and_add(&counts->queued, 1);
+		return false;
 	}
+	__sync_fetch_and_add(&counts->queued, 1);
+	return true;
+}
+
+static __always_inline void queue_callback(struct callback *callback, struct callback_counts *counts)
+{
+	if (callback)
+		queue_callback_as(callback, counts, callback->flags);
 }
 
 /* The callback's first words. */

@@ -15,7 +15,8 @@
 
 /* Where the count is and how it is laid out; `per_cpu.rs` of the kernel crate declares the same record. */
 struct nesting_place {
-	__s64 offset;		/* from the run queue, bytes; 0: not known */
+	__s64 offset;		/* from the run queue, bytes; 0: not known; or: */
+#define COUNT_IN_THREAD (-1)		/* it is the thread's, as on arm64 */
 	__u64 shift;		/* by which the interrupts' bits lie higher than above */
 	__u64 mask;		/* of those bits when they are in their place */
 };
@@ -24,6 +25,18 @@ struct nesting_place {
 
 struct task_struct___counting {
 	int softirq_disable_cnt;
+};
+
+struct preempt___arm64 {
+	__u32 count;
+};
+
+struct thread_info___arm64 {
+	struct preempt___arm64 preempt;
+};
+
+struct task_struct___arm64 {
+	struct thread_info___arm64 thread_info;
 };
 
 #pragma clang attribute pop
@@ -36,7 +49,13 @@ static __always_inline __u32 read_nesting(const volatile struct nesting_place *p
 
 	if (!place->offset)
 		return 0;
-	count = (__u32)read_steal_at(place->offset);
+	if (place->offset == COUNT_IN_THREAD) {
+		if (!bpf_core_field_exists(((struct task_struct___arm64 *)0)->thread_info.preempt.count))
+			return 0;
+		count = ((struct task_struct___arm64 *)bpf_get_current_task_btf())->thread_info.preempt.count;
+	} else {
+		count = (__u32)read_steal_at(place->offset);
+	}
 	nesting = (count & 0xffff) | ((count >> place->shift) & (__u32)place->mask);
 	/* PREEMPT_RT counts softirqs in the thread that serves them. */
 	if (bpf_core_field_exists(((struct task_struct___counting *)0)->softirq_disable_cnt)) {

@@ -10,6 +10,7 @@ use args::{Arguments, Command};
 use clap::Parser;
 use clap::error::ErrorKind;
 use output::Output;
+use punctual_report::answer::Failure;
 use std::process::ExitCode;
 
 /// So that a reader that meets its bound says so, see [`commands::bound_reader`].
@@ -73,14 +74,12 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
     };
     let mut code = result.unwrap_or_else(|error| output.fail(&error));
     if code == 0 && signals::was_hung_up() {
-        output::say(&punctual_report::failure(
-            "a hangup cut the run short; what was measured until then was kept",
-            None,
-        ));
+        let said = "a hangup cut the run short; what was measured until then was kept";
+        output::say(&Failure::new(said, None, 1).text());
         code = 1;
     }
     if output::is_unwritten() {
-        output::say(&punctual_report::failure("the answer could not be written to the standard output", None));
+        output::say(&Failure::new("the answer could not be written to the standard output", None, 1).text());
         return ExitCode::FAILURE;
     }
     ExitCode::from(code)
@@ -89,18 +88,16 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
 /// Help and version are no errors; everything else is one line and the right exit code, as JSON where it was asked for.
 fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     if !error.use_stderr() {
-        return if error.print().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        let is_read = error.print().is_ok() && !punctual_kernel::standard_output::was_closed();
+        return if is_read { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let message = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing, such as check".to_owned(),
         _ => one_line(&error.to_string()),
     };
     let hint = hint_for(words);
-    if words.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
-        output::print(&output::pretty(&punctual_report::error(&message, Some(&hint), USAGE)));
-    } else {
-        output::say(&punctual_report::failure(&message, Some(&hint)));
-    }
+    let json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    Output { json, csv: false }.failure(&Failure::new(&message, Some(&hint), USAGE));
     ExitCode::from(USAGE)
 }
 

@@ -1,8 +1,11 @@
 //! Data to standard output, everything else to standard error.
 
+use punctual_kernel::standard_output;
 use punctual_probe::RunError;
-use punctual_report::Measurement;
+use punctual_report::answer::{Answer, Failure, Told};
+use punctual_report::{Measurement, ReportAnswer};
 use punctual_study::StudyError;
+use serde::Serialize;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +20,7 @@ impl Output {
     /// Prints the report on one or more recordings.
     pub(crate) fn measurement(self, measurement: &Measurement) {
         if self.json {
-            print(&pretty(&with_failure(punctual_report::measurement(measurement))));
+            answer(ReportAnswer::new(measurement, &[]), 0);
         } else if self.csv {
             print_text(&punctual_report::csv(measurement));
         } else {
@@ -31,13 +34,17 @@ impl Output {
         let usage = plan_refused || error.downcast_ref::<Usage>().is_some();
         let code = if usage { crate::USAGE } else { 1 };
         let hint = hint(error);
-        let message = format!("{error:#}");
-        if self.json {
-            print(&pretty(&punctual_report::error(&message, hint, code)));
-        } else {
-            say(&punctual_report::failure(&message, hint));
-        }
+        self.failure(&Failure::new(&format!("{error:#}"), hint, code));
         code
+    }
+
+    /// Says what failed.
+    pub(crate) fn failure(self, failure: &Failure<'_>) {
+        if self.json {
+            print(&pretty(failure));
+        } else {
+            say(&failure.text());
+        }
     }
 }
 
@@ -72,7 +79,7 @@ pub(crate) fn print(text: &str) {
     let mut output = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let written = write!(output, "{text}{end}").and_then(|()| output.flush());
-    if written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
+    if standard_output::was_closed() || written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
         UNWRITTEN.store(true, Ordering::Relaxed);
     }
 }
@@ -106,6 +113,10 @@ impl Stream {
     }
 
     fn note(&mut self, written: &std::io::Result<()>) -> bool {
+        if standard_output::was_closed() {
+            self.is_read = false;
+            UNWRITTEN.store(true, Ordering::Relaxed);
+        }
         if let Err(error) = written {
             self.is_read = false;
             if error.kind() != ErrorKind::BrokenPipe {
@@ -141,27 +152,31 @@ pub(crate) fn note(text: &str) {
     say(&format!("note: {text}"));
 }
 
-/// An answer that says what could not be written beside it.
-pub(crate) fn with_failure(mut answer: serde_json::Value) -> serde_json::Value {
-    if let (None, Some(failure)) = (answer.get("error"), crate::commands::artifacts::failure()) {
-        answer["error"] = failure.into();
-    }
-    answer
+/// Prints an answer for programs, with what could not be written beside it. A code other than 0 is that of something
+/// which failed and of which the answer does not speak.
+pub(crate) fn answer(answer: impl Answer, code: u8) {
+    print(&answer_text(answer, code));
 }
 
-/// An answer that says the exit code, where something failed that it does not speak of.
-pub(crate) fn with_code(mut answer: serde_json::Value, code: u8) -> serde_json::Value {
+/// The same as text.
+pub(crate) fn answer_text(mut answer: impl Answer, code: u8) -> String {
+    let said = answer.exit_code();
     if code > 0 {
-        answer["exit_code"] = code.into();
+        *said = code;
+    } else if *said == 0 && crate::signals::was_hung_up() {
+        *said = 1;
     }
-    with_failure(answer)
+    pretty(&Told { answer: &answer, error: crate::commands::artifacts::failure() })
 }
 
-pub(crate) fn pretty(value: &serde_json::Value) -> String {
-    let cut = crate::signals::was_hung_up() && value.get("exit_code").is_some_and(|code| code == 0);
-    let cut = cut.then(|| with_code(value.clone(), 1));
-    let text = serde_json::to_string_pretty(cut.as_ref().unwrap_or(value))
-        .unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+pub(crate) fn pretty(value: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+    escaped(&text)
+}
+
+/// In one line.
+pub(crate) fn compact(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
     escaped(&text)
 }
 

@@ -2,7 +2,10 @@
 
 mod support;
 
+use punctual_context::device::Wake;
+use punctual_probe::Step;
 use punctual_recording::{for_each_activation, read_activation_document};
+use punctual_study::device::{DevicePart, DeviceRunPlan};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -229,4 +232,54 @@ fn devices_are_listed_and_shown() {
     let shown = json(&run(directory.path(), &["device", "show", "audio 64@48kHz x3", "--json"]));
     assert_eq!(shown["devices"][0]["buffers"], 3);
     assert_eq!(shown["devices"][0]["tolerance_ns"], 2 * 1_333_333);
+}
+
+#[test]
+fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
+    requires!("device in a softirq", "thread woken by a softirq", "real-time priority", "BPF", "BTF");
+    let directory = tempfile::tempdir().unwrap();
+    let refusing = |context: &str, wake, refuse_every| {
+        let output = directory.path().join(format!("{}-{refuse_every}", context.replace(':', "-")));
+        let plan = DeviceRunPlan {
+            devices: vec![DevicePart {
+                profile: punctual_device::Catalogue::shipped().parse_spec("modem 4ms").unwrap(),
+                context: punctual_context::Context::parse(context).unwrap(),
+                wake,
+                drop_stale: false,
+                reclaim: false,
+                compete: false,
+                phases: Vec::new(),
+            }],
+            competitors: Vec::new(),
+            load: punctual_load::Load::none(),
+            cpu: *punctual_kernel::scheduling::allowed_cpus().last().unwrap(),
+            duration_ns: 1_000_000_000,
+            output: output.clone(),
+            command_line: Vec::new(),
+            refuse_every,
+        };
+        (punctual_study::device::run(&plan, &mut |_| Step::Go), output)
+    };
+    for (context, wake) in [("softirq", Wake::Timer), ("thread:80", Wake::Softirq)] {
+        let (measured, path) = refusing(context, wake, 7);
+        let done = measured.unwrap_or_else(|error| panic!("{context}: {error}"));
+        let device = &done.activations.devices[0];
+        let interrupts = device.interrupts.unwrap();
+        assert_eq!(device.callbacks_refused, interrupts / 7, "{context}");
+        assert!(device.callbacks_refused >= 20, "{context}: {} of {interrupts}", device.callbacks_refused);
+        // What waited for the next callback was worked off with it.
+        assert!(device.processed + 3 >= device.arrived, "{context}: {} of {}", device.processed, device.arrived);
+        let mut marked = 0;
+        for_each_activation(&path, |row| marked += u64::from(row.unobserved)).unwrap();
+        assert!(marked + 1 >= device.callbacks_refused, "{context}: {marked} of {}", device.callbacks_refused);
+        let shown = stdout(&run(directory.path(), &["report", path.to_str().unwrap()]));
+        let said = shown.lines().find(|line| line.contains("softirq callbacks that the kernel refused to queue"));
+        assert!(said.is_some_and(|line| line.contains("Invalid argument")), "{shown}");
+
+        // Not one of them came: nothing was measured, and nothing is left that says otherwise.
+        let (measured, path) = refusing(context, wake, 1);
+        let words = measured.expect_err(context).to_string();
+        assert!(words.contains("refused to queue") && words.contains("Invalid argument"), "{context}: {words}");
+        assert!(!path.exists(), "{context}");
+    }
 }

@@ -196,6 +196,19 @@ fn of_victim(one: &Injection, key: &str) -> Option<u64> {
 }
 
 #[test]
+fn a_count_ends_a_drill() {
+    let _alone = alone();
+    requires!("drill count", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["drill", "fifo", "--for", "300us", "--every", "20ms", "-D", "60s", "--count", "7", "-q", "--json"];
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!(injections(&answer, "fifo").len(), 7);
+    assert_eq!(answer["interrupted"], false);
+}
+
+#[test]
 fn drills_with_a_victim_of_their_own_make_it_suffer() {
     let _alone = alone();
     for kind in ["lock", "page-fault", "throttle", "migrate"] {

@@ -6,8 +6,9 @@ mod support;
 use punctual_recording::Recording;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::measured::{Fence, Measured, measured};
 use support::{code, stderr};
 
 /// The address space that a measurement may take, bytes: a fault then ends it, not the machine.
@@ -79,62 +80,21 @@ impl Drop for Hostile {
     }
 }
 
-/// What a run took.
-struct Cost {
-    output: Output,
-    took: Duration,
-    /// The most memory that it had at once, bytes.
-    memory: u64,
-}
-
 /// Runs the program under a limit of memory.
-fn run_limited(directory: &Path, words: &[&str]) -> Cost {
+fn run_limited(directory: &Path, words: &[&str]) -> Measured {
     let mut command = support::punctual();
-    command.current_dir(directory).args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let limit = libc::rlimit { rlim_cur: MAX_ADDRESS_SPACE, rlim_max: MAX_ADDRESS_SPACE };
-    // SAFETY: between fork and exec only a system call is made, with a value that lives in this frame.
-    unsafe {
-        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        });
-    }
-    let began = Instant::now();
-    let child = command.spawn().expect("the program starts");
-    let status = format!("/proc/{}/status", child.id());
-    let (tell, told) = std::sync::mpsc::channel::<()>();
-    let watch = std::thread::spawn(move || {
-        let mut most = 0;
-        while told.recv_timeout(Duration::from_millis(20)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            most = most.max(high_water(&status).unwrap_or(0));
-        }
-        most
-    });
-    let output = child.wait_with_output().unwrap();
-    let took = began.elapsed();
-    drop(tell);
-    let memory = watch.join().unwrap();
-    eprintln!(
-        "{}: {:.1} s, {} MB, {}",
-        words.join(" "),
-        took.as_secs_f64(),
-        memory / 1_000_000,
-        stderr(&output).trim()
-    );
-    Cost { output, took, memory }
-}
-
-fn high_water(status: &str) -> Option<u64> {
-    let text = String::from_utf8_lossy(&std::fs::read(status).ok()?).into_owned();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.to_owned();
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+    command.current_dir(directory).args(words);
+    let cost = measured(command, Fence::Addresses(MAX_ADDRESS_SPACE));
+    let (took, peak, said) = (cost.took.as_secs_f64(), cost.peak_bytes / 1_000_000, stderr(&cost.output));
+    eprintln!("{}: {took:.1} s, {peak} MB, {}", words.join(" "), said.trim());
+    cost
 }
 
 /// A recording for so long beside a hostile program keeps to its time and this memory, bytes.
-fn costs_at_most(cost: &Cost, seconds: u64, memory: u64) {
+fn costs_at_most(cost: &Measured, seconds: u64, memory: u64) {
     assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
     assert!(cost.took < Duration::from_secs(seconds) + SLACK, "took {:?}", cost.took);
-    assert!(cost.memory > 0 && cost.memory < memory, "{} bytes", cost.memory);
+    assert!(cost.peak_bytes > 0 && cost.peak_bytes < memory, "{} bytes", cost.peak_bytes);
 }
 
 /// The names in a recording are bounded, and every wakeup is counted under one of them.
@@ -249,7 +209,7 @@ print(int(longest * 1e6))
 ";
 
 /// Runs something that takes all of a CPU with real-time priority; how long whoever is below that was kept waiting.
-fn longest_starvation(directory: &Path, cpu: u32, seconds: u32, words: &[&str]) -> (Duration, Cost) {
+fn longest_starvation(directory: &Path, cpu: u32, seconds: u32, words: &[&str]) -> (Duration, Measured) {
     let mut below = Command::new("python3");
     below.args(["-c", BELOW, &cpu.to_string(), &(seconds + 2).to_string()]).stdout(Stdio::piped());
     let below = below.spawn().unwrap();

@@ -149,6 +149,31 @@ fn an_answer_that_cannot_be_written_is_an_error() {
     eprintln!("{} answers onto a full disk", commands.len());
 }
 
+#[test]
+fn an_answer_into_a_closed_standard_output_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(code(&run(directory.path(), &["sim", "run", "nt-timers-table3", "-o", "a.punctual"])), 0);
+    let answers: [&[&str]; 6] = [
+        &["report", "a.punctual"],
+        &["report", "a.punctual", "--json"],
+        &["forecast", "a.punctual"],
+        &["load", "list"],
+        &["--help"],
+        &["completions", "bash"],
+    ];
+    for words in answers {
+        let mut shell = Command::new("sh");
+        shell.current_dir(directory.path()).args(["-c", r#"exec "$0" "$@" >&-"#]);
+        let output = shell.arg(env!("CARGO_BIN_EXE_punctual")).args(words).output().unwrap();
+        assert_eq!(code(&output), 1, "{words:?}: {}", stderr(&output));
+    }
+    // What goes to /dev/null was asked to go there, however it was opened.
+    let mut shell = Command::new("sh");
+    shell.current_dir(directory.path()).args(["-c", r#""$0" report a.punctual 1<>/dev/null"#]);
+    assert_eq!(code(&shell.arg(env!("CARGO_BIN_EXE_punctual")).output().unwrap()), 0);
+    eprintln!("{} answers into nothing", answers.len());
+}
+
 /// What punctual needs in place of root.
 const CAPABILITIES: &str = "+bpf,+perfmon,+sys_nice,+ipc_lock";
 

@@ -4,24 +4,16 @@ mod support;
 
 use punctual_recording::Recording;
 use std::path::Path;
-use std::process::Stdio;
+use support::measured::{Fence, measured};
 
 const MIB: u64 = 1 << 20;
 
 /// Runs the program and gives its exit code and the most memory it had at a time, bytes.
-#[expect(clippy::zombie_processes, reason = "it is waited for by wait4, which tells its peak")]
 fn run_measured(directory: &Path, words: &[&str]) -> (i32, u64) {
     let mut command = support::punctual();
-    command.current_dir(directory).args(words).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = command.spawn().unwrap();
-    let mut status = 0;
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the child has not been waited for; the kernel fills what it is given, and zeroed it is valid too.
-    let usage = unsafe {
-        assert_eq!(libc::wait4(child.id() as i32, &mut status, 0, usage.as_mut_ptr()), child.id() as i32);
-        usage.assume_init()
-    };
-    (libc::WEXITSTATUS(status), usage.ru_maxrss as u64 * 1024)
+    command.current_dir(directory).args(words);
+    let ran = measured(command, Fence::None);
+    (support::code(&ran.output), ran.peak_bytes)
 }
 
 fn size(path: &Path) -> u64 {

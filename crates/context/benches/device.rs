@@ -38,6 +38,7 @@ fn measure(context: &str, wake: Wake, cpu: u32) -> Result<String, Box<dyn std::e
         wake,
         reclaim: false,
         compete: false,
+        refuse_every: 0,
     };
     let mut rig = Rig::prepare(&[setup], cpu)?;
     let mut dispatched = Vec::new();

@@ -3,20 +3,31 @@
 use crate::device::{Mode, try_out};
 use crate::drill::{DrillKind, availability};
 use punctual_kernel::capabilities::Availability;
+use punctual_kernel::features::first_with;
 use punctual_kernel::{Found, Refused, Trial};
 
 /// All of them, in the order in which a user meets them.
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
-        Trial::new("device in an interrupt", "punctual device run NAME:irq", "5.17", || device(Mode::Work)),
-        Trial::new("device in a softirq", "punctual device run NAME:softirq", "5.17", || device(Mode::Softirq)),
-        Trial::new("thread woken by a softirq", "punctual device run --wake softirq", "5.17", || device(Mode::Wake)),
+        Trial::new("device in an interrupt", "punctual device run NAME:irq", first_with(Mode::Work.needed()), || {
+            device(Mode::Work)
+        }),
+        Trial::new(
+            "device in a softirq",
+            "punctual device run NAME:softirq",
+            first_with(Mode::Softirq.needed()),
+            || device(Mode::Softirq),
+        ),
+        Trial::new(
+            "thread woken by a softirq",
+            "punctual device run --wake softirq",
+            first_with(Mode::Wake.needed()),
+            || device(Mode::Wake),
+        ),
     ];
-    trials.extend(
-        DrillKind::ALL
-            .into_iter()
-            .map(|kind| Trial::new(format!("drill {}", kind.name()), kind.what(), kind.since(), move || drill(kind))),
-    );
+    trials.extend(DrillKind::ALL.into_iter().map(|kind| {
+        Trial::new(format!("drill {}", kind.name()), kind.what(), first_with(kind.needed()), move || drill(kind))
+    }));
     trials
 }
 

@@ -2,7 +2,7 @@
 
 use crate::clock;
 use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::btf::types::{Func, Typedef};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 
@@ -100,8 +100,19 @@ pub struct ProgramCode {
     pub name: String,
     /// When it was loaded, ns of `CLOCK_MONOTONIC`, or earlier if the machine slept since.
     pub loaded_ns: u64,
-    /// Beginning and end of each of its functions.
-    pub functions: Vec<(u64, u64)>,
+    /// Each of its functions.
+    pub functions: Vec<FunctionCode>,
+}
+
+/// Where the machine code of a function of a loaded program lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionCode {
+    /// Address of its beginning.
+    pub start: u64,
+    /// Address behind its end.
+    pub end: u64,
+    /// Its whole name, where the program's type information has it.
+    pub name: Option<String>,
 }
 
 /// The numbers of all loaded programs, ascending; none without the privilege to list them.
@@ -130,22 +141,37 @@ pub fn code_of(id: u32) -> Option<ProgramCode> {
     let count = info(id)?.nr_jited_func_lens.min(MAX_FUNCTIONS);
     let mut starts = vec![0_u64; count as usize];
     let mut lengths = vec![0_u32; count as usize];
+    let mut types = vec![libbpf_sys::bpf_func_info::default(); count as usize];
     let wanted = libbpf_sys::bpf_prog_info {
         nr_jited_ksyms: count,
         jited_ksyms: starts.as_mut_ptr() as u64,
         nr_jited_func_lens: count,
         jited_func_lens: lengths.as_mut_ptr() as u64,
+        nr_func_info: count,
+        func_info_rec_size: size_of::<libbpf_sys::bpf_func_info>() as u32,
+        func_info: types.as_mut_ptr() as u64,
         ..Default::default()
     };
     let info = info_with(id, wanted)?;
-    let functions = starts.iter().zip(&lengths).map(|(&start, &length)| (start, start + u64::from(length)));
+    // One for each function, in the same order, or none.
+    let btf =
+        (info.nr_func_info == info.nr_jited_ksyms && info.btf_id != 0).then(|| Btf::from_prog_id(id).ok()).flatten();
+    let name_of = |type_id: u32| {
+        let function = btf.as_ref()?.type_by_id::<Func<'_>>(type_id.into())?;
+        Some(function.name()?.to_string_lossy().into_owned())
+    };
+    let functions = starts.iter().zip(&lengths).zip(&types).map(|((&start, &length), about)| FunctionCode {
+        start,
+        end: start + u64::from(length),
+        name: name_of(about.type_id),
+    });
     let slept_ns = clock::boot_ns().saturating_sub(clock::monotonic_ns());
     // SAFETY: the name is an array that the kernel ends with a zero.
     let name = unsafe { CStr::from_ptr(info.name.as_ptr()) };
     Some(ProgramCode {
         name: name.to_string_lossy().into_owned(),
         loaded_ns: info.load_time.saturating_sub(slept_ns),
-        functions: functions.filter(|(start, _)| *start != 0).collect(),
+        functions: functions.filter(|function| function.start != 0).collect(),
     })
 }
 

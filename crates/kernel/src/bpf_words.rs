@@ -1,6 +1,6 @@
 //! What the BPF library and the kernel's verifier say, and what that means in the words of whoever measures.
 
-use crate::Missing;
+use crate::{Missing, features};
 use libbpf_rs::PrintLevel;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,26 +40,6 @@ pub(crate) fn said() -> String {
     SAID.lock().map(|said| said.clone()).unwrap_or_default()
 }
 
-/// Functions that programs call, with the first kernel that has them.
-const FUNCTIONS: [(&str, &str); 4] = [
-    ("bpf_local_irq_restore", "6.14"),
-    ("bpf_local_irq_save", "6.14"),
-    ("bpf_preempt_disable", "6.10"),
-    ("bpf_preempt_enable", "6.10"),
-];
-/// Helpers by the kernel's number, with their names and the first kernel that has them.
-const HELPERS: [(u32, &str, &str); 9] = [
-    (120, "bpf_get_ns_current_pid_tgid", "5.7"),
-    (130, "bpf_ringbuf_output", "5.8"),
-    (153, "bpf_per_cpu_ptr", "5.10"),
-    (154, "bpf_this_cpu_ptr", "5.10"),
-    (158, "bpf_get_current_task_btf", "5.11"),
-    (164, "bpf_for_each_map_elem", "5.13"),
-    (169, "bpf_timer_init", "5.15"),
-    (171, "bpf_timer_start", "5.15"),
-    (181, "bpf_loop", "5.17"),
-];
-
 /// What the kernel lacks by what the library and the verifier said; `None` where that tells nothing.
 pub(crate) fn lack(said: &str) -> Option<Missing> {
     let lines = || said.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
@@ -72,7 +52,6 @@ pub(crate) fn lack(said: &str) -> Option<Missing> {
 const UNRESOLVED: &str = "unknown#195896080";
 
 fn lack_in_line(line: &str) -> Option<Missing> {
-    let since = |what: String, since: &'static str| Some(Missing::new(what, Some(since)));
     if line.contains("failed to find valid kernel BTF") || line.contains("kernel BTF is missing") {
         return Some(Missing::new("type information (BTF, with CONFIG_DEBUG_INFO_BTF=y)", None));
     }
@@ -86,12 +65,11 @@ fn lack_in_line(line: &str) -> Option<Missing> {
         return Some(Missing::new(format!("`{target}`"), None));
     }
     if let Some(name) = line.split_once("extern (func ksym) '").and_then(|(_, rest)| rest.split_once('\'')) {
-        let known = FUNCTIONS.iter().find(|(known, _)| *known == name.0);
-        return Some(Missing::new(format!("the function `{}`", name.0), known.map(|(_, since)| *since)));
+        return Some(features::missing_function(name.0));
     }
     if let Some(tracepoint) = line.split_once("failed to find kernel BTF type ID of '") {
         let name = tracepoint.1.split('\'').next().unwrap_or_default();
-        return Some(Missing::new(format!("the tracepoint `{}`", name.trim_start_matches("btf_trace_")), None));
+        return Some(features::missing_tracepoint(name.trim_start_matches("btf_trace_")));
     }
     if line.contains(UNRESOLVED) {
         return None;
@@ -102,19 +80,18 @@ fn lack_in_line(line: &str) -> Option<Missing> {
         line.starts_with("invalid func ") || line.contains("unknown func ") || line.contains("helper bpf_");
     if let Some((name, number)) = line.split_once('#').filter(|_| names_helper) {
         let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
-        let known = digits.parse().ok().and_then(|number: u32| HELPERS.iter().find(|(known, ..)| *known == number));
-        if let Some((_, name, first)) = known {
-            return since(format!("the BPF helper `{name}`"), first);
+        if let Some(known) = digits.parse().ok().and_then(features::helper_numbered) {
+            return Some(known.missing());
         }
         let name = name.rsplit(' ').next().filter(|name| name.starts_with("bpf_"));
         let name = name.map_or_else(|| format!("number {digits}"), |name| format!("`{name}`"));
         return Some(Missing::new(format!("the BPF helper {name}, or withholds it (lockdown)"), None));
     }
     if line.contains("BPF_STX uses reserved fields") || line.contains("BPF_ATOMIC uses") {
-        return since("BPF operations that read and change memory in one".to_owned(), "5.12");
+        return Some(features::ATOMICS.missing());
     }
     if line.contains("number of funcs in func_info doesn't match") {
-        return since("BPF functions that are called through pointers".to_owned(), "5.13");
+        return Some(features::CALLED_BACK.missing());
     }
     if line.starts_with("invalid bpf_context access") {
         return Some(Missing::new("an argument that one of its tracepoints has elsewhere", None));

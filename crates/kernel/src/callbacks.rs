@@ -29,15 +29,25 @@ impl CallbackCounts {
         unsafe { memory.at::<CallbackCounts>(offset, 1).as_ptr().read_volatile() }
     }
 
+    /// Why the kernel refused callbacks last, in words; `None` where it refused none.
+    pub fn refusal(&self) -> Option<String> {
+        let number = i32::try_from(self.error.unsigned_abs()).unwrap_or(0);
+        (self.refused > 0)
+            .then(|| format!("bpf_timer_start: {}", crate::plain(&std::io::Error::from_raw_os_error(number))))
+    }
+
+    /// Why not one of the callbacks that were to come came; `None` where one did, or none was to come.
+    pub fn silence(&self) -> Option<String> {
+        self.trouble().filter(|_| self.ran == 0)
+    }
+
     /// What went wrong with the callbacks that were to come; `None` where they came.
     pub fn trouble(&self) -> Option<String> {
         let plural = |count: u64| if count == 1 { "" } else { "s" };
-        if self.refused > 0 {
+        if let Some(refusal) = self.refusal() {
             let asked = self.queued + self.refused;
-            let number = i32::try_from(self.error.unsigned_abs()).unwrap_or(0);
-            let error = crate::plain(&std::io::Error::from_raw_os_error(number));
             return Some(format!(
-                "the kernel refused to queue {} of {asked} softirq callback{} (bpf_timer_start: {error})",
+                "the kernel refused to queue {} of {asked} softirq callback{} ({refusal})",
                 self.refused,
                 plural(asked)
             ));
@@ -58,11 +68,15 @@ mod tests {
         assert!(words.contains("refused to queue 3 of 3") && words.contains("Invalid argument"), "{words}");
         let some = CallbackCounts { queued: 997, ran: 997, refused: 3, error: -16, elsewhere: 0 };
         assert!(some.trouble().unwrap().contains("3 of 1000"), "{:?}", some.trouble());
+        assert_eq!((some.silence(), refused.silence()), (None, refused.trouble()));
+        assert!(some.refusal().unwrap().contains("busy"), "{:?}", some.refusal());
         let silent = CallbackCounts { queued: 10, ..CallbackCounts::default() };
         assert!(silent.trouble().unwrap().contains("none ran"));
         // The last one may be on its way; one that is queued again before it ran runs once.
         let fine = CallbackCounts { queued: 10, ran: 9, ..CallbackCounts::default() };
         assert_eq!(fine.trouble(), None);
         assert_eq!(CallbackCounts::default().trouble(), None);
+        assert_eq!(CallbackCounts::default().refusal(), None);
+        assert_eq!(silent.silence(), silent.trouble());
     }
 }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Getting ready may go on for so long after somebody asked to end; nothing has been measured yet.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_millis(250);
 /// It is looked at this often.
 const ROUND: Duration = Duration::from_millis(20);
 

@@ -2,7 +2,7 @@
 
 use crate::{Missing, Refused};
 use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::{Enum, Enum64, Func};
+use libbpf_rs::btf::types::{Enum, Enum64, Func, Typedef};
 
 /// Something that kernels have from some version on. A distribution may have taken it into an older one, or left it out
 /// of a newer: what counts is what is found, not the version.
@@ -17,47 +17,140 @@ pub struct Feature {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FoundBy {
-    /// A value of an enumeration in the kernel's type information.
-    Value(&'static str, &'static str),
+    /// A type of programs, by its name in the kernel's type information.
+    ProgramType(&'static str),
+    /// A helper, by the kernel's number, which is all that its verifier says of one it does not have, and its name.
+    Helper(u32, &'static str),
     /// A function that the kernel's type information names.
     Function(&'static str),
+    /// A tracepoint that the kernel's type information names.
+    Tracepoint(&'static str),
     /// Loading a program of a few instructions.
     Trial,
+    /// Only what the kernel says when it lacks it.
+    Words,
 }
+
+const fn helper(number: u32, name: &'static str, since: &'static str) -> Feature {
+    Feature { name, since, found_by: FoundBy::Helper(number, name) }
+}
+
+const fn function(name: &'static str, since: &'static str) -> Feature {
+    Feature { name, since, found_by: FoundBy::Function(name) }
+}
+
+const fn tracepoint(name: &'static str, since: &'static str) -> Feature {
+    Feature { name, since, found_by: FoundBy::Tracepoint(name) }
+}
+
+/// The oldest kernel that punctual is made for.
+pub const MIN_KERNEL: &str = "5.10";
 
 /// Programs that user space calls.
 pub const CALLED_PROGRAMS: Feature = Feature {
     name: "BPF programs that are called",
     since: "5.14",
-    found_by: FoundBy::Value("bpf_prog_type", "BPF_PROG_TYPE_SYSCALL"),
+    found_by: FoundBy::ProgramType("BPF_PROG_TYPE_SYSCALL"),
 };
 /// Timers whose callback is a program's: what softirq callbacks are made of.
-pub const TIMERS: Feature =
-    Feature { name: "bpf_timer", since: "5.15", found_by: FoundBy::Value("bpf_func_id", "BPF_FUNC_timer_start") };
+pub const TIMERS: Feature = helper(171, "bpf_timer_start", "5.15");
 /// Loops of any length: what work in interrupt and softirq context is made of.
-pub const LOOPS: Feature =
-    Feature { name: "bpf_loop", since: "5.17", found_by: FoundBy::Value("bpf_func_id", "BPF_FUNC_loop") };
+pub const LOOPS: Feature = helper(181, "bpf_loop", "5.17");
 /// Addition and exchange that return what stood there before.
 pub const ATOMICS: Feature =
-    Feature { name: "atomic fetch and exchange in BPF", since: "5.12", found_by: FoundBy::Trial };
+    Feature { name: "BPF operations that read and change memory in one", since: "5.12", found_by: FoundBy::Trial };
+/// Functions that a helper calls back.
+pub const CALLED_BACK: Feature =
+    Feature { name: "BPF functions that are called through pointers", since: "5.13", found_by: FoundBy::Words };
 /// Turning interrupts off.
-pub const INTERRUPTS_OFF: Feature =
-    Feature { name: "bpf_local_irq_save", since: "6.14", found_by: FoundBy::Function("bpf_local_irq_save") };
+pub const INTERRUPTS_OFF: Feature = function("bpf_local_irq_save", "6.14");
+
+/// The thread that a program runs in, as the kernel's own structure.
+pub const CURRENT_THREAD: Feature = helper(158, "bpf_get_current_task_btf", "5.11");
+
+/// All that is known to have come with some version: the only place that says which.
+const ALL: [Feature; 18] = [
+    CALLED_PROGRAMS,
+    TIMERS,
+    LOOPS,
+    ATOMICS,
+    CALLED_BACK,
+    INTERRUPTS_OFF,
+    function("bpf_local_irq_restore", "6.14"),
+    function("bpf_preempt_disable", "6.10"),
+    function("bpf_preempt_enable", "6.10"),
+    helper(120, "bpf_get_ns_current_pid_tgid", "5.7"),
+    helper(130, "bpf_ringbuf_output", "5.8"),
+    helper(153, "bpf_per_cpu_ptr", "5.10"),
+    helper(154, "bpf_this_cpu_ptr", "5.10"),
+    CURRENT_THREAD,
+    helper(164, "bpf_for_each_map_elem", "5.13"),
+    helper(169, "bpf_timer_init", "5.15"),
+    tracepoint("contention_begin", "5.19"),
+    tracepoint("tasklet_entry", "6.2"),
+];
+
+/// The helper that has this number in the kernel.
+pub(crate) fn helper_numbered(wanted: u32) -> Option<Feature> {
+    ALL.into_iter().find(|feature| matches!(feature.found_by, FoundBy::Helper(number, _) if number == wanted))
+}
+
+/// That a kernel lacks this function, which programs call.
+pub(crate) fn missing_function(name: &str) -> Missing {
+    let known = ALL.into_iter().find(|feature| matches!(feature.found_by, FoundBy::Function(own) if own == name));
+    known.map_or_else(|| Missing::new(format!("the function `{name}`"), None), |feature| feature.missing())
+}
+
+/// That a kernel lacks this tracepoint.
+pub fn missing_tracepoint(name: &str) -> Missing {
+    let known = ALL.into_iter().find(|feature| matches!(feature.found_by, FoundBy::Tracepoint(own) if own == name));
+    known.map_or_else(|| Missing::new(format!("the tracepoint `{name}`"), None), |feature| feature.missing())
+}
+
+/// The first version that has all of these, [`MIN_KERNEL`] or later.
+#[must_use]
+pub fn first_with(needed: &[Feature]) -> &'static str {
+    needed
+        .iter()
+        .map(|feature| feature.since)
+        .chain([MIN_KERNEL])
+        .max_by_key(|since| version(since))
+        .unwrap_or(MIN_KERNEL)
+}
 
 impl Feature {
     /// Whether this kernel has it; `None` where that cannot be found out, such as without type information.
     pub fn is_there(&self) -> Option<bool> {
         let kernel = || Btf::from_vmlinux().ok();
         match self.found_by {
-            FoundBy::Value(enumeration, value) => Some(has_value(&kernel()?, enumeration, value)),
+            FoundBy::ProgramType(name) => Some(has_value(&kernel()?, "bpf_prog_type", name)),
+            FoundBy::Helper(_, name) => {
+                let value = format!("BPF_FUNC_{}", name.trim_start_matches("bpf_"));
+                Some(has_value(&kernel()?, "bpf_func_id", &value))
+            }
             FoundBy::Function(name) => Some(kernel()?.type_by_name::<Func<'_>>(name).is_some()),
+            FoundBy::Tracepoint(name) => {
+                Some(kernel()?.type_by_name::<Typedef<'_>>(&format!("btf_trace_{name}")).is_some())
+            }
             FoundBy::Trial => load_fetch_and_add(),
+            FoundBy::Words => None,
         }
+    }
+
+    /// That a kernel lacks it.
+    pub fn missing(&self) -> Missing {
+        let what = match self.found_by {
+            FoundBy::Helper(..) => format!("the BPF helper `{}`", self.name),
+            FoundBy::Function(_) => format!("the function `{}`", self.name),
+            FoundBy::Tracepoint(_) => format!("the tracepoint `{}`", self.name),
+            FoundBy::ProgramType(_) | FoundBy::Trial | FoundBy::Words => self.name.to_owned(),
+        };
+        Missing::new(what, Some(self.since))
     }
 
     /// That this kernel lacks it, in words.
     pub fn lacking(&self) -> String {
-        Missing::new(self.name, Some(self.since)).line()
+        self.missing().line()
     }
 }
 
@@ -111,25 +204,38 @@ mod tests {
 
     const NO_BTF: &str = "this kernel's type information cannot be read";
 
-    const ALL: [Feature; 5] = [CALLED_PROGRAMS, TIMERS, LOOPS, ATOMICS, INTERRUPTS_OFF];
-
     #[test]
     fn what_is_lacking_is_named_with_its_version_and_nothing_is_invented() {
-        assert_eq!(TIMERS.lacking(), "this kernel lacks bpf_timer (from Linux 5.15 on)");
+        assert_eq!(TIMERS.lacking(), "this kernel lacks the BPF helper `bpf_timer_start` (from Linux 5.15 on)");
         let refused = || Refused::because("loading", "Invalid argument");
-        let nowhere = Feature {
-            name: "a helper that no kernel has",
-            since: "99.9",
-            found_by: FoundBy::Value("bpf_func_id", "BPF_FUNC_no_such_helper"),
-        };
+        let nowhere = helper(9_999, "bpf_that_no_kernel_has", "99.9");
         match TIMERS.is_there() {
             None => skip("what is lacking is named", NO_BTF),
             Some(_) => {
                 let said = explain(refused(), &[TIMERS, nowhere, LOOPS]).reason;
-                assert!(said.contains("no kernel has (from Linux 99.9 on)"), "{said}");
+                assert!(said.contains("no_kernel_has` (from Linux 99.9 on)"), "{said}");
             }
         }
         assert_eq!(explain(refused(), &[]).reason, "Invalid argument");
+    }
+
+    #[test]
+    fn what_needs_several_features_needs_the_newest_of_them() {
+        assert_eq!(first_with(&[]), "5.10");
+        assert_eq!(first_with(&[helper_numbered(130).unwrap()]), "5.10");
+        assert_eq!(first_with(&[LOOPS, CALLED_PROGRAMS, TIMERS]), "5.17");
+        assert_eq!(first_with(&[LOOPS, INTERRUPTS_OFF]), "6.14");
+        assert_eq!(
+            missing_tracepoint("tasklet_entry").to_string(),
+            "the tracepoint `tasklet_entry` (from Linux 6.2 on)"
+        );
+        assert_eq!(missing_tracepoint("softirq_raise").since, None);
+        assert_eq!(missing_function("bpf_preempt_disable").since, Some("6.10"));
+        // Each thing once.
+        let mut names: Vec<&str> = ALL.iter().map(|feature| feature.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
     }
 
     #[test]

@@ -38,11 +38,13 @@ pub mod per_cpu;
 pub mod rests;
 pub mod scheduling;
 pub mod signals;
+pub mod standard_output;
 pub mod steal;
 mod thread_number;
 pub mod trace_marker;
 mod trial;
 pub mod verifier;
+pub mod watchdog;
 
 pub use bpf_words::listen;
 pub use missing::{Missing, is_older_than};

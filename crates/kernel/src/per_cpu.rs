@@ -3,6 +3,7 @@
 //! Programs can find the run queue of their CPU, but not per-CPU variables by name on every kernel; the distance between
 //! the two is the same on every CPU. The kernel's type information lists it, where it lists per-CPU variables at all.
 
+use crate::features::CURRENT_THREAD;
 use crate::steal::{self, Teller};
 use libbpf_rs::btf::types::{Composite, DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfType};
@@ -26,6 +27,13 @@ pub struct NestingPlace {
     shift: u64,
     mask: u64,
 }
+
+/// The count is the thread's own, where a per-CPU variable's distance would stand: `COUNT_IN_THREAD` of `bpf/nesting.h`.
+const COUNT_IN_THREAD: i64 = -1;
+/// Of the interrupts' bits where they stand side by side: those of softirqs left out.
+const INTERRUPTS: u64 = 0xff_0000;
+/// The same where the count of nested NMIs is kept apart and one bit says that there are any.
+const INTERRUPTS_AND_AN_NMI: u64 = 0x1f_0000;
 
 /// What is not seen where the count cannot be read.
 pub const NESTING_BLIND: &str = "the kernel's count of nested interrupts: this kernel keeps it where it is not looked for, so \
@@ -58,7 +66,9 @@ struct Variable {
 /// The running kernel's places.
 pub fn places() -> Places {
     let Ok(btf) = Btf::from_vmlinux() else { return Places::default() };
-    let mut places = places_among(&variables(&btf), member_offset(&btf, "pcpu_hot", "preempt_count"));
+    // x86 counts for each CPU. Where each thread has its own count, programs read it from the thread, which takes a helper.
+    let in_thread = member_offset(&btf, "thread_info", "preempt").is_some() && CURRENT_THREAD.is_there() == Some(true);
+    let mut places = places_among(&variables(&btf), member_offset(&btf, "pcpu_hot", "preempt_count"), in_thread);
     // The variable is there in every guest of KVM; zeros that nobody writes are not "nothing was stolen".
     places.steal = places.steal.filter(|_| steal::teller() == Teller::Hypervisor);
     places
@@ -95,7 +105,7 @@ fn offset_within(btf: &Btf<'_>, composite: &Composite<'_>, wanted: &str) -> Opti
     })
 }
 
-fn places_among(variables: &[Variable], count_in_hot: Option<u32>) -> Places {
+fn places_among(variables: &[Variable], count_in_hot: Option<u32>, in_thread: bool) -> Places {
     let find = |name: &str| variables.iter().find(|variable| variable.name == name);
     let Some(run_queue) = find("runqueues").map(|variable| i64::from(variable.offset)) else {
         return Places::default();
@@ -110,12 +120,17 @@ fn places_among(variables: &[Variable], count_in_hot: Option<u32>) -> Places {
             NestingPlace {
                 offset: i64::from(count.offset) - run_queue,
                 shift: if is_moved { 8 } else { 0 },
-                mask: if is_moved && !is_wide { 0x1f_0000 } else { 0xff_0000 },
+                mask: if is_moved && !is_wide { INTERRUPTS_AND_AN_NMI } else { INTERRUPTS },
             }
         }
         // 6.2 to 6.14.
         (None, Some(hot), Some(within)) => {
-            NestingPlace { offset: i64::from(hot.offset + within) - run_queue, shift: 0, mask: 0xff_0000 }
+            NestingPlace { offset: i64::from(hot.offset + within) - run_queue, shift: 0, mask: INTERRUPTS }
+        }
+        (None, None, _) if in_thread => {
+            let is_moved = find("nmi_nesting").is_some();
+            let (shift, mask) = if is_moved { (8, INTERRUPTS_AND_AN_NMI) } else { (0, INTERRUPTS) };
+            NestingPlace { offset: COUNT_IN_THREAD, shift, mask }
         }
         _ => NestingPlace::default(),
     };
@@ -128,7 +143,7 @@ mod tests {
 
     fn places_of(variables: &[(&str, u32, usize)], count_in_hot: Option<u32>) -> Places {
         let variable = |&(name, offset, size): &(&str, u32, usize)| Variable { name: name.to_owned(), offset, size };
-        places_among(&variables.iter().map(variable).collect::<Vec<_>>(), count_in_hot)
+        places_among(&variables.iter().map(variable).collect::<Vec<_>>(), count_in_hot, false)
     }
 
     #[test]
@@ -153,13 +168,26 @@ mod tests {
 
     #[test]
     fn a_count_that_is_elsewhere_is_not_known_rather_than_zero() {
-        // arm64 keeps it in each thread; 5.10 lists no per-CPU variables.
+        // 5.10 lists no per-CPU variables.
         for variables in [&[("runqueues", 203_840, 3_264)][..], &[], &[("__preempt_count", 8, 4)]] {
             let found = places_of(variables, None);
             assert!(!found.nesting.is_known(), "{found:?}");
         }
         // A structure of that name without the member.
         assert!(!places_of(&[("pcpu_hot", 64, 64), ("runqueues", 640, 64)], None).nesting.is_known());
+    }
+
+    #[test]
+    fn a_count_that_each_thread_has_is_read_from_the_thread() {
+        let found = |variables: &[(&str, u32, usize)]| {
+            let variable =
+                |&(name, offset, size): &(&str, u32, usize)| Variable { name: name.to_owned(), offset, size };
+            places_among(&variables.iter().map(variable).collect::<Vec<_>>(), None, true)
+        };
+        let arm64 = found(&[("runqueues", 203_840, 3_264), ("__irq_regs", 204_000, 8)]);
+        assert_eq!(arm64.nesting, NestingPlace { offset: COUNT_IN_THREAD, shift: 0, mask: INTERRUPTS });
+        assert_eq!(arm64.registers, Some(160));
+        assert_eq!(found(&[("runqueues", 8, 8), ("nmi_nesting", 0, 4)]).nesting.shift, 8);
     }
 
     /// Against the kernel at hand, where its type information can be read.

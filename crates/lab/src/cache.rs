@@ -14,6 +14,9 @@ pub enum CacheError {
     /// The packages.
     #[error(transparent)]
     Apt(#[from] AptError),
+    /// What packages there are.
+    #[error("{0}")]
+    Lists(String),
     /// The image in one.
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -93,23 +96,20 @@ impl Cache {
     }
 
     /// Takes kernels that are not there; with `anew`, whatever is newest of each. In the order of `kernels`.
-    ///
-    /// # Errors
-    ///
-    /// Where the mirrors' lists are not to be had; else each kernel has its own result.
-    pub fn fetch(&self, kernels: &[&Kernel], anew: bool) -> Result<Vec<Result<Held, CacheError>>, CacheError> {
+    pub fn fetch(&self, kernels: &[&Kernel], anew: bool) -> Vec<Result<Held, CacheError>> {
         let there = |kernel: &Kernel| self.held(kernel).filter(|_| !anew);
         let missing: Vec<&&Kernel> = kernels.iter().filter(|kernel| there(kernel).is_none()).collect();
         let mut suites: Vec<String> = missing.iter().flat_map(|kernel| kernel.suites.clone()).collect();
         suites.sort();
         suites.dedup();
-        let apt = if suites.is_empty() { None } else { Some(Apt::new(&self.directory.join("apt"), &suites)?) };
+        let apt = (!suites.is_empty()).then(|| Apt::new(&self.directory.join("apt"), &suites));
         let one = |kernel: &&Kernel| match (there(kernel), &apt) {
             (Some(held), _) => Ok(held),
-            (None, Some(apt)) => self.take(apt, kernel, anew),
+            (None, Some(Ok(apt))) => self.take(apt, kernel, anew),
+            (None, Some(Err(error))) => Err(CacheError::Lists(error.to_string())),
             (None, None) => unreachable!("a missing kernel has suites"),
         };
-        Ok(kernels.iter().map(one).collect())
+        kernels.iter().map(one).collect()
     }
 
     fn take(&self, apt: &Apt, kernel: &Kernel, anew: bool) -> Result<Held, CacheError> {

@@ -5,9 +5,12 @@
 //! shift of 2, emulated at about that speed. With more CPUs, or when asked for, the clock is the host's.
 
 use crate::userland::{self, UserlandError};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -36,12 +39,45 @@ pub enum GuestError {
         /// The last lines of its console.
         console: String,
     },
+    /// It hangs.
+    #[error("the guest stood still for {} s; its console ended with:\n{console}", MAX_STILL.as_secs())]
+    StoodStill {
+        /// The last lines of its console.
+        console: String,
+    },
+    /// The user or the system asked this program to end.
+    #[error("ended by a signal")]
+    Interrupted,
     /// It ended without a result.
     #[error("the guest ended without a result; its console ended with:\n{console}")]
     NoResult {
         /// The last lines of its console.
         console: String,
     },
+}
+
+/// A guest that takes less than a tenth of a second of a processor in this time hangs.
+const MAX_STILL: Duration = Duration::from_secs(120);
+const STILL: Duration = Duration::from_millis(100);
+
+static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// From now on SIGINT, SIGTERM and SIGHUP end the guests, and [`Guest::boot`] fails.
+///
+/// # Errors
+///
+/// What the system says.
+pub fn end_on_signals() -> std::io::Result<()> {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&ASKED))?;
+    }
+    Ok(())
+}
+
+/// Whether such a signal came.
+#[must_use]
+pub fn is_ending() -> bool {
+    ASKED.load(Ordering::Relaxed)
 }
 
 /// The emulator.
@@ -87,8 +123,8 @@ pub struct Outcome {
     pub kernel_log: String,
     /// What the command left in /out.
     pub files: TempDir,
-    /// How long it took, of the host's time.
-    pub took: Duration,
+    /// How much of the host's processors it took: how busy the host is does not show in it.
+    pub used: Duration,
 }
 
 impl Guest {
@@ -122,21 +158,33 @@ impl Guest {
         std::fs::write(at("initramfs"), archive).map_err(file(scratch.path()))?;
         let mut qemu = self.qemu(scratch.path());
         let mut child = qemu.spawn().map_err(GuestError::Qemu)?;
-        let timed_out = loop {
-            match child.try_wait() {
-                Ok(Some(_)) => break false,
-                _ if cpu_time(child.id()) > self.limit || began.elapsed() > self.limit * 10 => {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    break true;
-                }
-                _ => std::thread::sleep(Duration::from_millis(50)),
-            }
-        };
         let console = || tail(&std::fs::read(at("console")).unwrap_or_default());
-        if timed_out {
-            return Err(GuestError::TimedOut { limit: self.limit, console: console() });
+        let mut used = Duration::ZERO;
+        let mut moved = (Duration::ZERO, Instant::now());
+        let ended = loop {
+            if matches!(child.try_wait(), Ok(Some(_))) {
+                break Ok(());
+            }
+            used = used.max(cpu_time(child.id()));
+            if used > moved.0 + STILL {
+                moved = (used, Instant::now());
+            }
+            if is_ending() {
+                break Err(GuestError::Interrupted);
+            }
+            if used > self.limit || began.elapsed() > self.limit * 10 {
+                break Err(GuestError::TimedOut { limit: self.limit, console: console() });
+            }
+            if moved.1.elapsed() > MAX_STILL {
+                break Err(GuestError::StoodStill { console: console() });
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        if ended.is_err() {
+            let _ = child.kill();
+            let _ = child.wait();
         }
+        ended?;
         let files = tempfile::tempdir().map_err(file(&std::env::temp_dir()))?;
         let no_result = |_| GuestError::NoResult { console: console() };
         let result = std::fs::File::open(at("result")).map_err(file(&at("result")))?;
@@ -150,7 +198,7 @@ impl Guest {
         for name in [userland::CODE, userland::OUTPUT, userland::KERNEL_LOG] {
             let _ = std::fs::remove_file(files.path().join(name));
         }
-        Ok(Outcome { code, output, kernel_log, files, took: began.elapsed() })
+        Ok(Outcome { code, output, kernel_log, files, used })
     }
 
     fn qemu(&self, scratch: &Path) -> Command {

@@ -110,6 +110,9 @@ proptest! {
             };
             prop_assert_eq!(sorted(&cut), sorted(&whole));
             prop_assert_eq!(cut.block_maxima().unwrap().len(), whole.block_maxima().unwrap().len());
+            for one in [&cut, &whole] {
+                prop_assert_eq!(one.tail_and_maxima().unwrap(), (one.tail().unwrap(), one.block_maxima().unwrap()));
+            }
         }
     }
 }

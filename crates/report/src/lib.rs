@@ -3,6 +3,8 @@
 //! Text begins with a verdict in words; what was lost, missed, unobserved or done otherwise than asked
 //! stands before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.
 
+pub mod answer;
+pub mod capabilities;
 pub mod compare;
 pub mod device;
 pub mod drill;
@@ -12,15 +14,16 @@ pub mod idle;
 mod load;
 pub mod log;
 pub mod recording;
+pub mod schedulability;
 pub mod sim;
 pub mod timers;
 pub mod why;
 
 pub use load::{
-    LoadResult, LoadRow, load_installed, load_list, load_list_text, load_result, load_result_text, load_shown,
+    LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
     score_in_words, scores_in_words,
 };
-pub use recording::answer::{error, failure, measurement};
+pub use recording::answer::ReportAnswer;
 pub use recording::csv::csv;
 pub use recording::stages::{StageRow, stage_rows};
 pub use recording::text::{measurement_text, microseconds, table};

@@ -87,7 +87,8 @@ fn judge_devices(path: &Path, document: &Document) -> Result<Vec<JudgedDevice>, 
         return Ok(Vec::new());
     }
     let recording = Recording::open(path)?;
-    let inputs = Input::from_recording(document, &recording.tail()?, &recording.block_maxima()?, recording.damaged())?;
+    let (tail, maxima) = recording.tail_and_maxima()?;
+    let inputs = Input::from_recording(document, &tail, &maxima, recording.damaged())?;
     judge(document, &inputs)
 }
 

@@ -21,6 +21,9 @@ pub(crate) struct DrillArguments {
     /// How long to go on, up to 10 minutes
     #[arg(short = 'D', long, value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub(crate) duration: u64,
+    /// End after so many injections, on all CPUs together, if the time is not up before
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
     /// CPUs to inject on: 0 or 0-3,6 [default: all this process may use; the victim of lock and page-fault on the first]
     #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
     pub(crate) cpus: Option<Cpus>,

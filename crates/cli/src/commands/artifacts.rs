@@ -3,6 +3,7 @@
 use crate::output;
 use anyhow::ensure;
 use punctual_recording::{Place, Standing};
+use punctual_report::answer::Failure;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -45,7 +46,7 @@ pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> u8 {
         }
         Err(error) => {
             let message = format!("cannot write {}: {}", path.display(), plain(&error));
-            output::say(&punctual_report::failure(&message, None));
+            output::say(&Failure::new(&message, None, 1).text());
             if let Ok(mut failed) = FAILED.lock() {
                 failed.get_or_insert(message);
             }

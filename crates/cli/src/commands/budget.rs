@@ -3,7 +3,7 @@
 use crate::output;
 use punctual_kernel::capabilities::Availability;
 use punctual_kernel::verifier::{self, MAX_INSTRUCTIONS, MAX_STACK, ProgramSize};
-use serde_json::json;
+use punctual_report::capabilities::answer::{BudgetAnswer, ProgramRow};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -35,8 +35,14 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
     let is_over = |size: &&ProgramSize| size.instructions > MAX_INSTRUCTIONS / SHARE || size.stack > MAX_STACK / SHARE;
     let over = largest.values().filter(is_over).count();
     if words.iter().any(|word| word == "--json") {
-        let sizes: Vec<&ProgramSize> = largest.values().collect();
-        output::print(&output::pretty(&json!({ "programs": sizes, "refused": refused, "over_budget": over })));
+        let programs = largest.values().map(|size| ProgramRow {
+            object: &size.object,
+            program: &size.program,
+            instructions: size.instructions,
+            stack: size.stack,
+        });
+        let answer = BudgetAnswer { programs: programs.collect(), refused: &refused, over_budget: over };
+        output::print(&output::pretty(&answer));
     } else {
         let rows = largest.values().map(|size| {
             let share = format!("{:.2} %", size.instructions as f64 * 100.0 / MAX_INSTRUCTIONS as f64);

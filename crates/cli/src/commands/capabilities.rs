@@ -3,7 +3,7 @@
 use crate::output::{self, Output, Usage};
 use punctual_kernel::Trial;
 use punctual_kernel::capabilities::{self, Availability, Capability};
-use serde_json::json;
+use punctual_report::capabilities::answer::{CapabilitiesAnswer, CapabilityRow, MissingRow};
 
 pub(crate) fn run(wanted: &[String], output: Output) -> anyhow::Result<u8> {
     let lines = tried(wanted)?;
@@ -20,18 +20,11 @@ pub(crate) fn run(wanted: &[String], output: Output) -> anyhow::Result<u8> {
         }
     };
     if output.json {
-        let report = json!({
-            "schema": "punctual.capabilities/1", "verdict": verdict, "exit_code": 0, "capabilities": lines,
-        });
-        output::print(&output::pretty(&report));
+        output::answer(CapabilitiesAnswer::new(&verdict, lines.iter().map(row).collect()), 0);
         return Ok(0);
     }
     let rows = lines.iter().map(|line| {
-        let mark = match line.available {
-            Availability::Yes => "yes",
-            Availability::Limited => "limited",
-            Availability::No => "no",
-        };
+        let mark = word(line.available);
         let since = line.since.unwrap_or_default();
         vec![line.name.clone(), mark.to_owned(), since.to_owned(), line.detail.clone(), line.needed_for.clone()]
     });
@@ -46,6 +39,27 @@ pub(crate) fn run(wanted: &[String], output: Output) -> anyhow::Result<u8> {
     }
     output::print_text(&text);
     Ok(0)
+}
+
+fn word(available: Availability) -> &'static str {
+    match available {
+        Availability::Yes => "yes",
+        Availability::Limited => "limited",
+        Availability::No => "no",
+    }
+}
+
+fn row(line: &Capability) -> CapabilityRow<'_> {
+    let missing = line.missing.iter();
+    CapabilityRow {
+        name: &line.name,
+        available: word(line.available),
+        detail: &line.detail,
+        needed_for: &line.needed_for,
+        remedy: line.remedy.as_deref(),
+        since: line.since,
+        missing: missing.map(|lack| MissingRow { what: &lack.what, since: lack.since, blind: &lack.blind }).collect(),
+    }
 }
 
 /// What needs no program of ours, then what does: each is loaded and taken away again. All rows where none is named.

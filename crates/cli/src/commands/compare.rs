@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
         code = code.max(super::artifacts::write(path, page.html()?));
     }
     if output.json {
-        output::print(&output::pretty(&output::with_failure(punctual_report::compare::json(&comparison, code))));
+        output::answer(punctual_report::compare::CompareAnswer::new(&comparison, code), 0);
     } else {
         output::print_text(&punctual_report::compare::text(&comparison));
     }

@@ -14,7 +14,7 @@ use punctual_kernel::scheduling;
 use punctual_load::Load;
 use punctual_recording::{Directory, EndReason, Recording, format_ns, read_activation_document};
 use punctual_report::device::study::{self as study_report, Row, StudyReport, VerifiedRow};
-use punctual_report::device::{self, Run};
+use punctual_report::device::{self, DeviceAnswer, ProfilesAnswer, Run, StudyAnswer, VerifyAnswer};
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, Study, StudyPlan, VerifyPlan};
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(super) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> 
 
 fn print_run(run: &Run<'_>, output: Output, code: u8) {
     if output.json {
-        output::print(&output::pretty(&output::with_code(device::json(run), code)));
+        output::answer(DeviceAnswer::new(run), code);
     } else {
         output::print_text(&device::text(run));
     }
@@ -59,7 +59,7 @@ fn catalogue(profiles: Option<&Path>) -> anyhow::Result<Catalogue> {
 fn list(profiles: Option<&Path>, output: Output) -> anyhow::Result<u8> {
     let catalogue = catalogue(profiles)?;
     if output.json {
-        output::print(&output::pretty(&device::profiles_json(catalogue.profiles())));
+        output::answer(ProfilesAnswer::new(catalogue.profiles()), 0);
     } else {
         output::print_text(&device::list_text(catalogue.profiles()));
     }
@@ -69,7 +69,7 @@ fn list(profiles: Option<&Path>, output: Output) -> anyhow::Result<u8> {
 fn show(device: &str, profiles: Option<&Path>, output: Output) -> anyhow::Result<u8> {
     let profile = catalogue(profiles)?.parse_spec(device).map_err(|error| Usage(error.to_string()))?;
     if output.json {
-        output::print(&output::pretty(&device::profiles_json(std::slice::from_ref(&profile))));
+        output::answer(ProfilesAnswer::new(std::slice::from_ref(&profile)), 0);
     } else {
         output::print_text(&device::show_text(&profile));
     }
@@ -108,6 +108,7 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
         duration_ns: how.duration,
         output: how.output.clone().unwrap_or_else(|| super::fresh_name("device-", ".punctual")),
         command_line: super::command_line(),
+        refuse_every: 0,
     })
 }
 
@@ -184,7 +185,7 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     let report = study_rows(&study);
     let code = arguments.html.as_ref().map_or(0, |path| super::artifacts::write(path, study_report::html(&report)));
     if output.json {
-        output::print(&output::pretty(&output::with_code(study_report::json(&report), code)));
+        output::answer(StudyAnswer::new(&report), code);
     } else {
         output::print_text(&study_report::text(&report));
         output::print_text(&format!("\nrecordings: {}", plan.directory.display()));
@@ -263,8 +264,7 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
         })
         .collect();
     if output.json {
-        let value = study_report::verified_json(&rows, &verification.recording, verification.exposure_s);
-        output::print(&output::pretty(&value));
+        output::answer(VerifyAnswer::new(&rows, &verification.recording, verification.exposure_s), 0);
     } else {
         output::print_text(&study_report::verified_text(&rows, verification.exposure_s));
     }

@@ -8,7 +8,7 @@ use punctual_context::drill::{DrillError, DrillKind, DrillOutcome, DrillPlan, In
 use punctual_kernel::capabilities::Availability;
 use punctual_kernel::clock;
 use punctual_recording::{Place, Standing};
-use punctual_report::drill::{self, DrillLine, DrillReport, InjectionRow};
+use punctual_report::drill::{self, DrillAnswer, DrillLine, DrillListAnswer, DrillReport, InjectionRow};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -33,7 +33,7 @@ fn list(output: Output) -> anyhow::Result<u8> {
     };
     let lines: Vec<DrillLine> = DrillKind::ALL.into_iter().map(line).collect();
     if output.json {
-        output::print(&output::pretty(&drill::list_json(&lines)));
+        output::answer(DrillListAnswer::new(&lines), 0);
     } else {
         output::print_text(&drill::list_text(&lines));
     }
@@ -46,6 +46,7 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
         lengths: arguments.lengths,
         every_ns: arguments.every,
         duration_ns: arguments.duration,
+        count: arguments.count,
         cpus: arguments.cpus.as_ref().map(|cpus| cpus.0.clone()),
         priority: arguments.priority,
         seed: arguments.seed.unwrap_or_else(|| clock::unix_ns() / 1_000 % 1_000_000_000),
@@ -78,7 +79,7 @@ fn inject(kind: DrillKind, arguments: &DrillArguments, output: Output) -> anyhow
     })?;
     let report = report(&plan, &outcome)?;
     if output.json {
-        output::print(&output::pretty(&drill::json(&report)));
+        output::answer(DrillAnswer::new(&report), 0);
     } else {
         output::print_text(&drill::text(&report));
     }

@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
         None => 0,
     };
     if output.json {
-        output::print(&output::pretty(&output::with_code(punctual_report::forecast::json(&answer), code)));
+        output::answer(punctual_report::forecast::ForecastAnswer::new(&answer), code);
     } else {
         let mut text = punctual_report::forecast::text(&answer);
         if arguments.table {
@@ -64,7 +64,7 @@ pub(super) fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 
 fn open(path: &Path) -> anyhow::Result<Vec<(String, Input)>> {
     let recording = Recording::open(path)?;
-    let (tail, maxima) = (recording.tail()?, recording.block_maxima()?);
+    let (tail, maxima) = recording.tail_and_maxima()?;
     let inputs = Input::from_recording(recording.document(), &tail, &maxima, recording.damaged())
         .with_context(|| path.display().to_string())?;
     let run = recording.document().provenance.run_id.clone();

@@ -5,6 +5,7 @@ use crate::output::{self, Output};
 use anyhow::Context;
 use clap::CommandFactory;
 use punctual_recording::{Directory, Place};
+use punctual_report::answer::Done;
 use std::path::Path;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<u8> {
@@ -22,8 +23,7 @@ pub(crate) fn man(directory: &Path, output: Output) -> anyhow::Result<u8> {
     write_pages(root, directory).with_context(writing)?;
     if output.json {
         let verdict = format!("Manual pages were written into {}.", directory.display());
-        let report = serde_json::json!({ "schema": "punctual.man/1", "verdict": verdict, "exit_code": 0 });
-        output::print(&output::pretty(&report));
+        output::answer(Done::new("punctual.man/1", &verdict), 0);
     }
     Ok(0)
 }

@@ -9,8 +9,8 @@ use punctual_kernel::scheduling::allowed_cpus;
 use punctual_probe::idle::IdlePlan;
 use punctual_recording::{Recording, for_each_gap, format_ns, read_gap_document, read_validation};
 use punctual_report::forecast::interarrival::InterarrivalRow;
-use punctual_report::idle::{GapPictures, idle_page};
-use punctual_report::idle::{IdleReport, json, text};
+use punctual_report::idle::{GapPictures, IdleAnswer, idle_page};
+use punctual_report::idle::{IdleReport, text};
 use punctual_study::idle::{IdleProgress, ValidationPlan, measure_idle, validate};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -96,11 +96,7 @@ pub(crate) fn report(
         code = code.max(super::artifacts::write(page, idle_page(&report, &drawn).html()?));
     }
     if output.json {
-        let mut value = output::with_code(json(&report), code);
-        if !interarrival.is_empty() {
-            value["interarrival"] = punctual_report::forecast::interarrival::json(interarrival);
-        }
-        output::print(&output::pretty(&value));
+        output::answer(IdleAnswer::new(&report, interarrival), code);
         return Ok(Some(code));
     }
     print(&report, output);
@@ -112,7 +108,7 @@ pub(crate) fn report(
 
 fn print(report: &IdleReport<'_>, output: Output) -> u8 {
     if output.json {
-        output::print(&output::pretty(&json(report)));
+        output::answer(IdleAnswer::new(report, &[]), 0);
     } else {
         output::print(&text(report));
     }

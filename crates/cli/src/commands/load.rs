@@ -1,14 +1,14 @@
 //! `punctual load`.
 
 use crate::args::{LoadArguments, LoadCommand, LoadRunArguments};
-use crate::output::{Output, Usage, pretty, print, print_text, say};
+use crate::output::{self, Output, Usage, print, print_text, say};
 use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
 use anyhow::{Context, bail};
 use punctual_kernel::capabilities::{find_program, is_root};
 use punctual_load::packages::Manager;
 use punctual_load::{Class, Load, LoadFile, Source, names};
-use punctual_report::{LoadResult, LoadRow};
+use punctual_report::{LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer};
 use punctual_study::local_machine;
 use std::io::{IsTerminal, Write};
 use std::process::{Command, Stdio};
@@ -38,7 +38,7 @@ fn list(output: Output) -> anyhow::Result<u8> {
     let rows: Vec<LoadRow> =
         names().into_iter().filter_map(|name| name.parse::<Source>().ok()).map(|source| row(&source)).collect();
     if output.json {
-        print(&pretty(&punctual_report::load_list(&rows)));
+        output::answer(LoadListAnswer::new(&rows), 0);
     } else {
         print_text(&punctual_report::load_list_text(&rows));
     }
@@ -49,7 +49,7 @@ fn show(source: &Source, output: Output) -> anyhow::Result<u8> {
     let file = source.written(&local_machine());
     let text = file.map_or_else(|| "# An idle machine: nothing runs.\n".to_owned(), |file| file.text);
     if output.json {
-        print(&pretty(&punctual_report::load_shown(&row(source), &text)));
+        output::answer(LoadListAnswer::shown(&row(source), &text), 0);
     } else {
         print(&text);
     }
@@ -97,7 +97,7 @@ fn install(source: &Source, yes: bool, output: Output) -> anyhow::Result<u8> {
 
 fn installed(name: &str, verdict: &str, output: Output) -> u8 {
     if output.json {
-        print(&pretty(&punctual_report::load_installed(name, verdict)));
+        output::answer(LoadInstalledAnswer::new(name, verdict), 0);
     } else {
         print_text(verdict);
     }
@@ -155,7 +155,7 @@ fn try_out(arguments: &LoadRunArguments, output: Output) -> anyhow::Result<u8> {
         trouble: run.trouble,
     };
     if output.json {
-        print(&pretty(&punctual_report::load_result(&result)));
+        output::answer(LoadRunAnswer::new(&result), 0);
     } else {
         print_text(&punctual_report::load_result_text(&result));
     }

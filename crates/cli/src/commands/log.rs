@@ -12,7 +12,7 @@ use punctual_recording::{
 };
 use punctual_report::log::lines::{CSV_HEADER, csv_line, line};
 use punctual_report::log::trace::LogTrace;
-use punctual_report::log::{LogReport, LogSummary, json, row_json, text};
+use punctual_report::log::{EventRow, HeaderAnswer, LogAnswer, LogReport, LogSummary, text};
 use punctual_study::{LogPlan, LogProgress, log_events};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -29,9 +29,7 @@ pub(crate) fn run(arguments: &LogArguments, output: Output) -> anyhow::Result<u8
         Some(LogCommand::Show(show)) => self::show(show, output),
         Some(LogCommand::Header) => {
             if output.json {
-                output::print(&output::pretty(&serde_json::json!({
-                    "schema": "punctual.log-header/1", "verdict": "The header for marks.", "exit_code": 0, "header": HEADER,
-                })));
+                output::answer(HeaderAnswer::new(HEADER), 0);
             } else {
                 output::print(HEADER);
             }
@@ -119,7 +117,7 @@ fn print(path: &Path, log: &LogDocument, output: Output, code: u8, quiet: bool) 
     let summary = summary?;
     let report = LogReport { recording: path, document: recording.document(), log, summary: &summary };
     if output.json {
-        output::print(&output::pretty(&output::with_code(json(&report), report.exit_code().max(code))));
+        output::answer(LogAnswer::new(&report), report.exit_code().max(code));
     } else {
         output::print_text(&text(&report));
     }
@@ -229,9 +227,7 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
         })?;
         let code = super::artifacts::write(file, trace.finish());
         if output.json {
-            let mut value = json(&report);
-            value["shown"] = shown.into();
-            output::print(&output::pretty(&value));
+            output::answer(LogAnswer::new(&report).with_shown(shown), report.exit_code().max(code));
         } else {
             output::print_text(&report.verdict());
             if code == 0 {
@@ -243,13 +239,13 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
     let mut stream = Stream::new();
     if output.json {
         // As one object, written event by event: there may be millions.
-        let mut head = output::pretty(&json(&report));
+        let mut head = output::answer_text(LogAnswer::new(&report), 0);
         head.truncate(head.trim_end().len().saturating_sub(2));
         stream.write(&format!("{head},\n  \"events\": ["));
         let mut first = true;
         let shown = each_wanted(&path, &filter, |row| {
             let comma = if std::mem::take(&mut first) { "" } else { "," };
-            stream.write(&format!("{comma}\n    {}", row_json(row)))
+            stream.write(&format!("{comma}\n    {}", output::compact(&EventRow::new(row))))
         })?;
         stream.write(&format!("\n  ],\n  \"shown\": {shown}\n}}\n"));
     } else if arguments.csv {

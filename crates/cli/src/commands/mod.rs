@@ -28,6 +28,7 @@ use punctual_probe::{Plan, Policy};
 use punctual_recording::bounds::MAX_READER_BYTES;
 use punctual_recording::input;
 use punctual_recording::{Document, Limit};
+use punctual_report::answer::Failure;
 use std::path::{Path, PathBuf};
 
 /// The plan of the options that all measurements share.
@@ -105,11 +106,8 @@ pub(crate) fn bound_reader(command: &Command, output: Output) {
          measurement writes",
         files.join(", ")
     );
-    let words = if output.json {
-        crate::output::pretty(&punctual_report::error(&message, None, 1))
-    } else {
-        punctual_report::failure(&message, None)
-    };
+    let failure = Failure::new(&message, None, 1);
+    let words = if output.json { crate::output::pretty(&failure) } else { failure.text() };
     keep_memory_below(MAX_READER_BYTES, output.json, format!("{words}\n"));
 }
 

@@ -7,7 +7,7 @@ use punctual_recording::{BlockMaximum, Document, Recording, RecordingKind, Stage
 use punctual_report::encode::html::History;
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::recording::{Recorded, recording_page};
-use punctual_report::{Measurement, load_name};
+use punctual_report::{Measurement, ReportAnswer, load_name};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -76,9 +76,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         measurement.exit_code = measurement.exit_code.max(super::artifacts::write(path, page));
     }
     if output.json && !interarrival.is_empty() {
-        let mut report = output::with_failure(punctual_report::measurement(&measurement));
-        report["interarrival"] = punctual_report::forecast::interarrival::json(&interarrival);
-        output::print(&output::pretty(&report));
+        output::answer(ReportAnswer::new(&measurement, &interarrival), 0);
         return Ok(measurement.exit_code);
     }
     output.measurement(&measurement);

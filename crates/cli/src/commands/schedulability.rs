@@ -18,9 +18,9 @@ pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow
     };
     let analysis = analyse(&set, inputs.first().map(|input| (input, Stage::Total)))?;
     if output.json {
-        output::print(&output::pretty(&punctual_report::forecast::schedulability::json(&analysis)));
+        output::answer(punctual_report::schedulability::SchedulabilityAnswer::new(&analysis), 0);
     } else {
-        output::print_text(&punctual_report::forecast::schedulability::text(&analysis));
+        output::print_text(&punctual_report::schedulability::text(&analysis));
     }
     Ok(0)
 }

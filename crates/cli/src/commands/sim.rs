@@ -10,7 +10,11 @@ use punctual_device::Catalogue;
 use punctual_recording::{
     Configuration, Counters, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer, format_ns,
 };
+use punctual_report::answer::{Answer, Done};
 use punctual_report::sim::plane::Cell;
+use punctual_report::sim::{
+    ExperimentAnswer, ExperimentSweepAnswer, ExperimentsAnswer, PapersAnswer, WhatifAnswer, WhatifSweepAnswer,
+};
 use punctual_sim::experiment::Experiment;
 use punctual_sim::interference::Interference;
 use punctual_sim::ledger::{self, BUILTIN};
@@ -31,14 +35,14 @@ pub(crate) fn run(command: &SimCommand, output: Output) -> anyhow::Result<u8> {
 }
 
 /// Gives the answer, and the code: that of what stood in the way of writing beside it.
-fn answer(
+fn answer<A: Answer>(
     output: Output,
     code: u8,
-    json: impl FnOnce() -> serde_json::Value,
+    answer: impl FnOnce() -> A,
     text: impl FnOnce() -> String,
 ) -> anyhow::Result<u8> {
     if output.json {
-        output::print(&output::pretty(&output::with_code(json(), code)));
+        output::answer(answer(), code);
     } else {
         output::print(&text());
     }
@@ -49,28 +53,23 @@ fn list(output: Output) -> anyhow::Result<u8> {
     let experiments: Vec<Experiment> =
         BUILTIN.iter().map(|(file, text)| Experiment::parse(file, text)).collect::<Result<_, _>>()?;
     let names = || experiments.iter().map(Experiment::name);
-    let json = || {
-        let listed = experiments.iter().map(|experiment| {
-            serde_json::json!({ "name": experiment.name(), "cases": experiment.cases().collect::<Vec<_>>() })
-        });
-        serde_json::json!({
-            "schema": "punctual.sim-list/1",
-            "verdict": format!("{} experiments come with the program.", experiments.len()),
-            "exit_code": 0,
-            "experiments": listed.collect::<Vec<_>>(),
-        })
-    };
-    answer(output, 0, json, || {
-        let mut text = format!("{} experiments come with the program: punctual sim run NAME\n\n", experiments.len());
-        for (name, experiment) in names().zip(&experiments) {
-            let cases: Vec<&str> = experiment.cases().collect();
-            text += &format!(
-                "  {name}{}\n",
-                if cases.len() > 1 { format!(": {}", cases.join(", ")) } else { String::new() }
-            );
-        }
-        text
-    })
+    answer(
+        output,
+        0,
+        || ExperimentsAnswer::new(&experiments),
+        || {
+            let mut text =
+                format!("{} experiments come with the program: punctual sim run NAME\n\n", experiments.len());
+            for (name, experiment) in names().zip(&experiments) {
+                let cases: Vec<&str> = experiment.cases().collect();
+                text += &format!(
+                    "  {name}{}\n",
+                    if cases.len() > 1 { format!(": {}", cases.join(", ")) } else { String::new() }
+                );
+            }
+            text
+        },
+    )
 }
 
 fn experiment(name: &str) -> anyhow::Result<Experiment> {
@@ -101,12 +100,8 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
         Some(path) => artifacts::write(path, punctual_report::sim::page::experiment_html(&experiment, &outcome)?),
         None => 0,
     };
-    let code = answer(
-        output,
-        code,
-        || punctual_report::sim::outcome_json(&outcome),
-        || punctual_report::sim::outcome_text(&outcome),
-    )?;
+    let code =
+        answer(output, code, || ExperimentAnswer::new(&outcome), || punctual_report::sim::outcome_text(&outcome))?;
     if let (Some(path), false) = (&arguments.output, output.json) {
         output::note(&format!("recording: {}", path.display()));
     }
@@ -154,19 +149,7 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
         count("insufficient"),
         count("impossible")
     );
-    let json = || {
-        let rows = points.iter().map(|(number, point)| {
-            serde_json::json!({
-                "point": number, "values": grid.values(*number), "class": point.class(), "impossible": point.impossible,
-                "runs": point.runs, "blocks": point.blocks, "faults": point.faults, "pending_max": point.pending_most,
-                "overruns": point.overruns, "successes": point.successes, "transfer_faults": point.transfer_faults,
-            })
-        });
-        serde_json::json!({
-            "schema": "punctual.sim-sweep/1", "verdict": verdict, "exit_code": 0, "axes": names,
-            "points": rows.collect::<Vec<_>>(),
-        })
-    };
+    let json = || ExperimentSweepAnswer::new(&verdict, &grid, &points);
     answer(output, code, json, || format!("{verdict}\n\n{}", punctual_report::sim::plane_text(&grid, &points)))
 }
 
@@ -251,8 +234,7 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
         format_ns(arguments.from),
         format_ns(to)
     );
-    let json = || serde_json::json!({ "schema": "punctual.timeline/1", "verdict": verdict, "exit_code": 0 });
-    answer(output, code, json, || verdict.clone())
+    answer(output, code, || Done::new("punctual.timeline/1", &verdict), || verdict.clone())
 }
 
 fn papers(html: Option<&PathBuf>, output: Output) -> anyhow::Result<u8> {
@@ -263,7 +245,7 @@ fn papers(html: Option<&PathBuf>, output: Output) -> anyhow::Result<u8> {
         Some(path) => artifacts::write(path, punctual_report::sim::page::papers_html(&ledger)?),
         None => 0,
     };
-    answer(output, code, || punctual_report::sim::ledger_json(&ledger), || punctual_report::sim::ledger_text(&ledger))
+    answer(output, code, || PapersAnswer::new(&ledger), || punctual_report::sim::ledger_text(&ledger))
 }
 
 fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> {
@@ -272,12 +254,7 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
     let question = question(arguments)?;
     if arguments.sweep.is_empty() {
         let found = question.answer()?;
-        return answer(
-            output,
-            0,
-            || punctual_report::sim::whatif_json(&found),
-            || punctual_report::sim::whatif_text(&found),
-        );
+        return answer(output, 0, || WhatifAnswer::new(&found), || punctual_report::sim::whatif_text(&found));
     }
     let usage = |error: punctual_sim::Error| Usage(error.to_string());
     let grid = grid(&arguments.sweep)?;
@@ -310,7 +287,7 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
     answer(
         output,
         code,
-        || punctual_report::sim::sweep::json(&grid, &points, interrupted.is_set()),
+        || WhatifSweepAnswer::new(&grid, &points, interrupted.is_set()),
         || punctual_report::sim::sweep::text(&grid, &points, interrupted.is_set()),
     )
 }

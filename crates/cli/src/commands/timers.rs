@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &TimersArguments, output: Output) -> anyhow::Result
     let (timers, _) = result?;
     let recording = plan.output.as_deref();
     if output.json {
-        output::print(&output::pretty(&punctual_report::timers::json(&timers, recording)));
+        output::answer(punctual_report::timers::TimersAnswer::new(&timers, recording), 0);
     } else {
         output::print(&punctual_report::timers::text(&timers, recording));
     }

@@ -8,7 +8,7 @@ use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::{
     Episode, RecorderSummary, Recording, for_each_episode, read_handler_sums, read_recorder_summary,
 };
-use punctual_report::why::{EpisodeView, WhyReport, episode_text, json, text};
+use punctual_report::why::{EpisodeView, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
 use punctual_report::why::{cost, handlers};
 use std::path::Path;
 
@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         code = code.max(super::artifacts::write(file, page));
     }
     if output.json {
-        output::print(&output::pretty(&output::with_code(json(&report, arguments.episode), code)));
+        output::answer(WhyAnswer::new(&report, arguments.episode), code);
     } else if arguments.folded {
         output::print_text(&folded(&lateness));
     } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {
@@ -133,7 +133,7 @@ fn all_handlers(path: &Path, recorder: Option<&RecorderSummary>, is_cut: bool, o
         )
     })?;
     if output.json {
-        output::print(&output::pretty(&handlers::json(path, &sums, recorder)));
+        output::answer(HandlersAnswer::new(path, &sums, recorder), 0);
     } else {
         output::print_text(&handlers::text(path, &sums));
         if let Some(recorder) = recorder {

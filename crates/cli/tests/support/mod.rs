@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod measured;
+
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};

@@ -26,7 +26,7 @@
 
 /* The work was given up before it was done. */
 #define CUT 1
-/* The block's interrupt came and no program was called for it. */
+/* The block's interrupt came and no program was called for it, or the kernel refused the callback. */
 #define UNOBSERVED 2
 
 /* Where work ran, by the kernel's own count. */
@@ -67,7 +67,7 @@ struct device {
 	__u64 queue;		/* interrupts that wait for the softirq */
 	__u64 interrupted;	/* ns of timer interrupts since the beginning, while in the softirq callback */
 	__u64 unobserved;	/* interrupts that came and that no program was called for */
-	__u64 unobserved_wait;	/* of these, how many of whose blocks wait */
+	__u64 unobserved_wait;	/* blocks that wait for that, or for a callback that was refused */
 	__u64 entered;		/* when the timer interrupt in the callback began; 0: in none */
 	__u32 in_callback;	/* the CPU + 1 while it runs */
 	__u32 units;		/* of work in a block */
@@ -83,6 +83,8 @@ struct configuration {
 	struct nesting_place nesting;
 	/* What the softirq callback does: work (0) or wake a thread (1). */
 	__u64 wakes;
+	/* For tests: each so many-th callback is asked for in a way that every kernel refuses; 0: none. */
+	__u64 refuse_every;
 };
 
 struct device device;

@@ -18,6 +18,9 @@ struct {
 	__uint(max_entries, 4096);
 } wakes SEC(".maps");
 
+/* No kernel takes these. */
+#define NO_SUCH_FLAGS (~0ULL)
+
 static int device_callback(void *map, __u32 *number, struct callback *callback)
 {
 	__u64 now;
@@ -49,15 +52,21 @@ int prepare(void *context)
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(device_interrupt, struct hrtimer *timer)
 {
-	__u32 number = 0;
-	__u64 now;
 	struct callback *callback;
+	__u32 number = 0;
+	__u64 now, flags;
 
 	if (!arrives(timer, &now))
 		return 0;
 	callback = bpf_map_lookup_elem(&callbacks, &number);
 	__sync_fetch_and_add(&device.queue, 1);
-	queue_callback(callback, &device.callbacks);
+	if (!callback)
+		return 0;
+	flags = callback->flags;
+	if (configuration.refuse_every && !(device.interrupts % configuration.refuse_every))
+		flags = NO_SUCH_FLAGS;
+	if (!queue_callback_as(callback, &device.callbacks, flags))
+		device.unobserved_wait++;
 	device.interrupt_ns += bpf_ktime_get_ns() - now;
 	return 0;
 }

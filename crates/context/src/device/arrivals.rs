@@ -8,8 +8,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of data in the ring; the programs declare the same.
-const RING_BYTES: usize = 4096;
+/// Bytes of data in the ring: whole pages, which some processors have larger ones of.
+pub(super) fn ring_bytes() -> u32 {
+    const RING_BYTES: usize = 4096;
+    rustix::param::page_size().max(RING_BYTES) as u32
+}
+
 /// A thread that waits looks this often whether it is to stop, ns.
 const LOOK_NS: i64 = 100_000_000;
 
@@ -68,12 +72,12 @@ impl Arrivals {
 }
 
 impl Arrivals {
-    /// How many interrupts came, since the last call, that no program was called for.
+    /// How many interrupts came, since the last call, that no program was called for or whose callback was refused.
     #[inline]
     pub(super) fn unobserved(&mut self) -> u64 {
         let Arrivals::Interrupt(ring) = self else { return 0 };
         let before = ring.unobserved;
-        ring.unobserved = ring.memory.read(|record| field!(record, unobserved));
+        ring.unobserved = ring.memory.read(|record| field!(record, unobserved)) + ring.memory.callbacks().refused;
         ring.unobserved - before
     }
 }
@@ -91,7 +95,6 @@ pub(super) struct WakeRing {
 impl WakeRing {
     pub(super) fn new(ring: BorrowedFd<'_>, memory: DeviceMemory) -> Result<WakeRing, Refused> {
         let page = rustix::param::page_size();
-        debug_assert!(page <= RING_BYTES);
         let consumer = SharedMemory::map(ring, 0, page, true)?;
         let producer = SharedMemory::map(ring, page as u64, page, false)?;
         let descriptor =

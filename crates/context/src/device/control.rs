@@ -1,6 +1,7 @@
 //! What a device's thread and the rest of the program tell each other: atomics, nothing that blocks.
 
 use punctual_datapump::Line;
+use punctual_kernel::watchdog;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
@@ -97,33 +98,16 @@ impl Control {
     }
 }
 
-/// Ends the work when the rest of the program makes no progress for this long while the worker does.
-const STARVED_NS: u64 = 5_000_000_000;
-/// The most that one activation may add: a program that was stopped whole was not starved.
-const STEP_NS: u64 = 20_000_000;
-
-/// A worker's watch over the rest of the program.
+/// A worker's watch over the rest of the program: ends the work when that is starved.
 #[derive(Debug, Default)]
-pub(super) struct Watchdog {
-    seen: u64,
-    last_ns: u64,
-    without_progress_ns: u64,
-}
+pub(super) struct Watchdog(watchdog::Watchdog);
 
 impl Watchdog {
     #[inline]
     pub(super) fn check(&mut self, control: &Control, now_ns: u64) {
-        let beat = control.heartbeat.load(Relaxed);
-        if beat == self.seen {
-            self.without_progress_ns += now_ns.saturating_sub(self.last_ns).min(STEP_NS);
-            if self.without_progress_ns > STARVED_NS {
-                control.starved.store(true, Relaxed);
-                control.stop.store(true, Relaxed);
-            }
-        } else {
-            self.seen = beat;
-            self.without_progress_ns = 0;
+        if self.0.finds_starved(control.heartbeat.load(Relaxed), 1, now_ns) {
+            control.starved.store(true, Relaxed);
+            control.stop.store(true, Relaxed);
         }
-        self.last_ns = now_ns;
     }
 }

@@ -1,12 +1,13 @@
 //! A device's BPF programs: its interrupt, and its work where that runs in the kernel.
 
+use super::arrivals::ring_bytes;
 use super::memory::{Activation, Configuration, DeviceMemory, DeviceRecord, field};
 use super::rig::Phase;
 use crate::interrupt::{InterruptSource, SourceTable};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::callbacks::CallbackCounts;
-use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, LOOPS, TIMERS, explain};
+use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, Feature, LOOPS, TIMERS, explain};
 use punctual_kernel::{Refused, clock, host, per_cpu};
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
@@ -25,6 +26,14 @@ pub(crate) enum Mode {
 impl Mode {
     #[cfg(test)]
     pub(crate) const ALL: [Mode; 3] = [Mode::Work, Mode::Softirq, Mode::Wake];
+
+    /// What a kernel must have for it.
+    pub(crate) fn needed(self) -> &'static [Feature] {
+        match self {
+            Mode::Work => &[CALLED_PROGRAMS, LOOPS],
+            Mode::Softirq | Mode::Wake => &[CALLED_PROGRAMS, TIMERS, ATOMICS, LOOPS],
+        }
+    }
 
     pub(crate) fn object(self) -> &'static [u8] {
         match self {
@@ -60,12 +69,13 @@ pub struct KernelCounts {
 }
 
 impl KernelCounts {
-    /// What never came: the interrupt, or the callback that it was to queue.
+    /// What never came: the interrupt, or any callback that it was to queue. Where some came, those that the kernel
+    /// refused are counted.
     pub fn trouble(&self) -> Option<String> {
         if self.interrupts == 0 {
             return Some("none of its interrupts came".to_owned());
         }
-        self.callbacks.trouble()
+        self.callbacks.silence()
     }
 }
 
@@ -81,6 +91,11 @@ pub(crate) struct KernelSide {
 impl KernelSide {
     /// Loads the programs, without attaching them yet.
     pub(crate) fn load(mode: Mode) -> Result<KernelSide, Refused> {
+        KernelSide::load_refusing(mode, 0)
+    }
+
+    /// As [`KernelSide::load`], and each so many-th softirq callback is one that the kernel refuses; 0: none.
+    pub(crate) fn load_refusing(mode: Mode, refuse_every: u64) -> Result<KernelSide, Refused> {
         let doing = "running work in the kernel";
         if clock::in_shifted_time_namespace() {
             return Err(Refused::because(doing, "a time namespace shifts this process's clock"));
@@ -95,11 +110,11 @@ impl KernelSide {
             steal_offset: places.steal.unwrap_or(0),
             nesting: places.nesting,
             wakes: u64::from(mode == Mode::Wake),
+            refuse_every,
         };
-        let needed: &[_] =
-            if mode == Mode::Work { &[CALLED_PROGRAMS, LOOPS] } else { &[CALLED_PROGRAMS, TIMERS, ATOMICS, LOOPS] };
-        let object = LoadedObject::load("device", mode.object(), Some(&configuration.bytes()))
-            .map_err(|refused| explain(refused, needed))?;
+        let object =
+            LoadedObject::load_sized("device", mode.object(), Some(&configuration.bytes()), &[("wakes", ring_bytes())])
+                .map_err(|refused| explain(refused, mode.needed()))?;
         let memory = DeviceMemory::new(object.shared_globals()?);
         if mode != Mode::Work {
             object.call("prepare", &mut [0; 8])?;
@@ -187,6 +202,9 @@ mod tests {
         let callbacks = CallbackCounts { refused: 100, error: -22, ..CallbackCounts::default() };
         let words = KernelCounts { callbacks, ..came }.trouble().unwrap();
         assert!(words.contains("Invalid argument"), "{words}");
+        // One that did not come is no reason to throw the others away.
+        let some = CallbackCounts { queued: 999, ran: 999, refused: 1, error: -16, elsewhere: 0 };
+        assert_eq!(KernelCounts { callbacks: some, ..came }.trouble(), None);
     }
 
     /// Runs a pump in this mode until it has filtered a million samples.

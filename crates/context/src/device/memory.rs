@@ -38,7 +38,8 @@ pub struct Activation {
 
 /// The work was given up before it was done, so that others get the CPU.
 pub const CUT: u32 = 1;
-/// The block's interrupt came and no program was called for it, so that it waited for the next.
+/// The block's interrupt came and no program was called for it, or the kernel refused its softirq callback, so that it
+/// waited for the next.
 pub const UNOBSERVED: u32 = 2;
 
 /// `struct device` of `bpf/device.h`.
@@ -82,6 +83,7 @@ pub(crate) struct Configuration {
     pub(crate) steal_offset: i64,
     pub(crate) nesting: NestingPlace,
     pub(crate) wakes: u64,
+    pub(crate) refuse_every: u64,
 }
 
 impl Configuration {
@@ -89,7 +91,8 @@ impl Configuration {
         let mut bytes = [0; size_of::<Configuration>()];
         bytes[..8].copy_from_slice(&self.steal_offset.to_ne_bytes());
         bytes[8..32].copy_from_slice(&self.nesting.bytes());
-        bytes[32..].copy_from_slice(&self.wakes.to_ne_bytes());
+        bytes[32..40].copy_from_slice(&self.wakes.to_ne_bytes());
+        bytes[40..].copy_from_slice(&self.refuse_every.to_ne_bytes());
         bytes
     }
 }
@@ -247,7 +250,10 @@ mod tests {
                     activations
                 )
             );
-            assert_eq!(record_layout(&btf, "configuration"), layout_of!(Configuration, steal_offset, nesting, wakes));
+            assert_eq!(
+                record_layout(&btf, "configuration"),
+                layout_of!(Configuration, steal_offset, nesting, wakes, refuse_every)
+            );
             assert_eq!(record_layout(&btf, "line").0, size_of::<Line>());
             assert_eq!(record_layout(&btf, "pump").0, size_of::<Pump>());
             for section in [".bss", ".rodata"] {

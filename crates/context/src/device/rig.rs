@@ -48,6 +48,8 @@ pub struct DeviceSetup {
     pub reclaim: bool,
     /// After its budget the thread goes on at normal priority until the next period.
     pub compete: bool,
+    /// For tests: each so many-th softirq callback is one that the kernel refuses; 0: none.
+    pub refuse_every: u64,
 }
 
 /// A stretch of a run in which blocks of one size come at one rate, as a modem changes them while it connects.
@@ -260,7 +262,7 @@ impl Rig {
         }
     }
 
-    /// Why nothing, or not all, of what was to come of a device came, by the programs' own count; `None` where it did.
+    /// Why nothing of what was to come of a device came, by the programs' own count; `None` where something did.
     /// What is measured of such a device says nothing of the machine.
     pub fn trouble(&self, index: usize) -> Option<String> {
         self.devices[index].kernel.as_ref().and_then(|kernel| kernel.counts().trouble())
@@ -359,7 +361,7 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
         (_, Wake::Softirq) => Some(Mode::Wake),
         (_, Wake::Timer) => None,
     };
-    let mut kernel = mode.map(KernelSide::load).transpose()?;
+    let mut kernel = mode.map(|mode| KernelSide::load_refusing(mode, setup.refuse_every)).transpose()?;
     let line = Line::new(setup.period_ns, setup.samples, setup.ring, setup.drop_stale);
     let speed = match &kernel {
         Some(kernel) if setup.context.is_in_kernel() => Speed::in_kernel(kernel)?,

@@ -169,7 +169,7 @@ fn work(mut setup: WorkerSetup) {
         match setup.line.begin(now) {
             Some(arrival) => {
                 unobserved += setup.arrivals.unobserved();
-                let mut activation = process(&mut setup, &mut budget, arrival);
+                let mut activation = process(&mut setup, &mut budget, arrival, waited_ns);
                 if unobserved > 0 {
                     unobserved -= 1;
                     activation.flags |= UNOBSERVED;
@@ -207,7 +207,7 @@ fn wait_awake() {
     clock::thread_cpu_ns();
 }
 
-fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activation {
+fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64, waited_ns: u64) -> Activation {
     let line = &setup.line;
     let mut activation = Activation {
         block: line.taken,
@@ -225,9 +225,13 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activa
         setup.pump.run(step);
         left -= step;
         budget.look(&setup.control);
-        if setup.control.is_over(clock::monotonic_ns()) {
+        let now = clock::monotonic_ns();
+        if setup.control.is_over(now) {
             activation.flags = CUT;
             break;
+        }
+        if let Some(rest_end) = rest_of(setup.scheduling, now, waited_ns) {
+            clock::sleep_until(rest_end);
         }
     }
     activation.executed = clock::thread_cpu_ns() - cpu_before;

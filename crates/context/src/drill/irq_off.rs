@@ -2,10 +2,11 @@
 //!
 //! The kernel offers `bpf_local_irq_save` to programs since Linux 6.14; older ones refuse to load this one.
 
+use super::DrillKind;
 use super::stop::Stop;
 use super::worker::{Injector, Made};
 use punctual_kernel::bpf::LoadedObject;
-use punctual_kernel::features::{CALLED_PROGRAMS, INTERRUPTS_OFF, LOOPS, explain};
+use punctual_kernel::features::explain;
 use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
 use punctual_kernel::{Refused, clock};
 
@@ -31,8 +32,8 @@ impl IrqOff {
     pub(crate) fn load() -> Result<IrqOff, Refused> {
         super::kernel_burn::check_clock()?;
         let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/drill_irq_off.bpf.o"));
-        let object = LoadedObject::load(PROGRAM, bytes, None)
-            .map_err(|refused| explain(refused, &[CALLED_PROGRAMS, LOOPS, INTERRUPTS_OFF]))?;
+        let object =
+            LoadedObject::load(PROGRAM, bytes, None).map_err(|refused| explain(refused, DrillKind::IrqOff.needed()))?;
         Ok(IrqOff { object })
     }
 

@@ -8,7 +8,7 @@ use super::worker::{Injector, Made};
 use crate::interrupt::{InterruptSource, MAX_CPUS, SourceRecord, SourceTable};
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
 use punctual_kernel::callbacks::CallbackCounts;
-use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, LOOPS, TIMERS, explain};
+use punctual_kernel::features::explain;
 use punctual_kernel::{Refused, clock, host};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -68,10 +68,8 @@ impl KernelBurn {
             return Err(Refused::because("making a softirq callback", "PREEMPT_RT kernels refuse bpf_timer"));
         }
         check_clock()?;
-        let needed: &[_] =
-            if kind == DrillKind::Softirq { &[CALLED_PROGRAMS, TIMERS, ATOMICS, LOOPS] } else { &[ATOMICS, LOOPS] };
-        let mut object =
-            LoadedObject::load(kind.culprit(), object_bytes(kind), None).map_err(|refused| explain(refused, needed))?;
+        let mut object = LoadedObject::load(kind.culprit(), object_bytes(kind), None)
+            .map_err(|refused| explain(refused, kind.needed()))?;
         let memory = Arc::new(object.shared_globals()?);
         object.attach()?;
         let table = SourceTable::new(Arc::clone(&memory), SOURCES_OFFSET);

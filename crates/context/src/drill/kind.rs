@@ -1,5 +1,6 @@
 //! The drills by name.
 
+use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, Feature, INTERRUPTS_OFF, LOOPS, TIMERS};
 use std::fmt;
 use std::str::FromStr;
 
@@ -84,13 +85,13 @@ impl DrillKind {
         }
     }
 
-    /// The first kernel that can do it.
-    pub fn since(self) -> &'static str {
+    /// What a kernel must have for it.
+    pub fn needed(self) -> &'static [Feature] {
         match self {
-            DrillKind::Irq => "5.17",
-            DrillKind::Softirq => "5.17",
-            DrillKind::IrqOff => "6.14",
-            _ => "5.10",
+            DrillKind::Irq => &[ATOMICS, LOOPS],
+            DrillKind::Softirq => &[CALLED_PROGRAMS, TIMERS, ATOMICS, LOOPS],
+            DrillKind::IrqOff => &[CALLED_PROGRAMS, LOOPS, INTERRUPTS_OFF],
+            _ => &[],
         }
     }
 

@@ -63,8 +63,10 @@ pub struct DrillPlan {
     pub lengths: Lengths,
     /// How far apart they begin on each CPU, on average, ns.
     pub every_ns: u64,
-    /// How long the drill lasts, ns.
+    /// How long the drill lasts at most, ns.
     pub duration_ns: u64,
+    /// After so many injections, on all CPUs together, it is over; `None`: when its time is up.
+    pub count: Option<u64>,
     /// Where: `None` for the drill's own choice, which is every allowed CPU, or one for a drill with a victim.
     pub cpus: Option<Vec<u32>>,
     /// Of the drill's real-time thread or its victim; `None` for the drill's own choice.
@@ -168,6 +170,7 @@ mod tests {
             lengths: Lengths { shortest_ns: 2_000_000, longest_ns: 2_000_000 },
             every_ns: 500_000_000,
             duration_ns: 20_000_000_000,
+            count: None,
             cpus: None,
             priority: None,
             seed: 1,

@@ -79,7 +79,7 @@ pub struct DrillOutcome {
     pub interrupted: bool,
 }
 
-/// Runs the drill until its time is up or `observe` returns false.
+/// Runs the drill until its time is up, its injections are made or `observe` returns false.
 ///
 /// Each injection is written to `log` as one line of JSON as soon as it is over.
 ///
@@ -246,7 +246,7 @@ impl Crew {
     fn start(plan: &DrillPlan, cpus: &[u32]) -> Result<Crew, Refused> {
         let (posts, held) = posts(plan, cpus)?;
         let (sender, events): (Sender<Event>, Receiver<Event>) = channel();
-        let mut crew = Crew { stop: Arc::new(Stop::default()), events, workers: Vec::new(), held };
+        let mut crew = Crew { stop: Arc::new(Stop::new(plan.count)), events, workers: Vec::new(), held };
         for (name, cpu, prepare) in posts {
             let worker = Worker {
                 kind: plan.kind,

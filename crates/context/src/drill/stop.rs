@@ -4,17 +4,35 @@ use punctual_kernel::clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Shared by all threads of a drill.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Stop {
     stopped: AtomicBool,
     /// When the drill begins, ns of `CLOCK_MONOTONIC`; 0: not known yet.
     begin_ns: AtomicU64,
+    /// Injections that are still to be begun.
+    left: AtomicU64,
 }
 
 /// A sleeping thread looks this often whether it is to end, ns.
 const LOOK_NS: u64 = 20_000_000;
 
 impl Stop {
+    /// Nothing has begun; `count` injections may be made, or any number.
+    pub(crate) fn new(count: Option<u64>) -> Stop {
+        let left = AtomicU64::new(count.unwrap_or(u64::MAX));
+        Stop { stopped: AtomicBool::new(false), begin_ns: AtomicU64::new(0), left }
+    }
+
+    /// Takes one of the injections that are left; false where there is none.
+    pub(crate) fn take(&self) -> bool {
+        self.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok()
+    }
+
+    /// Gives one back that could not be made.
+    pub(crate) fn give_back(&self) {
+        self.left.fetch_add(1, Ordering::AcqRel);
+    }
+
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
     }
@@ -53,5 +71,20 @@ impl Stop {
             }
             clock::sleep_until(until_ns.min(now + LOOK_NS));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_injections_are_taken_than_are_left() {
+        let stop = Stop::new(Some(2));
+        assert!(stop.take() && stop.take() && !stop.take());
+        stop.give_back();
+        assert!(stop.take() && !stop.take());
+        let without_end = Stop::new(None);
+        assert!((0..1000).all(|_| without_end.take()));
     }
 }

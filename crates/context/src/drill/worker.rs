@@ -62,6 +62,9 @@ impl Worker {
         let Some(begin_ns) = self.stop.wait_for_begin() else { return };
         let mut free_ns = begin_ns;
         for planned in self.schedule.clone() {
+            if !self.stop.take() {
+                return;
+            }
             let at_ns = begin_ns + planned.offset_ns;
             if planned.offset_ns + planned.length_ns > self.duration_ns {
                 self.stop.sleep_until(begin_ns + self.duration_ns);
@@ -73,7 +76,7 @@ impl Worker {
             // Far too late (the program was stopped, say): what was missed is not made up for.
             let now = clock::monotonic_ns();
             if now.max(free_ns) > at_ns + self.every_ns / 2 {
-                self.tell(Event::NotMade);
+                self.not_made();
                 continue;
             }
             match injector.inject(at_ns.max(free_ns), planned.length_ns, &self.stop) {
@@ -83,10 +86,16 @@ impl Worker {
                     self.tell(Event::Made(self.injection(&planned, made)));
                 }
                 Ok(None) if self.stop.is_set() => return,
-                Ok(None) => self.tell(Event::NotMade),
+                Ok(None) => self.not_made(),
                 Err(refused) => return self.tell(Event::Failed(refused)),
             }
         }
+    }
+
+    /// Another one is made in its place.
+    fn not_made(&self) {
+        self.stop.give_back();
+        self.tell(Event::NotMade);
     }
 
     fn injection(&self, planned: &Planned, made: Made) -> Injection {

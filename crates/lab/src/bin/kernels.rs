@@ -94,7 +94,7 @@ struct Test {
     /// The program that is tried
     #[arg(long, default_value = "target/debug/punctual")]
     program: PathBuf,
-    /// Keep what the guests left in this directory
+    /// Keep what the guests left in this directory; what the same program left there before is judged, not run again
     #[arg(long, value_name = "DIRECTORY")]
     keep: Option<PathBuf>,
     /// Only a part
@@ -155,7 +155,7 @@ fn fetch(names: &[String], record: bool) -> Result<ExitCode> {
     let chosen_ones: Vec<Kernel> = chosen(&kernels, names)?.into_iter().cloned().collect();
     let references: Vec<&Kernel> = chosen_ones.iter().collect();
     let mut failed = false;
-    for (kernel, held) in references.iter().zip(Cache::new().fetch(&references, record)?) {
+    for (kernel, held) in references.iter().zip(Cache::new().fetch(&references, record)) {
         match held {
             Ok(held) => {
                 tell(kernel, &held);
@@ -183,7 +183,7 @@ fn elf_of(word: &str) -> Result<PathBuf> {
     }
     let table = table::kernels();
     let kernel = chosen(&table, &[word.to_owned()])?[0];
-    let held = cache.fetch(&[kernel], false)?.remove(0)?;
+    let held = cache.fetch(&[kernel], false).remove(0)?;
     tell(kernel, &held);
     Ok(held.elf)
 }
@@ -205,6 +205,7 @@ fn boot(run: &Run) -> Result<ExitCode> {
     guest.memory_mib = run.memory;
     guest.append.clone_from(&run.append);
     guest.limit = Duration::from_secs(run.timeout);
+    guest::end_on_signals()?;
     let outcome = guest.boot(&run.command.join(" "))?;
     print!("{}", outcome.output);
     if run.kernel_log {
@@ -237,15 +238,8 @@ fn test(wanted: &Test) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
     }
-    let fetched = match Cache::new().fetch(&kernels, false) {
-        Ok(fetched) => fetched,
-        Err(error) => {
-            skip(&error.to_string());
-            return Ok(ExitCode::SUCCESS);
-        }
-    };
     let (mut versions, mut images) = (Vec::new(), BTreeMap::new());
-    for (kernel, held) in kernels.iter().zip(fetched) {
+    for (kernel, held) in kernels.iter().zip(Cache::new().fetch(&kernels, false)) {
         match held {
             Ok(held) => {
                 tell(kernel, &held);
@@ -255,6 +249,11 @@ fn test(wanted: &Test) -> Result<ExitCode> {
             Err(error) => skip(&format!("{}: {error}", kernel.name)),
         }
     }
+    if images.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Not before: a download ends at once.
+    guest::end_on_signals()?;
     let boots = matrix::plan(&versions, wanted.all);
     let length = if wanted.all { Length::FULL } else { Length::FAST };
     let began = Instant::now();
@@ -271,6 +270,9 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     let brief = wanted.kernels.is_empty() && !wanted.all && matching.is_none();
     let trial = Trial { kernels: &images, program, length, parts, matching, brief, keep, at_once: wanted.jobs };
     let results = trial.run(&boots, print);
+    if guest::is_ending() {
+        bail!("ended by a signal");
+    }
     let cells = || results.iter().flat_map(|result| &result.cells);
     let wrong = cells().filter(|cell| matches!(cell.verdict, Verdict::Wrong(_))).count();
     let all = cells().count();
@@ -291,20 +293,26 @@ fn test(wanted: &Test) -> Result<ExitCode> {
 fn print(result: &TrialResult) {
     let count = |word: &str| result.cells.iter().filter(|cell| cell.verdict.word() == word).count();
     println!(
-        "{} ({}): {} right, {} degraded, {} refused, {} WRONG, in {} s",
+        "{} ({}): {} right, {} degraded, {} refused, {} WRONG, in {} s of a processor",
         result.boot.name(),
         result.boot.version,
         count("right"),
         count("degraded"),
         count("refused"),
         count("WRONG"),
-        result.took.as_secs()
+        result.used.as_secs()
     );
+    let seconds = |cost: Option<Duration>| cost.map_or(String::new(), |cost| format!("{:.1} s", cost.as_secs_f64()));
     for cell in &result.cells {
-        match &cell.verdict {
-            Verdict::Wrong(what) => println!("    WRONG  {}: {what}", cell.row),
-            Verdict::Right(counted) if cell.row.starts_with("drill ") => println!("           {}: {counted}", cell.row),
-            _ => {}
-        }
+        let told = match &cell.verdict {
+            Verdict::Wrong(what) => what,
+            Verdict::Right(counted) => counted,
+            _ => "",
+        };
+        let line = format!("{:>9}  {:8}  {}: {told}", seconds(cell.cost), cell.verdict.word(), cell.row);
+        println!("{}", line.trim_end_matches([' ', ':']));
+    }
+    for (what, cost) in &result.beside {
+        println!("{:>9}            {what}", seconds(Some(*cost)));
     }
 }

@@ -4,6 +4,7 @@ use super::Expected;
 use crate::guest::splats;
 use regex::Regex;
 use std::path::Path;
+use std::time::Duration;
 
 /// What came of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct Cell {
     pub row: String,
     /// What came of it.
     pub verdict: Verdict,
+    /// What it cost, in time of the host's processors, where that is known.
+    pub cost: Option<Duration>,
 }
 
 /// What a command left.

@@ -1,6 +1,7 @@
 //! What was blamed for drills in a guest.
 
 use super::cell::{Cell, Printed, Verdict, judge};
+use super::kept::Costs;
 use super::script::{CELLS, WORK, recording_of};
 use super::{Boot, Length, table};
 use crate::truth::{Culprit, Score, culprit, injections, judge as blame};
@@ -46,19 +47,22 @@ impl Answer {
 }
 
 /// Judges each drill of a guest.
-pub(super) fn cells(boot: &Boot, program: &Path, out: &Path, length: Length) -> Vec<Cell> {
+pub(super) fn cells(boot: &Boot, program: &Path, out: &Path, costs: &Costs, length: Length) -> Vec<Cell> {
     let work = out.join(WORK);
+    let mut answers: BTreeMap<&str, Result<Answer, String>> = BTreeMap::new();
     let cell = |drill: &super::Drill| {
         let culprit = culprit(&drill.name);
         let expected = boot.expected(&drill.needs, &[], drill.refused_before.as_ref());
         let verdict = match Printed::read(&out.join(CELLS).join(format!("drill-{}", drill.name))) {
             None => Verdict::Wrong("the guest did not come to it".to_owned()),
             Some(printed) => judge(&printed, &expected, |_| {
-                let answer = Answer::read(program, &work, &recording_of(&drill.name))?;
-                blamed(culprit, &answer, &work, length)
+                let recording = recording_of(&drill.name);
+                let answer = answers.entry(recording).or_insert_with(|| Answer::read(program, &work, recording));
+                blamed(culprit, answer.as_ref().map_err(String::clone)?, &work, length)
             }),
         };
-        Cell { row: format!("drill {}", drill.name), verdict }
+        let cost = costs.of(&format!("drill-{}", drill.name));
+        Cell { row: format!("drill {}", drill.name), verdict, cost }
     };
     table().drill.iter().map(cell).collect()
 }

@@ -6,6 +6,7 @@ mod cell;
 mod checks;
 mod document;
 mod drills;
+mod kept;
 mod script;
 mod trial;
 

@@ -1,6 +1,7 @@
 //! The shell scripts that guests run.
 
 use super::{Boot, Command, Length, table};
+use crate::truth::culprit;
 use std::fmt::Write as _;
 
 /// Below /out: what each command printed, by its position.
@@ -19,14 +20,16 @@ cd /out/work
 # A background job of a shell without job control does not hear SIGINT.
 set -m
 dmesg -c >/dev/null
+# times FILE UPTIME IDLE: since then, to now.
+times() { echo "$2 $3 $(cut -d ' ' -f 1,2 /proc/uptime)" >"$1"; }
 cell() {
     mkdir -p "/out/cells/$1"
-    read -r began _ </proc/uptime
-    echo "$began command $1" >/dev/console
+    read -r up idle </proc/uptime
+    local began="$up $idle"
+    echo "$up command $1" >/dev/console
     timeout -k 5 "$limit" $wrap bash -c "$2" >"/out/cells/$1/stdout" 2>"/out/cells/$1/stderr" </dev/null
     echo $? >"/out/cells/$1/code"
-    read -r ended _ </proc/uptime
-    echo "$began $ended" >"/out/cells/$1/times"
+    times "/out/cells/$1/times" $began
     dmesg -c >"/out/cells/$1/kernel-log"
 }
 "#;
@@ -45,80 +48,87 @@ pub(super) fn commands(boot: &Boot, wanted: impl Fn(&Command) -> bool) -> String
         }
         let _ = writeln!(script, "cell {position} {}", quoted(&command.run));
     }
+    script.push_str(END);
     script
 }
 
-/// A drill goes on until its log has enough injections, and for a while, so that the recording notes what it blames while
-/// that is there: a program that came and went unseen has no name. Two drills cannot share a CPU.
-/// The first one of victims begins before the recording has a wakeup.
+/// How long it took, and for how much of that it was idle.
+const END: &str = "cut -d ' ' -f 1,2 /proc/uptime >/out/uptime\n";
+
+/// Drills run one after the other beside a recording: two cannot share a CPU, and beginning a recording costs more than
+/// all drills together. Followed victims make its first wakeups, so a short drill begins it.
+///
+/// Injections are longer than the emulated kernel's own pieces of work that cannot be preempted (0.4 ms, as it reads the
+/// list of its symbols): those would use up what a recording keeps.
 const DRILLS: &str = r#"
-say() { echo "$(cut -d ' ' -f 1 /proc/uptime) $1" >/dev/console; }
-lines() { wc -l 2>/dev/null <"truth-$1" || echo 0; }
 has_wakeups() { grep -qs '"wakeups": *[1-9]' "$1/recording.json"; }
-# until_there TRIES CONDITION...: waits until it holds, or the recording has ended.
-until_there() {
-    tries=$1
-    shift
-    until "$@"; do
+is_recording() { kill -0 $measuring 2>/dev/null; }
+drill() {
+    read -r up idle </proc/uptime
+    local began="$up $idle" cell=/out/cells/drill-$1 made=$count
+    echo "$up drill $1" >/dev/console
+    mkdir -p "$cell"
+    # Nothing is judged without a recording.
+    is_recording || made=1
+    timeout -k 5 600 punctual drill "$1" -q --yes --for 800us..2500us --every "$every" -D 10m --count $made --seed 7 \
+        -o "truth-$1" >"$cell/stdout" 2>"$cell/stderr" </dev/null
+    echo $? >"$cell/code"
+    times "$cell/times" $began
+    dmesg -c >"$cell/kernel-log"
+}
+# beside RECORDING FIRST WORDS DRILLS: runs drills while it is recorded; FIRST is drilled until the recording has begun.
+beside() {
+    recording=$1 first=$2 words=$3
+    shift 3
+    read -r up idle </proc/uptime
+    local began="$up $idle"
+    mkdir -p "/out/cells/$recording"
+    punctual record -q -D 60m --why 500us $words -o "$recording" >"$recording.out" 2>&1 &
+    measuring=$!
+    tries=600
+    until has_wakeups "$recording"; do
         tries=$((tries - 1))
-        [ $tries -gt 0 ] && kill -0 $measuring 2>/dev/null || return 1
+        [ $tries -gt 0 ] && is_recording || break
+        [ -z "$first" ] || punctual drill "$first" -q --for 300us --every 20ms --count 5 >/dev/null 2>&1
         sleep 0.1
     done
-}
-has_lines() { [ "$(lines "$1")" -ge "$2" ]; }
-has_begun_or_ended() { has_lines "$current" 1 || ! kill -0 $injecting 2>/dev/null; }
-drill() {
-    current=$1
-    mkdir -p "/out/cells/drill-$1"
-    say "drill $1"
-    punctual drill "$1" -q --yes --for 300us..2ms --every 20ms -D 10m --seed 7 -o "truth-$1" \
-        >"/out/cells/drill-$1/stdout" 2>"/out/cells/drill-$1/stderr" </dev/null &
-    injecting=$!
-    until_there 300 has_begun_or_ended
-    if kill -0 $injecting 2>/dev/null; then
-        until_there 300 has_wakeups "$recording"
-        until_there 3000 has_lines "$1" $(($(lines "$1") + count))
-        sleep 1
-        kill -INT $injecting
-    fi
-    wait $injecting
-    echo $? >"/out/cells/drill-$1/code"
-}
-# beside RECORDING WORDS DRILLS: runs drills one after the other while it is recorded.
-beside() {
-    recording=$1 words=$2
-    shift 2
-    punctual record -q -D 10m --why 150us $words -o "$recording" >"$recording.out" 2>&1 &
-    measuring=$!
-    [ "$words" ] || until_there 600 has_wakeups "$recording"
+    times "/out/cells/$recording/times" $began
     for drill; do drill "$drill"; done
-    say "end of $recording"
+    sleep 0.5
     kill -INT $measuring
     wait $measuring
     echo $? >"$recording.code"
-    say "$recording is written"
-    for drill; do dmesg -c >"/out/cells/drill-$drill/kernel-log"; done
+    dmesg -c >>"/out/cells/drill-$drill/kernel-log"
 }
 "#;
 
 /// Every drill beside a recording: of the measuring thread that it disturbs, or of the victim that it brings.
 pub(super) fn drills(length: Length) -> String {
-    let mut script = format!("{HEAD}limit=300\nwrap=\ncount={}\n", length.injections);
+    let mut script = format!("{HEAD}count={}\nevery={}\n", length.injections, length.every);
     script.push_str(DRILLS);
-    for drill in table().drill {
-        let follow = if crate::truth::culprit(&drill.name).brings_victim { FOLLOW_VICTIMS } else { "" };
-        let _ = writeln!(script, "beside {} '{follow}' {}", recording_of(&drill.name), drill.name);
+    for (recording, brings_victim, words) in
+        [(DISTURBED, false, ""), (VICTIMS, true, "--comm ^drill-victim --why-stage response")]
+    {
+        let drills = table().drill.into_iter().map(|drill| drill.name);
+        let drills: Vec<String> = drills.filter(|name| culprit(name).brings_victim == brings_victim).collect();
+        let first = if brings_victim { "lock" } else { "''" };
+        let _ = writeln!(script, "beside {recording} {first} {} {}", quoted(words), drills.join(" "));
     }
+    script.push_str(END);
     script
 }
 
-/// How those are recorded whom a drill brings along.
-const FOLLOW_VICTIMS: &str = "--comm ^drill-victim --why-stage response";
+const DISTURBED: &str = "disturbed.punctual";
+const VICTIMS: &str = "victims.punctual";
 
-/// Each drill has a recording of its own: one keeps the evidence of so many late wakeups and no more.
-pub(super) fn recording_of(drill: &str) -> String {
-    format!("{drill}.punctual")
+/// The recordings of [`drills`], for their cost.
+pub(super) const RECORDINGS: [&str; 2] = [DISTURBED, VICTIMS];
+
+/// The recording beside which a drill runs.
+pub(super) fn recording_of(drill: &str) -> &'static str {
+    if culprit(drill).brings_victim { VICTIMS } else { DISTURBED }
 }
 
 /// A recording whose bytes are to be the same in two runs.
-pub(super) const REPEATED: &str = "mkdir -p /out/work && cd /out/work && punctual record -q -D 500ms -o plain.punctual && punctual record -q --why 15us -D 300ms -o late.punctual";
+pub(super) const REPEATED: &str =
+    "mkdir -p /out/work && cd /out/work && punctual record -q --why 15us -D 300ms -o late.punctual";

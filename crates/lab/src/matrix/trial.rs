@@ -2,8 +2,9 @@
 
 use super::cell::{Cell, Printed, Verdict, judge};
 use super::checks::promises;
+use super::kept::{self, Costs};
 use super::{Boot, Command, drills, script, table};
-use crate::guest::{Guest, GuestError, splats};
+use crate::guest::{Guest, GuestError, is_ending, splats};
 use regex::Regex;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ use std::time::{Duration, Instant};
 pub struct Length {
     /// Injections of a drill while it is recorded.
     pub injections: u32,
+    /// How far apart these are: a recording keeps the evidence of 240 late wakeups, and of 4 more a second.
+    pub(super) every: &'static str,
     /// So many injections must have met a wakeup.
     pub met: u64,
     /// How many in 300 may go without their name, and how many of these with another one; at least one.
@@ -24,9 +27,9 @@ pub struct Length {
 
 impl Length {
     /// A part of `./test`.
-    pub const FAST: Length = Length { injections: 40, met: 20, misses_in_300: 0, wrong_in_300: 0 };
+    pub const FAST: Length = Length { injections: 45, every: "20ms", met: 20, misses_in_300: 0, wrong_in_300: 0 };
     /// By `--all`.
-    pub const FULL: Length = Length { injections: 480, met: 300, misses_in_300: 15, wrong_in_300: 3 };
+    pub const FULL: Length = Length { injections: 400, every: "250ms", met: 300, misses_in_300: 15, wrong_in_300: 3 };
 
     pub(super) fn misses(self, judged: u64) -> u64 {
         (judged * self.misses_in_300 / 300).max(1)
@@ -44,8 +47,10 @@ pub struct Result {
     pub boot: Boot,
     /// Each command and drill.
     pub cells: Vec<Cell>,
-    /// How long its guests took together, of the host's time.
-    pub took: Duration,
+    /// What else its guests did, and what that cost.
+    pub beside: Vec<(String, Duration)>,
+    /// How much of the host's processors its guests took together.
+    pub used: Duration,
 }
 
 /// What is run in one guest.
@@ -60,7 +65,7 @@ pub enum Part {
 }
 
 /// The kernel on which `./test` looks for equal bytes.
-const REPEATED_IN_BRIEF: &str = "6.12";
+const REPEATED_IN_BRIEF: &str = "6.1";
 
 /// An instruction takes 2 ns: with 4 ns the work of soft devices in interrupts would be too slow for their calibration.
 const SHIFT: u32 = 1;
@@ -80,14 +85,40 @@ pub struct Trial<'a> {
     pub matching: Option<&'a Regex>,
     /// Whether only that is run which is a part of `./test`.
     pub brief: bool,
-    /// Where to keep what guests leave.
+    /// Where to keep what guests leave, and to find what the same program left before.
     pub keep: Option<&'a Path>,
     /// Guests at a time.
     pub at_once: usize,
 }
 
-/// What is done of a boot's parts, and how long it took.
-type Done = (BTreeMap<Part, Vec<Cell>>, Duration);
+/// What is done of a boot's parts.
+type Done = BTreeMap<Part, Tried>;
+
+/// What came of a part.
+struct Tried {
+    cells: Vec<Cell>,
+    beside: Vec<(String, Duration)>,
+    used: Duration,
+}
+
+impl Tried {
+    /// With what no row is about: the boot, the beginning and the end.
+    fn new(part: &str, cells: Vec<Cell>, mut beside: Vec<(String, Duration)>, used: Duration) -> Tried {
+        let known: Duration =
+            cells.iter().filter_map(|cell| cell.cost).chain(beside.iter().map(|beside| beside.1)).sum();
+        beside.push((format!("{part}: the boot, the rest"), used.saturating_sub(known)));
+        Tried { cells, beside, used }
+    }
+
+    fn failed(row: &str, error: &GuestError) -> Tried {
+        let verdict = Verdict::Wrong(error.to_string());
+        Tried {
+            cells: vec![Cell { row: row.to_owned(), verdict, cost: None }],
+            beside: Vec::new(),
+            used: Duration::ZERO,
+        }
+    }
+}
 
 impl Trial<'_> {
     /// Boots all; `tell` is called with each result as soon as it is whole.
@@ -118,23 +149,31 @@ fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> 
     let results: Mutex<BTreeMap<usize, Result>> = Mutex::new(BTreeMap::new());
     let work = || {
         loop {
+            if is_ending() {
+                return;
+            }
             let Some((number, part)) = jobs.lock().expect("no panic while it is held").pop_front() else { return };
             let boot = &boots[number];
-            let began = Instant::now();
             let guest = guest(boot, &kernels[&boot.kernel.name], program, length);
-            let cells = match part {
+            let tried = match part {
                 Part::Commands => commands(boot, &guest, &|command| wanted(boot, command), keep),
                 Part::Drills => of_drills(boot, &guest, program, length, keep),
-                Part::Repeated => vec![repeated(&guest)],
+                Part::Repeated => repeated(boot, &guest, keep),
             };
             let mut done = done.lock().expect("no panic while it is held");
-            let entry = done.entry(number).or_default();
-            entry.0.insert(part, cells);
-            entry.1 += began.elapsed();
-            if entry.0.len() == parts(boot).len() {
-                let (cells, took) = done.remove(&number).expect("it is there");
-                let result = Result { boot: boot.clone(), cells: cells.into_values().flatten().collect(), took };
-                tell(&result);
+            done.entry(number).or_default().insert(part, tried);
+            if done[&number].len() == parts(boot).len() {
+                let parts = done.remove(&number).expect("it is there");
+                let mut result =
+                    Result { boot: boot.clone(), cells: Vec::new(), beside: Vec::new(), used: Duration::ZERO };
+                for tried in parts.into_values() {
+                    result.cells.extend(tried.cells);
+                    result.beside.extend(tried.beside);
+                    result.used += tried.used;
+                }
+                if !is_ending() {
+                    tell(&result);
+                }
                 results.lock().expect("no panic while it is held").insert(number, result);
             }
         }
@@ -157,31 +196,14 @@ fn guest(boot: &Boot, kernel: &Path, program: &Path, length: Length) -> Guest {
     guest
 }
 
-/// Keeps what a guest left, where the user wants it.
-fn put_by(keep: Option<&Path>, boot: &Boot, part: &str, files: tempfile::TempDir) -> PathBuf {
-    let from = files.keep();
-    let Some(keep) = keep else { return from };
-    let to = keep.join(format!("{}-{part}", boot.name().replace(", ", "-").replace(' ', "-")));
-    let _ = std::fs::create_dir_all(keep);
-    let _ = std::fs::remove_dir_all(&to);
-    if crate::guest::copy(&from, &to).is_ok() {
-        let _ = std::fs::remove_dir_all(&from);
-        return to;
-    }
-    from
-}
-
-fn failed(row: &str, error: &GuestError) -> Vec<Cell> {
-    vec![Cell { row: row.to_owned(), verdict: Verdict::Wrong(error.to_string()) }]
-}
-
-fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&Command) -> bool, keep: Option<&Path>) -> Vec<Cell> {
-    let outcome = match guest.boot(&script::commands(boot, wanted)) {
-        Ok(outcome) => outcome,
-        Err(error) => return failed("boot", &error),
+fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&Command) -> bool, keep: Option<&Path>) -> Tried {
+    let left = match kept::boot(guest, &script::commands(boot, wanted), keep, &format!("{}-commands", boot.name())) {
+        Ok(left) => left,
+        Err(error) => return Tried::failed("boot", &error),
     };
-    let out = put_by(keep, boot, "commands", outcome.files);
-    let read = |position: usize| Printed::read(&out.join(script::CELLS).join(position.to_string()));
+    let out = left.files.join(script::CELLS);
+    let costs = Costs::new(&left, out.clone(), guest.cpus);
+    let read = |position: usize| Printed::read(&out.join(position.to_string()));
     let commands = table().command;
     let mut cells: Vec<Cell> = Vec::new();
     for (position, command) in commands.iter().enumerate().filter(|(_, command)| wanted(command)) {
@@ -191,18 +213,15 @@ fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&Command) -> bool, keep:
         let verdict = match read(position) {
             None => Verdict::Wrong("the guest did not come to it".to_owned()),
             Some(_) if command.of.as_ref().is_some_and(|name| !is_there(name)) => Verdict::LeftOut,
-            Some(printed) => verdict(boot, command, &printed, &out.join(script::WORK)),
+            Some(printed) => verdict(boot, command, &printed, &left.files.join(script::WORK)),
         };
-        cells.push(Cell { row: command.name.clone(), verdict });
+        cells.push(Cell { row: command.name.clone(), verdict, cost: costs.of(&position.to_string()) });
     }
     let capabilities = read(0);
     if capabilities.is_some() && wanted(&commands[0]) {
         cells.push(promised(&commands, &cells, capabilities));
     }
-    if keep.is_none() {
-        let _ = std::fs::remove_dir_all(&out);
-    }
-    cells
+    Tried::new("commands", cells, Vec::new(), left.used)
 }
 
 fn verdict(boot: &Boot, command: &Command, printed: &Printed, work: &Path) -> Verdict {
@@ -226,48 +245,67 @@ fn promised(commands: &[Command], cells: &[Cell], capabilities: Option<Printed>)
     };
     let wrong: Vec<String> = commands.iter().filter_map(one).collect();
     let verdict = if wrong.is_empty() { Verdict::Right(String::new()) } else { Verdict::Wrong(wrong.join("; ")) };
-    Cell { row: "capabilities promise what works".to_owned(), verdict }
+    Cell { row: "capabilities promise what works".to_owned(), verdict, cost: None }
 }
 
-fn of_drills(boot: &Boot, guest: &Guest, program: &Path, length: Length, keep: Option<&Path>) -> Vec<Cell> {
-    let outcome = match guest.boot(&script::drills(length)) {
-        Ok(outcome) => outcome,
-        Err(error) => return failed("drills", &error),
+fn of_drills(boot: &Boot, guest: &Guest, program: &Path, length: Length, keep: Option<&Path>) -> Tried {
+    let left = match kept::boot(guest, &script::drills(length), keep, &format!("{}-drills", boot.name())) {
+        Ok(left) => left,
+        Err(error) => return Tried::failed("drills", &error),
     };
-    let out = put_by(keep, boot, "drills", outcome.files);
-    let cells = drills::cells(boot, program, &out, length);
-    if keep.is_none() {
-        let _ = std::fs::remove_dir_all(&out);
-    }
-    cells
+    let costs = Costs::new(&left, left.files.join(script::CELLS), guest.cpus);
+    let began = Instant::now();
+    let cells = drills::cells(boot, program, &left.files, &costs, length);
+    let judged = began.elapsed();
+    let begins = |name: &&str| Some((format!("drills: {name} begins"), costs.of(name)?));
+    let mut beside: Vec<(String, Duration)> = script::RECORDINGS.iter().filter_map(begins).collect();
+    beside.push(("drills: why, on the host".to_owned(), judged));
+    Tried::new("drills", cells, beside, left.used + judged)
 }
 
-/// Two runs with the same seed leave the same bytes.
-fn repeated(guest: &Guest) -> Cell {
-    let run = || -> std::result::Result<BTreeMap<PathBuf, Vec<u8>>, String> {
-        let outcome = guest.boot(script::REPEATED).map_err(|error| error.to_string())?;
-        if let Some(splat) = splats(&outcome.kernel_log).first() {
+/// What a run left: the bytes of each file.
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// Two runs with the same seed leave the same bytes. On a very busy host the emulator itself shifts a run by an instruction
+/// or two, seldom: then a third run must be as one of them. No two agree in every stamp by chance.
+fn repeated(boot: &Boot, guest: &Guest, keep: Option<&Path>) -> Tried {
+    let mut used = Duration::ZERO;
+    let mut run = |number: u32| -> std::result::Result<Files, String> {
+        let name = format!("{}-bytes-{number}", boot.name());
+        let left = kept::boot(guest, script::REPEATED, keep, &name).map_err(|error| error.to_string())?;
+        used += left.used;
+        if let Some(splat) = splats(&left.kernel_log).first() {
             return Err(format!("the kernel complained: {splat}"));
         }
-        let mut files = BTreeMap::new();
-        gather(outcome.files.path(), Path::new(""), &mut files).map_err(|error| error.to_string())?;
-        files.insert("output".into(), outcome.output.into_bytes());
+        let mut files = Files::new();
+        gather(&left.files, Path::new(""), &mut files).map_err(|error| error.to_string())?;
+        files.insert("output".into(), left.output.clone().into_bytes());
         Ok(files)
     };
-    let verdict = match (run(), run()) {
-        (Err(error), _) | (_, Err(error)) => Verdict::Wrong(error),
-        (Ok(first), Ok(second)) => {
-            let differs = first.iter().find(|(name, bytes)| second.get(*name) != Some(bytes)).map(|(name, _)| name);
-            match differs {
-                Some(name) => Verdict::Wrong(format!("{} differs between two runs with the same seed", name.display())),
-                None if first.len() != second.len() || first.len() < 3 => {
-                    Verdict::Wrong(format!("{} and {} files", first.len(), second.len()))
-                }
-                None => Verdict::Right(format!("{} files", first.len())),
+    let mut runs: Vec<Files> = Vec::new();
+    let verdict = loop {
+        match run(runs.len() as u32 + 1) {
+            Err(error) => break Verdict::Wrong(error),
+            Ok(files) if files.len() < 3 => break Verdict::Wrong(format!("only {} files", files.len())),
+            Ok(files) if runs.contains(&files) => {
+                break Verdict::Right(format!("{} files, in 2 of {} runs", files.len(), runs.len() + 1));
             }
+            Ok(files) => runs.push(files),
+        }
+        if let [first, second, third] = &runs[..] {
+            let name = |other| differing(first, other).unwrap_or_default();
+            let (second, third) = (name(second), name(third));
+            break Verdict::Wrong(format!("three runs with the same seed differ, in {second} and in {third}"));
         }
     };
-    Cell { row: "the same bytes for a seed".to_owned(), verdict }
+    let cells = vec![Cell { row: "the same bytes for a seed".to_owned(), verdict, cost: Some(used) }];
+    Tried { cells, beside: Vec::new(), used }
+}
+
+/// A file that two runs do not have alike.
+fn differing(first: &Files, second: &Files) -> Option<String> {
+    let mut names = first.keys().chain(second.keys());
+    names.find(|name| first.get(*name) != second.get(*name)).map(|name| name.display().to_string())
 }
 
 fn gather(top: &Path, below: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) -> std::io::Result<()> {

@@ -27,13 +27,6 @@ struct task_struct___forked {
 	char comm[NAME_SIZE];
 };
 
-struct pt_regs___call {
-	unsigned long di;
-	unsigned long si;
-	unsigned long dx;
-	unsigned long orig_ax;
-};
-
 #pragma clang attribute pop
 
 SEC("?tp_btf/sched_process_fork")
@@ -91,23 +84,20 @@ int BPF_PROG(thread_renamed, struct task_struct *task, const char *name)
 	return 0;
 }
 
-/* The number of the system call `futex` on x86-64. These two run at every system call of every program. */
-#define FUTEX 202
-
+/* These two run at every system call of every program. */
 SEC("?tp_btf/sys_enter")
 int BPF_PROG(futex_begins, struct pt_regs *registers, long call)
 {
-	struct pt_regs___call *arguments = (void *)registers;
-
-	if (call != FUTEX)
+	if (!calls_futex(registers))
 		return 0;
-	return note_named(FUTEX_BEGIN, arguments->di, (__u32)arguments->si | arguments->dx << 32);
+	return note_named(FUTEX_BEGIN, first_argument(registers),
+			  (__u32)second_argument(registers) | third_argument(registers) << 32);
 }
 
 SEC("?tp_btf/sys_exit")
 int BPF_PROG(futex_ends, struct pt_regs *registers, long result)
 {
-	if (((struct pt_regs___call *)registers)->orig_ax != FUTEX)
+	if (!calls_futex(registers))
 		return 0;
 	return note(FUTEX_END, result, 0);
 }

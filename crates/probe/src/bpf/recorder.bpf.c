@@ -4,6 +4,7 @@
  * wants to know why a wakeup was late copies the time around it out of the rings.
  */
 #include "recorder.h"
+#include "registers.h"
 #include "waits.h"
 
 #define INTERRUPTED_USER (1ULL << 63)
@@ -62,15 +63,13 @@ int BPF_PROG(note_migration, struct task_struct *task, int destination)
 static __always_inline __u64 interrupted(void)
 {
 	void *registers = (void *)read_word(recorder_configuration.registers_offset);
+	bool is_user = false;
 	__u64 instruction;
 
 	if (!registers)
 		return 0;
-	instruction = READ_AS(registers, struct pt_regs___x86, ip);
-	instruction &= ~INTERRUPTED_USER;
-	if (READ_AS(registers, struct pt_regs___x86, cs) & 3)
-		instruction |= INTERRUPTED_USER;
-	return instruction;
+	instruction = instruction_of(registers, &is_user) & ~INTERRUPTED_USER;
+	return is_user ? instruction | INTERRUPTED_USER : instruction;
 }
 
 #define VECTOR(tracepoint, number)                                                                             \

@@ -130,11 +130,6 @@ struct rq___numbered {
 	int cpu;
 };
 
-struct pt_regs___x86 {
-	unsigned long ip;
-	unsigned short cs;
-};
-
 struct timerqueue_node {
 	ktime_t expires;
 };

@@ -5,13 +5,12 @@
 #ifndef PUNCTUAL_WAITS_H
 #define PUNCTUAL_WAITS_H
 
-#include "kernel.h"
+#include "registers.h"
 
 #define STATE_INTERRUPTIBLE 0x1
 #define STATE_UNINTERRUPTIBLE 0x2
 #define STATE_NO_LOAD 0x400
 
-#define SYSCALL_FUTEX 202
 #define FUTEX_COMMAND 0x7f
 #define FUTEX_REAL_TIME 0x100
 #define FUTEX_WAIT 0
@@ -32,12 +31,6 @@ struct task_struct___stating {
 
 struct task_struct___stating_before {
 	long state;
-};
-
-struct pt_regs___system_call {
-	unsigned long dx;
-	unsigned long si;
-	unsigned long orig_ax;
 };
 
 #pragma clang attribute pop
@@ -62,16 +55,16 @@ static __always_inline unsigned int left_state(struct task_struct *task, bool is
  */
 static __always_inline bool sleeps_for_lock(struct task_struct *task)
 {
-	struct pt_regs___system_call *registers;
+	struct pt_regs *registers;
 	__u32 operation, value;
 
-	if (!bpf_core_field_exists(((struct pt_regs___system_call *)0)->orig_ax) || !HAS_HELPER(task_pt_regs))
+	if (!HAS_HELPER(task_pt_regs))
 		return false;
 	registers = (void *)bpf_task_pt_regs(task);
-	if (registers->orig_ax != SYSCALL_FUTEX)
+	if (!calls_futex(registers))
 		return false;
-	operation = registers->si;
-	value = registers->dx;
+	operation = second_argument(registers);
+	value = third_argument(registers);
 	switch (operation & FUTEX_COMMAND) {
 	case FUTEX_LOCK_PI:
 	case FUTEX_LOCK_PI2:

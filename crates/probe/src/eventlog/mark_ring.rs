@@ -15,24 +15,24 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const MAGIC: u64 = 0x7075_6e6d_6172_6b31;
-const SLOTS: u64 = 65_536;
-const FIRST_SLOT: usize = 4096;
+pub(super) const SLOTS: u64 = 65_536;
+pub(super) const FIRST_SLOT: usize = 4096;
 const BYTES: usize = FIRST_SLOT + SLOTS as usize * size_of::<Slot>();
 
 /// `struct punctual_marks`.
 #[repr(C)]
-struct Header {
-    magic: AtomicU64,
-    open: AtomicU32,
+pub(super) struct Header {
+    pub(super) magic: AtomicU64,
+    pub(super) open: AtomicU32,
     reserved: [u32; 13],
-    head: AtomicU64,
-    full: AtomicU64,
+    pub(super) head: AtomicU64,
+    pub(super) full: AtomicU64,
     pad: [u64; 6],
-    tail: AtomicU64,
+    pub(super) tail: AtomicU64,
 }
 
 /// `struct punctual_slot`, as words.
-type Slot = [u64; 8];
+pub(super) type Slot = [u64; 8];
 
 /// A mark that is not finished for so long never will be: its program has died meanwhile, or was stopped.
 const PATIENCE_NS: u64 = 100_000_000;
@@ -107,7 +107,12 @@ impl MarkRing {
         Ok((ring, file))
     }
 
-    fn header(&self) -> &Header {
+    /// The memory, which its program writes.
+    pub(super) fn memory(&self) -> &SharedMemory {
+        &self.memory
+    }
+
+    pub(super) fn header(&self) -> &Header {
         // SAFETY: within the mapping, which lives as long as this; all that others change is read by atomic loads.
         unsafe { self.memory.at::<Header>(0, 1).as_ref() }
     }
@@ -238,7 +243,7 @@ impl Drop for MarkRing {
 }
 
 /// The digest of a mark's place and words, as `punctual_seal_` makes it.
-fn seal(words: &Slot, position: u64) -> u64 {
+pub(super) fn seal(words: &Slot, position: u64) -> u64 {
     words[1..].iter().fold(position.wrapping_add(1), |seal, word| {
         let mixed = (seal ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ mixed >> 32
@@ -273,6 +278,7 @@ fn judge(words: &Slot, position: u64, (earliest, latest): (u64, u64), cpus: u32)
 
 #[cfg(test)]
 mod tests {
+    use super::super::mark_trial::put;
     use super::*;
     use proptest::prelude::*;
 
@@ -300,12 +306,6 @@ mod tests {
 
     fn ring() -> MarkRing {
         MarkRing::make(0, 4).unwrap().0
-    }
-
-    fn put(ring: &MarkRing, position: u64, slot: &Slot) {
-        let at = FIRST_SLOT + (position & (SLOTS - 1)) as usize * 64;
-        // SAFETY: within the mapping, in one thread.
-        unsafe { ring.memory.at::<Slot>(at, 1).as_ptr().write_volatile(*slot) };
     }
 
     #[test]

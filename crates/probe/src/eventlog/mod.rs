@@ -6,6 +6,7 @@
 //! (`merge`), get names (`names`) and are handed on a row at a time.
 
 mod mark_ring;
+mod mark_trial;
 mod marks;
 mod merge;
 mod names;
@@ -14,6 +15,7 @@ mod reader;
 mod rings;
 mod session;
 
+pub use mark_trial::{Tried, try_marks};
 #[cfg(test)]
 pub(crate) use programs::OBJECT as RECORDER_OF_LOG;
 pub use session::EventLog;

@@ -7,6 +7,7 @@ use super::programs::LogPrograms;
 use super::reader::{Batch, NICE, QUEUE, Reader, Sources};
 use super::rings::{LogRings, dropped};
 use crate::recorder::programs::online_cpus;
+use punctual_kernel::ending::GettingReady;
 use punctual_kernel::per_cpu::NESTING_BLIND;
 use punctual_kernel::trace_marker::TraceMarker;
 use punctual_kernel::{Refused, clock, scheduling};
@@ -93,6 +94,7 @@ impl EventLog {
     /// # Errors
     /// What the kernel refused. Marks that cannot be taken are no error: see [`EventLog::notes`].
     pub fn start(classes: &[EventClass], duration_ns: Option<u64>) -> Result<EventLog, Refused> {
+        let _getting_ready = GettingReady::begin();
         let cpu_before_ns = clock::process_cpu_ns();
         let cpus = online_cpus();
         let (mut notes, mut ways) = (Vec::new(), Vec::new());

@@ -115,6 +115,7 @@ impl IdleSession {
             provenance.fallbacks.push(note.to_owned());
         }
         let control = Arc::new(Control::default());
+        control.set_cpus(cpus.len());
         let mut session = IdleSession { control, measured: Vec::new(), tracer: None, ticker, provenance };
         for &cpu in &cpus {
             session.spawn(plan, cpu)?;

@@ -2,9 +2,12 @@
 
 use crate::shared::lossy_ring::{self, Marked};
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
-use punctual_kernel::features::{ATOMICS, explain};
+use punctual_kernel::features::{ATOMICS, Feature, explain};
 use punctual_kernel::{Refused, clock, per_cpu};
 use punctual_recording::{Ran, Softirq, TraceEntry, Vector};
+
+/// What a kernel must have for the programs.
+pub(crate) const NEEDED: &[Feature] = &[ATOMICS];
 
 const MAX_CPUS: usize = 512;
 const MAX_RINGS: usize = 32;
@@ -59,7 +62,7 @@ fn load() -> Result<(LoadedObject, bool), Refused> {
     let steal_offset = per_cpu::places().steal;
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/idle.bpf.o"));
     let object = LoadedObject::load("idle", bytes, Some(&steal_offset.unwrap_or(0).to_ne_bytes()))
-        .map_err(|refused| explain(refused, &[ATOMICS]))?;
+        .map_err(|refused| explain(refused, NEEDED))?;
     Ok((object, steal_offset.is_some()))
 }
 

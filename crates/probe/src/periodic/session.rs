@@ -50,6 +50,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     let _power_request = hold_machine(plan, &mut provenance);
 
     let control = Arc::new(Control::default());
+    control.set_cpus(cpus.len());
     // Whatever ends this function, the threads end with it.
     let _stop = StopOnDrop(Arc::clone(&control));
     let (mut measured, tasks) = spawn_threads(plan, &cpus, &schedulings, &control, &mut provenance)?;

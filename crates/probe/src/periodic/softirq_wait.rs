@@ -58,9 +58,11 @@ impl SoftirqWait {
             sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
             ..Default::default()
         };
-        let ring = MapHandle::create(MapType::RingBuf, Some("wake"), 0, 0, RING_BYTES, &options)
-            .map_err(|error| refused(error.to_string()))?;
         let page = rustix::param::page_size();
+        // Whole pages, which some processors have larger ones of.
+        let bytes = RING_BYTES.max(page as u32);
+        let ring = MapHandle::create(MapType::RingBuf, Some("wake"), 0, 0, bytes, &options)
+            .map_err(|error| refused(error.to_string()))?;
         let consumer = SharedMemory::map(ring.as_fd(), 0, page, true)?;
         let producer = SharedMemory::map(ring.as_fd(), page as u64, page, false)?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)

@@ -6,7 +6,7 @@ use crate::shared::namespaces::refuse_namespaces;
 use crate::shared::plan::Via;
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::callbacks::CallbackCounts;
-use punctual_kernel::features::{CALLED_PROGRAMS, TIMERS, explain};
+use punctual_kernel::features::{CALLED_PROGRAMS, Feature, TIMERS, explain};
 use punctual_kernel::{Refused, clock, host, limits, per_cpu};
 
 /// The compiled BPF programs, carried in the binary.
@@ -25,6 +25,14 @@ pub struct StageTracer {
 }
 
 impl StageTracer {
+    /// What a kernel must have for it.
+    pub(crate) fn needed(via: Via) -> &'static [Feature] {
+        match via {
+            Via::Timer => &[],
+            Via::Softirq => &[CALLED_PROGRAMS, TIMERS],
+        }
+    }
+
     /// Loads the programs, without attaching them yet.
     ///
     /// # Errors
@@ -39,9 +47,8 @@ impl StageTracer {
         }
         let steal_offset = per_cpu::places().steal;
         let configuration = Configuration { steal_offset: steal_offset.unwrap_or(0) };
-        let needed: &[_] = if via == Via::Softirq { &[CALLED_PROGRAMS, TIMERS] } else { &[] };
         let object = LoadedObject::load(via.name(), object_bytes(via), Some(&configuration.steal_offset.to_ne_bytes()))
-            .map_err(|refused| explain(refused, needed))?;
+            .map_err(|refused| explain(refused, StageTracer::needed(via)))?;
         let table = SlotTable::new(object.shared_globals()?);
         Ok(StageTracer { object, table, steal_known: steal_offset.is_some() })
     }

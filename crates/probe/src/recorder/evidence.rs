@@ -186,7 +186,7 @@ impl Investigator {
         }
     }
 
-    fn function(&self, address: u64, at_ns: u64) -> Frame {
+    fn function(&mut self, address: u64, at_ns: u64) -> Frame {
         let without = || Frame { function: format!("{address:#x}"), module: "kernel".to_owned() };
         self.kernel.find(address, at_ns).unwrap_or_else(without)
     }
@@ -197,7 +197,7 @@ impl Investigator {
         if self.own.contains(&tid) { format!("{name} (this recording)") } else { name }
     }
 
-    fn event(&self, cpu: u32, record: &Record, first_steal: u64, tables: &mut Tables) -> Option<Event> {
+    fn event(&mut self, cpu: u32, record: &Record, first_steal: u64, tables: &mut Tables) -> Option<Event> {
         let kind = EventKind::from_code(record.kind())?;
         let softirq = || Softirq::words(record.value).into_owned();
         let name = match kind {
@@ -224,7 +224,7 @@ impl Investigator {
         })
     }
 
-    fn sample(&self, cpu: u32, stack: &Stack, tables: &mut Tables) -> StackSample {
+    fn sample(&mut self, cpu: u32, stack: &Stack, tables: &mut Tables) -> StackSample {
         let mut frames: Vec<u32> =
             stack.kernel().iter().map(|&address| tables.frame(self.function(address, stack.time))).collect();
         let own = self.maps.of(stack.process);

@@ -2,7 +2,7 @@
 //! one stood: each has its time, and where none is known for sure, there is no name.
 
 use super::symbols::KernelSymbols;
-use punctual_kernel::bpf_programs::{ProgramCode, code_of, present};
+use punctual_kernel::bpf_programs::{FunctionCode, ProgramCode, code_of, present};
 use punctual_kernel::clock;
 use punctual_recording::episode::Frame;
 use std::collections::BTreeMap;
@@ -23,24 +23,27 @@ const MAX_GONE: usize = 4096;
 #[derive(Default)]
 pub(super) struct KernelCode {
     symbols: KernelSymbols,
+    /// Whether programs have come since the symbols were read, and with them what the kernel makes to call them.
+    stale: bool,
     programs: BTreeMap<u32, Program>,
 }
 
 impl KernelCode {
     /// What is there now.
     pub(super) fn read() -> KernelCode {
-        let mut code = KernelCode { symbols: KernelSymbols::read(), programs: BTreeMap::new() };
+        let mut code = KernelCode { symbols: KernelSymbols::read(), ..KernelCode::default() };
         code.refresh();
         code
     }
 
-    /// Looks for what has come or gone; costs a tenth of a second where a program has come.
+    /// Looks for what has come or gone. Costs a tenth of a second where a program has come without the names of its
+    /// functions: reading all symbols takes so long, and the kernel is not preempted in much of it.
     pub(super) fn refresh(&mut self) {
         let come = self.note(&present(), clock::monotonic_ns(), code_of);
         if come.is_empty() {
             return;
         }
-        self.symbols = KernelSymbols::read();
+        self.read_symbols();
         for id in come {
             let Some(program) = self.programs.get_mut(&id) else { continue };
             for (start, _, name) in &mut program.functions {
@@ -51,7 +54,13 @@ impl KernelCode {
         }
     }
 
-    /// Notes where those stand that have come, before anything that takes time: they may be gone soon. Returns which.
+    fn read_symbols(&mut self) {
+        self.symbols = KernelSymbols::read();
+        self.stale = false;
+    }
+
+    /// Notes where those stand that have come, before anything that takes time: they may be gone soon. Returns which of
+    /// them do not tell the names of their functions.
     fn note(&mut self, ids: &[u32], now_ns: u64, code_of: impl Fn(u32) -> Option<ProgramCode>) -> Vec<u32> {
         for (id, program) in &mut self.programs {
             if program.gone_ns.is_none() && ids.binary_search(id).is_err() {
@@ -64,9 +73,13 @@ impl KernelCode {
                 continue;
             }
             let Some(code) = code_of(id) else { continue };
-            let functions = code.functions.iter().map(|&(start, end)| (start, end, code.name.clone())).collect();
+            self.stale = true;
+            if code.functions.iter().any(|function| function.name.is_none()) {
+                come.push(id);
+            }
+            let function = |FunctionCode { start, end, name }| (start, end, name.unwrap_or_else(|| code.name.clone()));
+            let functions = code.functions.into_iter().map(function).collect();
             self.programs.insert(id, Program { loaded_ns: code.loaded_ns, gone_ns: None, functions });
-            come.push(id);
         }
         let gone: Vec<u32> = self.programs.iter().filter(|(_, one)| one.gone_ns.is_some()).map(|(id, _)| *id).collect();
         for id in &gone[..gone.len().saturating_sub(MAX_GONE)] {
@@ -75,8 +88,17 @@ impl KernelCode {
         come
     }
 
+    /// In symbols that are newer, where there may be any.
+    fn find_anew(&mut self, address: u64) -> Option<Frame> {
+        if !self.stale {
+            return None;
+        }
+        self.read_symbols();
+        self.symbols.find(address)
+    }
+
     /// The function that an address belonged to at a time, ns of `CLOCK_MONOTONIC`.
-    pub(super) fn find(&self, address: u64, at_ns: u64) -> Option<Frame> {
+    pub(super) fn find(&mut self, address: u64, at_ns: u64) -> Option<Frame> {
         let was_there =
             |program: &&Program| program.loaded_ns <= at_ns && program.gone_ns.is_none_or(|gone| at_ns <= gone);
         let function = |program: &Program| {
@@ -87,17 +109,30 @@ impl KernelCode {
         let found = there.filter_map(|program| Some((program.loaded_ns, function(program)?)));
         match found.max_by_key(|(loaded_ns, _)| *loaded_ns) {
             Some((_, function)) => Some(Frame { function, module: "bpf".to_owned() }),
-            None => self.symbols.find(address),
+            None => self.symbols.find(address).or_else(|| self.find_anew(address)),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KernelCode, ProgramCode};
+    use super::{FunctionCode, KernelCode, ProgramCode};
 
     fn at(name: &str, loaded_ns: u64, start: u64) -> ProgramCode {
-        ProgramCode { name: name.to_owned(), loaded_ns, functions: vec![(start, start + 0x40)] }
+        let functions = vec![FunctionCode { start, end: start + 0x40, name: None }];
+        ProgramCode { name: name.to_owned(), loaded_ns, functions }
+    }
+
+    #[test]
+    fn functions_that_tell_their_names_have_them_even_if_the_program_is_gone_at_once() {
+        let mut code = KernelCode::default();
+        let function = |start, name: &str| FunctionCode { start, end: start + 0x40, name: Some(name.to_owned()) };
+        let functions = vec![function(0x1000, "prepare"), function(0x1040, "callback")];
+        let both = ProgramCode { name: "prepare".to_owned(), loaded_ns: 10, functions };
+        assert!(code.note(&[7], 30, |_| Some(both.clone())).is_empty(), "nothing is to be looked for");
+        assert!(code.note(&[], 50, |_| None).is_empty());
+        assert_eq!(code.find(0x1050, 40).unwrap().function, "callback");
+        assert_eq!(code.find(0x1010, 40).unwrap().function, "prepare");
     }
 
     #[test]
@@ -112,7 +147,7 @@ mod tests {
         assert_eq!(code.note(&[1, 2], 30, all), [1, 2]);
         assert!(code.note(&[1], 50, all).is_empty());
         assert_eq!(code.note(&[1, 3], 70, all), [3]);
-        let name = |address, at_ns| code.find(address, at_ns).map(|frame| frame.function);
+        let mut name = |address, at_ns| code.find(address, at_ns).map(|frame| frame.function);
         assert_eq!(name(0x1000, 40).as_deref(), Some("neighbour"));
         assert_eq!(name(0x1050, 40).as_deref(), Some("first"));
         assert_eq!(name(0x1050, 80).as_deref(), Some("second"));

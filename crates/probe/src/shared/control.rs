@@ -1,6 +1,7 @@
 //! What the measuring threads and the rest of the program tell each other: atomics, nothing that blocks.
 
 use punctual_kernel::rests::{CYCLE_NS, rest_end};
+use punctual_kernel::watchdog;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Shared by all threads of a run.
@@ -14,6 +15,8 @@ pub(crate) struct Control {
     starved: AtomicBool,
     /// Counted up by the rest of the program as it goes about its work.
     heartbeat: AtomicU64,
+    /// How many CPUs are measured; 0 counts as one.
+    cpus: AtomicU64,
     /// Until when the measured CPUs count as crowded, ns of `CLOCK_MONOTONIC`.
     crowded_until_ns: AtomicU64,
     /// Rests that threads took because of that.
@@ -58,6 +61,11 @@ impl Control {
 
     pub(crate) fn is_breached(&self) -> bool {
         self.breached.load(Ordering::Relaxed)
+    }
+
+    /// Says on how many CPUs the threads run.
+    pub(crate) fn set_cpus(&self, cpus: usize) {
+        self.cpus.store(cpus as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn beat(&self) {
@@ -113,57 +121,23 @@ impl Crowding {
     }
 }
 
-/// Ends the run when the rest of the program makes no progress for this long while the thread does.
-const STARVED_NS: u64 = 5_000_000_000;
-/// The most that one period may add: a program that was stopped whole was not starved.
-const STEP_NS: u64 = 20_000_000;
-
-/// A measuring thread's watch over the rest of the program.
+/// A measuring thread's watch over the rest of the program: ends the run when that is starved.
 #[derive(Debug, Default)]
-pub(crate) struct Watchdog {
-    seen: u64,
-    last_ns: u64,
-    without_progress_ns: u64,
-}
+pub(crate) struct Watchdog(watchdog::Watchdog);
 
 impl Watchdog {
     #[inline]
     pub(crate) fn check(&mut self, control: &Control, now_ns: u64) {
         let beat = control.heartbeat.load(Ordering::Relaxed);
-        if beat != self.seen {
-            self.seen = beat;
-            self.without_progress_ns = 0;
-        } else {
-            self.without_progress_ns += now_ns.saturating_sub(self.last_ns).min(STEP_NS);
-            if self.without_progress_ns > STARVED_NS {
-                control.starve();
-            }
+        if self.0.finds_starved(beat, control.cpus.load(Ordering::Relaxed), now_ns) {
+            control.starve();
         }
-        self.last_ns = now_ns;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_starved_program_is_noticed_and_a_stopped_one_is_not() {
-        let control = Control::default();
-        let mut watchdog = Watchdog::default();
-        let mut now = 1;
-        control.beat();
-        watchdog.check(&control, now);
-        // Stopped for an hour: one step.
-        now += 3_600_000_000_000;
-        watchdog.check(&control, now);
-        assert!(!control.is_starved());
-        for _ in 0..STARVED_NS / STEP_NS {
-            now += STEP_NS;
-            watchdog.check(&control, now);
-        }
-        assert!(control.is_starved() && control.is_stopped());
-    }
 
     #[test]
     fn threads_that_fall_behind_make_all_rest() {
@@ -184,18 +158,5 @@ mod tests {
         }
         assert!(rests > 500, "{rests}");
         assert!(control.rests() >= rests);
-    }
-
-    #[test]
-    fn progress_resets_the_watch() {
-        let control = Control::default();
-        let mut watchdog = Watchdog::default();
-        for step in 0..10_000 {
-            if step % 100 == 0 {
-                control.beat();
-            }
-            watchdog.check(&control, step * STEP_NS);
-        }
-        assert!(!control.is_starved());
     }
 }

@@ -1,6 +1,7 @@
 //! What is blind without a program that a kernel has no place for, or refuses.
 
 use punctual_kernel::Missing;
+use punctual_kernel::features::missing_tracepoint;
 
 /// What this kernel lacks for the programs that were left out, each thing once.
 pub(crate) fn lacking(left_out: &[String]) -> Vec<Missing> {
@@ -19,25 +20,27 @@ pub(crate) fn blind_without(left_out: &[String]) -> Vec<String> {
 
 /// `None`: nothing that a user would look for.
 fn missing_without(program: &str) -> Option<Missing> {
-    let (tracepoint, since, blind) = match program {
-        "note_migration" => ("sched_migrate_task", None, "moves of threads between CPUs"),
-        "softirq_raised" => {
-            ("softirq_raise", None, "how long softirqs ran that were raised together: only each by itself")
-        }
-        "callback_begins" | "callback_ends" => ("timer_expire_entry", None, "which ordinary timer ran in a softirq"),
-        "work_begins" | "work_ends" => ("workqueue_execute_start", None, "which work a kernel worker did"),
-        "lock_begins" | "lock_ends" => ("contention_begin", Some("5.19"), "waiting for the kernel's own locks"),
-        "tasklet_begins" | "tasklet_ends" => ("tasklet_entry", Some("6.2"), "which tasklet a softirq ran"),
-        "user_fault" | "kernel_fault" => ("page_fault_user", None, "page faults, which have a tracepoint on x86 alone"),
+    let (tracepoint, blind) = match program {
+        "note_migration" => ("sched_migrate_task", "moves of threads between CPUs"),
+        "softirq_raised" => ("softirq_raise", "how long softirqs ran that were raised together: only each by itself"),
+        "callback_begins" | "callback_ends" => ("timer_expire_entry", "which ordinary timer ran in a softirq"),
+        "work_begins" | "work_ends" => ("workqueue_execute_start", "which work a kernel worker did"),
+        "lock_begins" | "lock_ends" => ("contention_begin", "waiting for the kernel's own locks"),
+        "tasklet_begins" | "tasklet_ends" => ("tasklet_entry", "which tasklet a softirq ran"),
+        "user_fault" | "kernel_fault" => ("page_fault_user", "page faults, which have a tracepoint on x86 alone"),
         "process_forks" | "process_execs" | "process_exits" | "thread_renamed" => {
-            ("sched_process_fork", None, "some beginnings, ends and names of processes")
+            ("sched_process_fork", "some beginnings, ends and names of processes")
         }
-        "futex_begins" | "futex_ends" => ("sys_enter", None, "futex calls"),
+        "futex_begins" | "futex_ends" => ("sys_enter", "futex calls"),
         _ => {
             let vector = program.strip_suffix("_begins").or_else(|| program.strip_suffix("_ends"))?;
+            if !cfg!(target_arch = "x86_64") {
+                // Elsewhere timers and messages between processors are interrupts like others, with handlers of their own.
+                return None;
+            }
             let blind = format!("interrupts of the class {vector}, which count as what they interrupt");
-            return Some(Missing::new(format!("the tracepoint `{vector}_entry`"), None).so_blind_for(blind));
+            return Some(missing_tracepoint(&format!("{vector}_entry")).so_blind_for(blind));
         }
     };
-    Some(Missing::new(format!("the tracepoint `{tracepoint}`"), since).so_blind_for(blind))
+    Some(missing_tracepoint(tracepoint).so_blind_for(blind))
 }

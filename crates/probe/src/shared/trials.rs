@@ -4,6 +4,7 @@ use crate::periodic::StageTracer;
 use crate::shared::left_out::lacking;
 use crate::shared::plan::Via;
 use crate::{eventlog, followed, idle, recorder};
+use punctual_kernel::features::{MIN_KERNEL, first_with};
 use punctual_kernel::{Found, Missing, Refused, Trial};
 use punctual_recording::EventClass;
 
@@ -12,9 +13,14 @@ pub fn trials() -> Vec<Trial> {
     let stages = || StageTracer::try_out(Via::Timer).map(|()| Found::loads(Vec::new()));
     let softirq = || StageTracer::try_out(Via::Softirq).map(|()| Found::loads(Vec::new()));
     vec![
-        Trial::new("stages", "splitting a wakeup into its stages", "5.10", stages),
-        Trial::new("softirq path", "--via softirq (interrupt -> softirq -> thread)", "5.15", softirq),
-        Trial::new("followed threads", "record --comm, --pid, --follow", "5.10", || {
+        Trial::new("stages", "splitting a wakeup into its stages", first_with(StageTracer::needed(Via::Timer)), stages),
+        Trial::new(
+            "softirq path",
+            "--via softirq (interrupt -> softirq -> thread)",
+            first_with(StageTracer::needed(Via::Softirq)),
+            softirq,
+        ),
+        Trial::new("followed threads", "record --comm, --pid, --follow", MIN_KERNEL, || {
             loads(followed::programs::try_out()?)
         }),
         Trial::new(
@@ -24,7 +30,9 @@ pub fn trials() -> Vec<Trial> {
             || loads(recorder::programs::try_out()?),
         ),
         Trial::new("event log", "punctual log", "6.1", event_log),
-        Trial::new("idle causes", "punctual idle: what took the CPU", "5.12", || loads(idle::trace::try_out()?)),
+        Trial::new("idle causes", "punctual idle: what took the CPU", first_with(idle::trace::NEEDED), || {
+            loads(idle::trace::try_out()?)
+        }),
     ]
 }
 

@@ -56,7 +56,8 @@ pub struct ActivationRow {
     pub cpu: u32,
     /// Whether the work was given up before it was done.
     pub cut: bool,
-    /// Whether its interrupt came and no program was called for it, so that it waited for the next.
+    /// Whether its interrupt came and no program was called for it, or its softirq callback was refused, so that it waited
+    /// for the next.
     pub unobserved: bool,
 }
 
@@ -128,6 +129,12 @@ pub struct DeviceSummary {
     /// Interrupts that came and that no program was called for. Buffers that were late for that are no underruns:
     /// a real interrupt would have been served.
     pub unobserved: u64,
+    /// Softirq callbacks that the kernel refused to queue; the blocks waited for the next one, and count as the above.
+    #[serde(default)]
+    pub callbacks_refused: u64,
+    /// Why it did so last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
     /// How often the ring wrapped.
     pub overruns: u64,
     /// Records that were lost: those blocks were processed, and nothing more is known of them.
@@ -209,7 +216,7 @@ impl ActivationWriter {
     /// [`crate::ErrorKind::Io`]; what was written before stays readable.
     pub fn flush(&mut self) -> Result<()> {
         self.rows.close_segment()?;
-        self.rows.join(false)
+        self.rows.join()
     }
 
     /// Writes what is left, joins the segments and writes the summary.
@@ -218,7 +225,7 @@ impl ActivationWriter {
     /// [`crate::ErrorKind::Io`]; what was written before stays readable.
     pub fn finish(mut self, document: &ActivationDocument) -> Result<()> {
         self.rows.close_segment()?;
-        self.rows.join(true)?;
+        self.rows.join_all()?;
         write_json(&self.directory, "activations.json", document)
     }
 }

@@ -14,11 +14,13 @@ use crate::format::json_file::parse_json;
 use crate::format::segments::{self, Segment};
 use crate::format::table::{self, Rows};
 use crate::wakeups::distribution::Distributions;
-use crate::wakeups::tail::{BLOCK_NS, BlockMaximum, LargestValues, OpenBlock, TailValue};
+use crate::wakeups::rebuilt::Rebuilt;
+use crate::wakeups::tail::{BLOCK_NS, BlockMaximum, TailValue};
 use crate::{Stage, Wakeup};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+const TAIL_FILE: &str = "tail.parquet";
 /// Wakeups between two looks at how much distributions take up.
 const WEIGHED_EVERY: u32 = 1 << 15;
 
@@ -92,7 +94,7 @@ impl Recording {
     /// # Errors
     /// As for [`Recording::for_each_wakeup`].
     pub fn tail(&self) -> Result<Vec<TailValue>> {
-        let path = self.directory.join("tail.parquet");
+        let path = self.directory.join(TAIL_FILE);
         let mut values = Vec::new();
         if path.exists() {
             table::read_table(&path, &TAIL, |rows| {
@@ -111,24 +113,40 @@ impl Recording {
             self.check_tail(&path, &values)?;
             return Ok(values);
         }
-        let mut largest: BTreeMap<(u32, Stage), LargestValues> = BTreeMap::new();
-        self.for_each_wakeup(|wakeup| {
-            for stage in Stage::ALL {
-                if let Some(value) = wakeup.stage(stage) {
-                    let kept = largest.entry((wakeup.tid, stage)).or_default();
-                    kept.offer(value, wakeup.expected_ns, wakeup.tid);
-                }
-            }
-        })?;
-        for ((tid, stage), kept) in largest {
-            let tail = kept.sorted().into_iter();
-            values.extend(tail.map(|(value_ns, expected_ns, _)| TailValue { tid, stage, expected_ns, value_ns }));
+        let (values, _) = self.rebuild(Rebuilt::tail_alone())?;
+        self.check_rebuilt(&values)?;
+        Ok(values)
+    }
+
+    /// [`Recording::tail`] and [`Recording::block_maxima`]: where the recording was cut its wakeups are read once for both.
+    ///
+    /// # Errors
+    /// As for those.
+    pub fn tail_and_maxima(&self) -> Result<(Vec<TailValue>, Vec<BlockMaximum>)> {
+        if !self.is_cut() || self.directory.join(TAIL_FILE).exists() {
+            return Ok((self.tail()?, self.block_maxima()?));
         }
+        let (values, maxima) = self.rebuild(Rebuilt::default())?;
+        self.check_rebuilt(&values)?;
+        Ok((values, maxima))
+    }
+
+    fn rebuild(&self, mut rebuilt: Rebuilt) -> Result<(Vec<TailValue>, Vec<BlockMaximum>)> {
+        for segment in segments::list(&self.directory.join("wakeups"))? {
+            read_wakeups(&segment, &mut |wakeup| {
+                rebuilt.take(wakeup);
+                at_most(&segment.path, rebuilt.maxima(), MAX_BLOCK_MAXIMA, "maxima of seconds")
+            })?;
+        }
+        Ok(rebuilt.finish())
+    }
+
+    fn check_rebuilt(&self, values: &[TailValue]) -> Result<()> {
         if values.is_empty() && self.document.counters.wakeups > 0 {
             let message = "the table is missing, and the wakeups that it could be rebuilt from are too";
-            return Err(Error::new(ErrorKind::Invalid, path, message));
+            return Err(Error::new(ErrorKind::Invalid, self.directory.join(TAIL_FILE), message));
         }
-        Ok(values)
+        Ok(())
     }
 
     /// A tail that belongs to this recording has the largest total of each measure.
@@ -198,26 +216,7 @@ impl Recording {
             }
             return Ok(maxima);
         }
-        let mut open: BTreeMap<(u32, Stage), OpenBlock> = BTreeMap::new();
-        let mut close = |(tid, stage): (u32, Stage), (block, max_ns, count): (u64, u64, u64)| {
-            maxima.push(BlockMaximum { tid, stage, block, max_ns, count });
-        };
-        self.for_each_wakeup(|wakeup| {
-            for stage in Stage::ALL {
-                if let Some(value) = wakeup.stage(stage) {
-                    let key = (wakeup.tid, stage);
-                    if let Some(closed) = open.entry(key).or_default().offer(value, wakeup.expected_ns) {
-                        close(key, closed);
-                    }
-                }
-            }
-        })?;
-        for (key, mut block) in open {
-            if let Some(closed) = block.close() {
-                close(key, closed);
-            }
-        }
-        Ok(maxima)
+        self.rebuild(Rebuilt::maxima_alone()).map(|(_, maxima)| maxima)
     }
 
     /// How many wakeups do not add up; 0 for every sound recording.

@@ -429,12 +429,11 @@ impl Writer {
     /// [`ErrorKind::Io`]; what was written before stays readable.
     pub fn flush(&mut self) -> Result<()> {
         self.wakeups.close_segment()?;
-        self.wakeups.join(false)?;
         self.flushes += 1;
         // The tail is rebuilt from the wakeups if the run is cut; here it only spares that work.
         if self.flushes.is_multiple_of(60) {
             self.maxima.close_segment()?;
-            self.maxima.join(false)?;
+            self.maxima.join()?;
         }
         self.keep_bounds();
         // Segments that came after the document are taken in when the recording is opened.
@@ -442,7 +441,9 @@ impl Writer {
         if took > QUICK && written.elapsed() < took * DOCUMENT_SHARE {
             return Ok(());
         }
-        self.write_document()
+        self.write_document()?;
+        // Not before the document knows them: of a joined file nobody can tell which of its segments it knows.
+        self.wakeups.join()
     }
 
     /// Writes what is left, says why the recording ended, and joins its segments.
@@ -462,20 +463,30 @@ impl Writer {
             }
         }
         self.keep_bounds();
-        let closed = self.wakeups.close_segment().and_then(|()| self.wakeups.join(true));
-        let closed = closed.and_then(|()| self.maxima.close_segment()).and_then(|()| self.maxima.join(true));
+        let closed = self.wakeups.close_segment().and_then(|()| self.maxima.close_segment());
         let closed = closed.and_then(|()| self.write_tail());
         // Even where the tables could not be finished, try to say so: the document may have room where they had not.
         self.document.ended = Some(ended);
         self.document.limits = limits;
-        if let Err(error) = &closed
-            && let Some(ended) = &mut self.document.ended
-        {
+        if let Err(error) = &closed {
+            self.note_failure(error);
+        }
+        let written = self.write_document();
+        closed.and(written)?;
+        // All is told by now: a run that is killed while its files are joined is whole.
+        if let Err(error) = self.wakeups.join_all().and_then(|()| self.maxima.join_all()) {
+            self.note_failure(&error);
+            let _ = self.write_document();
+            return Err(error);
+        }
+        Ok(self.document)
+    }
+
+    fn note_failure(&mut self, error: &Error) {
+        if let Some(ended) = &mut self.document.ended {
             ended.reason = crate::EndReason::Failed;
             ended.detail = Some(error.to_string());
         }
-        let written = self.write_document();
-        closed.and(written).map(|()| self.document)
     }
 
     fn write_tail(&self) -> Result<()> {

@@ -1,7 +1,7 @@
 //! How a recording stands on the disk, whatever it holds: directories, JSON, tables, and the bounds of each.
 //!
 //! * `directory`, `place`, `input`: files, written and read without following where others lead.
-//! * `json_file`, `table`, `segments`, `parquet_check`, `numbers`: what is in them.
+//! * `json_file`, `table`, `segments`, `joining`, `parquet_check`, `numbers`: what is in them.
 //! * `bounds`, `caught`: how much is taken in, and what becomes of a library that stumbles.
 //! * `texts`, `printable`, `units`, `digest`: words and numbers.
 
@@ -10,6 +10,7 @@ pub(crate) mod caught;
 pub(crate) mod digest;
 pub(crate) mod directory;
 pub mod input;
+pub(crate) mod joining;
 pub(crate) mod json_file;
 pub(crate) mod numbers;
 pub(crate) mod parquet_check;

@@ -2,12 +2,15 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::MAX_SEGMENTS;
-use crate::format::directory::{Directory, temporary_for};
+use crate::format::directory::Directory;
+use crate::format::joining::{Batch, Joiner, join};
 use crate::format::table::{self, Rows, Schema};
 use std::path::{Path, PathBuf};
 
-/// Small segments are joined into one file when there are this many.
+/// Small segments are joined into one file when there are this many ...
 const JOIN: usize = 60;
+/// ... or so many rows in them: what describes a file's row groups stays far below what readers take of it.
+const MAX_JOINED_ROWS: u64 = 8_000_000;
 
 /// Writes `000001.parquet`, `000002.parquet`, ... and joins them into `000001-000060.parquet`.
 pub(crate) struct SegmentWriter {
@@ -17,6 +20,7 @@ pub(crate) struct SegmentWriter {
     written: u64,
     unjoined: Vec<u64>,
     unjoined_rows: u64,
+    joiner: Joiner,
 }
 
 impl SegmentWriter {
@@ -24,7 +28,8 @@ impl SegmentWriter {
     pub(crate) fn create(recording: &Directory, name: &str, schema: &'static Schema<'static>) -> Result<SegmentWriter> {
         let directory = recording.make_below(name)?;
         let (rows, unjoined) = (Rows::new(schema), Vec::new());
-        Ok(SegmentWriter { directory, schema, rows, written: 0, unjoined, unjoined_rows: 0 })
+        let joiner = Joiner::new(directory.clone(), schema);
+        Ok(SegmentWriter { directory, schema, rows, written: 0, unjoined, unjoined_rows: 0, joiner })
     }
 
     pub(crate) fn rows(&mut self) -> &mut Rows<'static> {
@@ -55,22 +60,34 @@ impl SegmentWriter {
         self.unjoined_rows
     }
 
-    /// Joins small segments: all there are at the `end`, otherwise when enough have gathered.
-    pub(crate) fn join(&mut self, end: bool) -> Result<()> {
-        if self.unjoined.len() < 2 || (!end && self.unjoined.len() < JOIN) {
+    /// Has small segments joined some time, when enough have gathered; the caller does not wait for it.
+    pub(crate) fn join(&mut self) -> Result<()> {
+        self.joiner.what_failed()?;
+        if self.unjoined.len() < JOIN && self.unjoined_rows < MAX_JOINED_ROWS {
             return Ok(());
         }
-        let (first, last) = (self.unjoined[0], self.unjoined[self.unjoined.len() - 1]);
-        let sources: Vec<String> = self.unjoined.iter().map(|number| format!("{number:06}.parquet")).collect();
-        let target = format!("{first:06}-{last:06}.parquet");
-        if let Err(error) = table::concatenate(&self.directory, &sources, &target, self.schema) {
-            self.directory.remove(&temporary_for(&target));
-            return Err(error);
+        match self.batch() {
+            Some(batch) => self.joiner.begin(batch),
+            None => Ok(()),
         }
-        sources.iter().for_each(|source| self.directory.remove(source));
-        self.unjoined.clear();
+    }
+
+    /// Joins all there are, and waits for it.
+    pub(crate) fn join_all(&mut self) -> Result<()> {
+        self.joiner.finish()?;
+        match self.batch() {
+            Some(batch) => join(&self.directory, self.schema, &batch, &|| true),
+            None => Ok(()),
+        }
+    }
+
+    /// The segments that were not joined, if there are several.
+    fn batch(&mut self) -> Option<Batch> {
+        let unjoined = std::mem::take(&mut self.unjoined);
         self.unjoined_rows = 0;
-        Ok(())
+        let [first, .., last] = unjoined[..] else { return None };
+        let sources = unjoined.iter().map(|number| format!("{number:06}.parquet")).collect();
+        Some(Batch { sources, target: format!("{first:06}-{last:06}.parquet") })
     }
 }
 
@@ -133,9 +150,9 @@ mod tests {
             if value == 5 {
                 spare = Some(std::fs::read(at.join("000006.parquet")).unwrap());
             }
-            writer.join(false).unwrap();
+            writer.join().unwrap();
         }
-        writer.join(true).unwrap();
+        writer.join_all().unwrap();
         // What a kill between joining and removing would have left.
         std::fs::write(at.join("000006.parquet"), spare.unwrap()).unwrap();
         let mut values = Vec::new();

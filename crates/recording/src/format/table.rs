@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows written together; a table of any length is written in this much memory.
-const ROW_GROUP: usize = 1 << 17;
+const ROW_GROUP: usize = 1 << 15;
 /// Rows read together; a table of any length is read in this much memory.
 const BATCH: usize = 1 << 12;
 /// Pages that the texts of a batch may hold on to, bytes.
@@ -417,12 +417,40 @@ pub(crate) fn count_rows(path: &Path) -> Result<u64> {
     check_end(&open_table(path)?, path)
 }
 
-/// Writes several files' rows into one, in order, in constant memory.
-pub(crate) fn concatenate(directory: &Directory, sources: &[String], target: &str, schema: &Schema<'_>) -> Result<()> {
+/// Writes several files' rows into one, in order, in constant memory. Returns false, and leaves all as it was, when told not
+/// to go on.
+pub(crate) fn concatenate(
+    directory: &Directory,
+    sources: &[String],
+    target: &str,
+    schema: &Schema<'_>,
+    go_on: &dyn Fn() -> bool,
+) -> Result<bool> {
     let temporary = temporary_for(target);
-    let mut writer = TableWriter::create(directory, &temporary, schema)?;
+    let written = concatenate_into(directory, sources, &temporary, schema, go_on);
+    let in_place = match written {
+        Ok(true) => into_place(directory, &temporary, target).map(|()| true),
+        not => not,
+    };
+    if !matches!(in_place, Ok(true)) {
+        directory.remove(&temporary);
+    }
+    in_place
+}
+
+fn concatenate_into(
+    directory: &Directory,
+    sources: &[String],
+    temporary: &str,
+    schema: &Schema<'_>,
+    go_on: &dyn Fn() -> bool,
+) -> Result<bool> {
+    let mut writer = TableWriter::create(directory, temporary, schema)?;
     let mut gathered = Rows::new(schema);
     for source in sources {
+        if !go_on() {
+            return Ok(false);
+        }
         let path = directory.path().join(source);
         let file = directory.open(source).map_err(|error| Error::io(&path, "cannot read", error))?;
         read_opened(file, &path, schema, |rows| {
@@ -436,7 +464,7 @@ pub(crate) fn concatenate(directory: &Directory, sources: &[String], target: &st
     }
     writer.write(&gathered)?;
     writer.finish()?;
-    into_place(directory, &temporary, target)
+    Ok(true)
 }
 
 fn failed(path: &Path, doing: &str, error: parquet::errors::ParquetError) -> Error {
@@ -477,7 +505,10 @@ mod tests {
             prop_assert_eq!(&read, &rows);
 
             let both = directory.path().join("both.parquet");
-            concatenate(&at, &["t.parquet".to_owned(), "t.parquet".to_owned()], "both.parquet", &SCHEMA).unwrap();
+            let sources = ["t.parquet".to_owned(), "t.parquet".to_owned()];
+            prop_assert!(!concatenate(&at, &sources, "both.parquet", &SCHEMA, &|| false).unwrap());
+            prop_assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+            prop_assert!(concatenate(&at, &sources, "both.parquet", &SCHEMA, &|| true).unwrap());
             let mut texts = Vec::new();
             read_table(&both, &SCHEMA, |group| {
                 texts.extend((0..group.len()).map(|row| group.get_text(2, row).to_owned()));

@@ -207,7 +207,7 @@ impl GapWriter {
     /// [`ErrorKind::Io`]; what was written before stays readable.
     pub fn flush(&mut self, document: &GapDocument) -> Result<()> {
         self.rows.close_segment()?;
-        self.rows.join(false)?;
+        self.rows.join()?;
         self.write(document)
     }
 
@@ -217,7 +217,7 @@ impl GapWriter {
     /// [`ErrorKind::Io`]; what was written before stays readable.
     pub fn finish(mut self, document: &GapDocument) -> Result<()> {
         self.rows.close_segment()?;
-        self.rows.join(true)?;
+        self.rows.join_all()?;
         self.write(document)
     }
 

@@ -238,7 +238,7 @@ impl LogWriter {
         self.count(document);
         self.rows.close_segment()?;
         write_json(&self.directory, "log.json", document)?;
-        self.rows.join(false)
+        self.rows.join()
     }
 
     /// Writes what is left and the summary, and joins the segments unless they are large.
@@ -252,7 +252,7 @@ impl LogWriter {
         if self.rows.unjoined_rows() > MAX_ROWS_JOINED_AT_END {
             return Ok(());
         }
-        self.rows.join(true)
+        self.rows.join_all()
     }
 }
 

@@ -2,5 +2,6 @@
 
 pub(crate) mod buckets;
 pub(crate) mod distribution;
+pub(crate) mod rebuilt;
 pub(crate) mod tail;
 pub(crate) mod wakeup;

@@ -1,6 +1,7 @@
 //! The page of `punctual compare --html`: A beside B.
 
-use crate::compare::{factor, json, measure, verdict};
+use crate::answer::value;
+use crate::compare::{CompareAnswer, factor, measure, verdict};
 use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
@@ -37,7 +38,7 @@ pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, recorded: &[
         warnings: comparison.notes.iter().cloned().chain(warnings(&parts)).collect(),
         blind,
         sections,
-        report: json(comparison, 0),
+        report: value(&CompareAnswer::new(comparison, 0)),
     }
 }
 

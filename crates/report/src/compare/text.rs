@@ -4,10 +4,8 @@ use crate::recording::text::{microseconds, table};
 use crate::recording::verdict::grouped;
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, FIGURES, Outcome, Quantiles, Ratio, SideSummary, StageComparison,
-    Throughput,
 };
 use punctual_recording::{Stage, format_ns};
-use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// The verdict in words. Only the word that holds stands in it.
@@ -261,103 +259,4 @@ fn difference_table(differences: &[Difference]) -> String {
         0..0,
         differences.iter().map(|row| vec![row.area.to_owned(), row.what.clone(), shown(&row.a), shown(&row.b)]),
     )
-}
-
-/// The whole comparison, schema `punctual.compare/1`, with the exit code of the command that made it.
-pub fn json(comparison: &Comparison, exit_code: u8) -> Value {
-    json!({
-        "schema": "punctual.compare/1",
-        "verdict": verdict(comparison),
-        "exit_code": exit_code,
-        "outcome": comparison.outcome.name(),
-        "decided_by": comparison.decided_by.and_then(|(stage, by)| {
-            let stage = comparison.stages.get(stage)?;
-            Some(json!({ "stage": stage.stage.name(), "measure": measure(stage), "ratio": ratio_json(stage.ratios.get(by)?) }))
-        }),
-        "in_turn": comparison.is_paired,
-        "notes": comparison.notes,
-        "a": side_json(&comparison.a),
-        "b": side_json(&comparison.b),
-        "stages": comparison.stages.iter().map(|stage| stage_json(comparison, stage)).collect::<Vec<_>>(),
-        "devices": comparison.devices.iter().map(device_json).collect::<Vec<_>>(),
-        "throughput": comparison.throughput.iter().map(throughput_json).collect::<Vec<_>>(),
-        "differences": comparison.differences.iter().map(|row| json!({
-            "area": row.area, "what": row.what, "a": row.a, "b": row.b,
-        })).collect::<Vec<_>>(),
-    })
-}
-
-fn side_json(side: &SideSummary) -> Value {
-    json!({
-        "name": side.name,
-        "runs": side.runs,
-        "load": side.load,
-        "measured_ns": side.measured_ns,
-        "wakeups": side.wakeups,
-        "missed": side.missed,
-        "unobserved": side.unobserved,
-        "lost": side.lost,
-        "steal_ns": side.steal_ns,
-        "cut": side.cut,
-    })
-}
-
-fn stage_json(comparison: &Comparison, stage: &StageComparison) -> Value {
-    json!({
-        "stage": stage.stage.name(),
-        "measure": measure(stage),
-        "load": { "a": comparison.a.load, "b": comparison.b.load },
-        "cpu": null,
-        "a": quantiles_json(&stage.a),
-        "b": quantiles_json(&stage.b),
-        "ratio": stage.shown().map(ratio_json),
-        "ratios": stage.ratios.iter().map(ratio_json).collect::<Vec<_>>(),
-        "verdict": stage.verdict.outcome.name(),
-    })
-}
-
-fn quantiles_json(quantiles: &Quantiles) -> Value {
-    let mut members = Map::new();
-    members.insert("count".to_owned(), quantiles.count.into());
-    for (figure, value) in FIGURES.iter().zip(&quantiles.values_ns) {
-        members.insert(figure.key.to_owned(), json!(value));
-    }
-    members.insert("max_ns".to_owned(), json!(quantiles.max_ns));
-    Value::Object(members)
-}
-
-fn ratio_json(ratio: &Ratio) -> Value {
-    json!({
-        "quantile": ratio.figure.name,
-        "level": ratio.figure.level,
-        "low": ratio.low,
-        "estimate": ratio.estimate,
-        "high": ratio.high,
-        "same_within": ratio.same_within,
-        "p": ratio.p,
-        "verdict": ratio.outcome().name(),
-    })
-}
-
-fn device_json(row: &DeviceComparison) -> Value {
-    json!({
-        "device": row.device.id,
-        "name": row.device.name,
-        "measure": { "a": row.measure.0, "b": row.measure.1 },
-        "slack_ns": row.slack_ns,
-        "over": { "a": row.over.0, "b": row.over.1 },
-        "per_hour": { "a": row.per_hour.0, "b": row.per_hour.1 },
-        "ratio": { "low": row.ratio.low, "estimate": row.ratio.estimate, "high": row.ratio.high },
-    })
-}
-
-fn throughput_json(score: &Throughput) -> Value {
-    json!({
-        "name": score.name,
-        "unit": score.unit,
-        "a_per_s_thousandths": score.a_thousandths,
-        "b_per_s_thousandths": score.b_thousandths,
-        "ratio": score.ratio,
-        "paced": score.is_paced,
-    })
 }

@@ -1,6 +1,9 @@
 //! What soft devices met, and the study of one.
 
+mod answer;
 pub mod study;
 mod text;
 
+pub(crate) use answer::SourcesRow;
+pub use answer::{DeviceAnswer, ProfilesAnswer, StudyAnswer, VerifyAnswer};
 pub use text::*;

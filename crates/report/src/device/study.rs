@@ -1,13 +1,12 @@
-//! The study of a soft device in its contexts, as text, JSON and a page.
+//! The study of a soft device in its contexts, as text and a page.
 
-use crate::device::{INTERVAL_BIN_NS, Run, SCHEMA, bins, bystander_max, contexts, intervals_json, keeps_up};
+use crate::device::{INTERVAL_BIN_NS, Run, bins, bystander_max, keeps_up};
 use crate::encode::plain_page::{escape, page};
 use crate::microseconds;
 use crate::recording::text::table;
 use crate::recording::verdict::grouped;
 use punctual_device::{Profile, pc99};
 use punctual_recording::{DeviceSummary, Distribution, Stage, format_ns};
-use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// One run of a study.
@@ -116,45 +115,6 @@ fn contexts_tried(study: &StudyReport<'_>) -> String {
         }
     }
     if tried.is_empty() { "no context".to_owned() } else { format!("only {}", tried.join(", ")) }
-}
-
-/// The study as one JSON object.
-pub fn json(study: &StudyReport<'_>) -> Value {
-    let mut all = Vec::new();
-    for row in &study.rows {
-        let mut values = match &row.run {
-            Ok(run) if run.activations.devices.is_empty() => vec![json!({
-                "device": null, "context": "none", "competitor": null, "underruns": null, "pending_max": null,
-                "bystander": run.bystander(),
-                "bystander_intervals": intervals_json(&run.activations.bystander_intervals),
-            })],
-            Ok(run) => contexts(run),
-            Err(reason) => vec![json!({
-                "device": study.profile.id, "context": row.context, "competitor": row.competitor, "unavailable": reason,
-                "underruns": null, "pending_max": null, "bystander": [], "bystander_intervals": null,
-            })],
-        };
-        for value in &mut values {
-            value["group"] = row.group.into();
-            value["paper"] = json!(row.paper);
-            value["paper_works"] = json!(row.paper_works);
-            value["predicted"] = json!(row.predicted);
-            value["holds"] = json!(row.holds);
-            value["bystander_off_share"] = json!(row.off);
-            value["recording"] = json!(row.run.as_ref().ok().map(|run| run.path));
-        }
-        all.append(&mut values);
-    }
-    json!({
-        "schema": SCHEMA,
-        "verdict": verdict(study),
-        "exit_code": 0,
-        "device": study.profile.id,
-        "least_intrusive": study.least_intrusive,
-        "lowest_sufficient": study.lowest_sufficient,
-        "interrupted": study.interrupted,
-        "contexts": all,
-    })
 }
 
 const HEADER: [&str; 13] = [
@@ -438,31 +398,6 @@ pub fn verified_verdict(rows: &[VerifiedRow<'_>]) -> String {
     format!("{agree} of {} forecasts agree with the underruns that were counted.", rows.len())
 }
 
-/// A verification as JSON.
-pub fn verified_json(rows: &[VerifiedRow<'_>], recording: &std::path::Path, exposure_s: f64) -> Value {
-    let mut all = Vec::new();
-    for row in rows {
-        for mut value in contexts(&row.run) {
-            value["forecast"] = json!({
-                "mttf_s": { "low": row.mttf_s.0, "estimate": row.mttf_s.1, "high": row.mttf_s.2 },
-                "exposure_s": row.exposure_s,
-                "expected_stalls": { "low": row.expected.0, "high": row.expected.1 },
-                "counted_stalls": row.counted,
-                "agrees": row.agrees,
-            });
-            all.push(value);
-        }
-    }
-    json!({
-        "schema": SCHEMA,
-        "verdict": verified_verdict(rows),
-        "exit_code": 0,
-        "recording": recording,
-        "exposure_s": exposure_s,
-        "contexts": all,
-    })
-}
-
 /// A verification as text.
 pub fn verified_text(rows: &[VerifiedRow<'_>], exposure_s: f64) -> String {
     let seconds = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
@@ -537,7 +472,8 @@ mod tests {
         assert_well_formed(&html);
         assert!(html.contains("unavailable here: PREEMPT_RT") && !html.contains("<words>"));
         assert!(text(&study).contains("unavailable: PREEMPT_RT"));
-        assert_eq!(json(&study)["contexts"][0]["unavailable"], "PREEMPT_RT kernels refuse bpf_timer");
+        let answer = crate::answer::value(&crate::device::StudyAnswer::new(&study));
+        assert_eq!(answer["contexts"][0]["unavailable"], "PREEMPT_RT kernels refuse bpf_timer");
         assert!(verdict(&study).contains("No context could be tried"));
         let cut = verdict(&StudyReport { interrupted: true, least_intrusive: Some("irq"), ..study });
         assert!(cut.contains("nothing is concluded") && cut.contains("no context") && !cut.contains("least"), "{cut}");

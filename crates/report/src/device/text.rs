@@ -1,16 +1,13 @@
-//! Soft devices in their contexts, as text for people and as JSON for programs.
+//! Soft devices in their contexts, as text for people.
 
 use crate::recording::text::table;
 use crate::recording::verdict::grouped;
 use crate::{StageRow, microseconds, stage_rows};
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_recording::{ActivationDocument, DeviceSummary, Distribution, Document, EndReason, Stage, format_ns};
-use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The version of the JSON.
-pub const SCHEMA: &str = "punctual.study/1";
 /// The width of a bin of the times between callbacks, as in the paper's Figures 10 to 13 and 16.
 pub const INTERVAL_BIN_NS: u64 = 50_000;
 
@@ -86,118 +83,6 @@ fn underruns(device: &DeviceSummary) -> String {
     format!("{} underrun{plural}", grouped(device.underruns))
 }
 
-/// A run as one JSON object.
-pub fn json(run: &Run<'_>) -> Value {
-    json!({
-        "schema": SCHEMA,
-        "verdict": verdict(run),
-        "exit_code": 0,
-        "recording": run.path,
-        "provenance": run.document.provenance,
-        "fallbacks": run.document.provenance.fallbacks,
-        "contexts": contexts(run),
-    })
-}
-
-/// What stands under `contexts`: one object a device.
-pub fn contexts(run: &Run<'_>) -> Vec<Value> {
-    let bystander = json!(run.bystander());
-    let intervals = intervals_json(&run.activations.bystander_intervals);
-    let competitor = match run.activations.competitors.join(" and ") {
-        none if none.is_empty() => Value::Null,
-        competitors => competitors.into(),
-    };
-    let counters = run.document.counters;
-    run.activations
-        .devices
-        .iter()
-        .map(|device| {
-            let pc99 = pc99(device);
-            json!({
-                "device": device.device,
-                "context": device.context,
-                "competitor": competitor,
-                "load": crate::load_name(run.document),
-                "wake": device.wake,
-                "drop_stale": device.drop_stale,
-                "reclaim": device.reclaim,
-                "compete": device.compete,
-                "keeps_up": keeps_up(device),
-                "underruns": device.underruns,
-                "underruns_outside": device.underruns_outside,
-                "stalls": device.stalls,
-                "underruns_stolen": device.underruns_stolen,
-                "pending_max": device.pending_max,
-                "period_ns": device.period_ns,
-                "buffers": device.buffers,
-                "compute_ns": device.compute_ns,
-                "samples": device.samples,
-                "ring": device.ring,
-                "blocks": {
-                    "arrived": device.arrived,
-                    "processed": device.processed,
-                    "dropped": device.dropped,
-                    "lost": device.lost,
-                    "refused": device.refused,
-                    "cut": device.cut,
-                    "coalesced": device.coalesced,
-                    "unobserved": device.unobserved,
-                    "records_lost": device.records_lost,
-                },
-                "overruns": device.overruns,
-                "elsewhere": device.elsewhere,
-                "interrupts": device.interrupts,
-                "interrupt_ns": device.interrupt_ns,
-                "demotions": device.demotions,
-                "proven": if device.proven.is_empty() { Value::Null } else { json!(device.proven) },
-                "share": device.share_millionths as f64 / 1e6,
-                "share_by_second": device.executed_by_second.iter().map(|ns| *ns as f64 / 1e9).collect::<Vec<_>>(),
-                "calibration": { "passes": device.passes, "multiply_accumulate_ns": device.mac_thousandths_ns as f64 / 1e3 },
-                "intervals": figures(&device.intervals),
-                "elapsed": figures(&device.elapsed),
-                "executed": figures(&device.executed),
-                "response": figures(&device.response),
-                "pending": pending(&device.pending),
-                "pc99": { "keeps": pc99.keeps, "why": pc99.why },
-                "bystander": bystander,
-                "bystander_intervals": intervals,
-                "bystander_missed": counters.missed,
-                "steal_ns": counters.steal_ns,
-            })
-        })
-        .collect()
-}
-
-fn figures(distribution: &Distribution) -> Value {
-    json!({
-        "count": distribution.count(),
-        "min_ns": distribution.min(),
-        "mean_ns": distribution.mean(),
-        "p50_ns": distribution.quantile(0.5),
-        "p99_ns": distribution.quantile(0.99),
-        "max_ns": distribution.max(),
-    })
-}
-
-fn pending(distribution: &Distribution) -> Value {
-    json!({
-        "p50": distribution.quantile(0.5),
-        "p99": distribution.quantile(0.99),
-        "max": distribution.max(),
-    })
-}
-
-/// Times between callbacks with their histogram.
-pub fn intervals_json(distribution: &Distribution) -> Value {
-    let mut value = figures(distribution);
-    value["histogram"] = json!({
-        "bin_ns": INTERVAL_BIN_NS,
-        "bins": bins(distribution).into_iter().map(|(from_ns, count)| json!({ "from_ns": from_ns, "count": count }))
-            .collect::<Vec<_>>(),
-    });
-    value
-}
-
 /// Bins of 50 us that are not empty: where each begins, and how many.
 pub fn bins(distribution: &Distribution) -> Vec<(u64, u64)> {
     let mut bins: Vec<(u64, u64)> = Vec::new();
@@ -233,6 +118,16 @@ pub fn text(run: &Run<'_>) -> String {
             if count > 0 {
                 let _ = writeln!(text, "note: {}: {what}: {}", device.device, grouped(count));
             }
+        }
+        if device.callbacks_refused > 0 {
+            let _ = writeln!(
+                text,
+                "note: {}: softirq callbacks that the kernel refused to queue ({}), so that their blocks waited for the \
+                 next: {}",
+                device.device,
+                device.refusal.as_deref().unwrap_or("why is not known"),
+                grouped(device.callbacks_refused)
+            );
         }
     }
     let _ = writeln!(text, "\n{}", device_table(&run.activations.devices));
@@ -414,42 +309,6 @@ pub fn show_text(profile: &Profile) -> String {
     format!("{}: {}\n\n{}", profile.name, profile.what, table(&["", "value", "from"], 1..1, rows))
 }
 
-/// A profile as JSON.
-pub fn profile_json(profile: &Profile) -> Value {
-    let Sampling { samples, ring } = Sampling::of(profile);
-    let sources = &profile.sources;
-    json!({
-        "device": profile.id,
-        "name": profile.name,
-        "what": profile.what,
-        "period_ns": profile.period_ns,
-        "buffers": profile.buffers,
-        "compute_ns": profile.compute_ns,
-        "want_s": profile.want_s,
-        "tolerance_ns": profile.tolerance_ns(),
-        "slack_ns": profile.slack_ns(),
-        "samples": samples,
-        "ring": ring,
-        "on_miss": profile.on_miss.name(),
-        "sources": {
-            "period": sources.period.to_string(),
-            "buffers": sources.buffers.to_string(),
-            "compute": sources.compute.to_string(),
-            "want": sources.want.to_string(),
-        },
-    })
-}
-
-/// Profiles as one JSON object.
-pub fn profiles_json(profiles: &[Profile]) -> Value {
-    json!({
-        "schema": "punctual.devices/1",
-        "verdict": if profiles.len() == 1 { "1 device".to_owned() } else { format!("{} devices", profiles.len()) },
-        "exit_code": 0,
-        "devices": profiles.iter().map(profile_json).collect::<Vec<_>>(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -485,9 +344,7 @@ mod tests {
             assert!(list.contains(&profile.id));
             assert!(show_text(profile).contains("tolerance"));
         }
-        assert_eq!(
-            profiles_json(catalogue.profiles())["devices"].as_array().unwrap().len(),
-            catalogue.profiles().len()
-        );
+        let answer = serde_json::to_value(crate::device::ProfilesAnswer::new(catalogue.profiles())).unwrap();
+        assert_eq!(answer["devices"].as_array().unwrap().len(), catalogue.profiles().len());
     }
 }

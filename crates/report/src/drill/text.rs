@@ -1,14 +1,8 @@
-//! Fire drills, as text for people and as JSON for programs.
+//! Fire drills, as text for people.
 
 use crate::recording::text::{microseconds, table};
 use punctual_recording::format_ns;
-use serde_json::{Value, json};
 use std::fmt::Write as _;
-
-/// The version of a drill's JSON.
-pub const SCHEMA: &str = "punctual.drill/1";
-/// The version of the JSON of what this kernel can do.
-pub const LIST_SCHEMA: &str = "punctual.drill-list/1";
 
 /// What a drill did.
 #[derive(Debug, Clone)]
@@ -40,7 +34,7 @@ pub struct DrillReport {
     /// What was injected, in the order of the begins.
     pub injections: Vec<InjectionRow>,
     /// The same as the log has it.
-    pub log: Value,
+    pub log: serde_json::Value,
 }
 
 /// One injection.
@@ -79,26 +73,6 @@ impl DrillReport {
     fn share(&self, total_ns: u64) -> f64 {
         if self.duration_ns() == 0 { 0.0 } else { total_ns as f64 / self.duration_ns() as f64 }
     }
-}
-
-/// The drill as one JSON object.
-pub fn json(report: &DrillReport) -> Value {
-    json!({
-        "schema": SCHEMA,
-        "verdict": report.verdict(),
-        "exit_code": 0,
-        "kind": report.kind,
-        "name": report.name,
-        "blame": report.blame,
-        "seed": report.seed,
-        "cpus": report.cpus,
-        "every_ns": report.every_ns,
-        "start_ns": report.start_ns,
-        "end_ns": report.end_ns,
-        "interrupted": report.interrupted,
-        "not_made": report.not_made,
-        "injections": report.log,
-    })
 }
 
 /// The drill as text: the verdict first.
@@ -166,26 +140,12 @@ pub struct DrillLine {
 }
 
 /// Which drills there are, in one sentence.
-fn list_verdict(lines: &[DrillLine]) -> String {
+pub(super) fn list_verdict(lines: &[DrillLine]) -> String {
     let lacking: Vec<&str> = lines.iter().filter(|line| line.available == "no").map(|line| line.kind).collect();
     if lacking.is_empty() {
         return "Every drill can be had here.".to_owned();
     }
     format!("Not to be had here: {}.", lacking.join(", "))
-}
-
-/// Which drills there are, as one JSON object.
-pub fn list_json(lines: &[DrillLine]) -> Value {
-    let drills: Vec<Value> = lines
-        .iter()
-        .map(|line| {
-            json!({
-                "kind": line.kind, "available": line.available, "detail": line.detail,
-                "what": line.what, "blame": line.blame, "name": line.name,
-            })
-        })
-        .collect();
-    json!({ "schema": LIST_SCHEMA, "verdict": list_verdict(lines), "exit_code": 0, "drills": drills })
 }
 
 /// Which drills there are, as text.
@@ -229,7 +189,7 @@ mod tests {
             interrupted: false,
             not_made: 1,
             injections: lengths.iter().enumerate().map(row).collect(),
-            log: json!([]),
+            log: serde_json::json!([]),
         }
     }
 

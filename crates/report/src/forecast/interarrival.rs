@@ -4,7 +4,6 @@ use crate::recording::text::table;
 use crate::recording::verdict::grouped;
 use punctual_forecast::interarrival::{Arrival, Interarrival, MIN_EVENTS};
 use punctual_recording::{Stage, format_ns};
-use serde_json::{Value, json};
 
 /// One line: whose events, of which stage, how many wakeups or gaps exceeded the threshold, and how the events follow.
 #[derive(Debug, Clone)]
@@ -65,31 +64,4 @@ pub fn text(rows: &[InterarrivalRow]) -> String {
         "How late events follow one another (late neighbours with one cause are one event)\n\n{}\n",
         table(&header, first..first + 5, lines)
     )
-}
-
-/// The rows as JSON.
-pub fn json(rows: &[InterarrivalRow]) -> Value {
-    let rows = rows.iter().map(|row| {
-        let events = &row.events;
-        let (period, sharpness) = match events.arrival {
-            Arrival::Periodic { period_ns, sharpness } => (Some(period_ns.round() as u64), Some(sharpness)),
-            _ => (None, None),
-        };
-        json!({
-            "recording": row.recording,
-            "measure": row.whose,
-            "stage": row.stage.map(Stage::name),
-            "threshold_ns": events.threshold_ns,
-            "late": row.late,
-            "events": events.events,
-            "mean_ns": events.mean_ns.map(|mean| mean.round() as u64),
-            "deviation_ns": events.deviation_ns.map(|deviation| deviation.round() as u64),
-            "arrival": events.arrival.name(),
-            "period_ns": period,
-            "sharpness": sharpness,
-            "test": events.p.map(|_| events.test),
-            "p": events.p,
-        })
-    });
-    rows.collect()
 }

@@ -1,9 +1,11 @@
-//! How often buffers run dry, and what can be scheduled.
+//! How often buffers run dry.
 
+mod answer;
 pub mod interarrival;
 mod page;
-pub mod schedulability;
 mod text;
 
+pub use answer::ForecastAnswer;
+pub(crate) use answer::{DeviceForecast, InterarrivalEntry};
 pub use page::forecast_page;
 pub use text::*;

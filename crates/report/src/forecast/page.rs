@@ -1,9 +1,10 @@
 //! The page of `punctual forecast --html`: how often buffers run dry, and what to expect at worst.
 
+use crate::answer::value;
 use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
-use crate::forecast::{device_verdict, json};
+use crate::forecast::{ForecastAnswer, device_verdict};
 use punctual_forecast::{Answer, DeviceAnswer, Estimate, Group, Outcome, format_seconds};
 
 /// The page of a forecast.
@@ -21,7 +22,7 @@ pub fn forecast_page(answer: &Answer) -> Page {
         warnings: answer.cautions.iter().cloned().chain(notes).collect(),
         blind: Vec::new(),
         sections,
-        report: json(answer),
+        report: value(&ForecastAnswer::new(answer)),
     }
 }
 

@@ -1,170 +1,11 @@
-//! A forecast as text for people and as JSON for programs.
+//! A forecast as text for people.
 
 use crate::recording::text::{indented, table};
 use punctual_forecast::{
-    Advice, Answer, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Variant, WorstCase, format_seconds,
+    Advice, Answer, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, WorstCase, format_seconds,
 };
 use punctual_recording::format_ns;
-use serde_json::{Value, json};
 use std::fmt::Write as _;
-
-/// The version of the JSON.
-pub const SCHEMA: &str = "punctual.forecast/1";
-
-/// The forecast as one JSON object. What is not known is `null`. `horizons` and `devices` hold every group's, each
-/// with its `load` and `measure`; `groups` holds what belongs to a group as a whole.
-pub fn json(answer: &Answer) -> Value {
-    let horizons: Vec<Value> = each(answer, |group| group.worst.iter().map(|worst| worst_json(group, worst)).collect());
-    let devices: Vec<Value> = each(answer, |group| {
-        group.devices.iter().map(|device| device_json(&group.load, &group.measure, device)).collect()
-    });
-    json!({
-        "schema": SCHEMA,
-        "verdict": answer.verdict,
-        "exit_code": 0,
-        "cautions": answer.cautions,
-        "exposure_s": answer.exposure_s,
-        "stalls": answer.stalls,
-        "horizons": horizons,
-        "devices": devices,
-        "groups": answer.groups.iter().map(group_json).collect::<Vec<_>>(),
-    })
-}
-
-fn each(answer: &Answer, of: impl Fn(&Group) -> Vec<Value>) -> Vec<Value> {
-    answer.groups.iter().flat_map(of).collect()
-}
-
-fn down(value: Option<f64>) -> Option<u64> {
-    value.map(|value| value.max(0.0).floor() as u64)
-}
-
-fn up(value: Option<f64>) -> Option<u64> {
-    value.map(|value| value.max(0.0).ceil() as u64)
-}
-
-fn estimate_json(estimate: &Estimate) -> Value {
-    json!({"low": estimate.low, "estimate": estimate.value, "high": estimate.high})
-}
-
-fn worst_json(group: &Group, worst: &WorstCase) -> Value {
-    let level = &worst.level;
-    json!({
-        "horizon": worst.horizon.to_string(),
-        "horizon_s": worst.horizon_s,
-        "stage": worst.stage.name(),
-        "load": group.load,
-        "measure": group.measure,
-        "low_ns": down(level.level.low),
-        "estimate_ns": down(level.level.value),
-        "high_ns": up(level.level.high),
-        "method": level.method.name(),
-        "veto": level.veto,
-        "longest_seen_ns": worst.longest_ns,
-        "longer_probability": worst.longer_probability,
-        "longer_per_hour_at_most": worst.longer_per_hour,
-        "measure_further_s": worst.measure_further_s,
-    })
-}
-
-/// One device of a forecast, as it stands in a report's `devices`.
-pub(crate) fn device_json(load: &str, measure: &str, answer: &DeviceAnswer) -> Value {
-    let (device, found) = (&answer.device, &answer.underruns);
-    json!({
-        "device": device.id,
-        "name": device.name,
-        "load": load,
-        "measure": measure,
-        "stage": answer.stage.name(),
-        "period_ns": device.period_ns,
-        "buffers": device.buffers,
-        "compute_ns": device.compute_ns,
-        "tolerance_ns": device.tolerance_ns(),
-        "tolerance_range_ns": device.printed.as_ref().map(|printed| [printed.tolerance_ns.0, printed.tolerance_ns.1]),
-        "slack_ns": device.slack_ns(),
-        "on_miss": device.on_miss.name(),
-        "sources": {
-            "period": device.sources.period.to_string(),
-            "buffers": device.sources.buffers.to_string(),
-            "compute": device.sources.compute.to_string(),
-            "want": device.sources.want.to_string(),
-        },
-        "over": found.over,
-        "over_is_upper_count": found.is_upper_count,
-        "probability": found.probability,
-        "extremal_index": found.extremal_index,
-        "dispersion": found.dispersion,
-        "stalls_per_hour": estimate_json(&found.per_hour),
-        "verdict": found.outcome.name(),
-        "want_s": device.want_s,
-        "mttf_s": estimate_json(&found.mttf_s),
-        "mttf_per_buffer_s": found.mttf_per_buffer_s,
-        "measure_further_s": found.measure_further_s,
-        "advice": answer.advice.as_ref().map(advice_json),
-    })
-}
-
-fn advice_json(advice: &Advice) -> Value {
-    let variant = |variant: &Option<Variant>| {
-        variant.as_ref().map(|variant| {
-            json!({
-                "period_ns": variant.device.period_ns,
-                "buffers": variant.device.buffers,
-                "tolerance_ns": variant.device.tolerance_ns(),
-                "mttf_s": estimate_json(&variant.underruns.mttf_s),
-            })
-        })
-    };
-    json!({
-        "buffers": variant(&advice.buffers),
-        "period": variant(&advice.period),
-        "never_exceeded": variant(&advice.never_exceeded),
-        "measure_further_s": advice.measure_further_s,
-    })
-}
-
-fn group_json(group: &Group) -> Value {
-    let curves: Vec<Value> = group
-        .curves
-        .iter()
-        .map(|curve| {
-            let point = |point: &punctual_forecast::CurvePoint| {
-                json!({
-                    "buffering_ns": point.buffering_ns,
-                    "slack_ns": point.slack_ns,
-                    "mttf_s": estimate_json(&point.mttf_s),
-                    "mttf_per_buffer_s": point.mttf_per_buffer_s,
-                })
-            };
-            json!({"stage": curve.stage.name(), "points": curve.points.iter().map(point).collect::<Vec<_>>()})
-        })
-        .collect();
-    let scales: Vec<Value> = group
-        .time_scales
-        .iter()
-        .map(|scale| {
-            json!({
-                "reliability": scale.reliability,
-                "period_ns": scale.period_ns,
-                "measure_further_s": scale.measure_further_s,
-            })
-        })
-        .collect();
-    json!({
-        "measure": group.measure,
-        "load": group.load,
-        "exposure_s": group.exposure_s,
-        "use_s": group.use_s,
-        "compression": group.compression_is_known.then_some(group.compression),
-        "day_s": group.usage.day_s,
-        "week_s": group.usage.week_s,
-        "stalls": group.stalls,
-        "extremal_index": group.extremal_index,
-        "notes": group.notes,
-        "curves": curves,
-        "time_scales": scales,
-    })
-}
 
 /// The forecast as text: the verdict first, then what must be known, then tables.
 pub fn text(answer: &Answer) -> String {
@@ -399,6 +240,7 @@ pub fn table_text(answer: &Answer) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forecast::ForecastAnswer;
     use crate::forecast::tests_support::input;
     use punctual_device::Catalogue;
     use punctual_forecast::{CurveQuestion, Question, answer};
@@ -421,8 +263,8 @@ mod tests {
     #[test]
     fn the_contract_of_the_json() {
         let found = answer(&[input(3_000, 0)], &question()).unwrap();
-        let value = json(&found);
-        assert_eq!(value["schema"], SCHEMA);
+        let value = crate::answer::value(&ForecastAnswer::new(&found));
+        assert_eq!(value["schema"], "punctual.forecast/1");
         for key in ["verdict", "exposure_s", "stalls"] {
             assert!(!value[key].is_null(), "{key}");
         }
@@ -448,7 +290,7 @@ mod tests {
         }
         // What is not known is null, never 0.
         let quiet = answer(&[input(0, 0)], &question()).unwrap();
-        let value = json(&quiet);
+        let value = crate::answer::value(&ForecastAnswer::new(&quiet));
         let device = &value["devices"][1];
         assert_eq!(device["over"], 0);
         assert!(device["mttf_s"]["estimate"].is_null() && device["mttf_s"]["high"].is_null());

@@ -1,12 +1,14 @@
 //! The page of a recording of `punctual idle`: gaps of the loops.
 
+use crate::answer::value;
 use crate::encode::html::curve::{Curve, CurveLine, survival};
 use crate::encode::html::heat::{Cell, Heat};
 use crate::encode::html::history::History;
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section, Subject};
-use crate::idle::{IdleReport, histogram, json, percent};
+use crate::idle::text::{histogram, percent};
+use crate::idle::{IdleAnswer, IdleReport};
 use crate::recording::verdict::grouped;
 use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, format_ns};
 
@@ -77,7 +79,7 @@ pub fn idle_page(report: &IdleReport<'_>, drawn: &GapPictures) -> Page {
         warnings: warnings(report),
         blind: document.provenance.blind.clone(),
         sections,
-        report: json(report),
+        report: value(&IdleAnswer::new(report, &[])),
     }
 }
 

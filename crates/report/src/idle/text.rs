@@ -1,15 +1,9 @@
-//! What took the CPU away from loops that wanted it all: text for people, JSON for programs.
+//! What took the CPU away from loops that wanted it all: text for people.
 
 use crate::recording::text::{microseconds, table};
-use punctual_recording::{
-    CalibratedCount, CauseKind, Document, EndReason, Gap, GapDocument, ValidationDocument, format_ns,
-};
-use serde_json::{Value, json};
+use punctual_recording::{CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, format_ns};
 use std::fmt::Write as _;
 use std::path::Path;
-
-/// The version of the JSON.
-pub const SCHEMA: &str = "punctual.idle/1";
 
 /// Shares of one CPU are shown of causes that took at least this, in millionths of the time.
 const SHOWN_MILLIONTHS: u128 = 10;
@@ -39,7 +33,7 @@ impl IdleReport<'_> {
         self.gaps.cpus.iter().map(|cpu| cpu.runtime_ns).sum()
     }
 
-    fn noise_ns(&self) -> u64 {
+    pub(super) fn noise_ns(&self) -> u64 {
         self.gaps.cpus.iter().map(|cpu| cpu.noise_ns).sum()
     }
 
@@ -47,7 +41,7 @@ impl IdleReport<'_> {
         self.gaps.causes.iter().filter(|cause| cause.kind == kind).map(|cause| cause.total_ns).sum()
     }
 
-    fn name(&self, number: u32) -> &str {
+    pub(super) fn name(&self, number: u32) -> &str {
         self.gaps.names.get(number as usize).map_or("?", String::as_str)
     }
 
@@ -60,7 +54,7 @@ impl IdleReport<'_> {
         }
     }
 
-    fn ticks_ns(&self, ticks: u64) -> u64 {
+    pub(super) fn ticks_ns(&self, ticks: u64) -> u64 {
         (u128::from(ticks) * 1_000_000_000 / u128::from(self.gaps.ticks_per_second.max(1))) as u64
     }
 
@@ -135,67 +129,6 @@ pub(crate) fn histogram(gaps: &GapDocument) -> Vec<(u64, u64)> {
     rows.get(first..last).map(<[_]>::to_vec).unwrap_or_default()
 }
 
-/// The measurement as one JSON object. What is not known is `null`.
-pub fn json(report: &IdleReport<'_>) -> Value {
-    let gaps = report.gaps;
-    let runtime = report.runtime_ns();
-    let share = |ns: u64| if runtime == 0 { Value::Null } else { (ns as f64 / runtime as f64).into() };
-    let gap = |gap: &Gap| {
-        json!({
-            "start_ns": gap.start_ns, "since_start_ns": report.since_start(gap.start_ns), "length_ns": gap.length_ns,
-            "cpu": gap.cpu, "kind": gap.kind.name(), "name": report.name(gap.name), "cause_ns": gap.cause_ns,
-        })
-    };
-    json!({
-        "schema": SCHEMA,
-        "verdict": report.verdict(),
-        "exit_code": report.exit_code(),
-        "recording": report.recording,
-        "provenance": report.document.provenance,
-        "ended": report.document.ended,
-        "fallbacks": report.document.provenance.fallbacks,
-        "blind": report.document.provenance.blind,
-        "threshold_ns": gaps.threshold_ns,
-        "clock": gaps.clock,
-        "ticks_per_second": gaps.ticks_per_second,
-        "followed": gaps.followed,
-        "entries_lost": gaps.entries_lost,
-        "hardware_counters": Value::Null,
-        "runtime_ns": runtime,
-        "noise_ns": report.noise_ns(),
-        "causes": gaps.causes.iter().map(|cause| json!({
-            "kind": cause.kind.name(), "name": report.name(cause.name), "count": cause.count,
-            "total_ns": cause.total_ns, "max_ns": cause.max_ns, "share": share(cause.total_ns),
-        })).collect::<Vec<_>>(),
-        "cpus": gaps.cpus.iter().map(|cpu| json!({
-            "cpu": cpu.cpu, "runtime_ns": cpu.runtime_ns, "noise_ns": cpu.noise_ns,
-            "available_share": (cpu.runtime_ns > 0).then(|| 1.0 - cpu.noise_ns as f64 / cpu.runtime_ns as f64),
-            "gaps": cpu.gaps, "gaps_lost": cpu.gaps_lost, "max_noise_ns": cpu.max_noise_ns,
-            "max_single_ns": cpu.max_single_ns, "outside": gaps.followed.then_some(cpu.outside),
-            "irq": gaps.followed.then_some(cpu.irq), "softirq": gaps.followed.then_some(cpu.softirq),
-            "thread": gaps.followed.then_some(cpu.thread),
-            "outside_ns": gaps.followed.then_some(cpu.outside_ns), "outside_stolen_ns": cpu.outside_stolen_ns,
-            "steal_ns": cpu.steal_ns, "iterations": cpu.iterations, "profile_ns": cpu.profile,
-            "calibrated": cpu.calibrated.as_ref().map(calibrated_json),
-        })).collect::<Vec<_>>(),
-        "profile_bin_ns": gaps.bin_ns,
-        "histogram": histogram(gaps).iter().map(|&(bound, count)| json!({
-            "at_most_ns": (bound < u64::MAX).then_some(bound), "count": count,
-        })).collect::<Vec<_>>(),
-        "interrupt_costs": gaps.interrupt_costs.iter().map(|cost| json!({
-            "name": report.name(cost.name), "smallest_ticks": cost.smallest_ticks,
-            "smallest_ns": report.ticks_ns(cost.smallest_ticks), "count": cost.count,
-        })).collect::<Vec<_>>(),
-        "periods": gaps.periods.iter().map(|period| json!({
-            "cpu": period.cpu, "kind": period.kind.name(), "name": report.name(period.name),
-            "period_ns": period.period_ns, "fitting_share": period.share_thousandths as f64 / 1_000.0,
-            "count": period.count,
-        })).collect::<Vec<_>>(),
-        "longest": gaps.longest.iter().map(gap).collect::<Vec<_>>(),
-        "validation": report.validation.map(crate::idle::validation::json),
-    })
-}
-
 /// The measurement as text: the verdict, what is missing, then tables.
 pub fn text(report: &IdleReport<'_>) -> String {
     let gaps = report.gaps;
@@ -247,17 +180,8 @@ pub fn text(report: &IdleReport<'_>) -> String {
     text
 }
 
-fn calibrated_json(count: &CalibratedCount) -> Value {
-    json!({
-        "count": count.count, "calibrated_ns": count.calibrated_ns, "steady": is_steady(count),
-        "modes": count.modes.iter().map(|mode| json!({
-            "duration_ns": mode.duration_ns, "share": mode.share_thousandths as f64 / 1_000.0,
-        })).collect::<Vec<_>>(),
-    })
-}
-
 /// Whether the count takes one time, and that for which it was calibrated.
-fn is_steady(count: &CalibratedCount) -> bool {
+pub(super) fn is_steady(count: &CalibratedCount) -> bool {
     let modes = &count.modes;
     modes.len() == 1 && modes[0].duration_ns.abs_diff(count.calibrated_ns) * 10 <= count.calibrated_ns
 }

@@ -1,25 +1,24 @@
-//! The same keystrokes as an idle loop, a program and the kernel's programs saw them: text for people, JSON for programs.
+//! The same keystrokes as an idle loop, a program and the kernel's programs saw them: text for people.
 
 use crate::recording::text::{microseconds, table};
 use punctual_recording::{SeenKeystroke, ValidationDocument, format_ns};
-use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// What the paper of 2014 found (Olawuyi and others, II.c): the loop 9.76 ms, the program 7.42 ms.
 const PAPER: &str = "the paper of 2014: 2.34 ms of 9.76 ms";
 
 /// Means of the keystrokes taken together, ns: they add up as each keystroke does.
-struct Means {
-    count: usize,
-    undisturbed: bool,
-    gap: u64,
-    program: u64,
-    parts: Vec<(&'static str, u64)>,
-    thread: Option<u64>,
+pub(super) struct Means {
+    pub(super) count: usize,
+    pub(super) undisturbed: bool,
+    pub(super) gap: u64,
+    pub(super) program: u64,
+    pub(super) parts: Vec<(&'static str, u64)>,
+    pub(super) thread: Option<u64>,
 }
 
 /// Of the keystrokes during which nothing else had the CPU, where there are five; otherwise of all.
-fn means(document: &ValidationDocument) -> Option<Means> {
+pub(super) fn means(document: &ValidationDocument) -> Option<Means> {
     let mut taken: Vec<&SeenKeystroke> = document.seen.iter().filter(|seen| seen.is_undisturbed()).collect();
     let undisturbed = taken.len() >= 5;
     if !undisturbed {
@@ -65,33 +64,6 @@ pub fn verdict(document: &ValidationDocument) -> String {
         format_ns(means.gap.saturating_sub(means.program)),
         parts.join(", "),
     )
-}
-
-/// The validation as one JSON object. What is not known is `null`.
-pub fn json(document: &ValidationDocument) -> Value {
-    let means = means(document);
-    json!({
-        "verdict": verdict(document),
-        "keystrokes": document.keystrokes,
-        "compute_ns": document.compute_ns,
-        "cpu": document.cpu,
-        "followed": document.followed,
-        "not_found": document.not_found,
-        "means": means.map(|means| json!({
-            "keystrokes": means.count, "undisturbed": means.undisturbed, "gap_ns": means.gap,
-            "program_ns": means.program, "difference_ns": means.gap - means.program, "thread_ns": means.thread,
-            "parts": means.parts.iter().map(|(name, ns)| ((*name).to_owned(), Value::from(*ns)))
-                .collect::<serde_json::Map<_, _>>(),
-        })),
-        "seen": document.seen.iter().map(|seen| json!({
-            "typed_ns": seen.keystroke.typed_ns, "read_ns": seen.keystroke.read_ns,
-            "echoed_ns": seen.keystroke.echoed_ns, "seen_ns": seen.keystroke.seen_ns,
-            "gap_ns": seen.gap_ns, "before_ns": seen.before_ns, "program_ns": seen.program_ns,
-            "after_ns": seen.after_ns, "difference_ns": seen.gap_ns - seen.program_ns, "thread_ns": seen.thread_ns,
-            "parts": seen.parts.map(|parts| parts.named().into_iter()
-                .map(|(name, ns)| (name.to_owned(), Value::from(ns))).collect::<serde_json::Map<_, _>>()),
-        })).collect::<Vec<_>>(),
-    })
 }
 
 /// The tables.
@@ -158,7 +130,12 @@ pub fn text(document: &ValidationDocument) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::idle::answer::ValidationRow;
     use punctual_recording::{Keystroke, KeystrokeParts, VALIDATION_SCHEMA};
+
+    fn json(document: &ValidationDocument) -> serde_json::Value {
+        serde_json::to_value(ValidationRow::new(document)).unwrap()
+    }
 
     fn document(followed: bool) -> ValidationDocument {
         let seen = |others_ns: u64| SeenKeystroke {

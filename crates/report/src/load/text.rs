@@ -2,7 +2,6 @@
 
 use crate::recording::text::table;
 use punctual_recording::{LoadScore, format_ns};
-use serde_json::{Value, json};
 
 /// A load that could be run.
 #[derive(Debug, Clone)]
@@ -42,7 +41,7 @@ impl LoadResult {
         u8::from(!self.trouble.is_empty())
     }
 
-    fn verdict(&self) -> String {
+    pub(super) fn verdict(&self) -> String {
         let Self { name, trouble, .. } = self;
         let time = format_ns(self.elapsed_ns);
         match trouble.first() {
@@ -71,32 +70,7 @@ pub fn scores_in_words(scores: &[LoadScore]) -> String {
     scores.iter().map(score_in_words).collect::<Vec<_>>().join(", ")
 }
 
-/// A score for programs, with its rate.
-pub(crate) fn score_json(load: &str, score: &LoadScore) -> Value {
-    json!({
-        "load": load,
-        "name": score.name,
-        "unit": score.unit,
-        "count_thousandths": score.count_thousandths,
-        "elapsed_ns": score.elapsed_ns,
-        "pace_ns": score.pace_ns,
-        "per_second": score.rate_thousandths() as f64 / 1_000.0,
-    })
-}
-
-/// A load for programs.
-fn row_json(row: &LoadRow) -> Value {
-    json!({
-        "name": row.name,
-        "about": row.about,
-        "real": row.real,
-        "compression_thousandths": row.compression_thousandths,
-        "installed": row.missing.is_empty(),
-        "missing": row.missing,
-    })
-}
-
-fn list_verdict(rows: &[LoadRow]) -> String {
+pub(super) fn list_verdict(rows: &[LoadRow]) -> String {
     let real: Vec<&LoadRow> = rows.iter().filter(|row| row.real).collect();
     let there = real.iter().filter(|row| row.missing.is_empty()).count();
     let advice = match real.iter().find(|row| !row.missing.is_empty()) {
@@ -104,12 +78,6 @@ fn list_verdict(rows: &[LoadRow]) -> String {
         None => ".".to_owned(),
     };
     format!("{there} of {} loads of real programs are installed{advice}", real.len())
-}
-
-/// The loads there are, schema `punctual.load/1`.
-pub fn load_list(rows: &[LoadRow]) -> Value {
-    let loads: Vec<Value> = rows.iter().map(row_json).collect();
-    json!({ "schema": "punctual.load/1", "verdict": list_verdict(rows), "exit_code": 0, "loads": loads })
 }
 
 /// The loads there are, for people.
@@ -131,35 +99,6 @@ pub fn load_list_text(rows: &[LoadRow]) -> String {
 pub(crate) fn thousandths(value: u64) -> String {
     let text = format!("{}.{:03}", value / 1_000, value % 1_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// A load and its file, schema `punctual.load/1`.
-pub fn load_shown(row: &LoadRow, text: &str) -> Value {
-    let mut shown = row_json(row);
-    shown["file"] = text.into();
-    let state = if row.missing.is_empty() { "is installed" } else { "is not installed" };
-    let verdict = format!("The load {} {state}.", row.name);
-    json!({ "schema": "punctual.load/1", "verdict": verdict, "exit_code": 0, "loads": [shown] })
-}
-
-/// A load that is installed, schema `punctual.load/1`.
-pub fn load_installed(name: &str, verdict: &str) -> Value {
-    json!({ "schema": "punctual.load/1", "verdict": verdict, "exit_code": 0, "loads": [{ "name": name, "installed": true }] })
-}
-
-/// What came of running a load, schema `punctual.load/1`.
-pub fn load_result(result: &LoadResult) -> Value {
-    json!({
-        "schema": "punctual.load/1",
-        "verdict": result.verdict(),
-        "exit_code": result.exit_code(),
-        "load": result.name,
-        "elapsed_ns": result.elapsed_ns,
-        "warm_up_ns": result.warm_up_ns,
-        "scores": result.scores.iter().map(|score| score_json(&result.name, score)).collect::<Vec<_>>(),
-        "notes": result.notes,
-        "trouble": result.trouble,
-    })
 }
 
 /// What came of running a load, for people.
@@ -214,7 +153,7 @@ mod tests {
         let text = load_result_text(&result);
         assert!(text.starts_with("The load office did not run well: `a` failed.\n"), "{text}");
         assert!(text.contains("note: `b` failed") && text.contains("2.50"), "{text}");
-        assert_eq!(load_result(&result)["exit_code"], 1);
+        assert_eq!(result.exit_code(), 1);
     }
 
     #[test]
@@ -233,6 +172,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("built in") && text.contains("2.5"), "{text}");
-        assert_eq!(load_list(&rows)["loads"][1]["installed"], false);
+        let answer = crate::answer::value(&crate::load::LoadListAnswer::new(&rows));
+        assert_eq!(answer["loads"][1]["installed"], false);
     }
 }

@@ -1,23 +1,18 @@
-//! An event log: what was logged, by class and kind and name, as text for people and JSON for programs.
+//! An event log: what was logged, by class and kind and name, as text for people.
 
-use crate::log::lines::signed_value;
 use crate::recording::text::table;
 use crate::recording::verdict::grouped;
 use punctual_recording::bounds::MAX_LOG_NAME_BYTES;
 use punctual_recording::episode::EventKind;
 use punctual_recording::{Document, EndReason, EventClass, LogDocument, LogRow, OTHERS, format_ns};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The version of the JSON.
-pub const SCHEMA: &str = "punctual.log/1";
-
 /// At most this many names are shown in text; JSON has the [`NAMED`] most frequent.
 const SHOWN: usize = 20;
 /// Names in JSON.
-const NAMED: usize = 1_000;
+pub(super) const NAMED: usize = 1_000;
 
 /// What the rows of a log say, counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,7 +74,7 @@ impl LogSummary {
         self.counts.iter().filter(|((class, ..), _)| *class != EventClass::Dropped).map(|(_, count)| count).sum()
     }
 
-    fn most_frequent(&self, many: usize) -> Vec<(EventKind, &str, u64)> {
+    pub(super) fn most_frequent(&self, many: usize) -> Vec<(EventKind, &str, u64)> {
         let mut names: Vec<(EventKind, &str, u64)> =
             self.names.iter().map(|((kind, name), &count)| (*kind, name.as_str(), count)).collect();
         names.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
@@ -260,70 +255,15 @@ pub fn text(report: &LogReport<'_>) -> String {
     text
 }
 
-/// What was logged, as JSON.
-pub fn json(report: &LogReport<'_>) -> Value {
-    let LogReport { recording, document, log, summary } = report;
-    let counts = summary.counts.iter().map(
-        |((class, kind, cpu), count)| json!({"class": class.name(), "kind": kind.name(), "cpu": cpu, "count": count}),
-    );
-    let mut classes: BTreeMap<EventClass, u64> = BTreeMap::new();
-    for ((class, ..), count) in &summary.counts {
-        *classes.entry(*class).or_default() += count;
-    }
-    let names = summary.most_frequent(NAMED);
-    json!({
-        "schema": SCHEMA,
-        "verdict": report.verdict(),
-        "exit_code": report.exit_code(),
-        "recording": recording,
-        "provenance": document.provenance,
-        "blind": document.provenance.blind,
-        "cut": document.ended.is_none(),
-        "started_ns": document.provenance.started_ns,
-        "length_ns": report.length_ns(),
-        "chosen": log.classes,
-        "rows": summary.rows(),
-        "logged": summary.events(),
-        "dropped": report.dropped(),
-        "drops": log.drops,
-        "skipped": log.skipped,
-        "late_rows": log.late_rows,
-        "marks": log.marks,
-        "cost": log.cost,
-        "classes": classes.iter().map(|(class, count)| json!({"class": class.name(), "count": count})).collect::<Vec<_>>(),
-        "counts": counts.collect::<Vec<_>>(),
-        "names": names
-            .iter()
-            .map(|(kind, name, count)| json!({"kind": kind.name(), "name": name, "count": count}))
-            .collect::<Vec<_>>(),
-    })
-}
-
-/// One row as JSON.
-pub fn row_json(row: &LogRow<'_>) -> Value {
-    let event = &row.event;
-    let value = signed_value(event).map_or_else(|| json!(event.value), |value| json!(value));
-    json!({
-        "time_ns": event.at_ns,
-        "cpu": event.cpu,
-        "class": event.kind.class().name(),
-        "kind": event.kind.name(),
-        "tid": event.tid,
-        "thread": row.thread,
-        "priority": event.priority,
-        "context": event.context,
-        "steal_ns": (event.steal_ns > 0).then(|| event.steal_ns - 1),
-        "value": value,
-        "extra": event.extra,
-        "name": row.name,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::log::lines::tests::event;
     use punctual_recording::{CpuDrops, Ended};
+
+    fn json(report: &LogReport<'_>) -> serde_json::Value {
+        crate::answer::value(&crate::log::LogAnswer::new(report))
+    }
 
     fn report_of(rows: &[(EventKind, &str)], dropped: u64) -> (Document, LogDocument, LogSummary) {
         let mut summary = LogSummary::default();
@@ -338,7 +278,7 @@ mod tests {
             classes: EventClass::DEFAULT.to_vec(),
             ..LogDocument::default()
         };
-        let document: Document = serde_json::from_value(json!({
+        let document: Document = serde_json::from_value(serde_json::json!({
             "schema": "punctual.recording/1", "ended": null, "tasks": [], "counters": punctual_recording::Counters::default(),
             "segments": 0, "distributions": punctual_recording::Distributions::default(),
             "provenance": punctual_recording::Provenance::default(),
@@ -397,10 +337,10 @@ mod tests {
         let report = LogReport { summary: &lengthless, ..report };
         assert!(report.verdict().starts_with("Logged 1 event on 1 CPU;"), "{}", report.verdict());
         assert!(!text(&report).contains("a second") && text(&report).contains("of CPU to read"), "{}", text(&report));
-        assert_eq!(json(&report)["length_ns"], Value::Null);
+        assert_eq!(json(&report)["length_ns"], serde_json::Value::Null);
         let unknown = LogDocument::default();
         let report = LogReport { log: &unknown, ..report };
         assert!(report.verdict().contains("how many were dropped is not known"), "{}", report.verdict());
-        assert_eq!(json(&report)["dropped"], Value::Null);
+        assert_eq!(json(&report)["dropped"], serde_json::Value::Null);
     }
 }

@@ -1,130 +1,187 @@
-//! JSON for programs. A number that is not known is `null`, never 0.
+//! The answer of `report`, `record` and `check`.
 
-use crate::{Measurement, stage_rows};
-use punctual_recording::{Counters, Document};
-use serde_json::{Value, json};
+use crate::answer::Answer;
+use crate::forecast::interarrival::InterarrivalRow;
+use crate::forecast::{DeviceForecast, InterarrivalEntry};
+use crate::load::ScoreRow;
+use crate::{Measurement, StageRow, load_name, stage_rows};
+use punctual_recording::{Counters, Document, Ended, Followed, Limit, Provenance, RecorderSummary, Task};
+use serde::Serialize;
+use std::path::Path;
 
-/// The report on one or more recordings, schema `punctual.report/1`.
-///
-/// Counts are those of all recordings together; `parts` gives each by itself.
-pub fn measurement(measurement: &Measurement) -> Value {
-    let documents = || measurement.parts.iter().map(|(_, document)| document);
-    let mut sum = documents().next().map(|document| document.counters).unwrap_or_default();
-    for document in documents().skip(1) {
-        sum.add(&document.counters);
-    }
-    let last = measurement.parts.last();
-    let mut blind: Vec<&String> = Vec::new();
-    for note in documents().flat_map(|document| &document.provenance.blind) {
-        if !blind.contains(&note) {
-            blind.push(note);
-        }
-    }
-    let mut report = json!({
-        "schema": "punctual.report/1",
-        "verdict": measurement.verdict,
-        "exit_code": measurement.exit_code,
-        "recording": last.map(|(path, _)| path),
-        "provenance": last.map(|(_, document)| &document.provenance),
-        "blind": blind,
-        "fallbacks": distinct(documents().flat_map(|document| &document.provenance.fallbacks)),
-        "stages": documents().flat_map(stage_rows).collect::<Vec<_>>(),
-    });
-    let mut counted = counters(&sum);
-    if documents().any(|document| document.followed.is_some()) {
-        let cost: u64 = documents().filter_map(cost_of_following).sum();
-        counted["cost"]["cpu_ns_per_wakeup"] = cost.checked_div(sum.wakeups).into();
-    }
-    let members = [
-        counted,
-        json!({
-            "cut": documents().any(|document| document.ended.is_none()),
-            "limits": documents().flat_map(|document| &document.limits).collect::<Vec<_>>(),
-            "scores": documents().flat_map(scores).collect::<Vec<_>>(),
-            "devices": measurement.devices.iter().map(device).collect::<Vec<_>>(),
-            "parts": measurement.parts.iter().map(|(path, document)| part(path, document)).collect::<Vec<_>>(),
-        }),
-    ];
-    if let Value::Object(report) = &mut report {
-        report.extend(
-            members
-                .into_iter()
-                .filter_map(|member| if let Value::Object(member) = member { Some(member) } else { None })
-                .flatten(),
-        );
-    }
-    report
+/// The report on one or more recordings. Counts are those of all recordings together; `parts` gives each by itself.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReportAnswer<'a> {
+    schema: &'static str,
+    verdict: &'a str,
+    exit_code: u8,
+    recording: Option<&'a Path>,
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    provenance: Option<&'a Provenance>,
+    blind: Vec<&'a str>,
+    fallbacks: Vec<&'a str>,
+    stages: Vec<StageRow>,
+    #[serde(flatten)]
+    counted: Counted,
+    cut: bool,
+    #[cfg_attr(test, schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>"))]
+    limits: Vec<&'a Limit>,
+    scores: Vec<ScoreRow<'a>>,
+    devices: Vec<JudgedDevice<'a>>,
+    parts: Vec<PartRow<'a>>,
+    /// How late events follow one another, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interarrival: Option<Vec<InterarrivalEntry<'a>>>,
 }
 
-fn distinct<'a>(notes: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
+impl<'a> ReportAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(measurement: &'a Measurement, interarrival: &'a [InterarrivalRow]) -> ReportAnswer<'a> {
+        let documents = || measurement.parts.iter().map(|(_, document)| document);
+        let mut sum = documents().next().map(|document| document.counters).unwrap_or_default();
+        for document in documents().skip(1) {
+            sum.add(&document.counters);
+        }
+        let is_followed = documents().any(|document| document.followed.is_some());
+        let cost_of_following = is_followed.then(|| documents().filter_map(cost_of_following).sum());
+        let last = measurement.parts.last();
+        ReportAnswer {
+            schema: "punctual.report/1",
+            verdict: &measurement.verdict,
+            exit_code: measurement.exit_code,
+            recording: last.map(|(path, _)| path.as_path()),
+            provenance: last.map(|(_, document)| &document.provenance),
+            blind: distinct(documents().flat_map(|document| &document.provenance.blind)),
+            fallbacks: distinct(documents().flat_map(|document| &document.provenance.fallbacks)),
+            stages: documents().flat_map(stage_rows).collect(),
+            counted: Counted::new(&sum, cost_of_following),
+            cut: documents().any(|document| document.ended.is_none()),
+            limits: documents().flat_map(|document| &document.limits).collect(),
+            scores: documents().flat_map(scores).collect(),
+            devices: measurement.devices.iter().map(JudgedDevice::new).collect(),
+            parts: measurement.parts.iter().map(|(path, document)| PartRow::new(path, document)).collect(),
+            interarrival: InterarrivalEntry::all(interarrival),
+        }
+    }
+}
+
+impl Answer for ReportAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+fn distinct<'a>(notes: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     let mut seen = Vec::new();
     for note in notes {
-        if !seen.contains(&note) {
+        if !seen.contains(&note.as_str()) {
             seen.push(note);
         }
     }
     seen
 }
 
-fn counters(counters: &Counters) -> Value {
-    json!({
-        "wakeups": counters.wakeups,
-        "missed": counters.missed,
-        "unobserved": counters.unobserved,
-        "lost": counters.lost,
-        "armed_late": counters.armed_late,
-        "steal_ns": counters.steal_ns,
-        "wakeup_steal_ns": counters.wakeup_steal_ns,
-        "cost": { "cpu_ns_per_wakeup": counters.cpu_ns.checked_div(counters.wakeups) },
-    })
+/// What was counted, and what counting it cost.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Counted {
+    wakeups: u64,
+    missed: Option<u64>,
+    unobserved: u64,
+    lost: u64,
+    armed_late: Option<u64>,
+    steal_ns: Option<u64>,
+    wakeup_steal_ns: Option<u64>,
+    cost: Cost,
 }
 
-/// Followed threads use their CPU time for work of their own: what following them cost is what punctual used.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Cost {
+    cpu_ns_per_wakeup: Option<u64>,
+}
+
+impl Counted {
+    /// Followed threads use their CPU time for work of their own: what following them cost is what punctual used.
+    fn new(counters: &Counters, cost_of_following: Option<u64>) -> Counted {
+        let cost = cost_of_following.unwrap_or(counters.cpu_ns);
+        Counted {
+            wakeups: counters.wakeups,
+            missed: counters.missed,
+            unobserved: counters.unobserved,
+            lost: counters.lost,
+            armed_late: counters.armed_late,
+            steal_ns: counters.steal_ns,
+            wakeup_steal_ns: counters.wakeup_steal_ns,
+            cost: Cost { cpu_ns_per_wakeup: cost.checked_div(counters.wakeups) },
+        }
+    }
+}
+
 fn cost_of_following(document: &Document) -> Option<u64> {
     document.followed.as_ref().map(|followed| followed.cost_ns)
 }
 
 /// What the load got done, a row a score.
-fn scores(document: &Document) -> Vec<Value> {
-    let load = crate::load_name(document);
-    document.provenance.load.scores.iter().map(|score| crate::load::score_json(load, score)).collect()
+fn scores(document: &Document) -> impl Iterator<Item = ScoreRow<'_>> {
+    let load = load_name(document);
+    document.provenance.load.scores.iter().map(move |score| ScoreRow::new(load, score))
 }
 
-fn part(path: &std::path::Path, document: &Document) -> Value {
-    let mut part = json!({
-        "recording": path,
-        "load": crate::load_name(document),
-        "ended": document.ended,
-        "cut": document.ended.is_none(),
-        "provenance": document.provenance,
-        "tasks": document.tasks,
-        "followed": document.followed,
-        "recorder": document.recorder,
-    });
-    let mut counted = counters(&document.counters);
-    if let Some(cost) = cost_of_following(document) {
-        counted["cost"]["cpu_ns_per_wakeup"] = cost.checked_div(document.counters.wakeups).into();
+/// What a device would have met.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct JudgedDevice<'a> {
+    #[serde(flatten)]
+    forecast: DeviceForecast<'a>,
+    late_wakeups: u64,
+    late_wakeups_on_worst_cpu: u64,
+}
+
+impl<'a> JudgedDevice<'a> {
+    fn new(row: &'a punctual_forecast::JudgedDevice) -> JudgedDevice<'a> {
+        JudgedDevice {
+            forecast: DeviceForecast::new(&row.load, &row.measure, &row.answer),
+            late_wakeups: row.late_wakeups,
+            late_wakeups_on_worst_cpu: row.late_wakeups_on_worst_cpu,
+        }
     }
-    if let (Value::Object(part), Value::Object(counted)) = (&mut part, counted) {
-        part.extend(counted);
+}
+
+/// One recording by itself.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PartRow<'a> {
+    recording: &'a Path,
+    load: &'a str,
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    ended: Option<&'a Ended>,
+    cut: bool,
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+    provenance: &'a Provenance,
+    #[cfg_attr(test, schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>"))]
+    tasks: &'a [Task],
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    followed: Option<&'a Followed>,
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    recorder: Option<&'a RecorderSummary>,
+    #[serde(flatten)]
+    counted: Counted,
+}
+
+impl<'a> PartRow<'a> {
+    fn new(path: &'a Path, document: &'a Document) -> PartRow<'a> {
+        PartRow {
+            recording: path,
+            load: load_name(document),
+            ended: document.ended.as_ref(),
+            cut: document.ended.is_none(),
+            provenance: &document.provenance,
+            tasks: &document.tasks,
+            followed: document.followed.as_ref(),
+            recorder: document.recorder.as_ref(),
+            counted: Counted::new(&document.counters, cost_of_following(document)),
+        }
     }
-    part
-}
-
-fn device(row: &punctual_forecast::JudgedDevice) -> Value {
-    let mut device = crate::forecast::device_json(&row.load, &row.measure, &row.answer);
-    device["late_wakeups"] = row.late_wakeups.into();
-    device["late_wakeups_on_worst_cpu"] = row.late_wakeups_on_worst_cpu.into();
-    device
-}
-
-/// Any failure, schema `punctual.error/1`.
-pub fn error(message: &str, hint: Option<&str>, exit_code: u8) -> Value {
-    json!({ "schema": "punctual.error/1", "error": message, "hint": hint, "exit_code": exit_code })
-}
-
-/// A failure as text for the standard error stream.
-pub fn failure(message: &str, hint: Option<&str>) -> String {
-    let hint = hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-    format!("error: {message}{hint}")
 }

@@ -63,7 +63,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
         warnings: warnings(&parts),
         blind,
         sections,
-        report: crate::measurement(measurement),
+        report: crate::answer::value(&crate::ReportAnswer::new(measurement, &[])),
     }
 }
 

@@ -6,10 +6,12 @@ use serde::Serialize;
 
 /// A line of the stage table. Times in ns; `None` where there are too few wakeups to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StageRow {
     /// Whose wakeups: policy and priority.
     pub measure: String,
     /// The stage.
+    #[cfg_attr(test, schemars(with = "String"))]
     pub stage: Stage,
     /// The load.
     pub load: String,

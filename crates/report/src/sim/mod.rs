@@ -1,5 +1,6 @@
 //! What was simulated.
 
+mod answer;
 mod figures;
 pub mod page;
 pub mod plane;
@@ -7,4 +8,7 @@ pub mod sweep;
 mod text;
 pub mod timeline;
 
+pub use answer::{
+    ExperimentAnswer, ExperimentSweepAnswer, ExperimentsAnswer, PapersAnswer, WhatifAnswer, WhatifSweepAnswer,
+};
 pub use text::*;

@@ -3,9 +3,8 @@
 use punctual_recording::format_ns;
 use punctual_sim::sweep::Sweep;
 use punctual_sim::swept::Point;
-use serde_json::{Value, json};
 
-fn verdict(points: &[Point], interrupted: bool) -> String {
+pub(super) fn verdict(points: &[Point], interrupted: bool) -> String {
     let outcomes = points.iter().filter_map(|point| point.outcome);
     let without = outcomes.clone().filter(|outcome| outcome.misses == 0).count();
     let possible = outcomes.count();
@@ -51,28 +50,4 @@ pub fn text(grid: &Sweep, points: &[Point], interrupted: bool) -> String {
         cells
     });
     format!("{verdict}\n\n{}\n", crate::table(&header, 0..header.len(), rows))
-}
-
-/// The points for programs: `punctual.whatif-sweep/1`.
-pub fn json(grid: &Sweep, points: &[Point], interrupted: bool) -> Value {
-    let rows = points.iter().map(|point| {
-        let values = grid.axes().iter().zip(grid.values(point.number));
-        let mut row: serde_json::Map<String, Value> =
-            values.map(|(axis, value)| (axis.name.clone(), value.into())).collect();
-        row.insert("point".to_owned(), point.number.into());
-        let outcome = &point.outcome;
-        row.insert("possible".to_owned(), outcome.is_some().into());
-        row.insert("activations".to_owned(), outcome.map(|outcome| outcome.activations).into());
-        row.insert("misses".to_owned(), outcome.map(|outcome| outcome.misses).into());
-        row.insert("pending_max".to_owned(), outcome.map(|outcome| outcome.pending_max).into());
-        row.insert("latency_max_ns".to_owned(), outcome.map(|outcome| outcome.latency_max_ns).into());
-        Value::Object(row)
-    });
-    json!({
-        "schema": "punctual.whatif-sweep/1",
-        "verdict": verdict(points, interrupted),
-        "exit_code": 0,
-        "interrupted": interrupted,
-        "points": rows.collect::<Vec<_>>(),
-    })
 }

@@ -1,12 +1,11 @@
 //! What the simulator gives: the ledger of the papers, one experiment, a what-if, a plane.
 
-use punctual_recording::{Distribution, Stage};
+use punctual_recording::Distribution;
 use punctual_sim::experiment::{AssumptionNote, Class, LedgerRow, Outcome, Point, Value as Simulated};
 use punctual_sim::ledger::Ledger;
 use punctual_sim::sweep::Sweep;
-use punctual_sim::time::{NANOSECOND, SECOND};
+use punctual_sim::time::SECOND;
 use punctual_sim::whatif::Answer;
-use serde_json::{Value, json};
 use std::fmt::Write;
 
 pub(crate) const CLASSES: [Class; 5] =
@@ -34,38 +33,6 @@ fn shown(value: Option<&Simulated>, unit: &str) -> String {
         Some(Simulated::Number(value)) if unit.is_empty() => number(*value),
         Some(Simulated::Number(value)) => format!("{} {unit}", number(*value)),
     }
-}
-
-fn value_json(value: Option<&Simulated>) -> Value {
-    match value {
-        None => Value::Null,
-        Some(Simulated::Text(word)) => json!(word),
-        Some(Simulated::Number(value)) => json!(value),
-    }
-}
-
-fn row_json(row: &LedgerRow) -> Value {
-    json!({
-        "id": row.id,
-        "paper": row.paper,
-        "item": row.item,
-        "published": value_json(row.published.as_ref()),
-        "simulated": value_json(row.simulated.as_ref()),
-        "unit": row.unit,
-        "class": class_name(row.class),
-        "tolerance": row.tolerance,
-        "assumption": row.assumption,
-        "fitted": row.fitted,
-        "why_not": row.because,
-        "holds": row.holds,
-    })
-}
-
-fn assumptions_json(assumptions: &[AssumptionNote]) -> Value {
-    assumptions
-        .iter()
-        .map(|known| json!({"name": known.name, "what": known.what, "fitted_on": known.fitted_on}))
-        .collect()
 }
 
 fn row_text(row: &LedgerRow, out: &mut String) {
@@ -139,24 +106,6 @@ pub fn ledger_text(ledger: &Ledger) -> String {
     out
 }
 
-/// The ledger for programs: `punctual.papers/1`.
-pub fn ledger_json(ledger: &Ledger) -> Value {
-    let counts: serde_json::Map<String, Value> = CLASSES
-        .iter()
-        .map(|class| (class_name(*class).to_owned(), json!(ledger.counts.get(class).copied().unwrap_or(0))))
-        .collect();
-    json!({
-        "schema": "punctual.papers/1",
-        "verdict": ledger_verdict(ledger),
-        "exit_code": 0,
-        "counts": counts,
-        "holding": ledger.holding,
-        "failing": ledger.failing,
-        "rows": ledger.rows.iter().map(row_json).collect::<Vec<_>>(),
-        "assumptions": assumptions_json(&ledger.assumptions),
-    })
-}
-
 /// One sentence about an experiment.
 pub fn outcome_verdict(outcome: &Outcome) -> String {
     let judged = outcome.rows.iter().filter(|row| row.holds.is_some()).count();
@@ -183,43 +132,6 @@ pub fn outcome_text(outcome: &Outcome) -> String {
     }
     assumptions_text(&outcome.assumptions, &mut out);
     out
-}
-
-/// An experiment for programs: `punctual.sim/1`.
-pub fn outcome_json(outcome: &Outcome) -> Value {
-    let cases = outcome.cases.iter().map(|case| {
-        json!({
-            "case": case.name, "runs": case.runs, "simulated_ns": case.simulated / NANOSECOND, "events": case.events,
-        })
-    });
-    json!({
-        "schema": "punctual.sim/1",
-        "verdict": outcome_verdict(outcome),
-        "exit_code": 0,
-        "experiment": outcome.name,
-        "about": outcome.about,
-        "paper": outcome.paper,
-        "rows": outcome.rows.iter().map(row_json).collect::<Vec<_>>(),
-        "cases": cases.collect::<Vec<_>>(),
-        "assumptions": assumptions_json(&outcome.assumptions),
-    })
-}
-
-fn distribution_json(stage: Option<Stage>, distribution: &Distribution) -> Value {
-    let mut value = json!({
-        "count": distribution.count(),
-        "min_ns": distribution.min(),
-        "mean_ns": distribution.mean(),
-        "p50_ns": distribution.quantile(0.5),
-        "p99_ns": distribution.quantile(0.99),
-        "p99_9_ns": distribution.quantile(0.999),
-        "p99_99_ns": distribution.quantile(0.9999),
-        "max_ns": distribution.max(),
-    });
-    if let Some(stage) = stage {
-        value["stage"] = json!(stage);
-    }
-    value
 }
 
 fn distribution_text(name: &str, distribution: &Distribution, out: &mut String) {
@@ -251,26 +163,6 @@ pub fn whatif_text(answer: &Answer) -> String {
     let [device, competitors, idle] = answer.shares.map(|share| share * 100.0);
     let _ = writeln!(out, "\nCPU: device {device:.2} %, competitors {competitors:.2} %, idle {idle:.2} %.");
     out
-}
-
-/// An answer for programs: `punctual.whatif/1`.
-pub fn whatif_json(answer: &Answer) -> Value {
-    let [device, competitors, idle] = answer.shares;
-    json!({
-        "schema": "punctual.whatif/1",
-        "verdict": answer.verdict(),
-        "exit_code": 0,
-        "activations": answer.activations,
-        "misses": answer.misses,
-        "pending_max": answer.pending_most,
-        "exposure_ns": answer.exposure / NANOSECOND,
-        "latency": distribution_json(Some(Stage::Total), &answer.latency),
-        "response": distribution_json(None, &answer.response),
-        "bystander": answer.bystander.as_ref().map(|late| vec![distribution_json(Some(Stage::Total), late)]),
-        "bystander_intervals": answer.bystander_intervals.as_ref().map(|gaps| distribution_json(None, gaps)),
-        "shares": {"device": device, "competitors": competitors, "idle": idle},
-        "events": answer.events,
-    })
 }
 
 /// A plane of classes for people: the first axis upwards, the second to the right, as in Figure 17 of
@@ -306,13 +198,14 @@ pub fn plane_text(sweep: &Sweep, points: &[(u64, Point)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::{ExperimentAnswer, PapersAnswer, WhatifAnswer};
     use punctual_sim::ledger::{builtin, papers};
     use punctual_sim::whatif::{Context, WhatIf};
 
     #[test]
     fn an_experiment_reads_the_same_in_both_forms() {
         let outcome = builtin("nt-timers-table3").unwrap().unwrap().run().unwrap();
-        let value = outcome_json(&outcome);
+        let value = crate::answer::value(&ExperimentAnswer::new(&outcome));
         assert_eq!(value["schema"], "punctual.sim/1");
         let row =
             value["rows"].as_array().unwrap().iter().find(|row| row["id"] == "nt-table3-fixed-two-ticks").unwrap();
@@ -324,7 +217,7 @@ mod tests {
     #[test]
     fn the_ledger_counts_every_row_once() {
         let ledger = papers(2).unwrap();
-        let value = ledger_json(&ledger);
+        let value = crate::answer::value(&PapersAnswer::new(&ledger));
         let counted: u64 = value["counts"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
         assert_eq!(counted as usize, value["rows"].as_array().unwrap().len());
         let text = ledger_text(&ledger);
@@ -337,7 +230,7 @@ mod tests {
         question.duration = 10 * SECOND;
         question.bystander = Some((90, 1_000_000_000));
         let answer = question.answer().unwrap();
-        let value = whatif_json(&answer);
+        let value = crate::answer::value(&WhatifAnswer::new(&answer));
         assert_eq!((value["misses"].as_u64(), value["pending_max"].as_u64()), (Some(0), Some(1)));
         assert!(whatif_text(&answer).starts_with("No buffer of 999 missed in 10s"), "{}", whatif_text(&answer));
     }

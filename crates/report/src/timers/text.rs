@@ -1,110 +1,15 @@
-//! The ways to get periodic callbacks, as text for people and as JSON for programs.
+//! The ways to get periodic callbacks, as text for people.
 
 use crate::recording::text::table;
 use crate::recording::verdict::grouped;
 use punctual_recording::format_ns;
-use punctual_timing::{Analysis, Effect, Measured, MethodResult, Pattern, Summary, Timers};
-use serde_json::{Value, json};
+use punctual_timing::{Effect, Measured, MethodResult, Pattern, Summary, Timers};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The version of the JSON.
-pub const SCHEMA: &str = "punctual.timers/1";
 /// So many ways stand side by side in a histogram.
 const SIDE_BY_SIDE: usize = 8;
-
-/// The result as one JSON object. What is not known is `null`; times are ns.
-pub fn json(timers: &Timers, recording: Option<&Path>) -> Value {
-    json!({
-        "schema": SCHEMA,
-        "verdict": timers.verdict(),
-        "exit_code": 0,
-        "recording": recording,
-        "period_ns": timers.period_ns,
-        "scheduling": timers.scheduling,
-        "clock": timers.clock,
-        "effects": timers.has_effects().then(|| effects_json(timers)),
-        "stall_ns": timers.stall_ns,
-        "interrupted": timers.interrupted,
-        "notes": timers.notes,
-        "ways": timers.ways.iter().map(way_json).collect::<Vec<_>>(),
-    })
-}
-
-/// For each setting, what it took from the median lateness of each way.
-fn effects_json(timers: &Timers) -> Value {
-    let changed = Effect::ALL.into_iter().filter(|effect| *effect != Effect::None);
-    let of = |effect: Effect| {
-        let gains = timers.gains_ns(effect).into_iter();
-        let gains: serde_json::Map<_, _> = gains.map(|(way, gain)| (way.to_owned(), Value::from(gain))).collect();
-        json!({ "setting": effect.name(), "median_gain_ns": gains })
-    };
-    changed.map(of).collect()
-}
-
-fn way_json(way: &MethodResult) -> Value {
-    let measured = way.measured.as_ref().ok();
-    let analysis = measured.map(|measured| &measured.analysis);
-    let summary = |of: fn(&Analysis) -> Option<Summary>| analysis.and_then(of).as_ref().map(summary_json);
-    json!({
-        "way": way.way,
-        "effect": (way.effect != Effect::None).then(|| way.effect.name()),
-        "call": way.call,
-        "absent": way.measured.as_ref().err(),
-        "anchored": way.anchored,
-        "unit_ns": way.unit_ns,
-        "resolution_ns": measured.map(|measured| measured.resolution_ns),
-        "shortest_wait_ns": measured.and_then(|measured| measured.granularity_ns),
-        "callbacks": analysis.map(|analysis| analysis.callbacks),
-        "missed": analysis.map(|analysis| analysis.missed),
-        "lost": measured.map(|measured| measured.lost),
-        "intervals": summary(|analysis| analysis.intervals),
-        "lateness": summary(|analysis| analysis.lateness),
-        "overshoot": summary(|analysis| analysis.overshoot),
-        "drift_ppm": analysis.and_then(|analysis| analysis.drift_ppm),
-        "after_stall": measured.and_then(|measured| measured.catch_up).map(|catch_up| catch_up.name()),
-        "slack": measured.and_then(|measured| measured.slack).map(|slack| json!({
-            "default_ns": slack.default_ns,
-            "without_ns": slack.without_ns,
-        })),
-        "cpu_ns_per_callback": measured.and_then(|measured| measured.cpu_ns_per_callback),
-        "histogram": analysis.map(|analysis| json!({
-            "bin_ns": analysis.histogram.bin_ns,
-            "bins": analysis.histogram.bins.iter().map(|(bin, count)| json!({
-                "from_ns": bin * analysis.histogram.bin_ns,
-                "count": count,
-            })).collect::<Vec<_>>(),
-        })),
-        "patterns": analysis.map(|analysis| analysis.patterns.iter().map(pattern_json).collect::<Vec<_>>()),
-    })
-}
-
-fn summary_json(summary: &Summary) -> Value {
-    json!({
-        "min_ns": summary.min_ns,
-        "max_ns": summary.max_ns,
-        "mean_ns": summary.mean_ns,
-        "median_ns": summary.median_ns,
-        "deviation_ns": summary.deviation_ns,
-    })
-}
-
-fn pattern_json(pattern: &Pattern) -> Value {
-    let mut value = json!({ "pattern": pattern.name(), "instead": pattern.remedy() });
-    let members = match pattern {
-        Pattern::RoundingFault { at_zero, at_double } => json!({ "at_zero": at_zero, "at_double": at_double }),
-        Pattern::Beat { interval_ns, at_zero, at_double } => {
-            json!({ "interval_ns": interval_ns, "at_zero": at_zero, "at_double": at_double })
-        }
-        Pattern::Drift { ppm } => json!({ "ppm": ppm }),
-        Pattern::Coalescing { share, interval_ns } => json!({ "share": share, "interval_ns": interval_ns }),
-    };
-    if let (Value::Object(value), Value::Object(members)) = (&mut value, members) {
-        value.extend(members);
-    }
-    value
-}
 
 /// The result as text: the verdict first.
 pub fn text(timers: &Timers, recording: Option<&Path>) -> String {
@@ -266,6 +171,7 @@ fn histogram(group: &[(&MethodResult, &Measured)], timers: &Timers) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timers::TimersAnswer;
     use punctual_timing::{Callback, CatchUp, Slack, Stream, analyse};
 
     fn timers() -> Timers {
@@ -321,8 +227,8 @@ mod tests {
 
     #[test]
     fn json_has_the_contract_and_null_for_what_is_not_known() {
-        let value = json(&timers(), None);
-        assert_eq!((value["schema"].as_str(), value["exit_code"].as_u64()), (Some(SCHEMA), Some(0)));
+        let value = crate::answer::value(&TimersAnswer::new(&timers(), None));
+        assert_eq!((value["schema"].as_str(), value["exit_code"].as_u64()), (Some("punctual.timers/1"), Some(0)));
         assert!(value["verdict"].as_str().unwrap().starts_with("Rounding fault"));
         let [way, absent] = [&value["ways"][0], &value["ways"][1]];
         assert_eq!(way["patterns"][0]["pattern"], "rounding_fault");

@@ -4,8 +4,7 @@
 //! interrupts for more than 100 us, and no more than 500 us of deferred work is queued and not yet executed.
 
 use crate::recording::text::{microseconds, table};
-use punctual_recording::{HandlerSum, RecorderSummary, format_ns};
-use serde_json::{Value, json};
+use punctual_recording::{HandlerSum, format_ns};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -15,7 +14,7 @@ pub const INTERRUPT_LIMIT_NS: u64 = 100_000;
 pub const QUEUE_LIMIT_NS: u64 = 500_000;
 
 /// The limit for a kind; callbacks count with the softirq that they run in.
-fn limit(kind: &str) -> Option<u64> {
+pub(super) fn limit(kind: &str) -> Option<u64> {
     match kind {
         "irq" | "handler" | "timer_irq" => Some(INTERRUPT_LIMIT_NS),
         "softirq_queue" | "softirq" | "callback" | "tasklet" | "timer_softirq" => Some(QUEUE_LIMIT_NS),
@@ -23,11 +22,11 @@ fn limit(kind: &str) -> Option<u64> {
     }
 }
 
-fn is_over(sum: &HandlerSum) -> bool {
+pub(super) fn is_over(sum: &HandlerSum) -> bool {
     limit(&sum.kind).is_some_and(|limit| sum.longest_ns > limit)
 }
 
-fn verdict(sums: &[HandlerSum]) -> String {
+pub(super) fn verdict(sums: &[HandlerSum]) -> String {
     let over = sums.iter().filter(|sum| is_over(sum)).count();
     let Some(longest) = sums.first() else { return "Nothing ran: there is nothing to judge.".to_owned() };
     let name = format!("{} {}", longest.kind, longest.name);
@@ -42,24 +41,6 @@ fn verdict(sums: &[HandlerSum]) -> String {
         "{over} of {} handlers, softirqs and callbacks broke a limit; the longest, {name}, took {longest}.",
         sums.len()
     )
-}
-
-/// The sums as JSON, with what the flight recorder counted and cost where that is known.
-pub fn json(recording: &Path, sums: &[HandlerSum], recorder: Option<&RecorderSummary>) -> Value {
-    json!({
-        "schema": "punctual.why/1",
-        "verdict": verdict(sums),
-        "exit_code": 0,
-        "recording": recording,
-        "recorder": recorder,
-        "cpu_share": recorder.and_then(crate::why::cost::cpu_share),
-        "limits": { "interrupt_ns": INTERRUPT_LIMIT_NS, "softirq_queue_ns": QUEUE_LIMIT_NS },
-        "handlers": sums.iter().map(|sum| json!({
-            "kind": sum.kind, "name": sum.name, "count": sum.count, "total_ns": sum.total_ns,
-            "longest_ns": sum.longest_ns, "longest_at_ns": sum.longest_at_ns,
-            "limit_ns": limit(&sum.kind), "over": is_over(sum),
-        })).collect::<Vec<_>>(),
-    })
 }
 
 /// The sums as text.
@@ -102,7 +83,8 @@ mod tests {
             longest_at_ns: 1,
         };
         let sums = [sum("softirq", 400_000), sum("irq", 100_001)];
-        let answer = json(Path::new("a"), &sums, None);
+        let answer = crate::why::HandlersAnswer::new(Path::new("a"), &sums, None);
+        let answer = crate::answer::value(&answer);
         assert_eq!((&answer["handlers"][0]["over"], &answer["handlers"][1]["over"]), (&false.into(), &true.into()));
         assert!(text(Path::new("a"), &sums).starts_with("1 of 2 handlers"));
     }

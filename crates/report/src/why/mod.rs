@@ -1,5 +1,6 @@
 //! Who made wakeups late.
 
+mod answer;
 pub mod cost;
 pub mod handlers;
 pub mod page;
@@ -7,4 +8,5 @@ mod text;
 pub mod trace;
 pub mod tree;
 
+pub use answer::{HandlersAnswer, WhyAnswer};
 pub use text::*;

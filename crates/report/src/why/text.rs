@@ -6,12 +6,9 @@ use punctual_blame::{CallTree, Room};
 use punctual_blame::{Cause, Kind, Link, Piece, Split, Summary, chain, is_nesting_known, split, summarize};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage, format_ns};
-use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The name and version of the JSON.
-const SCHEMA: &str = "punctual.why/1";
 /// Causes below this share of the late time are summed up in text, in thousandths.
 const SHOWN_THOUSANDTHS: u64 = 1;
 /// What nothing explains is always shown.
@@ -109,7 +106,7 @@ pub struct WhyReport<'a> {
     /// What could not be seen.
     pub blind: &'a [String],
     /// Causes over all episodes that are whole.
-    summary: Summary,
+    pub(super) summary: Summary,
 }
 
 impl<'a> WhyReport<'a> {
@@ -157,14 +154,14 @@ impl<'a> WhyReport<'a> {
     }
 
     /// What each kind had in all, ns, largest first.
-    fn kinds(&self) -> Vec<(Kind, u64)> {
+    pub(super) fn kinds(&self) -> Vec<(Kind, u64)> {
         let mut kinds: Vec<(Kind, u64)> = Kind::ALL.iter().map(|&kind| (kind, self.total_of(kind))).collect();
         kinds.retain(|(_, ns)| *ns > 0);
         kinds.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
         kinds
     }
 
-    fn total_of(&self, kind: Kind) -> u64 {
+    pub(super) fn total_of(&self, kind: Kind) -> u64 {
         sum(self.summary.causes.iter().filter(|cause| cause.kind == kind))
     }
 
@@ -191,7 +188,7 @@ impl<'a> WhyReport<'a> {
     }
 
     /// Episodes that the recorder kept and that are not in the recording any more.
-    fn missing(&self) -> u64 {
+    pub(super) fn missing(&self) -> u64 {
         let kept = self.recorder.as_ref().map_or(0, |recorder| recorder.kept);
         kept.saturating_sub(self.episodes.len() as u64)
     }
@@ -303,65 +300,6 @@ fn sum<'a>(causes: impl Iterator<Item = &'a Cause>) -> u64 {
 /// A share to the tenth of a percent.
 fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 / whole.max(1) as f64 * 100.0)
-}
-
-fn part_json(part: &punctual_blame::Part) -> Value {
-    json!({ "kind": part.kind.name(), "name": part.name, "ns": part.ns, "detail": part.detail })
-}
-
-fn episode_json(episode: &EpisodeView) -> Value {
-    json!({
-        "id": episode.id,
-        "void": episode.void.is_some(),
-        "nesting_known": episode.nesting_known,
-        "void_reason": episode.void,
-        "victim": episode.victim,
-        "expected_ns": episode.expected_ns,
-        "total_ns": episode.total_ns,
-        "stage": episode.stage,
-        "parts": episode.split.parts.iter().map(part_json).collect::<Vec<_>>(),
-        "pieces": episode.split.pieces.iter().map(|piece| json!({
-            "start_ns": piece.start_ns, "ns": piece.ns, "cpu": piece.cpu, "kind": piece.kind.name(), "name": piece.name,
-            "detail": piece.detail.as_ref().map(ToString::to_string),
-        })).collect::<Vec<_>>(),
-        "chain": episode.chain.iter().map(|link| json!({
-            "at_ns": link.at_ns, "cpu": link.cpu, "woken": link.woken, "by": link.by, "name": link.name,
-        })).collect::<Vec<_>>(),
-        "samples": episode.tree.count(),
-        "call_tree": super::tree::json(&episode.tree),
-        "late_interrupt_stacks": episode.late_stacks,
-        "build_ids": episode.builds.iter().map(|(path, id)| json!({ "path": path, "build_id": id })).collect::<Vec<_>>(),
-    })
-}
-
-/// The report as one JSON object; with `only`, of one episode.
-pub fn json(report: &WhyReport<'_>, only: Option<u64>) -> Value {
-    let chosen = report.episodes.iter().filter(|episode| only.is_none_or(|only| only == episode.id));
-    let late_ns = report.summary.late_ns;
-    json!({
-        "schema": SCHEMA,
-        "verdict": report.verdict(),
-        "exit_code": 0,
-        "recording": report.recording,
-        "cut": report.cut,
-        "missing_episodes": report.missing(),
-        "blind": report.blind,
-        "recorder": report.recorder,
-        "cpu_share": report.recorder.as_ref().and_then(crate::why::cost::cpu_share),
-        "late_ns": late_ns,
-        "unknown_ns": report.total_of(Kind::Unknown),
-        "blind_ns": report.total_of(Kind::Blind),
-        "kinds": report.kinds().into_iter().map(|(kind, total_ns)| json!({
-            "kind": kind.name(), "total_ns": total_ns, "share": total_ns as f64 / late_ns.max(1) as f64,
-        })).collect::<Vec<_>>(),
-        "causes": report.summary.causes.iter().map(|cause| json!({
-            "kind": cause.kind.name(), "name": cause.name, "detail": cause.detail,
-            "share": cause.total_ns as f64 / late_ns.max(1) as f64,
-            "episodes": cause.episodes, "max_ns": cause.max_ns, "typical_ns": cause.typical_ns,
-            "total_ns": cause.total_ns, "example": cause.example,
-        })).collect::<Vec<_>>(),
-        "episodes": chosen.map(episode_json).collect::<Vec<_>>(),
-    })
 }
 
 /// The report as text: the verdict, what is missing, causes, the latest episodes.

@@ -1,8 +1,7 @@
-//! Call trees as text and JSON.
+//! Call trees as text.
 
 use crate::recording::text::shortened;
 use punctual_blame::CallTree;
-use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// Symbols of generic code are longer than any screen is wide.
@@ -37,11 +36,4 @@ fn write(tree: &CallTree, text: &mut String, depth: usize, left: &mut usize) {
         let _ = writeln!(text, "{:>6} {:indent$}{line}", child.count(), "", indent = depth * 2);
         self::write(last, text, depth + 1, left);
     }
-}
-
-/// As JSON: name, count, children.
-pub fn json(tree: &CallTree) -> Value {
-    let child =
-        |(name, child): (&str, &CallTree)| json!({ "name": name, "count": child.count(), "children": json(child) });
-    Value::Array(tree.children().into_iter().map(child).collect())
 }

@@ -5,6 +5,7 @@ use crate::{StudyError, record_under};
 use punctual_context::device::{CUT, Competing, Competitor, DeviceCounts, DeviceSetup, Phase, Rig, UNOBSERVED, Wake};
 use punctual_context::{Context, Reservation};
 use punctual_device::{Judge, Profile, Sampling};
+use punctual_kernel::ending::GettingReady;
 use punctual_kernel::{Refused, clock, scheduling};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
@@ -62,6 +63,8 @@ pub struct DeviceRunPlan {
     pub output: PathBuf,
     /// The command line, for provenance.
     pub command_line: Vec<String>,
+    /// For tests: each so many-th softirq callback is one that the kernel refuses; 0: none.
+    pub refuse_every: u64,
 }
 
 /// What came of a run.
@@ -84,8 +87,10 @@ pub fn run(
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<DeviceRun, StudyError> {
     let refused = |refused| StudyError::Run(RunError::Refused(refused));
-    let setups: Vec<DeviceSetup> = plan.devices.iter().map(setup).collect();
+    let setups: Vec<DeviceSetup> = plan.devices.iter().map(|part| setup(part, plan)).collect();
+    let getting_ready = GettingReady::begin();
     let mut rig = Rig::prepare(&setups, plan.cpu).map_err(refused)?;
+    drop(getting_ready);
     let anywhere = plan.devices.iter().any(|device| matches!(device.context, Context::Reservation(_)));
     // A reservation may run on any CPU, so its competitors must be on every one.
     let cpus = if anywhere { scheduling::allowed_cpus() } else { vec![plan.cpu] };
@@ -240,7 +245,7 @@ fn phases_not_reached(plan: &DeviceRunPlan, ran_ns: u64) -> Option<String> {
     })
 }
 
-fn setup(part: &DevicePart) -> DeviceSetup {
+fn setup(part: &DevicePart, plan: &DeviceRunPlan) -> DeviceSetup {
     let Sampling { samples, ring } = Sampling::of(&part.profile);
     let first = part.phases.first();
     // A sample is the same work in every phase.
@@ -259,6 +264,7 @@ fn setup(part: &DevicePart) -> DeviceSetup {
         wake: part.wake,
         reclaim: part.reclaim,
         compete: part.compete,
+        refuse_every: plan.refuse_every,
     }
 }
 
@@ -318,6 +324,8 @@ fn count(summary: &mut DeviceSummary, counts: &DeviceCounts, ran_ns: u64) {
     let Some(kernel) = &counts.kernel else { return };
     summary.refused = kernel.refused;
     summary.unobserved = kernel.unobserved;
+    summary.callbacks_refused = kernel.callbacks.refused;
+    summary.refusal = kernel.callbacks.refusal();
     summary.cut = kernel.cut;
     summary.interrupts = Some(kernel.interrupts);
     summary.interrupt_ns = Some(kernel.interrupt_ns);

@@ -224,6 +224,7 @@ pub fn study(
             duration_ns: each_ns,
             output: plan.directory.join(name),
             command_line: plan.command_line.clone(),
+            refuse_every: 0,
         };
         let outcome = run(&run_plan, &mut |observation| {
             let step = observe(number, count, &point, observation);

@@ -98,7 +98,8 @@ pub fn verify(
     })?;
     let recording = Recording::open(&path)?;
     let document = recording.document();
-    let inputs = Input::from_recording(document, &recording.tail()?, &recording.block_maxima()?, recording.damaged())?;
+    let (tail, maxima) = recording.tail_and_maxima()?;
+    let inputs = Input::from_recording(document, &tail, &maxima, recording.damaged())?;
     let devices = plan.devices.iter().map(|device| device.profile.clone()).collect();
     let answer = answer(&inputs, &Question { devices, horizons: Vec::new(), ..Question::default() })?;
     let exposure_s = answer.groups.first().map_or(0.0, |group| group.exposure_s);
@@ -117,6 +118,7 @@ pub fn verify(
             duration_ns: each_ns,
             output: plan.directory.join(format!("{number:02}-{}.punctual", device.profile.id)),
             command_line: plan.command_line.clone(),
+            refuse_every: 0,
         };
         let run = run(&run_plan, &mut |observation| {
             let step = observe(&device.profile.id, observation);

@@ -1,112 +1,13 @@
-//! The analysis of a task set as text for people and as JSON for programs.
+//! The analysis of a task set as text for people.
 
 use crate::recording::text::{indented, table};
-use punctual_forecast::schedulability::{Analysis, CpuAnalysis, Edf, Outcome, ReservationAnalysis, TaskAnalysis};
+use punctual_forecast::schedulability::{Analysis, Edf, Outcome};
 use punctual_recording::format_ns;
-use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// The version of the JSON.
-pub const SCHEMA: &str = "punctual.schedulability/1";
-
-/// The analysis as one JSON object. What is not known is `null`.
-pub fn json(analysis: &Analysis) -> Value {
-    json!({
-        "schema": SCHEMA,
-        "verdict": analysis.verdict,
-        "exit_code": 0,
-        "standing": analysis.standing.name(),
-        "breaks": analysis.breaks,
-        "fixes": analysis.fixes,
-        "notes": analysis.notes,
-        "tasks": analysis.tasks.iter().map(task_json).collect::<Vec<_>>(),
-        "cpus": analysis.cpus.iter().map(cpu_json).collect::<Vec<_>>(),
-        "reservations": analysis.reservations.iter().map(reservation_json).collect::<Vec<_>>(),
-        "admission": analysis.admission.as_ref().map(|admission| json!({
-            "admitted": admission.refused.is_none(),
-            "refused": admission.refused.as_ref().map(|(index, _)| index),
-            "reason": admission.refused.as_ref().map(|(_, reason)| reason),
-            "asked_share": share(admission.asked),
-            "available_share": share(admission.available),
-            "should": edf_json(&admission.should),
-        })),
-    })
-}
-
 /// The kernel's units of 2^-20 CPUs as a share of one.
-fn share(units: u64) -> f64 {
+pub(super) fn share(units: u64) -> f64 {
     units as f64 / (1u64 << 20) as f64
-}
-
-fn outcome_json(outcome: &Outcome) -> Value {
-    json!({
-        "analysis": outcome.analysed.name(),
-        "response_ns": outcome.response_ns,
-        "fixed_slot_response_ns": outcome.fixed_slot_ns,
-        "meets": outcome.meets,
-    })
-}
-
-fn task_json(found: &TaskAnalysis) -> Value {
-    let task = &found.task;
-    let ns = |value: Option<f64>| value.map(|value| value.max(0.0) as u64);
-    json!({
-        "task": task.name,
-        "cpu": task.cpu,
-        "period_ns": task.period_ns,
-        "compute_ns": task.compute_ns,
-        "deadline_ns": task.deadline_ns,
-        "priority": task.priority,
-        "reservation": task.reservation,
-        "without_latency": outcome_json(&found.plain),
-        "with_pseudo_worst_case": found.with_pseudo.as_ref().map(outcome_json),
-        "with_blocking": found.with_blocking.as_ref().map(outcome_json),
-        "bears_ns": found.bears_ns,
-        "latency": found.latency.as_ref().map(|figure| json!({
-            "permitted_s": figure.permitted_s,
-            "low_ns": ns(figure.at_rate.low),
-            "estimate_ns": ns(figure.at_rate.value),
-            "high_ns": ns(figure.at_rate.high),
-            "charged_ns": figure.charged_ns,
-            "is_longest_seen": figure.is_longest_seen,
-            "mean_ns": figure.mean_ns,
-            "activations": figure.activations,
-            "pseudo_worst_case_ns": figure.pseudo_ns,
-        })),
-    })
-}
-
-fn edf_json(edf: &Edf) -> Value {
-    match edf {
-        Edf::Schedulable => json!({"schedulable": true}),
-        Edf::Overrun { window_ns, demand_ns } => {
-            json!({"schedulable": false, "window_ns": window_ns, "demand_ns": demand_ns})
-        }
-        Edf::Overloaded => json!({"schedulable": false, "window_ns": null, "demand_ns": null}),
-        Edf::Unknown => json!({"schedulable": null}),
-    }
-}
-
-fn cpu_json(found: &CpuAnalysis) -> Value {
-    json!({
-        "cpu": found.cpu,
-        "utilization": found.utilization,
-        "liu_layland_bound": found.liu_layland,
-        "hyperbolic_product": found.hyperbolic,
-        "edf": found.edf.as_ref().map(edf_json),
-    })
-}
-
-fn reservation_json(found: &ReservationAnalysis) -> Value {
-    json!({
-        "reservation": found.reservation.name,
-        "cpu": found.reservation.cpu,
-        "budget_ns": found.reservation.budget_ns,
-        "period_ns": found.reservation.period_ns,
-        "asked_share": found.asked,
-        "fixed_slot_blackout_ns": found.fixed_blackout_ns,
-        "floating_budget_blackout_ns": found.floating_blackout_ns,
-    })
 }
 
 /// The analysis as text: the verdict first, then what would fix it, then tables.
@@ -226,6 +127,7 @@ fn edf_text(edf: &Edf) -> String {
 mod tests {
     use super::*;
     use crate::forecast::tests_support::input;
+    use crate::schedulability::SchedulabilityAnswer;
     use punctual_forecast::Stage;
     use punctual_forecast::schedulability::{TaskSet, analyse};
 
@@ -238,8 +140,8 @@ mod tests {
         let text = text(&found);
         assert!(text.starts_with("schedulable: every deadline is met"), "{text}");
         assert!(text.contains("5.30 ms"), "{text}");
-        let value = json(&found);
-        assert_eq!((value["schema"].as_str(), value["exit_code"].as_i64()), (Some(SCHEMA), Some(0)));
+        let value = crate::answer::value(&SchedulabilityAnswer::new(&found));
+        assert_eq!((&value["schema"], &value["exit_code"]), (&"punctual.schedulability/1".into(), &0.into()));
         assert_eq!(value["tasks"][1]["without_latency"]["response_ns"], 5_300_000);
         assert!(value["tasks"][0]["latency"].is_null());
     }
@@ -249,7 +151,7 @@ mod tests {
         let set = TaskSet::parse_toml(EXAMPLE).unwrap();
         let recording = input(3_000, 0);
         let found = analyse(&set, Some((&recording, Stage::Total))).unwrap();
-        let (text, value) = (text(&found), json(&found));
+        let (text, value) = (text(&found), crate::answer::value(&SchedulabilityAnswer::new(&found)));
         assert!(text.contains("pseudo worst case") && text.contains("once in"), "{text}");
         let latency = &value["tasks"][0]["latency"];
         assert!(latency["pseudo_worst_case_ns"].as_u64() < latency["charged_ns"].as_u64(), "{latency}");

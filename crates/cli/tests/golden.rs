@@ -1,0 +1,204 @@
+//! What each reader answers to stored recordings, one of each kind: whole commands, with their output and exit code.
+//! `golden/README.md` says how the recordings were made. A changed answer is a changed snapshot, and has a reason.
+
+mod support;
+
+use std::path::Path;
+use support::{code, punctual, stderr, stdout};
+
+/// Runs each command line in the directory of the recordings and compares all that came out.
+fn answers(name: &str, commands: &[&str]) {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    assert!(!commands.is_empty());
+    for command in commands {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let output =
+            punctual().current_dir(&golden).env("TZ", "UTC").args(&words).output().expect("the program starts");
+        let whole = format!(
+            "$ punctual {command}\nexit code {}\n--- standard output\n{}--- standard error\n{}",
+            code(&output),
+            stdout(&output),
+            stderr(&output)
+        );
+        let suffix: Vec<String> =
+            words.iter().map(|word| word.replace(|letter: char| !letter.is_alphanumeric(), "")).collect();
+        insta::assert_snapshot!(format!("{name}__{}", suffix.join("_")), whole);
+    }
+}
+
+#[test]
+fn a_recording_of_own_threads() {
+    answers(
+        "record",
+        &[
+            "report record.punctual",
+            "report record.punctual --json",
+            "report record.punctual --csv",
+            "report record.punctual --by-cpu",
+            "report record.punctual --limit p99=1us --json",
+            "report record.punctual --interarrival 30us,50us",
+            "report record.punctual --interarrival 30us,50us --json",
+            "forecast record.punctual",
+            "forecast record.punctual --json",
+            "forecast record.punctual --device modem --want 1/day --curve --reliability 99 --json",
+            "schedulability ../../../../examples/modem-and-audio.toml --latency record.punctual --json",
+            "why record.punctual --json",
+            "log show record.punctual --json",
+        ],
+    );
+}
+
+#[test]
+fn a_recording_without_bpf() {
+    answers(
+        "no_bpf",
+        &[
+            "report no-bpf.punctual",
+            "report no-bpf.punctual --json",
+            "report no-bpf.punctual --csv",
+            "forecast no-bpf.punctual --json",
+        ],
+    );
+}
+
+#[test]
+fn a_recording_by_way_of_softirqs() {
+    answers(
+        "softirq",
+        &[
+            "report softirq.punctual",
+            "report softirq.punctual --json",
+            "report softirq.punctual --csv",
+            "forecast softirq.punctual --json",
+        ],
+    );
+}
+
+#[test]
+fn a_recording_of_named_threads() {
+    answers(
+        "comm",
+        &[
+            "report comm.punctual",
+            "report comm.punctual --json",
+            "report comm.punctual --csv",
+            "forecast comm.punctual --json",
+        ],
+    );
+}
+
+#[test]
+fn a_recording_of_a_command() {
+    answers("follow", &["report follow.punctual", "report follow.punctual --json", "forecast follow.punctual --json"]);
+}
+
+#[test]
+fn a_recording_that_was_cut_short() {
+    answers(
+        "cut",
+        &["report cut.punctual", "report cut.punctual --json", "forecast cut.punctual", "forecast cut.punctual --json"],
+    );
+}
+
+#[test]
+fn recordings_of_a_check() {
+    answers(
+        "check",
+        &[
+            "report check",
+            "report check --json",
+            "forecast check --table",
+            "forecast check --json",
+            "compare check/idle.punctual check/loaded.punctual",
+            "compare check/idle.punctual check/loaded.punctual --json",
+            "compare record.punctual,cut.punctual no-bpf.punctual --json",
+        ],
+    );
+}
+
+#[test]
+fn a_recording_of_late_wakeups() {
+    answers(
+        "why",
+        &[
+            "report why.punctual",
+            "report why.punctual --json",
+            "why why.punctual",
+            "why why.punctual --json",
+            "why why.punctual --episode 2",
+            "why why.punctual --episode 2 --json",
+            "why why.punctual --folded",
+            "why why.punctual --all-handlers",
+            "why why.punctual --all-handlers --json",
+            "why why.punctual --episode 7 --json",
+            "sim whatif --device modem --interference why.punctual --duration 10s --json",
+        ],
+    );
+}
+
+#[test]
+fn a_log() {
+    answers(
+        "log",
+        &[
+            "report log.punctual",
+            "report log.punctual --json",
+            "log show log.punctual --to 20ms",
+            "log show log.punctual --to 10ms --json",
+            "log show log.punctual --to 10ms --csv",
+            "log show log.punctual --events mark --limit 4 --json",
+            "why log.punctual",
+        ],
+    );
+}
+
+#[test]
+fn gaps_of_an_idle_loop() {
+    answers("idle", &["report idle.punctual", "report idle.punctual --json", "forecast idle.punctual --json"]);
+    answers("calibrated", &["report calibrated.punctual", "report calibrated.punctual --json"]);
+    answers("validate", &["report validate.punctual", "report validate.punctual --json"]);
+}
+
+#[test]
+fn a_run_of_a_device() {
+    answers("device", &["report device.punctual", "report device.punctual --json", "forecast device.punctual --json"]);
+    answers("profiles", &["device list --json", "device show modem", "device show modem --json"]);
+}
+
+#[test]
+fn a_recording_of_ways_to_wait() {
+    answers("timers", &["report timers.punctual", "report timers.punctual --json"]);
+}
+
+#[test]
+fn a_simulated_recording() {
+    answers("sim", &["report sim.punctual", "report sim.punctual --json", "forecast sim.punctual --json"]);
+    answers(
+        "simulator",
+        &[
+            "sim list --json",
+            "sim run nt-timers-table3",
+            "sim run nt-timers-table3 --json",
+            "sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..2 --json",
+            "sim whatif --device modem --duration 10s --bystander 20 --json",
+            "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..5 --json",
+        ],
+    );
+}
+
+#[test]
+fn what_cannot_be_answered() {
+    answers(
+        "errors",
+        &[
+            "report nothing.punctual --json",
+            "report nothing.punctual",
+            "report record.punctual --json --unknown",
+            "why --json",
+            "schedulability nothing.toml --json",
+            "load show nothing --json",
+            "sim run nothing --json",
+            "device show nothing --json",
+        ],
+    );
+}

@@ -1,0 +1,25 @@
+//! Whether there was a standard output when the program began.
+//!
+//! The runtime opens `/dev/null` in the place of a standard stream that is closed, before `main`: from then on an answer that
+//! goes nowhere looks like one that was read. So this looks before the runtime does.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the standard output was closed when the program began.
+pub fn was_closed() -> bool {
+    WAS_CLOSED.load(Ordering::Relaxed)
+}
+
+extern "C" fn look() {
+    // SAFETY: asks about a number; nothing else runs in this process yet.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    WAS_CLOSED.store(flags == -1, Ordering::Relaxed);
+}
+
+/// What the C library calls before `main`.
+// SAFETY: an initializer takes nothing that `look` would need, and `look` uses nothing that is set up later.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = look;

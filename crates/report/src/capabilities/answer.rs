@@ -1,0 +1,85 @@
+//! The answer of `punctual capabilities`, and that of the verifier's budget, which is for developers.
+
+use crate::answer::Answer;
+use serde::Serialize;
+
+/// What this kernel and this user allow.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CapabilitiesAnswer<'a> {
+    schema: &'static str,
+    verdict: &'a str,
+    exit_code: u8,
+    capabilities: Vec<CapabilityRow<'a>>,
+}
+
+/// One thing that a measurement can use.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CapabilityRow<'a> {
+    /// A short name.
+    pub name: &'a str,
+    /// `yes`, `limited` or `no`.
+    pub available: &'static str,
+    /// What was found.
+    pub detail: &'a str,
+    /// What it is needed for.
+    pub needed_for: &'a str,
+    /// The command or setting that would allow it.
+    pub remedy: Option<&'a str>,
+    /// The first kernel that has it.
+    pub since: Option<&'a str>,
+    /// What this kernel lacks of it.
+    pub missing: Vec<MissingRow<'a>>,
+}
+
+/// Something that this kernel lacks.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MissingRow<'a> {
+    /// A tracepoint, a helper, a field.
+    pub what: &'a str,
+    /// The first kernel that has it.
+    pub since: Option<&'a str>,
+    /// What cannot be seen without it.
+    pub blind: &'a str,
+}
+
+impl<'a> CapabilitiesAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(verdict: &'a str, capabilities: Vec<CapabilityRow<'a>>) -> CapabilitiesAnswer<'a> {
+        CapabilitiesAnswer { schema: "punctual.capabilities/1", verdict, exit_code: 0, capabilities }
+    }
+}
+
+impl Answer for CapabilitiesAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// How near each BPF program is to what a kernel takes.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BudgetAnswer<'a> {
+    /// What the verifier took.
+    pub programs: Vec<ProgramRow<'a>>,
+    /// What was not loaded, and why.
+    pub refused: &'a [String],
+    /// How many programs take more than they may.
+    pub over_budget: usize,
+}
+
+/// A program that the verifier took.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ProgramRow<'a> {
+    /// The object that it is in.
+    pub object: &'a str,
+    /// Its name.
+    pub program: &'a str,
+    /// Instructions that the verifier went through.
+    pub instructions: u64,
+    /// The stack of the deepest chain of calls, bytes.
+    pub stack: u64,
+}

@@ -1,0 +1,271 @@
+//! The answer of `punctual compare`.
+
+use super::{measure, verdict};
+use crate::answer::Answer;
+use punctual_comparison::{
+    Comparison, DeviceComparison, Difference, Quantiles, Ratio, SideSummary, StageComparison, Throughput,
+};
+use serde::Serialize;
+
+/// The whole comparison.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CompareAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    outcome: &'static str,
+    decided_by: Option<Decision>,
+    in_turn: bool,
+    notes: &'a [String],
+    a: SideRow<'a>,
+    b: SideRow<'a>,
+    stages: Vec<StageRow<'a>>,
+    devices: Vec<DeviceRow<'a>>,
+    throughput: Vec<ThroughputRow<'a>>,
+    differences: Vec<DifferenceRow<'a>>,
+}
+
+impl<'a> CompareAnswer<'a> {
+    /// The answer for programs, with the exit code of the command that made it.
+    pub fn new(comparison: &'a Comparison, exit_code: u8) -> CompareAnswer<'a> {
+        let decided_by = comparison.decided_by.and_then(|(stage, by)| {
+            let stage = comparison.stages.get(stage)?;
+            let ratio = RatioRow::new(stage.ratios.get(by)?);
+            Some(Decision { stage: stage.stage.name(), measure: measure(stage), ratio })
+        });
+        CompareAnswer {
+            schema: "punctual.compare/1",
+            verdict: verdict(comparison),
+            exit_code,
+            outcome: comparison.outcome.name(),
+            decided_by,
+            in_turn: comparison.is_paired,
+            notes: &comparison.notes,
+            a: SideRow::new(&comparison.a),
+            b: SideRow::new(&comparison.b),
+            stages: comparison.stages.iter().map(|stage| StageRow::new(comparison, stage)).collect(),
+            devices: comparison.devices.iter().map(DeviceRow::new).collect(),
+            throughput: comparison.throughput.iter().map(ThroughputRow::new).collect(),
+            differences: comparison.differences.iter().map(DifferenceRow::new).collect(),
+        }
+    }
+}
+
+impl Answer for CompareAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// Something of both sides.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Both<T> {
+    a: T,
+    b: T,
+}
+
+impl<T> From<(T, T)> for Both<T> {
+    fn from((a, b): (T, T)) -> Both<T> {
+        Both { a, b }
+    }
+}
+
+/// The figure that decided.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Decision {
+    stage: &'static str,
+    measure: String,
+    ratio: RatioRow,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SideRow<'a> {
+    name: &'a str,
+    runs: usize,
+    load: &'a str,
+    measured_ns: u64,
+    wakeups: u64,
+    missed: Option<u64>,
+    unobserved: u64,
+    lost: u64,
+    steal_ns: Option<u64>,
+    cut: bool,
+}
+
+impl<'a> SideRow<'a> {
+    fn new(side: &'a SideSummary) -> SideRow<'a> {
+        SideRow {
+            name: &side.name,
+            runs: side.runs,
+            load: &side.load,
+            measured_ns: side.measured_ns,
+            wakeups: side.wakeups,
+            missed: side.missed,
+            unobserved: side.unobserved,
+            lost: side.lost,
+            steal_ns: side.steal_ns,
+            cut: side.cut,
+        }
+    }
+}
+
+/// A stage on both sides.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct StageRow<'a> {
+    stage: &'static str,
+    measure: String,
+    load: Both<&'a str>,
+    /// All CPUs together.
+    cpu: (),
+    a: QuantilesRow,
+    b: QuantilesRow,
+    ratio: Option<RatioRow>,
+    ratios: Vec<RatioRow>,
+    verdict: &'static str,
+}
+
+impl<'a> StageRow<'a> {
+    fn new(comparison: &'a Comparison, stage: &'a StageComparison) -> StageRow<'a> {
+        StageRow {
+            stage: stage.stage.name(),
+            measure: measure(stage),
+            load: Both { a: &comparison.a.load, b: &comparison.b.load },
+            cpu: (),
+            a: QuantilesRow::new(&stage.a),
+            b: QuantilesRow::new(&stage.b),
+            ratio: stage.shown().map(RatioRow::new),
+            ratios: stage.ratios.iter().map(RatioRow::new).collect(),
+            verdict: stage.verdict.outcome.name(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct QuantilesRow {
+    count: u64,
+    p50_ns: Option<u64>,
+    latest_10_percent_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    p99_9_ns: Option<u64>,
+    p99_99_ns: Option<u64>,
+    max_ns: Option<u64>,
+}
+
+impl QuantilesRow {
+    fn new(quantiles: &Quantiles) -> QuantilesRow {
+        // In the order of `punctual_comparison::FIGURES`.
+        let [p50_ns, latest_10_percent_ns, p99_ns, p99_9_ns, p99_99_ns] = quantiles.values_ns;
+        let (count, max_ns) = (quantiles.count, quantiles.max_ns);
+        QuantilesRow { count, p50_ns, latest_10_percent_ns, p99_ns, p99_9_ns, p99_99_ns, max_ns }
+    }
+}
+
+/// How many times A's figure B's is.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct RatioRow {
+    quantile: &'static str,
+    level: f64,
+    low: f64,
+    estimate: f64,
+    high: f64,
+    same_within: f64,
+    p: f64,
+    verdict: &'static str,
+}
+
+impl RatioRow {
+    fn new(ratio: &Ratio) -> RatioRow {
+        RatioRow {
+            quantile: ratio.figure.name,
+            level: ratio.figure.level,
+            low: ratio.low,
+            estimate: ratio.estimate,
+            high: ratio.high,
+            same_within: ratio.same_within,
+            p: ratio.p,
+            verdict: ratio.outcome().name(),
+        }
+    }
+}
+
+/// How often a device's slack was exceeded on both sides.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct DeviceRow<'a> {
+    device: &'a str,
+    name: &'a str,
+    measure: Both<&'a str>,
+    slack_ns: u64,
+    over: Both<u64>,
+    per_hour: Both<Option<f64>>,
+    ratio: RateRatioRow,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct RateRatioRow {
+    low: Option<f64>,
+    estimate: Option<f64>,
+    high: Option<f64>,
+}
+
+impl<'a> DeviceRow<'a> {
+    fn new(row: &'a DeviceComparison) -> DeviceRow<'a> {
+        DeviceRow {
+            device: &row.device.id,
+            name: &row.device.name,
+            measure: Both { a: &row.measure.0, b: &row.measure.1 },
+            slack_ns: row.slack_ns,
+            over: row.over.into(),
+            per_hour: row.per_hour.into(),
+            ratio: RateRatioRow { low: row.ratio.low, estimate: row.ratio.estimate, high: row.ratio.high },
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ThroughputRow<'a> {
+    name: &'a str,
+    unit: &'a str,
+    a_per_s_thousandths: Option<u64>,
+    b_per_s_thousandths: Option<u64>,
+    ratio: Option<f64>,
+    paced: bool,
+}
+
+impl<'a> ThroughputRow<'a> {
+    fn new(score: &'a Throughput) -> ThroughputRow<'a> {
+        ThroughputRow {
+            name: &score.name,
+            unit: &score.unit,
+            a_per_s_thousandths: score.a_thousandths,
+            b_per_s_thousandths: score.b_thousandths,
+            ratio: score.ratio,
+            paced: score.is_paced,
+        }
+    }
+}
+
+/// What else differs between the sides.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct DifferenceRow<'a> {
+    area: &'static str,
+    what: &'a str,
+    a: Option<&'a str>,
+    b: Option<&'a str>,
+}
+
+impl<'a> DifferenceRow<'a> {
+    fn new(row: &'a Difference) -> DifferenceRow<'a> {
+        DifferenceRow { area: row.area, what: &row.what, a: row.a.as_deref(), b: row.b.as_deref() }
+    }
+}

@@ -1,0 +1,552 @@
+//! The answers of `punctual device`.
+
+use super::study::{StudyReport, VerifiedRow, verified_verdict};
+use super::text::{INTERVAL_BIN_NS, Run, bins, keeps_up, verdict};
+use crate::answer::Answer;
+use crate::{StageRow, load_name};
+use punctual_device::{Profile, Sampling, pc99};
+use punctual_recording::{DeviceSummary, Distribution, Provenance};
+use serde::Serialize;
+use std::path::Path;
+
+/// The name and version of the JSON of what ran.
+const SCHEMA: &str = "punctual.study/1";
+
+/// A run of devices beside a bystander.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DeviceAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    recording: &'a Path,
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+    provenance: &'a Provenance,
+    fallbacks: &'a [String],
+    contexts: Vec<DeviceRow<'a>>,
+}
+
+impl<'a> DeviceAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(run: &Run<'a>) -> DeviceAnswer<'a> {
+        DeviceAnswer {
+            schema: SCHEMA,
+            verdict: verdict(run),
+            exit_code: 0,
+            recording: run.path,
+            provenance: &run.document.provenance,
+            fallbacks: &run.document.provenance.fallbacks,
+            contexts: DeviceRow::all(run),
+        }
+    }
+}
+
+impl Answer for DeviceAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// What became of one device, and what it did to the bystander.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct DeviceRow<'a> {
+    device: &'a str,
+    context: &'a str,
+    competitor: Option<String>,
+    load: &'a str,
+    wake: Option<&'a str>,
+    drop_stale: bool,
+    reclaim: bool,
+    compete: bool,
+    keeps_up: Option<bool>,
+    underruns: u64,
+    underruns_outside: u64,
+    stalls: u64,
+    underruns_stolen: Option<u64>,
+    pending_max: u64,
+    period_ns: u64,
+    buffers: u32,
+    compute_ns: u64,
+    samples: u32,
+    ring: u32,
+    blocks: Blocks<'a>,
+    overruns: u64,
+    elsewhere: u64,
+    interrupts: Option<u64>,
+    interrupt_ns: Option<u64>,
+    demotions: Option<u64>,
+    proven: Option<&'a [String]>,
+    share: f64,
+    share_by_second: Vec<f64>,
+    calibration: Calibration,
+    intervals: Figures,
+    elapsed: Figures,
+    executed: Figures,
+    response: Figures,
+    pending: Pending,
+    pc99: Pc99Row,
+    bystander: Vec<StageRow>,
+    bystander_intervals: Intervals,
+    bystander_missed: Option<u64>,
+    steal_ns: Option<u64>,
+}
+
+/// What became of the blocks that arrived.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Blocks<'a> {
+    arrived: u64,
+    processed: u64,
+    dropped: u64,
+    lost: u64,
+    refused: u64,
+    cut: u64,
+    coalesced: u64,
+    unobserved: u64,
+    callbacks_refused: u64,
+    refusal: Option<&'a str>,
+    records_lost: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Calibration {
+    passes: u32,
+    multiply_accumulate_ns: f64,
+}
+
+/// Times of many blocks.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Figures {
+    count: u64,
+    min_ns: Option<u64>,
+    mean_ns: Option<u64>,
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    max_ns: Option<u64>,
+}
+
+impl Figures {
+    fn new(times: &Distribution) -> Figures {
+        Figures {
+            count: times.count(),
+            min_ns: times.min(),
+            mean_ns: times.mean(),
+            p50_ns: times.quantile(0.5),
+            p99_ns: times.quantile(0.99),
+            max_ns: times.max(),
+        }
+    }
+}
+
+/// Samples that waited.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Pending {
+    p50: Option<u64>,
+    p99: Option<u64>,
+    max: Option<u64>,
+}
+
+/// Whether a device keeps to the PC 99 System Design Guide.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Pc99Row {
+    keeps: Option<bool>,
+    why: String,
+}
+
+/// Times between callbacks with their histogram.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Intervals {
+    #[serde(flatten)]
+    figures: Figures,
+    histogram: Histogram,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Histogram {
+    bin_ns: u64,
+    bins: Vec<BinRow>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct BinRow {
+    from_ns: u64,
+    count: u64,
+}
+
+impl Intervals {
+    fn new(times: &Distribution) -> Intervals {
+        let bins = bins(times).into_iter().map(|(from_ns, count)| BinRow { from_ns, count });
+        let histogram = Histogram { bin_ns: INTERVAL_BIN_NS, bins: bins.collect() };
+        Intervals { figures: Figures::new(times), histogram }
+    }
+}
+
+impl<'a> DeviceRow<'a> {
+    /// A row a device of a run.
+    fn all(run: &Run<'a>) -> Vec<DeviceRow<'a>> {
+        let (bystander, intervals) = (run.bystander(), Intervals::new(&run.activations.bystander_intervals));
+        let devices = run.activations.devices.iter();
+        devices.map(|device| DeviceRow::new(run, device, bystander.clone(), intervals.clone())).collect()
+    }
+
+    fn new(
+        run: &Run<'a>,
+        device: &'a DeviceSummary,
+        bystander: Vec<StageRow>,
+        bystander_intervals: Intervals,
+    ) -> DeviceRow<'a> {
+        let pc99 = pc99(device);
+        let competitors = &run.activations.competitors;
+        DeviceRow {
+            device: &device.device,
+            context: &device.context,
+            competitor: (!competitors.is_empty()).then(|| competitors.join(" and ")),
+            load: load_name(run.document),
+            wake: device.wake.as_deref(),
+            drop_stale: device.drop_stale,
+            reclaim: device.reclaim,
+            compete: device.compete,
+            keeps_up: keeps_up(device),
+            underruns: device.underruns,
+            underruns_outside: device.underruns_outside,
+            stalls: device.stalls,
+            underruns_stolen: device.underruns_stolen,
+            pending_max: device.pending_max,
+            period_ns: device.period_ns,
+            buffers: device.buffers,
+            compute_ns: device.compute_ns,
+            samples: device.samples,
+            ring: device.ring,
+            blocks: Blocks {
+                arrived: device.arrived,
+                processed: device.processed,
+                dropped: device.dropped,
+                lost: device.lost,
+                refused: device.refused,
+                cut: device.cut,
+                coalesced: device.coalesced,
+                unobserved: device.unobserved,
+                callbacks_refused: device.callbacks_refused,
+                refusal: device.refusal.as_deref(),
+                records_lost: device.records_lost,
+            },
+            overruns: device.overruns,
+            elsewhere: device.elsewhere,
+            interrupts: device.interrupts,
+            interrupt_ns: device.interrupt_ns,
+            demotions: device.demotions,
+            proven: (!device.proven.is_empty()).then_some(&device.proven),
+            share: device.share_millionths as f64 / 1e6,
+            share_by_second: device.executed_by_second.iter().map(|ns| *ns as f64 / 1e9).collect(),
+            calibration: Calibration {
+                passes: device.passes,
+                multiply_accumulate_ns: device.mac_thousandths_ns as f64 / 1e3,
+            },
+            intervals: Figures::new(&device.intervals),
+            elapsed: Figures::new(&device.elapsed),
+            executed: Figures::new(&device.executed),
+            response: Figures::new(&device.response),
+            pending: Pending {
+                p50: device.pending.quantile(0.5),
+                p99: device.pending.quantile(0.99),
+                max: device.pending.max(),
+            },
+            pc99: Pc99Row { keeps: pc99.keeps, why: pc99.why },
+            bystander,
+            bystander_intervals,
+            bystander_missed: run.document.counters.missed,
+            steal_ns: run.document.counters.steal_ns,
+        }
+    }
+}
+
+/// A study of one device in its contexts.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct StudyAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    device: &'a str,
+    least_intrusive: Option<&'a str>,
+    lowest_sufficient: Option<&'a str>,
+    interrupted: bool,
+    contexts: Vec<StudyRow<'a>>,
+}
+
+/// One run of a study, and what the paper and the simulator say of it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct StudyRow<'a> {
+    #[serde(flatten)]
+    subject: Subject<'a>,
+    group: &'static str,
+    paper: Option<&'static str>,
+    paper_works: Option<bool>,
+    predicted: Option<bool>,
+    holds: Option<bool>,
+    bystander_off_share: Option<f64>,
+    recording: Option<&'a Path>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum Subject<'a> {
+    /// A device in its context.
+    Ran(Box<DeviceRow<'a>>),
+    /// A context that cannot be had here.
+    Unavailable(UnavailableRow<'a>),
+    /// The bystander alone.
+    Alone(AloneRow),
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct UnavailableRow<'a> {
+    device: &'a str,
+    context: &'a str,
+    competitor: Option<&'a str>,
+    unavailable: &'a str,
+    underruns: (),
+    pending_max: (),
+    bystander: [StageRow; 0],
+    bystander_intervals: (),
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct AloneRow {
+    device: (),
+    context: &'static str,
+    competitor: (),
+    underruns: (),
+    pending_max: (),
+    bystander: Vec<StageRow>,
+    bystander_intervals: Intervals,
+}
+
+impl<'a> StudyAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(study: &'a StudyReport<'a>) -> StudyAnswer<'a> {
+        let mut contexts = Vec::new();
+        for row in &study.rows {
+            let subjects = match &row.run {
+                Ok(run) if run.activations.devices.is_empty() => vec![Subject::Alone(AloneRow {
+                    device: (),
+                    context: "none",
+                    competitor: (),
+                    underruns: (),
+                    pending_max: (),
+                    bystander: run.bystander(),
+                    bystander_intervals: Intervals::new(&run.activations.bystander_intervals),
+                })],
+                Ok(run) => DeviceRow::all(run).into_iter().map(|row| Subject::Ran(Box::new(row))).collect(),
+                Err(reason) => vec![Subject::Unavailable(UnavailableRow {
+                    device: &study.profile.id,
+                    context: &row.context,
+                    competitor: row.competitor.as_deref(),
+                    unavailable: reason,
+                    underruns: (),
+                    pending_max: (),
+                    bystander: [],
+                    bystander_intervals: (),
+                })],
+            };
+            contexts.extend(subjects.into_iter().map(|subject| StudyRow {
+                subject,
+                group: row.group,
+                paper: row.paper,
+                paper_works: row.paper_works,
+                predicted: row.predicted,
+                holds: row.holds,
+                bystander_off_share: row.off,
+                recording: row.run.as_ref().ok().map(|run| run.path),
+            }));
+        }
+        StudyAnswer {
+            schema: SCHEMA,
+            verdict: super::study::verdict(study),
+            exit_code: 0,
+            device: &study.profile.id,
+            least_intrusive: study.least_intrusive,
+            lowest_sufficient: study.lowest_sufficient,
+            interrupted: study.interrupted,
+            contexts,
+        }
+    }
+}
+
+impl Answer for StudyAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// Forecasts beside what was counted.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct VerifyAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    recording: &'a Path,
+    exposure_s: f64,
+    contexts: Vec<VerifiedDevice<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct VerifiedDevice<'a> {
+    #[serde(flatten)]
+    device: DeviceRow<'a>,
+    forecast: ForecastRow,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ForecastRow {
+    mttf_s: Mttf,
+    exposure_s: f64,
+    expected_stalls: Expected,
+    counted_stalls: u64,
+    agrees: bool,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Mttf {
+    low: Option<f64>,
+    estimate: Option<f64>,
+    high: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Expected {
+    low: f64,
+    high: Option<f64>,
+}
+
+impl<'a> VerifyAnswer<'a> {
+    /// The answer for programs, with the recording that was forecast from and its length.
+    pub fn new(rows: &[VerifiedRow<'a>], recording: &'a Path, exposure_s: f64) -> VerifyAnswer<'a> {
+        let mut contexts = Vec::new();
+        for row in rows {
+            let (low, estimate, high) = row.mttf_s;
+            let forecast = ForecastRow {
+                mttf_s: Mttf { low, estimate, high },
+                exposure_s: row.exposure_s,
+                expected_stalls: Expected { low: row.expected.0, high: row.expected.1 },
+                counted_stalls: row.counted,
+                agrees: row.agrees,
+            };
+            contexts.extend(DeviceRow::all(&row.run).into_iter().map(|device| VerifiedDevice { device, forecast }));
+        }
+        VerifyAnswer { schema: SCHEMA, verdict: verified_verdict(rows), exit_code: 0, recording, exposure_s, contexts }
+    }
+}
+
+impl Answer for VerifyAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// The devices that there are.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ProfilesAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    devices: Vec<ProfileRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ProfileRow<'a> {
+    device: &'a str,
+    name: &'a str,
+    what: &'a str,
+    period_ns: u64,
+    buffers: u32,
+    compute_ns: u64,
+    want_s: u64,
+    tolerance_ns: u64,
+    slack_ns: i64,
+    samples: u32,
+    ring: u32,
+    on_miss: &'static str,
+    sources: SourcesRow,
+}
+
+/// Where a device's figures come from.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct SourcesRow {
+    period: String,
+    buffers: String,
+    compute: String,
+    want: String,
+}
+
+impl SourcesRow {
+    pub(crate) fn new(profile: &Profile) -> SourcesRow {
+        let sources = &profile.sources;
+        SourcesRow {
+            period: sources.period.to_string(),
+            buffers: sources.buffers.to_string(),
+            compute: sources.compute.to_string(),
+            want: sources.want.to_string(),
+        }
+    }
+}
+
+impl<'a> ProfilesAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(profiles: &'a [Profile]) -> ProfilesAnswer<'a> {
+        let many = if profiles.len() == 1 { "1 device".to_owned() } else { format!("{} devices", profiles.len()) };
+        ProfilesAnswer {
+            schema: "punctual.devices/1",
+            verdict: many,
+            exit_code: 0,
+            devices: profiles.iter().map(ProfileRow::new).collect(),
+        }
+    }
+}
+
+impl Answer for ProfilesAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+impl<'a> ProfileRow<'a> {
+    fn new(profile: &'a Profile) -> ProfileRow<'a> {
+        let Sampling { samples, ring } = Sampling::of(profile);
+        ProfileRow {
+            device: &profile.id,
+            name: &profile.name,
+            what: &profile.what,
+            period_ns: profile.period_ns,
+            buffers: profile.buffers,
+            compute_ns: profile.compute_ns,
+            want_s: profile.want_s,
+            tolerance_ns: profile.tolerance_ns(),
+            slack_ns: profile.slack_ns(),
+            samples,
+            ring,
+            on_miss: profile.on_miss.name(),
+            sources: SourcesRow::new(profile),
+        }
+    }
+}

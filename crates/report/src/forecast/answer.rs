@@ -1,0 +1,343 @@
+//! The answer of `punctual forecast`.
+
+use super::interarrival::InterarrivalRow;
+use crate::answer::Answer;
+use crate::device::SourcesRow;
+use punctual_forecast::interarrival::Arrival;
+use punctual_forecast::{Advice, CurvePoint, DeviceAnswer, Estimate, Group, TimeScale, Variant, WorstCase};
+use serde::Serialize;
+
+/// The whole forecast. `horizons` and `devices` hold every group's, each with its `load` and `measure`; `groups` holds
+/// what belongs to a group as a whole.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ForecastAnswer<'a> {
+    schema: &'static str,
+    verdict: &'a str,
+    exit_code: u8,
+    cautions: &'a [String],
+    exposure_s: f64,
+    stalls: u64,
+    horizons: Vec<HorizonRow<'a>>,
+    devices: Vec<DeviceForecast<'a>>,
+    groups: Vec<GroupRow<'a>>,
+}
+
+impl<'a> ForecastAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(answer: &'a punctual_forecast::Answer) -> ForecastAnswer<'a> {
+        let groups = || answer.groups.iter();
+        let devices = |group: &'a Group| {
+            group.devices.iter().map(|device| DeviceForecast::new(&group.load, &group.measure, device))
+        };
+        ForecastAnswer {
+            schema: "punctual.forecast/1",
+            verdict: &answer.verdict,
+            exit_code: 0,
+            cautions: &answer.cautions,
+            exposure_s: answer.exposure_s,
+            stalls: answer.stalls,
+            horizons: groups()
+                .flat_map(|group| group.worst.iter().map(|worst| HorizonRow::new(group, worst)))
+                .collect(),
+            devices: groups().flat_map(devices).collect(),
+            groups: groups().map(GroupRow::new).collect(),
+        }
+    }
+}
+
+impl Answer for ForecastAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// A figure with its interval of 95 %. Each end that is open is `null`.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Interval {
+    low: Option<f64>,
+    estimate: Option<f64>,
+    high: Option<f64>,
+}
+
+impl From<&Estimate> for Interval {
+    fn from(found: &Estimate) -> Interval {
+        Interval { low: found.low, estimate: found.value, high: found.high }
+    }
+}
+
+/// The worst case of one stage and load within a horizon.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct HorizonRow<'a> {
+    horizon: String,
+    horizon_s: f64,
+    stage: &'static str,
+    load: &'a str,
+    measure: &'a str,
+    low_ns: Option<u64>,
+    estimate_ns: Option<u64>,
+    high_ns: Option<u64>,
+    method: &'static str,
+    veto: Option<&'a str>,
+    longest_seen_ns: Option<u64>,
+    longer_probability: f64,
+    longer_per_hour_at_most: f64,
+    measure_further_s: Option<f64>,
+}
+
+impl<'a> HorizonRow<'a> {
+    fn new(group: &'a Group, worst: &'a WorstCase) -> HorizonRow<'a> {
+        let found = &worst.level;
+        let down = |value: Option<f64>| value.map(|value| value.max(0.0).floor() as u64);
+        let up = |value: Option<f64>| value.map(|value| value.max(0.0).ceil() as u64);
+        HorizonRow {
+            horizon: worst.horizon.to_string(),
+            horizon_s: worst.horizon_s,
+            stage: worst.stage.name(),
+            load: &group.load,
+            measure: &group.measure,
+            low_ns: down(found.level.low),
+            estimate_ns: down(found.level.value),
+            high_ns: up(found.level.high),
+            method: found.method.name(),
+            veto: found.veto.as_deref(),
+            longest_seen_ns: worst.longest_ns,
+            longer_probability: worst.longer_probability,
+            longer_per_hour_at_most: worst.longer_per_hour,
+            measure_further_s: worst.measure_further_s,
+        }
+    }
+}
+
+/// One device of a forecast or of a report.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct DeviceForecast<'a> {
+    device: &'a str,
+    name: &'a str,
+    load: &'a str,
+    measure: &'a str,
+    stage: &'static str,
+    period_ns: u64,
+    buffers: u32,
+    compute_ns: u64,
+    tolerance_ns: u64,
+    tolerance_range_ns: Option<[u64; 2]>,
+    slack_ns: i64,
+    on_miss: &'static str,
+    sources: SourcesRow,
+    over: u64,
+    over_is_upper_count: bool,
+    probability: Option<f64>,
+    extremal_index: Option<f64>,
+    dispersion: f64,
+    stalls_per_hour: Interval,
+    /// `holds`, `fails` or `unknown`.
+    verdict: &'static str,
+    want_s: u64,
+    mttf_s: Interval,
+    mttf_per_buffer_s: Option<f64>,
+    measure_further_s: Option<f64>,
+    advice: Option<AdviceRow>,
+}
+
+impl<'a> DeviceForecast<'a> {
+    pub(crate) fn new(load: &'a str, measure: &'a str, answer: &'a DeviceAnswer) -> DeviceForecast<'a> {
+        let (device, found) = (&answer.device, &answer.underruns);
+        DeviceForecast {
+            device: &device.id,
+            name: &device.name,
+            load,
+            measure,
+            stage: answer.stage.name(),
+            period_ns: device.period_ns,
+            buffers: device.buffers,
+            compute_ns: device.compute_ns,
+            tolerance_ns: device.tolerance_ns(),
+            tolerance_range_ns: device.printed.as_ref().map(|printed| printed.tolerance_ns.into()),
+            slack_ns: device.slack_ns(),
+            on_miss: device.on_miss.name(),
+            sources: SourcesRow::new(device),
+            over: found.over,
+            over_is_upper_count: found.is_upper_count,
+            probability: found.probability,
+            extremal_index: found.extremal_index,
+            dispersion: found.dispersion,
+            stalls_per_hour: (&found.per_hour).into(),
+            verdict: found.outcome.name(),
+            want_s: device.want_s,
+            mttf_s: (&found.mttf_s).into(),
+            mttf_per_buffer_s: found.mttf_per_buffer_s,
+            measure_further_s: found.measure_further_s,
+            advice: answer.advice.as_ref().map(AdviceRow::new),
+        }
+    }
+}
+
+/// Buffering with which a device would do.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct AdviceRow {
+    buffers: Option<VariantRow>,
+    period: Option<VariantRow>,
+    never_exceeded: Option<VariantRow>,
+    measure_further_s: Option<f64>,
+}
+
+/// A device with other buffering.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct VariantRow {
+    period_ns: u64,
+    buffers: u32,
+    tolerance_ns: u64,
+    mttf_s: Interval,
+}
+
+impl AdviceRow {
+    fn new(advice: &Advice) -> AdviceRow {
+        let variant = |variant: &Option<Variant>| {
+            variant.as_ref().map(|variant| VariantRow {
+                period_ns: variant.device.period_ns,
+                buffers: variant.device.buffers,
+                tolerance_ns: variant.device.tolerance_ns(),
+                mttf_s: (&variant.underruns.mttf_s).into(),
+            })
+        };
+        AdviceRow {
+            buffers: variant(&advice.buffers),
+            period: variant(&advice.period),
+            never_exceeded: variant(&advice.never_exceeded),
+            measure_further_s: advice.measure_further_s,
+        }
+    }
+}
+
+/// What belongs to a group as a whole: recordings of one configuration and load, one after another.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct GroupRow<'a> {
+    measure: &'a str,
+    load: &'a str,
+    exposure_s: f64,
+    use_s: f64,
+    compression: Option<f64>,
+    day_s: f64,
+    week_s: f64,
+    stalls: u64,
+    extremal_index: Option<f64>,
+    notes: &'a [String],
+    curves: Vec<CurveRow>,
+    time_scales: Vec<TimeScaleRow>,
+}
+
+/// Mean time between underruns against buffering.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CurveRow {
+    stage: &'static str,
+    points: Vec<PointRow>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PointRow {
+    buffering_ns: u64,
+    slack_ns: u64,
+    mttf_s: Interval,
+    mttf_per_buffer_s: Option<f64>,
+}
+
+/// The shortest period that is met with a reliability.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct TimeScaleRow {
+    reliability: f64,
+    period_ns: Option<u64>,
+    measure_further_s: Option<f64>,
+}
+
+impl<'a> GroupRow<'a> {
+    fn new(group: &'a Group) -> GroupRow<'a> {
+        let point = |point: &CurvePoint| PointRow {
+            buffering_ns: point.buffering_ns,
+            slack_ns: point.slack_ns,
+            mttf_s: (&point.mttf_s).into(),
+            mttf_per_buffer_s: point.mttf_per_buffer_s,
+        };
+        let scale = |scale: &TimeScale| TimeScaleRow {
+            reliability: scale.reliability,
+            period_ns: scale.period_ns,
+            measure_further_s: scale.measure_further_s,
+        };
+        let curves = group
+            .curves
+            .iter()
+            .map(|curve| CurveRow { stage: curve.stage.name(), points: curve.points.iter().map(point).collect() });
+        GroupRow {
+            measure: &group.measure,
+            load: &group.load,
+            exposure_s: group.exposure_s,
+            use_s: group.use_s,
+            compression: group.compression_is_known.then_some(group.compression),
+            day_s: group.usage.day_s,
+            week_s: group.usage.week_s,
+            stalls: group.stalls,
+            extremal_index: group.extremal_index,
+            notes: &group.notes,
+            curves: curves.collect(),
+            time_scales: group.time_scales.iter().map(scale).collect(),
+        }
+    }
+}
+
+/// How events later than a threshold follow one another, in the answer of `report` and `idle`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct InterarrivalEntry<'a> {
+    recording: &'a str,
+    measure: &'a str,
+    stage: Option<&'static str>,
+    threshold_ns: u64,
+    late: u64,
+    events: u64,
+    mean_ns: Option<u64>,
+    deviation_ns: Option<u64>,
+    arrival: &'static str,
+    period_ns: Option<u64>,
+    sharpness: Option<f64>,
+    test: Option<&'static str>,
+    p: Option<f64>,
+}
+
+impl<'a> InterarrivalEntry<'a> {
+    /// All rows; `None` where there are none, since nobody asked.
+    pub(crate) fn all(rows: &'a [InterarrivalRow]) -> Option<Vec<InterarrivalEntry<'a>>> {
+        (!rows.is_empty()).then(|| rows.iter().map(InterarrivalEntry::new).collect())
+    }
+
+    fn new(row: &'a InterarrivalRow) -> InterarrivalEntry<'a> {
+        let events = &row.events;
+        let (period_ns, sharpness) = match events.arrival {
+            Arrival::Periodic { period_ns, sharpness } => (Some(period_ns.round() as u64), Some(sharpness)),
+            _ => (None, None),
+        };
+        InterarrivalEntry {
+            recording: &row.recording,
+            measure: &row.whose,
+            stage: row.stage.map(|stage| stage.name()),
+            threshold_ns: events.threshold_ns,
+            late: row.late,
+            events: events.events,
+            mean_ns: events.mean_ns.map(|mean| mean.round() as u64),
+            deviation_ns: events.deviation_ns.map(|deviation| deviation.round() as u64),
+            arrival: events.arrival.name(),
+            period_ns,
+            sharpness,
+            test: events.p.map(|_| events.test),
+            p: events.p,
+        }
+    }
+}

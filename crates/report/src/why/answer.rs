@@ -1,0 +1,314 @@
+//! The answers of `punctual why`.
+
+use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
+use super::{EpisodeView, WhyReport, cost, handlers};
+use crate::answer::Answer;
+use punctual_blame::{CallTree, Cause, Kind};
+use punctual_recording::episode::Victim;
+use punctual_recording::{HandlerSum, RecorderSummary, Stage};
+use serde::Serialize;
+use std::path::Path;
+
+/// The name and version of the JSON.
+const SCHEMA: &str = "punctual.why/1";
+
+/// Who made wakeups late.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WhyAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    recording: &'a Path,
+    cut: bool,
+    missing_episodes: u64,
+    blind: &'a [String],
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    recorder: Option<&'a RecorderSummary>,
+    cpu_share: Option<f64>,
+    late_ns: u64,
+    unknown_ns: u64,
+    blind_ns: u64,
+    kinds: Vec<KindRow>,
+    causes: Vec<CauseRow<'a>>,
+    episodes: Vec<EpisodeRow<'a>>,
+}
+
+impl<'a> WhyAnswer<'a> {
+    /// The answer for programs; with `only`, with one episode alone.
+    pub fn new(report: &'a WhyReport<'a>, only: Option<u64>) -> WhyAnswer<'a> {
+        let chosen = report.episodes.iter().filter(|episode| only.is_none_or(|only| only == episode.id));
+        let late_ns = report.summary.late_ns;
+        WhyAnswer {
+            schema: SCHEMA,
+            verdict: report.verdict(),
+            exit_code: 0,
+            recording: report.recording,
+            cut: report.cut,
+            missing_episodes: report.missing(),
+            blind: report.blind,
+            recorder: report.recorder.as_ref(),
+            cpu_share: report.recorder.as_ref().and_then(cost::cpu_share),
+            late_ns,
+            unknown_ns: report.total_of(Kind::Unknown),
+            blind_ns: report.total_of(Kind::Blind),
+            kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, late_ns)).collect(),
+            causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns)).collect(),
+            episodes: chosen.map(EpisodeRow::new).collect(),
+        }
+    }
+}
+
+impl Answer for WhyAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// All causes of a kind together.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct KindRow {
+    kind: &'static str,
+    total_ns: u64,
+    share: f64,
+}
+
+fn share(part_ns: u64, late_ns: u64) -> f64 {
+    part_ns as f64 / late_ns.max(1) as f64
+}
+
+impl KindRow {
+    fn new(kind: Kind, total_ns: u64, late_ns: u64) -> KindRow {
+        KindRow { kind: kind.name(), total_ns, share: share(total_ns, late_ns) }
+    }
+}
+
+/// One cause over all episodes that are not void.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CauseRow<'a> {
+    kind: &'static str,
+    name: &'a str,
+    detail: Option<&'a str>,
+    share: f64,
+    episodes: u64,
+    max_ns: u64,
+    typical_ns: u64,
+    total_ns: u64,
+    example: u64,
+}
+
+impl<'a> CauseRow<'a> {
+    fn new(cause: &'a Cause, late_ns: u64) -> CauseRow<'a> {
+        CauseRow {
+            kind: cause.kind.name(),
+            name: &cause.name,
+            detail: cause.detail.as_deref(),
+            share: share(cause.total_ns, late_ns),
+            episodes: cause.episodes,
+            max_ns: cause.max_ns,
+            typical_ns: cause.typical_ns,
+            total_ns: cause.total_ns,
+            example: cause.example,
+        }
+    }
+}
+
+/// One late wakeup.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct EpisodeRow<'a> {
+    id: u64,
+    void: bool,
+    nesting_known: bool,
+    void_reason: Option<&'a str>,
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+    victim: &'a Victim,
+    expected_ns: u64,
+    total_ns: u64,
+    #[cfg_attr(test, schemars(with = "String"))]
+    stage: Stage,
+    parts: Vec<PartRow<'a>>,
+    pieces: Vec<PieceRow<'a>>,
+    chain: Vec<LinkRow<'a>>,
+    samples: u64,
+    call_tree: Vec<CallRow<'a>>,
+    late_interrupt_stacks: &'a [Vec<String>],
+    build_ids: Vec<BuildRow<'a>>,
+}
+
+/// A part of the lateness; all of them add up to it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PartRow<'a> {
+    kind: &'static str,
+    name: &'a str,
+    ns: u64,
+    detail: Option<&'a str>,
+}
+
+/// A stretch of the lateness.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PieceRow<'a> {
+    start_ns: u64,
+    ns: u64,
+    cpu: u32,
+    kind: &'static str,
+    name: &'a str,
+    detail: Option<String>,
+}
+
+/// Who woke whom.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LinkRow<'a> {
+    at_ns: u64,
+    cpu: u32,
+    woken: &'a str,
+    by: &'static str,
+    name: &'a str,
+}
+
+/// How often a function was seen, and what below it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CallRow<'a> {
+    name: &'a str,
+    count: u64,
+    children: Vec<CallRow<'a>>,
+}
+
+impl<'a> CallRow<'a> {
+    fn below(tree: &'a CallTree) -> Vec<CallRow<'a>> {
+        let row = |(name, child): (&'a str, &'a CallTree)| CallRow {
+            name,
+            count: child.count(),
+            children: CallRow::below(child),
+        };
+        tree.children().into_iter().map(row).collect()
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct BuildRow<'a> {
+    path: &'a str,
+    build_id: &'a str,
+}
+
+impl<'a> EpisodeRow<'a> {
+    fn new(episode: &'a EpisodeView) -> EpisodeRow<'a> {
+        let parts = episode.split.parts.iter().map(|part| PartRow {
+            kind: part.kind.name(),
+            name: &part.name,
+            ns: part.ns,
+            detail: part.detail.as_deref(),
+        });
+        let pieces = episode.split.pieces.iter().map(|piece| PieceRow {
+            start_ns: piece.start_ns,
+            ns: piece.ns,
+            cpu: piece.cpu,
+            kind: piece.kind.name(),
+            name: &piece.name,
+            detail: piece.detail.as_ref().map(ToString::to_string),
+        });
+        let chain = episode.chain.iter().map(|link| LinkRow {
+            at_ns: link.at_ns,
+            cpu: link.cpu,
+            woken: &link.woken,
+            by: link.by,
+            name: &link.name,
+        });
+        EpisodeRow {
+            id: episode.id,
+            void: episode.void.is_some(),
+            nesting_known: episode.nesting_known,
+            void_reason: episode.void.as_deref(),
+            victim: &episode.victim,
+            expected_ns: episode.expected_ns,
+            total_ns: episode.total_ns,
+            stage: episode.stage,
+            parts: parts.collect(),
+            pieces: pieces.collect(),
+            chain: chain.collect(),
+            samples: episode.tree.count(),
+            call_tree: CallRow::below(&episode.tree),
+            late_interrupt_stacks: &episode.late_stacks,
+            build_ids: episode.builds.iter().map(|(path, build_id)| BuildRow { path, build_id }).collect(),
+        }
+    }
+}
+
+/// Every handler of a run against limits.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct HandlersAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    recording: &'a Path,
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    recorder: Option<&'a RecorderSummary>,
+    cpu_share: Option<f64>,
+    limits: Limits,
+    handlers: Vec<HandlerRow<'a>>,
+}
+
+impl<'a> HandlersAnswer<'a> {
+    /// The sums, with what the flight recorder counted and cost where that is known.
+    pub fn new(recording: &'a Path, sums: &'a [HandlerSum], recorder: Option<&'a RecorderSummary>) -> Self {
+        HandlersAnswer {
+            schema: SCHEMA,
+            verdict: handlers::verdict(sums),
+            exit_code: 0,
+            recording,
+            recorder,
+            cpu_share: recorder.and_then(cost::cpu_share),
+            limits: Limits { interrupt_ns: INTERRUPT_LIMIT_NS, softirq_queue_ns: QUEUE_LIMIT_NS },
+            handlers: sums.iter().map(HandlerRow::new).collect(),
+        }
+    }
+}
+
+impl Answer for HandlersAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Limits {
+    interrupt_ns: u64,
+    softirq_queue_ns: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct HandlerRow<'a> {
+    kind: &'a str,
+    name: &'a str,
+    count: u64,
+    total_ns: u64,
+    longest_ns: u64,
+    longest_at_ns: u64,
+    limit_ns: Option<u64>,
+    over: bool,
+}
+
+impl<'a> HandlerRow<'a> {
+    fn new(sum: &'a HandlerSum) -> HandlerRow<'a> {
+        HandlerRow {
+            kind: &sum.kind,
+            name: &sum.name,
+            count: sum.count,
+            total_ns: sum.total_ns,
+            longest_ns: sum.longest_ns,
+            longest_at_ns: sum.longest_at_ns,
+            limit_ns: handlers::limit(&sum.kind),
+            over: handlers::is_over(sum),
+        }
+    }
+}
