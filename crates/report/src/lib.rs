@@ -31,3 +31,6 @@ pub use recording::model::{Measurement, load_name};
 pub use recording::stages::{StageRow, stage_rows};
 pub use recording::text::measurement_text;
 pub use recording::verdict::{check_verdict, failure_in_words, recording_verdict};
+
+#[cfg(test)]
+mod schemas;
