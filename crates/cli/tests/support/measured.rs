@@ -12,6 +12,7 @@ const MAX_LOOKED_AT: u64 = 4 << 20;
 pub(crate) struct Measured {
     pub(crate) output: Output,
     pub(crate) took: Duration,
+    pub(crate) cpu_time: Duration,
     /// The most resident memory that it had at once, bytes, as the kernel counts it.
     pub(crate) peak_bytes: u64,
 }
@@ -60,9 +61,11 @@ pub(crate) fn measured(mut command: Command, fence: Fence) -> Measured {
         usage.assume_init()
     };
     let took = began.elapsed();
+    let time = |time: libc::timeval| Duration::from_micros(time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64);
+    let cpu_time = time(usage.ru_utime) + time(usage.ru_stime);
     let stderr = stderr.join().expect("the errors are read");
     let output = Output { status: ExitStatus::from_raw(status), stdout, stderr };
-    Measured { output, took, peak_bytes: usage.ru_maxrss as u64 * 1024 }
+    Measured { output, took, cpu_time, peak_bytes: usage.ru_maxrss as u64 * 1024 }
 }
 
 /// Reads all that comes, and keeps its beginning.

@@ -47,7 +47,8 @@ fn event_log() -> Result<Found, Refused> {
             }
             Err(refused) => {
                 let blind = format!("events of the class {}", class.name());
-                missing.push(Missing::new(refused.reason.clone(), None).so_blind_for(blind));
+                let what = refused.reason.strip_prefix("this kernel lacks ").unwrap_or(&refused.reason);
+                missing.push(Missing::new(what, None).so_blind_for(blind));
                 refusal = Some(refused);
             }
         }

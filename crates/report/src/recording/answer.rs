@@ -5,6 +5,7 @@ use crate::forecast::interarrival::InterarrivalRow;
 use crate::forecast::{DeviceForecast, InterarrivalEntry};
 use crate::load::ScoreRow;
 use crate::{Measurement, StageRow, load_name, stage_rows};
+use punctual_forecast::JudgedDevice;
 use punctual_recording::{Counters, Document, Ended, Followed, Limit, Provenance, RecorderSummary, Task};
 use serde::Serialize;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub struct ReportAnswer<'a> {
     #[cfg_attr(test, schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>"))]
     limits: Vec<&'a Limit>,
     scores: Vec<ScoreRow<'a>>,
-    devices: Vec<JudgedDevice<'a>>,
+    devices: Vec<JudgedRow<'a>>,
     parts: Vec<PartRow<'a>>,
     /// How late events follow one another, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +60,7 @@ impl<'a> ReportAnswer<'a> {
             cut: documents().any(|document| document.ended.is_none()),
             limits: documents().flat_map(|document| &document.limits).collect(),
             scores: documents().flat_map(scores).collect(),
-            devices: measurement.devices.iter().map(JudgedDevice::new).collect(),
+            devices: measurement.devices.iter().map(JudgedRow::new).collect(),
             parts: measurement.parts.iter().map(|(path, document)| PartRow::new(path, document)).collect(),
             interarrival: InterarrivalEntry::all(interarrival),
         }
@@ -132,16 +133,16 @@ fn scores(document: &Document) -> impl Iterator<Item = ScoreRow<'_>> {
 /// What a device would have met.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct JudgedDevice<'a> {
+struct JudgedRow<'a> {
     #[serde(flatten)]
     forecast: DeviceForecast<'a>,
     late_wakeups: u64,
     late_wakeups_on_worst_cpu: u64,
 }
 
-impl<'a> JudgedDevice<'a> {
-    fn new(row: &'a punctual_forecast::JudgedDevice) -> JudgedDevice<'a> {
-        JudgedDevice {
+impl<'a> JudgedRow<'a> {
+    fn new(row: &'a JudgedDevice) -> JudgedRow<'a> {
+        JudgedRow {
             forecast: DeviceForecast::new(&row.load, &row.measure, &row.answer),
             late_wakeups: row.late_wakeups,
             late_wakeups_on_worst_cpu: row.late_wakeups_on_worst_cpu,
