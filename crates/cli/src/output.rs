@@ -1,7 +1,11 @@
 //! Data to standard output, everything else to standard error.
 
+use crate::commands::artifacts::CannotWrite;
+use punctual_context::drill::DrillError;
+use punctual_kernel::Refused;
 use punctual_kernel::standard_output;
 use punctual_probe::RunError;
+use punctual_recording::{Error, Hint};
 use punctual_report::answer::{Answer, Failure, Told};
 use punctual_report::{Measurement, ReportAnswer};
 use punctual_study::StudyError;
@@ -60,15 +64,13 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// What the first error of the chain that knows a remedy says.
 fn hint(error: &anyhow::Error) -> Option<&'static str> {
-    let text = format!("{error:#}");
-    if text.contains("BPF programs") && text.contains("permission denied") {
-        return Some("sudo punctual ..., or see `punctual capabilities`");
+    fn of<E: Hint + 'static>(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+        cause.downcast_ref::<E>()?.hint()
     }
-    if text.contains("no space left") {
-        return Some("what was written until then was kept; choose another place with -o");
-    }
-    None
+    let ways = [of::<StudyError>, of::<RunError>, of::<DrillError>, of::<Refused>, of::<Error>, of::<CannotWrite>];
+    error.chain().find_map(|cause| ways.iter().find_map(|hint| hint(cause)))
 }
 
 /// Set when data could not be written for another reason than that nobody reads it.
@@ -200,6 +202,19 @@ fn escaped(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_has_the_hint_of_its_cause_and_no_words_make_one() {
+        let mut refused = Refused::because("loading the BPF programs of `x`", "permission denied");
+        assert_eq!(hint(&anyhow::Error::new(StudyError::Setting(refused.to_string()))), None);
+        refused.lacks_privilege = true;
+        let error = anyhow::Error::new(StudyError::Run(RunError::Refused(refused))).context("beginning");
+        assert!(hint(&error).is_some_and(|hint| hint.contains("sudo")));
+        let full = std::io::Error::from(ErrorKind::StorageFull);
+        let error = anyhow::Error::new(CannotWrite::new("cannot write x", &full));
+        assert!(hint(&error).is_some_and(|hint| hint.contains("-o")));
+        assert_eq!(hint(&anyhow::anyhow!("no space left")), None);
+    }
 
     #[test]
     fn json_and_text_steer_no_terminal() {

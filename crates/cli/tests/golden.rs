@@ -177,6 +177,7 @@ fn a_simulated_recording() {
         "simulator",
         &[
             "sim list --json",
+            "sim timeline soft-modem-callbacks --json",
             "sim run nt-timers-table3",
             "sim run nt-timers-table3 --json",
             "sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..2 --json",

@@ -144,7 +144,7 @@ impl LoadedObject {
                 None if said.contains("failed to create: -E2BIG") => {
                     Missing::new("room for BPF memory as large as these programs share", None).line()
                 }
-                None if denied => "permission denied: it takes root, or CAP_BPF and CAP_PERFMON".to_owned(),
+                None if denied => return Refused::for_want_of_privilege(doing()),
                 None => match bpf_words::refused_program(&said) {
                     Some(program) => format!("this kernel refuses the BPF program `{program}` (-v shows its words)"),
                     None => plain(&error),

@@ -51,6 +51,8 @@ pub use missing::{Missing, is_older_than};
 pub use thread_number::number_in_kernel;
 pub use trial::{Found, Trial};
 
+use punctual_recording::Hint;
+
 /// What the kernel refused, and what was being done.
 #[derive(Debug, thiserror::Error)]
 #[error("{doing}: {reason}")]
@@ -59,17 +61,31 @@ pub struct Refused {
     pub doing: String,
     /// What the kernel said.
     pub reason: String,
+    /// Whether it was refused for want of privilege that BPF programs take.
+    pub lacks_privilege: bool,
 }
 
 impl Refused {
     /// The last operating-system error, met while `doing` something.
     pub fn last_os_error(doing: impl Into<String>) -> Refused {
-        Refused { doing: doing.into(), reason: plain(&std::io::Error::last_os_error()) }
+        Refused::because(doing, plain(&std::io::Error::last_os_error()))
     }
 
     /// An error in words, met while `doing` something.
     pub fn because(doing: impl Into<String>, reason: impl Into<String>) -> Refused {
-        Refused { doing: doing.into(), reason: reason.into() }
+        Refused { doing: doing.into(), reason: reason.into(), lacks_privilege: false }
+    }
+
+    /// BPF programs that this user may not load.
+    pub(crate) fn for_want_of_privilege(doing: impl Into<String>) -> Refused {
+        let reason = "permission denied: it takes root, or CAP_BPF and CAP_PERFMON";
+        Refused { lacks_privilege: true, ..Refused::because(doing, reason) }
+    }
+}
+
+impl Hint for Refused {
+    fn hint(&self) -> Option<&'static str> {
+        self.lacks_privilege.then_some("sudo punctual ..., or see `punctual capabilities`")
     }
 }
 

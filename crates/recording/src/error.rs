@@ -1,5 +1,6 @@
 //! Errors of reading and writing recordings.
 
+use crate::hint::{CHOOSE_ANOTHER_PLACE, Hint};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,8 @@ pub enum ErrorKind {
     Exists,
     /// The file system refused.
     Io,
+    /// It had no space left.
+    Full,
 }
 
 /// An error with the path it concerns and what was wrong there.
@@ -43,14 +46,12 @@ impl Error {
     }
 
     pub(crate) fn io(path: impl AsRef<Path>, doing: &str, source: std::io::Error) -> Error {
-        let message = match source.kind() {
-            std::io::ErrorKind::StorageFull => format!("{doing}: no space left on the device"),
-            _ => {
-                let text = source.to_string();
-                format!("{doing}: {}", text.split(" (os error").next().unwrap_or(&text))
-            }
-        };
-        Error { kind: ErrorKind::Io, path: path.as_ref().to_owned(), message }
+        if source.kind() == std::io::ErrorKind::StorageFull {
+            return Error::new(ErrorKind::Full, path, format!("{doing}: no space left on the device"));
+        }
+        let text = source.to_string();
+        let reason = text.split(" (os error").next().unwrap_or(&text);
+        Error::new(ErrorKind::Io, path, format!("{doing}: {reason}"))
     }
 
     /// What kind of thing went wrong.
@@ -64,6 +65,12 @@ impl Error {
     }
 }
 
+impl Hint for Error {
+    fn hint(&self) -> Option<&'static str> {
+        (self.kind == ErrorKind::Full).then_some(CHOOSE_ANOTHER_PLACE)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.as_os_str().is_empty() {
@@ -74,3 +81,19 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn a_full_disk_has_its_hint_and_nothing_else() {
+        let error = |kind: io::ErrorKind| Error::io("a.punctual", "cannot write", kind.into());
+        let full = error(io::ErrorKind::StorageFull);
+        assert_eq!((full.kind(), full.hint()), (ErrorKind::Full, Some(CHOOSE_ANOTHER_PLACE)));
+        assert_eq!(full.to_string(), "a.punctual: cannot write: no space left on the device");
+        let other = error(io::ErrorKind::PermissionDenied);
+        assert_eq!((other.kind(), other.hint()), (ErrorKind::Io, None));
+    }
+}

@@ -52,6 +52,7 @@ mod episodes;
 mod error;
 mod format;
 mod gaps;
+mod hint;
 mod log;
 mod wakeups;
 
@@ -89,6 +90,7 @@ pub use gaps::trace::{Ran, TraceEntry};
 pub use gaps::validation::{
     Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
 };
+pub use hint::{CHOOSE_ANOTHER_PLACE, Hint};
 pub use log::files::{
     BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
     for_each_log_row, is_log, read_log_document,

@@ -4,7 +4,7 @@ use crate::running::{GettingReady, Noted, Running};
 use punctual_kernel::{capabilities, clock, host};
 use punctual_load::{Load, Machine};
 use punctual_probe::{Observation, Outcome, Plan, RunError, Step};
-use punctual_recording::{EndReason, LoadInfo};
+use punctual_recording::{EndReason, Hint, LoadInfo};
 use std::time::Duration;
 
 /// Why a study could not be carried out.
@@ -34,6 +34,16 @@ pub enum StudyError {
     /// The user or the system asked to stop before anything was measured.
     #[error("interrupted while the load was getting ready: nothing was measured")]
     Interrupted,
+}
+
+impl Hint for StudyError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            StudyError::Run(error) => error.hint(),
+            StudyError::Recording(error) => error.hint(),
+            _ => None,
+        }
+    }
 }
 
 /// How much longer than the measurement a load may run, whatever happens.

@@ -2,7 +2,7 @@
 
 use crate::output;
 use anyhow::ensure;
-use punctual_recording::{Place, Standing};
+use punctual_recording::{CHOOSE_ANOTHER_PLACE, Hint, Place, Standing};
 use punctual_report::answer::Failure;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
         Standing::Directory => Err(ErrorKind::IsADirectory.into()),
         Standing::Nothing | Standing::File => place.try_to_write(),
     });
-    tried.map_err(|error| anyhow::anyhow!("cannot write {}: {}", path.display(), plain(&error)))
+    tried.map_err(|error| CannotWrite::new(&format!("cannot write {}", path.display()), &error).into())
 }
 
 /// Writes a file beside the answer and gives the exit code. Where it cannot be written, one line says so and the answer
@@ -60,6 +60,35 @@ pub(crate) fn failure() -> Option<String> {
     FAILED.lock().ok()?.clone()
 }
 
+/// A file that cannot be written.
+#[derive(Debug)]
+pub(crate) struct CannotWrite {
+    message: String,
+    is_full: bool,
+}
+
+impl CannotWrite {
+    /// The error met while `doing` something.
+    pub(crate) fn new(doing: &str, error: &Error) -> CannotWrite {
+        let is_full = error.kind() == ErrorKind::StorageFull;
+        CannotWrite { message: format!("{doing}: {}", plain(error)), is_full }
+    }
+}
+
+impl std::fmt::Display for CannotWrite {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for CannotWrite {}
+
+impl Hint for CannotWrite {
+    fn hint(&self) -> Option<&'static str> {
+        self.is_full.then_some(CHOOSE_ANOTHER_PLACE)
+    }
+}
+
 fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -75,7 +104,7 @@ fn recording_around(path: &Path) -> Option<PathBuf> {
 }
 
 /// An error of the operating system in plain words, without its number.
-pub(super) fn plain(error: &Error) -> String {
+fn plain(error: &Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file or directory".to_owned(),
         ErrorKind::StorageFull => "no space left on the disk".to_owned(),

@@ -1,5 +1,6 @@
 //! `punctual drill`.
 
+use super::artifacts::CannotWrite;
 use crate::args::drill::{DrillArguments, Wanted};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
@@ -104,7 +105,7 @@ fn create_log(path: &Path) -> anyhow::Result<(File, Place)> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    anyhow::anyhow!("{}: cannot write: {}", path.display(), super::artifacts::plain(error))
+    CannotWrite::new(&format!("{}: cannot write", path.display()), error).into()
 }
 
 fn report(plan: &DrillPlan, outcome: &DrillOutcome) -> anyhow::Result<DrillReport> {

@@ -13,6 +13,7 @@ use super::throttle::Overrunner;
 use super::worker::{Event, Injector, Prepare, Worker};
 use super::{DrillKind, DrillPlan, Injection, PlanError};
 use punctual_kernel::{Refused, capabilities, clock, scheduling};
+use punctual_recording::Hint;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -49,6 +50,15 @@ pub enum DrillError {
     /// The log could not be written.
     #[error("writing the log: {0}")]
     Log(std::io::Error),
+}
+
+impl Hint for DrillError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            DrillError::Unavailable { refused, .. } | DrillError::BrokenOff { refused, .. } => refused.hint(),
+            DrillError::Plan(_) | DrillError::Log(_) => None,
+        }
+    }
 }
 
 /// What an observer is told while a drill runs.

@@ -1,6 +1,7 @@
 //! Why a plan is not carried out.
 
 use punctual_kernel::Refused;
+use punctual_recording::Hint;
 
 /// A plan that cannot be carried out, in one line: what is wrong and what would be right.
 #[derive(Debug, thiserror::Error)]
@@ -19,4 +20,14 @@ pub enum RunError {
     /// The recording could not be written. What was written before it failed can be read.
     #[error(transparent)]
     Recording(#[from] punctual_recording::Error),
+}
+
+impl Hint for RunError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            RunError::Plan(_) => None,
+            RunError::Refused(refused) => refused.hint(),
+            RunError::Recording(error) => error.hint(),
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! What a comparison found.
 
-use crate::recording::text::{microseconds, table};
-use crate::recording::verdict::grouped;
+use crate::layout::{grouped, microseconds, table};
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, FIGURES, Outcome, Quantiles, Ratio, SideSummary, StageComparison,
 };

@@ -2,9 +2,8 @@
 
 use crate::device::{INTERVAL_BIN_NS, Run, bins, bystander_max, keeps_up};
 use crate::encode::plain_page::{escape, page};
+use crate::layout::{grouped, table};
 use crate::microseconds;
-use crate::recording::text::table;
-use crate::recording::verdict::grouped;
 use punctual_device::{Profile, pc99};
 use punctual_recording::{DeviceSummary, Distribution, Stage, format_ns};
 use std::fmt::Write as _;

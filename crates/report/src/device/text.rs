@@ -1,7 +1,6 @@
 //! Soft devices in their contexts, as text for people.
 
-use crate::recording::text::table;
-use crate::recording::verdict::grouped;
+use crate::layout::{grouped, table};
 use crate::{StageRow, microseconds, stage_rows};
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_recording::{ActivationDocument, DeviceSummary, Distribution, Document, EndReason, Stage, format_ns};
@@ -45,7 +44,7 @@ pub fn verdict(run: &Run<'_>) -> String {
         sentences.push("No device ran: this is what the bystander meets alone.".to_owned());
     }
     if run.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Interrupted) {
-        let length = crate::recording::verdict::spoken_duration(run.document);
+        let length = crate::recording::length::spoken_duration(run.document);
         sentences.push(format!("It was interrupted after {length}: all this rests on that time."));
     }
     sentences.join(" ")

@@ -1,6 +1,6 @@
 //! Fire drills, as text for people.
 
-use crate::recording::text::{microseconds, table};
+use crate::layout::{microseconds, table};
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
 

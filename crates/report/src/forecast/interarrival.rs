@@ -1,7 +1,6 @@
 //! How late events follow one another.
 
-use crate::recording::text::table;
-use crate::recording::verdict::grouped;
+use crate::layout::{grouped, table};
 use punctual_forecast::interarrival::{Arrival, Interarrival, MIN_EVENTS};
 use punctual_recording::{Stage, format_ns};
 

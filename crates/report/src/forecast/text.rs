@@ -1,6 +1,6 @@
 //! A forecast as text for people.
 
-use crate::recording::text::{indented, table};
+use crate::layout::{indented, table};
 use punctual_forecast::{
     Advice, Answer, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, WorstCase, format_seconds,
 };

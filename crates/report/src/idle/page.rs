@@ -9,7 +9,7 @@ use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section, Subject};
 use crate::idle::text::{histogram, percent};
 use crate::idle::{IdleAnswer, IdleReport};
-use crate::recording::verdict::grouped;
+use crate::layout::grouped;
 use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, format_ns};
 
 /// Columns of the picture of the time that others took.

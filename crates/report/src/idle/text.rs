@@ -1,6 +1,6 @@
 //! What took the CPU away from loops that wanted it all: text for people.
 
-use crate::recording::text::{microseconds, table};
+use crate::layout::{microseconds, table};
 use punctual_recording::{CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, format_ns};
 use std::fmt::Write as _;
 use std::path::Path;

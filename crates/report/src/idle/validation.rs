@@ -1,6 +1,6 @@
 //! The same keystrokes as an idle loop, a program and the kernel's programs saw them: text for people.
 
-use crate::recording::text::{microseconds, table};
+use crate::layout::{microseconds, table};
 use punctual_recording::{SeenKeystroke, ValidationDocument, format_ns};
 use std::fmt::Write as _;
 

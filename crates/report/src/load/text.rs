@@ -1,6 +1,6 @@
 //! What loads there are, and what they got done.
 
-use crate::recording::text::table;
+use crate::layout::{table, thousandths};
 use punctual_recording::{LoadScore, format_ns};
 
 /// A load that could be run.
@@ -93,12 +93,6 @@ pub fn load_list_text(rows: &[LoadRow]) -> String {
         vec![row.name.clone(), installed, compression, row.about.clone()]
     });
     format!("{}\n\n{}", list_verdict(rows), table(&header, 2..3, cells))
-}
-
-/// A number in thousandths, without needless zeros.
-pub(crate) fn thousandths(value: u64) -> String {
-    let text = format!("{}.{:03}", value / 1_000, value % 1_000);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// What came of running a load, for people.

@@ -1,7 +1,6 @@
 //! An event log: what was logged, by class and kind and name, as text for people.
 
-use crate::recording::text::table;
-use crate::recording::verdict::grouped;
+use crate::layout::{grouped, table};
 use punctual_recording::bounds::MAX_LOG_NAME_BYTES;
 use punctual_recording::episode::EventKind;
 use punctual_recording::{Document, EndReason, EventClass, LogDocument, LogRow, OTHERS, format_ns};

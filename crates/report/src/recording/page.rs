@@ -6,7 +6,7 @@ use crate::encode::html::history::History;
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
-use crate::recording::verdict::grouped;
+use crate::layout::grouped;
 use crate::{Measurement, StageRow, load_name, stage_rows};
 use punctual_forecast::JudgedDevice;
 use punctual_forecast::Outcome;

@@ -1,5 +1,6 @@
 //! The stage table.
 
+use crate::layout::{microseconds, table};
 use crate::load_name;
 use punctual_recording::{Distribution, Document, Stage};
 use serde::Serialize;
@@ -80,4 +81,46 @@ pub fn stage_rows(document: &Document) -> Vec<StageRow> {
         }
     }
     rows
+}
+
+/// The stage table as text.
+pub(crate) fn stage_table<'a>(
+    rows: impl Iterator<Item = &'a StageRow>,
+    several: bool,
+    by_cpu: bool,
+    followed: bool,
+) -> String {
+    let mut header = vec!["stage", "from -> to"];
+    if several {
+        header.insert(0, "threads");
+    }
+    if by_cpu {
+        header.push("CPU");
+    }
+    let left = header.len();
+    header.extend(["p50", "p99", "p99.9", "p99.99", "max us"]);
+    table(
+        &header,
+        left..header.len(),
+        rows.map(|row| {
+            let mut cells = vec![row.stage.name().to_owned(), meaning(row.stage, followed).to_owned()];
+            if several {
+                cells.insert(0, row.measure.clone());
+            }
+            if by_cpu {
+                cells.push(row.cpu.map_or_else(|| "all".to_owned(), |cpu| cpu.to_string()));
+            }
+            let quantiles = [row.p50_ns, row.p99_ns, row.p99_9_ns, row.p99_99_ns, row.max_ns];
+            cells.extend(quantiles.map(microseconds));
+            cells
+        }),
+    )
+}
+
+/// What the stage is: a followed thread's chain may begin elsewhere and ends where it is switched in.
+fn meaning(stage: Stage, followed: bool) -> &'static str {
+    match stage {
+        Stage::Total if followed => "timer, interrupt or waker -> switched in",
+        _ => stage.meaning(),
+    }
 }

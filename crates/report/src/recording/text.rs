@@ -1,61 +1,12 @@
 //! Text for people.
 
-use crate::recording::verdict::{grouped, spoken_duration};
-use crate::{Measurement, StageRow, load_name, stage_rows};
-use comfy_table::{CellAlignment, Table, presets};
-use punctual_recording::{Counters, Document, Stage, format_ns};
+use crate::layout::{grouped, table};
+use crate::recording::length::spoken_duration;
+use crate::recording::stages::stage_table;
+use crate::{Measurement, load_name, stage_rows};
+use punctual_recording::{Counters, Document, format_ns};
 use std::collections::HashSet;
 use std::fmt::Write;
-use std::ops::Range;
-
-/// Nanoseconds as microseconds, rounded to the tenth.
-pub fn microseconds(nanoseconds: Option<u64>) -> String {
-    nanoseconds.map_or_else(
-        || "-".to_owned(),
-        |nanoseconds| {
-            let tenths = nanoseconds.saturating_add(50) / 100;
-            format!("{}.{}", tenths / 10, tenths % 10)
-        },
-    )
-}
-
-/// A name that fits into a table: what is longer than this many characters loses its middle.
-pub(crate) fn shortened(name: &str, most: usize) -> String {
-    let count = name.chars().count();
-    if count <= most {
-        return name.to_owned();
-    }
-    let begin: String = name.chars().take(most / 2).collect();
-    let end: String = name.chars().skip(count - (most - most / 2 - 1)).collect();
-    format!("{begin}…{end}")
-}
-
-/// A table without lines; the columns in the range `numbers` are set right, words left. The header may be empty.
-pub fn table(header: &[&str], numbers: Range<usize>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    if !header.is_empty() {
-        table.set_header(header.to_vec());
-    }
-    for row in rows {
-        table.add_row(row);
-    }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if numbers.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let text: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    text.join("\n")
-}
-
-/// Adds the lines of a table below a heading: two blanks before each.
-pub(crate) fn indented(out: &mut String, table: &str) {
-    for line in table.lines() {
-        let _ = writeln!(out, "  {line}");
-    }
-}
 
 /// The report on one or more recordings.
 pub fn measurement_text(measurement: &Measurement) -> String {
@@ -142,7 +93,7 @@ fn load_line(document: &Document) -> Option<String> {
     }
     let mut line = format!("load did {}", crate::scores_in_words(&load.scores));
     if let Some(compression) = load.compression_thousandths {
-        let _ = write!(line, "   an hour of it stands for {} of use", crate::load::thousandths(compression));
+        let _ = write!(line, "   an hour of it stands for {} of use", crate::layout::thousandths(compression));
     }
     Some(line)
 }
@@ -165,47 +116,6 @@ fn losses(document: &Document) -> String {
         let _ = write!(line, "   cost {} of CPU a wakeup", format_ns(cost));
     }
     line
-}
-
-pub(crate) fn stage_table<'a>(
-    rows: impl Iterator<Item = &'a StageRow>,
-    several: bool,
-    by_cpu: bool,
-    followed: bool,
-) -> String {
-    let mut header = vec!["stage", "from -> to"];
-    if several {
-        header.insert(0, "threads");
-    }
-    if by_cpu {
-        header.push("CPU");
-    }
-    let left = header.len();
-    header.extend(["p50", "p99", "p99.9", "p99.99", "max us"]);
-    table(
-        &header,
-        left..header.len(),
-        rows.map(|row| {
-            let mut cells = vec![row.stage.name().to_owned(), meaning(row.stage, followed).to_owned()];
-            if several {
-                cells.insert(0, row.measure.clone());
-            }
-            if by_cpu {
-                cells.push(row.cpu.map_or_else(|| "all".to_owned(), |cpu| cpu.to_string()));
-            }
-            let quantiles = [row.p50_ns, row.p99_ns, row.p99_9_ns, row.p99_99_ns, row.max_ns];
-            cells.extend(quantiles.map(microseconds));
-            cells
-        }),
-    )
-}
-
-/// What the stage is: a followed thread's chain may begin elsewhere and ends where it is switched in.
-fn meaning(stage: Stage, followed: bool) -> &'static str {
-    match stage {
-        Stage::Total if followed => "timer, interrupt or waker -> switched in",
-        _ => stage.meaning(),
-    }
 }
 
 fn device_table(measurement: &Measurement) -> String {

@@ -1,32 +1,9 @@
 //! Verdicts in words.
 
+use crate::layout::grouped;
+use crate::recording::length::spoken_duration;
 use crate::{Measurement, load_name};
 use punctual_recording::{Distribution, Document, EndReason, Stage, format_ns};
-
-/// How long a recording measured, s.
-fn measured_s(document: &Document) -> f64 {
-    let end = document.ended.as_ref().map(|ended| ended.at_ns);
-    let end = end.or((document.last_ns > 0).then_some(document.last_ns)).or_else(|| {
-        document
-            .tasks
-            .iter()
-            .map(|task| task.counters.wakeups * task.period_ns)
-            .max()
-            .map(|length| document.provenance.started_ns + length)
-    });
-    end.map_or(0.0, |end| end.saturating_sub(document.provenance.started_ns) as f64 / 1e9)
-}
-
-/// A duration in the words of a sentence.
-pub(crate) fn spoken_duration(document: &Document) -> String {
-    let seconds = measured_s(document);
-    match seconds {
-        _ if seconds < 9.95 => format!("{seconds:.1} s"),
-        _ if seconds < 600.0 => format!("{seconds:.0} s"),
-        _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3_600.0),
-    }
-}
 
 fn total(document: &Document) -> Distribution {
     document.distributions.sum(|key| key.stage == Stage::Total)
@@ -171,31 +148,5 @@ fn times(count: u64) -> String {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
         _ => format!("{} times", grouped(count)),
-    }
-}
-
-/// A count with its thousands set apart.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_grouped() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000), "1,000");
-        assert_eq!(grouped(12_345_678), "12,345,678");
     }
 }

@@ -1,6 +1,6 @@
 //! The analysis of a task set as text for people.
 
-use crate::recording::text::{indented, table};
+use crate::layout::{indented, table};
 use punctual_forecast::schedulability::{Analysis, Edf, Outcome};
 use punctual_recording::format_ns;
 use std::fmt::Write as _;

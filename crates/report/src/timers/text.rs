@@ -1,7 +1,6 @@
 //! The ways to get periodic callbacks, as text for people.
 
-use crate::recording::text::table;
-use crate::recording::verdict::grouped;
+use crate::layout::{grouped, table};
 use punctual_recording::format_ns;
 use punctual_timing::{Effect, Measured, MethodResult, Pattern, Summary, Timers};
 use std::collections::BTreeMap;

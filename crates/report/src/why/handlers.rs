@@ -3,7 +3,7 @@
 //! The limits are those of the PC 99 System Design Guide, as soft-modem-2000 (9.1) gives them: no driver disables
 //! interrupts for more than 100 us, and no more than 500 us of deferred work is queued and not yet executed.
 
-use crate::recording::text::{microseconds, table};
+use crate::layout::{microseconds, table};
 use punctual_recording::{HandlerSum, format_ns};
 use std::fmt::Write;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The answer of `punctual why` as a page: causes, a flame graph of the lateness, a section a cause.
 
 use crate::encode::plain_page::{coordinate, escape, page};
-use crate::recording::text::{microseconds, shortened};
+use crate::layout::{microseconds, shortened};
 use crate::why::{EpisodeView, MAX_CHARACTERS, WhyReport, cause_words};
 use punctual_blame::CallTree;
 use std::fmt::Write;

@@ -1,6 +1,6 @@
 //! Who made wakeups late: the answer of `punctual why`.
 
-use crate::recording::text::{microseconds, shortened, table};
+use crate::layout::{microseconds, shortened, table};
 use crate::why::cost::MIN_COUNTED_NS;
 use punctual_blame::{CallTree, Room};
 use punctual_blame::{Cause, Kind, Link, Piece, Split, Summary, chain, is_nesting_known, split, summarize};

@@ -1,6 +1,6 @@
 //! Call trees as text.
 
-use crate::recording::text::shortened;
+use crate::layout::shortened;
 use punctual_blame::CallTree;
 use std::fmt::Write;
 

@@ -1,8 +1,7 @@
 //! Tables of a page. Numbers stand in them twice: as people read them, and exactly, in `data-` attributes.
 
 use crate::encode::plain_page::escape;
-use crate::recording::text::microseconds;
-use crate::recording::verdict::grouped;
+use crate::layout::{grouped, microseconds};
 use std::fmt::Write;
 
 /// A table.

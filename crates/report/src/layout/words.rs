@@ -1,0 +1,55 @@
+//! Figures and names as words.
+
+/// Nanoseconds as microseconds, rounded to the tenth.
+pub fn microseconds(nanoseconds: Option<u64>) -> String {
+    nanoseconds.map_or_else(
+        || "-".to_owned(),
+        |nanoseconds| {
+            let tenths = nanoseconds.saturating_add(50) / 100;
+            format!("{}.{}", tenths / 10, tenths % 10)
+        },
+    )
+}
+
+/// A name that fits into a table: what is longer than this many characters loses its middle.
+pub(crate) fn shortened(name: &str, most: usize) -> String {
+    let count = name.chars().count();
+    if count <= most {
+        return name.to_owned();
+    }
+    let begin: String = name.chars().take(most / 2).collect();
+    let end: String = name.chars().skip(count - (most - most / 2 - 1)).collect();
+    format!("{begin}…{end}")
+}
+
+/// A count with its thousands set apart.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number in thousandths, without needless zeros.
+pub(crate) fn thousandths(value: u64) -> String {
+    let text = format!("{}.{:03}", value / 1_000, value % 1_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(12_345_678), "12,345,678");
+    }
+}

@@ -1,0 +1,28 @@
+//! How long a recording measured.
+
+use punctual_recording::Document;
+
+/// How long a recording measured, s.
+fn measured_s(document: &Document) -> f64 {
+    let end = document.ended.as_ref().map(|ended| ended.at_ns);
+    let end = end.or((document.last_ns > 0).then_some(document.last_ns)).or_else(|| {
+        document
+            .tasks
+            .iter()
+            .map(|task| task.counters.wakeups * task.period_ns)
+            .max()
+            .map(|length| document.provenance.started_ns + length)
+    });
+    end.map_or(0.0, |end| end.saturating_sub(document.provenance.started_ns) as f64 / 1e9)
+}
+
+/// A duration in the words of a sentence.
+pub(crate) fn spoken_duration(document: &Document) -> String {
+    let seconds = measured_s(document);
+    match seconds {
+        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        _ if seconds < 600.0 => format!("{seconds:.0} s"),
+        _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3_600.0),
+    }
+}

@@ -1,0 +1,27 @@
+//! Recordings laid side by side: what text, JSON and pages speak of.
+
+use punctual_forecast::JudgedDevice;
+use punctual_recording::Document;
+use std::path::PathBuf;
+
+/// One or more recordings, laid side by side.
+pub struct Measurement {
+    /// The recordings and where they are. Merged ones stand here once, under the first's path.
+    pub parts: Vec<(PathBuf, Document)>,
+    /// What common devices would have met.
+    pub devices: Vec<JudgedDevice>,
+    /// The verdict in words.
+    pub verdict: String,
+    /// What the process exits with.
+    pub exit_code: u8,
+    /// Whether every thread and CPU gets its own rows in text.
+    pub by_cpu: bool,
+}
+
+/// The name of a document's load.
+pub fn load_name(document: &Document) -> &str {
+    match document.provenance.load.name.as_str() {
+        "" => "none",
+        name => name,
+    }
+}
