@@ -147,6 +147,8 @@ fn a_log() {
             "log show log.punctual --to 10ms --json",
             "log show log.punctual --to 10ms --csv",
             "log show log.punctual --events mark --limit 4 --json",
+            "log show log.punctual --perfetto /dev/null --json",
+            "log show log.punctual --perfetto /dev/full --json",
             "why log.punctual",
         ],
     );
@@ -177,7 +179,7 @@ fn a_simulated_recording() {
         "simulator",
         &[
             "sim list --json",
-            "sim timeline soft-modem-callbacks --json",
+            "sim timeline soft-modem-callbacks --perfetto /dev/null --json",
             "sim run nt-timers-table3",
             "sim run nt-timers-table3 --json",
             "sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..2 --json",

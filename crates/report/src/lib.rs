@@ -20,14 +20,14 @@ pub mod sim;
 pub mod timers;
 pub mod why;
 
-pub use layout::{microseconds, table};
+pub use layout::{load_name, microseconds, table};
 pub use load::{
     LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
     score_in_words, scores_in_words,
 };
 pub use recording::answer::ReportAnswer;
 pub use recording::csv::csv;
-pub use recording::model::{Measurement, load_name};
+pub use recording::model::Measurement;
 pub use recording::stages::{StageRow, stage_rows};
 pub use recording::text::measurement_text;
 pub use recording::verdict::{check_verdict, failure_in_words, recording_verdict};

@@ -3,6 +3,7 @@
 use super::study::{StudyReport, VerifiedRow, verified_verdict};
 use super::text::{INTERVAL_BIN_NS, Run, bins, keeps_up, verdict};
 use crate::answer::Answer;
+use crate::forecast::SourcesRow;
 use crate::{StageRow, load_name};
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_recording::{DeviceSummary, Distribution, Provenance};
@@ -487,28 +488,6 @@ struct ProfileRow<'a> {
     ring: u32,
     on_miss: &'static str,
     sources: SourcesRow,
-}
-
-/// Where a device's figures come from.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct SourcesRow {
-    period: String,
-    buffers: String,
-    compute: String,
-    want: String,
-}
-
-impl SourcesRow {
-    pub(crate) fn new(profile: &Profile) -> SourcesRow {
-        let sources = &profile.sources;
-        SourcesRow {
-            period: sources.period.to_string(),
-            buffers: sources.buffers.to_string(),
-            compute: sources.compute.to_string(),
-            want: sources.want.to_string(),
-        }
-    }
 }
 
 impl<'a> ProfilesAnswer<'a> {

@@ -4,6 +4,5 @@ mod answer;
 pub mod study;
 mod text;
 
-pub(crate) use answer::SourcesRow;
 pub use answer::{DeviceAnswer, ProfilesAnswer, StudyAnswer, VerifyAnswer};
 pub use text::*;

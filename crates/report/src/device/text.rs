@@ -44,7 +44,7 @@ pub fn verdict(run: &Run<'_>) -> String {
         sentences.push("No device ran: this is what the bystander meets alone.".to_owned());
     }
     if run.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Interrupted) {
-        let length = crate::recording::length::spoken_duration(run.document);
+        let length = crate::layout::spoken_duration(run.document);
         sentences.push(format!("It was interrupted after {length}: all this rests on that time."));
     }
     sentences.join(" ")

@@ -2,7 +2,7 @@
 
 use super::interarrival::InterarrivalRow;
 use crate::answer::Answer;
-use crate::device::SourcesRow;
+use punctual_device::Profile;
 use punctual_forecast::interarrival::Arrival;
 use punctual_forecast::{Advice, CurvePoint, DeviceAnswer, Estimate, Group, TimeScale, Variant, WorstCase};
 use serde::Serialize;
@@ -141,6 +141,28 @@ pub(crate) struct DeviceForecast<'a> {
     mttf_per_buffer_s: Option<f64>,
     measure_further_s: Option<f64>,
     advice: Option<AdviceRow>,
+}
+
+/// Where a device's figures come from.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct SourcesRow {
+    period: String,
+    buffers: String,
+    compute: String,
+    want: String,
+}
+
+impl SourcesRow {
+    pub(crate) fn new(profile: &Profile) -> SourcesRow {
+        let sources = &profile.sources;
+        SourcesRow {
+            period: sources.period.to_string(),
+            buffers: sources.buffers.to_string(),
+            compute: sources.compute.to_string(),
+            want: sources.want.to_string(),
+        }
+    }
 }
 
 impl<'a> DeviceForecast<'a> {

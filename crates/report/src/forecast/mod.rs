@@ -6,6 +6,6 @@ mod page;
 mod text;
 
 pub use answer::ForecastAnswer;
-pub(crate) use answer::{DeviceForecast, InterarrivalEntry};
+pub(crate) use answer::{DeviceForecast, InterarrivalEntry, SourcesRow};
 pub use page::forecast_page;
 pub use text::*;

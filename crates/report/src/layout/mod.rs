@@ -1,8 +1,11 @@
 //! How figures, names and tables look in text, whatever they speak of.
 
+mod document;
 mod table;
 mod words;
 
+pub use document::load_name;
+pub(crate) use document::spoken_duration;
 pub(crate) use table::indented;
 pub use table::table;
 pub use words::microseconds;

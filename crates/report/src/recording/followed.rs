@@ -1,7 +1,6 @@
 //! Recordings of other programs' threads, for people: a line for each name and policy, what woke them, their stages.
 
-use crate::layout::{grouped, microseconds, table};
-use crate::recording::length::spoken_duration;
+use crate::layout::{grouped, microseconds, spoken_duration, table};
 use crate::recording::stages::stage_table;
 use crate::{StageRow, load_name, stage_rows};
 use punctual_recording::{Counters, Document, Followed, Stage, format_ns};

@@ -3,7 +3,6 @@
 pub(crate) mod answer;
 pub(crate) mod csv;
 pub(crate) mod followed;
-pub(crate) mod length;
 pub(crate) mod model;
 pub(crate) mod page;
 pub(crate) mod stages;

@@ -17,11 +17,3 @@ pub struct Measurement {
     /// Whether every thread and CPU gets its own rows in text.
     pub by_cpu: bool,
 }
-
-/// The name of a document's load.
-pub fn load_name(document: &Document) -> &str {
-    match document.provenance.load.name.as_str() {
-        "" => "none",
-        name => name,
-    }
-}

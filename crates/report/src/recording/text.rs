@@ -1,7 +1,6 @@
 //! Text for people.
 
-use crate::layout::{grouped, table};
-use crate::recording::length::spoken_duration;
+use crate::layout::{grouped, spoken_duration, table};
 use crate::recording::stages::stage_table;
 use crate::{Measurement, load_name, stage_rows};
 use punctual_recording::{Counters, Document, format_ns};

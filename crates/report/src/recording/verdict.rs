@@ -1,7 +1,6 @@
 //! Verdicts in words.
 
-use crate::layout::grouped;
-use crate::recording::length::spoken_duration;
+use crate::layout::{grouped, spoken_duration};
 use crate::{Measurement, load_name};
 use punctual_recording::{Distribution, Document, EndReason, Stage, format_ns};
 

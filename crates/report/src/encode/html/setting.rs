@@ -1,7 +1,7 @@
 //! Where recordings come from, as a table: a column a recording, what differs marked.
 
 use crate::encode::html::table::{Column, Table, Value};
-use crate::recording::length::spoken_duration;
+use crate::layout::spoken_duration;
 use punctual_recording::{Document, Setting, format_ns};
 
 fn or_unknown(value: Option<&String>) -> String {

@@ -1,4 +1,4 @@
-//! How long a recording measured.
+//! How long a recording measured, and under which load.
 
 use punctual_recording::Document;
 
@@ -24,5 +24,13 @@ pub(crate) fn spoken_duration(document: &Document) -> String {
         _ if seconds < 600.0 => format!("{seconds:.0} s"),
         _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
         _ => format!("{:.1} h", seconds / 3_600.0),
+    }
+}
+
+/// The name of a document's load.
+pub fn load_name(document: &Document) -> &str {
+    match document.provenance.load.name.as_str() {
+        "" => "none",
+        name => name,
     }
 }
