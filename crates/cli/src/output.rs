@@ -173,20 +173,20 @@ pub(crate) fn answer_text(mut answer: impl Answer, code: u8) -> String {
 
 pub(crate) fn pretty(value: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
-    escaped(&text)
+    escaped(text)
 }
 
 /// In one line.
 pub(crate) fn compact(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
-    escaped(&text)
+    escaped(text)
 }
 
 /// JSON in which what may steer a terminal is written by number: the value stays the same.
-fn escaped(json: &str) -> String {
+fn escaped(json: String) -> String {
     let is_raw = |character: char| punctual_recording::is_control(character) && character != '\n';
     if !json.contains(is_raw) {
-        return json.to_owned();
+        return json;
     }
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {
