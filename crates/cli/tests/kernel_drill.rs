@@ -368,6 +368,7 @@ fn a_log_overwrites_nothing_and_one_that_cannot_be_written_is_named() {
     let output = drill("/dev/full");
     assert_eq!(code(&output), 1);
     assert!(stderr(&output).starts_with("error: /dev/full: cannot write: no space left"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("\nhint: what was written until then was kept"), "{}", stderr(&output));
     assert_eq!(code(&drill("new")), 0);
     assert!(std::fs::read_to_string(directory.path().join("new")).unwrap().lines().count() > 0);
 }

@@ -124,6 +124,7 @@ fn a_full_disk_is_one_line_and_leaves_what_fitted() {
     let _ = std::process::Command::new("umount").arg(&small).status();
     assert_eq!(code(&output), 1, "{}", stdout(&output));
     assert!(stderr(&output).contains("no space left"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("hint: what was written until then was kept"), "{}", stderr(&output));
     assert!(stderr(&output).lines().count() <= 2, "{}", stderr(&output));
     assert!(opened.unwrap().document().counters.wakeups > 0);
     assert_eq!(code(&report), 0, "{}", stderr(&report));

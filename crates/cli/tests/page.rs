@@ -277,7 +277,7 @@ fn write_gaps(path: &Path) {
         blind: vec!["anything shorter than the threshold".into()],
         ..Provenance::default()
     };
-    let writer = Writer::create(path, provenance, Vec::new()).unwrap();
+    let writer = Writer::create_of(RecordingKind::Gaps, path, provenance, Vec::new()).unwrap();
     let mut gaps = GapWriter::create(writer.directory()).unwrap();
     let mut document = GapDocument {
         schema: "punctual.gaps/1".into(),
