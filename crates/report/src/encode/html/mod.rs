@@ -177,13 +177,14 @@ impl Page {
             blocks(&section.blocks, &mut pictures, &mut body);
             body.push_str("</section>\n");
         }
-        let data = serde_json::json!({ "report": self.report, "pictures": pictures });
+        // Of strings and numbers: it can always be written.
+        let data = serde_json::to_string(&Data { report: &self.report, pictures }).unwrap_or_default();
         let _ = write!(
             body,
             "</main>\n<noscript><p class=\"soft\">The pictures need JavaScript; the words and tables do not.</p></noscript>\n\
              <div id=\"reading\" class=\"unseen\" aria-live=\"polite\"></div>\n<pre id=\"errors\" class=\"bad\" role=\"alert\" hidden=\"hidden\"></pre>\n\
              <script type=\"application/json\" id=\"data\">{}</script>\n<script>{}</script>\n",
-            inert(&data.to_string()),
+            inert(&data),
             script.replace("</script", "<\\/script")
         );
         crate::encode::plain_page::frame(&self.title, style::STYLE, &body)
@@ -204,6 +205,14 @@ fn list(class: &str, heading: &str, lines: &[String], out: &mut String) {
         let _ = write!(out, "<li>{}</li>", escape(line));
     }
     out.push_str("</ul></div>\n");
+}
+
+/// What the script of a page reads.
+#[derive(Serialize)]
+struct Data<'a> {
+    /// The same object that `--json` prints.
+    report: &'a serde_json::Value,
+    pictures: Vec<&'a Picture>,
 }
 
 fn blocks<'a>(blocks_here: &'a [Block], pictures: &mut Vec<&'a Picture>, out: &mut String) {
