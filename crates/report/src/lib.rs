@@ -33,4 +33,4 @@ pub use recording::text::measurement_text;
 pub use recording::verdict::{check_verdict, failure_in_words, recording_verdict};
 
 #[cfg(test)]
-mod schemas;
+mod schemas_tests;
