@@ -44,8 +44,9 @@ struct task_struct {
 	struct sched_entity se;
 };
 
-struct kvm_steal_time {
-	__u64 steal;
+/* Every kernel has it, and it begins with a word: what words are read as that belong to no structure. */
+struct timespec64 {
+	long long tv_sec;
 };
 
 #pragma clang attribute pop

@@ -6,7 +6,7 @@
 #ifndef PUNCTUAL_NESTING_H
 #define PUNCTUAL_NESTING_H
 
-#include "steal.h"
+#include "per_cpu.h"
 
 #define IN_SOFTIRQ 0x100
 #define SOFTIRQ_MASK 0xff00
@@ -54,7 +54,7 @@ static __always_inline __u32 read_nesting(const volatile struct nesting_place *p
 			return 0;
 		count = ((struct task_struct___arm64 *)bpf_get_current_task_btf())->thread_info.preempt.count;
 	} else {
-		count = (__u32)read_steal_at(place->offset);
+		count = (__u32)read_word_at(place->offset);
 	}
 	nesting = (count & 0xffff) | ((count >> place->shift) & (__u32)place->mask);
 	/* PREEMPT_RT counts softirqs in the thread that serves them. */

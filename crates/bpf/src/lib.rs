@@ -1,6 +1,6 @@
 //! Compiles BPF programs in build scripts, and holds the headers that programs of several crates share.
 //!
-//! * `include/kernel.h`: the few kernel types that programs look into; `nesting.h`, `steal.h`: what is looked up in per-CPU
+//! * `include/kernel.h`: the few kernel types that programs look into; `nesting.h`, `per_cpu.h`: what is looked up in per-CPU
 //!   memory; `callback.h`: timers whose callbacks run in softirq context.
 //! * `codes.h`, made here from the tables of `punctual-codes`: numbers that programs write and this process reads.
 //!

@@ -22,7 +22,7 @@ pub fn host() -> Host {
         cpu_model: cpu_model(),
         cpus_online: u32::try_from(std::thread::available_parallelism().map_or(0, usize::from)).ok(),
         clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        virtualization: Some(virtualization()),
+        virtualization: virtualization(),
         memory_bytes: memory_bytes(),
     }
 }
@@ -62,20 +62,24 @@ fn cpu_model() -> Option<String> {
     line.split_once(':').map(|(_, model)| model.trim().to_owned())
 }
 
-fn virtualization() -> String {
+/// `none` where nothing lies below this kernel; `None` where that is not known: only x86 processors tell.
+fn virtualization() -> Option<String> {
     if let Some(kind) = read("/sys/hypervisor/type") {
-        return kind;
+        return Some(kind);
+    }
+    if cfg!(not(target_arch = "x86_64")) {
+        return None;
     }
     let guest = fs::read_to_string("/proc/cpuinfo").is_ok_and(|info| {
         info.lines().any(|line| line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor"))
     });
     if !guest {
-        return "none".to_owned();
+        return Some("none".to_owned());
     }
     let kvm = fs::read_to_string("/proc/interrupts").is_ok_and(|text| text.contains("Hypervisor callback"))
         || read("/sys/devices/system/clocksource/clocksource0/available_clocksource")
             .is_some_and(|all| all.contains("kvm"));
-    if kvm { "kvm" } else { "unknown hypervisor" }.to_owned()
+    Some(if kvm { "kvm" } else { "unknown hypervisor" }.to_owned())
 }
 
 fn memory_bytes() -> Option<u64> {

@@ -71,13 +71,6 @@ pub fn places() -> Places {
     let mut places = places_among(&variables(&btf), member_offset(&btf, "pcpu_hot", "preempt_count"), in_thread);
     // The variable is there in every guest of KVM; zeros that nobody writes are not "nothing was stolen".
     places.steal = places.steal.filter(|_| steal::teller() == Teller::Hypervisor);
-    // Programs look at per-CPU memory as at this structure. Kernels of other architectures, or built to be no guest of KVM,
-    // do not have it, and would refuse them.
-    if member_offset(&btf, "kvm_steal_time", "steal").is_none() {
-        let in_thread = places.nesting.offset == COUNT_IN_THREAD;
-        places =
-            Places { nesting: if in_thread { places.nesting } else { NestingPlace::default() }, ..Places::default() };
-    }
     places
 }
 

@@ -98,7 +98,7 @@ struct bout {
 
 static __always_inline __u64 stolen_so_far(void)
 {
-	return configuration.steal_offset ? read_steal_at(configuration.steal_offset) : 0;
+	return configuration.steal_offset ? read_word_at(configuration.steal_offset) : 0;
 }
 
 /* The level of interrupt at which this runs: the fields of the kernel's `preempt_count`. */

@@ -86,7 +86,7 @@ impl Printed {
 }
 
 /// Judges what a command printed. `check` looks at its result and is asked where there must be one; it is told whether the
-/// result is whole.
+/// result is whole, and where it is not may hand out what was said of that elsewhere.
 pub(super) fn judge(
     printed: &Printed,
     expected: &Expected,
@@ -119,7 +119,7 @@ pub(super) fn judge(
             Err(what) => wrong(what),
         },
         Expected::Degraded(reason) => match check(false) {
-            Ok(_) if says(&whole, reason) => Verdict::Degraded,
+            Ok(said) if says(&whole, reason) || says(&said, reason) => Verdict::Degraded,
             Ok(_) => wrong(format!("it has less in it and does not say why (/{reason}/)")),
             Err(what) => wrong(what),
         },

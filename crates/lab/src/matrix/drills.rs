@@ -20,14 +20,13 @@ struct Answer {
 impl Answer {
     /// Asks on the host, which is fast: that `why` answers in a guest is tried with the other commands.
     fn read(program: &Path, work: &Path, recording: &str) -> Result<Answer, String> {
-        let text = |end: &str| std::fs::read_to_string(work.join(format!("{recording}.{end}"))).unwrap_or_default();
-        let code = text("code");
+        let code = said_of(work, recording, "code");
         if code.trim() != "0" {
-            let said = text("out");
+            let said = said_of(work, recording, "out");
             let line = said.lines().find(|line| line.starts_with("error")).or(said.lines().next()).unwrap_or_default();
             return Err(format!("the recording ended with {}: {line}", code.trim()));
         }
-        let noted = text("out");
+        let noted = said_of(work, recording, "out");
         if let Some(note) = noted.lines().find(|line| line.contains("what makes wakeups late is not recorded")) {
             return Err(note.chars().take(200).collect());
         }
@@ -46,17 +45,25 @@ impl Answer {
     }
 }
 
+/// What the recording beside the drills printed (`out`), or its exit code (`code`).
+fn said_of(work: &Path, recording: &str, which: &str) -> String {
+    std::fs::read_to_string(work.join(format!("{recording}.{which}"))).unwrap_or_default()
+}
+
 /// Judges each drill of a guest.
 pub(super) fn cells(boot: &Boot, program: &Path, out: &Path, costs: &Costs, length: Length) -> Vec<Cell> {
     let work = out.join(WORK);
     let mut answers: BTreeMap<&str, Result<Answer, String>> = BTreeMap::new();
     let cell = |drill: &super::Drill| {
         let culprit = culprit(&drill.name);
-        let expected = boot.expected(&drill.needs, &[], drill.refused_before.as_ref());
+        let expected = boot.expected(&drill.needs, &drill.uses, drill.refused_before.as_ref());
         let verdict = match Printed::read(&out.join(CELLS).join(format!("drill-{}", drill.name))) {
             None => Verdict::Wrong("the guest did not come to it".to_owned()),
-            Some(printed) => judge(&printed, &expected, |_| {
+            Some(printed) => judge(&printed, &expected, |whole| {
                 let recording = recording_of(&drill.name);
+                if !whole {
+                    return Ok(said_of(&work, recording, "out"));
+                }
                 let answer = answers.entry(recording).or_insert_with(|| Answer::read(program, &work, recording));
                 blamed(culprit, answer.as_ref().map_err(String::clone)?, &work, length)
             }),

@@ -84,6 +84,9 @@ pub(crate) struct Drill {
     name: String,
     #[serde(default)]
     needs: Vec<String>,
+    /// What the recorder of causes needs beside it.
+    #[serde(default)]
+    uses: Vec<String>,
     refused_before: Option<String>,
 }
 
@@ -218,7 +221,7 @@ mod tests {
         let table = table();
         let is_feature = |name: &String| table.feature.iter().any(|feature| feature.name == *name);
         let needs = table.command.iter().flat_map(|command| command.needs.iter().chain(&command.uses));
-        let all = needs.chain(table.drill.iter().flat_map(|drill| &drill.needs));
+        let all = needs.chain(table.drill.iter().flat_map(|drill| drill.needs.iter().chain(&drill.uses)));
         assert!(all.chain(table.variant.iter().flat_map(|variant| &variant.lacks)).all(is_feature));
         for feature in &table.feature {
             regex::Regex::new(&feature.reason).unwrap();

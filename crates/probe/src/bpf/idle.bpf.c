@@ -5,7 +5,7 @@
  */
 #include "codes.h"
 #include "kernel.h"
-#include "steal.h"
+#include "per_cpu.h"
 
 #define MAX_CPUS 512
 #define MAX_RINGS 32
@@ -77,7 +77,7 @@ struct task_struct___named {
 
 static __always_inline __u64 steal_now(void)
 {
-	return idle_configuration.steal_offset ? read_steal_at(idle_configuration.steal_offset) : 0;
+	return idle_configuration.steal_offset ? read_word_at(idle_configuration.steal_offset) : 0;
 }
 
 static __always_inline struct ring *own_ring(__u32 *number)

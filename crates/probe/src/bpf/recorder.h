@@ -181,10 +181,10 @@ struct perf_event {
 
 #pragma clang attribute pop
 
-/* A word of per-CPU memory, read as if it were the host's counter, for it takes a structure. */
+/* A word of per-CPU memory; 0 where its place is not known. */
 static __always_inline __u64 read_word(__s64 offset)
 {
-	return offset ? read_steal_at(offset) : 0;
+	return offset ? read_word_at(offset) : 0;
 }
 
 static __always_inline __u32 nesting(void)

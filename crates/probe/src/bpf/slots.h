@@ -8,7 +8,7 @@
 
 #include "callback.h"
 #include "kernel.h"
-#include "steal.h"
+#include "per_cpu.h"
 
 #define MAX_TASKS 1024
 #define INDEX_SIZE 4096
@@ -67,7 +67,7 @@ static __always_inline struct slot *find_slot(__u32 tid, __u32 *number)
 
 static __always_inline __u64 read_steal(void)
 {
-	return read_steal_at(configuration.steal_offset);
+	return read_word_at(configuration.steal_offset);
 }
 
 /* The steal counter stands here when a stage begins. */

@@ -3,8 +3,12 @@
 use crate::recorder::programs::{configuration, count_faults, possible_cpus};
 use punctual_kernel::Refused;
 use punctual_kernel::bpf::{self, LoadedObject};
+use punctual_kernel::features::{ATOMICS, Feature, explain};
 use punctual_recording::EventClass;
 use std::os::fd::OwnedFd;
+
+/// What a kernel must have for the programs: each record takes its place in a ring by one of these.
+const NEEDED: &[Feature] = &[ATOMICS];
 
 /// The compiled programs.
 pub(crate) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/log.bpf.o"));
@@ -35,7 +39,8 @@ fn load(classes: &[EventClass]) -> Result<(LoadedObject, usize, bool), Refused> 
     let possible = possible_cpus();
     let chosen = |program: &str| class_of(program).is_some_and(|class| classes.contains(&class));
     let sizes = [("rings", possible as u32)];
-    let object = LoadedObject::load_chosen("log", OBJECT, Some(&configuration), &sizes, &chosen)?;
+    let object = LoadedObject::load_chosen("log", OBJECT, Some(&configuration), &sizes, &chosen)
+        .map_err(|refused| explain(refused, NEEDED))?;
     Ok((object, possible, places.nesting.is_known()))
 }
 
