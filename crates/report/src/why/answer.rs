@@ -1,5 +1,6 @@
 //! The answers of `punctual why`.
 
+use super::advice::Advice;
 use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
 use super::{EpisodeView, WhyReport, cost, handlers};
 use crate::answer::Answer;
@@ -97,11 +98,16 @@ struct CauseRow<'a> {
     typical_ns: u64,
     total_ns: u64,
     example: u64,
+    happened: String,
+    remedy: Option<&'static str>,
 }
 
 impl<'a> CauseRow<'a> {
     fn new(cause: &'a Cause, late_ns: u64) -> CauseRow<'a> {
+        let Advice { happened, remedy } = Advice::on(cause);
         CauseRow {
+            happened,
+            remedy,
             kind: cause.kind.name(),
             name: &cause.name,
             detail: cause.detail.as_deref(),

@@ -1,5 +1,6 @@
 //! Who made wakeups late: the answer of `punctual why`.
 
+use super::advice;
 use crate::layout::{microseconds, shortened, table};
 use crate::why::cost::MIN_COUNTED_NS;
 use punctual_blame::{CallTree, Room};
@@ -283,7 +284,18 @@ impl<'a> WhyReport<'a> {
             percent(self.total_of(Kind::Unknown), self.summary.late_ns),
             percent(self.total_of(Kind::Blind), self.summary.late_ns),
         );
+        verdict.push_str(&self.left_out());
         verdict
+    }
+
+    /// Late wakeups of which the verdict says nothing, where there are any.
+    fn left_out(&self) -> String {
+        let void = self.episodes.len() - self.whole();
+        let without = self.recorder.as_ref().map_or(0, |recorder| recorder.late.saturating_sub(recorder.kept));
+        let parts = [(void as u64, "void"), (without, "without evidence"), (self.missing(), "gone from the recording")];
+        let parts: Vec<String> =
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        if parts.is_empty() { String::new() } else { format!(" Left out: {}.", parts.join(", ")) }
     }
 }
 
@@ -318,6 +330,9 @@ pub fn text(report: &WhyReport<'_>) -> String {
         let _ = writeln!(text, "\n{} more episodes: --episode N shows one in full", latest.len() - SHOWN_EPISODES);
     }
     let _ = writeln!(text, "\nrecording: {}", report.recording.display());
+    for advice in advice::leading(report) {
+        let _ = writeln!(text, "next: {} {}", advice.happened, advice.remedy.unwrap_or_default());
+    }
     text
 }
 
