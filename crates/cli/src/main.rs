@@ -1,6 +1,7 @@
 //! The command `punctual`: arguments, progress, exit codes, nothing else.
 
 mod args;
+mod cannot_write;
 mod commands;
 mod output;
 mod progress;
@@ -9,16 +10,13 @@ mod signals;
 use args::{Arguments, Command};
 use clap::Parser;
 use clap::error::ErrorKind;
-use output::Output;
+use output::{Output, USAGE};
 use punctual_report::answer::Failure;
 use std::process::ExitCode;
 
 /// So that a reader that meets its bound says so, see [`commands::bound_reader`].
 #[global_allocator]
 static MEMORY: punctual_kernel::memory_bound::BoundedMemory = punctual_kernel::memory_bound::BoundedMemory;
-
-/// Wrong usage, as other tools of this field exit with.
-const USAGE: u8 = 129;
 
 /// A stack smaller than this may not do for what the program does, bytes.
 const SMALL_STACK: u64 = 1 << 20;

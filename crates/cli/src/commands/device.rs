@@ -1,5 +1,6 @@
 //! `punctual device`.
 
+use super::artifacts::Artifacts;
 use crate::args::device::{
     DeviceCommand, DeviceStudyArguments, DeviceVerifyArguments, HowArguments, LateName, WakeName,
 };
@@ -183,9 +184,10 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     progress.done();
     let study = result?;
     let report = study_rows(&study);
-    let code = arguments.html.as_ref().map_or(0, |path| super::artifacts::write(path, study_report::html(&report)));
+    let mut artifacts = Artifacts::default();
+    let code = arguments.html.as_ref().map_or(0, |path| artifacts.write(path, study_report::html(&report)));
     if output.json {
-        output::answer(StudyAnswer::new(&report), code);
+        output::answer_beside(artifacts.failure(), StudyAnswer::new(&report), code);
     } else {
         output::print_text(&study_report::text(&report));
         output::print_text(&format!("\nrecordings: {}", plan.directory.display()));

@@ -1,5 +1,6 @@
 //! `punctual idle`.
 
+use super::artifacts::Artifacts;
 use crate::args::{IdleArguments, IdlePolicy};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
@@ -89,14 +90,15 @@ pub(crate) fn report(
     let validation = validation.as_ref();
     let report = IdleReport { recording: path, document: recording.document(), gaps: &gaps, validation };
     let mut code = report.exit_code();
+    let mut artifacts = Artifacts::default();
     if let Some(page) = page {
         let mut drawn = GapPictures::new(report.document, &gaps);
         for_each_gap(path, |gap| drawn.take(gap))?;
         drawn.close();
-        code = code.max(super::artifacts::write(page, idle_page(&report, &drawn).html()?));
+        code = code.max(artifacts.write(page, idle_page(&report, &drawn).html()?));
     }
     if output.json {
-        output::answer(IdleAnswer::new(&report, interarrival), code);
+        output::answer_beside(artifacts.failure(), IdleAnswer::new(&report, interarrival), code);
         return Ok(Some(code));
     }
     print(&report, output);

@@ -1,5 +1,6 @@
 //! `punctual report`.
 
+use super::artifacts::Artifacts;
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
 use punctual_forecast::JudgedDevice;
@@ -68,15 +69,16 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     }
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     measurement.verdict = punctual_report::recording_verdict(&documents);
+    let mut artifacts = Artifacts::default();
     if let Some(path) = &arguments.html {
         let devices = measurement.parts.iter().zip(&paths).map(|((_, document), paths)| devices_of(document, paths));
         let devices: Vec<Vec<JudgedDevice>> = devices.collect();
         measurement.devices = devices.iter().flatten().cloned().collect();
         let page = recording_page(&measurement, &devices, &recorded).html()?;
-        measurement.exit_code = measurement.exit_code.max(super::artifacts::write(path, page));
+        measurement.exit_code = measurement.exit_code.max(artifacts.write(path, page));
     }
-    if output.json && !interarrival.is_empty() {
-        output::answer(ReportAnswer::new(&measurement, &interarrival), 0);
+    if output.json {
+        output::answer_beside(artifacts.failure(), ReportAnswer::new(&measurement, &interarrival), 0);
         return Ok(measurement.exit_code);
     }
     output.measurement(&measurement);

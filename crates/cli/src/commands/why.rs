@@ -1,5 +1,6 @@
 //! `punctual why`.
 
+use super::artifacts::Artifacts;
 use crate::args::why::WhyArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
@@ -25,7 +26,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     };
     super::artifacts::check(arguments.html.as_ref())?;
     super::artifacts::check(arguments.perfetto.as_ref())?;
-    let mut code = 0;
+    let (mut code, mut artifacts) = (0, Artifacts::default());
     let recording = Recording::open(&path)?;
     let recorder = read_recorder_summary(&path)?;
     if arguments.all_handlers {
@@ -86,7 +87,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     }
     if let Some(file) = &arguments.perfetto {
         let trace = punctual_report::why::trace::trace(&traced);
-        code = super::artifacts::write(file, trace);
+        code = artifacts.write(file, trace);
         if chosen > traced.len() {
             output::note(&format!(
                 "the trace holds the first {} of {chosen} episodes: --episode N traces one",
@@ -102,10 +103,10 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
     if let Some(file) = &arguments.html {
         let page = punctual_report::why::page::html(&report, &lateness);
-        code = code.max(super::artifacts::write(file, page));
+        code = code.max(artifacts.write(file, page));
     }
     if output.json {
-        output::answer(WhyAnswer::new(&report, arguments.episode), code);
+        output::answer_beside(artifacts.failure(), WhyAnswer::new(&report, arguments.episode), code);
     } else if arguments.folded {
         output::print_text(&folded(&lateness));
     } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {

@@ -6,7 +6,8 @@
 //! what else ran. Nothing here judges: [`punctual_recording::TraceEntry`]s and [`RawGap`]s are put together elsewhere.
 
 use crate::idle::calibrated::{Calibration, calibrate};
-use crate::idle::gap_loop::{IdleLoop, LoopCounts, RawGap, Ticker};
+use crate::idle::gap_loop::{IdleLoop, LoopCounts, RawGap};
+use crate::idle::ticker::Ticker;
 use crate::idle::trace::Tracer;
 use crate::shared::control::Control;
 use crate::shared::error::PlanError;
