@@ -275,12 +275,7 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
 
 fn chosen_cpu(cpu: Option<u32>) -> Result<u32, Usage> {
     let allowed = scheduling::allowed_cpus();
-    match cpu {
-        Some(cpu) if !allowed.contains(&cpu) => {
-            let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
-            Err(Usage(format!("CPU {cpu} is not there or not allowed: allowed are {}", list.join(","))))
-        }
-        Some(cpu) => Ok(cpu),
-        None => Ok(allowed.last().copied().unwrap_or(0)),
-    }
+    let chosen = cpu.or(allowed.last().copied()).unwrap_or(0);
+    scheduling::check_allowed(cpu.as_slice(), &allowed).map_err(|error| Usage(error.to_string()))?;
+    Ok(chosen)
 }

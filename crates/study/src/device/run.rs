@@ -376,7 +376,7 @@ fn count(summary: &mut DeviceSummary, counts: &DeviceCounts, ran_ns: u64) {
     let Some(kernel) = &counts.kernel else { return };
     summary.refused = kernel.refused;
     summary.unobserved = kernel.unobserved;
-    summary.callbacks_refused = kernel.callbacks.refused;
+    summary.callbacks_refused = Some(kernel.callbacks.refused);
     summary.refusal = kernel.callbacks.refusal();
     summary.cut = kernel.cut;
     summary.interrupts = Some(kernel.interrupts);
