@@ -49,7 +49,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
         Err(error) => return refuse_usage(&error, words),
     };
     punctual_kernel::listen(arguments.verbose);
-    let output = Output { json: arguments.json, csv: false };
+    let output = Output { json: arguments.json };
     commands::bound_reader(&arguments.command, output);
     let result = match arguments.command {
         Command::Check(check) => commands::check::run(&check, output),
@@ -95,7 +95,7 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     };
     let hint = hint_for(words);
     let json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
-    Output { json, csv: false }.failure(&Failure::new(&message, Some(&hint), USAGE));
+    Output { json }.failure(&Failure::new(&message, Some(&hint), USAGE));
     ExitCode::from(USAGE)
 }
 

@@ -20,7 +20,6 @@ pub(crate) const USAGE: u8 = 129;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     pub(crate) json: bool,
-    pub(crate) csv: bool,
 }
 
 impl Output {
@@ -28,8 +27,6 @@ impl Output {
     pub(crate) fn measurement(self, measurement: &Measurement) {
         if self.json {
             answer(ReportAnswer::new(measurement, &[]), 0);
-        } else if self.csv {
-            print_text(&punctual_report::csv(measurement));
         } else {
             print_text(&punctual_report::measurement_text(measurement));
         }

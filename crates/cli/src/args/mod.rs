@@ -3,6 +3,7 @@
 mod compare;
 pub(crate) mod device;
 pub(crate) mod drill;
+mod export;
 mod follow;
 mod idle;
 mod load;
@@ -14,6 +15,7 @@ mod values;
 pub(crate) mod why;
 
 pub(crate) use compare::{CompareArguments, MeasuringArguments};
+pub(crate) use export::ExportArguments;
 pub(crate) use follow::FollowArguments;
 pub(crate) use idle::{IdleArguments, IdlePolicy};
 pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
@@ -194,11 +196,10 @@ pub(crate) struct ReportArguments {
     /// Recordings
     #[arg(required = true, value_name = "RECORDING")]
     pub(crate) recordings: Vec<PathBuf>,
-    /// Print the stage table as CSV, in nanoseconds
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) export: ExportArguments,
     /// Show whether wakeups later than these thresholds come periodically, in clusters or at random: 100us,1ms
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = interval, conflicts_with = "csv")]
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = interval)]
     pub(crate) interarrival: Vec<u64>,
     /// The stage whose lateness --interarrival looks at
     #[arg(long, value_name = "STAGE", default_value = "total", value_parser = stage, requires = "interarrival")]
