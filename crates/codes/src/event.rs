@@ -75,6 +75,23 @@ codes! {
 }
 
 impl EventKind {
+    /// Whether it ends what an earlier event began.
+    pub const fn is_end(self) -> bool {
+        matches!(
+            self,
+            EventKind::VectorEnd
+                | EventKind::HandlerEnd
+                | EventKind::SoftirqEnd
+                | EventKind::TimerEnd
+                | EventKind::CallbackEnd
+                | EventKind::WorkEnd
+                | EventKind::LockEnd
+                | EventKind::TaskletEnd
+                | EventKind::FaultEnd
+                | EventKind::FutexEnd
+        )
+    }
+
     /// The class it belongs to.
     pub const fn class(self) -> EventClass {
         match self {
@@ -200,6 +217,13 @@ impl EventClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_called_an_end_is_one() {
+        let ends = EventKind::ALL.into_iter().filter(|kind| kind.is_end());
+        assert_eq!(ends.clone().count(), 10);
+        assert!(EventKind::ALL.into_iter().all(|kind| kind.is_end() == kind.name().ends_with("_end")));
+    }
 
     #[test]
     fn lists_are_read_and_what_is_none_is_told() {

@@ -1,11 +1,9 @@
 //! What an episode that is read must keep to, so that whoever works with it can add and recurse.
 
-use crate::episodes::episode::Episode;
+use crate::episodes::episode::{Episode, MAX_FRAMES};
 use crate::format::bounds::{MAX_EPISODE_EVENTS, MAX_EPISODE_FRAMES, MAX_EPISODE_SAMPLES, MAX_EPISODE_TEXT_BYTES};
 use crate::format::printable::{is_printable, printable};
 
-/// A stack deeper than this is none: the kernel gives 96 places, and functions that were inlined come between them.
-pub const MAX_FRAMES: usize = 512;
 /// Nobody waits longer than this, ns: a month.
 const MAX_NS: u64 = 30 * 24 * 3_600 * 1_000_000_000;
 /// What is measured by the minute is no sampling, and no path of an interrupt, ns.

@@ -1,6 +1,6 @@
 //! An event log line by line, for people and for spreadsheets.
 
-use crate::recording::csv::quoted;
+use crate::encode::csv::quoted;
 use punctual_recording::LogRow;
 use punctual_recording::episode::{Event, EventKind, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE};
 
