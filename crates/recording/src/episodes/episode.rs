@@ -2,6 +2,7 @@
 
 pub use crate::episodes::check::MAX_FRAMES;
 use crate::episodes::check::{check, clean};
+pub use crate::episodes::lock_waking::{LOCK_OF_PROGRAM, LockWaking, WakingAct, WordState};
 pub use punctual_codes::EventKind;
 use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};

@@ -3,3 +3,4 @@
 mod check;
 pub mod episode;
 pub(crate) mod files;
+mod lock_waking;
