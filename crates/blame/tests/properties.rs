@@ -78,6 +78,18 @@ proptest! {
         prop_assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
         prop_assert_eq!(split.pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
         prop_assert!(split.parts.iter().all(|part| part.ns > 0));
+        // Parts within parts add up too, and what is unknown stands in the sums wherever it is.
+        let unknown_within = |part: &punctual_blame::Part| {
+            let inside = part.inside.iter().filter(|inside| inside.kind == Kind::Unknown);
+            if part.kind == Kind::Unknown { part.ns } else { inside.map(|inside| inside.ns).sum() }
+        };
+        for part in &split.parts {
+            let inside: u64 = part.inside.iter().map(|inside| inside.ns).sum();
+            prop_assert!(part.inside.is_empty() || inside == part.ns, "{:?}", part);
+            prop_assert_eq!(part.unknown_ns, unknown_within(part));
+        }
+        let summary = punctual_blame::summarize([(1, &split)]);
+        prop_assert_eq!(summary.unknown_ns, split.parts.iter().map(unknown_within).sum::<u64>());
         let mut reached = episode.expected_ns;
         for piece in &split.pieces {
             prop_assert_eq!(piece.start_ns, reached);

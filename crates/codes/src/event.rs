@@ -8,7 +8,8 @@ codes! {
         /// The CPU goes from thread `tid` to thread `value`, whose priority is the low half of `extra`; the high half is
         /// the state in which the first one left (see `Event::left_state`). `name` is the next thread's.
         Switch = 1, "switch";
-        /// Somebody on this CPU makes thread `value` runnable; the low half of `extra` is its priority. `name` is the
+        /// Somebody on this CPU makes thread `value` runnable; the lower 16 bits of `extra` are its priority, those above say
+        /// of one that slept for a lock of its program how it came to be woken (see `Event::lock_waking`). `name` is the
         /// current thread's.
         Waking = 2, "waking";
         /// An interrupt of class `value` (see [`Vector`](crate::Vector)) begins; `extra` is the interrupted instruction, with
@@ -42,7 +43,8 @@ codes! {
         FaultUser = 16, "fault_user";
         /// The same from kernel code.
         FaultKernel = 17, "fault_kernel";
-        /// The current thread begins to wait for a kernel lock; `extra` are the kernel's flags.
+        /// The current thread begins to wait for a kernel lock; `extra` are the kernel's flags. With `LOCK_OF_PROGRAM` among
+        /// them it is a lock of the program's that lends priority, and `value` the thread that holds it.
         LockBegin = 18, "lock_begin";
         /// It has it.
         LockEnd = 19, "lock_end";

@@ -1,8 +1,11 @@
 //! Who had a slice of time, given what the victim was doing.
 
+mod holder;
 mod inside;
 mod sampled;
 
+pub use self::holder::HOLDER_NOT_SEEN;
+pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
 pub use self::sampled::seen_at;
 use crate::episode::replay::{CpuTimeline, Running, Slice};
@@ -20,11 +23,13 @@ pub(crate) struct Blamed {
     pub(crate) kind: Kind,
     pub(crate) name: String,
     pub(crate) detail: Option<String>,
+    /// See [`Piece::inside`](crate::Piece::inside).
+    pub(crate) inside: Option<(Kind, String)>,
 }
 
 impl Blamed {
     pub(crate) fn new(kind: Kind, name: impl Into<String>) -> Blamed {
-        Blamed { kind, name: name.into(), detail: None }
+        Blamed { kind, name: name.into(), detail: None, inside: None }
     }
 
     pub(crate) fn unknown(why: &str) -> Blamed {
@@ -103,8 +108,10 @@ impl<'a> Classifier<'a> {
 
     /// The verdicts on `own` ns of a slice between two times, by time; they add up to `own`.
     pub(crate) fn judge(&self, span: &StateSpan, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
-        if let Doing::Blocked { left_state, woken_by } = span.doing {
-            return vec![(self.blocked(span, left_state, woken_by), own)];
+        match span.doing {
+            Doing::Blocked { left_state, woken_by } => return vec![(self.blocked(span, left_state, woken_by), own)],
+            Doing::Spinning { holder } => return vec![(self.spun_for(holder), own)],
+            _ => (),
         }
         if let Some((inner, outer)) = slice.interrupt() {
             return vec![(self.interrupt(span, inner, outer, own), own)];
@@ -120,7 +127,7 @@ impl<'a> Classifier<'a> {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
                 None => self.waiting_and_switch(span, slice, start, end, own),
             },
-            Doing::Blocked { .. } => Vec::new(),
+            Doing::Blocked { .. } | Doing::Spinning { .. } => Vec::new(),
         }
     }
 
@@ -132,6 +139,7 @@ impl<'a> Classifier<'a> {
             Doing::Running if runs_victim && self.subject.stage == Stage::Response => vec![(self.own_work(None), ns)],
             Doing::Running if runs_victim => path(ns, unexplained()),
             Doing::Blocked { left_state, woken_by } => vec![(self.blocked(span, left_state, woken_by), ns)],
+            Doing::Spinning { holder } => vec![(self.spun_for(holder), ns)],
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
         }
     }

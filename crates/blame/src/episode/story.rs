@@ -15,6 +15,8 @@ pub(crate) enum Doing {
     Waiting { since_ns: u64, moved: Option<usize> },
     /// It ran.
     Running,
+    /// It had its CPU and waited there for a lock of its program, which this thread held.
+    Spinning { holder: u32 },
     /// It slept again in the kernel; what it left in is [`Event::left_state`], and the position of its waking follows.
     Blocked { left_state: u32, woken_by: Option<usize> },
 }
@@ -59,7 +61,11 @@ pub(crate) fn story(
         false => Doing::Blocked { left_state: 0, woken_by: next_waking(episode, &own[first..]) },
     };
     let first_cpu = waking(episode, subject).map_or(subject.cpu, |index| episode.events[index].cpu);
-    let mut now = State { doing: asleep, cpu: first_cpu, priority: subject.priority };
+    let before = State { doing: asleep, cpu: first_cpu, priority: subject.priority };
+    let mut now = match own.first() {
+        Some(&index) if !subject.is_due => before_first(&episode.events[index], subject, before),
+        _ => before,
+    };
     for position in 0..first {
         now = after(episode, &own, position, subject, now).unwrap_or(now);
     }
@@ -103,6 +109,19 @@ struct State {
     doing: Doing,
     cpu: u32,
     priority: i16,
+}
+
+/// How they stood before the first event that concerns it, which says so: who is switched in has waited for its CPU, and so
+/// has who is moved; who is switched out has run. Only who is woken has slept.
+fn before_first(event: &Event, subject: &Subject<'_>, otherwise: State) -> State {
+    let waiting = Doing::Waiting { since_ns: 0, moved: None };
+    let is_in = event.value == u64::from(subject.tid);
+    match event.kind {
+        EventKind::Switch if is_in => State { doing: waiting, cpu: event.cpu, priority: event.other_priority() },
+        EventKind::Switch => State { doing: Doing::Running, cpu: event.cpu, priority: event.priority },
+        EventKind::Migrate => State { doing: waiting, cpu: event.extra as u32, ..otherwise },
+        _ => otherwise,
+    }
 }
 
 /// How they stand after one of the events that concern it; `None` where that changes nothing.
@@ -155,7 +174,7 @@ fn at_start(
         (Some((&cpu, _)), _) => (Doing::Running, cpu),
         // It was preempted, or woken before.
         (None, Doing::Waiting { .. }) => (doing, cpu),
-        (None, Doing::Blocked { .. }) if !subject.is_due => (doing, cpu),
+        (None, Doing::Blocked { .. } | Doing::Running) if !subject.is_due => (doing, cpu),
         _ => (asleep, cpu),
     }
 }

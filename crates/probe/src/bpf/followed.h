@@ -70,7 +70,9 @@ struct followed {
 	__u32 pad;
 	struct wake pending;	/* what woke it last */
 	struct wake current;	/* what woke it to what it works on */
-	__u64 pads[5];
+	__u64 doubtful_word;	/* one that may be no lock, though its value is one's */
+	__u64 doubts;		/* how often in a row it stood as none does */
+	__u64 pads[3];
 };
 
 enum record_flag {
@@ -255,6 +257,7 @@ static __noinline int follow_thread(__u32 tid, __u32 flags)
 	thread->unobserved = 0;
 	thread->lost = 0;
 	thread->switch_in = 0;
+	thread->doubts = 0;
 	thread->pending.waking = 0;
 	for (__u32 probe = 0; probe < FOLLOWED_PROBES; probe++) {
 		__u32 position = (tid + probe) & (FOLLOWED_INDEX_SIZE - 1);

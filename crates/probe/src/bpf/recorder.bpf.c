@@ -6,10 +6,18 @@
 #include "recorder.h"
 #include "registers.h"
 #include "waits.h"
+#include "wakes.h"
 
 #define INTERRUPTED_USER (1ULL << 63)
 #define LEFT_FOR_IO (1U << 31)
 #define LEFT_FOR_LOCK (1U << 30)
+/* Among the flags of a lock: it is the program's, and lends priority. */
+#define LOCK_OF_PROGRAM (1U << 16)
+#ifdef WITHOUT_HOLDERS
+#define HOW_WOKEN(task) 0
+#else
+#define HOW_WOKEN(task) how_woken(task)
+#endif
 /* Timers of one interrupt expire within this; its interrupted stack is taken once. */
 #define ONE_INTERRUPT_NS 20000
 
@@ -48,8 +56,24 @@ int BPF_PROG(note_waking, struct task_struct *task)
 {
 	struct task_struct___recorded *woken = (void *)task;
 
-	return note_named(WAKING, (__u32)woken->pid, (__u16)woken->prio);
+	return note_named(WAKING, (__u32)woken->pid, (__u16)woken->prio | HOW_WOKEN(task));
 }
+
+#ifndef WITHOUT_HOLDERS
+/*
+ * A thread that wants a lock which lends priority waits without sleeping while the holder runs: nothing tells of that but
+ * the loan, which the current thread gives the holder as it begins to wait.
+ */
+SEC("?tp_btf/sched_pi_setprio")
+int BPF_PROG(priority_is_lent, struct task_struct *holder, struct task_struct *waiter)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!waiter || waiter->pid != task->pid || !wants_lending_lock(task))
+		return 0;
+	return note(LOCK_BEGIN, (__u32)holder->pid, LOCK_OF_PROGRAM);
+}
+#endif
 
 SEC("?tp_btf/sched_migrate_task")
 int BPF_PROG(note_migration, struct task_struct *task, int destination)

@@ -79,6 +79,21 @@ static __always_inline bool sleeps_for_lock(struct task_struct *task)
 	}
 }
 
+/* Whether a thread has called for a lock of its program that lends priority. */
+static __always_inline bool wants_lending_lock(struct task_struct *task)
+{
+	struct pt_regs *registers;
+	__u32 command;
+
+	if (!HAS_HELPER(task_pt_regs))
+		return false;
+	registers = (void *)bpf_task_pt_regs(task);
+	if (!calls_futex(registers))
+		return false;
+	command = second_argument(registers) & FUTEX_COMMAND;
+	return command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
+}
+
 /* Whether a sleep is a part of what the thread was woken for: a lock, a page, input or output. */
 static __always_inline bool sleeps_within_work(struct task_struct *task, unsigned int state)
 {

@@ -56,7 +56,9 @@ pub(crate) struct Slot {
     pad: u32,
     pending: Wake,
     pub(crate) current: Wake,
-    pads: [u64; 5],
+    doubtful_word: u64,
+    doubts: u64,
+    pads: [u64; 3],
 }
 
 /// `struct record`.
@@ -428,6 +430,8 @@ mod tests {
             pad,
             pending,
             current,
+            doubtful_word,
+            doubts,
             pads
         );
         check!(

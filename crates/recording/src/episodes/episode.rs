@@ -1,5 +1,6 @@
 //! An *episode*: one late wakeup with the flight recorder's evidence around it.
 
+pub use crate::episodes::lock_waking::{LOCK_OF_PROGRAM, LockWaking, WakingAct, WordState};
 pub use punctual_codes::EventKind;
 use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};

@@ -4,3 +4,4 @@ mod check;
 pub mod episode;
 pub(crate) mod files;
 mod line;
+mod lock_waking;

@@ -41,7 +41,9 @@ fn happened(kind: Kind, name: &str) -> String {
         Kind::Kernel => format!("{name} was in kernel code that could not be preempted."),
         Kind::HigherPriority => format!("{name} has the higher priority and ran first."),
         Kind::SamePriority => format!("{name} has the same priority and was there first."),
-        Kind::LowerPriority => format!("{name} had its fair turn: normal threads take turns whatever their nice value."),
+        Kind::LowerPriority => {
+            format!("{name} had its fair turn: normal threads take turns whatever their nice value.")
+        }
         Kind::Throttled => format!("The budget was used up: {name}."),
         Kind::FairServer => format!("The kernel gave normal threads their reserved share: {name}."),
         Kind::Migration => format!("Threads were moved between CPUs: {name}."),
@@ -70,9 +72,7 @@ fn remedy(kind: Kind, name: &str) -> Option<&'static str> {
         Kind::Blind => {
             "Look below this kernel: pin the virtual CPU on the host, or look for firmware's interrupts with `punctual idle`."
         }
-        Kind::Kernel => {
-            "Boot with preempt=full or use a PREEMPT_RT kernel; or keep it off this CPU (taskset, cpuset)."
-        }
+        Kind::Kernel => "Boot with preempt=full or use a PREEMPT_RT kernel; or keep it off this CPU (taskset, cpuset).",
         Kind::HigherPriority => "Give it another CPU (taskset), or the late thread the higher priority (chrt -f).",
         Kind::SamePriority => "Give one of them another priority (chrt -f) or another CPU (taskset).",
         Kind::LowerPriority => "Give the late thread a real-time priority: chrt -f 50, or SCHED_DEADLINE.",

@@ -51,7 +51,7 @@ impl<'a> WhyAnswer<'a> {
             recorder: report.recorder.as_ref(),
             cpu_share: report.recorder.as_ref().and_then(cost::cpu_share),
             late_ns,
-            unknown_ns: report.total_of(Kind::Unknown),
+            unknown_ns: report.summary.unknown_ns,
             blind_ns: report.total_of(Kind::Blind),
             kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, late_ns)).collect(),
             causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns)).collect(),
@@ -97,6 +97,7 @@ struct CauseRow<'a> {
     max_ns: u64,
     typical_ns: u64,
     total_ns: u64,
+    unknown_ns: u64,
     example: u64,
     happened: String,
     remedy: Option<&'static str>,
@@ -116,6 +117,7 @@ impl<'a> CauseRow<'a> {
             max_ns: cause.max_ns,
             typical_ns: cause.typical_ns,
             total_ns: cause.total_ns,
+            unknown_ns: cause.unknown_ns,
             example: cause.example,
         }
     }
@@ -152,6 +154,17 @@ struct PartRow<'a> {
     name: &'a str,
     ns: u64,
     detail: Option<&'a str>,
+    unknown_ns: u64,
+    inside: Vec<InsideRow<'a>>,
+}
+
+/// What the holder of a lock was doing while it was waited for; all of them add up to the part.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct InsideRow<'a> {
+    kind: &'static str,
+    name: &'a str,
+    ns: u64,
 }
 
 /// A stretch of the lateness.
@@ -211,6 +224,12 @@ impl<'a> EpisodeRow<'a> {
             name: &part.name,
             ns: part.ns,
             detail: part.detail.as_deref(),
+            unknown_ns: part.unknown_ns,
+            inside: part
+                .inside
+                .iter()
+                .map(|inside| InsideRow { kind: inside.kind.name(), name: &inside.name, ns: inside.ns })
+                .collect(),
         });
         let pieces = episode.split.pieces.iter().map(|piece| PieceRow {
             start_ns: piece.start_ns,

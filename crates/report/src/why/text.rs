@@ -4,7 +4,9 @@ use super::advice;
 use crate::layout::{microseconds, shortened, table};
 use crate::why::cost::MIN_COUNTED_NS;
 use punctual_blame::{CallTree, Room};
-use punctual_blame::{Cause, Kind, Link, Piece, Split, Summary, chain, is_nesting_known, split, summarize};
+use punctual_blame::{
+    Cause, HOLDER_NOT_SEEN, Kind, Link, Piece, Split, Summary, chain, is_nesting_known, split, summarize,
+};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage, format_ns};
 use std::fmt::Write;
@@ -281,7 +283,7 @@ impl<'a> WhyReport<'a> {
             ", in {}, at most {}.{own} Unknown: {}, out of sight: {}.",
             many(first.episodes, "episode"),
             format_ns(first.max_ns),
-            percent(self.total_of(Kind::Unknown), self.summary.late_ns),
+            percent(self.summary.unknown_ns, self.summary.late_ns),
             percent(self.total_of(Kind::Blind), self.summary.late_ns),
         );
         verdict.push_str(&self.left_out());
@@ -301,7 +303,10 @@ impl<'a> WhyReport<'a> {
 
 /// A cause in words.
 pub(crate) fn cause_words(kind: Kind, name: &str) -> String {
-    format!("{} {name}", kind.words())
+    match (kind, name) {
+        (Kind::Lock, HOLDER_NOT_SEEN) => "a lock whose holder was not seen".to_owned(),
+        _ => format!("{} {name}", kind.words()),
+    }
 }
 
 /// Late time of causes, ns.
@@ -346,6 +351,14 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
             text,
             "note: in {untold} episodes the kernel's count of nested interrupts was not read, or not rightly: interrupts and \
              softirqs are known by their beginnings and ends alone, and one whose end was missed seems to go on"
+        );
+    }
+    let within = report.summary.unknown_ns.saturating_sub(report.total_of(Kind::Unknown));
+    if within > 0 {
+        let _ = writeln!(
+            text,
+            "note: {} of the time in locks is unknown as well, and counted so: who held them, or what kept that one, was not seen",
+            format_ns(within)
         );
     }
     let Some(recorder) = &report.recorder else { return };
