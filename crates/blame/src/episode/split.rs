@@ -1,6 +1,7 @@
 //! The exact split of an episode.
 
 use crate::episode::classify::{Blamed, Classifier};
+use crate::episode::groups::Turn;
 use crate::episode::nesting::with_nesting;
 use crate::episode::replay::{CpuTimeline, replay};
 use crate::episode::story::{StateSpan, story};
@@ -25,6 +26,10 @@ pub struct Piece {
     pub name: String,
     /// What more is known of it.
     pub detail: Option<Detail>,
+    /// The control group of the thread that had it, where that is known.
+    pub cgroup: Option<String>,
+    /// What weights the two have, where a normal thread had its turn and another one waited.
+    pub turn: Option<Turn>,
 }
 
 /// What more is known of a piece than whose it is.
@@ -56,6 +61,10 @@ pub struct Part {
     pub ns: u64,
     /// The code seen most, where samples saw any.
     pub detail: Option<String>,
+    /// See [`Piece::cgroup`].
+    pub cgroup: Option<String>,
+    /// See [`Piece::turn`].
+    pub turn: Option<Turn>,
 }
 
 /// An episode's split.
@@ -87,7 +96,9 @@ fn judge(episode: &Episode, subject: Subject<'_>, timelines: &BTreeMap<u32, CpuT
         match classifier.holder(span).filter(|_| subject.is_due) {
             Some(holder) => {
                 let its = judge(episode, holder, timelines);
-                pieces.extend(its.into_iter().map(|piece| held(piece, &holder)));
+                let its_group = cgroup(episode, holder.tid);
+                let held = |piece| Piece { cgroup: its_group.clone(), turn: None, ..held(piece, &holder) };
+                pieces.extend(its.into_iter().map(held));
             }
             None => {
                 let timeline = timelines.get(&span.cpu).unwrap_or(&empty);
@@ -107,6 +118,18 @@ fn held(piece: Piece, holder: &Subject<'_>) -> Piece {
     Piece { kind: Kind::Lock, name: holder.name.to_owned(), detail: Some(detail), ..piece }
 }
 
+/// What the kernel calls the groups that it makes by itself, of sessions.
+const AUTOMATIC: &str = "/autogroup-";
+
+/// The path of a thread's control group. The automatic ones weigh, but they are none that anybody made: their threads are
+/// in the root.
+pub fn cgroup(episode: &Episode, tid: u32) -> Option<String> {
+    episode.group_of(tid).map(|group| match group.path.starts_with(AUTOMATIC) {
+        true => "/".to_owned(),
+        false => group.path.clone(),
+    })
+}
+
 fn judge_span(
     episode: &Episode,
     classifier: &Classifier<'_>,
@@ -124,6 +147,8 @@ fn judge_span(
                 kind: blamed.kind,
                 name: blamed.name,
                 detail: blamed.detail.map(Detail::Seen),
+                cgroup: blamed.tid.and_then(|tid| cgroup(episode, tid)),
+                turn: blamed.turn,
             });
         }
     };
@@ -234,6 +259,8 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
                 if last.kind == piece.kind
                     && last.name == piece.name
                     && last.detail == piece.detail
+                    && last.cgroup == piece.cgroup
+                    && last.turn == piece.turn
                     && last.cpu == piece.cpu
                     && last.start_ns + last.ns == piece.start_ns =>
             {
@@ -246,26 +273,30 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
 }
 
 /// A part's ns in all, and by the code seen there.
-type Sum = (u64, BTreeMap<String, u64>);
+type Sum = (u64, BTreeMap<String, u64>, Option<Turn>);
+/// Who has a part.
+type Owner<'a> = (Kind, &'a str, Option<&'a str>);
 
 fn parts(pieces: &[Piece]) -> Vec<Part> {
-    let mut sums: BTreeMap<(Kind, &str), Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<Owner<'_>, Sum> = BTreeMap::new();
     for piece in pieces {
-        let sum = sums.entry((piece.kind, &piece.name)).or_default();
+        let sum = sums.entry((piece.kind, &piece.name, piece.cgroup.as_deref())).or_default();
         sum.0 += piece.ns;
+        sum.2 = sum.2.or(piece.turn);
         if let Some(detail) = &piece.detail {
             *sum.1.entry(detail.to_string()).or_default() += piece.ns;
         }
     }
     let mut parts: Vec<Part> = sums
         .into_iter()
-        .map(|((kind, name), (ns, details))| {
+        .map(|((kind, name, cgroup), (ns, details, turn))| {
             let detail = details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail);
-            Part { kind, name: name.to_owned(), ns, detail }
+            Part { kind, name: name.to_owned(), ns, detail, cgroup: cgroup.map(str::to_owned), turn }
         })
         .collect();
     parts.sort_by(|left, right| {
-        right.ns.cmp(&left.ns).then(left.kind.cmp(&right.kind)).then(left.name.cmp(&right.name))
+        let by_name = left.name.cmp(&right.name).then(left.cgroup.cmp(&right.cgroup));
+        right.ns.cmp(&left.ns).then(left.kind.cmp(&right.kind)).then(by_name)
     });
     parts
 }

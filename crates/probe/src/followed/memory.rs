@@ -53,7 +53,7 @@ pub(crate) struct Slot {
     pub(crate) lost: u32,
     pub(crate) switch_in: u64,
     pub(crate) cpu: u32,
-    pad: u32,
+    held: u32,
     pending: Wake,
     pub(crate) current: Wake,
     pads: [u64; 5],
@@ -425,7 +425,7 @@ mod tests {
             lost,
             switch_in,
             cpu,
-            pad,
+            held,
             pending,
             current,
             pads
