@@ -54,6 +54,14 @@ codes! {
         TaskletEnd = 21, "tasklet_end";
         /// The page that the current thread touched last is there.
         FaultEnd = 22, "fault_end";
+        /// Thread `value`, a normal one, waits on the CPU in the high half of `extra` for its control group to be given new
+        /// quota; `name` is the group that ran out of it, the thread's own or one that this is in.
+        OutOfQuota = 24, "out_of_quota";
+        /// The group `name` was given new quota; `extra` are the CPUs, by bit, where it has none all the same.
+        QuotaRefill = 25, "quota_refill";
+        /// The current thread, `name`, sends thread `value`, or where the low half of `extra` is 1 its whole process, the
+        /// signal in the high half of `extra`, which stops it.
+        StopAsked = 26, "stop_asked";
         /// Only in an event log, as all that follow: the current thread makes thread `value` of process `extra`. `name` is
         /// the new thread's.
         ProcessFork = 30, "fork";
@@ -97,7 +105,12 @@ impl EventKind {
     /// The class it belongs to.
     pub const fn class(self) -> EventClass {
         match self {
-            EventKind::Switch | EventKind::Waking | EventKind::Migrate => EventClass::Sched,
+            EventKind::Switch
+            | EventKind::Waking
+            | EventKind::Migrate
+            | EventKind::OutOfQuota
+            | EventKind::QuotaRefill
+            | EventKind::StopAsked => EventClass::Sched,
             EventKind::VectorBegin | EventKind::VectorEnd | EventKind::HandlerBegin | EventKind::HandlerEnd => {
                 EventClass::Irq
             }

@@ -38,6 +38,13 @@ pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
     function.len().checked_sub(1)
 }
 
+/// Whether a record of the kernel has a member; `None` where the kernel has no such record, or does not describe its own.
+pub fn kernel_record_has(record: &str, member: &str) -> Option<bool> {
+    let btf = libbpf_rs::btf::Btf::from_vmlinux().ok()?;
+    let record: libbpf_rs::btf::types::Struct<'_> = btf.type_by_name(record)?;
+    Some(record.iter().any(|one| one.name.is_some_and(|name| name == member)))
+}
+
 /// The programs without which an object is of use: their sections begin with a question mark, which the library keeps as
 /// not loading them by itself.
 pub fn optional_programs(elf: &[u8]) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! The exact split of an episode.
 
 use crate::episode::classify::{Blamed, Classifier, Holder};
+use crate::episode::groups::Turn;
 use crate::episode::nesting::with_nesting;
 use crate::episode::replay::{CpuTimeline, replay};
 use crate::episode::story::{StateSpan, story};
@@ -27,6 +28,10 @@ pub struct Piece {
     pub detail: Option<Detail>,
     /// Of a wait for a lock: what whoever held it was doing meanwhile; [`Kind::Unknown`] where that was not seen.
     pub inside: Option<(Kind, String)>,
+    /// The control group of the thread that had it, where that is known.
+    pub cgroup: Option<String>,
+    /// What weights the two have, where a normal thread had its turn and another one waited.
+    pub turn: Option<Turn>,
 }
 
 impl Piece {
@@ -70,6 +75,10 @@ pub struct Part {
     pub unknown_ns: u64,
     /// Of waits for a lock, what whoever held it was doing meanwhile, largest first; they add up to `ns`. Else empty.
     pub inside: Vec<Inside>,
+    /// See [`Piece::cgroup`].
+    pub cgroup: Option<String>,
+    /// See [`Piece::turn`].
+    pub turn: Option<Turn>,
 }
 
 /// A part within a part.
@@ -132,7 +141,8 @@ fn judge(
                 waiting.push(subject.tid);
                 let its = judge(episode, holder.subject, timelines, waiting);
                 waiting.pop();
-                judged.extend(its.into_iter().map(|judged| held(judged, &holder)));
+                let its_group = cgroup(episode, holder.subject.tid);
+                judged.extend(its.into_iter().map(|judged| held(judged, &holder, its_group.as_ref())));
             }
             None => {
                 let timeline = timelines.get(&span.cpu).unwrap_or(&empty);
@@ -146,7 +156,7 @@ fn judge(
 }
 
 /// What the holder of a lock did, as those see it who wait for the lock.
-fn held(judged: Judged, holder: &Holder<'_>) -> Judged {
+fn held(judged: Judged, holder: &Holder<'_>, cgroup: Option<&String>) -> Judged {
     let Judged { piece, place } = judged;
     if place.is_some() && place == holder.place {
         // It waited for the same lock: whoever held it before kept both.
@@ -162,8 +172,21 @@ fn held(judged: Judged, holder: &Holder<'_>) -> Judged {
         Some((Kind::Unknown, why)) => (Kind::Unknown, why),
         _ => inside,
     };
-    let piece = Piece { kind: Kind::Lock, name, detail: Some(detail), inside: Some(inside), ..piece };
+    let (detail, inside, cgroup) = (Some(detail), Some(inside), cgroup.cloned());
+    let piece = Piece { kind: Kind::Lock, name, detail, inside, cgroup, turn: None, ..piece };
     Judged { piece, place: holder.place }
+}
+
+/// What the kernel calls the groups that it makes by itself, of sessions.
+const AUTOMATIC: &str = "/autogroup-";
+
+/// The path of a thread's control group. The automatic ones weigh, but they are none that anybody made: their threads are
+/// in the root.
+pub fn cgroup(episode: &Episode, tid: u32) -> Option<String> {
+    episode.group_of(tid).map(|group| match group.path.starts_with(AUTOMATIC) {
+        true => "/".to_owned(),
+        false => group.path.clone(),
+    })
 }
 
 fn judge_span(
@@ -184,6 +207,8 @@ fn judge_span(
                 name: blamed.name,
                 detail: blamed.detail.map(Detail::Seen),
                 inside: blamed.inside,
+                cgroup: blamed.tid.and_then(|tid| cgroup(episode, tid)),
+                turn: blamed.turn,
             });
         }
     };
@@ -295,6 +320,8 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
                     && last.name == piece.name
                     && last.detail == piece.detail
                     && last.inside == piece.inside
+                    && last.cgroup == piece.cgroup
+                    && last.turn == piece.turn
                     && last.cpu == piece.cpu
                     && last.start_ns + last.ns == piece.start_ns =>
             {
@@ -315,13 +342,18 @@ struct Sum<'a> {
     inside: BTreeMap<(Kind, &'a str), u64>,
     /// Whether any of them says what a holder did.
     is_held: bool,
+    turn: Option<Turn>,
 }
 
+/// Who has a part: kind, name, control group.
+type Owner<'a> = (Kind, &'a str, Option<&'a str>);
+
 fn parts(pieces: &[Piece]) -> Vec<Part> {
-    let mut sums: BTreeMap<(Kind, &str), Sum<'_>> = BTreeMap::new();
+    let mut sums: BTreeMap<Owner<'_>, Sum<'_>> = BTreeMap::new();
     for piece in pieces {
-        let sum = sums.entry((piece.kind, &piece.name)).or_default();
+        let sum = sums.entry((piece.kind, &piece.name, piece.cgroup.as_deref())).or_default();
         sum.ns += piece.ns;
+        sum.turn = sum.turn.or(piece.turn);
         if let Some(detail) = &piece.detail {
             *sum.details.entry(detail.to_string()).or_default() += piece.ns;
         }
@@ -334,7 +366,7 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
     }
     let mut parts: Vec<Part> = sums
         .into_iter()
-        .map(|((kind, name), sum)| {
+        .map(|((kind, name, cgroup), sum)| {
             let detail = sum.details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail);
             let mut inside: Vec<Inside> = match sum.is_held {
                 true => sum
@@ -345,11 +377,21 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
                 false => Vec::new(),
             };
             inside.sort_by_key(|inside| std::cmp::Reverse(inside.ns));
-            Part { kind, name: name.to_owned(), ns: sum.ns, detail, unknown_ns: sum.unknown_ns, inside }
+            Part {
+                kind,
+                name: name.to_owned(),
+                ns: sum.ns,
+                detail,
+                unknown_ns: sum.unknown_ns,
+                inside,
+                cgroup: cgroup.map(str::to_owned),
+                turn: sum.turn,
+            }
         })
         .collect();
     parts.sort_by(|left, right| {
-        right.ns.cmp(&left.ns).then(left.kind.cmp(&right.kind)).then(left.name.cmp(&right.name))
+        let by_name = left.name.cmp(&right.name).then(left.cgroup.cmp(&right.cgroup));
+        right.ns.cmp(&left.ns).then(left.kind.cmp(&right.kind)).then(by_name)
     });
     parts
 }

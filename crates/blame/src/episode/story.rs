@@ -1,10 +1,14 @@
 //! What a thread was doing: not yet woken, waiting for a CPU, running, blocked.
 
+use crate::episode::groups::cut_by_quota;
 use crate::episode::replay::CpuTimeline;
 use crate::episode::subject::Subject;
 use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT};
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED};
 use std::collections::BTreeMap;
+
+/// Any of these: the thread was stopped.
+pub(crate) const STOPPED: u32 = LEFT_STOPPED | LEFT_TRACED | LEFT_FROZEN;
 
 /// What the thread was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +17,8 @@ pub(crate) enum Doing {
     Due,
     /// It could have run, on this CPU, since then; if it was moved there meanwhile, the position of that event.
     Waiting { since_ns: u64, moved: Option<usize> },
+    /// The same, but its control group, or one that this is in, was out of quota: the position of that one's name.
+    OutOfQuota { name: u32 },
     /// It ran.
     Running,
     /// It had its CPU and waited there for a lock of its program, which this thread held.
@@ -100,7 +106,7 @@ pub(crate) fn story(
         let State { doing, cpu, priority } = now;
         spans.push(StateSpan { start_ns: reached, end_ns: end, cpu, doing, priority });
     }
-    spans
+    cut_by_quota(episode, subject, spans)
 }
 
 /// How things stand with the thread.
@@ -174,6 +180,8 @@ fn at_start(
         (Some((&cpu, _)), _) => (Doing::Running, cpu),
         // It was preempted, or woken before.
         (None, Doing::Waiting { .. }) => (doing, cpu),
+        // Its timer is armed anew once it goes on, however long ago that was due.
+        (None, Doing::Blocked { left_state, .. }) if left_state & STOPPED != 0 => (doing, cpu),
         (None, Doing::Blocked { .. } | Doing::Running) if !subject.is_due => (doing, cpu),
         _ => (asleep, cpu),
     }

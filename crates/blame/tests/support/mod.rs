@@ -36,6 +36,8 @@ impl Story {
                 samples: Vec::new(),
                 programs: Vec::new(),
                 builds: Vec::new(),
+                groups: Vec::new(),
+                members: Vec::new(),
             },
             current,
             steal_ns: 1,

@@ -4,6 +4,7 @@
  * A thread is only looked at, never touched. Each finished wakeup becomes a record in the ring of its CPU.
  */
 #include "followed.h"
+#include "groups.h"
 #include "wakes.h"
 
 extern const void hrtimer_wakeup __ksym;
@@ -41,7 +42,41 @@ struct irqaction {
 	const char *name;
 };
 
+struct sigset {
+	unsigned long sig[1];
+};
+
+struct sigpending {
+	struct sigset signal;
+};
+
+struct signal_struct___pending {
+	struct sigpending shared_pending;
+};
+
+struct task_struct___stopping {
+	unsigned int ptrace;
+	unsigned long jobctl;
+	struct signal_struct___pending *signal;
+	struct sigpending pending;
+};
+
 #pragma clang attribute pop
+
+/* Signals that stop: SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU. */
+#define STOP_SIGNALS (0xfUL << 18)
+/* Of `jobctl`: to stop, to trap for a tracer, for the freezer. */
+#define JOBS_PENDING (1UL << 17 | 1UL << 19 | 1UL << 20 | 1UL << 23)
+
+/* Whether a thread that is switched in may be taken off again before it gets to its program. */
+static __always_inline bool may_be_held(struct task_struct *task)
+{
+	struct task_struct___stopping *stopping = (void *)task;
+	unsigned long signals = stopping->pending.signal.sig[0] | stopping->signal->shared_pending.signal.sig[0];
+
+	return stopping->jobctl & JOBS_PENDING || signals & (stopping->ptrace ? ~0UL : STOP_SIGNALS) ||
+	       is_out_of_quota(task);
+}
 
 static __always_inline struct context *own_context(void)
 {
@@ -295,6 +330,13 @@ static __always_inline void switched_out(struct followed *thread, struct task_st
 	if (thread->on_cpu_since)
 		thread->executed += now - thread->on_cpu_since;
 	thread->on_cpu_since = 0;
+	if (thread->switch_in && thread->held == HELD_SOON && (state ? is_stopped(task, state) : is_parked(task))) {
+		/* It never got to its program: its wakeup goes on. */
+		thread->held = HELD_OFF;
+		thread->switch_in = 0;
+		thread->state = STATE_BLOCKED;
+		return;
+	}
 	if (!state)
 		return;
 	/* It ran and nobody saw how it came to. */
@@ -332,11 +374,14 @@ static __always_inline void switched_in(struct followed *thread, struct task_str
 		return;
 	}
 	thread->state = STATE_RUNS;
-	if (!waking) {
-		thread->unobserved++;
-		return;
+	if (thread->held != HELD_OFF) {
+		if (!waking) {
+			thread->unobserved++;
+			return;
+		}
+		thread->current = thread->pending;
 	}
-	thread->current = thread->pending;
+	thread->held = may_be_held(task) ? HELD_SOON : HELD_NOT;
 	thread->pending.waking = 0;
 	thread->switch_in = now;
 	thread->cpu = bpf_get_smp_processor_id();

@@ -35,6 +35,7 @@ fn missing_without(program: &str) -> Option<Missing> {
         "process_forks" | "process_execs" | "process_exits" | "thread_renamed" => {
             ("sched_process_fork", "some beginnings, ends and names of processes")
         }
+        "stop_asked" => ("signal_generate", "who stops a thread by a signal"),
         "futex_begins" | "futex_ends" => ("sys_enter", "futex calls"),
         _ => {
             let vector = program.strip_suffix("_begins").or_else(|| program.strip_suffix("_ends"))?;

@@ -49,9 +49,12 @@ fn check_size(episode: &Episode) -> Result<(), String> {
     at_most("events", episode.events.len(), MAX_EPISODE_EVENTS)?;
     at_most("samples", episode.samples.len(), MAX_EPISODE_SAMPLES)?;
     at_most("functions in all stacks", frames, MAX_EPISODE_FRAMES)?;
+    at_most("members of groups", episode.members.len(), MAX_EPISODE_EVENTS)?;
+    at_most("groups", episode.groups.len(), MAX_EPISODE_EVENTS)?;
+    let groups = episode.groups.iter().map(|group| &group.path);
     let functions = episode.frames.iter().flat_map(|frame| [&frame.function, &frame.module]);
     let programs = episode.programs.iter().flat_map(|program| [&program.name, &program.hook]);
-    let names = episode.names.iter().chain(functions).chain(programs).chain([&episode.victim.name]);
+    let names = episode.names.iter().chain(functions).chain(programs).chain(groups).chain([&episode.victim.name]);
     let longest = names.map(String::len).max().unwrap_or(0);
     let text = longest.saturating_mul(episode.events.len() + frames);
     at_most("bytes of names, each as long as the longest", text, MAX_EPISODE_TEXT_BYTES)
@@ -74,6 +77,9 @@ pub(crate) fn clean(episode: &mut Episode) {
     for program in &mut episode.programs {
         clean(&mut program.name);
         clean(&mut program.hook);
+    }
+    for group in &mut episode.groups {
+        clean(&mut group.path);
     }
     for (path, build) in &mut episode.builds {
         clean(path);

@@ -64,6 +64,12 @@ impl Event {
 
 /// A state of [`Event::left_state`]: it cannot be interrupted, as in disk I/O.
 pub const LEFT_UNINTERRUPTIBLE: u32 = 2;
+/// States of [`Event::left_state`]: any of these, it was stopped by a signal, by a tracer, ...
+pub const LEFT_STOPPED: u32 = 4;
+/// ... by this one, ...
+pub const LEFT_TRACED: u32 = 8;
+/// ... or by the freezer of its control group.
+pub const LEFT_FROZEN: u32 = 0x8000;
 /// A mark in [`Event::left_state`]: it waits for I/O.
 pub const LEFT_FOR_IO: u32 = 1 << 31;
 /// A mark in [`Event::left_state`]: it waits for a lock of its program, a futex that another thread holds.
@@ -122,6 +128,16 @@ pub struct HookedProgram {
     pub ran_ns: Option<u64>,
 }
 
+/// A control group in which processor time is shared out; or the automatic group of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// Its path below where its hierarchy is mounted; `/` is the root.
+    pub path: String,
+    /// The weight of each group on the way to it, its own last, as the scheduler counts (1,024 is usual); 0: none of its
+    /// own, those in it compete with those beside it.
+    pub weights: Vec<u64>,
+}
+
 /// One late wakeup and its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Episode {
@@ -160,12 +176,22 @@ pub struct Episode {
     pub programs: Vec<HookedProgram>,
     /// Build identifiers of the programs' files in [`Frame::module`], where known.
     pub builds: Vec<(String, String)>,
+    /// Control groups of threads.
+    pub groups: Vec<Group>,
+    /// Threads, by their numbers, and the position of each's group in `groups`.
+    pub members: Vec<(u32, u32)>,
 }
 
 impl Episode {
     /// How late it was, ns.
     pub fn total_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.expected_ns)
+    }
+
+    /// The control group of a thread, where it is known.
+    pub fn group_of(&self, tid: u32) -> Option<&Group> {
+        let (_, number) = self.members.iter().find(|(member, _)| *member == tid)?;
+        self.groups.get(*number as usize)
     }
 
     /// A name of [`Episode::names`].

@@ -1,7 +1,7 @@
 //! An episode as a line of its file.
 
 use crate::episodes::check::{check, clean};
-use crate::episodes::episode::{Episode, Event, EventKind, Frame, HookedProgram, StackSample, Victim};
+use crate::episodes::episode::{Episode, Event, EventKind, Frame, Group, HookedProgram, StackSample, Victim};
 use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,10 @@ struct Line {
     programs: Vec<HookedProgram>,
     #[serde(default)]
     builds: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<Group>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    members: Vec<(u32, u32)>,
 }
 
 /// The kernels of older recordings told it, or `blame` finds out that they did not.
@@ -88,6 +92,8 @@ impl Serialize for Episode {
                 .collect(),
             programs: self.programs.clone(),
             builds: self.builds.clone(),
+            groups: self.groups.clone(),
+            members: self.members.clone(),
         };
         line.serialize(serializer)
     }
@@ -128,6 +134,8 @@ impl<'de> Deserialize<'de> for Episode {
             samples,
             programs: line.programs,
             builds: line.builds,
+            groups: line.groups,
+            members: line.members,
         };
         check(&episode).map_err(serde::de::Error::custom)?;
         clean(&mut episode);

@@ -51,6 +51,7 @@ fn happened(kind: Kind, name: &str) -> String {
         Kind::Fault => format!("{name} touched memory that was not there and waited for the page."),
         Kind::Io => format!("The thread waited for input or output ({name})."),
         Kind::Lock => format!("The thread waited for a lock that {name} held."),
+        Kind::Stopped => format!("The thread was stopped: {name}."),
         Kind::Own => format!("{name} did its own work."),
         Kind::Steal => "The host ran something else on this CPU.".to_owned(),
         Kind::KernelWake => "The wakeup went its ordinary way through the kernel.".to_owned(),
@@ -91,6 +92,7 @@ fn remedy(kind: Kind, name: &str) -> Option<&'static str> {
             "Hold it for a shorter time, hand data over without a lock, or let the holder inherit the waiter's priority \
              (PTHREAD_PRIO_INHERIT)."
         }
+        Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
         Kind::Own => "Look at its call tree with --episode N, and do less at once or begin earlier.",
         Kind::Steal => "Give the virtual machine CPUs of its own: pinned, and not shared with others.",
         Kind::Unknown => "Record again with a higher --sample-rate; the notes say what this kernel does not show.",

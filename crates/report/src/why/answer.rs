@@ -92,6 +92,9 @@ struct CauseRow<'a> {
     kind: &'static str,
     name: &'a str,
     detail: Option<&'a str>,
+    cgroup: Option<&'a str>,
+    weight: Option<u64>,
+    waiting_weight: Option<u64>,
     share: f64,
     episodes: u64,
     max_ns: u64,
@@ -112,6 +115,9 @@ impl<'a> CauseRow<'a> {
             kind: cause.kind.name(),
             name: &cause.name,
             detail: cause.detail.as_deref(),
+            cgroup: cause.cgroup.as_deref(),
+            weight: cause.turn.map(|turn| turn.weight),
+            waiting_weight: cause.turn.map(|turn| turn.waiting_weight),
             share: share(cause.total_ns, late_ns),
             episodes: cause.episodes,
             max_ns: cause.max_ns,
@@ -133,6 +139,7 @@ struct EpisodeRow<'a> {
     void_reason: Option<&'a str>,
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     victim: &'a Victim,
+    cgroup: Option<&'a str>,
     expected_ns: u64,
     total_ns: u64,
     #[cfg_attr(test, schemars(with = "String"))]
@@ -156,6 +163,9 @@ struct PartRow<'a> {
     detail: Option<&'a str>,
     unknown_ns: u64,
     inside: Vec<InsideRow<'a>>,
+    cgroup: Option<&'a str>,
+    weight: Option<u64>,
+    waiting_weight: Option<u64>,
 }
 
 /// What the holder of a lock was doing while it was waited for; all of them add up to the part.
@@ -177,6 +187,7 @@ struct PieceRow<'a> {
     kind: &'static str,
     name: &'a str,
     detail: Option<String>,
+    cgroup: Option<&'a str>,
 }
 
 /// Who woke whom.
@@ -230,6 +241,9 @@ impl<'a> EpisodeRow<'a> {
                 .iter()
                 .map(|inside| InsideRow { kind: inside.kind.name(), name: &inside.name, ns: inside.ns })
                 .collect(),
+            cgroup: part.cgroup.as_deref(),
+            weight: part.turn.map(|turn| turn.weight),
+            waiting_weight: part.turn.map(|turn| turn.waiting_weight),
         });
         let pieces = episode.split.pieces.iter().map(|piece| PieceRow {
             start_ns: piece.start_ns,
@@ -238,6 +252,7 @@ impl<'a> EpisodeRow<'a> {
             kind: piece.kind.name(),
             name: &piece.name,
             detail: piece.detail.as_ref().map(ToString::to_string),
+            cgroup: piece.cgroup.as_deref(),
         });
         let chain = episode.chain.iter().map(|link| LinkRow {
             at_ns: link.at_ns,
@@ -252,6 +267,7 @@ impl<'a> EpisodeRow<'a> {
             nesting_known: episode.nesting_known,
             void_reason: episode.void.as_deref(),
             victim: &episode.victim,
+            cgroup: episode.cgroup.as_deref(),
             expected_ns: episode.expected_ns,
             total_ns: episode.total_ns,
             stage: episode.stage,

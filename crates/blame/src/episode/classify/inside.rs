@@ -3,7 +3,7 @@
 use crate::episode::chain::waker;
 use crate::episode::classify::{Blamed, Classifier, OWN_PATH_NS};
 use crate::episode::replay::Slice;
-use crate::episode::story::StateSpan;
+use crate::episode::story::{STOPPED, StateSpan};
 use crate::kind::Kind;
 use punctual_recording::Stage;
 use punctual_recording::episode::{
@@ -65,6 +65,9 @@ impl Classifier<'_> {
         let victim = self.subject.tid;
         let events = &self.episode.events;
         let woken_by = woken_by.map(|index| &events[index]);
+        if left_state & STOPPED != 0 {
+            return self.stopped(span, left_state, woken_by);
+        }
         let by = match woken_by {
             None => "nobody yet".to_owned(),
             Some(event) => match waker(self.episode, event, self.timelines) {
