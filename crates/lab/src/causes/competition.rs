@@ -270,7 +270,7 @@ pub(super) fn handler(scene: &mut Scene) -> Made {
         while done < count && !board.is_ending() {
             let due = now() + 2 * MS;
             sleep_until(due);
-            spin(now(), MS / 2);
+            spin(now(), MS / 5);
             let start = HANDLED.swap(0, Relaxed);
             if start != 0 {
                 board.injected("c-victim", start, ENDED.load(Relaxed));

@@ -62,7 +62,12 @@ impl Examiner {
 
     fn knows_requests(&self) -> bool {
         let help = Command::new(&self.program).args(["record", "--help"]).output();
-        help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).contains("request"))
+        // As a possible value; the word alone is also in other options.
+        let is_value = |line: &str| {
+            let line = line.trim();
+            line.starts_with("- request") || (line.contains("possible values") && line.contains(", request"))
+        };
+        help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).lines().any(is_value))
     }
 
     fn try_to(&self, cause: &Cause) -> std::io::Result<Examined> {

@@ -61,7 +61,7 @@ pub struct Tally {
     pub wrong: u64,
     /// Said to be unknown.
     pub unknown: u64,
-    /// The right name with a reason that is false.
+    /// The right name with a reason that is false or unknown.
     pub false_reason: u64,
     /// Kept, but no episode says so.
     pub not_found: u64,
@@ -170,7 +170,10 @@ impl Rule {
 
     fn fits(&self, piece: &Piece) -> bool {
         let kind = if self.waits { !NO_WAITS.contains(&piece.kind.as_str()) } else { self.kind.is_match(&piece.kind) };
-        kind && (self.name.is_match(&piece.name) || self.name.is_match(&piece.detail))
+        // Whoever kept a holder from its work is not the holder.
+        let tells_whom = ["throttled", "stopped", "fault", "io", "irq", "softirq", "kernel", "own"];
+        let by_detail = tells_whom.contains(&piece.kind.as_str()) && self.name.is_match(&piece.detail);
+        kind && (self.name.is_match(&piece.name) || by_detail)
     }
 }
 

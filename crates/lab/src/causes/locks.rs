@@ -10,10 +10,14 @@ const PERIOD: Duration = Duration::from_millis(3);
 
 /// A real-time victim that takes the lock for a moment, every period.
 fn victim(scene: &mut Scene, take: impl Fn()) -> Made {
+    victim_every(scene, PERIOD, take)
+}
+
+fn victim_every(scene: &mut Scene, period: Duration, take: impl Fn()) -> Made {
     let (board, here) = (scene.board, scene.here);
     scene.role("c-victim", || {
         real_time(70, here)?;
-        board.cycle(PERIOD, &take);
+        board.cycle(period, &take);
         Ok(())
     })?;
     Ok(())
@@ -36,10 +40,10 @@ fn bully(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-fn preempted(scene: &mut Scene, nature: Nature) -> Made {
+fn preempted(scene: &mut Scene, nature: Nature, period: Duration, (low, high): (u64, u64)) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let mutex = Mutex::new(board, 0, nature);
-    victim(scene, || {
+    victim_every(scene, period, || {
         mutex.lock();
         mutex.unlock();
     })?;
@@ -49,7 +53,7 @@ fn preempted(scene: &mut Scene, nature: Nature) -> Made {
         board.injections(count, (12, 28), |random| {
             mutex.lock();
             let start = now();
-            board.cells[0].store(random.between(3 * MS, 7 * MS), Relaxed);
+            board.cells[0].store(random.between(low * MS, high * MS), Relaxed);
             board.words[0].store(1, Release);
             system::futex_wake(&board.words[0], 1);
             spin(now(), MS / 5);
@@ -62,11 +66,11 @@ fn preempted(scene: &mut Scene, nature: Nature) -> Made {
 }
 
 pub(super) fn preempted_holder(scene: &mut Scene) -> Made {
-    preempted(scene, Nature::Plain)
+    preempted(scene, Nature::Plain, PERIOD, (3, 7))
 }
 
 pub(super) fn robust(scene: &mut Scene) -> Made {
-    preempted(scene, Nature::Robust)
+    preempted(scene, Nature::Robust, Duration::from_millis(24), (18, 30))
 }
 
 /// The holder works, or sleeps.
@@ -157,12 +161,12 @@ pub(super) fn bystander(scene: &mut Scene) -> Made {
         board.injections(count, (15, 30), |random| {
             mutex.lock();
             let start = now();
-            // Until the victim waits, and half of the time more.
+            // Until the victim waits, and most of the time more.
             while board.words[2].load(Acquire) == 0 && now() < start + 8 * MS {}
-            spin(now(), random.between(MS, 3 * MS));
+            spin(now(), random.between(3 * MS, 5 * MS));
             board.words[1].store(1, Release);
             system::futex_wake(&board.words[1], 1);
-            spin(now(), random.between(2 * MS, 3 * MS));
+            spin(now(), random.between(MS, 3 * MS / 2));
             board.injected("c-holder", start, now());
             mutex.unlock();
         });

@@ -79,13 +79,14 @@ pub(super) fn major_fault(scene: &mut Scene) -> Made {
 fn beside(
     scene: &mut Scene,
     name: &'static str,
-    act: fn(&Memory),
+    act: fn(&Memory, usize),
     keep: impl Fn(&Memory) + Send + 'static,
     length: usize,
 ) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     scene.culprit("c-victim", || {
-        let own = Memory::populated(64 * MIB)?;
+        let own = Memory::private(256 * MIB)?;
+        own.advise(libc::MADV_NOHUGEPAGE);
         let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
         let ended = done.clone();
         let big = Memory::private(length)?;
@@ -113,10 +114,12 @@ fn beside(
         board.prepared();
         board.cells[7].store(1, Release);
         let mut random = super::scene::Random::new(13);
+        let mut cycle = 0;
         while !ended.load(Acquire) && !board.is_ending() {
             let due = now() + random.between(MS, 2 * MS);
             system::sleep_until(due);
-            act(&own);
+            act(&own, cycle);
+            cycle += 1;
             board.waited(due);
         }
         Ok(())
@@ -124,14 +127,14 @@ fn beside(
     Ok(())
 }
 
-fn map_and_unmap(_: &Memory) {
+fn map_and_unmap(_: &Memory, _: usize) {
     drop(Memory::private(PAGE));
 }
 
-fn fault(own: &Memory) {
-    own.advise(libc::MADV_DONTNEED);
+/// Nothing but the faults of some new pages.
+fn fault(own: &Memory, cycle: usize) {
     for page in 0..4 {
-        own.touch(page);
+        own.touch((cycle * 4 + page) % (own.length / PAGE));
     }
 }
 
@@ -161,7 +164,7 @@ pub(super) fn smaps(scene: &mut Scene) -> Made {
             memory.touch(page);
         }
         real_time(70, here)?;
-        board.cycle(Duration::from_millis(1), || map_and_unmap(&memory));
+        board.cycle(Duration::from_millis(1), || map_and_unmap(&memory, 0));
         Ok(())
     })?;
     scene.culprit("c-reader", || {
@@ -244,8 +247,8 @@ pub(super) fn answered(scene: &mut Scene) -> Made {
     Ok(())
 }
 
-/// The victim takes rights from its pages, and must tell a CPU that has its interrupts off.
-pub(super) fn shootdown(scene: &mut Scene) -> Made {
+/// The victim switches a counter of another CPU on, which has its interrupts off and does not answer.
+pub(super) fn far_counter(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     if here == there {
         return Err(Refused("an interrupt between CPUs needs a second one".into()));
@@ -282,20 +285,11 @@ pub(super) fn shootdown(scene: &mut Scene) -> Made {
         Ok(())
     })?;
     scene.role("c-victim", || {
-        let memory = std::sync::Arc::new(Memory::populated(16 * PAGE)?);
-        // The other CPU must have used this address space.
-        thread("c-sibling", move || {
-            system::pin(0, &[there]);
-            while !board.is_ending() {
-                system::spin(now(), MS);
-                system::sleep(MS / 20);
-            }
-        });
+        let counter = system::counter_of(there)?;
         real_time(70, here)?;
         board.cycle(Duration::from_millis(2), || {
-            (0..16).for_each(|page| memory.touch(page));
-            memory.protect(false);
-            memory.protect(true);
+            system::count(counter, true);
+            system::count(counter, false);
         });
         Ok(())
     })?;

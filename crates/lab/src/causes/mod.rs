@@ -66,7 +66,7 @@ pub struct Cause {
     pub right: &'static [Accepted],
     /// Right, but they do not say who.
     pub nameless: &'static [Accepted],
-    /// Said of the right one, this is false.
+    /// Said of the right one, this is false or no reason.
     pub false_detail: Option<&'static str>,
     /// In the small set that every test run tries.
     pub fast: bool,
@@ -87,7 +87,7 @@ const CAUSE: Cause = Cause {
 };
 
 /// For a holder that a bully of 3 to 7 ms keeps.
-const NOT_ASLEEP: Option<&str> = Some("asleep|sleeping|timer|stopped");
+const NOT_ASLEEP: Option<&str> = Some("asleep|sleeping|timer|stopped|unknown|^$");
 /// Names of a disk, its file system and whoever kept it busy.
 const DISK: &str =
     r"\bvda|\bsd[a-z]|nvme|mmcblk|zram|loop\d|jbd2|ext4|xfs|btrfs|c-writer|c-file|c-much|journal|\d+:\d+";
@@ -139,7 +139,7 @@ pub static CAUSES: &[Cause] = &[
     },
     Cause {
         name: "robust-mutex",
-        what: "the same with a robust mutex",
+        what: "the same with a robust mutex, and the holder lost its CPU long before the victim was due",
         right: &[("lock", "c-holder")],
         false_detail: NOT_ASLEEP,
         make: locks::robust,
@@ -267,7 +267,7 @@ pub static CAUSES: &[Cause] = &[
     },
     Cause {
         name: "mmap-fork",
-        what: "a sibling forks while the victim changes its memory and has faults",
+        what: "a sibling forks while the victim's new pages are faulted in",
         right: &[("lock", "c-forker")],
         make: memory::forking,
         ..CAUSE
@@ -371,6 +371,7 @@ pub static CAUSES: &[Cause] = &[
         name: "file-lock",
         what: "another process holds the lock of a file (flock)",
         own: true,
+        stage: Stage::Request,
         right: &[("wait", "c-holder")],
         nameless: &[("io", "flock|lock")],
         make: storage::file_lock,
@@ -436,17 +437,12 @@ pub static CAUSES: &[Cause] = &[
         ..CAUSE
     },
     Cause {
-        name: "shootdown",
-        what: "the victim takes rights from its pages and must tell a CPU that has its interrupts off",
+        name: "far-counter",
+        what: "the victim switches a counter on another CPU on, which has its interrupts off and does not answer",
         own: true,
-        right: &[
-            ("irq_off", "c-?drill|drill-irq-off"),
-            ("kernel", "drill-irq-off|smp_call|flush_tlb|tlb"),
-            ("wait", "drill-irq-off|smp_call|flush_tlb|tlb|mprotect"),
-            ("own", "drill-irq-off|smp_call|flush_tlb|tlb"),
-        ],
+        right: &[("irq_off|kernel|own|.*wait.*|lock", "drill-irq-off|smp_call|cpu_function_call|generic_exec")],
         nameless: &[("own", "c-victim"), ("kernel", "c-victim")],
-        make: memory::shootdown,
+        make: memory::far_counter,
         ..CAUSE
     },
     Cause {

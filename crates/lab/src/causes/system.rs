@@ -263,6 +263,36 @@ pub(crate) fn global_barrier() -> io::Result<()> {
     }
 }
 
+/// A counter of nothing on a CPU. To switch it on or off, that CPU is interrupted and waited for.
+pub(crate) fn counter_of(cpu: usize) -> io::Result<i32> {
+    const SOFTWARE: u32 = 1;
+    const DUMMY: u64 = 9;
+    #[repr(C)]
+    struct Attributes {
+        kind: u32,
+        size: u32,
+        config: u64,
+        periods_and_formats: [u64; 3],
+        flags: u64,
+        rest: [u64; 2],
+    }
+    let size = size_of::<Attributes>() as u32;
+    let attributes =
+        Attributes { kind: SOFTWARE, size, config: DUMMY, periods_and_formats: [0; 3], flags: 1, rest: [0; 2] };
+    // SAFETY: reads the attributes, of the size that they state; the rest are plain numbers.
+    match unsafe { libc::syscall(libc::SYS_perf_event_open, &attributes, -1, cpu as i32, -1, 0) } {
+        -1 => Err(io::Error::last_os_error()),
+        counter => Ok(counter as i32),
+    }
+}
+
+pub(crate) fn count(counter: i32, on: bool) {
+    const ENABLE: u64 = 0x2400;
+    const DISABLE: u64 = 0x2401;
+    // SAFETY: plain numbers.
+    unsafe { libc::ioctl(counter, if on { ENABLE } else { DISABLE } as _, 0) };
+}
+
 /// A pipe: what to read, what to write.
 pub(crate) fn pipe() -> io::Result<(i32, i32)> {
     let mut ends = [0; 2];
@@ -382,13 +412,6 @@ impl Memory {
     pub(crate) fn advise(&self, advice: i32) {
         // SAFETY: the whole of the mapping; what it held is not needed.
         unsafe { libc::madvise(self.start.cast(), self.length, advice) };
-    }
-
-    /// Takes the right to write away, or gives it back.
-    pub(crate) fn protect(&self, writable: bool) {
-        let access = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
-        // SAFETY: the whole of the mapping.
-        unsafe { libc::mprotect(self.start.cast(), self.length, access) };
     }
 
     /// Reads a file into it.
