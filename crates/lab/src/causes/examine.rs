@@ -110,6 +110,10 @@ impl Examiner {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+        if !recording.exists() {
+            let text = std::fs::read_to_string(directory.path().join("record.txt")).unwrap_or_default();
+            return Ok(Examined::Failed(format!("no recording was written: {}", first_line(&text))));
+        }
         let answer = Command::new(&self.program).arg("why").arg(&recording).arg("--json").output()?;
         let truth = std::fs::read_to_string(directory.path().join("truth.jsonl"))?;
         if let Some(keep) = &self.keep {
@@ -154,9 +158,15 @@ impl Examiner {
         let links = |pid: u32| {
             let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
             let targets = descriptors.filter_map(|entry| std::fs::read_link(entry.path()).ok());
-            targets.filter(|target| target.to_string_lossy().contains("bpf")).count()
+            targets.filter(|target| target.to_string_lossy().contains("bpf_link")).count()
         };
-        let limit = Instant::now() + Duration::from_secs(30);
+        // It has threads of such names then, or no longer.
+        let has_thread = |pid: u32, wanted: &str| {
+            let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+            let mut names = threads.filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok());
+            names.any(|name| name.trim() == wanted)
+        };
+        let limit = Instant::now() + Duration::from_secs(120);
         let mut last = (0, Instant::now());
         loop {
             std::thread::sleep(Duration::from_millis(50));
@@ -169,11 +179,15 @@ impl Examiner {
                 last = (count, Instant::now());
             }
             // What it has attached has not changed for a while.
-            if count > 4 && last.1.elapsed() > Duration::from_millis(700) {
+            let pid = recorder.0.id();
+            let still = last.1.elapsed();
+            let records = has_thread(pid, "drain") && still > Duration::from_millis(200);
+            let may_record = !has_thread(pid, "getting-ready") && still > Duration::from_secs(5);
+            if count > 4 && (records || may_record) {
                 return None;
             }
             if Instant::now() > limit {
-                return Some("the recorder attached nothing within 30 s".into());
+                return Some("the recorder attached nothing within 120 s".into());
             }
         }
     }

@@ -147,9 +147,25 @@ fn episodes(answer: &Value) -> Vec<Late> {
         id: value["id"].as_u64().unwrap_or_default(),
         tid: value["victim"]["tid"].as_u64().unwrap_or_default(),
         void: value["void"] == true,
-        pieces: list(&value["pieces"]).iter().map(piece).collect(),
+        pieces: match list(&value["pieces"]) {
+            pieces if pieces.is_empty() => laid_out(value),
+            pieces => pieces.iter().map(piece).collect(),
+        },
     };
     list(&answer["episodes"]).iter().map(late).collect()
+}
+
+/// Of an answer that is too long there are only sums: those, one after another.
+fn laid_out(episode: &Value) -> Vec<Piece> {
+    let mut start = episode["expected_ns"].as_u64().unwrap_or_default();
+    let part = |part: &Value| {
+        let end = start + part["ns"].as_u64().unwrap_or_default();
+        let text = |key: &str| part[key].as_str().unwrap_or_default().to_owned();
+        let piece = Piece { start, end, kind: text("kind"), name: text("name"), detail: text("detail") };
+        start = end;
+        piece
+    };
+    episode["parts"].as_array().into_iter().flatten().map(part).collect()
 }
 
 struct Rule {

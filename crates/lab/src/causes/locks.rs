@@ -49,7 +49,7 @@ fn preempted(scene: &mut Scene, nature: Nature, period: Duration, (low, high): (
     })?;
     bully(scene)?;
     scene.culprit("c-holder", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (12, 28), |random| {
             mutex.lock();
             let start = now();
@@ -82,7 +82,7 @@ fn held(scene: &mut Scene, nature: Nature, keep: fn(u64)) -> Made {
         mutex.unlock();
     })?;
     scene.culprit("c-holder", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (12, 28), |random| {
             mutex.lock();
             let start = now();
@@ -116,7 +116,7 @@ pub(super) fn timed_out(scene: &mut Scene) -> Made {
         }
     })?;
     scene.culprit("c-holder", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (15, 30), |random| {
             mutex.lock();
             let start = now();
@@ -157,7 +157,7 @@ pub(super) fn bystander(scene: &mut Scene) -> Made {
         Ok(())
     })?;
     scene.culprit("c-holder", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (15, 30), |random| {
             mutex.lock();
             let start = now();
@@ -185,7 +185,7 @@ fn chain(scene: &mut Scene, nature: Nature) -> Made {
         outer.unlock();
     })?;
     scene.role("c-second", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.prepared();
         while !board.is_ending() {
             system::futex_wait(&board.words[1], 0);
@@ -199,7 +199,7 @@ fn chain(scene: &mut Scene, nature: Nature) -> Made {
         Ok(())
     })?;
     scene.culprit("c-first", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (15, 30), |random| {
             inner.lock();
             board.words[1].store(1, Release);
@@ -245,7 +245,7 @@ pub(super) fn serve(
 ) -> Made {
     let board = scene.board;
     scene.culprit(name, || {
-        system::pin(0, &[cpu]);
+        system::steady(cpu);
         let mut random = super::scene::Random::new(u64::from(system::tid()));
         board.prepared();
         while !board.is_ending() && board.count() < count {
@@ -276,7 +276,7 @@ pub(super) fn read_write(scene: &mut Scene) -> Made {
         lock.unlock();
     })?;
     scene.culprit("c-writer", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (12, 28), |random| {
             lock.write();
             let start = now();
@@ -344,7 +344,7 @@ pub(super) fn idle_word(scene: &mut Scene) -> Made {
         Ok(())
     })?;
     scene.culprit("c-caller", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (6, 15), |_| {
             // From the end of the last job until now nobody waited for anything.
             let (start, end) = (board.cells[2].load(Acquire), now());
@@ -371,7 +371,7 @@ pub(super) fn spinning(scene: &mut Scene) -> Made {
         lock.unlock();
     })?;
     scene.culprit("c-holder", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (15, 30), |random| {
             lock.lock();
             let start = now();
@@ -415,7 +415,7 @@ pub(super) fn barging(scene: &mut Scene) -> Made {
         Ok(())
     })?;
     scene.culprit("c-holder", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (20, 35), |_| {
             mutex.lock();
             let start = now();
@@ -440,7 +440,7 @@ pub(super) fn requeue(scene: &mut Scene) -> Made {
         system::futex_wait(condition, seen);
     })?;
     scene.culprit("c-holder", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (2, 5), |random| {
             lock.store(2, Release);
             let value = condition.fetch_add(1, AcqRel) + 1;

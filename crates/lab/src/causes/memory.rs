@@ -91,7 +91,7 @@ fn beside(
         let ended = done.clone();
         let big = Memory::private(length)?;
         thread(name, move || {
-            system::pin(0, &[there]);
+            system::steady(there);
             let mut random = super::scene::Random::new(11);
             while board.cells[7].load(Acquire) == 0 {
                 system::sleep(MS);
@@ -168,7 +168,7 @@ pub(super) fn smaps(scene: &mut Scene) -> Made {
         Ok(())
     })?;
     scene.culprit("c-reader", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         let path = format!("/proc/{victim}/smaps_rollup");
         board.injections(count, (8, 20), |_| {
             let start = now();
@@ -222,7 +222,7 @@ pub(super) fn answered(scene: &mut Scene) -> Made {
         let faults =
             UserFaults::over(&memory).map_err(|error| Refused(format!("no faults for another thread ({error})")))?;
         thread("c-pager", move || {
-            system::pin(0, &[there]);
+            system::steady(there);
             while let Some(address) = faults.next() {
                 let start = now();
                 system::spin(start, 2 * MS);

@@ -92,6 +92,9 @@ const NOT_ASLEEP: Option<&str> = Some("asleep|sleeping|timer|stopped|unknown|^$"
 const DISK: &str =
     r"\bvda|\bsd[a-z]|nvme|mmcblk|zram|loop\d|jbd2|ext4|xfs|btrfs|c-writer|c-file|c-much|journal|\d+:\d+";
 
+/// The writer, and whoever writes in its stead, when they keep the victim's CPU after the disk is through.
+const WRITER: Accepted = ("kernel|lower_priority|same_priority|higher_priority", "c-writer|kworker|jbd2");
+
 /// All of them; those that a trial found first.
 pub static CAUSES: &[Cause] = &[
     Cause {
@@ -275,7 +278,7 @@ pub static CAUSES: &[Cause] = &[
     Cause {
         name: "fsync",
         what: "the victim waits for the disk, which a writer keeps busy",
-        right: &[("io", DISK)],
+        right: &[("io", DISK), WRITER],
         nameless: &[("io", ""), ("lock", DISK)],
         make: storage::fsync,
         ..CAUSE
@@ -283,7 +286,7 @@ pub static CAUSES: &[Cause] = &[
     Cause {
         name: "o-direct",
         what: "the victim reads the disk past the cache, beside a writer",
-        right: &[("io", DISK)],
+        right: &[("io", DISK), WRITER],
         nameless: &[("io", "")],
         make: storage::direct,
         ..CAUSE
@@ -457,7 +460,7 @@ pub static CAUSES: &[Cause] = &[
         name: "msync",
         what: "the victim writes a mapped file to the disk, which a writer keeps busy",
         own: true,
-        right: &[("io", DISK)],
+        right: &[("io", DISK), WRITER],
         nameless: &[("io", ""), ("lock", DISK)],
         make: storage::msync,
         ..CAUSE

@@ -68,7 +68,7 @@ pub(super) fn full_pipe(scene: &mut Scene) -> Made {
         Ok(())
     })?;
     scene.culprit("c-reader", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         let mut bytes = vec![0; 64 << 10];
         let mut random = super::scene::Random::new(3);
         board.prepared();

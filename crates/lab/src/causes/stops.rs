@@ -21,7 +21,7 @@ fn victim(scene: &mut Scene, prepare: impl FnOnce() -> Made) -> Result<Pid, Refu
 fn stopper(scene: &mut Scene, stop: impl Fn(&dyn Fn()) -> Made) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     scene.culprit("c-stopper", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         let mut result = Ok(());
         board.injections(count, (12, 28), |random| {
             let ns = random.between(4 * MS, 8 * MS);

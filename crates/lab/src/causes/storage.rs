@@ -111,7 +111,7 @@ pub(super) fn file_lock(scene: &mut Scene) -> Made {
     })?;
     scene.culprit("c-holder", || {
         let file = open()?;
-        system::pin(0, &[there]);
+        system::steady(there);
         board.injections(count, (12, 28), |random| {
             system::lock_file(file.as_raw_fd(), true);
             let start = now();
@@ -139,7 +139,7 @@ pub(super) fn same_file(scene: &mut Scene) -> Made {
         Ok(())
     })?;
     scene.culprit("c-writer", || {
-        system::pin(0, &[there]);
+        system::steady(there);
         let block = vec![5; 24 * MIB];
         board.injections(count, (12, 28), |_| {
             let start = now();

@@ -202,6 +202,12 @@ pub(crate) fn nice(tid: u32, nice: i32) {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, tid, nice) };
 }
 
+/// A normal thread on one CPU that other normal ones do not keep for long: the lengths of injections shall be its own.
+pub(crate) fn steady(cpu: usize) {
+    pin(0, &[cpu]);
+    nice(0, -20);
+}
+
 /// A session of its own, and with it an automatic scheduling group.
 pub(crate) fn new_session() {
     // SAFETY: takes nothing.
