@@ -96,29 +96,62 @@ pub(super) fn session(scene: &mut Scene) -> Made {
 
 const QUOTA_US: u64 = 10_000;
 const PERIOD_US: u64 = 60_000;
-/// No competitor keeps a normal thread away for so long, ns.
-const MIN_THROTTLED: u64 = 20 * MS;
+
+/// Finds the times in which a running thread's group was throttled, and little else kept it.
+struct Gaps {
+    group: Group,
+    last: u64,
+    throttled: u64,
+}
+
+impl Gaps {
+    const MIN: u64 = 20 * MS;
+
+    fn new(group: Group) -> Gaps {
+        let throttled = group.throttled_ns();
+        Gaps { group, last: now(), throttled }
+    }
+
+    /// The thread slept, or did something else.
+    fn begin(&mut self) {
+        self.last = now();
+    }
+
+    /// Called again and again; gives a time that is over now.
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let (before, time) = (self.last, now());
+        self.last = time;
+        if time - before < Gaps::MIN {
+            return None;
+        }
+        let throttled = self.group.throttled_ns();
+        let by_quota = throttled - std::mem::replace(&mut self.throttled, throttled);
+        self.last = now();
+        // What was throttled earlier, of this thread's CPU, has been counted.
+        (by_quota.abs_diff(time - before) * 33 < time - before).then_some((before, time))
+    }
+}
 
 /// A thread of the group that uses up its quota, and logs when it was throttled.
 fn throttled(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     let group = Group::new(scene, "cpu", "quota")?;
     group.limit(QUOTA_US, PERIOD_US)?;
+    group.weigh(20)?;
     scene.culprit("c-victim", || {
         system::pin(0, &[here]);
         group.take(system::pid())?;
         board.prepared();
+        let mut gaps = Gaps::new(group);
         while board.count() < count && !board.is_ending() {
             let due = now() + 5 * MS;
             sleep_until(due);
-            let mut last = now();
-            let end = last + 120 * MS;
-            while last < end {
-                let time = now();
-                if time - last > MIN_THROTTLED {
-                    board.injected("c-quota", last, time);
+            let end = now() + 120 * MS;
+            gaps.begin();
+            while gaps.last < end {
+                if let Some((start, end)) = gaps.next() {
+                    board.injected("c-quota", start, end);
                 }
-                last = time;
             }
             board.waited(due);
         }
@@ -156,6 +189,7 @@ pub(super) fn woken_throttled(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     let group = Group::new(scene, "cpu", "quota")?;
     group.limit(QUOTA_US, PERIOD_US)?;
+    group.weigh(20)?;
     scene.role("c-victim", || {
         system::pin(0, &[here]);
         group.take(system::pid())?;
@@ -168,13 +202,11 @@ pub(super) fn woken_throttled(scene: &mut Scene) -> Made {
         system::pin(0, &[here]);
         group.take(system::pid())?;
         board.prepared();
-        let mut last = now();
+        let mut gaps = Gaps::new(group);
         while board.count() < count && !board.is_ending() {
-            let time = now();
-            if time - last > MIN_THROTTLED {
-                board.injected("c-quota", last, time);
+            if let Some((start, end)) = gaps.next() {
+                board.injected("c-quota", start, end);
             }
-            last = time;
         }
         Ok(())
     })?;

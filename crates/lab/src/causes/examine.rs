@@ -84,9 +84,13 @@ impl Examiner {
         }
         let recording = directory.path().join("recording.punctual");
         let mut recorder = Ended(self.record(cause, &recording, directory.path())?);
+        let began = Instant::now();
         if let Some(failure) = self.armed(&mut recorder, directory.path()) {
             return Ok(Examined::Failed(failure));
         }
+        // A machine on which that takes long needs longer for its first samples, too, and to write the last ones.
+        let settle = (began.elapsed() / 5).clamp(Duration::from_millis(300), Duration::from_secs(10));
+        std::thread::sleep(settle);
         scene.0.stdin.take().expect("piped").write_all(b"go\n")?;
         while scene.0.try_wait()?.is_none() {
             if (self.is_ending)() {
@@ -101,7 +105,7 @@ impl Examiner {
         if !scene.0.wait()?.success() {
             return Ok(refused(&mut scene));
         }
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(settle);
         system::kill(recorder.0.id() as system::Pid, libc::SIGINT);
         let limit = Instant::now() + Duration::from_secs(90);
         while recorder.0.try_wait()?.is_none() {
@@ -143,7 +147,19 @@ impl Examiner {
             Stage::Request | Stage::Response => "response",
         };
         let mut record = Command::new(&self.program);
-        record.args(["record", "-q", "-D", "1h", "--comm", "^c-victim", "--why", "500us", "--why-stage", stage, "-o"]);
+        record.args([
+            "record",
+            "-q",
+            "-D",
+            "1h",
+            "--comm",
+            "^c-victim",
+            "--why",
+            cause.threshold,
+            "--why-stage",
+            stage,
+            "-o",
+        ]);
         record.arg(recording);
         if let Some(load) = &self.load {
             record.args(["--load", load]);

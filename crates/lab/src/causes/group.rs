@@ -79,6 +79,16 @@ impl Group {
         self.set("cpu.cfs_quota_us", &quota.to_string())
     }
 
+    /// For how long it has been throttled, ns, the sum of its CPUs.
+    pub(crate) fn throttled_ns(&self) -> u64 {
+        let text = fs::read_to_string(self.path.join("cpu.stat")).unwrap_or_default();
+        let number = |key: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(key));
+            line.and_then(|number| number.trim().parse::<u64>().ok())
+        };
+        number("throttled_time ").or(number("throttled_usec ").map(|us| us * 1000)).unwrap_or_default()
+    }
+
     /// Times the usual weight.
     pub(crate) fn weigh(&self, times: u64) -> Result<(), Refused> {
         if self.second {

@@ -285,8 +285,11 @@ fn one(tally: &mut Tally, cause: &Cause, episodes: &[Late], kept: &Span) {
     let detail = if most.detail.is_empty() { String::new() } else { format!(" ({})", most.detail) };
     let words = format!("{} {}{detail}", most.kind, most.name);
     *tally.said.entry(words.clone()).or_default() += 1;
-    tally.example.entry(words).or_insert(late.id);
-    if is_right {
+    tally.example.entry(words.clone()).or_insert(late.id);
+    let never = cause.never.map(|words| Regex::new(words).expect("a regular expression of the table"));
+    if never.is_some_and(|never| never.is_match(&words)) {
+        tally.wrong += 1;
+    } else if is_right {
         tally.right += 1;
         let fitting = pieces.iter().filter(|piece| right.iter().any(|rule| rule.fits(piece)));
         let part: u64 = fitting.map(|piece| shared(window, (piece.start, piece.end))).sum();

@@ -60,6 +60,8 @@ pub struct Cause {
     pub own: bool,
     /// How far the evidence has to go.
     pub stage: Stage,
+    /// Which wakeups are recorded (`--why`): more than the victim's own work.
+    pub threshold: &'static str,
     /// What the injections are.
     pub sense: Sense,
     /// Kinds and names that are right. The kind `wait` stands for a lock and for every kind that is said of waits.
@@ -68,6 +70,8 @@ pub struct Cause {
     pub nameless: &'static [Accepted],
     /// Said of the right one, this is false or no reason.
     pub false_detail: Option<&'static str>,
+    /// With a part that says this, name or detail, it is wrong all the same: another mechanism.
+    pub never: Option<&'static str>,
     /// In the small set that every test run tries.
     pub fast: bool,
     make: fn(&mut Scene) -> Made,
@@ -78,10 +82,12 @@ const CAUSE: Cause = Cause {
     what: "",
     own: false,
     stage: Stage::Response,
+    threshold: "500us",
     sense: Sense::Culprit,
     right: &[],
     nameless: &[],
     false_detail: None,
+    never: None,
     fast: false,
     make: |_| Ok(()),
 };
@@ -317,6 +323,7 @@ pub static CAUSES: &[Cause] = &[
         name: "nice-in-heavy-group",
         what: "a thread of nice 19 in a group of 20 times the weight, beside a normal victim",
         right: &[("entitled", "c-burst")],
+        threshold: "4ms",
         make: competition::heavy_group,
         ..CAUSE
     },
@@ -326,6 +333,8 @@ pub static CAUSES: &[Cause] = &[
         right: &[("stopped", "c-stopper")],
         nameless: &[("stopped", "")],
         fast: true,
+        threshold: "3ms",
+        never: Some("freezer|frozen|thawed|tracer|ptrace"),
         make: stops::signal,
         ..CAUSE
     },
@@ -334,6 +343,8 @@ pub static CAUSES: &[Cause] = &[
         what: "the victim is stopped by a tracer",
         right: &[("stopped", "c-stopper")],
         nameless: &[("stopped", "")],
+        threshold: "3ms",
+        never: Some("freezer|frozen|thawed|SIGSTOP|SIGCONT"),
         make: stops::tracer,
         ..CAUSE
     },
@@ -342,6 +353,8 @@ pub static CAUSES: &[Cause] = &[
         what: "the victim's group is frozen",
         right: &[("stopped", "c-stopper")],
         nameless: &[("stopped", "")],
+        threshold: "3ms",
+        never: Some("signal|SIG|tracer|ptrace"),
         make: stops::freezer,
         ..CAUSE
     },
@@ -470,6 +483,7 @@ pub static CAUSES: &[Cause] = &[
         what: "a normal thread has its turn on the CPU that the normal victim is pinned to",
         own: true,
         right: &[("same_priority", "c-burst"), ("entitled", "c-burst")],
+        threshold: "4ms",
         make: competition::pinned_beside,
         ..CAUSE
     },
@@ -478,6 +492,7 @@ pub static CAUSES: &[Cause] = &[
         what: "a thread of nice 10 in a session of nice -20, beside a normal victim",
         own: true,
         right: &[("entitled", "c-burst")],
+        threshold: "4ms",
         make: competition::session,
         ..CAUSE
     },
