@@ -197,9 +197,8 @@ impl Examiner {
             // What it has attached has not changed for a while.
             let pid = recorder.0.id();
             let still = last.1.elapsed();
-            let records = has_thread(pid, "drain") && still > Duration::from_millis(200);
-            let may_record = !has_thread(pid, "getting-ready") && still > Duration::from_secs(5);
-            if count > 4 && (records || may_record) {
+            let wanted = Duration::from_millis(if has_thread(pid, "drain") { 200 } else { 5_000 });
+            if count > 4 && !has_thread(pid, "getting-ready") && still > wanted {
                 return None;
             }
             if Instant::now() > limit {

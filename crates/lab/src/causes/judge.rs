@@ -387,3 +387,7 @@ impl Tally {
         most.map(|(words, count)| format!("{words}: {count}")).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;
