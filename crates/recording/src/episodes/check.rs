@@ -1,6 +1,6 @@
 //! What an episode that is read must keep to, so that whoever works with it can add and recurse.
 
-use crate::episodes::episode::{Episode, MAX_FRAMES};
+use crate::episodes::episode::{Episode, EventKind, MAX_FRAMES};
 use crate::format::bounds::{MAX_EPISODE_EVENTS, MAX_EPISODE_FRAMES, MAX_EPISODE_SAMPLES, MAX_EPISODE_TEXT_BYTES};
 use crate::format::printable::{is_printable, printable};
 
@@ -40,7 +40,8 @@ pub(crate) fn check(episode: &Episode) -> Result<(), String> {
     Ok(())
 }
 
-/// Whoever works with an episode may give each event, and each function of a stack, a name of its own.
+/// Whoever works with an episode may give each event a name of its own, and says of each function of a stack what it is
+/// called. Names of functions are long in some languages, and stand only where a stack has them.
 fn check_size(episode: &Episode) -> Result<(), String> {
     let at_most = |what: &str, many: usize, most: usize| {
         if many > most { Err(format!("it has {many} {what}; {most} are read at most")) } else { Ok(()) }
@@ -52,12 +53,20 @@ fn check_size(episode: &Episode) -> Result<(), String> {
     at_most("members of groups", episode.members.len(), MAX_EPISODE_EVENTS)?;
     at_most("groups", episode.groups.len(), MAX_EPISODE_EVENTS)?;
     let groups = episode.groups.iter().map(|group| &group.path);
-    let functions = episode.frames.iter().flat_map(|frame| [&frame.function, &frame.module]);
     let programs = episode.programs.iter().flat_map(|program| [&program.name, &program.hook]);
-    let names = episode.names.iter().chain(functions).chain(programs).chain(groups).chain([&episode.victim.name]);
+    let names = episode.names.iter().chain(programs).chain(groups).chain([&episode.victim.name]);
     let longest = names.map(String::len).max().unwrap_or(0);
-    let text = longest.saturating_mul(episode.events.len() + frames);
-    at_most("bytes of names, each as long as the longest", text, MAX_EPISODE_TEXT_BYTES)
+    let stacks = episode.samples.iter().flat_map(|sample| &sample.frames);
+    let called = stacks.filter_map(|&number| episode.frames.get(number as usize));
+    let functions = called.map(|frame| frame.function.len() + frame.module.len());
+    let text = functions.fold(longest.saturating_mul(episode.events.len()), usize::saturating_add);
+    // One stack at a late interrupt may tell of every interrupt around it.
+    let late = episode.samples.iter().filter(|sample| sample.at_late_interrupt).flat_map(|sample| &sample.frames);
+    let late = late.filter_map(|&number| episode.frames.get(number as usize));
+    let longest_late = late.map(|frame| frame.function.len()).max().unwrap_or(0);
+    let interrupts = episode.events.iter().filter(|event| event.kind == EventKind::VectorBegin).count();
+    let text = text.saturating_add(longest_late.saturating_mul(interrupts));
+    at_most("bytes of names where they are used", text, MAX_EPISODE_TEXT_BYTES)
 }
 
 /// Makes every name of an episode one that stands on a line and steers no terminal.

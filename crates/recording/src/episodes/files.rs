@@ -372,6 +372,26 @@ mod tests {
     }
 
     #[test]
+    fn one_long_name_of_a_function_is_no_damage_and_many_are() {
+        // As C++ makes them; an episode of many events may have met one.
+        let long = "f".repeat(4_000);
+        let events = |line: &mut serde_json::Value, many: usize| {
+            let first = line["events"][0].clone();
+            line["events"] = vec![first; many].into();
+        };
+        let read = read_changed(|line| {
+            line["frames"][0]["function"] = long.clone().into();
+            events(line, 50_000);
+        });
+        assert_eq!(read.unwrap()[0].events.len(), 50_000);
+        let refused = read_changed(|line| {
+            line["names"][0] = long.into();
+            events(line, 50_000);
+        });
+        assert!(refused.unwrap_err().to_string().contains("bytes of names"));
+    }
+
+    #[test]
     fn names_stand_on_a_line_and_steer_nothing() {
         let read = read_changed(|line| {
             line["victim"]["name"] = "a\nb".into();
