@@ -14,11 +14,11 @@ pub enum Kind {
     Blind,
     /// A thread's kernel code that would not be preempted.
     Kernel,
-    /// A thread of higher priority ran.
+    /// A thread of higher priority ran; of two normal threads, one of more weight.
     HigherPriority,
-    /// A thread of the same priority ran.
+    /// A thread of the same priority ran; of two normal threads, one of the same weight.
     SamePriority,
-    /// A thread of lower priority had its turn, as normal threads have.
+    /// A normal thread of less weight had its turn.
     LowerPriority,
     /// The victim had used up its group's or its own budget.
     Throttled,
@@ -34,6 +34,8 @@ pub enum Kind {
     Io,
     /// The victim waited for a lock.
     Lock,
+    /// It was stopped: by a signal, by a tracer, by the freezer of its control group.
+    Stopped,
     /// It ran, in its own code.
     Own,
     /// The host ran something else.
@@ -46,7 +48,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 19] = [
+    pub const ALL: [Kind; 20] = [
         Kind::Irq,
         Kind::Softirq,
         Kind::IrqOff,
@@ -62,6 +64,7 @@ impl Kind {
         Kind::Fault,
         Kind::Io,
         Kind::Lock,
+        Kind::Stopped,
         Kind::Own,
         Kind::Steal,
         Kind::KernelWake,
@@ -86,6 +89,7 @@ impl Kind {
             Kind::Fault => "fault",
             Kind::Io => "io",
             Kind::Lock => "lock",
+            Kind::Stopped => "stopped",
             Kind::Own => "own",
             Kind::Steal => "steal",
             Kind::KernelWake => "kernel_wake",
@@ -103,7 +107,7 @@ impl Kind {
             Kind::Kernel => "kernel code that would not be preempted",
             Kind::HigherPriority => "higher-priority threads",
             Kind::SamePriority => "threads of the same priority",
-            Kind::LowerPriority => "lower-priority threads",
+            Kind::LowerPriority => "normal threads of less weight that had their fair turn",
             Kind::Throttled => "used-up budgets",
             Kind::FairServer => "the normal threads' reserved share",
             Kind::Migration => "moves between CPUs",
@@ -111,6 +115,7 @@ impl Kind {
             Kind::Fault => "page faults",
             Kind::Io => "input or output",
             Kind::Lock => "locks",
+            Kind::Stopped => "being stopped",
             Kind::Own => "their own work",
             Kind::Steal => "the host",
             Kind::KernelWake => "the ordinary path",
@@ -128,7 +133,7 @@ impl Kind {
             Kind::Kernel => "kernel code of",
             Kind::HigherPriority => "higher-priority thread",
             Kind::SamePriority => "thread of the same priority",
-            Kind::LowerPriority => "lower-priority thread",
+            Kind::LowerPriority => "the fair turn of a normal thread of less weight,",
             Kind::Throttled => "out of budget:",
             Kind::FairServer => "the normal threads' reserved share:",
             Kind::Migration => "moving threads between CPUs:",
@@ -136,6 +141,7 @@ impl Kind {
             Kind::Fault => "page fault:",
             Kind::Io => "input or output:",
             Kind::Lock => "lock held by",
+            Kind::Stopped => "being stopped by",
             Kind::Own => "the work of",
             Kind::Steal => "stolen by",
             Kind::KernelWake => "the ordinary path:",

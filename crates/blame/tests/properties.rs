@@ -2,13 +2,23 @@
 
 use proptest::prelude::*;
 use punctual_blame::{Kind, chain, is_nesting_known, replay, split};
-use punctual_recording::episode::{Event, EventKind, HookedProgram, StackSample, Victim};
+use punctual_recording::episode::{Event, EventKind, Group, HookedProgram, StackSample, Victim};
 use punctual_recording::{Episode, Stage};
 
 fn event() -> impl Strategy<Value = Event> {
     let context = prop_oneof![Just(0u32), Just(1 << 16), Just(1 << 8), Just((1 << 16) | (1 << 8))];
-    (0..10_000u64, 0..2u32, 1..23u8, 0..4u32, -1..140i16, context, 0..8_000u64, 0..5u64, any::<u64>()).prop_map(
-        |(at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra)| Event {
+    (
+        0..10_000u64,
+        0..2u32,
+        prop_oneof![1..23u8, 24..27u8],
+        0..4u32,
+        -1..140i16,
+        context,
+        0..8_000u64,
+        0..5u64,
+        any::<u64>(),
+    )
+        .prop_map(|(at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra)| Event {
             at_ns,
             cpu,
             kind: EventKind::from_code(kind).unwrap(),
@@ -20,8 +30,7 @@ fn event() -> impl Strategy<Value = Event> {
             // Often between CPUs that are there, and often a plain state.
             extra: if extra % 2 == 0 { ((extra % 3) << 32) | ((extra >> 8) % 2) } else { extra },
             name: (extra % 5) as u32,
-        },
-    )
+        })
 }
 
 fn episode() -> impl Strategy<Value = Episode> {
@@ -62,6 +71,8 @@ fn episode() -> impl Strategy<Value = Episode> {
                     .collect(),
                 programs: vec![HookedProgram { name: "p".into(), hook: "hrtimer_expire_entry".into(), ran_ns }],
                 builds: Vec::new(),
+                groups: vec![Group { path: "/a".into(), weights: vec![1_024] }],
+                members: vec![(1, 0), (2, 0), (3, 7)],
             },
         )
 }
@@ -78,6 +89,18 @@ proptest! {
         prop_assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
         prop_assert_eq!(split.pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
         prop_assert!(split.parts.iter().all(|part| part.ns > 0));
+        // Parts within parts add up too, and what is unknown stands in the sums wherever it is.
+        let unknown_within = |part: &punctual_blame::Part| {
+            let inside = part.inside.iter().filter(|inside| inside.kind == Kind::Unknown);
+            if part.kind == Kind::Unknown { part.ns } else { inside.map(|inside| inside.ns).sum() }
+        };
+        for part in &split.parts {
+            let inside: u64 = part.inside.iter().map(|inside| inside.ns).sum();
+            prop_assert!(part.inside.is_empty() || inside == part.ns, "{:?}", part);
+            prop_assert_eq!(part.unknown_ns, unknown_within(part));
+        }
+        let summary = punctual_blame::summarize([(1, &split)]);
+        prop_assert_eq!(summary.unknown_ns, split.parts.iter().map(unknown_within).sum::<u64>());
         let mut reached = episode.expected_ns;
         for piece in &split.pieces {
             prop_assert_eq!(piece.start_ns, reached);
@@ -119,9 +142,11 @@ proptest! {
             event.steal_ns = event.at_ns + 1;
         }
         let innocent =
-            [Kind::Steal, Kind::Unknown, Kind::KernelWake, Kind::Io, Kind::Lock, Kind::Fault, Kind::Own];
+            [Kind::Steal, Kind::Unknown, Kind::KernelWake, Kind::Io, Kind::Lock, Kind::Fault, Kind::Stopped, Kind::Own];
         for part in split(&episode).parts {
-            prop_assert!(innocent.contains(&part.kind), "{:?}", part);
+            // A group that is out of quota waits for it, whatever the host does.
+            let quota = part.kind == Kind::Throttled && part.detail.as_deref().is_some_and(|detail| detail.contains("quota"));
+            prop_assert!(innocent.contains(&part.kind) || quota, "{:?}", part);
         }
     }
 
@@ -130,7 +155,7 @@ proptest! {
         let mut episode = Episode {
             id: 1, victim: Victim { tid: 1, name: "v".into(), priority: 1, cpu: 0 }, expected_ns: 5, end_ns: 5 + total, stage: Stage::Total,
             threshold_ns: 0, void: None, usual_delivery_ns: 0, fault_path_ns: 0, sample_period_ns: 0, nesting_known: true, names: vec![], frames: vec![],
-            events: vec![], samples: vec![], programs: vec![], builds: vec![],
+            events: vec![], samples: vec![], programs: vec![], builds: vec![], groups: vec![], members: vec![],
         };
         let parts = split(&episode).parts;
         prop_assert_eq!(parts.len(), 1);

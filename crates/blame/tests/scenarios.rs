@@ -7,7 +7,7 @@ use punctual_recording::episode::{
     EventKind, Frame, HookedProgram, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, StackSample,
 };
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM};
+use support::{INTERRUPT, Story, VICTIM, lets_go};
 
 const OTHER: (u32, i16) = (7, 120);
 const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
@@ -83,7 +83,7 @@ fn sum_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
 fn a_lock_is_blamed_on_who_let_it_go_and_work_on_the_victim() {
     let episode = response(|story| {
         story.switch(1_500, OTHER, LEFT_FOR_LOCK | 1, 2);
-        story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+        story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(1).bits() | 19, 2);
         story.switch(3_505, VICTIM_RUNS, 0, 1);
     });
     assert_eq!(sum_of(&episode, Kind::Lock, "other"), 2_000_000);
@@ -97,7 +97,7 @@ fn who_keeps_the_holder_of_a_lock_is_told() {
     let episode = response(|story| {
         story.switch(1_500, OTHER, LEFT_FOR_LOCK | 1, 2);
         story.switch(1_800, (8, 110), 0, 3).switch(3_300, OTHER, 1, 2);
-        story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+        story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(1).bits() | 19, 2);
         story.switch(3_505, VICTIM_RUNS, 0, 1);
     });
     let split = split(&episode);

@@ -1,6 +1,7 @@
 //! The command `punctual`: arguments, progress, exit codes, nothing else.
 
 mod args;
+mod cannot_write;
 mod commands;
 mod output;
 mod progress;
@@ -9,16 +10,13 @@ mod signals;
 use args::{Arguments, Command};
 use clap::Parser;
 use clap::error::ErrorKind;
-use output::Output;
+use output::{Output, USAGE};
 use punctual_report::answer::Failure;
 use std::process::ExitCode;
 
 /// So that a reader that meets its bound says so, see [`commands::bound_reader`].
 #[global_allocator]
 static MEMORY: punctual_kernel::memory_bound::BoundedMemory = punctual_kernel::memory_bound::BoundedMemory;
-
-/// Wrong usage, as other tools of this field exit with.
-const USAGE: u8 = 129;
 
 /// A stack smaller than this may not do for what the program does, bytes.
 const SMALL_STACK: u64 = 1 << 20;
@@ -51,7 +49,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
         Err(error) => return refuse_usage(&error, words),
     };
     punctual_kernel::listen(arguments.verbose);
-    let output = Output { json: arguments.json, csv: false };
+    let output = Output { json: arguments.json };
     commands::bound_reader(&arguments.command, output);
     let result = match arguments.command {
         Command::Check(check) => commands::check::run(&check, output),
@@ -97,7 +95,7 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     };
     let hint = hint_for(words);
     let json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
-    Output { json, csv: false }.failure(&Failure::new(&message, Some(&hint), USAGE));
+    Output { json }.failure(&Failure::new(&message, Some(&hint), USAGE));
     ExitCode::from(USAGE)
 }
 

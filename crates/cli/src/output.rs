@@ -1,6 +1,6 @@
 //! Data to standard output, everything else to standard error.
 
-use crate::commands::artifacts::CannotWrite;
+use crate::cannot_write::CannotWrite;
 use punctual_context::drill::DrillError;
 use punctual_kernel::Refused;
 use punctual_kernel::standard_output;
@@ -13,11 +13,13 @@ use serde::Serialize;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Wrong usage, as other tools of this field exit with.
+pub(crate) const USAGE: u8 = 129;
+
 /// How to answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     pub(crate) json: bool,
-    pub(crate) csv: bool,
 }
 
 impl Output {
@@ -25,8 +27,6 @@ impl Output {
     pub(crate) fn measurement(self, measurement: &Measurement) {
         if self.json {
             answer(ReportAnswer::new(measurement, &[]), 0);
-        } else if self.csv {
-            print_text(&punctual_report::csv(measurement));
         } else {
             print_text(&punctual_report::measurement_text(measurement));
         }
@@ -36,7 +36,7 @@ impl Output {
     pub(crate) fn fail(self, error: &anyhow::Error) -> u8 {
         let plan_refused = matches!(error.downcast_ref::<StudyError>(), Some(StudyError::Run(RunError::Plan(_))));
         let usage = plan_refused || error.downcast_ref::<Usage>().is_some();
-        let code = if usage { crate::USAGE } else { 1 };
+        let code = if usage { USAGE } else { 1 };
         let hint = hint(error);
         self.failure(&Failure::new(&format!("{error:#}"), hint, code));
         code
@@ -154,21 +154,26 @@ pub(crate) fn note(text: &str) {
     say(&format!("note: {text}"));
 }
 
-/// Prints an answer for programs, with what could not be written beside it. A code other than 0 is that of something
-/// which failed and of which the answer does not speak.
+/// Prints an answer for programs. A code other than 0 is that of something which failed and of which the answer does
+/// not speak.
 pub(crate) fn answer(answer: impl Answer, code: u8) {
-    print(&answer_text(answer, code));
+    print(&answer_text(answer, code, None));
+}
+
+/// The same, with what could not be written beside it.
+pub(crate) fn answer_beside(failure: Option<&str>, answer: impl Answer, code: u8) {
+    print(&answer_text(answer, code, failure));
 }
 
 /// The same as text.
-pub(crate) fn answer_text(mut answer: impl Answer, code: u8) -> String {
+pub(crate) fn answer_text(mut answer: impl Answer, code: u8, error: Option<&str>) -> String {
     let said = answer.exit_code();
     if code > 0 {
         *said = code;
     } else if *said == 0 && crate::signals::was_hung_up() {
         *said = 1;
     }
-    pretty(&Told { answer: &answer, error: crate::commands::artifacts::failure() })
+    pretty(&Told { answer: &answer, error })
 }
 
 pub(crate) fn pretty(value: &impl Serialize) -> String {

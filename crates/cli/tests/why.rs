@@ -55,6 +55,8 @@ fn episode(id: u64) -> Episode {
         }],
         programs: Vec::new(),
         builds: Vec::new(),
+        groups: Vec::new(),
+        members: Vec::new(),
     }
 }
 

@@ -8,7 +8,8 @@ codes! {
         /// The CPU goes from thread `tid` to thread `value`, whose priority is the low half of `extra`; the high half is
         /// the state in which the first one left (see `Event::left_state`). `name` is the next thread's.
         Switch = 1, "switch";
-        /// Somebody on this CPU makes thread `value` runnable; the low half of `extra` is its priority. `name` is the
+        /// Somebody on this CPU makes thread `value` runnable; the lower 16 bits of `extra` are its priority, those above say
+        /// of one that slept for a lock of its program how it came to be woken (see `Event::lock_waking`). `name` is the
         /// current thread's.
         Waking = 2, "waking";
         /// An interrupt of class `value` (see [`Vector`](crate::Vector)) begins; `extra` is the interrupted instruction, with
@@ -42,7 +43,8 @@ codes! {
         FaultUser = 16, "fault_user";
         /// The same from kernel code.
         FaultKernel = 17, "fault_kernel";
-        /// The current thread begins to wait for a kernel lock; `extra` are the kernel's flags.
+        /// The current thread begins to wait for a kernel lock; `extra` are the kernel's flags. With `LOCK_OF_PROGRAM` among
+        /// them it is a lock of the program's that lends priority, and `value` the thread that holds it.
         LockBegin = 18, "lock_begin";
         /// It has it.
         LockEnd = 19, "lock_end";
@@ -52,6 +54,14 @@ codes! {
         TaskletEnd = 21, "tasklet_end";
         /// The page that the current thread touched last is there.
         FaultEnd = 22, "fault_end";
+        /// Thread `value`, a normal one, waits on the CPU in the high half of `extra` for its control group to be given new
+        /// quota; `name` is the group that ran out of it, the thread's own or one that this is in.
+        OutOfQuota = 24, "out_of_quota";
+        /// The group `name` was given new quota; `extra` are the CPUs, by bit, where it has none all the same.
+        QuotaRefill = 25, "quota_refill";
+        /// The current thread, `name`, sends thread `value`, or where the low half of `extra` is 1 its whole process, the
+        /// signal in the high half of `extra`, which stops it.
+        StopAsked = 26, "stop_asked";
         /// Only in an event log, as all that follow: the current thread makes thread `value` of process `extra`. `name` is
         /// the new thread's.
         ProcessFork = 30, "fork";
@@ -75,10 +85,32 @@ codes! {
 }
 
 impl EventKind {
+    /// Whether it ends what an earlier event began.
+    pub const fn is_end(self) -> bool {
+        matches!(
+            self,
+            EventKind::VectorEnd
+                | EventKind::HandlerEnd
+                | EventKind::SoftirqEnd
+                | EventKind::TimerEnd
+                | EventKind::CallbackEnd
+                | EventKind::WorkEnd
+                | EventKind::LockEnd
+                | EventKind::TaskletEnd
+                | EventKind::FaultEnd
+                | EventKind::FutexEnd
+        )
+    }
+
     /// The class it belongs to.
     pub const fn class(self) -> EventClass {
         match self {
-            EventKind::Switch | EventKind::Waking | EventKind::Migrate => EventClass::Sched,
+            EventKind::Switch
+            | EventKind::Waking
+            | EventKind::Migrate
+            | EventKind::OutOfQuota
+            | EventKind::QuotaRefill
+            | EventKind::StopAsked => EventClass::Sched,
             EventKind::VectorBegin | EventKind::VectorEnd | EventKind::HandlerBegin | EventKind::HandlerEnd => {
                 EventClass::Irq
             }
@@ -200,6 +232,13 @@ impl EventClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_called_an_end_is_one() {
+        let ends = EventKind::ALL.into_iter().filter(|kind| kind.is_end());
+        assert_eq!(ends.clone().count(), 10);
+        assert!(EventKind::ALL.into_iter().all(|kind| kind.is_end() == kind.name().ends_with("_end")));
+    }
 
     #[test]
     fn lists_are_read_and_what_is_none_is_told() {

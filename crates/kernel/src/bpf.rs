@@ -3,6 +3,7 @@
 //! Nothing is pinned: programs, maps and links live as long as this process holds their descriptors,
 //! so none outlives it, whatever ends it.
 
+pub use crate::loading::may_load;
 use crate::{Missing, Refused, bpf_words, ending, verifier};
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -35,6 +36,13 @@ pub fn tracepoint_arguments(tracepoint: &str) -> Option<usize> {
     let function = FuncProto::try_from(pointer.referenced_type()).ok()?;
     // The first one is the kernel's own.
     function.len().checked_sub(1)
+}
+
+/// Whether a record of the kernel has a member; `None` where the kernel has no such record, or does not describe its own.
+pub fn kernel_record_has(record: &str, member: &str) -> Option<bool> {
+    let btf = libbpf_rs::btf::Btf::from_vmlinux().ok()?;
+    let record: libbpf_rs::btf::types::Struct<'_> = btf.type_by_name(record)?;
+    Some(record.iter().any(|one| one.name.is_some_and(|name| name == member)))
 }
 
 /// The programs without which an object is of use: their sections begin with a question mark, which the library keeps as
@@ -364,41 +372,6 @@ fn plain(error: &libbpf_rs::Error) -> String {
 pub fn remedy() -> String {
     "run as root: sudo punctual ...; or grant it: setcap cap_bpf,cap_perfmon,cap_sys_nice,cap_ipc_lock=ep punctual"
         .to_owned()
-}
-
-/// Whether this user may load BPF programs; the reason where not.
-///
-/// # Errors
-/// What the kernel refused.
-pub fn may_load() -> Result<(), Refused> {
-    // Two instructions: return 0.
-    let program = [
-        libbpf_sys::bpf_insn { code: 0xb7, ..Default::default() },
-        libbpf_sys::bpf_insn { code: 0x95, ..Default::default() },
-    ];
-    loads(&program, c"may_load")
-}
-
-/// Whether a program of these instructions loads; it is gone afterwards.
-pub(crate) fn loads(program: &[libbpf_sys::bpf_insn], name: &std::ffi::CStr) -> Result<(), Refused> {
-    // SAFETY: the program and its licence live through the call; no options are passed.
-    let descriptor = unsafe {
-        libbpf_sys::bpf_prog_load(
-            libbpf_sys::BPF_PROG_TYPE_TRACEPOINT,
-            name.as_ptr(),
-            c"GPL".as_ptr(),
-            program.as_ptr(),
-            program.len() as _,
-            std::ptr::null_mut(),
-        )
-    };
-    if descriptor < 0 {
-        let error = std::io::Error::from_raw_os_error(-descriptor);
-        return Err(Refused::because("loading a BPF program", crate::plain(&error)));
-    }
-    // SAFETY: a descriptor just made, owned by nobody else.
-    drop(unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(descriptor) });
-    Ok(())
 }
 
 /// Makes the kernel measure the run time of BPF programs for as long as the result lives.

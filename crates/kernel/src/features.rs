@@ -179,7 +179,7 @@ fn has_value(btf: &Btf<'_>, enumeration: &str, value: &str) -> bool {
 
 /// Whether a program that adds one to a word of its stack, and takes what stood there, loads.
 fn load_fetch_and_add() -> Option<bool> {
-    crate::bpf::may_load().ok()?;
+    crate::loading::may_load().ok()?;
     let instruction = |code: u8, destination: u8, source: u8, off: i16, imm: i32| {
         let mut instruction = libbpf_sys::bpf_insn { code, off, imm, ..Default::default() };
         instruction.set_dst_reg(destination);
@@ -194,7 +194,7 @@ fn load_fetch_and_add() -> Option<bool> {
         instruction(0xb7, 0, 0, 0, 0),
         instruction(0x95, 0, 0, 0, 0),
     ];
-    Some(crate::bpf::loads(&program, c"fetch_and_add").is_ok())
+    Some(crate::loading::loads(&program, c"fetch_and_add").is_ok())
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub mod guard;
 pub mod hold;
 pub mod host;
 pub mod limits;
+mod loading;
 pub mod memory_bound;
 mod missing;
 pub mod per_cpu;

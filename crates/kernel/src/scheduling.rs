@@ -24,6 +24,18 @@ pub enum Scheduling {
     },
 }
 
+impl Scheduling {
+    /// As the kernel counts priorities: -1 for a reservation, 0 to 98 for real-time, the smaller going first, and 120 for
+    /// anything else, since nice values are not told apart.
+    pub fn kernel_priority(self) -> i16 {
+        match self {
+            Scheduling::Deadline { .. } => -1,
+            Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => 99 - priority as i16,
+            _ => 120,
+        }
+    }
+}
+
 impl fmt::Display for Scheduling {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -162,6 +174,28 @@ pub fn allowed_cpus() -> Vec<u32> {
     let length = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&set[..]), set.as_mut_ptr()) };
     let bits = usize::try_from(length).unwrap_or(0) * 8;
     (0..bits).filter(|bit| set[bit / 64] & (1 << (bit % 64)) != 0).map(|bit| bit as u32).collect()
+}
+
+/// A CPU that was asked for and that this process may not use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "CPU {cpu} is not there or not allowed: allowed are {}",
+    allowed.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+)]
+pub struct NotAllowed {
+    cpu: u32,
+    allowed: Vec<u32>,
+}
+
+/// Whether all of these CPUs are among those that are [allowed](allowed_cpus).
+///
+/// # Errors
+/// [`NotAllowed`] for the first that is not.
+pub fn check_allowed(cpus: &[u32], allowed: &[u32]) -> Result<(), NotAllowed> {
+    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        Some(&cpu) => Err(NotAllowed { cpu, allowed: allowed.to_vec() }),
+        None => Ok(()),
+    }
 }
 
 /// Pins the calling thread to one CPU.

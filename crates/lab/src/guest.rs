@@ -83,9 +83,11 @@ pub fn is_ending() -> bool {
 /// The emulator.
 pub const QEMU: &str = "qemu-system-x86_64";
 
-/// A quiet console, no time lost on what emulation does not need, and a panic that ends the guest.
+/// A quiet console, no time lost on what emulation does not need, and a panic that ends the guest. PREEMPT_RT handles the
+/// serial line's interrupts in a thread; as fast as emulated ones come, the kernel would take them for nobody's and turn
+/// them off in the middle of the results: `noirqdebug`.
 const PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable \
-                          cryptomgr.notests random.trust_cpu=on";
+                          cryptomgr.notests random.trust_cpu=on noirqdebug";
 
 /// A guest: what it is made of.
 #[derive(Clone, Debug)]

@@ -4,14 +4,14 @@
 //! * [`guest`]: boots one, runs a command in it, hands files out. With one CPU a guest's clock counts instructions, so
 //!   that a run gives the same bytes however busy the host is.
 //! * [`truth`]: what a recording blames, held against what fire drills injected.
-//! * [`matrix`]: every command on every kernel, and what is to come of it.
-//! * [`truth`]: what a recording blames, held against what fire drills injected.
+//! * [`causes`]: the same for causes that `why` was not built with.
 //! * [`matrix`]: every command on every kernel, and what is to come of it.
 //!
-//! `scripts/kernels` is its command line.
+//! `scripts/kernels` and `scripts/causes` are its command lines.
 
 pub mod apt;
 pub mod cache;
+pub mod causes;
 mod cpio;
 pub mod guest;
 pub mod image;

@@ -1,6 +1,6 @@
 //! Classes of load.
 
-use crate::Machine;
+use crate::machine::Machine;
 use std::str::FromStr;
 
 /// A class of load: one way of keeping a machine busy.

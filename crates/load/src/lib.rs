@@ -11,6 +11,7 @@
 pub mod built_in;
 mod class;
 mod file;
+mod machine;
 pub mod packages;
 pub mod score;
 pub mod shipped;
@@ -19,6 +20,7 @@ mod written;
 
 pub use class::{Class, UnknownClass};
 pub use file::{FileCommand, FileError, LoadFile, Needs};
+pub use machine::Machine;
 pub use source::{Source, SourceError, names};
 
 use score::{LineScore, Scored};
@@ -75,25 +77,6 @@ pub struct LoadCommand {
     pub scored: bool,
     /// How its output tells what it got done.
     pub lines: Option<LineScore>,
-}
-
-/// The machine that is to be kept busy.
-#[derive(Debug, Clone)]
-pub struct Machine {
-    /// How many CPUs it has.
-    pub cpus: u32,
-    /// Its memory, bytes.
-    pub memory_bytes: u64,
-    /// `stress-ng`, where it is installed.
-    pub stress_ng: Option<PathBuf>,
-    /// This program, for the built-in load.
-    pub own_program: PathBuf,
-    /// Where a block of 16 network ports for the load begins.
-    pub first_port: u16,
-    /// Finds other programs.
-    pub find_program: fn(&str) -> Option<PathBuf>,
-    /// Whether the user has a display that programs may show something on.
-    pub has_display: bool,
 }
 
 /// Why a load cannot run on a machine, in one line.

@@ -64,7 +64,8 @@ pub use document::contents::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
     Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
 };
-pub use document::kind::{RecordingKind, kind_of};
+pub use document::kind::RecordingKind;
+pub use document::kind_of::kind_of;
 pub use document::limit::LimitSpec;
 pub use document::merge::{compatible, merge};
 pub use document::reader::Recording;

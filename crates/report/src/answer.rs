@@ -25,7 +25,7 @@ pub struct Told<'a, A> {
     pub answer: &'a A,
     /// What could not be written beside it, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub error: Option<&'a str>,
 }
 
 /// Any failure.

@@ -26,11 +26,51 @@ pub use load::{
     score_in_words, scores_in_words,
 };
 pub use recording::answer::ReportAnswer;
-pub use recording::csv::csv;
+pub use recording::exports::{EXPORTS, Export};
 pub use recording::model::Measurement;
 pub use recording::stages::{StageRow, stage_rows};
 pub use recording::text::measurement_text;
 pub use recording::verdict::{check_verdict, failure_in_words, recording_verdict};
+
+/// Every answer: its file in `docs/schemas`, the name that it says, its type.
+#[cfg(test)]
+macro_rules! every_answer {
+    ($use:ident) => {
+        $use! {
+            "capabilities": "punctual.capabilities/1" = crate::capabilities::answer::CapabilitiesAnswer<'_>,
+            "compare": "punctual.compare/1" = crate::compare::CompareAnswer<'_>,
+            "devices": "punctual.devices/1" = crate::device::ProfilesAnswer<'_>,
+            "drill": "punctual.drill/1" = crate::drill::DrillAnswer<'_>,
+            "drill-list": "punctual.drill-list/1" = crate::drill::DrillListAnswer<'_>,
+            "error": "punctual.error/1" = crate::answer::Failure<'_>,
+            "forecast": "punctual.forecast/1" = crate::forecast::ForecastAnswer<'_>,
+            "idle": "punctual.idle/1" = crate::idle::IdleAnswer<'_>,
+            "load-installed": "punctual.load/1" = crate::LoadInstalledAnswer<'_>,
+            "load-list": "punctual.load/1" = crate::LoadListAnswer<'_>,
+            "load-run": "punctual.load/1" = crate::LoadRunAnswer<'_>,
+            "log": "punctual.log/1" = crate::log::LogAnswer<'_>,
+            "log-header": "punctual.log-header/1" = crate::log::HeaderAnswer<'_>,
+            "man": "punctual.man/1" = crate::answer::Done<'_>,
+            "papers": "punctual.papers/1" = crate::sim::PapersAnswer<'_>,
+            "report": "punctual.report/1" = crate::ReportAnswer<'_>,
+            "schedulability": "punctual.schedulability/1" = crate::schedulability::SchedulabilityAnswer<'_>,
+            "sim": "punctual.sim/1" = crate::sim::ExperimentAnswer<'_>,
+            "sim-list": "punctual.sim-list/1" = crate::sim::ExperimentsAnswer<'_>,
+            "sim-sweep": "punctual.sim-sweep/1" = crate::sim::ExperimentSweepAnswer<'_>,
+            "study": "punctual.study/1" = crate::device::StudyAnswer<'_>,
+            "study-run": "punctual.study/1" = crate::device::DeviceAnswer<'_>,
+            "study-verify": "punctual.study/1" = crate::device::VerifyAnswer<'_>,
+            "timeline": "punctual.timeline/1" = crate::answer::Done<'_>,
+            "timers": "punctual.timers/1" = crate::timers::TimersAnswer<'_>,
+            "whatif": "punctual.whatif/1" = crate::sim::WhatifAnswer,
+            "whatif-sweep": "punctual.whatif-sweep/1" = crate::sim::WhatifSweepAnswer,
+            "why": "punctual.why/1" = crate::why::WhyAnswer<'_>,
+            "why-handlers": "punctual.why/1" = crate::why::HandlersAnswer<'_>,
+        }
+    };
+}
+#[cfg(test)]
+pub(crate) use every_answer;
 
 #[cfg(test)]
 mod schemas_tests;

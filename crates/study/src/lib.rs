@@ -12,8 +12,10 @@
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
 mod check;
+mod companion;
 mod compare;
 pub mod device;
+mod error;
 pub mod idle;
 mod late_events;
 mod load_run;
@@ -25,8 +27,9 @@ pub mod timers;
 
 pub use check::{Check, CheckPlan, Part, catalogue_ids, check, judge};
 pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side};
+pub use error::StudyError;
 pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};
-pub use loaded::{StudyError, local_machine, record_under, record_under_watched};
+pub use loaded::{local_machine, record_under, record_under_watched};
 pub use log::{LogPlan, LogProgress, log_events};
 pub use running::GettingReady;

@@ -1,50 +1,13 @@
 //! One recording with a load beside it.
 
+use crate::StudyError;
+use crate::companion::{Companion, measure_with};
 use crate::running::{GettingReady, Noted, Running};
 use punctual_kernel::{capabilities, clock, host};
 use punctual_load::{Load, Machine};
 use punctual_probe::{Observation, Outcome, Plan, RunError, Step};
-use punctual_recording::{EndReason, Hint, LoadInfo};
+use punctual_recording::{EndReason, LoadInfo};
 use std::time::Duration;
-
-/// Why a study could not be carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum StudyError {
-    /// A measurement could not be carried out.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// What was just recorded could not be read back.
-    #[error(transparent)]
-    Recording(#[from] punctual_recording::Error),
-    /// What was recorded could not be judged.
-    #[error(transparent)]
-    Forecast(#[from] punctual_forecast::Error),
-    /// What was recorded cannot be compared.
-    #[error(transparent)]
-    Comparison(#[from] punctual_comparison::Error),
-    /// What has to be done before a measurement failed, or what was to be read stands there twice or empty.
-    #[error("{0}")]
-    Setting(String),
-    /// The load could not be started.
-    #[error("the load could not be started: {0}")]
-    Load(String),
-    /// The load was not the one that was asked for.
-    #[error("the load failed: {0}")]
-    LoadFailed(String),
-    /// The user or the system asked to stop before anything was measured.
-    #[error("interrupted while the load was getting ready: nothing was measured")]
-    Interrupted,
-}
-
-impl Hint for StudyError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            StudyError::Run(error) => error.hint(),
-            StudyError::Recording(error) => error.hint(),
-            _ => None,
-        }
-    }
-}
 
 /// How much longer than the measurement a load may run, whatever happens.
 const OVERTIME: Duration = Duration::from_secs(30);
@@ -73,7 +36,7 @@ pub fn record_under(
     load: &Load,
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<Outcome, StudyError> {
-    record_under_watched(plan, load, &mut |_| true, observe)
+    record_with(plan, load, &mut |_| true, &mut [], observe)
 }
 
 /// The same, for a load that may take a while to get ready: `getting_ready` is called meanwhile, and says whether to
@@ -82,9 +45,20 @@ pub fn record_under(
 /// # Errors
 /// [`StudyError`]; [`StudyError::Interrupted`] where `getting_ready` said to stop.
 pub fn record_under_watched(
+    plan: Plan,
+    load: &Load,
+    getting_ready: &mut dyn FnMut(GettingReady) -> bool,
+    observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
+) -> Result<Outcome, StudyError> {
+    record_with(plan, load, getting_ready, &mut [], observe)
+}
+
+/// The same, with these beside the measurement as well; they start after the load.
+pub(crate) fn record_with(
     mut plan: Plan,
     load: &Load,
     getting_ready: &mut dyn FnMut(GettingReady) -> bool,
+    others: &mut [&mut dyn Companion],
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<Outcome, StudyError> {
     let (beside, program) = load.split();
@@ -98,7 +72,7 @@ pub fn record_under_watched(
         failure: None,
     };
     if load.is_none() {
-        return Ok(punctual_probe::run(&plan, observe)?);
+        return measure_with(&plan, others, observe);
     }
     // Before anything runs: a plan that cannot be carried out starts no load.
     plan.measured_cpus().map_err(RunError::from)?;
@@ -106,59 +80,61 @@ pub fn record_under_watched(
     if let Some(selection) = &plan.follow {
         selection.check().map_err(RunError::from)?;
     }
-    let limit = plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME);
-    let mut running = Vec::new();
+    let mut loads = Loads {
+        running: Vec::new(),
+        // A program whose end ends the measurement is measured whole: it starts when the measurement has.
+        program: Some(&program).filter(|program| !program.is_none()),
+        mark: plan.command_mark(),
+        limit: plan.duration_ns.map(|duration| Duration::from_nanos(duration) + OVERTIME),
+    };
     if !beside.is_none() {
-        running.push(Running::start(&beside, limit, None, getting_ready)?);
+        loads.running.push(Running::start(&beside, loads.limit, None, getting_ready)?);
     }
-    // A program whose end ends the measurement is measured whole: it starts when the measurement has.
-    let mut to_start = Some(&program).filter(|program| !program.is_none());
-    let mark = plan.command_mark();
-    let mut failed = None;
-    let mut directory = None;
-    let outcome = punctual_probe::run(&plan, &mut |observation| {
-        if let Some(ended_ns) = observation.ended_ns {
-            let mut all = Vec::new();
-            for running in running.drain(..) {
-                let done = running.end(ended_ns);
-                done.trouble.into_iter().chain(done.notes).for_each(|trouble| observation.load_trouble(trouble));
-                done.failure.into_iter().for_each(|failure| observation.load_failure(failure));
-                all.extend(done.scores);
-            }
-            observation.load_scores(all);
-            return Step::Go;
+    let mut companions: Vec<&mut dyn Companion> = vec![&mut loads];
+    companions.extend(others.iter_mut().map(|other| &mut **other as &mut dyn Companion));
+    measure_with(&plan, &mut companions, observe)
+}
+
+/// The load beside a measurement.
+struct Loads<'a> {
+    running: Vec<Running<'a>>,
+    /// What starts with the measurement.
+    program: Option<&'a Load>,
+    mark: Option<String>,
+    limit: Option<Duration>,
+}
+
+impl Companion for Loads<'_> {
+    fn start(&mut self, observation: &mut Observation<'_>) -> Result<(), StudyError> {
+        self.running.iter_mut().for_each(|running| running.begin(observation.started_ns));
+        if let Some(program) = self.program {
+            let mut started = Running::start(program, self.limit, self.mark.as_deref(), &mut |_| true)?;
+            started.begin(clock::monotonic_ns());
+            self.running.push(started);
         }
-        running.iter_mut().for_each(|running| running.begin(observation.started_ns));
-        directory.get_or_insert_with(|| observation.directory().clone());
-        if let Some(program) = to_start.take() {
-            match Running::start(program, limit, mark.as_deref(), &mut |_| true) {
-                Ok(mut started) => {
-                    started.begin(clock::monotonic_ns());
-                    running.push(started);
-                }
-                Err(error) => {
-                    failed = Some(error);
-                    return Step::Stop(EndReason::Failed, Some("the load could not be started".to_owned()));
-                }
-            }
-        }
-        for running in &mut running {
+        Ok(())
+    }
+
+    fn round(&mut self, observation: &mut Observation<'_>) -> Result<Step, StudyError> {
+        for running in &mut self.running {
             let Noted { trouble, failure, over } = running.look();
             trouble.into_iter().for_each(|trouble| observation.load_trouble(trouble));
             failure.into_iter().for_each(|failure| observation.load_failure(failure));
             if over {
-                return Step::Stop(EndReason::CommandEnded, None);
+                return Ok(Step::Stop(EndReason::CommandEnded, None));
             }
         }
-        observe(observation)
-    });
-    drop(running);
-    if let Some(error) = failed {
-        // Nothing was measured under the load, and nothing stood there before.
-        if let Some(directory) = directory {
-            directory.discard();
-        }
-        return Err(error);
+        Ok(Step::Go)
     }
-    Ok(outcome?)
+
+    fn stop(&mut self, ended_ns: u64, observation: &mut Observation<'_>) {
+        let mut scores = Vec::new();
+        for running in self.running.drain(..) {
+            let done = running.end(ended_ns);
+            done.trouble.into_iter().chain(done.notes).for_each(|trouble| observation.load_trouble(trouble));
+            done.failure.into_iter().for_each(|failure| observation.load_failure(failure));
+            scores.extend(done.scores);
+        }
+        observation.load_scores(scores);
+    }
 }

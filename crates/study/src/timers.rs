@@ -110,8 +110,6 @@ const STALL_HALF_PERIODS: u64 = 11;
 const STALL_NS: u64 = 100_000_000;
 /// Of the time of a way with timer slack, in hundredths: so much is measured with the slack that programs get.
 const WITH_SLACK: u64 = 70;
-/// How the note begins that says so.
-const AT_NORMAL_PRIORITY: &str = "measured at normal priority";
 /// What setting up a way takes, ns, about; starting Python takes longer.
 const SET_UP_NS: u64 = 5_000_000;
 const SET_UP_PYTHON_NS: u64 = 300_000_000;
@@ -185,10 +183,6 @@ pub fn measure(
             anchored: kind.is_anchored(),
             measured: result,
         });
-    }
-    // What was asked for and not given to any.
-    if timers.notes.iter().any(|note| note.starts_with(AT_NORMAL_PRIORITY)) {
-        timers.scheduling = "other".to_owned();
     }
     let document = match writer {
         None => None,
@@ -279,6 +273,7 @@ fn tasks(plan: &TimersPlan, cells: &[Cell], threads: &[MethodThread]) -> Vec<Tas
 
 fn note_run(timers: &mut Timers, kind: TimerMethod, run: &MethodRun) {
     let name = kind.name();
+    let mut at_normal_priority = false;
     let mut note = |note: String| {
         if !timers.notes.contains(&note) {
             timers.notes.push(note);
@@ -288,7 +283,11 @@ fn note_run(timers: &mut Timers, kind: TimerMethod, run: &MethodRun) {
         let remedy = if kind == TimerMethod::Busy { String::new() } else { capabilities::real_time_remedy() };
         match kind {
             TimerMethod::Busy => note(refused.clone()),
-            _ => note(format!("{AT_NORMAL_PRIORITY} ({refused}; {remedy})")),
+            _ => {
+                note(format!("measured at normal priority ({refused}; {remedy})"));
+                // What was asked for and not given to any.
+                at_normal_priority = true;
+            }
         }
     }
     if run.lost > 0 {
@@ -296,6 +295,9 @@ fn note_run(timers: &mut Timers, kind: TimerMethod, run: &MethodRun) {
     }
     if run.starved {
         note(format!("{name} left the rest of the program no CPU time and was ended: use a longer period"));
+    }
+    if at_normal_priority {
+        timers.scheduling = "other".to_owned();
     }
 }
 

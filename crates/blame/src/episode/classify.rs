@@ -1,10 +1,15 @@
 //! Who had a slice of time, given what the victim was doing.
 
+mod holder;
 mod inside;
 mod sampled;
+mod stopped;
 
+pub use self::holder::HOLDER_NOT_SEEN;
+pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
 pub use self::sampled::seen_at;
+use crate::episode::groups::{Turn, turn};
 use crate::episode::replay::{CpuTimeline, Running, Slice};
 use crate::episode::story::{Doing, StateSpan, waking};
 use crate::episode::subject::Subject;
@@ -12,6 +17,7 @@ use crate::episode::waits::Waits;
 use crate::kind::Kind;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER, StackSample};
 use punctual_recording::{Episode, Stage, Vector};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// A verdict on a slice.
@@ -20,11 +26,17 @@ pub(crate) struct Blamed {
     pub(crate) kind: Kind,
     pub(crate) name: String,
     pub(crate) detail: Option<String>,
+    /// See [`Piece::inside`](crate::Piece::inside).
+    pub(crate) inside: Option<(Kind, String)>,
+    /// Whose it is, where that is a thread.
+    pub(crate) tid: Option<u32>,
+    /// Of two normal threads, one of which had its turn.
+    pub(crate) turn: Option<Turn>,
 }
 
 impl Blamed {
     pub(crate) fn new(kind: Kind, name: impl Into<String>) -> Blamed {
-        Blamed { kind, name: name.into(), detail: None }
+        Blamed { kind, name: name.into(), detail: None, inside: None, tid: None, turn: None }
     }
 
     pub(crate) fn unknown(why: &str) -> Blamed {
@@ -45,7 +57,7 @@ const NORMAL: i16 = 100;
 
 impl Doing {
     pub(crate) fn wants_cpu(self) -> bool {
-        !matches!(self, Doing::Blocked { .. })
+        !matches!(self, Doing::Blocked { .. } | Doing::OutOfQuota { .. })
     }
 }
 
@@ -103,14 +115,22 @@ impl<'a> Classifier<'a> {
 
     /// The verdicts on `own` ns of a slice between two times, by time; they add up to `own`.
     pub(crate) fn judge(&self, span: &StateSpan, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
-        if let Doing::Blocked { left_state, woken_by } = span.doing {
-            return vec![(self.blocked(span, left_state, woken_by), own)];
+        match span.doing {
+            Doing::Blocked { left_state, woken_by } => return vec![(self.blocked(span, left_state, woken_by), own)],
+            Doing::Spinning { holder } => return vec![(self.spun_for(holder), own)],
+            _ => (),
+        }
+        if let Doing::OutOfQuota { name } = span.doing {
+            return vec![(self.out_of_quota(name), own)];
         }
         if let Some((inner, outer)) = slice.interrupt() {
             return vec![(self.interrupt(span, inner, outer, own), own)];
         }
         let ends_with = &self.episode.events[slice.ends_with];
         match span.doing {
+            Doing::Due if self.was_busy_when_due() => {
+                vec![(Blamed::unknown("its timer was due while it was not waiting for it"), own)]
+            }
             Doing::Due => self.due(slice, start, end, own, ends_with),
             Doing::Running => match slice.softirq() {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
@@ -120,7 +140,7 @@ impl<'a> Classifier<'a> {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
                 None => self.waiting_and_switch(span, slice, start, end, own),
             },
-            Doing::Blocked { .. } => Vec::new(),
+            Doing::Blocked { .. } | Doing::Spinning { .. } | Doing::OutOfQuota { .. } => Vec::new(),
         }
     }
 
@@ -132,7 +152,17 @@ impl<'a> Classifier<'a> {
             Doing::Running if runs_victim && self.subject.stage == Stage::Response => vec![(self.own_work(None), ns)],
             Doing::Running if runs_victim => path(ns, unexplained()),
             Doing::Blocked { left_state, woken_by } => vec![(self.blocked(span, left_state, woken_by), ns)],
+            Doing::Spinning { holder } => vec![(self.spun_for(holder), ns)],
+            Doing::OutOfQuota { name } => vec![(self.out_of_quota(name), ns)],
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
+        }
+    }
+
+    /// Its group has used up the time that it may have in a period. Who ran meanwhile kept it from nothing.
+    fn out_of_quota(&self, name: u32) -> Blamed {
+        Blamed {
+            detail: Some("the quota of its control group".to_owned()),
+            ..Blamed::new(Kind::Throttled, self.episode.name(name))
         }
     }
 
@@ -176,6 +206,16 @@ impl<'a> Classifier<'a> {
         blamed
     }
 
+    /// Whether a thread woke it long after its timer was due: whatever it did until then, it was not the timer that it
+    /// waited for. Threads that serve softirqs wake for timers.
+    fn was_busy_when_due(&self) -> bool {
+        self.waking.is_some_and(|waking| {
+            let serves = ["ktimers/", "ksoftirqd/"].iter().any(|name| self.thread(waking.tid).starts_with(name));
+            let is_a_threads = waking.is_the_threads_own() && waking.tid != 0 && !serves;
+            is_a_threads && waking.at_ns.saturating_sub(self.subject.start_ns) > OWN_PATH_NS
+        })
+    }
+
     /// The victim's timer is due and its interrupt does not come.
     fn due(&self, slice: &Slice, start: u64, end: u64, own: u64, ends_with: &Event) -> Vec<(Blamed, u64)> {
         if slice.tid == 0 && slice.softirq().is_none() {
@@ -201,6 +241,7 @@ impl<'a> Classifier<'a> {
             },
             (None, Some(event)) => Blamed {
                 detail: self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)),
+                tid: Some(slice.tid),
                 ..Blamed::new(Kind::IrqOff, self.thread(slice.tid))
             },
             // Something else happened first, so interrupts were not off all the time.
@@ -241,7 +282,7 @@ impl<'a> Classifier<'a> {
         let chosen = slice.since_ns.is_some_and(|since| since >= since_ns);
         let real_time = victim < NORMAL;
         let detail = || self.sampled(slice, start, end);
-        let with = |kind| Blamed { detail: detail(), ..Blamed::new(kind, name.clone()) };
+        let with = |kind| Blamed { detail: detail(), tid: Some(slice.tid), ..Blamed::new(kind, name.clone()) };
         if slice.tid == self.subject.tid {
             // On its way out: it was woken before it had gone.
             return Blamed::new(Kind::KernelWake, "not yet asleep");
@@ -259,14 +300,14 @@ impl<'a> Classifier<'a> {
         if self.moves(slice.tid) {
             return self.migration(slice.tid, end);
         }
+        if !real_time && slice.priority >= NORMAL {
+            return self.had_its_turn(slice, victim, with(Kind::SamePriority));
+        }
         if slice.priority < victim {
             return with(Kind::HigherPriority);
         }
         if slice.priority == victim {
             return with(Kind::SamePriority);
-        }
-        if !real_time {
-            return with(Kind::LowerPriority);
         }
         if chosen {
             // The scheduler took a thread that has no right to go first.
@@ -282,6 +323,17 @@ impl<'a> Classifier<'a> {
             return with(Kind::IrqOff);
         }
         with(Kind::Kernel)
+    }
+
+    /// Normal threads take turns by weight, of their groups where those differ.
+    fn had_its_turn(&self, slice: &Slice, victim: i16, blamed: Blamed) -> Blamed {
+        let turn = turn(self.episode, (slice.tid, slice.priority), (self.subject.tid, victim));
+        let kind = match turn.weight.cmp(&turn.waiting_weight) {
+            Ordering::Greater => Kind::HigherPriority,
+            Ordering::Equal => Kind::SamePriority,
+            Ordering::Less => Kind::LowerPriority,
+        };
+        Blamed { kind, turn: Some(turn), ..blamed }
     }
 
     /// Whether a thread is one of those by which the kernel moves others between CPUs.

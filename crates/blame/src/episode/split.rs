@@ -1,6 +1,7 @@
 //! The exact split of an episode.
 
-use crate::episode::classify::{Blamed, Classifier};
+use crate::episode::classify::{Blamed, Classifier, Holder};
+use crate::episode::groups::Turn;
 use crate::episode::nesting::with_nesting;
 use crate::episode::replay::{CpuTimeline, replay};
 use crate::episode::story::{StateSpan, story};
@@ -25,6 +26,19 @@ pub struct Piece {
     pub name: String,
     /// What more is known of it.
     pub detail: Option<Detail>,
+    /// Of a wait for a lock: what whoever held it was doing meanwhile; [`Kind::Unknown`] where that was not seen.
+    pub inside: Option<(Kind, String)>,
+    /// The control group of the thread that had it, where that is known.
+    pub cgroup: Option<String>,
+    /// What weights the two have, where a normal thread had its turn and another one waited.
+    pub turn: Option<Turn>,
+}
+
+impl Piece {
+    /// Whether nothing explains it, or nothing explains what kept the holder of the lock.
+    fn is_unknown(&self) -> bool {
+        self.kind == Kind::Unknown || matches!(self.inside, Some((Kind::Unknown, _)))
+    }
 }
 
 /// What more is known of a piece than whose it is.
@@ -56,6 +70,26 @@ pub struct Part {
     pub ns: u64,
     /// The code seen most, where samples saw any.
     pub detail: Option<String>,
+    /// How much of it nothing explains, ns: all of [`Kind::Unknown`], and of a lock the time in which what kept the holder
+    /// was not seen, or the holder itself.
+    pub unknown_ns: u64,
+    /// Of waits for a lock, what whoever held it was doing meanwhile, largest first; they add up to `ns`. Else empty.
+    pub inside: Vec<Inside>,
+    /// See [`Piece::cgroup`].
+    pub cgroup: Option<String>,
+    /// See [`Piece::turn`].
+    pub turn: Option<Turn>,
+}
+
+/// A part within a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inside {
+    /// Why it passed for the holder.
+    pub kind: Kind,
+    /// Who had it.
+    pub name: String,
+    /// How much, ns.
+    pub ns: u64,
 }
 
 /// An episode's split.
@@ -71,40 +105,88 @@ pub struct Split {
 pub fn split(episode: &Episode) -> Split {
     let episode = &*with_nesting(episode);
     let timelines = replay(episode);
-    let mut pieces = judge(episode, Subject::victim(episode), &timelines);
+    let judged = judge(episode, Subject::victim(episode), &timelines, &mut Vec::new());
+    let mut pieces: Vec<Piece> = judged.into_iter().map(|judged| judged.piece).collect();
     debug_assert_eq!(pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
     name_by_programs(episode, &timelines, &mut pieces);
     let pieces = join(pieces);
     Split { parts: parts(&pieces), pieces }
 }
 
-/// The time of the victim, or of whom it waits for: without gap or overlap.
-fn judge(episode: &Episode, subject: Subject<'_>, timelines: &BTreeMap<u32, CpuTimeline>) -> Vec<Piece> {
+/// A piece, and of one that is a wait for a lock of a program where that stands.
+struct Judged {
+    piece: Piece,
+    place: Option<u32>,
+}
+
+/// Holders that wait for holders are followed no further, whatever the events say.
+const MAX_HOLDERS: usize = 4;
+
+/// The time of the victim, or of whom it waits for: without gap or overlap. `waiting` are those who wait for the subject.
+fn judge(
+    episode: &Episode,
+    subject: Subject<'_>,
+    timelines: &BTreeMap<u32, CpuTimeline>,
+    waiting: &mut Vec<u32>,
+) -> Vec<Judged> {
     let classifier = Classifier::new(episode, subject, timelines);
     let empty = CpuTimeline::default();
-    let mut pieces = Vec::new();
-    for span in &story(episode, &subject, timelines) {
-        match classifier.holder(span).filter(|_| subject.is_due) {
+    let mut judged = Vec::new();
+    for span in &classifier.spans(story(episode, &subject, timelines)) {
+        let holder = classifier.holder(span);
+        // Who waits in a circle waits for nobody that would tell more.
+        let holder = holder.filter(|held| held.subject.tid != subject.tid && !waiting.contains(&held.subject.tid));
+        match holder.filter(|_| waiting.len() < MAX_HOLDERS) {
             Some(holder) => {
-                let its = judge(episode, holder, timelines);
-                pieces.extend(its.into_iter().map(|piece| held(piece, &holder)));
+                waiting.push(subject.tid);
+                let its = judge(episode, holder.subject, timelines, waiting);
+                waiting.pop();
+                let its_group = cgroup(episode, holder.subject.tid);
+                judged.extend(its.into_iter().map(|judged| held(judged, &holder, its_group.as_ref())));
             }
             None => {
                 let timeline = timelines.get(&span.cpu).unwrap_or(&empty);
+                let mut pieces = Vec::new();
                 judge_span(episode, &classifier, span, timeline, &mut pieces);
+                judged.extend(pieces.into_iter().map(|piece| Judged { piece, place: None }));
             }
         }
     }
-    pieces
+    judged
 }
 
 /// What the holder of a lock did, as those see it who wait for the lock.
-fn held(piece: Piece, holder: &Subject<'_>) -> Piece {
-    let detail = match piece.kind {
-        Kind::Own => piece.detail.unwrap_or_else(|| Detail::Seen("at work".to_owned())),
-        kind => Detail::KeptBy(kind, piece.name),
+fn held(judged: Judged, holder: &Holder<'_>, cgroup: Option<&String>) -> Judged {
+    let Judged { piece, place } = judged;
+    if place.is_some() && place == holder.place {
+        // It waited for the same lock: whoever held it before kept both.
+        return Judged { piece, place };
+    }
+    let name = holder.subject.name.to_owned();
+    let (detail, inside) = match piece.kind {
+        Kind::Own => (piece.detail.unwrap_or_else(|| Detail::Seen("at work".to_owned())), (Kind::Own, name.clone())),
+        kind => (Detail::KeptBy(kind, piece.name.clone()), (kind, piece.name)),
     };
-    Piece { kind: Kind::Lock, name: holder.name.to_owned(), detail: Some(detail), ..piece }
+    // What is not known of a lock within is not known of this one.
+    let inside = match piece.inside {
+        Some((Kind::Unknown, why)) => (Kind::Unknown, why),
+        _ => inside,
+    };
+    let (detail, inside, cgroup) = (Some(detail), Some(inside), cgroup.cloned());
+    let piece = Piece { kind: Kind::Lock, name, detail, inside, cgroup, turn: None, ..piece };
+    Judged { piece, place: holder.place }
+}
+
+/// What the kernel calls the groups that it makes by itself, of sessions.
+const AUTOMATIC: &str = "/autogroup-";
+
+/// The path of a thread's control group. The automatic ones weigh, but they are none that anybody made: their threads are
+/// in the root.
+pub fn cgroup(episode: &Episode, tid: u32) -> Option<String> {
+    episode.group_of(tid).map(|group| match group.path.starts_with(AUTOMATIC) {
+        true => "/".to_owned(),
+        false => group.path.clone(),
+    })
 }
 
 fn judge_span(
@@ -124,6 +206,9 @@ fn judge_span(
                 kind: blamed.kind,
                 name: blamed.name,
                 detail: blamed.detail.map(Detail::Seen),
+                inside: blamed.inside,
+                cgroup: blamed.tid.and_then(|tid| cgroup(episode, tid)),
+                turn: blamed.turn,
             });
         }
     };
@@ -234,6 +319,9 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
                 if last.kind == piece.kind
                     && last.name == piece.name
                     && last.detail == piece.detail
+                    && last.inside == piece.inside
+                    && last.cgroup == piece.cgroup
+                    && last.turn == piece.turn
                     && last.cpu == piece.cpu
                     && last.start_ns + last.ns == piece.start_ns =>
             {
@@ -245,27 +333,65 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
     joined
 }
 
-/// A part's ns in all, and by the code seen there.
-type Sum = (u64, BTreeMap<String, u64>);
+/// What pieces of one owner come to.
+#[derive(Default)]
+struct Sum<'a> {
+    ns: u64,
+    unknown_ns: u64,
+    details: BTreeMap<String, u64>,
+    inside: BTreeMap<(Kind, &'a str), u64>,
+    /// Whether any of them says what a holder did.
+    is_held: bool,
+    turn: Option<Turn>,
+}
+
+/// Who has a part: kind, name, control group.
+type Owner<'a> = (Kind, &'a str, Option<&'a str>);
 
 fn parts(pieces: &[Piece]) -> Vec<Part> {
-    let mut sums: BTreeMap<(Kind, &str), Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<Owner<'_>, Sum<'_>> = BTreeMap::new();
     for piece in pieces {
-        let sum = sums.entry((piece.kind, &piece.name)).or_default();
-        sum.0 += piece.ns;
+        let sum = sums.entry((piece.kind, &piece.name, piece.cgroup.as_deref())).or_default();
+        sum.ns += piece.ns;
+        sum.turn = sum.turn.or(piece.turn);
         if let Some(detail) = &piece.detail {
-            *sum.1.entry(detail.to_string()).or_default() += piece.ns;
+            *sum.details.entry(detail.to_string()).or_default() += piece.ns;
         }
+        if piece.is_unknown() {
+            sum.unknown_ns += piece.ns;
+        }
+        let inside = piece.inside.as_ref().map_or((piece.kind, &*piece.name), |(kind, name)| (*kind, &**name));
+        *sum.inside.entry(inside).or_default() += piece.ns;
+        sum.is_held |= piece.inside.is_some();
     }
     let mut parts: Vec<Part> = sums
         .into_iter()
-        .map(|((kind, name), (ns, details))| {
-            let detail = details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail);
-            Part { kind, name: name.to_owned(), ns, detail }
+        .map(|((kind, name, cgroup), sum)| {
+            let detail = sum.details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail);
+            let mut inside: Vec<Inside> = match sum.is_held {
+                true => sum
+                    .inside
+                    .into_iter()
+                    .map(|((kind, name), ns)| Inside { kind, name: name.to_owned(), ns })
+                    .collect(),
+                false => Vec::new(),
+            };
+            inside.sort_by_key(|inside| std::cmp::Reverse(inside.ns));
+            Part {
+                kind,
+                name: name.to_owned(),
+                ns: sum.ns,
+                detail,
+                unknown_ns: sum.unknown_ns,
+                inside,
+                cgroup: cgroup.map(str::to_owned),
+                turn: sum.turn,
+            }
         })
         .collect();
     parts.sort_by(|left, right| {
-        right.ns.cmp(&left.ns).then(left.kind.cmp(&right.kind)).then(left.name.cmp(&right.name))
+        let by_name = left.name.cmp(&right.name).then(left.cgroup.cmp(&right.cgroup));
+        right.ns.cmp(&left.ns).then(left.kind.cmp(&right.kind)).then(by_name)
     });
     parts
 }

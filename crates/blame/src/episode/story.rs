@@ -1,10 +1,14 @@
 //! What a thread was doing: not yet woken, waiting for a CPU, running, blocked.
 
+use crate::episode::groups::cut_by_quota;
 use crate::episode::replay::CpuTimeline;
 use crate::episode::subject::Subject;
 use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT};
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED};
 use std::collections::BTreeMap;
+
+/// Any of these: the thread was stopped.
+pub(crate) const STOPPED: u32 = LEFT_STOPPED | LEFT_TRACED | LEFT_FROZEN;
 
 /// What the thread was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +17,12 @@ pub(crate) enum Doing {
     Due,
     /// It could have run, on this CPU, since then; if it was moved there meanwhile, the position of that event.
     Waiting { since_ns: u64, moved: Option<usize> },
+    /// The same, but its control group, or one that this is in, was out of quota: the position of that one's name.
+    OutOfQuota { name: u32 },
     /// It ran.
     Running,
+    /// It had its CPU and waited there for a lock of its program, which this thread held.
+    Spinning { holder: u32 },
     /// It slept again in the kernel; what it left in is [`Event::left_state`], and the position of its waking follows.
     Blocked { left_state: u32, woken_by: Option<usize> },
 }
@@ -59,7 +67,11 @@ pub(crate) fn story(
         false => Doing::Blocked { left_state: 0, woken_by: next_waking(episode, &own[first..]) },
     };
     let first_cpu = waking(episode, subject).map_or(subject.cpu, |index| episode.events[index].cpu);
-    let mut now = State { doing: asleep, cpu: first_cpu, priority: subject.priority };
+    let before = State { doing: asleep, cpu: first_cpu, priority: subject.priority };
+    let mut now = match own.first() {
+        Some(&index) if !subject.is_due => before_first(&episode.events[index], subject, before),
+        _ => before,
+    };
     for position in 0..first {
         now = after(episode, &own, position, subject, now).unwrap_or(now);
     }
@@ -94,7 +106,7 @@ pub(crate) fn story(
         let State { doing, cpu, priority } = now;
         spans.push(StateSpan { start_ns: reached, end_ns: end, cpu, doing, priority });
     }
-    spans
+    cut_by_quota(episode, subject, spans)
 }
 
 /// How things stand with the thread.
@@ -103,6 +115,19 @@ struct State {
     doing: Doing,
     cpu: u32,
     priority: i16,
+}
+
+/// How they stood before the first event that concerns it, which says so: who is switched in has waited for its CPU, and so
+/// has who is moved; who is switched out has run. Only who is woken has slept.
+fn before_first(event: &Event, subject: &Subject<'_>, otherwise: State) -> State {
+    let waiting = Doing::Waiting { since_ns: 0, moved: None };
+    let is_in = event.value == u64::from(subject.tid);
+    match event.kind {
+        EventKind::Switch if is_in => State { doing: waiting, cpu: event.cpu, priority: event.other_priority() },
+        EventKind::Switch => State { doing: Doing::Running, cpu: event.cpu, priority: event.priority },
+        EventKind::Migrate => State { doing: waiting, cpu: event.extra as u32, ..otherwise },
+        _ => otherwise,
+    }
 }
 
 /// How they stand after one of the events that concern it; `None` where that changes nothing.
@@ -155,7 +180,9 @@ fn at_start(
         (Some((&cpu, _)), _) => (Doing::Running, cpu),
         // It was preempted, or woken before.
         (None, Doing::Waiting { .. }) => (doing, cpu),
-        (None, Doing::Blocked { .. }) if !subject.is_due => (doing, cpu),
+        // Its timer is armed anew once it goes on, however long ago that was due.
+        (None, Doing::Blocked { left_state, .. }) if left_state & STOPPED != 0 => (doing, cpu),
+        (None, Doing::Blocked { .. } | Doing::Running) if !subject.is_due => (doing, cpu),
         _ => (asleep, cpu),
     }
 }

@@ -1,5 +1,6 @@
 //! Causes over many episodes.
 
+use crate::episode::groups::Turn;
 use crate::episode::split::Split;
 use crate::kind::Kind;
 use std::collections::BTreeMap;
@@ -13,6 +14,10 @@ pub struct Cause {
     pub name: String,
     /// The code seen most there.
     pub detail: Option<String>,
+    /// See [`crate::Piece::cgroup`].
+    pub cgroup: Option<String>,
+    /// See [`crate::Piece::turn`].
+    pub turn: Option<Turn>,
     /// In how many episodes.
     pub episodes: u64,
     /// The most in one episode, ns.
@@ -21,6 +26,8 @@ pub struct Cause {
     pub typical_ns: u64,
     /// In all, ns.
     pub total_ns: u64,
+    /// How much of that nothing explains, ns, see [`Part::unknown_ns`](crate::Part::unknown_ns).
+    pub unknown_ns: u64,
     /// The episode in which it had most.
     pub example: u64,
 }
@@ -32,26 +39,32 @@ pub struct Summary {
     pub causes: Vec<Cause>,
     /// The late time of all episodes that were split, ns: the sum of the causes.
     pub late_ns: u64,
+    /// How much of that nothing explains, ns: what is unknown, and what is unknown within other causes.
+    pub unknown_ns: u64,
 }
 
-/// What one episode's part adds to a cause: ns, the episode's number, the code.
-type Share<'a> = (u64, u64, Option<&'a str>);
+/// What one episode's part adds to a cause: ns, the episode's number, the code, the ns that nothing explains.
+type Share<'a> = (u64, u64, Option<&'a str>, u64);
+/// Whose cause it is: kind, name, control group.
+type Owner<'a> = (Kind, &'a str, Option<&'a str>);
 
 /// Sums up splits, each with its episode's number. Leave void episodes out.
 pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summary {
-    let mut found: BTreeMap<(Kind, &str), Vec<Share<'_>>> = BTreeMap::new();
+    let mut found: BTreeMap<Owner<'_>, (Vec<Share<'_>>, Option<Turn>)> = BTreeMap::new();
     for (episode, split) in splits {
         for part in &split.parts {
-            found.entry((part.kind, &part.name)).or_default().push((part.ns, episode, part.detail.as_deref()));
+            let (shares, turn) = found.entry((part.kind, &part.name, part.cgroup.as_deref())).or_default();
+            shares.push((part.ns, episode, part.detail.as_deref(), part.unknown_ns));
+            *turn = turn.or(part.turn);
         }
     }
     let mut causes: Vec<Cause> = found
         .into_iter()
-        .map(|((kind, name), mut shares)| {
+        .map(|((kind, name, cgroup), (mut shares, turn))| {
             shares.sort_unstable();
-            let &(max_ns, example, _) = shares.last().unwrap_or(&(0, 0, None));
+            let &(max_ns, example, ..) = shares.last().unwrap_or(&(0, 0, None, 0));
             let mut details: BTreeMap<&str, u64> = BTreeMap::new();
-            for (ns, _, detail) in &shares {
+            for (ns, _, detail, _) in &shares {
                 if let Some(detail) = detail {
                     *details.entry(detail).or_default() += ns;
                 }
@@ -59,18 +72,23 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
             Cause {
                 kind,
                 name: name.to_owned(),
+                cgroup: cgroup.map(str::to_owned),
+                turn,
                 detail: details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.to_owned()),
                 episodes: shares.len() as u64,
                 max_ns,
                 typical_ns: shares[shares.len() / 2].0,
                 total_ns: shares.iter().map(|(ns, ..)| ns).sum(),
+                unknown_ns: shares.iter().map(|(.., unknown_ns)| unknown_ns).sum(),
                 example,
             }
         })
         .collect();
     causes.sort_by(|left, right| {
-        right.total_ns.cmp(&left.total_ns).then(left.kind.cmp(&right.kind)).then(left.name.cmp(&right.name))
+        let by_name = left.name.cmp(&right.name).then(left.cgroup.cmp(&right.cgroup));
+        right.total_ns.cmp(&left.total_ns).then(left.kind.cmp(&right.kind)).then(by_name)
     });
     let late_ns = causes.iter().map(|cause| cause.total_ns).sum();
-    Summary { causes, late_ns }
+    let unknown_ns = causes.iter().map(|cause| cause.unknown_ns).sum();
+    Summary { causes, late_ns, unknown_ns }
 }

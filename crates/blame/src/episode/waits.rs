@@ -1,7 +1,7 @@
 //! What a thread waits for while it has the CPU: pages being brought, locks of the kernel being spun for.
 
 use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind};
+use punctual_recording::episode::{Event, EventKind, INTERRUPTED_USER, LOCK_OF_PROGRAM};
 
 /// A thread's, by time; they do not overlap within their kind.
 #[derive(Debug, Default)]
@@ -10,6 +10,8 @@ pub(crate) struct Waits {
     faults: Vec<(u64, u64)>,
     /// From the attempt to the success; the kernel's flags.
     locks: Vec<(u64, u64, u64)>,
+    /// Locks of the program that were waited for without sleep, and who held them.
+    spun: Vec<(u64, u64, u32)>,
 }
 
 /// What the kernel's flags call a lock, by bit.
@@ -27,6 +29,9 @@ impl Waits {
             match event.kind {
                 EventKind::FaultUser | EventKind::FaultKernel => fault = Some(event.at_ns),
                 EventKind::FaultEnd => waits.faults.extend(fault.take().map(|begin| (begin, event.at_ns))),
+                EventKind::LockBegin if event.extra & LOCK_OF_PROGRAM != 0 => {
+                    waits.spun.extend(spinning_ends(episode, event).map(|end| (event.at_ns, end, event.value as u32)));
+                }
                 EventKind::LockBegin => lock = Some((event.at_ns, event.extra)),
                 EventKind::LockEnd => {
                     waits.locks.extend(lock.take().map(|(begin, flags)| (begin, event.at_ns, flags)));
@@ -35,6 +40,13 @@ impl Waits {
             }
         }
         waits
+    }
+
+    /// The waits without sleep for locks of the program that reach into this time, and who held them.
+    pub(crate) fn spun(&self, start_ns: u64, end_ns: u64) -> &[(u64, u64, u32)] {
+        let first = self.spun.partition_point(|(_, end, _)| *end <= start_ns);
+        let last = self.spun.partition_point(|(begin, ..)| *begin < end_ns);
+        self.spun.get(first..last.max(first)).unwrap_or_default()
     }
 
     /// Whether all of this time passed within a page fault.
@@ -56,4 +68,21 @@ impl Waits {
         let highest = (0..LOCKS.len()).rev().find(|bit| flags & 1 << bit != 0);
         (end >= end_ns).then(|| highest.map_or("lock", |bit| LOCKS[bit]))
     }
+}
+
+/// When a wait without sleep was over: the holder let the lock go, which wakes even whoever does not sleep, or the thread went
+/// to sleep for it. `None` where it is seen in its program before that: then the end was missed.
+fn spinning_ends(episode: &Episode, begin: &Event) -> Option<u64> {
+    let tid = begin.tid;
+    let later = episode.events.iter().filter(|event| event.at_ns > begin.at_ns);
+    let tells = later.filter(|event| match event.kind {
+        EventKind::Waking => event.value == u64::from(tid),
+        EventKind::Switch => event.tid == tid && event.left_state() != 0,
+        EventKind::VectorBegin => event.tid == tid && event.extra & INTERRUPTED_USER != 0,
+        EventKind::FaultUser => event.tid == tid,
+        EventKind::LockBegin => event.tid == tid && event.extra & LOCK_OF_PROGRAM != 0,
+        _ => false,
+    });
+    let first = tells.min_by_key(|event| event.at_ns)?;
+    matches!(first.kind, EventKind::Waking | EventKind::Switch).then_some(first.at_ns)
 }

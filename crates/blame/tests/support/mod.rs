@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, Victim};
+use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, LockWaking, Victim, WakingAct, WordState};
 use punctual_recording::{Episode, Stage};
 
 pub(crate) const VICTIM: u32 = 100;
@@ -36,6 +36,8 @@ impl Story {
                 samples: Vec::new(),
                 programs: Vec::new(),
                 builds: Vec::new(),
+                groups: Vec::new(),
+                members: Vec::new(),
             },
             current,
             steal_ns: 1,
@@ -87,4 +89,9 @@ impl Story {
         self.event(from_us, EventKind::SoftirqBegin, IN_SOFTIRQ, 8, 0, name);
         self.event(to_us, EventKind::SoftirqEnd, IN_SOFTIRQ, 8, 0, name)
     }
+}
+
+/// Somebody lets go of the lock in the word at `place`, with which the woken thread waits for it.
+pub(crate) fn lets_go(place: u32) -> LockWaking {
+    LockWaking { act: WakingAct::WakesWord, same_word: Some(true), state: WordState::Free, place, owner: 0 }
 }

@@ -1,6 +1,7 @@
 //! The arguments of `punctual compare`.
 
-use super::{PolicyName, ThreadArguments, ViaName, duration};
+use super::threads::{PolicyName, ThreadArguments, ViaName};
+use super::values::duration;
 use clap::Args;
 use punctual_load::Source;
 use std::path::PathBuf;

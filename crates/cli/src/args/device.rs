@@ -1,6 +1,6 @@
 //! The arguments of `punctual device`.
 
-use super::duration;
+use super::values::duration;
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::Context;
 use punctual_context::device::{Competitor, Phase};

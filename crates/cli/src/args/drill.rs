@@ -1,6 +1,6 @@
 //! `punctual drill`.
 
-use super::{Cpus, cpus, duration};
+use super::values::{Cpus, cpus, duration};
 use clap::{Args, ValueEnum};
 use punctual_context::drill::{DrillKind, Lengths, Pages};
 use punctual_recording::{BareUnit, format_ns, parse_duration};

@@ -1,6 +1,6 @@
 //! The arguments of `punctual idle`.
 
-use super::{Cpus, cpus, duration};
+use super::values::{Cpus, cpus, duration};
 use clap::{Args, ValueEnum};
 use punctual_recording::{BareUnit, parse_duration};
 use std::path::PathBuf;

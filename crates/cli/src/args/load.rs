@@ -41,7 +41,7 @@ pub(crate) struct LoadRunArguments {
     #[arg(value_name = "LOAD", required = true, value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
     /// How long to count what it does, after it has warmed up
-    #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = super::duration)]
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = super::values::duration)]
     pub(crate) duration: u64,
     /// Show no progress
     #[arg(short, long)]

@@ -1,6 +1,6 @@
 //! The arguments of `punctual log`.
 
-use super::{Cpus, cpus, duration, time};
+use super::values::{Cpus, cpus, duration, time};
 use clap::{Args, Subcommand};
 use punctual_load::Source;
 use punctual_recording::EventClass;

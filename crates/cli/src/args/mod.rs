@@ -3,25 +3,31 @@
 mod compare;
 pub(crate) mod device;
 pub(crate) mod drill;
+mod export;
 mod follow;
 mod idle;
 mod load;
 pub(crate) mod log;
 mod sim;
+mod threads;
 mod timers;
+mod values;
 pub(crate) mod why;
 
 pub(crate) use compare::{CompareArguments, MeasuringArguments};
+pub(crate) use export::ExportArguments;
 pub(crate) use follow::FollowArguments;
 pub(crate) use idle::{IdleArguments, IdlePolicy};
 pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
 pub(crate) use sim::{SimArguments, SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
+pub(crate) use threads::{PolicyName, ThreadArguments, ViaName};
 pub(crate) use timers::TimersArguments;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use punctual_load::Source;
-use punctual_recording::{BareUnit, LimitSpec, Stage, format_ns, parse_duration, parse_list};
+use punctual_recording::Stage;
 use std::path::PathBuf;
+use values::{Limits, duration, interval, limits, stage};
 
 /// How late time-dependent work runs on this machine.
 #[derive(Debug, Parser)]
@@ -185,39 +191,15 @@ pub(crate) struct RecordArguments {
     pub(crate) program: Vec<String>,
 }
 
-/// How the measured threads are set up.
-#[derive(Debug, Args)]
-pub(crate) struct ThreadArguments {
-    /// CPUs to measure, one thread on each: 0 or 0-3,6 [default: all this process may use]
-    #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
-    pub(crate) cpus: Option<Cpus>,
-    /// The period of each thread
-    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
-    pub(crate) interval: u64,
-    /// Real-time priority, 1 to 99; two with a comma for two threads on each CPU [default: 80]
-    #[arg(short, long, value_name = "PRIORITY", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=99))]
-    pub(crate) priority: Vec<u32>,
-    /// Do not follow wakeups inside the kernel: only the total is measured
-    #[arg(long)]
-    pub(crate) no_bpf: bool,
-    /// Let processors go into deep idle states
-    #[arg(long)]
-    pub(crate) no_power_request: bool,
-    /// Show no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// Recordings
     #[arg(required = true, value_name = "RECORDING")]
     pub(crate) recordings: Vec<PathBuf>,
-    /// Print the stage table as CSV, in nanoseconds
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) export: ExportArguments,
     /// Show whether wakeups later than these thresholds come periodically, in clusters or at random: 100us,1ms
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = interval, conflicts_with = "csv")]
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = interval)]
     pub(crate) interarrival: Vec<u64>,
     /// The stage whose lateness --interarrival looks at
     #[arg(long, value_name = "STAGE", default_value = "total", value_parser = stage, requires = "interarrival")]
@@ -287,71 +269,6 @@ pub(crate) struct SchedulabilityArguments {
     /// A recording, made without these tasks, whose latency they meet
     #[arg(long, value_name = "RECORDING")]
     pub(crate) latency: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PolicyName {
-    /// SCHED_FIFO
-    Fifo,
-    /// SCHED_RR
-    Rr,
-    /// SCHED_OTHER
-    Other,
-    /// SCHED_DEADLINE; such threads cannot be pinned
-    Deadline,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ViaName {
-    /// The timer interrupt wakes the thread
-    Timer,
-    /// The timer interrupt queues a softirq callback, which wakes the thread
-    Softirq,
-}
-
-/// A list of CPUs, as one value.
-#[derive(Debug, Clone)]
-pub(crate) struct Cpus(pub(crate) Vec<u32>);
-
-/// A list of limits, as one value.
-#[derive(Debug, Clone)]
-pub(crate) struct Limits(pub(crate) Vec<LimitSpec>);
-
-/// The longest period that makes sense to measure, and the shortest that the clock can tell.
-const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
-
-fn duration(text: &str) -> Result<u64, String> {
-    match parse_duration(text, BareUnit::Seconds)? {
-        0 => Err("a measurement must take some time: give a duration above 0, such as 10s".to_owned()),
-        duration => Ok(duration),
-    }
-}
-
-fn time(text: &str) -> Result<u64, String> {
-    parse_duration(text, BareUnit::Seconds)
-}
-
-fn interval(text: &str) -> Result<u64, String> {
-    let interval = parse_duration(text, BareUnit::Microseconds)?;
-    if INTERVALS_NS.contains(&interval) {
-        return Ok(interval);
-    }
-    let (shortest, longest) = (format_ns(*INTERVALS_NS.start()), "1 h");
-    Err(format!("`{text}` is out of range: give {shortest} to {longest}, such as 1ms"))
-}
-
-fn stage(text: &str) -> Result<Stage, String> {
-    let names = Stage::ALL.map(Stage::name);
-    let found = Stage::ALL.into_iter().find(|stage| stage.name() == text);
-    found.ok_or_else(|| format!("there is no stage `{text}`: give one of {}", names.join(", ")))
-}
-
-fn cpus(text: &str) -> Result<Cpus, String> {
-    parse_list(text).map(Cpus)
-}
-
-fn limits(text: &str) -> Result<Limits, String> {
-    LimitSpec::parse_list(text).map(Limits)
 }
 
 #[cfg(test)]

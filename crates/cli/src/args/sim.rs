@@ -1,6 +1,6 @@
 //! The arguments of `punctual sim`.
 
-use super::{duration, time};
+use super::values::{duration, time};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 

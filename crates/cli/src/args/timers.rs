@@ -1,6 +1,6 @@
 //! The arguments of `punctual timers`.
 
-use super::{duration, interval};
+use super::values::{duration, interval};
 use clap::Args;
 use punctual_probe::timers::{MethodClock, TimerMethod};
 use punctual_recording::{BareUnit, format_ns, parse_duration};

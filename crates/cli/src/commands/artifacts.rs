@@ -1,15 +1,18 @@
 //! Files that are written beside the answer: pages and traces.
 
+use crate::cannot_write::{CannotWrite, plain};
 use crate::output;
 use anyhow::ensure;
-use punctual_recording::{CHOOSE_ANOTHER_PLACE, Hint, Place, Standing};
+use punctual_recording::{Place, Standing};
 use punctual_report::answer::Failure;
-use std::io::{Error, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
-/// What could not be written, for the answer to say so too.
-static FAILED: Mutex<Option<String>> = Mutex::new(None);
+/// The files that a command writes beside its answer.
+#[derive(Debug, Default)]
+pub(crate) struct Artifacts {
+    failure: Option<String>,
+}
 
 /// Whether a file that is written at the end can be written at all, before anything is measured for it.
 ///
@@ -36,56 +39,27 @@ pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
     tried.map_err(|error| CannotWrite::new(&format!("cannot write {}", path.display()), &error).into())
 }
 
-/// Writes a file beside the answer and gives the exit code. Where it cannot be written, one line says so and the answer
-/// is still given: what was measured for it is not lost.
-pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> u8 {
-    match Place::of(path).and_then(|place| place.write(contents.as_ref())) {
-        Ok(()) => {
-            output::note(&format!("written: {}", path.display()));
-            0
-        }
-        Err(error) => {
-            let message = format!("cannot write {}: {}", path.display(), plain(&error));
-            output::say(&Failure::new(&message, None, 1).text());
-            if let Ok(mut failed) = FAILED.lock() {
-                failed.get_or_insert(message);
+impl Artifacts {
+    /// Writes a file beside the answer and gives the exit code. Where it cannot be written, one line says so and the
+    /// answer is still given: what was measured for it is not lost.
+    pub(crate) fn write(&mut self, path: &Path, contents: impl AsRef<[u8]>) -> u8 {
+        match Place::of(path).and_then(|place| place.write(contents.as_ref())) {
+            Ok(()) => {
+                output::note(&format!("written: {}", path.display()));
+                0
             }
-            1
+            Err(error) => {
+                let message = format!("cannot write {}: {}", path.display(), plain(&error));
+                output::say(&Failure::new(&message, None, 1).text());
+                self.failure.get_or_insert(message);
+                1
+            }
         }
     }
-}
 
-/// The first file of this run that could not be written, and why, in one line.
-pub(crate) fn failure() -> Option<String> {
-    FAILED.lock().ok()?.clone()
-}
-
-/// A file that cannot be written.
-#[derive(Debug)]
-pub(crate) struct CannotWrite {
-    message: String,
-    is_full: bool,
-}
-
-impl CannotWrite {
-    /// The error met while `doing` something.
-    pub(crate) fn new(doing: &str, error: &Error) -> CannotWrite {
-        let is_full = error.kind() == ErrorKind::StorageFull;
-        CannotWrite { message: format!("{doing}: {}", plain(error)), is_full }
-    }
-}
-
-impl std::fmt::Display for CannotWrite {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for CannotWrite {}
-
-impl Hint for CannotWrite {
-    fn hint(&self) -> Option<&'static str> {
-        self.is_full.then_some(CHOOSE_ANOTHER_PLACE)
+    /// The first that could not be written, and why, in one line: for the answer to say so too.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 }
 
@@ -103,15 +77,6 @@ fn recording_around(path: &Path) -> Option<PathBuf> {
     directory.ancestors().take(3).find(|above| above.join("recording.json").exists()).map(Path::to_owned)
 }
 
-/// An error of the operating system in plain words, without its number.
-fn plain(error: &Error) -> String {
-    match error.kind() {
-        ErrorKind::NotFound => "no such file or directory".to_owned(),
-        ErrorKind::StorageFull => "no space left on the disk".to_owned(),
-        _ => error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,10 +86,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (target, link) = (directory.path().join("target.html"), directory.path().join("link.html"));
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        assert_eq!(write(&link, "first"), 0);
+        assert_eq!(Artifacts::default().write(&link, "first"), 0);
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "first");
-        assert_eq!(write(&target, "third"), 0);
+        assert_eq!(Artifacts::default().write(&target, "third"), 0);
         assert_eq!(std::fs::read_to_string(&link).unwrap(), "third");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
     }
@@ -136,7 +101,9 @@ mod tests {
         std::fs::write(at("victim"), "victim").unwrap();
         std::fs::write(at("a.pf.tmp"), "other").unwrap();
         std::os::unix::fs::symlink(at("victim"), at("b.html.tmp")).unwrap();
-        assert_eq!((write(&at("a.pf"), "trace"), write(&at("b.html"), "page")), (0, 0));
+        let mut artifacts = Artifacts::default();
+        let codes = (artifacts.write(&at("a.pf"), "trace"), artifacts.write(&at("b.html"), "page"));
+        assert_eq!((codes, artifacts.failure()), ((0, 0), None));
         let read = |name: &str| std::fs::read_to_string(at(name)).unwrap();
         assert_eq!((read("victim"), read("a.pf.tmp")), ("victim".to_owned(), "other".to_owned()));
         assert_eq!((read("a.pf"), read("b.html")), ("trace".to_owned(), "page".to_owned()));
@@ -171,7 +138,7 @@ mod tests {
         for wrong in ["none/page.html", "file/page.html", "."] {
             let said = check(Some(&at(wrong))).unwrap_err().to_string();
             assert!(said.starts_with("cannot write ") && said.lines().count() == 1, "{said}");
-            assert_eq!(write(&at(wrong), ""), 1);
+            assert_eq!(Artifacts::default().write(&at(wrong), ""), 1);
         }
         for right in [Some(at("page.html")), Some(at("file")), Some("/dev/null".into()), Some("x.html".into()), None] {
             check(right.as_ref()).unwrap();

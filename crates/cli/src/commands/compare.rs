@@ -1,5 +1,6 @@
 //! `punctual compare`.
 
+use super::artifacts::Artifacts;
 use crate::args::{CompareArguments, MeasuringArguments};
 use crate::output::{self, Output, Usage};
 use crate::progress::Progress;
@@ -29,7 +30,7 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
     };
     let (a, b) = (&opened[0].side, &opened[1].side);
     let mut comparison: Comparison = punctual_comparison::compare(a, b, &devices)?;
-    let mut code = u8::from(trouble.is_some());
+    let (mut code, mut artifacts) = (u8::from(trouble.is_some()), Artifacts::default());
     comparison.notes.splice(
         0..0,
         trouble
@@ -37,10 +38,10 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
     );
     if let Some(path) = &arguments.html {
         let page = comparison_page(&comparison, a, b, &over_time(&opened));
-        code = code.max(super::artifacts::write(path, page.html()?));
+        code = code.max(artifacts.write(path, page.html()?));
     }
     if output.json {
-        output::answer(punctual_report::compare::CompareAnswer::new(&comparison, code), 0);
+        output::answer_beside(artifacts.failure(), punctual_report::compare::CompareAnswer::new(&comparison, code), 0);
     } else {
         output::print_text(&punctual_report::compare::text(&comparison));
     }

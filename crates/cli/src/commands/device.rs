@@ -1,5 +1,6 @@
 //! `punctual device`.
 
+use super::artifacts::Artifacts;
 use crate::args::device::{
     DeviceCommand, DeviceStudyArguments, DeviceVerifyArguments, HowArguments, LateName, WakeName,
 };
@@ -183,9 +184,10 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     progress.done();
     let study = result?;
     let report = study_rows(&study);
-    let code = arguments.html.as_ref().map_or(0, |path| super::artifacts::write(path, study_report::html(&report)));
+    let mut artifacts = Artifacts::default();
+    let code = arguments.html.as_ref().map_or(0, |path| artifacts.write(path, study_report::html(&report)));
     if output.json {
-        output::answer(StudyAnswer::new(&report), code);
+        output::answer_beside(artifacts.failure(), StudyAnswer::new(&report), code);
     } else {
         output::print_text(&study_report::text(&report));
         output::print_text(&format!("\nrecordings: {}", plan.directory.display()));
@@ -273,12 +275,7 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
 
 fn chosen_cpu(cpu: Option<u32>) -> Result<u32, Usage> {
     let allowed = scheduling::allowed_cpus();
-    match cpu {
-        Some(cpu) if !allowed.contains(&cpu) => {
-            let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
-            Err(Usage(format!("CPU {cpu} is not there or not allowed: allowed are {}", list.join(","))))
-        }
-        Some(cpu) => Ok(cpu),
-        None => Ok(allowed.last().copied().unwrap_or(0)),
-    }
+    let chosen = cpu.or(allowed.last().copied()).unwrap_or(0);
+    scheduling::check_allowed(cpu.as_slice(), &allowed).map_err(|error| Usage(error.to_string()))?;
+    Ok(chosen)
 }

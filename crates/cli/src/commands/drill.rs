@@ -1,7 +1,7 @@
 //! `punctual drill`.
 
-use super::artifacts::CannotWrite;
 use crate::args::drill::{DrillArguments, Wanted};
+use crate::cannot_write::CannotWrite;
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;

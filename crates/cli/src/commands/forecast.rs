@@ -1,5 +1,6 @@
 //! `punctual forecast`.
 
+use super::artifacts::Artifacts;
 use crate::args::ForecastArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
@@ -19,12 +20,13 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     let question = question(arguments)?;
     let inputs = inputs(&arguments.recordings)?;
     let answer = punctual_forecast::answer(&inputs, &question)?;
+    let mut artifacts = Artifacts::default();
     let code = match &arguments.html {
-        Some(path) => super::artifacts::write(path, punctual_report::forecast::forecast_page(&answer).html()?),
+        Some(path) => artifacts.write(path, punctual_report::forecast::forecast_page(&answer).html()?),
         None => 0,
     };
     if output.json {
-        output::answer(punctual_report::forecast::ForecastAnswer::new(&answer), code);
+        output::answer_beside(artifacts.failure(), punctual_report::forecast::ForecastAnswer::new(&answer), code);
     } else {
         let mut text = punctual_report::forecast::text(&answer);
         if arguments.table {

@@ -19,7 +19,7 @@ pub(crate) fn guard() -> ExitCode {
 pub(crate) fn echo_program(words: &[OsString]) -> ExitCode {
     let number = |index: usize| words.get(index)?.to_str()?.parse::<u64>().ok();
     let (Some(cpu), Some(compute_ns)) = (number(0).and_then(|cpu| u32::try_from(cpu).ok()), number(1)) else {
-        return ExitCode::from(crate::USAGE);
+        return ExitCode::from(crate::output::USAGE);
     };
     match punctual_probe::idle::echo::run_program(cpu, compute_ns) {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,7 +33,7 @@ pub(crate) fn echo_program(words: &[OsString]) -> ExitCode {
 /// `CLASS DIRECTORY`.
 pub(crate) fn built_in_load(words: &[OsString]) -> ExitCode {
     let class = words.first().and_then(|word| word.to_str()).and_then(|word| word.parse::<Class>().ok());
-    let (Some(class), Some(scratch)) = (class, words.get(1)) else { return ExitCode::from(crate::USAGE) };
+    let (Some(class), Some(scratch)) = (class, words.get(1)) else { return ExitCode::from(crate::output::USAGE) };
     match punctual_load::built_in::run(class, Path::new(scratch)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,11 +1,12 @@
 //! `punctual idle`.
 
+use super::artifacts::Artifacts;
 use crate::args::{IdleArguments, IdlePolicy};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use indicatif::{ProgressBar, ProgressStyle};
-use punctual_kernel::scheduling::allowed_cpus;
+use punctual_kernel::scheduling::{allowed_cpus, check_allowed};
 use punctual_probe::idle::IdlePlan;
 use punctual_recording::{Recording, for_each_gap, format_ns, read_gap_document, read_validation};
 use punctual_report::forecast::interarrival::InterarrivalRow;
@@ -54,10 +55,7 @@ fn run_validation(arguments: &IdleArguments, mut idle: IdlePlan, output: Output)
         Some([cpu]) => *cpu,
         Some(_) => return Err(Usage("--validate takes one CPU: give -a 1".to_owned()).into()),
     };
-    if !allowed.contains(&cpu) {
-        let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
-        return Err(Usage(format!("CPU {cpu} is not there or not allowed: allowed are {}", list.join(","))).into());
-    }
+    check_allowed(&[cpu], &allowed).map_err(|error| Usage(error.to_string()))?;
     idle.cpus = Some(vec![cpu]);
     idle.duration_ns = arguments.keystrokes.saturating_mul(arguments.compute + KEYSTROKE_NS);
     let keystrokes = usize::try_from(arguments.keystrokes).unwrap_or(usize::MAX);
@@ -89,14 +87,15 @@ pub(crate) fn report(
     let validation = validation.as_ref();
     let report = IdleReport { recording: path, document: recording.document(), gaps: &gaps, validation };
     let mut code = report.exit_code();
+    let mut artifacts = Artifacts::default();
     if let Some(page) = page {
         let mut drawn = GapPictures::new(report.document, &gaps);
         for_each_gap(path, |gap| drawn.take(gap))?;
         drawn.close();
-        code = code.max(super::artifacts::write(page, idle_page(&report, &drawn).html()?));
+        code = code.max(artifacts.write(page, idle_page(&report, &drawn).html()?));
     }
     if output.json {
-        output::answer(IdleAnswer::new(&report, interarrival), code);
+        output::answer_beside(artifacts.failure(), IdleAnswer::new(&report, interarrival), code);
         return Ok(Some(code));
     }
     print(&report, output);

@@ -1,5 +1,6 @@
 //! `punctual log`.
 
+use super::artifacts::Artifacts;
 use crate::args::log::{LogArguments, LogCommand, LogRecordArguments, LogShowArguments};
 use crate::output::{self, Output, Stream, Usage};
 use crate::progress::{ReadyProgress, StepProgress};
@@ -225,9 +226,14 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
             trace.take(row);
             true
         })?;
-        let code = super::artifacts::write(file, trace.finish());
+        let mut artifacts = Artifacts::default();
+        let code = artifacts.write(file, trace.finish());
         if output.json {
-            output::answer(LogAnswer::new(&report).with_shown(shown), report.exit_code().max(code));
+            output::answer_beside(
+                artifacts.failure(),
+                LogAnswer::new(&report).with_shown(shown),
+                report.exit_code().max(code),
+            );
         } else {
             output::print_text(&report.verdict());
             if code == 0 {
@@ -239,7 +245,7 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
     let mut stream = Stream::new();
     if output.json {
         // As one object, written event by event: there may be millions.
-        let mut head = output::answer_text(LogAnswer::new(&report), 0);
+        let mut head = output::answer_text(LogAnswer::new(&report), 0, None);
         head.truncate(head.trim_end().len().saturating_sub(2));
         stream.write(&format!("{head},\n  \"events\": ["));
         let mut first = true;

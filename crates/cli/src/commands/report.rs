@@ -1,5 +1,6 @@
 //! `punctual report`.
 
+use super::artifacts::Artifacts;
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
 use punctual_forecast::JudgedDevice;
@@ -26,26 +27,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         }
     }
     let interarrival = interarrival(&recordings, arguments)?;
-    let output = Output { csv: arguments.csv, ..output };
-    let mut parts: Vec<Vec<(PathBuf, Document)>> = Vec::new();
-    let mut recorded: Vec<Recorded> = Vec::new();
-    for path in &recordings {
-        let recording = Recording::open(path)?;
-        for damaged in recording.damaged() {
-            output::note(&format!("left out: {damaged}"));
-        }
-        if arguments.html.is_some() {
-            recorded.push(read_through(&recording, named(&recording))?);
-        } else {
-            check_sums(path, recording.count_not_adding_up()?)?;
-        }
-        let document = recording.into_document();
-        // What was measured in the same way under the same load is one measurement; the rest stands beside it.
-        match parts.iter_mut().find(|others| compatible(&others[0].1, &document).is_none()) {
-            Some(others) => others.push((path.clone(), document)),
-            None => parts.push(vec![(path.clone(), document)]),
-        }
-    }
+    let (parts, recorded) = read(&recordings, arguments.html.is_some())?;
     let paths: Vec<Vec<PathBuf>> =
         parts.iter().map(|same| same.iter().map(|(path, _)| path.clone()).collect()).collect();
     let merged = parts.into_iter().zip(&paths).map(|(same, paths)| {
@@ -68,22 +50,50 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     }
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     measurement.verdict = punctual_report::recording_verdict(&documents);
+    let mut artifacts = Artifacts::default();
     if let Some(path) = &arguments.html {
         let devices = measurement.parts.iter().zip(&paths).map(|((_, document), paths)| devices_of(document, paths));
         let devices: Vec<Vec<JudgedDevice>> = devices.collect();
         measurement.devices = devices.iter().flatten().cloned().collect();
         let page = recording_page(&measurement, &devices, &recorded).html()?;
-        measurement.exit_code = measurement.exit_code.max(super::artifacts::write(path, page));
+        measurement.exit_code = measurement.exit_code.max(artifacts.write(path, page));
     }
-    if output.json && !interarrival.is_empty() {
-        output::answer(ReportAnswer::new(&measurement, &interarrival), 0);
+    if output.json {
+        output::answer_beside(artifacts.failure(), ReportAnswer::new(&measurement, &interarrival), 0);
         return Ok(measurement.exit_code);
     }
-    output.measurement(&measurement);
+    match arguments.export.0 {
+        Some(export) => output::print_text(&(export.text)(&measurement)),
+        None => output.measurement(&measurement),
+    }
     if !interarrival.is_empty() {
         output::print_text(&format!("\n{}", punctual_report::forecast::interarrival::text(&interarrival)));
     }
     Ok(measurement.exit_code)
+}
+
+/// The recordings by measurement, and what is drawn of each where a page is made.
+fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Vec<(PathBuf, Document)>>, Vec<Recorded>)> {
+    let mut parts: Vec<Vec<(PathBuf, Document)>> = Vec::new();
+    let mut recorded: Vec<Recorded> = Vec::new();
+    for path in recordings {
+        let recording = Recording::open(path)?;
+        for damaged in recording.damaged() {
+            output::note(&format!("left out: {damaged}"));
+        }
+        if is_drawn {
+            recorded.push(read_through(&recording, named(&recording))?);
+        } else {
+            check_sums(path, recording.count_not_adding_up()?)?;
+        }
+        let document = recording.into_document();
+        // What was measured in the same way under the same load is one measurement; the rest stands beside it.
+        match parts.iter_mut().find(|others| compatible(&others[0].1, &document).is_none()) {
+            Some(others) => others.push((path.clone(), document)),
+            None => parts.push(vec![(path.clone(), document)]),
+        }
+    }
+    Ok((parts, recorded))
 }
 
 /// Reports on a recording of something else than wakeups; `None` where its wakeups are to be reported on after all.
@@ -95,12 +105,13 @@ fn report_other(
     output: Output,
 ) -> anyhow::Result<Option<u8>> {
     let alone = recordings.len() == 1;
+    let is_exported = arguments.export.0.is_some();
     let refused = match kind {
         RecordingKind::Gaps | RecordingKind::Log if !alone => Some("report it by itself"),
-        RecordingKind::Gaps if arguments.csv || arguments.limit.is_some() => {
+        RecordingKind::Gaps if is_exported || arguments.limit.is_some() => {
             Some("--csv and --limit do not apply; --json has all its figures")
         }
-        RecordingKind::Log if arguments.csv => Some("punctual log show --csv prints its events"),
+        RecordingKind::Log if is_exported => Some("punctual log show --csv prints its events"),
         RecordingKind::Log
             if arguments.limit.is_some() || arguments.html.is_some() || !arguments.interarrival.is_empty() =>
         {
@@ -120,7 +131,7 @@ fn report_other(
         // What is asked for only of wakeups is asked of the bystander's.
         RecordingKind::Activations
             if alone
-                && !(arguments.csv || arguments.by_cpu || arguments.limit.is_some() || arguments.html.is_some())
+                && !(is_exported || arguments.by_cpu || arguments.limit.is_some() || arguments.html.is_some())
                 && arguments.interarrival.is_empty() =>
         {
             super::device::report(path, output)

@@ -1,6 +1,6 @@
 //! `punctual sim`.
 
-use super::artifacts;
+use super::artifacts::{self, Artifacts};
 use crate::args::{SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
 use crate::output::{self, Output, Usage};
 use crate::signals::Interrupted;
@@ -37,12 +37,13 @@ pub(crate) fn run(command: &SimCommand, output: Output) -> anyhow::Result<u8> {
 /// Gives the answer, and the code: that of what stood in the way of writing beside it.
 fn answer<A: Answer>(
     output: Output,
+    written: &Artifacts,
     code: u8,
     answer: impl FnOnce() -> A,
     text: impl FnOnce() -> String,
 ) -> anyhow::Result<u8> {
     if output.json {
-        output::answer(answer(), code);
+        output::answer_beside(written.failure(), answer(), code);
     } else {
         output::print(&text());
     }
@@ -55,6 +56,7 @@ fn list(output: Output) -> anyhow::Result<u8> {
     let names = || experiments.iter().map(Experiment::name);
     answer(
         output,
+        &Artifacts::default(),
         0,
         || ExperimentsAnswer::new(&experiments),
         || {
@@ -96,12 +98,18 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
         record(&experiment, arguments.case.as_deref(), path)?;
     }
     let outcome = experiment.run()?;
+    let mut written = Artifacts::default();
     let code = match &arguments.html {
-        Some(path) => artifacts::write(path, punctual_report::sim::page::experiment_html(&experiment, &outcome)?),
+        Some(path) => written.write(path, punctual_report::sim::page::experiment_html(&experiment, &outcome)?),
         None => 0,
     };
-    let code =
-        answer(output, code, || ExperimentAnswer::new(&outcome), || punctual_report::sim::outcome_text(&outcome))?;
+    let code = answer(
+        output,
+        &written,
+        code,
+        || ExperimentAnswer::new(&outcome),
+        || punctual_report::sim::outcome_text(&outcome),
+    )?;
     if let (Some(path), false) = (&arguments.output, output.json) {
         output::note(&format!("recording: {}", path.display()));
     }
@@ -135,10 +143,10 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
         bar.set_position(points.len() as u64);
     }
     bar.finish_and_clear();
-    let mut code = 0;
+    let (mut code, mut written) = (0, Artifacts::default());
     if let Some(path) = &arguments.html {
         let cells: Vec<(u64, Cell)> = points.iter().map(|(number, point)| (*number, Cell::from(point))).collect();
-        code = artifacts::write(path, punctual_report::sim::plane::plane_html(&grid, &cells, experiment.name()));
+        code = written.write(path, punctual_report::sim::plane::plane_html(&grid, &cells, experiment.name()));
     }
     let count = |class: &str| points.iter().filter(|(_, point)| point.class() == class).count();
     let verdict = format!(
@@ -150,7 +158,9 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
         count("impossible")
     );
     let json = || ExperimentSweepAnswer::new(&verdict, &grid, &points);
-    answer(output, code, json, || format!("{verdict}\n\n{}", punctual_report::sim::plane_text(&grid, &points)))
+    answer(output, &written, code, json, || {
+        format!("{verdict}\n\n{}", punctual_report::sim::plane_text(&grid, &points))
+    })
 }
 
 fn grid(axes: &[String]) -> Result<Sweep, Usage> {
@@ -214,7 +224,7 @@ fn period_of(wakeups: &[Wakeup]) -> u64 {
 fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<u8> {
     artifacts::check(arguments.html.as_ref())?;
     artifacts::check(arguments.perfetto.as_ref())?;
-    let mut code = 0;
+    let (mut code, mut written) = (0, Artifacts::default());
     let experiment = experiment(&arguments.experiment)?;
     let to = arguments.to.unwrap_or(arguments.from.saturating_add(50_000_000));
     let picoseconds = |nanoseconds: u64| nanoseconds.saturating_mul(NANOSECOND);
@@ -222,10 +232,10 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
     let case = arguments.case.as_deref().or_else(|| experiment.cases().next()).unwrap_or_default();
     if let Some(path) = &arguments.html {
         let title = format!("{} {case}", experiment.name());
-        code = artifacts::write(path, punctual_report::sim::timeline::html(&timeline, title.trim()));
+        code = written.write(path, punctual_report::sim::timeline::html(&timeline, title.trim()));
     }
     if let Some(path) = &arguments.perfetto {
-        code = code.max(artifacts::write(path, punctual_report::encode::perfetto::trace(&timeline)));
+        code = code.max(written.write(path, punctual_report::encode::perfetto::trace(&timeline)));
     }
     let verdict = format!(
         "{} stretches and {} finished activations between {} and {}.",
@@ -234,18 +244,19 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
         format_ns(arguments.from),
         format_ns(to)
     );
-    answer(output, code, || Done::new("punctual.timeline/1", &verdict), || verdict.clone())
+    answer(output, &written, code, || Done::new("punctual.timeline/1", &verdict), || verdict.clone())
 }
 
 fn papers(html: Option<&PathBuf>, output: Output) -> anyhow::Result<u8> {
     artifacts::check(html)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let ledger = ledger::papers(threads)?;
+    let mut written = Artifacts::default();
     let code = match html {
-        Some(path) => artifacts::write(path, punctual_report::sim::page::papers_html(&ledger)?),
+        Some(path) => written.write(path, punctual_report::sim::page::papers_html(&ledger)?),
         None => 0,
     };
-    answer(output, code, || PapersAnswer::new(&ledger), || punctual_report::sim::ledger_text(&ledger))
+    answer(output, &written, code, || PapersAnswer::new(&ledger), || punctual_report::sim::ledger_text(&ledger))
 }
 
 fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> {
@@ -254,7 +265,13 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
     let question = question(arguments)?;
     if arguments.sweep.is_empty() {
         let found = question.answer()?;
-        return answer(output, 0, || WhatifAnswer::new(&found), || punctual_report::sim::whatif_text(&found));
+        return answer(
+            output,
+            &Artifacts::default(),
+            0,
+            || WhatifAnswer::new(&found),
+            || punctual_report::sim::whatif_text(&found),
+        );
     }
     let usage = |error: punctual_sim::Error| Usage(error.to_string());
     let grid = grid(&arguments.sweep)?;
@@ -274,7 +291,7 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         });
     bar.finish_and_clear();
     let points = points?;
-    let mut code = 0;
+    let (mut code, mut written) = (0, Artifacts::default());
     if let Some(path) = &arguments.html {
         let cell = |point: &punctual_sim::swept::Point| match &point.outcome {
             Some(outcome) => Cell::Count(outcome.misses),
@@ -282,10 +299,11 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         };
         let cells: Vec<(u64, Cell)> = points.iter().map(|point| (point.number, cell(point))).collect();
         let title = format!("Missed buffers of {} in {}", arguments.device, arguments.context);
-        code = artifacts::write(path, punctual_report::sim::plane::plane_html(&grid, &cells, &title));
+        code = written.write(path, punctual_report::sim::plane::plane_html(&grid, &cells, &title));
     }
     answer(
         output,
+        &written,
         code,
         || WhatifSweepAnswer::new(&grid, &points, interrupted.is_set()),
         || punctual_report::sim::sweep::text(&grid, &points, interrupted.is_set()),

@@ -1,5 +1,6 @@
 //! `punctual why`.
 
+use super::artifacts::Artifacts;
 use crate::args::why::WhyArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
@@ -25,12 +26,62 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     };
     super::artifacts::check(arguments.html.as_ref())?;
     super::artifacts::check(arguments.perfetto.as_ref())?;
-    let mut code = 0;
+    let (mut code, mut artifacts) = (0, Artifacts::default());
     let recording = Recording::open(&path)?;
     let recorder = read_recorder_summary(&path)?;
     if arguments.all_handlers {
         return all_handlers(&path, recorder.as_ref(), recording.is_cut(), output);
     }
+    let Evidence { views, traced, chosen, lateness, is_cut } = gather(&path, arguments)?;
+    if let Some(only) = arguments.episode.filter(|only| views.iter().all(|view| view.id != *only)) {
+        let kept = recorder.as_ref().map_or(0, |recorder| recorder.kept);
+        return Err(not_there(&path, only, views.len(), kept));
+    }
+    if let Some(file) = &arguments.perfetto {
+        let trace = punctual_report::why::trace::trace(&traced);
+        code = artifacts.write(file, trace);
+        if chosen > traced.len() {
+            output::note(&format!(
+                "the trace holds the first {} of {chosen} episodes: --episode N traces one",
+                traced.len()
+            ));
+        }
+    }
+    let document = recording.document();
+    let cut = recording.is_cut() || is_cut;
+    let blind = &document.provenance.blind;
+    let unwritten = || Some(format!("It failed: {}.", recorder.as_ref()?.failure.as_ref()?));
+    let failure = punctual_report::failure_in_words(document).or_else(unwritten);
+    let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
+    if let Some(file) = &arguments.html {
+        let page = punctual_report::why::page::html(&report, &lateness);
+        code = code.max(artifacts.write(file, page));
+    }
+    if output.json {
+        output::answer_beside(artifacts.failure(), WhyAnswer::new(&report, arguments.episode), code);
+    } else if arguments.folded {
+        output::print_text(&folded(&lateness));
+    } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {
+        output::print_text(&format!("{}\n\n{}", report.verdict(), episode_text(&report, view, true)));
+    } else {
+        output::print_text(&text(&report));
+    }
+    Ok(code)
+}
+
+/// What is read of the episodes, within bounds.
+struct Evidence {
+    views: Vec<EpisodeView>,
+    /// Those to trace, of so many that were chosen.
+    traced: Vec<Episode>,
+    chosen: usize,
+    /// Who was late with whom.
+    lateness: CallTree,
+    /// Whether the last line was cut short.
+    is_cut: bool,
+}
+
+fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Evidence> {
     let mut views = Vec::new();
     let mut traced: Vec<Episode> = Vec::new();
     let mut chosen = 0_usize;
@@ -38,7 +89,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let (mut detail_bytes, mut traced_bytes, mut without_details) = (0, 0, 0_u64);
     let mut lateness = CallTree::default();
     let is_chosen = |id: u64| arguments.episode.is_none_or(|only| only == id);
-    let cut_line = for_each_episode(&path, |episode| {
+    let is_cut = for_each_episode(path, |episode| {
         let mut view = EpisodeView::new(&episode, &mut room);
         if is_chosen(view.id) && view.void.is_none() {
             add_lateness(&mut lateness, &episode, &view.split, &mut room);
@@ -72,48 +123,20 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
             MAX_TREE_BYTES / 1_000_000
         ));
     }
-    if let Some(only) = arguments.episode.filter(|only| views.iter().all(|view| view.id != *only)) {
-        let (many, kept) = (views.len(), recorder.as_ref().map_or(0, |recorder| recorder.kept));
-        if (1..=kept).contains(&only) {
-            anyhow::bail!("{}: the evidence of episode {only} is gone from the recording", path.display());
-        }
-        let are = match many {
-            0 => "the recording holds none".to_owned(),
-            1 => "there is one, number 1".to_owned(),
-            _ => format!("they are numbered from 1 to {many}"),
-        };
-        return Err(Usage(format!("there is no episode {only}: {are}")).into());
+    Ok(Evidence { views, traced, chosen, lateness, is_cut })
+}
+
+/// Why there is no episode of this number.
+fn not_there(path: &Path, only: u64, many: usize, kept: u64) -> anyhow::Error {
+    if (1..=kept).contains(&only) {
+        return anyhow::anyhow!("{}: the evidence of episode {only} is gone from the recording", path.display());
     }
-    if let Some(file) = &arguments.perfetto {
-        let trace = punctual_report::why::trace::trace(&traced);
-        code = super::artifacts::write(file, trace);
-        if chosen > traced.len() {
-            output::note(&format!(
-                "the trace holds the first {} of {chosen} episodes: --episode N traces one",
-                traced.len()
-            ));
-        }
-    }
-    let document = recording.document();
-    let cut = recording.is_cut() || cut_line;
-    let blind = &document.provenance.blind;
-    let unwritten = || Some(format!("It failed: {}.", recorder.as_ref()?.failure.as_ref()?));
-    let failure = punctual_report::failure_in_words(document).or_else(unwritten);
-    let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
-    if let Some(file) = &arguments.html {
-        let page = punctual_report::why::page::html(&report, &lateness);
-        code = code.max(super::artifacts::write(file, page));
-    }
-    if output.json {
-        output::answer(WhyAnswer::new(&report, arguments.episode), code);
-    } else if arguments.folded {
-        output::print_text(&folded(&lateness));
-    } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {
-        output::print_text(&format!("{}\n\n{}", report.verdict(), episode_text(&report, view, true)));
-    } else {
-        output::print_text(&text(&report));
-    }
-    Ok(code)
+    let are = match many {
+        0 => "the recording holds none".to_owned(),
+        1 => "there is one, number 1".to_owned(),
+        _ => format!("they are numbered from 1 to {many}"),
+    };
+    Usage(format!("there is no episode {only}: {are}")).into()
 }
 
 /// What an episode takes up, bytes, about.

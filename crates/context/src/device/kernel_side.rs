@@ -2,7 +2,7 @@
 
 use super::arrivals::ring_bytes;
 use super::memory::{Activation, Configuration, DeviceMemory, DeviceRecord, field};
-use super::rig::Phase;
+use super::phase::Phase;
 use crate::interrupt::{InterruptSource, SourceTable};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::bpf::LoadedObject;

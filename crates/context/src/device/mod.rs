@@ -10,6 +10,7 @@ mod competitor;
 mod control;
 mod kernel_side;
 mod memory;
+mod phase;
 mod rig;
 mod worker;
 
@@ -18,4 +19,5 @@ pub use competitor::{Competing, Competitor};
 pub use kernel_side::KernelCounts;
 pub(crate) use kernel_side::{Mode, try_out};
 pub use memory::{Activation, CUT, UNOBSERVED};
-pub use rig::{DeviceCounts, DeviceSetup, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS, Phase, Rig, Wake};
+pub use phase::Phase;
+pub use rig::{DeviceCounts, DeviceSetup, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS, Rig, Wake};

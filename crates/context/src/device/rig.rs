@@ -5,6 +5,7 @@ use super::calibrate::Speed;
 use super::control::Control;
 use super::kernel_side::{KernelCounts, KernelSide, Mode};
 use super::memory::Activation;
+use super::phase::Phase;
 use super::worker::{Worker, WorkerSetup, scheduling_of};
 use crate::context::Context;
 use punctual_datapump::{Line, Pump};
@@ -50,17 +51,6 @@ pub struct DeviceSetup {
     pub compete: bool,
     /// For tests: each so many-th softirq callback is one that the kernel refuses; 0: none.
     pub refuse_every: u64,
-}
-
-/// A stretch of a run in which blocks of one size come at one rate, as a modem changes them while it connects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Phase {
-    /// Between two interrupts, ns.
-    pub period_ns: u64,
-    /// Samples in a block.
-    pub samples: u32,
-    /// How long it lasts, ns; the last one lasts to the end.
-    pub length_ns: u64,
 }
 
 impl DeviceSetup {

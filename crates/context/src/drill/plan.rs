@@ -1,6 +1,7 @@
 //! What to inject, and the bounds that no plan may leave.
 
 use super::DrillKind;
+use punctual_kernel::scheduling::check_allowed;
 use punctual_recording::{BareUnit, format_ns, parse_duration};
 use std::str::FromStr;
 
@@ -113,11 +114,7 @@ impl DrillPlan {
             None => allowed.to_vec(),
             Some(cpus) => cpus.clone(),
         };
-        if let Some(missing) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-            let allowed: Vec<String> = allowed.iter().map(u32::to_string).collect();
-            let allowed = allowed.join(",");
-            return wrong(format!("CPU {missing} is not there or not allowed: allowed are {allowed}"));
-        }
+        check_allowed(&cpus, allowed).map_err(|error| PlanError(error.to_string()))?;
         if kind == DrillKind::Migrate && cpus.len() < 2 {
             return wrong("the drill migrate moves a thread between CPUs: give it two, such as -a 0,1".to_owned());
         }

@@ -4,6 +4,17 @@ use super::tasks::{DEFAULT_PERMITTED_S, NO_SUCH_CPU, Policy, Task, TaskSet};
 use crate::Error;
 use serde_json::{Map, Value};
 
+impl TaskSet {
+    /// Reads what rt-app reads: tasks with `run` and `timer` events in microseconds, in one phase or several.
+    /// Only the structure is taken over; what a single number cannot say is noted.
+    ///
+    /// # Errors
+    /// [`Error::Tasks`] with the place and what is wrong there.
+    pub fn parse_rt_app(text: &str) -> Result<TaskSet, Error> {
+        parse(text)?.checked()
+    }
+}
+
 fn wrong(place: &str, message: impl Into<String>) -> Error {
     Error::Tasks { place: place.to_owned(), message: message.into() }
 }

@@ -136,15 +136,6 @@ impl TaskSet {
         set.checked()
     }
 
-    /// Reads what rt-app reads: tasks with `run` and `timer` events in microseconds, in one phase or several.
-    /// Only the structure is taken over; what a single number cannot say is noted.
-    ///
-    /// # Errors
-    /// [`Error::Tasks`] with the place and what is wrong there.
-    pub fn parse_rt_app(text: &str) -> Result<TaskSet, Error> {
-        super::rtapp::parse(text)?.checked()
-    }
-
     /// Says what cannot be, and notes what will be ignored.
     pub(crate) fn checked(mut self) -> Result<TaskSet, Error> {
         if self.tasks.len() > MAX_TASKS || self.reservations.len() > MAX_TASKS {

@@ -207,9 +207,8 @@ fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&Command) -> bool, keep:
     let commands = table().command;
     let mut cells: Vec<Cell> = Vec::new();
     for (position, command) in commands.iter().enumerate().filter(|(_, command)| wanted(command)) {
-        let is_there = |name: &String| {
-            cells.iter().any(|cell| cell.row == *name && !matches!(cell.verdict, Verdict::Wrong(_) | Verdict::Refused))
-        };
+        let is_there =
+            |name: &String| cells.iter().any(|cell| cell.row == *name && matches!(cell.verdict, Verdict::Right(_)));
         let verdict = match read(position) {
             None => Verdict::Wrong("the guest did not come to it".to_owned()),
             Some(_) if command.of.as_ref().is_some_and(|name| !is_there(name)) => Verdict::LeftOut,

@@ -57,6 +57,13 @@ enum thread_state {
 	STATE_BLOCKED = 1,
 };
 
+/* What keeps a thread that was switched in from its program. */
+enum held {
+	HELD_NOT = 0,
+	HELD_SOON = 1,		/* its group is out of quota, or it is to stop: it may be taken off on its way out of the kernel */
+	HELD_OFF = 2,		/* it was taken off there, and is still to get to its program */
+};
+
 struct followed {
 	__u64 owner;		/* thread id; 0: this slot is free */
 	__u32 flags;
@@ -67,10 +74,12 @@ struct followed {
 	__u32 lost;		/* records since the last one for which there was no room */
 	__u64 switch_in;	/* of the wakeup it works on; 0: none */
 	__u32 cpu;		/* where that was */
-	__u32 pad;
+	__u32 held;		/* one of `enum held` */
 	struct wake pending;	/* what woke it last */
 	struct wake current;	/* what woke it to what it works on */
-	__u64 pads[5];
+	__u64 doubtful_word;	/* one that may be no lock, though its value is one's */
+	__u64 doubts;		/* how often in a row it stood as none does */
+	__u64 pads[3];
 };
 
 enum record_flag {
@@ -255,6 +264,8 @@ static __noinline int follow_thread(__u32 tid, __u32 flags)
 	thread->unobserved = 0;
 	thread->lost = 0;
 	thread->switch_in = 0;
+	thread->doubts = 0;
+	thread->held = HELD_NOT;
 	thread->pending.waking = 0;
 	for (__u32 probe = 0; probe < FOLLOWED_PROBES; probe++) {
 		__u32 position = (tid + probe) & (FOLLOWED_INDEX_SIZE - 1);

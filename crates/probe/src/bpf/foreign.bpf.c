@@ -4,7 +4,8 @@
  * A thread is only looked at, never touched. Each finished wakeup becomes a record in the ring of its CPU.
  */
 #include "followed.h"
-#include "waits.h"
+#include "groups.h"
+#include "wakes.h"
 
 extern const void hrtimer_wakeup __ksym;
 extern const void timerfd_tmrproc __ksym __weak;
@@ -14,6 +15,8 @@ extern const void it_real_fn __ksym __weak;
 #define TASK_DEAD 0x80
 /* A waking that comes so shortly before its thread is seen to block belongs to that block: its waker was faster. */
 #define FASTER_NS 20000
+/* So often in a row a word stood as no lock stands that was just let go: then it is none. */
+#define MAX_DOUBTS 4
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -39,7 +42,41 @@ struct irqaction {
 	const char *name;
 };
 
+struct sigset {
+	unsigned long sig[1];
+};
+
+struct sigpending {
+	struct sigset signal;
+};
+
+struct signal_struct___pending {
+	struct sigpending shared_pending;
+};
+
+struct task_struct___stopping {
+	unsigned int ptrace;
+	unsigned long jobctl;
+	struct signal_struct___pending *signal;
+	struct sigpending pending;
+};
+
 #pragma clang attribute pop
+
+/* Signals that stop: SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU. */
+#define STOP_SIGNALS (0xfUL << 18)
+/* Of `jobctl`: to stop, to trap for a tracer, for the freezer. */
+#define JOBS_PENDING (1UL << 17 | 1UL << 19 | 1UL << 20 | 1UL << 23)
+
+/* Whether a thread that is switched in may be taken off again before it gets to its program. */
+static __always_inline bool may_be_held(struct task_struct *task)
+{
+	struct task_struct___stopping *stopping = (void *)task;
+	unsigned long signals = stopping->pending.signal.sig[0] | stopping->signal->shared_pending.signal.sig[0];
+
+	return stopping->jobctl & JOBS_PENDING || signals & (stopping->ptrace ? ~0UL : STOP_SIGNALS) ||
+	       is_out_of_quota(task);
+}
 
 static __always_inline struct context *own_context(void)
 {
@@ -156,6 +193,42 @@ static __always_inline bool in_unknown_interrupt(void)
 	return read_nesting(&follow_configuration.nesting) & HARDIRQ_MASK;
 }
 
+/*
+ * A word with the value of a lock that somebody holds may be something else: whoever wakes those who wait for it has
+ * written the next job's number there. In a lock that was let go stands nothing, or another one's hold for once.
+ */
+static __always_inline void doubt_lock(struct followed *thread, struct task_struct *task)
+{
+	__u64 told = how_woken(task), word;
+
+	if ((told >> ACT_BIT & 7) != ACT_WAKES || (told >> WORD_BIT & 3) != WORD_SAME)
+		return;
+	word = first_argument((void *)bpf_task_pt_regs(task));
+	if (thread->doubtful_word != word) {
+		thread->doubtful_word = word;
+		thread->doubts = 0;
+	}
+	switch (told >> STATE_BIT & 3) {
+	case WORD_NO_LOCK:
+		thread->doubts = MAX_DOUBTS;
+		break;
+	case WORD_HELD:
+		thread->doubts++;
+		break;
+	case WORD_FREE:
+		thread->doubts = 0;
+		break;
+	}
+}
+
+/* Whether a thread that sleeps as for a lock waits for its next job. */
+static __always_inline bool waits_for_job(struct followed *thread, struct task_struct *task, unsigned int state)
+{
+	if (!HAS_HELPER(task_pt_regs) || thread->doubts < MAX_DOUBTS || !(state & STATE_INTERRUPTIBLE))
+		return false;
+	return first_argument((void *)bpf_task_pt_regs(task)) == thread->doubtful_word;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(thread_woken, struct task_struct *task)
 {
@@ -168,6 +241,8 @@ int BPF_PROG(thread_woken, struct task_struct *task)
 	if (!thread)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (HAS_HELPER(task_pt_regs))
+		doubt_lock(thread, task);
 	context = own_context();
 	wake = &thread->pending;
 	wake->irq = 0;
@@ -249,20 +324,27 @@ static __always_inline void tell(struct followed *thread, struct task_struct___f
 static __always_inline void switched_out(struct followed *thread, struct task_struct *task, __u64 now,
 					 unsigned int state)
 {
-	bool dead = state & TASK_DEAD;
+	bool dead = state & TASK_DEAD, within;
 	__u64 waking;
 
 	if (thread->on_cpu_since)
 		thread->executed += now - thread->on_cpu_since;
 	thread->on_cpu_since = 0;
+	if (thread->switch_in && thread->held == HELD_SOON && (state ? is_stopped(task, state) : is_parked(task))) {
+		/* It never got to its program: its wakeup goes on. */
+		thread->held = HELD_OFF;
+		thread->switch_in = 0;
+		thread->state = STATE_BLOCKED;
+		return;
+	}
 	if (!state)
 		return;
 	/* It ran and nobody saw how it came to. */
 	if (thread->state == STATE_BLOCKED)
 		thread->unobserved++;
+	within = sleeps_within_work(task, state) && !waits_for_job(thread, task, state);
 	if (thread->switch_in || dead)
-		tell(thread, (void *)task, now, now,
-		     dead ? RECORD_ENDED : sleeps_within_work(task, state) ? RECORD_WITHIN_WORK : 0);
+		tell(thread, (void *)task, now, now, dead ? RECORD_ENDED : within ? RECORD_WITHIN_WORK : 0);
 	thread->switch_in = 0;
 	thread->executed = 0;
 	thread->state = STATE_BLOCKED;
@@ -292,11 +374,14 @@ static __always_inline void switched_in(struct followed *thread, struct task_str
 		return;
 	}
 	thread->state = STATE_RUNS;
-	if (!waking) {
-		thread->unobserved++;
-		return;
+	if (thread->held != HELD_OFF) {
+		if (!waking) {
+			thread->unobserved++;
+			return;
+		}
+		thread->current = thread->pending;
 	}
-	thread->current = thread->pending;
+	thread->held = may_be_held(task) ? HELD_SOON : HELD_NOT;
 	thread->pending.waking = 0;
 	thread->switch_in = now;
 	thread->cpu = bpf_get_smp_processor_id();

@@ -7,6 +7,8 @@
 #define RECORDS 65536
 #define SAMPLES 1
 #define WITHOUT_SUMS
+#define WITHOUT_HOLDERS
+#define WITHOUT_GROUPS
 #include "recorder.bpf.c"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -4,17 +4,64 @@
  * wants to know why a wakeup was late copies the time around it out of the rings.
  */
 #include "recorder.h"
+#include "groups.h"
 #include "registers.h"
 #include "waits.h"
+#include "wakes.h"
 
 #define INTERRUPTED_USER (1ULL << 63)
 #define LEFT_FOR_IO (1U << 31)
 #define LEFT_FOR_LOCK (1U << 30)
+/* Among the flags of a lock: it is the program's, and lends priority. */
+#define LOCK_OF_PROGRAM (1U << 16)
+#ifdef WITHOUT_HOLDERS
+#define HOW_WOKEN(task) 0
+#else
+#define HOW_WOKEN(task) how_woken(task)
+#endif
 /* Timers of one interrupt expire within this; its interrupted stack is taken once. */
 #define ONE_INTERRUPT_NS 20000
 
 extern const void bpf_timer_cb __ksym __weak;
 extern const void perf_swevent_hrtimer __ksym __weak;
+extern const void sched_cfs_period_timer __ksym __weak;
+extern const void sched_cfs_slack_timer __ksym __weak;
+
+#ifdef WITHOUT_GROUPS
+#define GROUP_OF(task) 0
+#define note_if_out_of_quota(task)
+#else
+/* In the upper half of a value: the group of the thread that stands in the lower one. */
+#define GROUP_OF(task) ((__u64)group_of(task, recorder_configuration.groups_of_controller) << 32)
+
+/* That a thread waits for new quota on a CPU, and which group's. */
+static __always_inline void note_if_out_of_quota(struct task_struct *task)
+{
+	__u32 cpu;
+
+	if (!is_out_of_quota(task))
+		return;
+	cpu = BPF_CORE_READ((struct rq___numbered *)task->se.cfs_rq->rq, cpu);
+	note(OUT_OF_QUOTA, (__u32)task->pid, (__u64)cpu << 32 | used_up_for(task));
+}
+
+/* That a group was given new quota, and the CPUs, by bit, where it has none all the same. */
+static __always_inline void note_refill(struct hrtimer *timer, bool is_slack)
+{
+	__u64 offset = is_slack ? bpf_core_field_offset(struct task_group, cfs_bandwidth.slack_timer) :
+				  bpf_core_field_offset(struct task_group, cfs_bandwidth.period_timer);
+	struct task_group *group = (void *)(__u64)timer - offset;
+	__u64 without = 0;
+
+	for (__u32 cpu = 0; cpu < 64; cpu++) {
+		if (cpu >= recorder_configuration.cpus)
+			break;
+		if (has_used_up(queue_of(group, cpu)))
+			without |= 1ULL << cpu;
+	}
+	note(QUOTA_REFILL, number_at(group), without);
+}
+#endif
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
@@ -29,14 +76,16 @@ int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct t
 		return 0;
 	state = left_state(previous, recorder_configuration.switch_tells_state, ctx);
 	if (!preempted && state) {
-		left = state & ~(LEFT_FOR_IO | LEFT_FOR_LOCK);
+		left = with_freezer(previous, state) & ~(LEFT_FOR_IO | LEFT_FOR_LOCK);
 		if (state & STATE_INTERRUPTIBLE && sleeps_for_lock(previous))
 			left |= LEFT_FOR_LOCK;
 		if (bpf_core_field_exists(from->in_iowait) && BPF_CORE_READ_BITFIELD(from, in_iowait))
 			left |= LEFT_FOR_IO;
 	}
+	if (!left)
+		note_if_out_of_quota(previous);
 	record = begin_record(ring, SWITCH, &position);
-	record->value = (__u32)to->pid;
+	record->value = (__u32)to->pid | GROUP_OF(next);
 	record->extra = (__u64)left << 32 | (__u16)to->prio;
 	copy_name(record->name, to->comm);
 	end_record(record, position);
@@ -48,14 +97,42 @@ int BPF_PROG(note_waking, struct task_struct *task)
 {
 	struct task_struct___recorded *woken = (void *)task;
 
-	return note_named(WAKING, (__u32)woken->pid, (__u16)woken->prio);
+	note_if_out_of_quota(task);
+	return note_named(WAKING, (__u32)woken->pid | GROUP_OF(task), (__u16)woken->prio | HOW_WOKEN(task));
 }
+
+#ifndef WITHOUT_HOLDERS
+/*
+ * A thread that wants a lock which lends priority waits without sleeping while the holder runs: nothing tells of that but
+ * the loan, which the current thread gives the holder as it begins to wait.
+ */
+SEC("?tp_btf/sched_pi_setprio")
+int BPF_PROG(priority_is_lent, struct task_struct *holder, struct task_struct *waiter)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!waiter || waiter->pid != task->pid || !wants_lending_lock(task))
+		return 0;
+	return note(LOCK_BEGIN, (__u32)holder->pid, LOCK_OF_PROGRAM);
+}
+#endif
 
 SEC("?tp_btf/sched_migrate_task")
 int BPF_PROG(note_migration, struct task_struct *task, int destination)
 {
 	__u32 source = BPF_CORE_READ((struct rq___numbered *)task->se.cfs_rq->rq, cpu);
 
+#ifndef WITHOUT_GROUPS
+	struct task_struct___grouped *grouped = (void *)task;
+
+	if (bpf_core_field_exists(struct cfs_rq___quota, throttle_count) && grouped->prio >= NORMAL_PRIORITY) {
+		struct cfs_rq___quota *queue = queue_of(grouped->sched_task_group, destination);
+
+		if (queue && BPF_CORE_READ(queue, throttle_count) > 0)
+			note(OUT_OF_QUOTA, (__u32)task->pid,
+			     (__u64)destination << 32 | used_up_above(grouped->sched_task_group, destination));
+	}
+#endif
 	return note(MIGRATE, (__u32)task->pid, (__u64)(__u32)destination << 32 | source);
 }
 
@@ -231,6 +308,13 @@ int BPF_PROG(timer_ends, struct hrtimer *timer)
 	struct ring *ring = own_ring();
 	__u32 inside = !!(nesting() & HARDIRQ_MASK);
 
+#ifndef WITHOUT_GROUPS
+	__u64 function = (__u64)timer->function;
+
+	if (bpf_core_field_exists(struct task_group, cfs_bandwidth) && function &&
+	    (function == (__u64)&sched_cfs_period_timer || function == (__u64)&sched_cfs_slack_timer))
+		note_refill(timer, function == (__u64)&sched_cfs_slack_timer);
+#endif
 	if (ring)
 		note_end(ring, TIMER_END, inside, &ring->open.timer[inside], ring->open.timer_function[inside]);
 	return 0;
@@ -315,6 +399,32 @@ int BPF_PROG(lock_ends, void *lock, int result)
 {
 	return note(LOCK_END, (__u64)lock, (__u32)result);
 }
+
+#ifndef WITHOUT_GROUPS
+#define SIGCONT 18
+#define SIGTTOU 22
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct___signalled {
+	int pid;
+	int tgid;
+};
+
+#pragma clang attribute pop
+
+/* Whoever sends a signal that stops, which may be to a whole process. */
+SEC("?tp_btf/signal_generate")
+int BPF_PROG(stop_asked, int signal, void *information, struct task_struct *task, int is_for_all)
+{
+	struct task_struct___signalled *asked = (void *)task;
+
+	if (signal <= SIGCONT || signal > SIGTTOU)
+		return 0;
+	return note_named(STOP_ASKED, (__u32)(is_for_all ? asked->tgid : asked->pid),
+			  (__u64)(__u32)signal << 32 | !!is_for_all);
+}
+#endif
 
 /* The kernel's count of page faults, by one as each is done. */
 SEC("perf_event")

@@ -105,6 +105,10 @@ struct recorder_configuration {
 	/* Whether these tracepoints have an argument that older kernels do not give. */
 	__u64 switch_tells_state;
 	__u64 exit_tells_last;
+	/* Whether threads' groups are those of a CPU controller that has a hierarchy of its own. */
+	__u64 groups_of_controller;
+	/* One more than the highest CPU that there may be, 64 at most. */
+	__u64 cpus;
 };
 
 struct {

@@ -16,6 +16,7 @@ struct pt_regs___x86 {
 	unsigned long di;
 	unsigned long si;
 	unsigned long dx;
+	unsigned long r8;
 	unsigned long orig_ax;
 };
 
@@ -48,6 +49,35 @@ static __always_inline bool calls_futex(struct pt_regs *registers)
 	return false;
 }
 
+/* Whether they are a thread's as it sends a signal. */
+static __always_inline bool sends_signal(struct pt_regs *registers)
+{
+	if (IS_X86) {
+		switch (((struct pt_regs___x86 *)registers)->orig_ax) {
+		case 62:	/* kill */
+		case 129:	/* rt_sigqueueinfo */
+		case 200:	/* tkill */
+		case 234:	/* tgkill */
+		case 297:	/* rt_tgsigqueueinfo */
+		case 424:	/* pidfd_send_signal */
+			return true;
+		}
+		return false;
+	}
+	if (IS_ARM64) {
+		switch (((struct pt_regs___arm64 *)registers)->syscallno) {
+		case 129:	/* kill */
+		case 130:	/* tkill */
+		case 131:	/* tgkill */
+		case 138:	/* rt_sigqueueinfo */
+		case 240:	/* rt_tgsigqueueinfo */
+		case 424:	/* pidfd_send_signal */
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Arguments of a system call. On arm64 its result takes the place of the first. */
 static __always_inline __u64 first_argument(struct pt_regs *registers)
 {
@@ -68,6 +98,13 @@ static __always_inline __u64 third_argument(struct pt_regs *registers)
 	if (IS_X86)
 		return ((struct pt_regs___x86 *)registers)->dx;
 	return IS_ARM64 ? ((struct pt_regs___arm64 *)registers)->regs[2] : 0;
+}
+
+static __always_inline __u64 fifth_argument(struct pt_regs *registers)
+{
+	if (IS_X86)
+		return ((struct pt_regs___x86 *)registers)->r8;
+	return IS_ARM64 ? ((struct pt_regs___arm64 *)registers)->regs[4] : 0;
 }
 
 /* The instruction at an address of registers that is read from memory, and whether it is a program's; 0: not known. */

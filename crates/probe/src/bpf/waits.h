@@ -9,7 +9,10 @@
 
 #define STATE_INTERRUPTIBLE 0x1
 #define STATE_UNINTERRUPTIBLE 0x2
+#define STATE_STOPPED 0x4
+#define STATE_TRACED 0x8
 #define STATE_NO_LOAD 0x400
+#define STATE_FROZEN 0x8000
 
 #define FUTEX_COMMAND 0x7f
 #define FUTEX_REAL_TIME 0x100
@@ -31,6 +34,10 @@ struct task_struct___stating {
 
 struct task_struct___stating_before {
 	long state;
+};
+
+struct task_struct___freezing {
+	unsigned int frozen : 1;
 };
 
 #pragma clang attribute pop
@@ -79,9 +86,47 @@ static __always_inline bool sleeps_for_lock(struct task_struct *task)
 	}
 }
 
+/* Whether a thread has called for a lock of its program that lends priority. */
+static __always_inline bool wants_lending_lock(struct task_struct *task)
+{
+	struct pt_regs *registers;
+	__u32 command;
+
+	if (!HAS_HELPER(task_pt_regs))
+		return false;
+	registers = (void *)bpf_task_pt_regs(task);
+	if (!calls_futex(registers))
+		return false;
+	command = second_argument(registers) & FUTEX_COMMAND;
+	return command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
+}
+
+/*
+ * The state in which a thread leaves its CPU: one of a frozen control group sleeps like others, and has a mark. One that a
+ * signal or a tracer stopped has it too.
+ */
+static __always_inline unsigned int with_freezer(struct task_struct *task, unsigned int state)
+{
+	struct task_struct___freezing *freezing = (void *)task;
+
+	if (state & (STATE_STOPPED | STATE_TRACED))
+		return state;
+	if (bpf_core_field_exists(freezing->frozen) && BPF_CORE_READ_BITFIELD(freezing, frozen))
+		return state | STATE_FROZEN;
+	return state;
+}
+
+/* Whether a thread was stopped: by a signal, by a tracer, by the freezer of its control group. */
+static __always_inline bool is_stopped(struct task_struct *task, unsigned int state)
+{
+	return with_freezer(task, state) & (STATE_STOPPED | STATE_TRACED | STATE_FROZEN);
+}
+
 /* Whether a sleep is a part of what the thread was woken for: a lock, a page, input or output. */
 static __always_inline bool sleeps_within_work(struct task_struct *task, unsigned int state)
 {
+	if (is_stopped(task, state))
+		return true;
 	if (state & STATE_UNINTERRUPTIBLE)
 		return !(state & STATE_NO_LOAD);
 	return state & STATE_INTERRUPTIBLE && sleeps_for_lock(task);

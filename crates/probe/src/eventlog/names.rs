@@ -3,6 +3,7 @@
 use super::merge::Noted;
 use crate::followed::shown;
 use crate::recorder::symbols::KernelSymbols;
+use crate::shared::names::before_zero;
 use punctual_recording::printable;
 use punctual_recording::{EventKind, Softirq, Vector};
 use std::collections::HashMap;
@@ -58,10 +59,9 @@ impl Names {
     }
 
     fn text(&mut self, comm: &[u8; 16]) -> Arc<str> {
-        // What stands behind the end of a text is left from others.
-        let length = comm.iter().position(|&byte| byte == 0).unwrap_or(16);
+        let text = before_zero(comm);
         let mut key = [0; 16];
-        key[..length].copy_from_slice(&comm[..length]);
+        key[..text.len()].copy_from_slice(text);
         if self.texts.len() > MAX_NAMES {
             self.texts.clear();
         }

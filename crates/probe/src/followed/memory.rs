@@ -53,10 +53,12 @@ pub(crate) struct Slot {
     pub(crate) lost: u32,
     pub(crate) switch_in: u64,
     pub(crate) cpu: u32,
-    pad: u32,
+    held: u32,
     pending: Wake,
     pub(crate) current: Wake,
-    pads: [u64; 5],
+    doubtful_word: u64,
+    doubts: u64,
+    pads: [u64; 3],
 }
 
 /// `struct record`.
@@ -425,9 +427,11 @@ mod tests {
             lost,
             switch_in,
             cpu,
-            pad,
+            held,
             pending,
             current,
+            doubtful_word,
+            doubts,
             pads
         );
         check!(

@@ -1,7 +1,7 @@
 //! The loop of Olawuyi and others (2014), II.c: a fixed count that takes a known time on an idle processor. Longer than
 //! that, and something else had the CPU.
 
-use crate::idle::gap_loop::Ticker;
+use crate::idle::ticker::Ticker;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 

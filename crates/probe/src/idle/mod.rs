@@ -9,8 +9,10 @@ mod calibrated;
 pub mod echo;
 mod gap_loop;
 mod session;
+mod ticker;
 pub(crate) mod trace;
 
 pub use calibrated::{BINS_EACH, Calibration, DURATION_BINS};
-pub use gap_loop::{RawGap, Ticker};
+pub use gap_loop::RawGap;
 pub use session::{IdlePlan, IdleSession, LoopTotals, Taken};
+pub use ticker::Ticker;

@@ -6,13 +6,14 @@
 //! what else ran. Nothing here judges: [`punctual_recording::TraceEntry`]s and [`RawGap`]s are put together elsewhere.
 
 use crate::idle::calibrated::{Calibration, calibrate};
-use crate::idle::gap_loop::{IdleLoop, LoopCounts, RawGap, Ticker};
+use crate::idle::gap_loop::{IdleLoop, LoopCounts, RawGap};
+use crate::idle::ticker::Ticker;
 use crate::idle::trace::Tracer;
 use crate::shared::control::Control;
 use crate::shared::error::PlanError;
 use crate::shared::error::RunError;
 use punctual_kernel::ending::GettingReady;
-use punctual_kernel::scheduling::{self, Scheduling, allowed_cpus};
+use punctual_kernel::scheduling::{self, Scheduling, allowed_cpus, check_allowed};
 use punctual_kernel::{Refused, capabilities, clock, hold, host, number_in_kernel, steal};
 use punctual_recording::{Configuration, Provenance, TraceEntry};
 use rtrb::{Consumer, RingBuffer};
@@ -102,11 +103,7 @@ impl IdleSession {
     pub fn start(plan: &IdlePlan) -> Result<IdleSession, RunError> {
         let allowed = allowed_cpus();
         let cpus = plan.cpus.clone().unwrap_or_else(|| allowed.clone());
-        if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-            let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
-            let refused = format!("CPU {cpu} is not there or not allowed: allowed are {}", list.join(","));
-            return Err(PlanError(refused).into());
-        }
+        check_allowed(&cpus, &allowed).map_err(PlanError::from)?;
         let _getting_ready = GettingReady::begin();
         let ticker = Ticker::find();
         let mut provenance = provenance(plan, &cpus);

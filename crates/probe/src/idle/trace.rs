@@ -1,6 +1,7 @@
 //! Loads the programs that note what takes a CPU away: the Rust side of `bpf/idle.bpf.c`.
 
 use crate::shared::lossy_ring::{self, Marked};
+use crate::shared::names::text_of;
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
 use punctual_kernel::features::{ATOMICS, Feature, explain};
 use punctual_kernel::{Refused, clock, per_cpu};
@@ -140,10 +141,7 @@ impl Marked for Entry {
 
 /// What an entry tells of; `None` where that cannot be, as where the loop with the number `own` took its CPU from itself.
 fn named(entry: &Entry, own: u32) -> Option<Ran> {
-    let name = || {
-        let length = entry.name.iter().position(|&byte| byte == 0).unwrap_or(NAME_SIZE);
-        String::from_utf8_lossy(&entry.name[..length]).into_owned()
-    };
+    let name = || text_of(&entry.name).into_owned();
     let id = u64::from(entry.id);
     Some(match entry.kind {
         1 => Ran::Interrupt(Vector::name_of(id)?.to_owned()),

@@ -233,7 +233,9 @@ fn spawn_threads(
                 Scheduling::Deadline { .. } => "it takes root, and a control group that admits it".to_owned(),
                 _ => capabilities::real_time_remedy(),
             };
-            note(provenance, format!("measured at normal priority, not {scheduling} ({refused}; {remedy})"));
+            let why = format!("not {scheduling} ({refused}; {remedy})");
+            note(provenance, format!("measured at normal priority, {why}"));
+            provenance.normal_priority.get_or_insert(why);
         }
         tasks.push(Task {
             measure: ready.scheduling.to_string(),
@@ -242,19 +244,10 @@ fn spawn_threads(
             period_ns: plan.interval_ns,
             counters: Counters { missed: Some(0), ..Counters::default() },
         });
-        let priority = kernel_priority(ready.scheduling);
+        let priority = ready.scheduling.kernel_priority();
         measured.push(Measured { thread, queue, counts, tid: ready.tid, name, priority, slot: None });
     }
     Ok((measured, tasks))
-}
-
-/// A scheduling as the kernel counts priorities.
-fn kernel_priority(scheduling: Scheduling) -> i16 {
-    match scheduling {
-        Scheduling::Deadline { .. } => -1,
-        Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => 99 - priority as i16,
-        _ => 120,
-    }
 }
 
 fn equip(

@@ -1,5 +1,6 @@
 //! Turns what was copied out of the rings into an episode, with names instead of addresses.
 
+use super::groups::{Groups, Members};
 use super::kernel_code::KernelCode;
 use super::maps::Maps;
 use super::rings::{Copied, Record, Stack};
@@ -63,6 +64,7 @@ const MEASURED: &str = "measure-";
 pub(super) struct Investigator {
     kernel: KernelCode,
     maps: Maps,
+    groups: Groups,
     /// This process's threads that are not measured.
     own: BTreeSet<u32>,
 }
@@ -74,6 +76,7 @@ struct Tables {
     name_numbers: HashMap<String, u32>,
     frames: Vec<Frame>,
     frame_numbers: HashMap<Frame, u32>,
+    members: Members,
 }
 
 impl Tables {
@@ -100,7 +103,7 @@ impl Tables {
 
 impl Investigator {
     pub(super) fn new() -> Investigator {
-        Investigator { kernel: KernelCode::read(), maps: Maps::default(), own: BTreeSet::new() }
+        Investigator { kernel: KernelCode::read(), maps: Maps::default(), groups: Groups::new(), own: BTreeSet::new() }
     }
 
     /// The episode with this number.
@@ -120,12 +123,14 @@ impl Investigator {
             // The host's counter is kept from the CPU's first record on: that reads better and compresses.
             let first_steal = copied.records.first().map_or(0, |record| record.steal.saturating_sub(1));
             for record in &copied.records {
-                events.extend(self.event(*cpu, record, first_steal, &mut tables));
+                events.extend(self.event(*cpu, record, first_steal, evidence.late.tid, &mut tables));
             }
             for stack in &copied.stacks {
                 samples.push(self.sample(*cpu, stack, &mut tables));
             }
         }
+        tables.members.ask_for(events.iter().map(|event| event.tid), &mut self.groups, clock::monotonic_ns());
+        let (groups, members) = tables.members.into_parts();
         events.sort_by_key(|event| event.at_ns);
         samples.sort_by_key(|sample| sample.at_ns);
         let late = &evidence.late;
@@ -173,6 +178,8 @@ impl Investigator {
             samples,
             programs: evidence.programs.clone(),
             builds: Vec::new(),
+            groups,
+            members,
         }
     }
 
@@ -197,8 +204,29 @@ impl Investigator {
         if self.own.contains(&tid) { format!("{name} (this recording)") } else { name }
     }
 
-    fn event(&mut self, cpu: u32, record: &Record, first_steal: u64, tables: &mut Tables) -> Option<Event> {
+    fn event(
+        &mut self,
+        cpu: u32,
+        record: &Record,
+        first_steal: u64,
+        victim: u32,
+        tables: &mut Tables,
+    ) -> Option<Event> {
         let kind = EventKind::from_code(record.kind())?;
+        let (mut value, mut extra) = (record.value, record.extra);
+        match kind {
+            EventKind::Switch | EventKind::Waking => {
+                // In the upper half stands the group of the thread in the lower one.
+                value &= u64::from(u32::MAX);
+                tables.members.tell(value as u32, (record.value >> 32) as u32, &mut self.groups, clock::monotonic_ns());
+            }
+            // A whole process is stopped, and so is its thread.
+            EventKind::StopAsked if extra as u32 == 1 && is_thread_of(victim, value) => {
+                value = u64::from(victim);
+            }
+            EventKind::StopAsked => extra &= !u64::from(u32::MAX),
+            _ => {}
+        }
         let softirq = || Softirq::words(record.value).into_owned();
         let name = match kind {
             EventKind::TimerBegin | EventKind::CallbackBegin | EventKind::WorkBegin | EventKind::TaskletBegin => {
@@ -206,7 +234,11 @@ impl Investigator {
             }
             EventKind::SoftirqBegin | EventKind::SoftirqEnd => softirq(),
             EventKind::Switch => self.thread_name(record.value as u32, &record.name),
-            EventKind::Waking | EventKind::VectorBegin => self.thread_name(record.tid(), &record.name),
+            EventKind::Waking | EventKind::VectorBegin | EventKind::StopAsked => {
+                self.thread_name(record.tid(), &record.name)
+            }
+            EventKind::OutOfQuota => self.group_name(record.extra),
+            EventKind::QuotaRefill => self.group_name(record.value),
             EventKind::HandlerBegin => shown(&record.name),
             _ => String::new(),
         };
@@ -218,10 +250,14 @@ impl Investigator {
             priority: record.priority(),
             context: record.context(),
             steal_ns: record.steal.saturating_sub(first_steal),
-            value: record.value,
-            extra: record.extra,
+            value,
+            extra,
             name: tables.name(&name),
         })
+    }
+
+    fn group_name(&mut self, number: u64) -> String {
+        self.groups.path(number as u32, clock::monotonic_ns()).unwrap_or_else(|| "a control group".to_owned())
     }
 
     fn sample(&mut self, cpu: u32, stack: &Stack, tables: &mut Tables) -> StackSample {
@@ -248,6 +284,11 @@ impl Investigator {
             frames,
         }
     }
+}
+
+/// Whether a thread is, or was just now, one of a process's.
+fn is_thread_of(tid: u32, process: u64) -> bool {
+    u64::from(tid) == process || std::path::Path::new(&format!("/proc/{process}/task/{tid}")).exists()
 }
 
 /// The threads of this process, but for those that are measured.

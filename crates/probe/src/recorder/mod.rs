@@ -7,6 +7,7 @@
 mod bounded_channel;
 pub(crate) mod evidence;
 mod fault_path;
+mod groups;
 mod handlers;
 mod hooks;
 mod kernel_code;

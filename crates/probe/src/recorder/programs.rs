@@ -1,12 +1,15 @@
 //! Loads the flight recorder's programs, and the sampling clock.
 
 use super::fault_path;
+use super::groups::Hierarchy;
 use super::handlers::handler_sums;
 use super::rings::{Copied, Rings};
 use crate::shared::left_out;
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
-use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics, tracepoint_arguments};
+use punctual_kernel::bpf::{
+    LoadedObject, enable_run_time_statistics, kernel_record_has, run_statistics, tracepoint_arguments,
+};
 use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
 use punctual_kernel::{Refused, bpf_programs, clock, host};
 use punctual_recording::HandlerSum;
@@ -180,6 +183,15 @@ impl FlightRecorder {
                 "which instruction an interrupt interrupted: this kernel does not say where it keeps that".to_owned(),
             );
         }
+        if kernel_record_has("cfs_rq", "throttle_count") != Some(true) {
+            blind.push("that a control group is out of quota: this kernel has none, or does not say so".to_owned());
+        } else if kernel_record_has("task_group", "se") != Some(true) {
+            blind.push(
+                "on which CPUs a control group was given new quota (it counts as given to all), and that it has none where a \
+                 thread is moved to: this kernel keeps that where no program can look"
+                    .to_owned(),
+            );
+        }
         if !self.steal_known() && host::host().virtualization.as_deref() != Some("none") {
             blind.push("what the host stole within a late wakeup: it may be blamed on whoever had the CPU".to_owned());
         }
@@ -220,7 +232,9 @@ pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<(Vec<u8>, Place
     configuration.extend_from_slice(&places.nesting.bytes());
     let switch_tells_state = switch_tells_state();
     let exit_tells_last = tracepoint_arguments("sched_process_exit").is_some_and(|count| count > 1);
-    for word in [late_ns, u64::from(switch_tells_state), u64::from(exit_tells_last)] {
+    let groups_of_controller = u64::from(Hierarchy::find().is_some_and(|hierarchy| hierarchy.is_of_controller));
+    let cpus = possible_cpus().min(64) as u64;
+    for word in [late_ns, u64::from(switch_tells_state), u64::from(exit_tells_last), groups_of_controller, cpus] {
         configuration.extend_from_slice(&word.to_ne_bytes());
     }
     Ok((configuration, places))

@@ -176,10 +176,21 @@ fn unnamed(path: &str, offset: u64) -> Frame {
     Frame { function: format!("{name}+{offset:#x}"), module: path.to_owned() }
 }
 
+/// The module of code that a program made for itself.
+const GENERATED: &str = "generated";
+
+/// Whether memory with this path holds code that the program made while it ran: it lies in no file.
+fn is_generated(path: &str) -> bool {
+    path.is_empty() || path.starts_with("[anon") || path.starts_with("//anon")
+}
+
 /// The place of an address in a process with these mappings, without a function's name: that is found later, when
 /// nothing is measured any more.
 pub(super) fn place(mappings: &[Mapping], address: u64) -> Frame {
     match mappings.iter().find(|mapping| mapping.holds(address)) {
+        Some(mapping) if is_generated(&mapping.path) => {
+            Frame { function: "generated code".to_owned(), module: GENERATED.to_owned() }
+        }
         Some(mapping) => unnamed(&mapping.path, address - mapping.start + mapping.offset),
         None => Frame { function: format!("{address:#x}"), module: "unmapped".to_owned() },
     }
@@ -337,6 +348,11 @@ mod tests {
         assert_eq!((frame.function.as_str(), offset_of_unnamed(&frame)), ("lib.so+0x1010", Some(0x1010)));
         assert_eq!(ProgramSymbols::new().find(&frame.module, 0x1010), [frame]);
         assert_eq!(place(&[], 5).module, "unmapped");
+        for path in ["", "[anon:v8]"] {
+            let mapping = parse_mapping(&format!("7f00000000-7f00002000 rwxp 00000000 00:00 0 {path}")).unwrap();
+            let frame = place(&[mapping], 0x7f_0000_0010);
+            assert_eq!((frame.function.as_str(), offset_of_unnamed(&frame)), ("generated code", None));
+        }
     }
 
     #[test]

@@ -1,12 +1,19 @@
 //! Why a plan is not carried out.
 
 use punctual_kernel::Refused;
+use punctual_kernel::scheduling::NotAllowed;
 use punctual_recording::Hint;
 
 /// A plan that cannot be carried out, in one line: what is wrong and what would be right.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct PlanError(pub(crate) String);
+
+impl From<NotAllowed> for PlanError {
+    fn from(error: NotAllowed) -> PlanError {
+        PlanError(error.to_string())
+    }
+}
 
 /// Why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]

@@ -26,11 +26,16 @@ fn missing_without(program: &str) -> Option<Missing> {
         "callback_begins" | "callback_ends" => ("timer_expire_entry", "which ordinary timer ran in a softirq"),
         "work_begins" | "work_ends" => ("workqueue_execute_start", "which work a kernel worker did"),
         "lock_begins" | "lock_ends" => ("contention_begin", "waiting for the kernel's own locks"),
+        "priority_is_lent" => (
+            "sched_pi_setprio",
+            "waiting without sleep for a priority-inheriting lock of a program: it counts as own work",
+        ),
         "tasklet_begins" | "tasklet_ends" => ("tasklet_entry", "which tasklet a softirq ran"),
         "user_fault" | "kernel_fault" => ("page_fault_user", "page faults, which have a tracepoint on x86 alone"),
         "process_forks" | "process_execs" | "process_exits" | "thread_renamed" => {
             ("sched_process_fork", "some beginnings, ends and names of processes")
         }
+        "stop_asked" => ("signal_generate", "who stops a thread by a signal"),
         "futex_begins" | "futex_ends" => ("sys_enter", "futex calls"),
         _ => {
             let vector = program.strip_suffix("_begins").or_else(|| program.strip_suffix("_ends"))?;

@@ -5,6 +5,7 @@
 //! * `control`: how a process and its measuring threads talk, and the watchdog of both.
 //! * `lossy_ring`: rings that programs in the kernel write without waiting for their reader.
 //! * `left_out`: what is not seen where a program could not be loaded.
+//! * `names`: names out of the kernel.
 //! * `namespaces`: where programs in the kernel and this process do not speak of the same.
 //! * `trials`: what needs BPF programs, tried out.
 
@@ -12,6 +13,7 @@ pub(crate) mod control;
 pub(crate) mod error;
 pub(crate) mod left_out;
 pub(crate) mod lossy_ring;
+pub(crate) mod names;
 pub(crate) mod namespaces;
 pub(crate) mod observation;
 pub(crate) mod plan;

@@ -3,7 +3,7 @@
 use crate::followed::Selection;
 use crate::recorder::WhySettings;
 use crate::shared::error::PlanError;
-use punctual_kernel::scheduling::{Scheduling, allowed_cpus};
+use punctual_kernel::scheduling::{Scheduling, allowed_cpus, check_allowed};
 use punctual_recording::{LimitSpec, LoadInfo, RecordingKind};
 use std::path::PathBuf;
 
@@ -129,13 +129,8 @@ impl Plan {
     pub fn measured_cpus(&self) -> Result<Vec<u32>, PlanError> {
         let allowed = allowed_cpus();
         let Some(cpus) = &self.cpus else { return Ok(allowed) };
-        match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-            Some(cpu) => {
-                let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
-                Err(PlanError(format!("CPU {cpu} is not there or not allowed: allowed are {}", list.join(","))))
-            }
-            None => Ok(cpus.clone()),
-        }
+        check_allowed(cpus, &allowed)?;
+        Ok(cpus.clone())
     }
 
     /// The scheduling of the threads of one CPU.

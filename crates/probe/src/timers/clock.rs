@@ -1,6 +1,6 @@
 //! The clocks on which a way can run.
 
-use super::TimerMethod;
+use super::method::TimerMethod;
 use punctual_kernel::clock::monotonic_ns;
 
 /// A clock of the kernel's.

@@ -1,7 +1,7 @@
 //! A condition variable that nobody signals.
 
-use super::Method;
 use super::clock::Shift;
+use super::method::Method;
 use punctual_kernel::{Refused, clock};
 use std::cell::UnsafeCell;
 

@@ -3,7 +3,7 @@
 //! As event loops do, each wait asks for the time that is left to the next point of the grid, rounded up to the unit of
 //! the call. Where that time has passed it does not wait.
 
-use super::Method;
+use super::method::Method;
 use punctual_kernel::{Refused, clock};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 

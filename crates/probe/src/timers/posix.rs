@@ -1,7 +1,7 @@
 //! Timers that signal: POSIX timers and `setitimer`. The thread waits for the signal; no handler runs.
 
-use super::Method;
 use super::clock::Shift;
+use super::method::Method;
 use punctual_kernel::{Refused, clock};
 use std::mem::MaybeUninit;
 

@@ -1,7 +1,7 @@
 //! For comparison: a Python program that sleeps.
 
-use super::thread::{AFTER_STALL, BEFORE_STALL, MIN_NS, ROOM, STALLS, set_slack};
-use super::{MethodClock, MethodPlan, MethodRun, StallRun};
+use super::clock::MethodClock;
+use super::plan::{AFTER_STALL, BEFORE_STALL, MIN_NS, MethodPlan, MethodRun, ROOM, STALLS, StallRun, set_slack};
 use crate::shared::control::Control;
 use punctual_kernel::{Refused, capabilities, clock};
 use punctual_timing::Callback;

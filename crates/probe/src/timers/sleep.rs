@@ -1,7 +1,7 @@
 //! Sleeping, and not sleeping at all.
 
-use super::Method;
 use super::clock::Shift;
+use super::method::Method;
 use punctual_kernel::clock;
 use std::time::Duration;
 

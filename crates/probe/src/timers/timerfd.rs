@@ -1,7 +1,7 @@
 //! A periodic timerfd: each read says how often it expired.
 
-use super::Method;
 use super::clock::Shift;
+use super::method::Method;
 use punctual_kernel::{Refused, clock};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 

@@ -1,7 +1,7 @@
 //! Timeouts of io_uring, by its system calls alone.
 
-use super::Method;
 use super::clock::{MethodClock, Shift};
+use super::method::Method;
 use punctual_kernel::{Refused, clock};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};

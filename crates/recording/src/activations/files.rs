@@ -4,9 +4,10 @@ use crate::Distribution;
 use crate::error::Result;
 use crate::format::bounds::{MAX_SPAN_NS, MAX_TIME_NS};
 use crate::format::directory::Directory;
-use crate::format::json_file::{read_document, write_json};
-use crate::format::segments::{self, SegmentWriter};
-use crate::format::table::{self, Schema, optional, required};
+use crate::format::json_file::read_document;
+use crate::format::segments;
+use crate::format::summarized::SummarizedWriter;
+use crate::format::table::{self, Schema, optional, required, signed};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -130,8 +131,9 @@ pub struct DeviceSummary {
     /// a real interrupt would have been served.
     pub unobserved: u64,
     /// Softirq callbacks that the kernel refused to queue; the blocks waited for the next one, and count as the above.
+    /// `None` where no interrupt queues any, and in a recording from before they were counted.
     #[serde(default)]
-    pub callbacks_refused: u64,
+    pub callbacks_refused: Option<u64>,
     /// Why it did so last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
@@ -176,10 +178,7 @@ pub struct DeviceSummary {
 }
 
 /// Writes `activations/` and `activations.json` into the directory of a recording.
-pub struct ActivationWriter {
-    directory: Directory,
-    rows: SegmentWriter,
-}
+pub struct ActivationWriter(SummarizedWriter);
 
 impl ActivationWriter {
     /// Begins to write into a directory that [`crate::Writer::create`] has made.
@@ -187,14 +186,12 @@ impl ActivationWriter {
     /// # Errors
     /// [`crate::ErrorKind::Io`] where the file system refuses.
     pub fn create(recording: &Directory) -> Result<ActivationWriter> {
-        let rows = SegmentWriter::create(recording, "activations", &ACTIVATIONS)?;
-        Ok(ActivationWriter { directory: recording.clone(), rows })
+        SummarizedWriter::create(recording, &ACTIVATIONS).map(ActivationWriter)
     }
 
     /// Takes an activation.
     pub fn push(&mut self, row: &ActivationRow) {
-        let signed = |value: u64| Some(i64::try_from(value).unwrap_or(i64::MAX));
-        self.rows.rows().push([
+        self.0.rows().push([
             Some(i64::from(row.device)),
             signed(row.block),
             signed(row.arrival_ns),
@@ -215,18 +212,15 @@ impl ActivationWriter {
     /// # Errors
     /// [`crate::ErrorKind::Io`]; what was written before stays readable.
     pub fn flush(&mut self) -> Result<()> {
-        self.rows.close_segment()?;
-        self.rows.join()
+        self.0.close_segment()
     }
 
     /// Writes what is left, joins the segments and writes the summary.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Io`]; what was written before stays readable.
-    pub fn finish(mut self, document: &ActivationDocument) -> Result<()> {
-        self.rows.close_segment()?;
-        self.rows.join_all()?;
-        write_json(&self.directory, "activations.json", document)
+    pub fn finish(self, document: &ActivationDocument) -> Result<()> {
+        self.0.finish(document)
     }
 }
 
@@ -251,8 +245,8 @@ pub fn for_each_activation(recording: &Path, mut take: impl FnMut(&ActivationRow
             let (number, time) = (u64::from(u32::MAX), MAX_TIME_NS);
             rows.check(&segment.path, &[number, time, time, time, time, time, MAX_SPAN_NS, number])?;
             for row in 0..rows.len() {
-                let unsigned = |column| u64::try_from(rows.get(column, row)).unwrap_or(0);
-                let narrow = |column| u32::try_from(rows.get(column, row)).unwrap_or(0);
+                let unsigned = |column| rows.unsigned(column, row);
+                let narrow = |column| rows.narrow(column, row);
                 take(&ActivationRow {
                     device: narrow(0),
                     block: unsigned(1),

@@ -70,7 +70,14 @@ fn check_lists(document: &Document) -> Result<(), String> {
     {
         at_most(what, many as u64, MAX_LISTED_TEXTS as u64)?;
     }
-    let longest = lists.into_iter().flatten().chain([&load.name]).map(String::len).max().unwrap_or(0);
+    let longest = lists
+        .into_iter()
+        .flatten()
+        .chain([&load.name])
+        .chain(&provenance.normal_priority)
+        .map(String::len)
+        .max()
+        .unwrap_or(0);
     at_most("bytes in a note or the load's name", longest as u64, MAX_LISTED_TEXT_BYTES as u64)
 }
 

@@ -164,8 +164,21 @@ pub struct Provenance {
     pub monotonic_to_unix_ns: i64,
     /// What was asked for and not possible, and what was done in its place; the first lines of a report.
     pub fallbacks: Vec<String>,
+    /// Why threads ran at normal priority where real-time was asked for: not what, and the reason; one of the fallbacks.
+    /// [`Provenance::at_normal_priority`] also knows recordings from before this was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub normal_priority: Option<String>,
     /// What this measurement could not see.
     pub blind: Vec<String>,
+}
+
+impl Provenance {
+    /// Why threads ran at normal priority where real-time was asked for, to stand after "Measured at normal priority, ".
+    pub fn at_normal_priority(&self) -> Option<&str> {
+        // Only the fallbacks of older recordings tell it, in words that are kept for them.
+        let older = || self.fallbacks.iter().find_map(|line| line.strip_prefix("measured at normal priority, "));
+        self.normal_priority.as_deref().or_else(older)
+    }
 }
 
 /// A setting of the system.

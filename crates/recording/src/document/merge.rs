@@ -66,6 +66,9 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
         sum.limits.extend(document.limits.iter().cloned());
         sum.segments = sum.segments.saturating_add(document.segments);
         sum.provenance.load.add_scores(&document.provenance.load);
+        if sum.provenance.normal_priority.is_none() {
+            sum.provenance.normal_priority.clone_from(&document.provenance.normal_priority);
+        }
         let known: HashSet<&String> = sum.provenance.fallbacks.iter().collect();
         let later = document.provenance.fallbacks.iter().filter(|note| !known.contains(note)).cloned();
         let later: Vec<String> = later.collect();

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod contents;
 pub(crate) mod kind;
+pub(crate) mod kind_of;
 pub(crate) mod limit;
 pub(crate) mod merge;
 pub(crate) mod reader;

@@ -1,11 +1,9 @@
 //! What an episode that is read must keep to, so that whoever works with it can add and recurse.
 
-use crate::episodes::episode::Episode;
+use crate::episodes::episode::{Episode, MAX_FRAMES};
 use crate::format::bounds::{MAX_EPISODE_EVENTS, MAX_EPISODE_FRAMES, MAX_EPISODE_SAMPLES, MAX_EPISODE_TEXT_BYTES};
 use crate::format::printable::{is_printable, printable};
 
-/// A stack deeper than this is none: the kernel gives 96 places, and functions that were inlined come between them.
-pub const MAX_FRAMES: usize = 512;
 /// Nobody waits longer than this, ns: a month.
 const MAX_NS: u64 = 30 * 24 * 3_600 * 1_000_000_000;
 /// What is measured by the minute is no sampling, and no path of an interrupt, ns.
@@ -51,9 +49,12 @@ fn check_size(episode: &Episode) -> Result<(), String> {
     at_most("events", episode.events.len(), MAX_EPISODE_EVENTS)?;
     at_most("samples", episode.samples.len(), MAX_EPISODE_SAMPLES)?;
     at_most("functions in all stacks", frames, MAX_EPISODE_FRAMES)?;
+    at_most("members of groups", episode.members.len(), MAX_EPISODE_EVENTS)?;
+    at_most("groups", episode.groups.len(), MAX_EPISODE_EVENTS)?;
+    let groups = episode.groups.iter().map(|group| &group.path);
     let functions = episode.frames.iter().flat_map(|frame| [&frame.function, &frame.module]);
     let programs = episode.programs.iter().flat_map(|program| [&program.name, &program.hook]);
-    let names = episode.names.iter().chain(functions).chain(programs).chain([&episode.victim.name]);
+    let names = episode.names.iter().chain(functions).chain(programs).chain(groups).chain([&episode.victim.name]);
     let longest = names.map(String::len).max().unwrap_or(0);
     let text = longest.saturating_mul(episode.events.len() + frames);
     at_most("bytes of names, each as long as the longest", text, MAX_EPISODE_TEXT_BYTES)
@@ -76,6 +77,9 @@ pub(crate) fn clean(episode: &mut Episode) {
     for program in &mut episode.programs {
         clean(&mut program.name);
         clean(&mut program.hook);
+    }
+    for group in &mut episode.groups {
+        clean(&mut group.path);
     }
     for (path, build) in &mut episode.builds {
         clean(path);

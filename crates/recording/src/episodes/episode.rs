@@ -1,7 +1,6 @@
 //! An *episode*: one late wakeup with the flight recorder's evidence around it.
 
-pub use crate::episodes::check::MAX_FRAMES;
-use crate::episodes::check::{check, clean};
+pub use crate::episodes::lock_waking::{LOCK_OF_PROGRAM, LockWaking, WakingAct, WordState};
 pub use punctual_codes::EventKind;
 use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};
@@ -15,6 +14,9 @@ pub const IN_SOFTIRQ: u32 = 1 << 8;
 pub const IN_NMI: u32 = 0xf << 20;
 /// In [`Event::context`]: any of these bits, an interrupt is being served.
 pub const IN_INTERRUPT: u32 = 0xf << 16;
+
+/// A stack deeper than this is none: the kernel gives 96 places, and functions that were inlined come between them.
+pub const MAX_FRAMES: usize = 512;
 
 /// One thing that happened on a CPU. Times are ns of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +64,12 @@ impl Event {
 
 /// A state of [`Event::left_state`]: it cannot be interrupted, as in disk I/O.
 pub const LEFT_UNINTERRUPTIBLE: u32 = 2;
+/// States of [`Event::left_state`]: any of these, it was stopped by a signal, by a tracer, ...
+pub const LEFT_STOPPED: u32 = 4;
+/// ... by this one, ...
+pub const LEFT_TRACED: u32 = 8;
+/// ... or by the freezer of its control group.
+pub const LEFT_FROZEN: u32 = 0x8000;
 /// A mark in [`Event::left_state`]: it waits for I/O.
 pub const LEFT_FOR_IO: u32 = 1 << 31;
 /// A mark in [`Event::left_state`]: it waits for a lock of its program, a futex that another thread holds.
@@ -120,6 +128,16 @@ pub struct HookedProgram {
     pub ran_ns: Option<u64>,
 }
 
+/// A control group in which processor time is shared out; or the automatic group of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// Its path below where its hierarchy is mounted; `/` is the root.
+    pub path: String,
+    /// The weight of each group on the way to it, its own last, as the scheduler counts (1,024 is usual); 0: none of its
+    /// own, those in it compete with those beside it.
+    pub weights: Vec<u64>,
+}
+
 /// One late wakeup and its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Episode {
@@ -158,6 +176,10 @@ pub struct Episode {
     pub programs: Vec<HookedProgram>,
     /// Build identifiers of the programs' files in [`Frame::module`], where known.
     pub builds: Vec<(String, String)>,
+    /// Control groups of threads.
+    pub groups: Vec<Group>,
+    /// Threads, by their numbers, and the position of each's group in `groups`.
+    pub members: Vec<(u32, u32)>,
 }
 
 impl Episode {
@@ -166,138 +188,14 @@ impl Episode {
         self.end_ns.saturating_sub(self.expected_ns)
     }
 
+    /// The control group of a thread, where it is known.
+    pub fn group_of(&self, tid: u32) -> Option<&Group> {
+        let (_, number) = self.members.iter().find(|(member, _)| *member == tid)?;
+        self.groups.get(*number as usize)
+    }
+
     /// A name of [`Episode::names`].
     pub fn name(&self, number: u32) -> &str {
         self.names.get(number as usize).map_or("?", String::as_str)
-    }
-}
-
-/// `[after expected ns, cpu, kind, tid, priority, context, steal since the CPU's first event ns, value, extra, name]`
-type EventLine = (i64, u32, u8, u32, i16, u32, u64, u64, u64, u32);
-/// `[after expected ns, cpu, tid, context, at a late interrupt, name, frames]`
-type SampleLine = (i64, u32, u32, u32, bool, u32, Vec<u32>);
-
-/// As it stands in a line of the file: times relative to the expected one, events as plain numbers.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    id: u64,
-    victim: Victim,
-    expected_ns: u64,
-    total_ns: u64,
-    #[serde(default)]
-    stage: Stage,
-    threshold_ns: u64,
-    #[serde(rename = "void")]
-    void_reason: Option<String>,
-    #[serde(default)]
-    usual_delivery_ns: u64,
-    #[serde(default)]
-    fault_path_ns: u64,
-    #[serde(default)]
-    sample_period_ns: u64,
-    #[serde(default = "yes", skip_serializing_if = "is_yes")]
-    nesting_known: bool,
-    #[serde(default)]
-    names: Vec<String>,
-    #[serde(default)]
-    frames: Vec<Frame>,
-    #[serde(default)]
-    events: Vec<EventLine>,
-    #[serde(default)]
-    samples: Vec<SampleLine>,
-    #[serde(default)]
-    programs: Vec<HookedProgram>,
-    #[serde(default)]
-    builds: Vec<(String, String)>,
-}
-
-/// The kernels of older recordings told it, or `blame` finds out that they did not.
-fn yes() -> bool {
-    true
-}
-
-fn is_yes(value: &bool) -> bool {
-    *value
-}
-
-impl Serialize for Episode {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let after = |at: u64| at.wrapping_sub(self.expected_ns) as i64;
-        let line = Line {
-            id: self.id,
-            victim: self.victim.clone(),
-            expected_ns: self.expected_ns,
-            total_ns: self.total_ns(),
-            stage: self.stage,
-            threshold_ns: self.threshold_ns,
-            void_reason: self.void.clone(),
-            usual_delivery_ns: self.usual_delivery_ns,
-            fault_path_ns: self.fault_path_ns,
-            sample_period_ns: self.sample_period_ns,
-            nesting_known: self.nesting_known,
-            names: self.names.clone(),
-            frames: self.frames.clone(),
-            events: self
-                .events
-                .iter()
-                .map(|event| {
-                    let Event { at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra, name } = *event;
-                    (after(at_ns), cpu, kind.code(), tid, priority, context, steal_ns, value, extra, name)
-                })
-                .collect(),
-            samples: self
-                .samples
-                .iter()
-                .map(|sample| {
-                    let StackSample { at_ns, cpu, tid, context, at_late_interrupt, name, ref frames } = *sample;
-                    (after(at_ns), cpu, tid, context, at_late_interrupt, name, frames.clone())
-                })
-                .collect(),
-            programs: self.programs.clone(),
-            builds: self.builds.clone(),
-        };
-        line.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Episode {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Episode, D::Error> {
-        let line = Line::deserialize(deserializer)?;
-        let at = |after: i64| {
-            let out_of_range = || serde::de::Error::custom(format!("{after} ns from the expected time is no time"));
-            line.expected_ns.checked_add_signed(after).ok_or_else(out_of_range)
-        };
-        let mut events = Vec::with_capacity(line.events.len());
-        for &(after, cpu, kind, tid, priority, context, steal_ns, value, extra, name) in &line.events {
-            let kind = EventKind::from_code(kind)
-                .ok_or_else(|| serde::de::Error::custom(format!("{kind} is no kind of event")))?;
-            events.push(Event { at_ns: at(after)?, cpu, kind, tid, priority, context, steal_ns, value, extra, name });
-        }
-        let mut samples = Vec::with_capacity(line.samples.len());
-        for (after, cpu, tid, context, at_late_interrupt, name, frames) in line.samples {
-            samples.push(StackSample { at_ns: at(after)?, cpu, tid, context, at_late_interrupt, name, frames });
-        }
-        let mut episode = Episode {
-            id: line.id,
-            expected_ns: line.expected_ns,
-            end_ns: line.expected_ns.saturating_add(line.total_ns),
-            victim: line.victim,
-            stage: line.stage,
-            threshold_ns: line.threshold_ns,
-            void: line.void_reason,
-            usual_delivery_ns: line.usual_delivery_ns,
-            fault_path_ns: line.fault_path_ns,
-            sample_period_ns: line.sample_period_ns,
-            nesting_known: line.nesting_known,
-            names: line.names,
-            frames: line.frames,
-            events,
-            samples,
-            programs: line.programs,
-            builds: line.builds,
-        };
-        check(&episode).map_err(serde::de::Error::custom)?;
-        clean(&mut episode);
-        Ok(episode)
     }
 }

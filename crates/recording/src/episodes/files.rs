@@ -295,6 +295,8 @@ mod tests {
             }],
             programs: vec![HookedProgram { name: "p".into(), hook: "h".into(), ran_ns: None }],
             builds: Vec::new(),
+            groups: Vec::new(),
+            members: Vec::new(),
         }
     }
 

@@ -3,3 +3,5 @@
 mod check;
 pub mod episode;
 pub(crate) mod files;
+mod line;
+mod lock_waking;

@@ -1,7 +1,7 @@
 //! How a recording stands on the disk, whatever it holds: directories, JSON, tables, and the bounds of each.
 //!
 //! * `directory`, `place`, `input`: files, written and read without following where others lead.
-//! * `json_file`, `table`, `segments`, `joining`, `parquet_check`, `numbers`: what is in them.
+//! * `json_file`, `table`, `segments`, `summarized`, `joining`, `parquet_check`, `numbers`: what is in them.
 //! * `bounds`, `caught`: how much is taken in, and what becomes of a library that stumbles.
 //! * `texts`, `printable`, `units`, `digest`: words and numbers.
 
@@ -17,6 +17,7 @@ pub(crate) mod parquet_check;
 pub(crate) mod place;
 pub(crate) mod printable;
 pub(crate) mod segments;
+pub(crate) mod summarized;
 pub(crate) mod table;
 pub(crate) mod texts;
 pub(crate) mod units;

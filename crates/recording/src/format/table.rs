@@ -134,10 +134,25 @@ impl<'a> Rows<'a> {
         self.columns[column][row].unwrap_or(0)
     }
 
+    /// A value that is never below 0, as [`Rows::check`] has found; 0 where it is.
+    pub(crate) fn unsigned(&self, column: usize, row: usize) -> u64 {
+        u64::try_from(self.get(column, row)).unwrap_or(0)
+    }
+
+    /// The same of a column of 32-bit numbers.
+    pub(crate) fn narrow(&self, column: usize, row: usize) -> u32 {
+        u32::try_from(self.get(column, row)).unwrap_or(0)
+    }
+
     /// The value of an optional column.
     pub(crate) fn get_optional(&self, column: usize, row: usize) -> Option<i64> {
         self.columns[column][row]
     }
+}
+
+/// A number as it stands in a table: the largest that fits, where it does not.
+pub(crate) fn signed(value: u64) -> Option<i64> {
+    Some(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 /// Writes a table to a file in row groups.

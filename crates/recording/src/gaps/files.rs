@@ -5,9 +5,10 @@ use crate::Distribution;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::{MAX_SPAN_NS, MAX_TIME_NS};
 use crate::format::directory::Directory;
-use crate::format::json_file::{read_document, write_json};
-use crate::format::segments::{self, SegmentWriter};
-use crate::format::table::{self, Schema, required};
+use crate::format::json_file::read_document;
+use crate::format::segments;
+use crate::format::summarized::SummarizedWriter;
+use crate::format::table::{self, Schema, required, signed};
 use punctual_codes::CauseKind;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -174,10 +175,7 @@ pub struct Periodicity {
 }
 
 /// Writes `gaps/` and `gaps.json` into the directory of a recording.
-pub struct GapWriter {
-    directory: Directory,
-    rows: SegmentWriter,
-}
+pub struct GapWriter(SummarizedWriter);
 
 impl GapWriter {
     /// Begins to write into a directory that [`crate::Writer::create`] has made.
@@ -185,14 +183,12 @@ impl GapWriter {
     /// # Errors
     /// [`ErrorKind::Io`] where the file system refuses.
     pub fn create(recording: &Directory) -> Result<GapWriter> {
-        let rows = SegmentWriter::create(recording, "gaps", &GAPS)?;
-        Ok(GapWriter { directory: recording.clone(), rows })
+        SummarizedWriter::create(recording, &GAPS).map(GapWriter)
     }
 
     /// Takes a gap.
     pub fn push(&mut self, gap: &Gap) {
-        let signed = |value: u64| Some(i64::try_from(value).unwrap_or(i64::MAX));
-        self.rows.rows().push([
+        self.0.rows().push([
             signed(gap.start_ns),
             signed(gap.length_ns),
             Some(i64::from(gap.cpu)),
@@ -206,23 +202,16 @@ impl GapWriter {
     /// # Errors
     /// [`ErrorKind::Io`]; what was written before stays readable.
     pub fn flush(&mut self, document: &GapDocument) -> Result<()> {
-        self.rows.close_segment()?;
-        self.rows.join()?;
-        self.write(document)
+        self.0.close_segment()?;
+        self.0.summarize(document)
     }
 
     /// Writes what is left and joins the segments.
     ///
     /// # Errors
     /// [`ErrorKind::Io`]; what was written before stays readable.
-    pub fn finish(mut self, document: &GapDocument) -> Result<()> {
-        self.rows.close_segment()?;
-        self.rows.join_all()?;
-        self.write(document)
-    }
-
-    fn write(&self, document: &GapDocument) -> Result<()> {
-        write_json(&self.directory, "gaps.json", document)
+    pub fn finish(self, document: &GapDocument) -> Result<()> {
+        self.0.finish(document)
     }
 }
 
@@ -257,8 +246,8 @@ pub fn for_each_gap(recording: &Path, mut take: impl FnMut(&Gap)) -> Result<()> 
         table::read_table(&segment.path, &GAPS, |rows| {
             rows.check(&segment.path, &[MAX_TIME_NS, MAX_SPAN_NS, u32::MAX.into()])?;
             for row in 0..rows.len() {
-                let unsigned = |column| u64::try_from(rows.get(column, row)).unwrap_or(0);
-                let narrow = |column| u32::try_from(rows.get(column, row)).unwrap_or(0);
+                let unsigned = |column| rows.unsigned(column, row);
+                let narrow = |column| rows.narrow(column, row);
                 let code = rows.get(3, row);
                 let kind = CauseKind::from_code(code);
                 let kind = kind.ok_or_else(|| {

@@ -291,7 +291,7 @@ pub fn for_each_log_row(recording: &Path, mut take: impl FnMut(&LogRow<'_>) -> b
                     break;
                 }
                 let unsigned = |column| rows.get(column, row).cast_unsigned();
-                let narrow = |column| u32::try_from(rows.get(column, row)).unwrap_or(0);
+                let narrow = |column| rows.narrow(column, row);
                 let kind = EventKind::from_name(rows.get_text(2, row)).ok_or_else(|| {
                     let kind = rows.get_text(2, row);
                     Error::new(ErrorKind::Invalid, &segment.path, format!("knows no kind of event `{kind}`"))

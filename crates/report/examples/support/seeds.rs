@@ -1,6 +1,6 @@
 //! Small sound inputs of every kind, to begin with.
 
-use punctual_recording::episode::{Event, EventKind, Frame, StackSample, Victim};
+use punctual_recording::episode::{Event, EventKind, Frame, Group, StackSample, Victim};
 use punctual_recording::*;
 use std::path::Path;
 
@@ -44,6 +44,8 @@ fn episode() -> Episode {
             .to_vec(),
         programs: Vec::new(),
         builds: vec![("/bin/x".into(), "abc".into())],
+        groups: vec![Group { path: "/a".into(), weights: vec![1_024] }],
+        members: vec![(7, 0)],
     }
 }
 

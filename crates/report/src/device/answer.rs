@@ -105,7 +105,7 @@ struct Blocks<'a> {
     cut: u64,
     coalesced: u64,
     unobserved: u64,
-    callbacks_refused: u64,
+    callbacks_refused: Option<u64>,
     refusal: Option<&'a str>,
     records_lost: u64,
 }

@@ -118,14 +118,14 @@ pub fn text(run: &Run<'_>) -> String {
                 let _ = writeln!(text, "note: {}: {what}: {}", device.device, grouped(count));
             }
         }
-        if device.callbacks_refused > 0 {
+        if let Some(refused) = device.callbacks_refused.filter(|refused| *refused > 0) {
             let _ = writeln!(
                 text,
                 "note: {}: softirq callbacks that the kernel refused to queue ({}), so that their blocks waited for the \
                  next: {}",
                 device.device,
                 device.refusal.as_deref().unwrap_or("why is not known"),
-                grouped(device.callbacks_refused)
+                grouped(refused)
             );
         }
     }

@@ -1,6 +1,6 @@
 //! An event log line by line, for people and for spreadsheets.
 
-use crate::recording::csv::quoted;
+use crate::encode::csv::quoted;
 use punctual_recording::LogRow;
 use punctual_recording::episode::{Event, EventKind, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE};
 
@@ -124,6 +124,9 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::FaultUser => format!("page fault at {value:#x}"),
         EventKind::FaultKernel => format!("page fault in the kernel at {value:#x}"),
         EventKind::FaultEnd => "page fault ends".to_owned(),
+        EventKind::OutOfQuota => format!("thread {value} waits for new quota of the control group {name}"),
+        EventKind::QuotaRefill => format!("the control group {name} is given new quota"),
+        EventKind::StopAsked => format!("sends thread {value} signal {}, which stops it", event.extra >> 32),
         EventKind::LockBegin => format!("waits for the lock at {value:#x}"),
         EventKind::LockEnd => format!("has the lock at {value:#x}"),
         EventKind::ProcessFork if event.extra == value => format!("makes process {value}"),

@@ -40,7 +40,7 @@ impl LogSummary {
         if event.kind == EventKind::Dropped {
             self.dropped = self.dropped.saturating_add(event.value);
         }
-        if row.name.is_empty() || event.kind.name().ends_with("_end") {
+        if row.name.is_empty() || event.kind.is_end() {
             return;
         }
         if let Some(kinds) = self.by_name.get_mut(row.name) {

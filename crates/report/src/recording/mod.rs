@@ -1,7 +1,7 @@
 //! What was measured: text, JSON, CSV, a page.
 
 pub(crate) mod answer;
-pub(crate) mod csv;
+pub(crate) mod exports;
 pub(crate) mod followed;
 pub(crate) mod model;
 pub(crate) mod page;

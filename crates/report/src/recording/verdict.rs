@@ -125,9 +125,8 @@ pub fn check_verdict(measurement: &Measurement) -> String {
 /// What has to be known before a check's verdict is read: that it rests on less than it should.
 fn conditions(documents: &[&Document]) -> String {
     let mut sentences = Vec::new();
-    let fallbacks = || documents.iter().flat_map(|document| &document.provenance.fallbacks);
-    if let Some(words) = fallbacks().find_map(|fallback| fallback.strip_prefix("measured at normal priority")) {
-        sentences.push(format!("Measured at normal priority{words}."));
+    if let Some(why) = documents.iter().find_map(|document| document.provenance.at_normal_priority()) {
+        sentences.push(format!("Measured at normal priority, {why}."));
     }
     if let [only] = documents
         && load_name(only) == "none"

@@ -2,7 +2,7 @@
 
 use crate::encode::plain_page::escape;
 use crate::encode::svg::Plot;
-use crate::sim::page::table;
+use crate::sim::rows::table;
 use punctual_sim::Error;
 use punctual_sim::experiment::{Experiment, LedgerRow, Series, Value};
 use punctual_sim::ledger::builtin;

@@ -4,6 +4,7 @@ mod answer;
 mod figures;
 pub mod page;
 pub mod plane;
+mod rows;
 pub mod sweep;
 mod text;
 pub mod timeline;

@@ -1,5 +1,6 @@
 //! The answers of `punctual why`.
 
+use super::advice::Advice;
 use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
 use super::{EpisodeView, WhyReport, cost, handlers};
 use crate::answer::Answer;
@@ -50,7 +51,7 @@ impl<'a> WhyAnswer<'a> {
             recorder: report.recorder.as_ref(),
             cpu_share: report.recorder.as_ref().and_then(cost::cpu_share),
             late_ns,
-            unknown_ns: report.total_of(Kind::Unknown),
+            unknown_ns: report.summary.unknown_ns,
             blind_ns: report.total_of(Kind::Blind),
             kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, late_ns)).collect(),
             causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns)).collect(),
@@ -91,25 +92,38 @@ struct CauseRow<'a> {
     kind: &'static str,
     name: &'a str,
     detail: Option<&'a str>,
+    cgroup: Option<&'a str>,
+    weight: Option<u64>,
+    waiting_weight: Option<u64>,
     share: f64,
     episodes: u64,
     max_ns: u64,
     typical_ns: u64,
     total_ns: u64,
+    unknown_ns: u64,
     example: u64,
+    happened: String,
+    remedy: Option<&'static str>,
 }
 
 impl<'a> CauseRow<'a> {
     fn new(cause: &'a Cause, late_ns: u64) -> CauseRow<'a> {
+        let Advice { happened, remedy } = Advice::on(cause);
         CauseRow {
+            happened,
+            remedy,
             kind: cause.kind.name(),
             name: &cause.name,
             detail: cause.detail.as_deref(),
+            cgroup: cause.cgroup.as_deref(),
+            weight: cause.turn.map(|turn| turn.weight),
+            waiting_weight: cause.turn.map(|turn| turn.waiting_weight),
             share: share(cause.total_ns, late_ns),
             episodes: cause.episodes,
             max_ns: cause.max_ns,
             typical_ns: cause.typical_ns,
             total_ns: cause.total_ns,
+            unknown_ns: cause.unknown_ns,
             example: cause.example,
         }
     }
@@ -125,6 +139,7 @@ struct EpisodeRow<'a> {
     void_reason: Option<&'a str>,
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     victim: &'a Victim,
+    cgroup: Option<&'a str>,
     expected_ns: u64,
     total_ns: u64,
     #[cfg_attr(test, schemars(with = "String"))]
@@ -146,6 +161,20 @@ struct PartRow<'a> {
     name: &'a str,
     ns: u64,
     detail: Option<&'a str>,
+    unknown_ns: u64,
+    inside: Vec<InsideRow<'a>>,
+    cgroup: Option<&'a str>,
+    weight: Option<u64>,
+    waiting_weight: Option<u64>,
+}
+
+/// What the holder of a lock was doing while it was waited for; all of them add up to the part.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct InsideRow<'a> {
+    kind: &'static str,
+    name: &'a str,
+    ns: u64,
 }
 
 /// A stretch of the lateness.
@@ -158,6 +187,7 @@ struct PieceRow<'a> {
     kind: &'static str,
     name: &'a str,
     detail: Option<String>,
+    cgroup: Option<&'a str>,
 }
 
 /// Who woke whom.
@@ -205,6 +235,15 @@ impl<'a> EpisodeRow<'a> {
             name: &part.name,
             ns: part.ns,
             detail: part.detail.as_deref(),
+            unknown_ns: part.unknown_ns,
+            inside: part
+                .inside
+                .iter()
+                .map(|inside| InsideRow { kind: inside.kind.name(), name: &inside.name, ns: inside.ns })
+                .collect(),
+            cgroup: part.cgroup.as_deref(),
+            weight: part.turn.map(|turn| turn.weight),
+            waiting_weight: part.turn.map(|turn| turn.waiting_weight),
         });
         let pieces = episode.split.pieces.iter().map(|piece| PieceRow {
             start_ns: piece.start_ns,
@@ -213,6 +252,7 @@ impl<'a> EpisodeRow<'a> {
             kind: piece.kind.name(),
             name: &piece.name,
             detail: piece.detail.as_ref().map(ToString::to_string),
+            cgroup: piece.cgroup.as_deref(),
         });
         let chain = episode.chain.iter().map(|link| LinkRow {
             at_ns: link.at_ns,
@@ -227,6 +267,7 @@ impl<'a> EpisodeRow<'a> {
             nesting_known: episode.nesting_known,
             void_reason: episode.void.as_deref(),
             victim: &episode.victim,
+            cgroup: episode.cgroup.as_deref(),
             expected_ns: episode.expected_ns,
             total_ns: episode.total_ns,
             stage: episode.stage,

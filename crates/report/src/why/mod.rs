@@ -1,5 +1,6 @@
 //! Who made wakeups late.
 
+mod advice;
 mod answer;
 pub mod cost;
 pub mod handlers;

@@ -1,5 +1,6 @@
 //! The answer of `punctual why` as a page: causes, a flame graph of the lateness, a section a cause.
 
+use super::advice::Advice;
 use crate::encode::plain_page::{coordinate, escape, page};
 use crate::layout::{microseconds, shortened};
 use crate::why::{EpisodeView, MAX_CHARACTERS, WhyReport, cause_words};
@@ -66,6 +67,8 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
             microseconds(Some(cause.total_ns)),
             example.id
         );
+        let Advice { happened, remedy } = Advice::on(cause);
+        let _ = writeln!(body, "<p>{} {}</p>", escape(&happened), escape(remedy.unwrap_or_default()));
         episode(&mut body, example);
     }
     page(&title, &body)

@@ -1,9 +1,12 @@
 //! Who made wakeups late: the answer of `punctual why`.
 
+use super::advice;
 use crate::layout::{microseconds, shortened, table};
 use crate::why::cost::MIN_COUNTED_NS;
 use punctual_blame::{CallTree, Room};
-use punctual_blame::{Cause, Kind, Link, Piece, Split, Summary, chain, is_nesting_known, split, summarize};
+use punctual_blame::{
+    Cause, HOLDER_NOT_SEEN, Kind, Link, Piece, Split, Summary, Turn, chain, is_nesting_known, split, summarize,
+};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage, format_ns};
 use std::fmt::Write;
@@ -29,6 +32,8 @@ pub struct EpisodeView {
     pub nesting_known: bool,
     /// Who was late.
     pub victim: Victim,
+    /// In which control group, where that is known.
+    pub cgroup: Option<String>,
     /// When it was due, ns of `CLOCK_MONOTONIC`.
     pub expected_ns: u64,
     /// How late it was, ns.
@@ -56,6 +61,7 @@ impl EpisodeView {
             void: episode.void.clone(),
             nesting_known: is_nesting_known(episode),
             victim: episode.victim.clone(),
+            cgroup: punctual_blame::cgroup(episode, episode.victim.tid),
             expected_ns: episode.expected_ns,
             total_ns: episode.total_ns(),
             stage: episode.stage,
@@ -165,6 +171,12 @@ impl<'a> WhyReport<'a> {
         sum(self.summary.causes.iter().filter(|cause| cause.kind == kind))
     }
 
+    /// A culprit's name with its control group, where that is not the root or is another one than a victim's.
+    fn who(&self, name: &str, cgroup: Option<&str>, turn: Option<Turn>) -> String {
+        let is_theirs = self.episodes.iter().all(|episode| episode.cgroup.as_deref() == cgroup);
+        with_group(name, cgroup, turn, is_theirs)
+    }
+
     fn whole(&self) -> usize {
         self.episodes.iter().filter(|episode| episode.void.is_none()).count()
     }
@@ -263,7 +275,11 @@ impl<'a> WhyReport<'a> {
             self.threshold(),
             percent(if is_whole { first.total_ns } else { of_kind_ns }, self.summary.late_ns),
             format_ns(self.summary.late_ns),
-            if is_whole { cause_words(kind, &first.name) } else { format!("{}: most {}", kind.plural(), first.name) },
+            if is_whole {
+                cause_words(kind, &self.who(&first.name, first.cgroup.as_deref(), first.turn))
+            } else {
+                format!("{}: most {}", kind.plural(), first.name)
+            },
         );
         if let Some(detail) = first.detail.as_ref().filter(|detail| **detail != first.name) {
             let _ = write!(verdict, " ({})", shortened(detail, MAX_CHARACTERS));
@@ -280,16 +296,41 @@ impl<'a> WhyReport<'a> {
             ", in {}, at most {}.{own} Unknown: {}, out of sight: {}.",
             many(first.episodes, "episode"),
             format_ns(first.max_ns),
-            percent(self.total_of(Kind::Unknown), self.summary.late_ns),
+            percent(self.summary.unknown_ns, self.summary.late_ns),
             percent(self.total_of(Kind::Blind), self.summary.late_ns),
         );
+        verdict.push_str(&self.left_out());
         verdict
     }
+
+    /// Late wakeups of which the verdict says nothing, where there are any.
+    fn left_out(&self) -> String {
+        let void = self.episodes.len() - self.whole();
+        let without = self.recorder.as_ref().map_or(0, |recorder| recorder.late.saturating_sub(recorder.kept));
+        let parts = [(void as u64, "void"), (without, "without evidence"), (self.missing(), "gone from the recording")];
+        let parts: Vec<String> =
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        if parts.is_empty() { String::new() } else { format!(" Left out: {}.", parts.join(", ")) }
+    }
+}
+
+/// The longest path of a control group that stands whole beside a name, characters.
+const MAX_PATH: usize = 40;
+
+fn with_group(name: &str, cgroup: Option<&str>, turn: Option<Turn>, is_the_victims: bool) -> String {
+    let turn = turn.filter(|turn| !is_the_victims && turn.weight != turn.waiting_weight);
+    let path = cgroup.filter(|cgroup| *cgroup != "/").map(|cgroup| shortened(cgroup, MAX_PATH));
+    let weights = turn.map(|Turn { weight, waiting_weight }| format!("weight {weight} against {waiting_weight}"));
+    let words: Vec<String> = path.into_iter().chain(weights).collect();
+    if words.is_empty() { name.to_owned() } else { format!("{name} [{}]", words.join(", ")) }
 }
 
 /// A cause in words.
 pub(crate) fn cause_words(kind: Kind, name: &str) -> String {
-    format!("{} {name}", kind.words())
+    match (kind, name) {
+        (Kind::Lock, HOLDER_NOT_SEEN) => "a lock whose holder was not seen".to_owned(),
+        _ => format!("{} {name}", kind.words()),
+    }
 }
 
 /// Late time of causes, ns.
@@ -318,6 +359,9 @@ pub fn text(report: &WhyReport<'_>) -> String {
         let _ = writeln!(text, "\n{} more episodes: --episode N shows one in full", latest.len() - SHOWN_EPISODES);
     }
     let _ = writeln!(text, "\nrecording: {}", report.recording.display());
+    for advice in advice::leading(report) {
+        let _ = writeln!(text, "next: {} {}", advice.happened, advice.remedy.unwrap_or_default());
+    }
     text
 }
 
@@ -331,6 +375,14 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
             text,
             "note: in {untold} episodes the kernel's count of nested interrupts was not read, or not rightly: interrupts and \
              softirqs are known by their beginnings and ends alone, and one whose end was missed seems to go on"
+        );
+    }
+    let within = report.summary.unknown_ns.saturating_sub(report.total_of(Kind::Unknown));
+    if within > 0 {
+        let _ = writeln!(
+            text,
+            "note: {} of the time in locks is unknown as well, and counted so: who held them, or what kept that one, was not seen",
+            format_ns(within)
         );
     }
     let Some(recorder) = &report.recorder else { return };
@@ -379,11 +431,12 @@ fn cause_table(report: &WhyReport<'_>) -> String {
         row
     };
     for cause in report.shown_causes() {
+        let who = report.who(&cause.name, cause.cgroup.as_deref(), cause.turn);
         let name = match &cause.detail {
             Some(detail) if *detail != cause.name => {
-                format!("{} ({})", cause.name, shortened(detail, MAX_CHARACTERS))
+                format!("{who} ({})", shortened(detail, MAX_CHARACTERS))
             }
-            _ => cause.name.clone(),
+            _ => who,
         };
         rows.push(row(
             cause.kind.name(),
@@ -447,7 +500,13 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
             continue;
         }
         let detail = part.detail.clone().filter(|detail| *detail != part.name).unwrap_or_default();
-        let cells = [part.kind.name().to_owned(), part.name.clone(), shortened(&detail, MAX_CHARACTERS)];
+        let who = with_group(
+            &part.name,
+            part.cgroup.as_deref(),
+            part.turn,
+            episode.cgroup.as_deref() == part.cgroup.as_deref(),
+        );
+        let cells = [part.kind.name().to_owned(), who, shortened(&detail, MAX_CHARACTERS)];
         let figures = [microseconds(Some(part.ns)), percent(part.ns, episode.total_ns)];
         rows.push(figures.into_iter().chain(cells).collect());
     }

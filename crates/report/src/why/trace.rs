@@ -191,6 +191,8 @@ mod tests {
             samples: Vec::new(),
             programs: Vec::new(),
             builds: Vec::new(),
+            groups: Vec::new(),
+            members: Vec::new(),
         }
     }
 

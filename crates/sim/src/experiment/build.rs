@@ -62,9 +62,68 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
     if file.runs == 0 {
         return Err(wrong(&["runs"], "0 runs show nothing"));
     }
-    let seed = mix(file.seed ^ mix(run));
-    let machine = &file.machine;
-    let mut spec = MachineSpec {
+    let mut spec = rules(&file.machine, mix(file.seed ^ mix(run)))?;
+    let mut periods = Periods { shortest: duration };
+    spec.clock = file.clock.as_ref().map(|written| clock(written, &mut periods)).transpose()?;
+    for (index, written) in file.thread.iter().enumerate().filter(|(_, thread)| thread.present) {
+        spec.threads.push(thread(index, written, &mut periods)?);
+    }
+    for (index, written) in file.source.iter().enumerate() {
+        spec.sources.push(source(index, written, &spec.threads, &mut periods)?);
+    }
+    let device = file.device.as_ref().map(|device| add_device(&mut spec, device)).transpose()?;
+    if let Some(device) = &device {
+        for (index, phase) in device.phases.phases.iter().enumerate() {
+            let at = index.to_string();
+            let least = phase.samples.iter().min().copied().unwrap_or(0);
+            if phase.rate == 0 || least == 0 {
+                return Err(wrong(&["device", "phase", &at], "a phase has a rate and blocks of samples above 0"));
+            }
+            periods.take(&["device", "phase", &at], u64::from(least) * SECOND / phase.rate)?;
+        }
+    }
+    let link = match (&file.link, &device) {
+        (None, _) => None,
+        (Some(_), None) => return Err(wrong(&["link"], "a link needs a device")),
+        (Some(link), Some(device)) => Some(link_spec(link, device)?),
+    };
+    let events =
+        u128::from(duration / periods.shortest.max(1)) * u128::from(file.runs) * file.case.len().max(1) as u128;
+    if events > MAX_EVENTS {
+        return Err(wrong(
+            &["duration"],
+            format!(
+                "about {events} events are too many: {} runs of this length with something every {}",
+                file.runs,
+                crate::time::format_span(periods.shortest)
+            ),
+        ));
+    }
+    if file.machine.admission {
+        crate::theory::admit(&spec).map_err(|error| wrong(&["machine", "admission"], error.to_string()))?;
+    }
+    Ok(Setup { spec, device, link, duration })
+}
+
+/// What recurs in a run: the more often, the longer it takes to simulate.
+struct Periods {
+    shortest: Picoseconds,
+}
+
+impl Periods {
+    /// Takes in a period that stands at this place of the file.
+    fn take(&mut self, path: &[&str], period: Picoseconds) -> Result<Picoseconds, Wrong> {
+        if period == 0 {
+            return Err(wrong(path, "a period of 0"));
+        }
+        self.shortest = self.shortest.min(period);
+        Ok(period)
+    }
+}
+
+/// The machine without what runs on it.
+fn rules(machine: &schema::Machine, seed: u64) -> Result<MachineSpec, Wrong> {
+    let spec = MachineSpec {
         cpus: machine.cpus.unwrap_or(1),
         seed,
         quantum: machine.quantum.map_or(20 * MILLISECOND, |span| span.0),
@@ -84,136 +143,106 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
     if machine.slot_priority.is_some_and(|priority| priority > 99) {
         return Err(wrong(&["machine", "slot_priority"], "priorities are 0 to 99"));
     }
-    let mut shortest = duration;
-    let mut period = |path: &[&str], period: Picoseconds| -> Result<Picoseconds, Wrong> {
-        if period == 0 {
-            return Err(wrong(path, "a period of 0"));
-        }
-        shortest = shortest.min(period);
-        Ok(period)
+    Ok(spec)
+}
+
+fn clock(clock: &schema::Clock, periods: &mut Periods) -> Result<ClockSpec, Wrong> {
+    let every = clock.period.map(|span| periods.take(&["clock", "period"], span.0)).transpose()?;
+    Ok(ClockSpec {
+        period: every,
+        offset: clock.offset.map_or(every.unwrap_or(0), |span| span.0),
+        irql: clock.irql.unwrap_or(28),
+        cpu: clock.cpu,
+        isr: clock.isr.clone(),
+        dpc: clock.dpc.clone(),
+    })
+}
+
+fn thread(index: usize, thread: &schema::Thread, periods: &mut Periods) -> Result<ThreadSpec, Wrong> {
+    let at = index.to_string();
+    let path = |key: &'static str| -> Vec<String> { vec!["thread".into(), at.clone(), key.into()] };
+    let activity = match &thread.activity {
+        schema::Activity::Signalled => Activity::Signalled,
+        schema::Activity::Spinning => Activity::Spinning,
+        schema::Activity::Periodic { period: every, offset } => Activity::Periodic {
+            period: periods.take(&["thread", &at, "activity", "periodic", "period"], every.0)?,
+            offset: offset.0,
+        },
+        schema::Activity::Timer { interval, offset, rule } => Activity::Timer {
+            interval: periods.take(&["thread", &at, "activity", "timer", "interval"], interval.0)?,
+            offset: offset.0,
+            rule: match rule {
+                schema::Rule::Rounded => TimerRule::Rounded,
+                schema::Rule::Exact => TimerRule::Exact,
+                schema::Rule::KernelPeriodic => TimerRule::KernelPeriodic,
+            },
+        },
     };
-    if let Some(clock) = &file.clock {
-        let every = clock.period.map(|span| period(&["clock", "period"], span.0)).transpose()?;
-        spec.clock = Some(ClockSpec {
-            period: every,
-            offset: clock.offset.map_or(every.unwrap_or(0), |span| span.0),
-            irql: clock.irql.unwrap_or(28),
-            cpu: clock.cpu,
-            isr: clock.isr.clone(),
-            dpc: clock.dpc.clone(),
-        });
+    let mut made = ThreadSpec::new(
+        &thread.name,
+        policy(&thread.policy).map_err(|what| (path("policy"), what))?,
+        activity,
+        thread.work.clone(),
+    );
+    if activity == Activity::Spinning {
+        made.work = ThreadSpec::spinner("", 0).work;
     }
-    for (index, thread) in file.thread.iter().enumerate().filter(|(_, thread)| thread.present) {
-        let at = index.to_string();
-        let path = |key: &'static str| -> Vec<String> { vec!["thread".into(), at.clone(), key.into()] };
-        let activity = match &thread.activity {
-            schema::Activity::Signalled => Activity::Signalled,
-            schema::Activity::Spinning => Activity::Spinning,
-            schema::Activity::Periodic { period: every, offset } => Activity::Periodic {
-                period: period(&["thread", &at, "activity", "periodic", "period"], every.0)?,
-                offset: offset.0,
-            },
-            schema::Activity::Timer { interval, offset, rule } => Activity::Timer {
-                interval: period(&["thread", &at, "activity", "timer", "interval"], interval.0)?,
-                offset: offset.0,
-                rule: match rule {
-                    schema::Rule::Rounded => TimerRule::Rounded,
-                    schema::Rule::Exact => TimerRule::Exact,
-                    schema::Rule::KernelPeriodic => TimerRule::KernelPeriodic,
-                },
-            },
-        };
-        let mut made = ThreadSpec::new(
-            &thread.name,
-            policy(&thread.policy).map_err(|what| (path("policy"), what))?,
-            activity,
-            thread.work.clone(),
-        );
-        if activity == Activity::Spinning {
-            made.work = ThreadSpec::spinner("", 0).work;
+    made.cpu = thread.cpu;
+    made.raise =
+        thread.raise.as_ref().map(|raise| Raise { after: raise.after.0, length: raise.length.0, irql: raise.irql });
+    made.constraint = thread
+        .constraint
+        .as_ref()
+        .map(|constraint| ConstraintSpec { deadline: constraint.deadline.0, estimate: constraint.estimate.0 });
+    made.late_work = match (thread.drop_stale, thread.event) {
+        (false, false) => LateWork::WorkOff,
+        (true, false) => LateWork::DropStale,
+        (false, true) => LateWork::Event,
+        (true, true) => {
+            return Err((path("event"), "an event keeps no stale work that could be dropped".to_owned()));
         }
-        made.cpu = thread.cpu;
-        made.raise =
-            thread.raise.as_ref().map(|raise| Raise { after: raise.after.0, length: raise.length.0, irql: raise.irql });
-        made.constraint = thread
-            .constraint
-            .as_ref()
-            .map(|constraint| ConstraintSpec { deadline: constraint.deadline.0, estimate: constraint.estimate.0 });
-        made.late_work = match (thread.drop_stale, thread.event) {
-            (false, false) => LateWork::WorkOff,
-            (true, false) => LateWork::DropStale,
-            (false, true) => LateWork::Event,
-            (true, true) => {
-                return Err((path("event"), "an event keeps no stale work that could be dropped".to_owned()));
-            }
-        };
-        spec.threads.push(made);
-    }
-    for (index, source) in file.source.iter().enumerate() {
-        let at = index.to_string();
-        let thread = source
-            .thread
-            .as_ref()
-            .map(|name| {
-                let found = spec.threads.iter().position(|thread| thread.name == *name);
-                found.ok_or_else(|| wrong(&["source", &at, "thread"], format!("there is no thread {name:?}")))
-            })
-            .transpose()?;
-        let arrival = match &source.arrival {
-            schema::Arrival::Periodic { period: every, offset } => Arrival::Periodic {
-                period: period(&["source", &at, "arrival", "periodic", "period"], every.0)?,
-                offset: offset.0,
-            },
-            schema::Arrival::Poisson { mean } => {
-                Arrival::Poisson { mean: period(&["source", &at, "arrival", "poisson", "mean"], mean.0)? }
-            }
-            schema::Arrival::Times(times) => Arrival::Times(times.iter().map(|span| span.0).collect()),
-        };
-        spec.sources.push(SourceSpec {
-            name: source.name.clone(),
-            cpu: source.cpu,
-            irql: source.irql,
-            arrival,
-            latched: source.latched,
-            isr: source.isr.clone(),
-            dpc: source.dpc.clone(),
-            important: source.important,
-            work: source.work.clone(),
-            context: context(source.context),
-            thread,
-        });
-    }
-    let device = file.device.as_ref().map(|device| add_device(&mut spec, device)).transpose()?;
-    if let Some(device) = &device {
-        for (index, phase) in device.phases.phases.iter().enumerate() {
-            let at = index.to_string();
-            let least = phase.samples.iter().min().copied().unwrap_or(0);
-            if phase.rate == 0 || least == 0 {
-                return Err(wrong(&["device", "phase", &at], "a phase has a rate and blocks of samples above 0"));
-            }
-            period(&["device", "phase", &at], u64::from(least) * SECOND / phase.rate)?;
-        }
-    }
-    let link = match (&file.link, &device) {
-        (None, _) => None,
-        (Some(_), None) => return Err(wrong(&["link"], "a link needs a device")),
-        (Some(link), Some(device)) => Some(link_spec(link, device)?),
     };
-    let events = u128::from(duration / shortest.max(1)) * u128::from(file.runs) * file.case.len().max(1) as u128;
-    if events > MAX_EVENTS {
-        return Err(wrong(
-            &["duration"],
-            format!(
-                "about {events} events are too many: {} runs of this length with something every {}",
-                file.runs,
-                crate::time::format_span(shortest)
-            ),
-        ));
-    }
-    if machine.admission {
-        crate::theory::admit(&spec).map_err(|error| wrong(&["machine", "admission"], error.to_string()))?;
-    }
-    Ok(Setup { spec, device, link, duration })
+    Ok(made)
+}
+
+fn source(
+    index: usize,
+    source: &schema::Source,
+    threads: &[ThreadSpec],
+    periods: &mut Periods,
+) -> Result<SourceSpec, Wrong> {
+    let at = index.to_string();
+    let thread = source
+        .thread
+        .as_ref()
+        .map(|name| {
+            let found = threads.iter().position(|thread| thread.name == *name);
+            found.ok_or_else(|| wrong(&["source", &at, "thread"], format!("there is no thread {name:?}")))
+        })
+        .transpose()?;
+    let arrival = match &source.arrival {
+        schema::Arrival::Periodic { period: every, offset } => Arrival::Periodic {
+            period: periods.take(&["source", &at, "arrival", "periodic", "period"], every.0)?,
+            offset: offset.0,
+        },
+        schema::Arrival::Poisson { mean } => {
+            Arrival::Poisson { mean: periods.take(&["source", &at, "arrival", "poisson", "mean"], mean.0)? }
+        }
+        schema::Arrival::Times(times) => Arrival::Times(times.iter().map(|span| span.0).collect()),
+    };
+    Ok(SourceSpec {
+        name: source.name.clone(),
+        cpu: source.cpu,
+        irql: source.irql,
+        arrival,
+        latched: source.latched,
+        isr: source.isr.clone(),
+        dpc: source.dpc.clone(),
+        important: source.important,
+        work: source.work.clone(),
+        context: context(source.context),
+        thread,
+    })
 }
 
 fn context(context: Context) -> WorkContext {

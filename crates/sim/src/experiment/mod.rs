@@ -4,12 +4,13 @@ mod build;
 mod collect;
 mod measure;
 mod place;
+mod quantity;
 pub mod schema;
 mod series;
 
 pub use build::{DeviceSpec, Setup};
 pub use collect::Run;
-pub use measure::Measure;
+pub use quantity::Measure;
 pub use schema::{Class, Value};
 pub use series::Series;
 

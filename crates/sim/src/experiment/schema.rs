@@ -1,5 +1,6 @@
 //! How an experiment is written: the keys of its TOML file.
 
+use super::quantity::Measure;
 use crate::cost::Cost;
 use crate::time::Span;
 use serde::Deserialize;
@@ -455,7 +456,7 @@ pub struct Row {
     /// In which case it is measured.
     pub case: Option<String>,
     /// How it is measured.
-    pub measure: Option<super::measure::Measure>,
+    pub measure: Option<Measure>,
     /// What the paper prints.
     pub published: Option<Value>,
     /// The unit of both.

@@ -4,7 +4,7 @@ use super::ready::ReadyQueue;
 use super::slots::SlotPlan;
 use super::source::{Source, block_time};
 use super::specification::{Arrival, MachineSpec, WorkContext};
-use super::threads::{State, Thread};
+use super::thread::{State, Thread};
 use super::{NONE, SourceSpec};
 use crate::calendar::Calendar;
 use crate::cost::Cost;

@@ -10,6 +10,7 @@ mod ready;
 mod slots;
 mod source;
 mod specification;
+mod thread;
 mod threads;
 mod timers;
 

@@ -2,7 +2,7 @@
 
 use super::engine::Engine;
 use super::specification::{Activity, TimerRule};
-use super::threads::State;
+use super::thread::State;
 use crate::time::{MILLISECOND, NEVER, Picoseconds};
 
 impl Engine {

@@ -1,8 +1,12 @@
 //! One recording of one or more devices at work on a CPU, beside a bystander above them.
 
 use super::outside::Control;
-use crate::{StudyError, record_under};
-use punctual_context::device::{CUT, Competing, Competitor, DeviceCounts, DeviceSetup, Phase, Rig, UNOBSERVED, Wake};
+use crate::StudyError;
+use crate::companion::Companion;
+use crate::loaded::record_with;
+use punctual_context::device::{
+    Activation, CUT, Competing, Competitor, DeviceCounts, DeviceSetup, Phase, Rig, UNOBSERVED, Wake,
+};
 use punctual_context::{Context, Reservation};
 use punctual_device::{Judge, Profile, Sampling};
 use punctual_kernel::ending::GettingReady;
@@ -10,8 +14,8 @@ use punctual_kernel::{Refused, clock, scheduling};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
 use punctual_recording::{
-    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, Distribution, Document,
-    EndReason, Recording, RecordingKind, Wakeup, format_ns,
+    ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, Directory, Distribution,
+    Document, EndReason, Recording, RecordingKind, Wakeup, format_ns,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -86,15 +90,7 @@ pub fn run(
     plan: &DeviceRunPlan,
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<DeviceRun, StudyError> {
-    let refused = |refused| StudyError::Run(RunError::Refused(refused));
-    let setups: Vec<DeviceSetup> = plan.devices.iter().map(|part| setup(part, plan)).collect();
-    let getting_ready = GettingReady::begin();
-    let mut rig = Rig::prepare(&setups, plan.cpu).map_err(refused)?;
-    drop(getting_ready);
-    let anywhere = plan.devices.iter().any(|device| matches!(device.context, Context::Reservation(_)));
-    // A reservation may run on any CPU, so its competitors must be on every one.
-    let cpus = if anywhere { scheduling::allowed_cpus() } else { vec![plan.cpu] };
-
+    let mut devices = Devices::prepare(plan)?;
     let mut probe = Plan::new(&plan.output);
     probe.interval_ns = BYSTANDER_PERIOD_NS;
     probe.duration_ns = Some(plan.duration_ns);
@@ -102,126 +98,182 @@ pub fn run(
     probe.cpus = Some(vec![plan.cpu]);
     probe.kind = RecordingKind::Activations;
     probe.command_line = plan.command_line.clone();
-
-    let mut summaries: Vec<DeviceSummary> =
-        plan.devices.iter().enumerate().map(|(index, device)| describe(device, &setups[index], &rig, index)).collect();
-    let mut judges: Vec<Judge> = Vec::new();
-    let mut writer: Option<ActivationWriter> = None;
-    let mut competing = None;
-    let mut started_ns = 0;
-    let mut trouble: Option<StudyError> = None;
-    let mut directory = None;
-    let mut flushed = Instant::now();
-    let result = record_under(probe, &plan.load, &mut |observation| {
-        let begun = writer.is_some();
-        directory.get_or_insert_with(|| observation.directory().clone());
-        let mut step = || -> Result<(), StudyError> {
-            let Some(writer) = &mut writer else {
-                writer = Some(ActivationWriter::create(observation.directory())?);
-                let end_ns = clock::monotonic_ns().saturating_add(plan.duration_ns).saturating_add(OVERTIME_NS);
-                rig.end_at(end_ns);
-                competing = Some(Competing::start(&plan.competitors, &cpus, end_ns).map_err(refused)?);
-                started_ns = clock::monotonic_ns();
-                let judge = |setup: (&DeviceSetup, &DevicePart)| {
-                    Judge::new(setup.0.period_ns, setup.1.profile.buffers, started_ns)
-                };
-                judges = setups.iter().zip(&plan.devices).map(judge).collect();
-                return rig.start().map_err(refused);
-            };
-            rig.round(&mut |index, activation| {
-                let row = row(index, activation);
-                judges[index].take(&row, &mut summaries[index]);
-                summaries[index].elsewhere += u64::from(row.cpu != plan.cpu);
-                writer.push(&row);
-            });
-            rig.change_phases(&mut |index, phase| {
-                let buffers = plan.devices[index].profile.buffers;
-                judges[index].set_period(clock::monotonic_ns(), phase.period_ns, buffers);
-            })
-            .map_err(refused)?;
-            if flushed.elapsed() >= FLUSH {
-                flushed = Instant::now();
-                writer.flush()?;
-            }
-            Ok(())
-        };
-        if let Err(error) = step() {
-            trouble = Some(error);
-            return Step::Stop(EndReason::Failed, Some("a device could not be run".to_owned()));
-        }
-        if begun && rig.is_starved() {
-            let detail = "a device's thread left the rest of the program no CPU time for 5 s: lower its priority";
-            return Step::Stop(EndReason::Watchdog, Some(detail.to_owned()));
-        }
-        observe(observation)
-    });
-    drop(competing);
-    if let Some(error) = trouble {
-        // Nothing of the device was measured.
-        if let Some(directory) = directory {
-            directory.discard();
-        }
-        return Err(error);
-    }
-    let document = result?.document;
-    let stopped_ns = clock::monotonic_ns();
-    let mut rest = Vec::new();
-    rig.stop(&mut |index, activation| rest.push(row(index, activation)));
-    for row in rest {
-        let index = row.device as usize;
-        judges[index].take(&row, &mut summaries[index]);
-        summaries[index].elsewhere += u64::from(row.cpu != plan.cpu);
-        if let Some(writer) = &mut writer {
-            writer.push(&row);
-        }
-    }
-    for (index, summary) in summaries.iter_mut().enumerate() {
-        count(summary, &rig.counts(index), stopped_ns.saturating_sub(started_ns));
-    }
-    let ran_ns = stopped_ns.saturating_sub(started_ns);
-    let never_came = setups.iter().enumerate().find_map(|(index, setup)| {
-        // Before a few periods have passed, nothing need have come.
-        let due = started_ns != 0 && ran_ns > setup.period_ns.saturating_mul(3);
-        let silent = || {
-            let summary = &summaries[index];
-            let in_kernel = setup.context.is_in_kernel() && summary.processed + summary.refused == 0;
-            in_kernel.then(|| format!("{} interrupts came and no block was processed", summary.interrupts.unwrap_or(0)))
-        };
-        due.then(|| rig.trouble(index).or_else(silent)).flatten().map(|trouble| (index, trouble))
-    });
-    drop(rig);
-    if let Some((index, trouble)) = never_came {
-        // Underruns of activations that never came say nothing of the machine.
-        if let Some(directory) = directory {
-            directory.discard();
-        }
-        let doing = format!("running the device `{}` in {}", setups[index].name, setups[index].context);
-        return Err(refused(Refused::because(doing, trouble)));
-    }
-
-    let mut activations = ActivationDocument {
-        schema: ACTIVATIONS_SCHEMA.to_owned(),
-        devices: summaries,
-        competitors: plan.competitors.iter().map(Competitor::to_string).collect(),
-        started_ns,
-        not_reached: phases_not_reached(plan, stopped_ns.saturating_sub(started_ns)),
-        ..ActivationDocument::default()
-    };
-    let (intervals, control) = look_at_threads(plan, &document)?;
-    activations.bystander_intervals = intervals;
-    let measure = |index: usize| document.tasks.get(index).map_or_else(String::new, |task| task.measure.clone());
-    (activations.bystander, activations.control) = (measure(0), measure(1));
-    for (index, summary) in activations.devices.iter_mut().enumerate() {
-        let context = plan.devices[index].context;
-        let outranks = context.is_in_kernel() || matches!(context, Context::Reservation(Reservation { .. }));
-        if let Some(judge) = judges.get(index) {
-            (summary.underruns_outside, summary.underruns_stolen) = control.explain(judge.underruns(), outranks);
-        }
-    }
-    if let Some(writer) = writer {
-        writer.finish(&activations)?;
-    }
+    let document = record_with(probe, &plan.load, &mut |_| true, &mut [&mut devices], observe)?.document;
+    let activations = devices.conclude(&document)?;
     Ok(DeviceRun { path: plan.output.clone(), document, activations })
+}
+
+/// The devices of a run and what competes with them, beside the bystander and the control.
+struct Devices<'a> {
+    plan: &'a DeviceRunPlan,
+    setups: Vec<DeviceSetup>,
+    rig: Rig,
+    summaries: Vec<DeviceSummary>,
+    /// From the start on.
+    judges: Vec<Judge>,
+    writer: Option<ActivationWriter>,
+    competing: Option<Competing>,
+    /// The recording's, once it is there.
+    directory: Option<Directory>,
+    started_ns: u64,
+    stopped_ns: u64,
+    flushed: Instant,
+}
+
+impl Companion for Devices<'_> {
+    fn start(&mut self, observation: &mut Observation<'_>) -> Result<(), StudyError> {
+        self.directory = Some(observation.directory().clone());
+        self.writer = Some(ActivationWriter::create(observation.directory())?);
+        let end_ns = clock::monotonic_ns().saturating_add(self.plan.duration_ns).saturating_add(OVERTIME_NS);
+        self.rig.end_at(end_ns);
+        let anywhere = self.plan.devices.iter().any(|device| matches!(device.context, Context::Reservation(_)));
+        // A reservation may run on any CPU, so its competitors must be on every one.
+        let cpus = if anywhere { scheduling::allowed_cpus() } else { vec![self.plan.cpu] };
+        self.competing = Some(Competing::start(&self.plan.competitors, &cpus, end_ns).map_err(refused)?);
+        self.started_ns = clock::monotonic_ns();
+        let judge = |(setup, part): (&DeviceSetup, &DevicePart)| {
+            Judge::new(setup.period_ns, part.profile.buffers, self.started_ns)
+        };
+        self.judges = self.setups.iter().zip(&self.plan.devices).map(judge).collect();
+        self.rig.start().map_err(refused)
+    }
+
+    fn round(&mut self, _: &mut Observation<'_>) -> Result<Step, StudyError> {
+        let Devices { plan, rig, summaries, judges, writer, .. } = self;
+        rig.round(&mut |index, activation| take(plan, summaries, judges, writer, index, activation));
+        rig.change_phases(&mut |index, phase| {
+            let buffers = plan.devices[index].profile.buffers;
+            judges[index].set_period(clock::monotonic_ns(), phase.period_ns, buffers);
+        })
+        .map_err(refused)?;
+        if let Some(writer) = writer
+            && self.flushed.elapsed() >= FLUSH
+        {
+            self.flushed = Instant::now();
+            writer.flush()?;
+        }
+        if rig.is_starved() {
+            let detail = "a device's thread left the rest of the program no CPU time for 5 s: lower its priority";
+            return Ok(Step::Stop(EndReason::Watchdog, Some(detail.to_owned())));
+        }
+        Ok(Step::Go)
+    }
+
+    fn stop(&mut self, _: u64, _: &mut Observation<'_>) {
+        self.competing = None;
+        self.stopped_ns = clock::monotonic_ns();
+        let Devices { plan, rig, summaries, judges, writer, .. } = self;
+        rig.stop(&mut |index, activation| take(plan, summaries, judges, writer, index, activation));
+        let ran_ns = self.ran_ns();
+        for (index, summary) in self.summaries.iter_mut().enumerate() {
+            count(summary, &self.rig.counts(index), ran_ns);
+        }
+    }
+}
+
+impl<'a> Devices<'a> {
+    fn prepare(plan: &'a DeviceRunPlan) -> Result<Devices<'a>, StudyError> {
+        let setups: Vec<DeviceSetup> = plan.devices.iter().map(|part| setup(part, plan)).collect();
+        let getting_ready = GettingReady::begin();
+        let rig = Rig::prepare(&setups, plan.cpu).map_err(refused)?;
+        drop(getting_ready);
+        let parts = plan.devices.iter().zip(&setups).enumerate();
+        let summaries = parts.map(|(index, (part, setup))| describe(part, setup, &rig, index)).collect();
+        Ok(Devices {
+            plan,
+            setups,
+            rig,
+            summaries,
+            judges: Vec::new(),
+            writer: None,
+            competing: None,
+            directory: None,
+            started_ns: 0,
+            stopped_ns: 0,
+            flushed: Instant::now(),
+        })
+    }
+
+    fn ran_ns(&self) -> u64 {
+        self.stopped_ns.saturating_sub(self.started_ns)
+    }
+
+    /// What came of them, put down in the recording.
+    fn conclude(self, document: &Document) -> Result<ActivationDocument, StudyError> {
+        if let Some((index, trouble)) = self.never_came() {
+            // Underruns of activations that never came say nothing of the machine.
+            if let Some(directory) = &self.directory {
+                directory.discard();
+            }
+            let setup = &self.setups[index];
+            let doing = format!("running the device `{}` in {}", setup.name, setup.context);
+            return Err(refused(Refused::because(doing, trouble)));
+        }
+        let not_reached = phases_not_reached(self.plan, self.ran_ns());
+        let Devices { plan, rig, summaries, judges, writer, started_ns, .. } = self;
+        // Out of the kernel before the reading and writing, which may take long.
+        drop(rig);
+        let (bystander_intervals, control) = look_at_threads(plan, document)?;
+        let measure = |index: usize| document.tasks.get(index).map_or_else(String::new, |task| task.measure.clone());
+        let mut activations = ActivationDocument {
+            schema: ACTIVATIONS_SCHEMA.to_owned(),
+            devices: summaries,
+            competitors: plan.competitors.iter().map(Competitor::to_string).collect(),
+            started_ns,
+            not_reached,
+            bystander_intervals,
+            bystander: measure(0),
+            control: measure(1),
+            ..ActivationDocument::default()
+        };
+        for (index, summary) in activations.devices.iter_mut().enumerate() {
+            let context = plan.devices[index].context;
+            let outranks = context.is_in_kernel() || matches!(context, Context::Reservation(Reservation { .. }));
+            if let Some(judge) = judges.get(index) {
+                (summary.underruns_outside, summary.underruns_stolen) = control.explain(judge.underruns(), outranks);
+            }
+        }
+        if let Some(writer) = writer {
+            writer.finish(&activations)?;
+        }
+        Ok(activations)
+    }
+
+    /// The first device of which nothing came that was to come, and why.
+    fn never_came(&self) -> Option<(usize, String)> {
+        self.setups.iter().enumerate().find_map(|(index, setup)| {
+            // Before a few periods have passed, nothing need have come.
+            let due = self.started_ns != 0 && self.ran_ns() > setup.period_ns.saturating_mul(3);
+            let silent = || {
+                let summary = &self.summaries[index];
+                let in_kernel = setup.context.is_in_kernel() && summary.processed + summary.refused == 0;
+                let interrupts = summary.interrupts.unwrap_or(0);
+                in_kernel.then(|| format!("{interrupts} interrupts came and no block was processed"))
+            };
+            due.then(|| self.rig.trouble(index).or_else(silent)).flatten().map(|trouble| (index, trouble))
+        })
+    }
+}
+
+fn refused(refused: Refused) -> StudyError {
+    StudyError::Run(RunError::Refused(refused))
+}
+
+/// Takes in an activation of the device with this index.
+fn take(
+    plan: &DeviceRunPlan,
+    summaries: &mut [DeviceSummary],
+    judges: &mut [Judge],
+    writer: &mut Option<ActivationWriter>,
+    index: usize,
+    activation: &Activation,
+) {
+    let row = row(index, activation);
+    judges[index].take(&row, &mut summaries[index]);
+    summaries[index].elsewhere += u64::from(row.cpu != plan.cpu);
+    if let Some(writer) = writer {
+        writer.push(&row);
+    }
 }
 
 /// Says which phases a run of this length did not come to, or not to the end of; `None` where it came to all.
@@ -293,7 +345,7 @@ fn describe(part: &DevicePart, setup: &DeviceSetup, rig: &Rig, index: usize) -> 
     }
 }
 
-fn row(index: usize, activation: &punctual_context::device::Activation) -> ActivationRow {
+fn row(index: usize, activation: &Activation) -> ActivationRow {
     ActivationRow {
         device: index as u32,
         block: activation.block,
@@ -324,7 +376,7 @@ fn count(summary: &mut DeviceSummary, counts: &DeviceCounts, ran_ns: u64) {
     let Some(kernel) = &counts.kernel else { return };
     summary.refused = kernel.refused;
     summary.unobserved = kernel.unobserved;
-    summary.callbacks_refused = kernel.callbacks.refused;
+    summary.callbacks_refused = Some(kernel.callbacks.refused);
     summary.refusal = kernel.callbacks.refusal();
     summary.cut = kernel.cut;
     summary.interrupts = Some(kernel.interrupts);

@@ -3,13 +3,14 @@
 use crate::episode::chain::waker;
 use crate::episode::classify::{Blamed, Classifier, OWN_PATH_NS};
 use crate::episode::replay::Slice;
-use crate::episode::story::{Doing, StateSpan};
-use crate::episode::subject::Subject;
+use crate::episode::story::{STOPPED, StateSpan};
 use crate::kind::Kind;
 use punctual_recording::Stage;
-use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE};
+use punctual_recording::episode::{
+    Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LOCK_OF_PROGRAM,
+};
 
-impl<'a> Classifier<'a> {
+impl Classifier<'_> {
     /// The way back to the program. Its code has interrupts on but for moments: where a timer came late there, nothing in
     /// this kernel kept it.
     fn own_path(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
@@ -34,12 +35,13 @@ impl<'a> Classifier<'a> {
     pub(crate) fn running(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
         let detail = || self.sampled(slice, start, end);
         let fault = || Blamed::new(Kind::Fault, self.victim());
-        if self.waits.in_fault(start, end) {
-            return vec![(Blamed { detail: detail(), ..fault() }, own)];
-        }
+        // A lock within a fault is the lock.
         if let Some(lock) = self.waits.in_lock(start, end) {
             let detail = detail().or_else(|| Some(format!("kernel {lock}")));
             return vec![(Blamed { detail, ..Blamed::new(Kind::Lock, "another CPU") }, own)];
+        }
+        if self.waits.in_fault(start, end) {
+            return vec![(Blamed { detail: detail(), ..fault() }, own)];
         }
         if self.subject.stage == Stage::Response {
             // Of the way into the kernel and out of it nothing tells but how long it usually is.
@@ -58,30 +60,14 @@ impl<'a> Classifier<'a> {
         self.subject.name
     }
 
-    /// Who holds the lock of the program that the thread waits for: whoever lets it go, which wakes the thread.
-    pub(crate) fn holder(&self, span: &StateSpan) -> Option<Subject<'a>> {
-        let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return None };
-        let waker = &self.episode.events[woken_by];
-        if left_state & LEFT_FOR_LOCK == 0 || waker.context & IN_INTERRUPT != 0 || waker.tid == 0 {
-            return None;
-        }
-        Some(Subject {
-            tid: waker.tid,
-            name: self.threads.get(&waker.tid)?,
-            priority: waker.priority,
-            cpu: waker.cpu,
-            start_ns: span.start_ns,
-            end_ns: span.end_ns,
-            stage: Stage::Response,
-            is_due: false,
-        })
-    }
-
     /// The thread slept from the beginning of the span on.
     pub(crate) fn blocked(&self, span: &StateSpan, left_state: u32, woken_by: Option<usize>) -> Blamed {
         let victim = self.subject.tid;
         let events = &self.episode.events;
         let woken_by = woken_by.map(|index| &events[index]);
+        if left_state & STOPPED != 0 {
+            return self.stopped(span, left_state, woken_by);
+        }
         let by = match woken_by {
             None => "nobody yet".to_owned(),
             Some(event) => match waker(self.episode, event, self.timelines) {
@@ -105,14 +91,21 @@ impl<'a> Classifier<'a> {
                     | EventKind::FaultEnd
             )
         });
+        let of_kernel = |event: &&Event| event.kind != EventKind::LockBegin || event.extra & LOCK_OF_PROGRAM == 0;
+        let last = last.filter(of_kernel).max_by_key(|event| event.at_ns).map(|event| event.kind);
+        if left_state & LEFT_FOR_LOCK != 0 {
+            return self.lock_of_program(woken_by, by);
+        }
+        // A lock within a fault is the lock.
+        if last == Some(EventKind::LockBegin) {
+            return self.lock_of_kernel(woken_by, by);
+        }
         // Where the ends of faults are seen, one that has none is none.
         let ends_are_seen = self.subject.stage == Stage::Response;
         if ends_are_seen && self.waits.in_fault(span.start_ns, span.end_ns) {
             return Blamed::new(Kind::Fault, self.victim());
         }
-        match last.max_by_key(|event| event.at_ns).map(|event| event.kind) {
-            _ if left_state & LEFT_FOR_LOCK != 0 => Blamed::new(Kind::Lock, by),
-            Some(EventKind::LockBegin) => Blamed::new(Kind::Lock, by),
+        match last {
             Some(EventKind::FaultUser | EventKind::FaultKernel)
                 if left_state & LEFT_UNINTERRUPTIBLE != 0 && !ends_are_seen =>
             {

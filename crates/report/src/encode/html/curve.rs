@@ -2,7 +2,7 @@
 //!
 //! Cota-Robles and Held, OSDI 1999, Figure 4, show their histograms so, for the long tail to be seen.
 
-use crate::encode::html::Subject;
+use crate::encode::html::subject::Subject;
 use punctual_recording::Distribution;
 use serde::Serialize;
 

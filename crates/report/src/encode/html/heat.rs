@@ -1,6 +1,6 @@
 //! Cells over time: how often, or how late, by row and column.
 
-use crate::encode::html::Subject;
+use crate::encode::html::subject::Subject;
 use serde::Serialize;
 
 /// A picture of cells. Empty cells are left out.

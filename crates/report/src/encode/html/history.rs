@@ -1,7 +1,7 @@
 //! Latency over time: wakeups in, columns out, in memory that does not grow with the number of wakeups.
 
-use crate::encode::html::Subject;
 use crate::encode::html::heat::{Cell, Heat};
+use crate::encode::html::subject::Subject;
 use punctual_recording::{BLOCK_NS, BlockMaximum, Distribution};
 use serde::Serialize;
 use std::collections::BTreeMap;

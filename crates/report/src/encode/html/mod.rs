@@ -10,12 +10,14 @@ pub(crate) mod history;
 pub(crate) mod intervals;
 pub(crate) mod setting;
 pub(crate) mod style;
+mod subject;
 pub(crate) mod table;
 
 pub use curve::{Curve, CurveLine, Mark, survival};
 pub use heat::{Cell, Heat};
 pub use history::{History, Series, SeriesLine};
 pub use intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
+pub use subject::Subject;
 pub use table::{Column, Table, Value};
 
 use crate::encode::plain_page::escape;
@@ -126,17 +128,6 @@ pub enum Drawing {
     Intervals(Intervals),
     /// Curves of such numbers.
     Band(Band),
-}
-
-/// What a picture counts, which says how it is read out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Subject {
-    /// Wakeups, by their latency.
-    #[default]
-    Wakeups,
-    /// Gaps, by their length.
-    Gaps,
 }
 
 impl Page {

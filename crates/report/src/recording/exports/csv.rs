@@ -1,9 +1,10 @@
 //! CSV for spreadsheets: the stage table, whole nanoseconds.
 
+use crate::encode::csv::quoted;
 use crate::{Measurement, stage_rows};
 
 /// The stage tables of all recordings as one CSV table; empty cells where a number is not known.
-pub fn csv(measurement: &Measurement) -> String {
+pub(super) fn csv(measurement: &Measurement) -> String {
     let mut text = "load,measure,stage,cpu,count,min_ns,mean_ns,p50_ns,p99_ns,p99_9_ns,p99_99_ns,max_ns\n".to_owned();
     let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     for row in measurement.parts.iter().flat_map(|(_, document)| stage_rows(document)) {
@@ -25,20 +26,4 @@ pub fn csv(measurement: &Measurement) -> String {
         text.push('\n');
     }
     text
-}
-
-/// A cell that may hold anything, such as a load's command line.
-pub(crate) fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cells_with_commas_and_quotes_are_quoted() {
-        assert_eq!(quoted("mixed"), "mixed");
-        assert_eq!(quoted("make -j2, \"x\""), "\"make -j2, \"\"x\"\"\"");
-    }
 }

@@ -1,0 +1,47 @@
+//! Which threads are measured, and how they are set up.
+
+use super::values::{Cpus, cpus, interval};
+use clap::{Args, ValueEnum};
+
+/// How the measured threads are set up.
+#[derive(Debug, Args)]
+pub(crate) struct ThreadArguments {
+    /// CPUs to measure, one thread on each: 0 or 0-3,6 [default: all this process may use]
+    #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
+    pub(crate) cpus: Option<Cpus>,
+    /// The period of each thread
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
+    pub(crate) interval: u64,
+    /// Real-time priority, 1 to 99; two with a comma for two threads on each CPU [default: 80]
+    #[arg(short, long, value_name = "PRIORITY", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub(crate) priority: Vec<u32>,
+    /// Do not follow wakeups inside the kernel: only the total is measured
+    #[arg(long)]
+    pub(crate) no_bpf: bool,
+    /// Let processors go into deep idle states
+    #[arg(long)]
+    pub(crate) no_power_request: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyName {
+    /// SCHED_FIFO
+    Fifo,
+    /// SCHED_RR
+    Rr,
+    /// SCHED_OTHER
+    Other,
+    /// SCHED_DEADLINE; such threads cannot be pinned
+    Deadline,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ViaName {
+    /// The timer interrupt wakes the thread
+    Timer,
+    /// The timer interrupt queues a softirq callback, which wakes the thread
+    Softirq,
+}

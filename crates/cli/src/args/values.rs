@@ -1,0 +1,48 @@
+//! Values that several commands take.
+
+use punctual_recording::{BareUnit, LimitSpec, Stage, format_ns, parse_duration, parse_list};
+
+/// A list of CPUs, as one value.
+#[derive(Debug, Clone)]
+pub(crate) struct Cpus(pub(crate) Vec<u32>);
+
+/// A list of limits, as one value.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits(pub(crate) Vec<LimitSpec>);
+
+/// The longest period that makes sense to measure, and the shortest that the clock can tell.
+const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
+
+pub(super) fn duration(text: &str) -> Result<u64, String> {
+    match parse_duration(text, BareUnit::Seconds)? {
+        0 => Err("a measurement must take some time: give a duration above 0, such as 10s".to_owned()),
+        duration => Ok(duration),
+    }
+}
+
+pub(super) fn time(text: &str) -> Result<u64, String> {
+    parse_duration(text, BareUnit::Seconds)
+}
+
+pub(super) fn interval(text: &str) -> Result<u64, String> {
+    let interval = parse_duration(text, BareUnit::Microseconds)?;
+    if INTERVALS_NS.contains(&interval) {
+        return Ok(interval);
+    }
+    let (shortest, longest) = (format_ns(*INTERVALS_NS.start()), "1 h");
+    Err(format!("`{text}` is out of range: give {shortest} to {longest}, such as 1ms"))
+}
+
+pub(super) fn stage(text: &str) -> Result<Stage, String> {
+    let names = Stage::ALL.map(Stage::name);
+    let found = Stage::ALL.into_iter().find(|stage| stage.name() == text);
+    found.ok_or_else(|| format!("there is no stage `{text}`: give one of {}", names.join(", ")))
+}
+
+pub(super) fn cpus(text: &str) -> Result<Cpus, String> {
+    parse_list(text).map(Cpus)
+}
+
+pub(super) fn limits(text: &str) -> Result<Limits, String> {
+    LimitSpec::parse_list(text).map(Limits)
+}

@@ -1,0 +1,196 @@
+//! A scene: its roles as processes, on which CPU each, and how often.
+
+use super::board::Board;
+use super::system::{self, Pid, now, sleep_until};
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why a cause cannot be made on this machine.
+pub(crate) struct Refused(pub(crate) String);
+
+impl From<std::io::Error> for Refused {
+    fn from(error: std::io::Error) -> Refused {
+        Refused(error.to_string())
+    }
+}
+
+pub(crate) type Made = Result<(), Refused>;
+
+/// Pseudo-random numbers, so that culprits do not beat with their victims.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// From `low` to below `high`.
+    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        low + self.0 % (high - low)
+    }
+}
+
+/// What the roles of a cause are made with.
+pub(crate) struct Scene {
+    pub(crate) board: &'static Board,
+    /// How many injections.
+    pub(crate) count: usize,
+    /// For files; it goes with the scene.
+    pub(crate) directory: PathBuf,
+    /// Groups are named after it.
+    pub(crate) owner: Pid,
+    /// Where the victim is.
+    pub(crate) here: usize,
+    /// Another CPU where there is one.
+    pub(crate) there: usize,
+    /// The program under examination, for its own drills.
+    pub(crate) program: PathBuf,
+    roles: Vec<Role>,
+}
+
+struct Role {
+    pid: Pid,
+    /// The scene ends when this one has made its injections.
+    makes: bool,
+}
+
+pub(crate) const MS: u64 = 1_000_000;
+
+impl Scene {
+    pub(crate) fn new(count: usize, directory: PathBuf, owner: Pid, program: PathBuf) -> std::io::Result<Scene> {
+        let cpus = system::cpus();
+        let (here, there) = (cpus[cpus.len() - 1], cpus[0]);
+        Ok(Scene { board: Board::new()?, count, directory, owner, here, there, program, roles: Vec::new() })
+    }
+
+    /// A process that runs until the culprits have ended. It calls [`Board::prepared`] once.
+    pub(crate) fn role(&mut self, name: &str, task: impl FnOnce() -> Made) -> Result<Pid, Refused> {
+        self.process(name, false, task)
+    }
+
+    /// A process that makes the injections and ends.
+    pub(crate) fn culprit(&mut self, name: &str, task: impl FnOnce() -> Made) -> Result<Pid, Refused> {
+        self.process(name, true, task)
+    }
+
+    fn process(&mut self, name: &str, makes: bool, task: impl FnOnce() -> Made) -> Result<Pid, Refused> {
+        let pid = system::fork()?;
+        if pid == 0 {
+            system::set_name(name);
+            if let Err(Refused(reason)) = task() {
+                self.board.refuse(&format!("{name}: {reason}"));
+                system::leave(1);
+            }
+            system::leave(0);
+        }
+        self.roles.push(Role { pid, makes });
+        Ok(pid)
+    }
+
+    /// Says `ready`, waits for a line, lets the roles run, and ends them.
+    pub(crate) fn play(mut self) -> Made {
+        let limit = now() + 20_000 * MS;
+        while (self.board.prepared_roles() as usize) < self.roles.len() {
+            if let Some(reason) = self.board.refusal() {
+                self.kill();
+                return Err(Refused(reason));
+            }
+            if now() > limit {
+                self.kill();
+                return Err(Refused("its roles are not ready after 20 s".into()));
+            }
+            system::sleep(5 * MS);
+        }
+        let mut out = std::io::stdout();
+        writeln!(out, "ready").and_then(|()| out.flush())?;
+        let mut line = String::new();
+        std::io::stdin().lock().read_line(&mut line)?;
+        self.board.begin();
+        let limit = now() + 1_000 * MS + self.count as u64 * 400 * MS;
+        while self.roles.iter().any(|role| role.makes && system::reap(role.pid, false) == Some(false)) {
+            if now() > limit || self.board.refusal().is_some() {
+                break;
+            }
+            system::sleep(5 * MS);
+        }
+        // What was injected last is waited for.
+        system::sleep(100 * MS);
+        self.board.end();
+        let limit = now() + 500 * MS;
+        while now() < limit && self.roles.iter().any(|role| system::reap(role.pid, false) == Some(false)) {
+            system::sleep(5 * MS);
+        }
+        self.kill();
+        self.board.refusal().map_or(Ok(()), |reason| Err(Refused(reason)))
+    }
+
+    fn kill(&mut self) {
+        for role in &self.roles {
+            if system::reap(role.pid, false) == Some(false) {
+                system::kill(role.pid, libc::SIGKILL);
+                system::reap(role.pid, true);
+            }
+        }
+    }
+}
+
+impl Board {
+    /// Injects `count` times, each after a pause of `low` to `high` ms.
+    pub(crate) fn injections(&self, count: usize, (low, high): (u64, u64), mut inject: impl FnMut(&mut Random)) {
+        let mut random = Random::new(u64::from(system::tid()));
+        self.prepared();
+        for _ in 0..count {
+            if self.is_ending() {
+                return;
+            }
+            sleep_until(now() + random.between(low * MS, high * MS));
+            inject(&mut random);
+        }
+    }
+
+    /// Wakes about every `period` and does its work, until the end.
+    pub(crate) fn cycle(&self, period: Duration, mut work: impl FnMut()) {
+        let period = period.as_nanos() as u64;
+        let mut random = Random::new(u64::from(system::tid()));
+        self.prepared();
+        let mut due = now();
+        while !self.is_ending() {
+            due = (due + period).max(now() + period / 2) + random.between(0, period / 8);
+            sleep_until(due);
+            work();
+            self.waited(due);
+        }
+    }
+
+    /// Works for `ns`, and logs as injections only what was not taken from it.
+    pub(crate) fn occupy(&self, name: &str, ns: u64) {
+        const MIN_GAP: u64 = 100_000;
+        let begin = now();
+        let (mut start, mut last) = (begin, begin);
+        while last < begin + ns {
+            let time = now();
+            if time - last > MIN_GAP {
+                self.kept(name, start, last);
+                start = time;
+            }
+            last = time;
+        }
+        self.kept(name, start, last);
+    }
+
+    fn kept(&self, name: &str, start: u64, end: u64) {
+        if end - start > 300_000 {
+            self.injected(name, start, end);
+        }
+    }
+}
+
+/// A victim in real time.
+pub(crate) fn real_time(priority: i32, cpu: usize) -> Made {
+    system::pin(0, &[cpu]);
+    system::schedule(0, libc::SCHED_FIFO, priority).map_err(|error| Refused(format!("no real-time priority ({error})")))
+}

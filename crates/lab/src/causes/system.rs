@@ -1,0 +1,539 @@
+//! The system calls that causes are made of. The examiner's `unsafe` is here, in `board` and in `primitives`.
+
+use std::ffi::CString;
+use std::io;
+use std::sync::atomic::AtomicU32;
+
+pub(crate) type Pid = libc::pid_t;
+
+/// Now, ns of `CLOCK_MONOTONIC`.
+pub(crate) fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes into a timespec that lives.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+pub(crate) fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
+}
+
+/// Sleeps until a time of `CLOCK_MONOTONIC`, ns.
+pub(crate) fn sleep_until(ns: u64) {
+    let until = timespec(ns);
+    loop {
+        // SAFETY: reads a timespec that lives; what remains is not asked for.
+        let code =
+            unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &until, std::ptr::null_mut()) };
+        if code != libc::EINTR {
+            return;
+        }
+    }
+}
+
+pub(crate) fn sleep(ns: u64) {
+    sleep_until(now() + ns);
+}
+
+/// Works until `ns` have passed since `start`; gives the end.
+pub(crate) fn spin(start: u64, ns: u64) -> u64 {
+    loop {
+        let time = now();
+        if time >= start + ns {
+            return time;
+        }
+        std::hint::spin_loop();
+    }
+}
+
+pub(crate) fn tid() -> u32 {
+    // SAFETY: takes nothing.
+    (unsafe { libc::gettid() }) as u32
+}
+
+pub(crate) fn pid() -> Pid {
+    // SAFETY: takes nothing.
+    unsafe { libc::getpid() }
+}
+
+/// The name of the calling thread.
+pub(crate) fn set_name(name: &str) {
+    let name = CString::new(name).expect("a name without NUL");
+    // SAFETY: reads a string that ends with NUL.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
+/// Forks; the child ends with its parent, and is deaf to Ctrl-C: the examiner ends it.
+pub(crate) fn fork() -> io::Result<Pid> {
+    let parent = pid();
+    // SAFETY: the callers have one thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            end_with(parent);
+            Ok(0)
+        }
+        child => Ok(child),
+    }
+}
+
+/// The calling process ends with its parent, also where that has ended already.
+pub(crate) fn end_with(parent: Pid) {
+    // SAFETY: plain numbers and the constant handler SIG_IGN.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::signal(libc::SIGINT, libc::SIG_IGN);
+        if libc::getppid() != parent {
+            libc::_exit(1);
+        }
+    }
+}
+
+/// The command's process will end with this one.
+pub(crate) fn bound(command: &mut std::process::Command) -> &mut std::process::Command {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: between fork and exec only a system call with plain numbers.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        })
+    }
+}
+
+/// Ends the calling process without what its parent registered.
+pub(crate) fn leave(code: i32) -> ! {
+    // SAFETY: takes a number.
+    unsafe { libc::_exit(code) }
+}
+
+/// Whether a child has ended; waits for it where told. None for no such child.
+pub(crate) fn reap(pid: Pid, wait: bool) -> Option<bool> {
+    // SAFETY: no status is asked for.
+    match unsafe { libc::waitpid(pid, std::ptr::null_mut(), if wait { 0 } else { libc::WNOHANG }) } {
+        -1 => None,
+        0 => Some(false),
+        _ => Some(true),
+    }
+}
+
+pub(crate) fn kill(pid: Pid, signal: i32) {
+    // SAFETY: plain numbers.
+    unsafe { libc::kill(pid, signal) };
+}
+
+/// A handler for a signal; system calls go on after it.
+pub(crate) fn handle(signal: i32, handler: extern "C" fn(i32)) {
+    // SAFETY: the structure is whole: zeroes but for a handler of the right type and a flag.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(signal, &action, std::ptr::null_mut());
+    }
+}
+
+/// The CPUs that this process may use.
+pub(crate) fn cpus() -> Vec<usize> {
+    // SAFETY: fills a set that lives, of its own size.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
+        set
+    };
+    // SAFETY: the index is within the set.
+    (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+}
+
+/// Keeps a thread on some CPUs; 0 is the calling one.
+pub(crate) fn pin(tid: u32, cpus: &[usize]) {
+    // SAFETY: reads a set that lives, of its own size; the CPUs come from `cpus`.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        for cpu in cpus {
+            libc::CPU_SET(*cpu, &mut set);
+        }
+        libc::sched_setaffinity(tid as i32, size_of::<libc::cpu_set_t>(), &set);
+    }
+}
+
+/// The policy and priority of a thread; 0 is the calling one.
+pub(crate) fn schedule(tid: u32, policy: i32, priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: reads a parameter that lives.
+    match unsafe { libc::sched_setscheduler(tid as i32, policy, &parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Makes the calling thread a SCHED_DEADLINE one, ns.
+pub(crate) fn deadline(runtime: u64, period: u64) -> io::Result<()> {
+    #[repr(C)]
+    struct Attributes {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime: u64,
+        deadline: u64,
+        period: u64,
+    }
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        policy: 6,
+        flags: 0,
+        nice: 0,
+        priority: 0,
+        runtime,
+        deadline: period,
+        period,
+    };
+    // SAFETY: reads the attributes, of the size that they state.
+    match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+pub(crate) fn nice(tid: u32, nice: i32) {
+    // SAFETY: plain numbers.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, tid, nice) };
+}
+
+/// A normal thread on one CPU that other normal ones do not keep for long: the lengths of injections shall be its own.
+pub(crate) fn steady(cpu: usize) {
+    pin(0, &[cpu]);
+    nice(0, -20);
+}
+
+/// A session of its own, and with it an automatic scheduling group.
+pub(crate) fn new_session() {
+    // SAFETY: takes nothing.
+    unsafe { libc::setsid() };
+}
+
+/// Sleeps while the word has this value, at most 20 ms: a word that nobody wakes must not keep a scene.
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32) {
+    let limit = timespec(20_000_000);
+    // SAFETY: the word and the limit live; the operation only reads them.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &limit, 0, 0) };
+}
+
+pub(crate) fn futex_wake(word: &AtomicU32, count: i32) {
+    // SAFETY: the word lives; the operation only takes its address.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, count, 0, 0, 0) };
+}
+
+/// Moves all waiters of a word to another one.
+pub(crate) fn futex_requeue(from: &AtomicU32, value: u32, to: &AtomicU32) {
+    // SAFETY: both words live.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            from.as_ptr(),
+            libc::FUTEX_CMP_REQUEUE,
+            0,
+            i64::from(i32::MAX),
+            to.as_ptr(),
+            value,
+        )
+    };
+}
+
+/// Attaches, stops and lets a thread go again; `between` runs while it is stopped.
+pub(crate) fn trace(tid: u32, between: impl FnOnce()) -> io::Result<()> {
+    const SEIZE: libc::c_uint = 0x4206;
+    const INTERRUPT: libc::c_uint = 0x4207;
+    const DETACH: libc::c_uint = 17;
+    // SAFETY: plain numbers; no address is handed over.
+    unsafe {
+        if libc::ptrace(SEIZE, tid as i32, 0, 0) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::ptrace(INTERRUPT, tid as i32, 0, 0);
+        libc::waitpid(tid as i32, std::ptr::null_mut(), libc::__WALL);
+        between();
+        libc::ptrace(DETACH, tid as i32, 0, 0);
+    }
+    Ok(())
+}
+
+/// Waits on every CPU's passing through the scheduler: `synchronize_rcu`.
+pub(crate) fn global_barrier() -> io::Result<()> {
+    // SAFETY: plain numbers: MEMBARRIER_CMD_GLOBAL.
+    match unsafe { libc::syscall(libc::SYS_membarrier, 1, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A counter of nothing on a CPU. To switch it on or off, that CPU is interrupted and waited for.
+pub(crate) fn counter_of(cpu: usize) -> io::Result<i32> {
+    const SOFTWARE: u32 = 1;
+    const DUMMY: u64 = 9;
+    #[repr(C)]
+    struct Attributes {
+        kind: u32,
+        size: u32,
+        config: u64,
+        periods_and_formats: [u64; 3],
+        flags: u64,
+        rest: [u64; 2],
+    }
+    let size = size_of::<Attributes>() as u32;
+    let attributes =
+        Attributes { kind: SOFTWARE, size, config: DUMMY, periods_and_formats: [0; 3], flags: 1, rest: [0; 2] };
+    // SAFETY: reads the attributes, of the size that they state; the rest are plain numbers.
+    match unsafe { libc::syscall(libc::SYS_perf_event_open, &attributes, -1, cpu as i32, -1, 0) } {
+        -1 => Err(io::Error::last_os_error()),
+        counter => Ok(counter as i32),
+    }
+}
+
+pub(crate) fn count(counter: i32, on: bool) {
+    const ENABLE: u64 = 0x2400;
+    const DISABLE: u64 = 0x2401;
+    // SAFETY: plain numbers.
+    unsafe { libc::ioctl(counter, if on { ENABLE } else { DISABLE } as _, 0) };
+}
+
+/// A pipe: what to read, what to write.
+pub(crate) fn pipe() -> io::Result<(i32, i32)> {
+    let mut ends = [0; 2];
+    // SAFETY: writes two numbers into an array of two.
+    match unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } {
+        0 => Ok((ends[0], ends[1])),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Two connected sockets.
+pub(crate) fn socket_pair() -> io::Result<(i32, i32)> {
+    let mut ends = [0; 2];
+    // SAFETY: writes two numbers into an array of two.
+    match unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_STREAM, 0, ends.as_mut_ptr()) } {
+        0 => Ok((ends[0], ends[1])),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+pub(crate) fn event_fd() -> i32 {
+    // SAFETY: plain numbers.
+    unsafe { libc::eventfd(0, 0) }
+}
+
+/// An armed timer that nobody waits for: it only takes time to expire.
+pub(crate) fn timer(at: u64) -> i32 {
+    let setting = libc::itimerspec { it_interval: timespec(0), it_value: timespec(at) };
+    // SAFETY: reads a setting that lives.
+    unsafe {
+        let timer = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
+        libc::timerfd_settime(timer, libc::TFD_TIMER_ABSTIME, &setting, std::ptr::null_mut());
+        timer
+    }
+}
+
+/// Arms it anew.
+pub(crate) fn arm(timer: i32, at: u64) {
+    let setting = libc::itimerspec { it_interval: timespec(0), it_value: timespec(at) };
+    // SAFETY: reads a setting that lives.
+    unsafe { libc::timerfd_settime(timer, libc::TFD_TIMER_ABSTIME, &setting, std::ptr::null_mut()) };
+}
+
+pub(crate) fn read(descriptor: i32, bytes: &mut [u8]) -> isize {
+    // SAFETY: writes at most the length of the slice into it.
+    unsafe { libc::read(descriptor, bytes.as_mut_ptr().cast(), bytes.len()) }
+}
+
+pub(crate) fn write(descriptor: i32, bytes: &[u8]) -> isize {
+    // SAFETY: reads the slice.
+    unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) }
+}
+
+/// May more descriptors be open than is usual?
+pub(crate) fn more_descriptors(count: u64) {
+    let limit = libc::rlimit { rlim_cur: count, rlim_max: count };
+    // SAFETY: reads a limit that lives.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
+}
+
+/// Memory of this process: private or shared with those it forks, or of a file.
+pub(crate) struct Memory {
+    pub(crate) start: *mut u8,
+    pub(crate) length: usize,
+}
+
+// SAFETY: a range of addresses; whoever touches it does so through volatile writes of single bytes.
+unsafe impl Send for Memory {}
+// SAFETY: the same.
+unsafe impl Sync for Memory {}
+
+pub(crate) const PAGE: usize = 4096;
+
+impl Memory {
+    fn map(length: usize, flags: i32, descriptor: i32) -> io::Result<Memory> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at a place that the kernel chooses.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), length, access, flags, descriptor, 0) };
+        if start == libc::MAP_FAILED {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(Memory { start: start.cast(), length })
+        }
+    }
+
+    pub(crate) fn private(length: usize) -> io::Result<Memory> {
+        Memory::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+    }
+
+    /// With all its pages.
+    pub(crate) fn populated(length: usize) -> io::Result<Memory> {
+        Memory::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1)
+    }
+
+    pub(crate) fn shared(length: usize) -> io::Result<Memory> {
+        Memory::map(length, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)
+    }
+
+    pub(crate) fn of_file(descriptor: i32, length: usize) -> io::Result<Memory> {
+        Memory::map(length, libc::MAP_SHARED, descriptor)
+    }
+
+    /// Writes a byte into a page.
+    pub(crate) fn touch(&self, page: usize) {
+        assert!(page * PAGE < self.length);
+        // SAFETY: within the mapping.
+        unsafe { self.start.add(page * PAGE).write_volatile(1) };
+    }
+
+    /// Reads a byte of a page.
+    pub(crate) fn look(&self, page: usize) -> u8 {
+        assert!(page * PAGE < self.length);
+        // SAFETY: within the mapping.
+        unsafe { self.start.add(page * PAGE).read_volatile() }
+    }
+
+    pub(crate) fn advise(&self, advice: i32) {
+        // SAFETY: the whole of the mapping; what it held is not needed.
+        unsafe { libc::madvise(self.start.cast(), self.length, advice) };
+    }
+
+    /// Reads a file into it.
+    pub(crate) fn read_into(&self, descriptor: i32, offset: u64) -> io::Result<()> {
+        // SAFETY: the whole of the mapping, which lives through the call.
+        match unsafe { libc::pread(descriptor, self.start.cast(), self.length, offset as i64) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the file behind it.
+    pub(crate) fn sync(&self) {
+        // SAFETY: the whole of the mapping.
+        unsafe { libc::msync(self.start.cast(), self.length, libc::MS_SYNC) };
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: nobody else knows the mapping.
+        unsafe { libc::munmap(self.start.cast(), self.length) };
+    }
+}
+
+/// Faults of a range that another process answers.
+pub(crate) struct UserFaults {
+    descriptor: i32,
+}
+
+#[repr(C)]
+struct FaultRange {
+    start: u64,
+    length: u64,
+}
+
+impl UserFaults {
+    pub(crate) fn over(memory: &Memory) -> io::Result<UserFaults> {
+        const API: u64 = 0xc018_aa3f;
+        const REGISTER: u64 = 0xc020_aa00;
+        // SAFETY: the structures are those of <linux/userfaultfd.h>, and live through the calls.
+        unsafe {
+            let descriptor = libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC) as i32;
+            if descriptor < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let mut api = [0xaa_u64, 0, 0];
+            if libc::ioctl(descriptor, API as _, api.as_mut_ptr()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let mut register = [memory.start as u64, memory.length as u64, 1, 0];
+            if libc::ioctl(descriptor, REGISTER as _, register.as_mut_ptr()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(UserFaults { descriptor })
+        }
+    }
+
+    /// Waits for a fault; gives its address.
+    pub(crate) fn next(&self) -> Option<u64> {
+        let mut message = [0_u8; 32];
+        let read = read(self.descriptor, &mut message);
+        (read == 32 && message[0] == 0x12).then(|| u64::from_ne_bytes(message[16..24].try_into().expect("eight")))
+    }
+
+    /// Puts a zero page there and lets the thread go on.
+    pub(crate) fn answer(&self, address: u64) {
+        const ZERO: u64 = 0xc020_aa04;
+        let range = FaultRange { start: address & !(PAGE as u64 - 1), length: PAGE as u64 };
+        let mut request = [range.start, range.length, 0, 0];
+        // SAFETY: the structure is that of <linux/userfaultfd.h>, and lives through the call.
+        unsafe { libc::ioctl(self.descriptor, ZERO as _, request.as_mut_ptr()) };
+    }
+}
+
+/// Runs the program of a child that shares this one's memory until then: `vfork`, `delay` of the child, and `/bin/true`.
+pub(crate) fn vfork_and_run(child: extern "C" fn(*mut libc::c_void) -> i32, stack: &Memory) -> Pid {
+    // SAFETY: the child runs on a stack of its own, while the calling thread waits for its exec or end.
+    unsafe {
+        libc::clone(
+            child,
+            stack.start.add(stack.length - 64).cast(),
+            libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
+            std::ptr::null_mut(),
+        )
+    }
+}
+
+/// Another program in the calling process, without arguments.
+pub(crate) fn execute(path: &std::ffi::CStr) {
+    let arguments = [path.as_ptr(), std::ptr::null()];
+    // SAFETY: both lists end with a null.
+    unsafe { libc::execve(path.as_ptr(), arguments.as_ptr(), std::ptr::null()) };
+}
+
+/// A lock of a whole file; waits for it.
+pub(crate) fn lock_file(descriptor: i32, lock: bool) {
+    // SAFETY: plain numbers.
+    unsafe { libc::flock(descriptor, if lock { libc::LOCK_EX } else { libc::LOCK_UN }) };
+}
+
+/// Watches a directory for new files.
+pub(crate) fn watch(directory: &std::path::Path) -> io::Result<i32> {
+    let path = CString::new(directory.as_os_str().as_encoded_bytes())?;
+    // SAFETY: the path ends with NUL.
+    unsafe {
+        let watcher = libc::inotify_init1(libc::IN_CLOEXEC);
+        match libc::inotify_add_watch(watcher, path.as_ptr(), libc::IN_CREATE) {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(watcher),
+        }
+    }
+}
+
+/// Throws a file's pages out of the cache; what was written must be on the disk.
+pub(crate) fn forget(descriptor: i32) {
+    // SAFETY: plain numbers.
+    unsafe { libc::posix_fadvise(descriptor, 0, 0, libc::POSIX_FADV_DONTNEED) };
+}

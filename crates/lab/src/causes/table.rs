@@ -1,0 +1,109 @@
+//! What came of all causes, as tables.
+
+use super::examine::Examined;
+use super::{Cause, Tally};
+use std::fmt::Write;
+
+const BEGIN: &str = "<!-- causes: begin -->";
+const END: &str = "<!-- causes: end -->";
+
+const COLUMNS: [&str; 11] =
+    ["kept", "met", "right", "within", "no name", "WRONG", "unknown", "reason", "not found", "void", "steal"];
+
+fn numbers(tally: &Tally) -> [u64; 11] {
+    [
+        tally.kept,
+        tally.met,
+        tally.right,
+        tally.within,
+        tally.nameless,
+        tally.wrong,
+        tally.unknown,
+        tally.false_reason,
+        tally.not_found,
+        tally.void,
+        tally.steal,
+    ]
+}
+
+/// The heading of the text table.
+#[must_use]
+pub fn heading() -> String {
+    let mut line = format!("{:<26}", "cause");
+    for column in COLUMNS {
+        let _ = write!(line, " {column:>9}");
+    }
+    line + "  said most"
+}
+
+/// One line of the text table.
+#[must_use]
+pub fn text(cause: &Cause, examined: &Examined) -> String {
+    let mut line = format!("{:<26}", cause.name);
+    match examined {
+        Examined::Told(tally) => {
+            for number in numbers(tally) {
+                let _ = write!(line, " {number:>9}");
+            }
+            let _ = write!(line, "  {}", tally.most());
+        }
+        Examined::Skipped(reason) => {
+            let _ = write!(line, " SKIPPED: {reason}");
+        }
+        Examined::Failed(reason) => {
+            let _ = write!(line, " FAILED: {reason}");
+        }
+    }
+    line
+}
+
+/// The table for the documentation.
+#[must_use]
+pub fn markdown(results: &[(&Cause, Examined)]) -> String {
+    let mut table = String::from("| cause | what happens |");
+    for column in COLUMNS {
+        let _ = write!(table, " {} |", column.to_lowercase());
+    }
+    table.push_str("\n|---|---|");
+    table.push_str(&"--:|".repeat(COLUMNS.len()));
+    for (cause, examined) in results {
+        let _ = write!(table, "\n| `{}` | {} |", cause.name, cause.what);
+        match examined {
+            Examined::Told(tally) => {
+                for number in numbers(tally) {
+                    let _ = write!(table, " {number} |");
+                }
+            }
+            Examined::Skipped(reason) | Examined::Failed(reason) => {
+                let _ = write!(table, " {} |{}", reason.replace('|', "/"), " |".repeat(COLUMNS.len() - 1));
+            }
+        }
+    }
+    table.push('\n');
+    table
+}
+
+/// A document with the table between its markers; none where there are no markers.
+#[must_use]
+pub fn rewrite(document: &str, table: &str) -> Option<String> {
+    let begin = document.find(BEGIN)? + BEGIN.len();
+    let end = begin + document[begin..].find(END)?;
+    Some(format!("{}\n\n{table}\n{}", &document[..begin], &document[end..]))
+}
+
+/// All of it as one JSON object.
+#[must_use]
+pub fn json(results: &[(&Cause, Examined)]) -> String {
+    let row = |(cause, examined): &(&Cause, Examined)| {
+        let (tally, skipped, failed) = match examined {
+            Examined::Told(tally) => (serde_json::to_value(tally).unwrap_or_default(), None, None),
+            Examined::Skipped(reason) => (serde_json::Value::Null, Some(reason), None),
+            Examined::Failed(reason) => (serde_json::Value::Null, None, Some(reason)),
+        };
+        serde_json::json!({
+            "cause": cause.name, "what": cause.what, "own": cause.own,
+            "tally": tally, "skipped": skipped, "failed": failed,
+        })
+    };
+    serde_json::json!({ "causes": results.iter().map(row).collect::<Vec<_>>() }).to_string()
+}

@@ -1,0 +1,22 @@
+//! What a load needs to know of a machine.
+
+use std::path::PathBuf;
+
+/// The machine that is to be kept busy.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// How many CPUs it has.
+    pub cpus: u32,
+    /// Its memory, bytes.
+    pub memory_bytes: u64,
+    /// `stress-ng`, where it is installed.
+    pub stress_ng: Option<PathBuf>,
+    /// This program, for the built-in load.
+    pub own_program: PathBuf,
+    /// Where a block of 16 network ports for the load begins.
+    pub first_port: u16,
+    /// Finds other programs.
+    pub find_program: fn(&str) -> Option<PathBuf>,
+    /// Whether the user has a display that programs may show something on.
+    pub has_display: bool,
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How a thread that sleeps for a lock of its program comes to be woken: whether the current thread lets that lock go.
+ */
+#ifndef PUNCTUAL_WAKES_H
+#define PUNCTUAL_WAKES_H
+
+#include "waits.h"
+
+#define FUTEX_WAKE 1
+#define FUTEX_REQUEUE 3
+#define FUTEX_CMP_REQUEUE 4
+#define FUTEX_WAKE_OP 5
+#define FUTEX_UNLOCK_PI 7
+#define FUTEX_WAKE_BITSET 10
+#define FUTEX_CMP_REQUEUE_PI 12
+#define FUTEX_OWNER 0x3fffffff
+/* What musl writes in place of an owner into a mutex of its plain kind. */
+#define MUSL_PLAIN 16
+/* Within a page a word has the same place in whatever process. */
+#define PLACE_IN_PAGE 0xfff
+
+/* What the waker was doing; `lock_waking.rs` reads the same. */
+enum waking_act {
+	ACT_ELSE = 1,
+	ACT_WAKES = 2,
+	ACT_UNLOCKS = 3,
+	ACT_REQUEUES = 4,
+	ACT_SIGNALS = 5,
+};
+
+#define ACT_BIT 16
+#define WORD_BIT 19
+#define STATE_BIT 21
+#define PLACE_BIT 24
+#define OWNER_BIT 42
+
+enum word {
+	WORD_SAME = 1,
+	WORD_OTHER = 2,
+};
+
+enum word_state {
+	WORD_FREE = 1,
+	WORD_HELD = 2,
+	WORD_NO_LOCK = 3,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct rt_mutex_base {
+	struct task_struct *owner;
+};
+
+struct rt_mutex_waiter {
+	struct rt_mutex_base *lock;
+};
+
+struct pid___level {
+	unsigned int level;
+};
+
+struct task_struct___waking {
+	int pid;
+	int tgid;
+	struct rt_mutex_waiter *pi_blocked_on;
+	struct pid___level *thread_pid;
+};
+
+#pragma clang attribute pop
+
+/* The thread that holds the lock which a thread sleeps for, where the kernel or the word tells; else 0. */
+static __always_inline __u32 owner_of_lock(struct task_struct *sleeper, __u32 operation, __u32 value)
+{
+	struct task_struct___waking *task = (void *)sleeper;
+	__u32 owner = value & FUTEX_OWNER;
+
+	if (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2) {
+		__u64 holder;
+
+		if (!bpf_core_field_exists(((struct rt_mutex_base *)0)->owner) ||
+		    !bpf_core_field_exists(task->pi_blocked_on))
+			return 0;
+		/* The lowest bits are marks. */
+		holder = (__u64)BPF_CORE_READ(task, pi_blocked_on, lock, owner) & ~7ULL;
+		return holder ? BPF_CORE_READ((struct task_struct___waking *)holder, pid) : 0;
+	}
+	/* Inside a namespace of threads the word has the number that the thread has there. */
+	if (!(value & MUTEX_WAITERS) || owner == MUSL_PLAIN || BPF_CORE_READ(task, thread_pid, level))
+		return 0;
+	return owner;
+}
+
+/* What stands in a word now, for one who went to sleep as this value stood there. */
+static __always_inline __u64 word_state(__u64 address, __u32 slept_on)
+{
+	__u32 word;
+
+	if (bpf_probe_read_user(&word, sizeof(word), (void *)address))
+		return 0;
+	if (!(word & ~MUTEX_WAITERS))
+		return WORD_FREE;
+	if (slept_on & MUTEX_WAITERS || word <= MUTEX_CONTENDED)
+		return WORD_HELD;
+	return WORD_NO_LOCK;
+}
+
+/* Of a thread that is woken out of a sleep for a lock of its program, how; 0 of others, and where that is not known. */
+static __always_inline __u64 how_woken(struct task_struct *woken)
+{
+	struct task_struct *current_task;
+	struct pt_regs *sleeps, *wakes;
+	__u64 slept_at, told, at;
+	__u32 operation, value;
+	bool same;
+
+	if (!sleeps_for_lock(woken))
+		return 0;
+	sleeps = (void *)bpf_task_pt_regs(woken);
+	current_task = bpf_get_current_task_btf();
+	wakes = (void *)bpf_task_pt_regs(current_task);
+	slept_at = first_argument(sleeps);
+	operation = second_argument(sleeps) & FUTEX_COMMAND;
+	value = third_argument(sleeps);
+	told = (slept_at >> 2 & 0x3ffff) << PLACE_BIT |
+	       (__u64)(owner_of_lock(woken, operation, value) & 0x3fffff) << OWNER_BIT;
+	if (sends_signal(wakes))
+		return told | ACT_SIGNALS << ACT_BIT;
+	if (!calls_futex(wakes))
+		return told | ACT_ELSE << ACT_BIT;
+	at = first_argument(wakes);
+	switch (second_argument(wakes) & FUTEX_COMMAND) {
+	case FUTEX_WAKE:
+	case FUTEX_WAKE_BITSET:
+		told |= ACT_WAKES << ACT_BIT;
+		break;
+	case FUTEX_WAKE_OP:
+		told |= ACT_WAKES << ACT_BIT;
+		if ((at ^ slept_at) & PLACE_IN_PAGE)
+			at = fifth_argument(wakes);
+		break;
+	case FUTEX_UNLOCK_PI:
+		told |= ACT_UNLOCKS << ACT_BIT;
+		break;
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+	case FUTEX_CMP_REQUEUE_PI:
+		told |= ACT_REQUEUES << ACT_BIT;
+		break;
+	default:
+		return told | ACT_ELSE << ACT_BIT;
+	}
+	if (((struct task_struct___waking *)woken)->tgid == ((struct task_struct___waking *)current_task)->tgid)
+		same = at == slept_at;
+	else
+		same = !((at ^ slept_at) & PLACE_IN_PAGE);
+	if (!same)
+		return told | (__u64)WORD_OTHER << WORD_BIT;
+	told |= (__u64)WORD_SAME << WORD_BIT;
+	if ((told >> ACT_BIT & 7) == ACT_WAKES)
+		told |= word_state(at, value) << STATE_BIT;
+	return told;
+}
+
+#endif

@@ -1,0 +1,262 @@
+//! Names and weights of control groups, of which the kernel's programs tell only a number: the inode of their directory.
+
+use punctual_recording::episode::Group;
+use std::collections::{BTreeMap, HashMap};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// In a group's number: it is not a control group but an automatic one, of a session (`AUTOMATIC_GROUP` in `groups.h`).
+const AUTOMATIC: u32 = 1 << 31;
+/// What the names of those begin with.
+const AUTOMATIC_PATH: &str = "/autogroup-";
+/// Directories that are looked into at most, ...
+const MAX_GROUPS: usize = 8_192;
+/// ... so deep, ...
+const MAX_DEPTH: usize = 16;
+/// ... and so often, ns: a group that is gone by then has no name.
+const LOOK_NS: u64 = 200_000_000;
+/// A group's weight may be changed: it is read anew after this, ns.
+const WEIGHT_NS: u64 = 1_000_000_000;
+/// The weight of a group that nobody gave another one, as the scheduler counts; of a thread of nice 0 too.
+const USUAL_WEIGHT: u64 = 1_024;
+/// What is idle has this one.
+const IDLE_WEIGHT: u64 = 3;
+
+/// Where the hierarchy is mounted in which processor time is shared out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hierarchy {
+    root: PathBuf,
+    /// Whether it is the CPU controller's own (version 1), not the one of all controllers (version 2).
+    pub(super) is_of_controller: bool,
+}
+
+impl Hierarchy {
+    pub(super) fn find() -> Option<Hierarchy> {
+        Hierarchy::of(&std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
+    }
+
+    /// From lines as `36 35 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu`.
+    fn of(mounts: &str) -> Option<Hierarchy> {
+        let mount = |line: &str| {
+            let (place, kind) = line.split_once(" - ")?;
+            let (mut place, mut kind) = (place.split(' ').skip(3), kind.split(' '));
+            let is_whole = place.next()? == "/";
+            let root = place.next()?.to_owned();
+            let (kind, options) = (kind.next()?.to_owned(), kind.nth(1)?.to_owned());
+            is_whole.then_some((root, kind, options))
+        };
+        let mounts: Vec<_> = mounts.lines().filter_map(mount).collect();
+        let first =
+            mounts.iter().find(|(_, kind, options)| kind == "cgroup" && options.split(',').any(|one| one == "cpu"));
+        let second = || mounts.iter().find(|(_, kind, _)| kind == "cgroup2");
+        let (root, kind, _) = first.or_else(second)?;
+        Some(Hierarchy { root: PathBuf::from(root), is_of_controller: kind == "cgroup" })
+    }
+
+    /// The weight of a group as the scheduler counts; 0: it has none of its own.
+    fn weight(&self, path: &Path) -> u64 {
+        let number = |file: &str| std::fs::read_to_string(path.join(file)).ok()?.trim().parse::<u64>().ok();
+        if number("cpu.idle") == Some(1) {
+            return IDLE_WEIGHT;
+        }
+        match self.is_of_controller {
+            true => number("cpu.shares").unwrap_or(0),
+            false => number("cpu.weight").map_or(0, |weight| weight.saturating_mul(USUAL_WEIGHT) / 100),
+        }
+    }
+}
+
+/// What is known of groups.
+pub(super) struct Groups {
+    hierarchy: Option<Hierarchy>,
+    paths: HashMap<u32, String>,
+    weights: HashMap<String, (u64, u64)>,
+    looked_ns: Option<u64>,
+}
+
+impl Groups {
+    pub(super) fn new() -> Groups {
+        Groups { hierarchy: Hierarchy::find(), paths: HashMap::new(), weights: HashMap::new(), looked_ns: None }
+    }
+
+    /// The path of a group below its mount; `None` for number 0, which is none.
+    pub(super) fn path(&mut self, number: u32, now_ns: u64) -> Option<String> {
+        if number == 0 {
+            return None;
+        }
+        if number & AUTOMATIC != 0 {
+            return Some(format!("{AUTOMATIC_PATH}{}", number & !AUTOMATIC));
+        }
+        let is_old = self.looked_ns.is_none_or(|looked_ns| now_ns.saturating_sub(looked_ns) >= LOOK_NS);
+        if !self.paths.contains_key(&number) && is_old {
+            self.look(now_ns);
+        }
+        Some(self.paths.get(&number).cloned().unwrap_or_else(|| format!("cgroup {number}")))
+    }
+
+    /// Adds the groups that there are; those that are gone keep their names.
+    fn look(&mut self, now_ns: u64) {
+        self.looked_ns = Some(now_ns);
+        let Some(hierarchy) = &self.hierarchy else { return };
+        let mut waiting = vec![(hierarchy.root.clone(), 0)];
+        let mut seen = 0;
+        while let Some((directory, depth)) = waiting.pop() {
+            seen += 1;
+            if seen > MAX_GROUPS {
+                break;
+            }
+            if let (Ok(metadata), Ok(below)) = (directory.metadata(), directory.strip_prefix(&hierarchy.root)) {
+                self.paths.insert(metadata.ino() as u32 & !AUTOMATIC, format!("/{}", below.display()));
+            }
+            if depth < MAX_DEPTH {
+                let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+                let inside = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+                waiting.extend(inside.map(|entry| (entry.path(), depth + 1)));
+            }
+        }
+    }
+
+    /// The group at a path, with the weight of each on the way to it.
+    pub(super) fn group(&mut self, path: &str, now_ns: u64) -> Group {
+        let mut weights = Vec::new();
+        if path.starts_with(AUTOMATIC_PATH) {
+            weights.push(USUAL_WEIGHT);
+        } else if let (Some(hierarchy), true) = (&self.hierarchy, path.starts_with('/')) {
+            let mut reached = String::new();
+            for component in path.split('/').filter(|component| !component.is_empty()).take(MAX_DEPTH) {
+                reached = format!("{reached}/{component}");
+                let known =
+                    self.weights.get(&reached).filter(|(_, read_ns)| now_ns.saturating_sub(*read_ns) < WEIGHT_NS);
+                let weight = match known {
+                    Some((weight, _)) => *weight,
+                    None => hierarchy.weight(&hierarchy.root.join(&reached[1..])),
+                };
+                self.weights.insert(reached.clone(), (weight, now_ns));
+                weights.push(weight);
+            }
+            if self.weights.len() > MAX_GROUPS {
+                self.weights.clear();
+            }
+        }
+        Group { path: path.to_owned(), weights }
+    }
+
+    /// The path of the group that a thread is in now; `None`: it is gone.
+    pub(super) fn path_of_thread(&self, tid: u32) -> Option<String> {
+        let hierarchy = self.hierarchy.as_ref()?;
+        let read = |file: &str| std::fs::read_to_string(format!("/proc/{tid}/{file}")).ok();
+        let path = path_in(&read("cgroup")?, hierarchy.is_of_controller)?;
+        // Of sessions the kernel makes groups by itself below the root; of its own threads it does not.
+        let is_automatic = path == "/"
+            && hierarchy.is_of_controller
+            && std::fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").is_ok_and(|text| text.trim() == "1");
+        let automatic = read("autogroup").filter(|_| is_automatic);
+        let name = automatic
+            .as_deref()
+            .and_then(|text| text.split(' ').next())
+            .filter(|name| name.starts_with(AUTOMATIC_PATH));
+        Some(name.map_or(path, str::to_owned))
+    }
+}
+
+/// From lines as `1:cpu,cpuacct:/a/b` and `0::/c`.
+fn path_in(lines: &str, of_controller: bool) -> Option<String> {
+    lines.lines().find_map(|line| {
+        let mut words = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (words.next()?, words.next()?);
+        let is_it = match of_controller {
+            true => controllers.split(',').any(|controller| controller == "cpu"),
+            false => controllers.is_empty(),
+        };
+        is_it.then(|| path.to_owned())
+    })
+}
+
+/// The groups of one episode, each once, and who is in which.
+#[derive(Default)]
+pub(super) struct Members {
+    numbers: HashMap<String, u32>,
+    groups: Vec<Group>,
+    members: BTreeMap<u32, u32>,
+    /// Threads and the kernel's numbers of their groups, as the last events told.
+    told: HashMap<u32, u32>,
+}
+
+/// Threads whose group is asked for by their number at most.
+const MAX_ASKED: usize = 64;
+
+impl Members {
+    /// Thread `tid` is in a group.
+    fn add(&mut self, tid: u32, path: &str, known: &mut Groups, now_ns: u64) {
+        let number = match self.numbers.get(path) {
+            Some(number) => *number,
+            None => {
+                let number = self.groups.len() as u32;
+                self.groups.push(known.group(path, now_ns));
+                self.numbers.insert(path.to_owned(), number);
+                number
+            }
+        };
+        self.members.insert(tid, number);
+    }
+
+    /// An event told that a thread is in the group with a number of the kernel's.
+    pub(super) fn tell(&mut self, tid: u32, number: u32, known: &mut Groups, now_ns: u64) {
+        if tid == 0 || self.told.insert(tid, number) == Some(number) {
+            return;
+        }
+        if let Some(path) = known.path(number, now_ns) {
+            self.add(tid, &path, known, now_ns);
+        }
+    }
+
+    /// Asks for those of whom no event told.
+    pub(super) fn ask_for(&mut self, tids: impl Iterator<Item = u32>, known: &mut Groups, now_ns: u64) {
+        let mut missing: Vec<u32> = tids.filter(|tid| *tid != 0 && !self.members.contains_key(tid)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        for tid in missing.into_iter().take(MAX_ASKED) {
+            if let Some(path) = known.path_of_thread(tid) {
+                self.add(tid, &path, known, now_ns);
+            }
+        }
+    }
+
+    pub(super) fn into_parts(self) -> (Vec<Group>, Vec<(u32, u32)>) {
+        (self.groups, self.members.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_controllers_own_hierarchy_goes_first() {
+        let both = "30 20 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n\
+                    31 20 0:27 /part /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n\
+                    32 20 0:28 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n";
+        let found = Hierarchy::of(both).unwrap();
+        assert_eq!((found.root.to_str(), found.is_of_controller), (Some("/sys/fs/cgroup/cpu"), true));
+        let found = Hierarchy::of(both.lines().next().unwrap()).unwrap();
+        assert_eq!((found.root.to_str(), found.is_of_controller), (Some("/sys/fs/cgroup/unified"), false));
+        assert_eq!(Hierarchy::of("nothing"), None);
+    }
+
+    #[test]
+    fn a_threads_path_is_that_of_the_hierarchy() {
+        let lines = "5:memory:/m\n4:cpu,cpuacct:/a/b\n0::/c\n";
+        assert_eq!(path_in(lines, true).as_deref(), Some("/a/b"));
+        assert_eq!(path_in(lines, false).as_deref(), Some("/c"));
+        assert_eq!(path_in("0::/c\n", true), None);
+    }
+
+    #[test]
+    fn automatic_groups_have_names_of_their_own() {
+        let mut groups = Groups::new();
+        assert_eq!(groups.path(0, 0), None);
+        assert_eq!(groups.path(AUTOMATIC | 7, 0).as_deref(), Some("/autogroup-7"));
+        assert_eq!(groups.path(AUTOMATIC - 1, 0).as_deref(), Some("cgroup 2147483647"));
+        assert_eq!(groups.group("/autogroup-7", 0).weights, [USUAL_WEIGHT]);
+    }
+}

@@ -1,0 +1,144 @@
+//! An episode as a line of its file.
+
+use crate::episodes::check::{check, clean};
+use crate::episodes::episode::{Episode, Event, EventKind, Frame, Group, HookedProgram, StackSample, Victim};
+use punctual_codes::Stage;
+use serde::{Deserialize, Serialize};
+
+/// `[after expected ns, cpu, kind, tid, priority, context, steal since the CPU's first event ns, value, extra, name]`
+type EventLine = (i64, u32, u8, u32, i16, u32, u64, u64, u64, u32);
+/// `[after expected ns, cpu, tid, context, at a late interrupt, name, frames]`
+type SampleLine = (i64, u32, u32, u32, bool, u32, Vec<u32>);
+
+/// As it stands in a line of the file: times relative to the expected one, events as plain numbers.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    id: u64,
+    victim: Victim,
+    expected_ns: u64,
+    total_ns: u64,
+    #[serde(default)]
+    stage: Stage,
+    threshold_ns: u64,
+    #[serde(rename = "void")]
+    void_reason: Option<String>,
+    #[serde(default)]
+    usual_delivery_ns: u64,
+    #[serde(default)]
+    fault_path_ns: u64,
+    #[serde(default)]
+    sample_period_ns: u64,
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    nesting_known: bool,
+    #[serde(default)]
+    names: Vec<String>,
+    #[serde(default)]
+    frames: Vec<Frame>,
+    #[serde(default)]
+    events: Vec<EventLine>,
+    #[serde(default)]
+    samples: Vec<SampleLine>,
+    #[serde(default)]
+    programs: Vec<HookedProgram>,
+    #[serde(default)]
+    builds: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<Group>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    members: Vec<(u32, u32)>,
+}
+
+/// The kernels of older recordings told it, or `blame` finds out that they did not.
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+impl Serialize for Episode {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let after = |at: u64| at.wrapping_sub(self.expected_ns) as i64;
+        let line = Line {
+            id: self.id,
+            victim: self.victim.clone(),
+            expected_ns: self.expected_ns,
+            total_ns: self.total_ns(),
+            stage: self.stage,
+            threshold_ns: self.threshold_ns,
+            void_reason: self.void.clone(),
+            usual_delivery_ns: self.usual_delivery_ns,
+            fault_path_ns: self.fault_path_ns,
+            sample_period_ns: self.sample_period_ns,
+            nesting_known: self.nesting_known,
+            names: self.names.clone(),
+            frames: self.frames.clone(),
+            events: self
+                .events
+                .iter()
+                .map(|event| {
+                    let Event { at_ns, cpu, kind, tid, priority, context, steal_ns, value, extra, name } = *event;
+                    (after(at_ns), cpu, kind.code(), tid, priority, context, steal_ns, value, extra, name)
+                })
+                .collect(),
+            samples: self
+                .samples
+                .iter()
+                .map(|sample| {
+                    let StackSample { at_ns, cpu, tid, context, at_late_interrupt, name, ref frames } = *sample;
+                    (after(at_ns), cpu, tid, context, at_late_interrupt, name, frames.clone())
+                })
+                .collect(),
+            programs: self.programs.clone(),
+            builds: self.builds.clone(),
+            groups: self.groups.clone(),
+            members: self.members.clone(),
+        };
+        line.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Episode {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Episode, D::Error> {
+        let line = Line::deserialize(deserializer)?;
+        let at = |after: i64| {
+            let out_of_range = || serde::de::Error::custom(format!("{after} ns from the expected time is no time"));
+            line.expected_ns.checked_add_signed(after).ok_or_else(out_of_range)
+        };
+        let mut events = Vec::with_capacity(line.events.len());
+        for &(after, cpu, kind, tid, priority, context, steal_ns, value, extra, name) in &line.events {
+            let kind = EventKind::from_code(kind)
+                .ok_or_else(|| serde::de::Error::custom(format!("{kind} is no kind of event")))?;
+            events.push(Event { at_ns: at(after)?, cpu, kind, tid, priority, context, steal_ns, value, extra, name });
+        }
+        let mut samples = Vec::with_capacity(line.samples.len());
+        for (after, cpu, tid, context, at_late_interrupt, name, frames) in line.samples {
+            samples.push(StackSample { at_ns: at(after)?, cpu, tid, context, at_late_interrupt, name, frames });
+        }
+        let mut episode = Episode {
+            id: line.id,
+            expected_ns: line.expected_ns,
+            end_ns: line.expected_ns.saturating_add(line.total_ns),
+            victim: line.victim,
+            stage: line.stage,
+            threshold_ns: line.threshold_ns,
+            void: line.void_reason,
+            usual_delivery_ns: line.usual_delivery_ns,
+            fault_path_ns: line.fault_path_ns,
+            sample_period_ns: line.sample_period_ns,
+            nesting_known: line.nesting_known,
+            names: line.names,
+            frames: line.frames,
+            events,
+            samples,
+            programs: line.programs,
+            builds: line.builds,
+            groups: line.groups,
+            members: line.members,
+        };
+        check(&episode).map_err(serde::de::Error::custom)?;
+        clean(&mut episode);
+        Ok(episode)
+    }
+}

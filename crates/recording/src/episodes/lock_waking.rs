@@ -1,0 +1,140 @@
+//! What a waking says of a sleep for a lock of a program: whether whoever woke the thread let that lock go.
+
+use crate::episodes::episode::Event;
+use punctual_codes::EventKind;
+
+/// In `extra` of [`EventKind::LockBegin`]: the lock is one of the program's that lends priority, and the event's
+/// [`Event::value`] is the thread that holds it.
+pub const LOCK_OF_PROGRAM: u64 = 1 << 16;
+
+/// What the current thread was doing when it woke one that slept for a lock of its program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WakingAct {
+    /// The recording does not say: it is an old one, or this architecture's system calls are not known.
+    NotTold,
+    /// Nothing by which a lock is let go.
+    Else,
+    /// It woke those who wait for a word in memory.
+    WakesWord,
+    /// It let go of a lock that lends priority.
+    UnlocksWord,
+    /// It sent those who wait for a word to wait for another one.
+    Requeues,
+    /// It sent a signal.
+    Signals,
+}
+
+/// What stood in the word as the waker woke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WordState {
+    /// It was not read.
+    NotRead,
+    /// As in a lock that nobody holds.
+    Free,
+    /// As in a lock that somebody holds: another one was faster.
+    Held,
+    /// What stands in no lock of those that are known: the sleeper waited for something else.
+    NoLock,
+}
+
+/// What the waking of a thread that slept for a lock of its program tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockWaking {
+    /// What the waker was doing.
+    pub act: WakingAct,
+    /// Whether it did that with the word that the sleeper waited for; `None` where it did it with none.
+    pub same_word: Option<bool>,
+    /// What stood there.
+    pub state: WordState,
+    /// Lower bits of where the word stands, to tell one from another.
+    pub place: u32,
+    /// The thread that held the lock, by the kernel's account or the word's; where neither tells: 0.
+    pub owner: u32,
+}
+
+const ACT_BIT: u32 = 16;
+const WORD_BIT: u32 = 19;
+const STATE_BIT: u32 = 21;
+const PLACE_BIT: u32 = 24;
+const OWNER_BIT: u32 = 42;
+
+const ACTS: [WakingAct; 6] = [
+    WakingAct::NotTold,
+    WakingAct::Else,
+    WakingAct::WakesWord,
+    WakingAct::UnlocksWord,
+    WakingAct::Requeues,
+    WakingAct::Signals,
+];
+const WORDS: [Option<bool>; 3] = [None, Some(true), Some(false)];
+const STATES: [WordState; 4] = [WordState::NotRead, WordState::Free, WordState::Held, WordState::NoLock];
+
+impl LockWaking {
+    /// Whether the waker let go of the lock that the sleeper waited for: then it was the holder.
+    pub fn let_go(&self) -> bool {
+        self.same_word == Some(true)
+            && matches!(self.act, WakingAct::WakesWord | WakingAct::UnlocksWord)
+            && self.state != WordState::NoLock
+    }
+
+    /// As it stands in [`Event::extra`], above the woken thread's priority.
+    pub fn bits(&self) -> u64 {
+        let position = |found: Option<usize>| found.unwrap_or(0) as u64;
+        position(ACTS.iter().position(|act| *act == self.act)) << ACT_BIT
+            | position(WORDS.iter().position(|word| *word == self.same_word)) << WORD_BIT
+            | position(STATES.iter().position(|state| *state == self.state)) << STATE_BIT
+            | u64::from(self.place & 0x3_ffff) << PLACE_BIT
+            | u64::from(self.owner & 0x3f_ffff) << OWNER_BIT
+    }
+}
+
+impl Event {
+    /// Of a waking: what it tells of a sleep for a lock of the program.
+    pub fn lock_waking(&self) -> LockWaking {
+        let extra = if self.kind == EventKind::Waking { self.extra } else { 0 };
+        let field = |bit: u32, bits: u32| (extra >> bit & ((1 << bits) - 1)) as usize;
+        LockWaking {
+            act: ACTS.get(field(ACT_BIT, 3)).copied().unwrap_or(WakingAct::NotTold),
+            same_word: WORDS.get(field(WORD_BIT, 2)).copied().flatten(),
+            state: STATES[field(STATE_BIT, 2)],
+            place: field(PLACE_BIT, 18) as u32,
+            owner: field(OWNER_BIT, 22) as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_waking_tells_is_read_as_it_is_written() {
+        let event = |extra| Event {
+            at_ns: 1,
+            cpu: 0,
+            kind: EventKind::Waking,
+            tid: 7,
+            priority: 120,
+            context: 0,
+            steal_ns: 0,
+            value: 100,
+            extra,
+            name: 0,
+        };
+        let mut seen = 0;
+        for act in ACTS {
+            for same_word in WORDS {
+                for state in STATES {
+                    let waking = LockWaking { act, same_word, state, place: 0x2_0001, owner: 0x3f_fffe };
+                    assert_eq!(event(waking.bits() | 19).lock_waking(), waking);
+                    assert_eq!(event(waking.bits() | 19).other_priority(), 19);
+                    seen += u32::from(waking.let_go());
+                }
+            }
+        }
+        // Two acts, in three states of the same word.
+        assert_eq!(seen, 6);
+        assert_eq!(event(19).lock_waking().act, WakingAct::NotTold);
+        assert!(!event(u64::MAX).lock_waking().let_go());
+    }
+}

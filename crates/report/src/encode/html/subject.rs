@@ -1,0 +1,14 @@
+//! What a picture counts.
+
+use serde::Serialize;
+
+/// What a picture counts, which says how it is read out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// Wakeups, by their latency.
+    #[default]
+    Wakeups,
+    /// Gaps, by their length.
+    Gaps,
+}

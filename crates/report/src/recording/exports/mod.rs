@@ -1,0 +1,20 @@
+//! Reports in the forms of other programs. Each has a line here, of which the command line makes an option.
+
+mod csv;
+
+use crate::Measurement;
+
+/// A form in which a report can be printed.
+#[derive(Debug)]
+pub struct Export {
+    /// The option that chooses it, without its dashes.
+    pub name: &'static str,
+    /// What the option's help says.
+    pub help: &'static str,
+    /// The report in this form.
+    pub text: fn(&Measurement) -> String,
+}
+
+/// All of them.
+pub static EXPORTS: [Export; 1] =
+    [Export { name: "csv", help: "Print the stage table as CSV, in nanoseconds", text: csv::csv }];

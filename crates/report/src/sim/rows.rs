@@ -1,0 +1,65 @@
+//! The ledger's rows on a page.
+
+use crate::encode::plain_page::{escape, number};
+use crate::sim::class_name;
+use punctual_sim::experiment::{LedgerRow, Value};
+use std::fmt::Write;
+
+/// A value with its unit.
+pub(super) fn shown(value: Option<&Value>, unit: &str) -> String {
+    match value {
+        None => "–".to_owned(),
+        Some(Value::Text(word)) => escape(word),
+        Some(Value::Number(value)) if unit.is_empty() => number(*value),
+        Some(Value::Number(value)) => format!("{} {}", number(*value), escape(unit)),
+    }
+}
+
+/// What stands under the verdict column: never colour alone.
+fn verdict(row: &LedgerRow) -> &'static str {
+    match row.holds {
+        Some(true) => "<span class=\"good\">✓ holds</span>",
+        Some(false) => "<strong class=\"bad\">✗ FAILS</strong>",
+        None => "<span class=\"soft\">not judged</span>",
+    }
+}
+
+/// Rows as a table. The paper's number stands beside ours, the reason below what it is about.
+pub(crate) fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a LedgerRow>, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<div class=\"wide\"><table><caption>{}</caption>\n<thead><tr><th scope=\"col\">point</th>\
+         <th scope=\"col\" class=\"n\">published</th><th scope=\"col\" class=\"n\">simulated</th><th scope=\"col\">verdict</th>\
+         <th scope=\"col\">class</th><th scope=\"col\">held to</th></tr></thead>\n<tbody>",
+        escape(caption)
+    );
+    for row in rows {
+        let mut class = class_name(row.class).replace('_', " ");
+        if let Some(assumption) = &row.assumption {
+            let name = escape(assumption);
+            let _ = write!(class, ": <a href=\"#assumed-{name}\">{name}</a>");
+        }
+        if row.fitted {
+            class.push_str(" (fitted on this row)");
+        }
+        let held: Vec<String> = [Some(&row.tolerance), row.because.as_ref()]
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .map(|part| escape(part))
+            .collect();
+        let _ = writeln!(
+            out,
+            "<tr{}><th scope=\"row\">{}<span class=\"id\">{}</span></th><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+             <td>{}</td><td>{class}</td><td>{}</td></tr>",
+            if row.holds == Some(false) { " class=\"fails\"" } else { "" },
+            escape(&row.item),
+            escape(&row.id),
+            shown(row.published.as_ref(), &row.unit),
+            shown(row.simulated.as_ref(), &row.unit),
+            verdict(row),
+            held.join("<br/>")
+        );
+    }
+    out.push_str("</tbody></table></div>\n");
+}

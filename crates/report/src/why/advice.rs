@@ -1,0 +1,118 @@
+//! What happened and what would change it: a cause in words that lead to an action.
+
+use super::WhyReport;
+use punctual_blame::{Cause, Kind};
+
+/// A cause that has at least this share of the lateness is worth a change, percent.
+const WORTH_A_CHANGE: u128 = 10;
+/// More are too many to act on at once.
+const MAX_SHOWN: usize = 2;
+
+/// What happened, and what would change it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Advice {
+    /// One sentence.
+    pub(super) happened: String,
+    /// One or two sentences, in the imperative; `None` where there is nothing to change.
+    pub(super) remedy: Option<&'static str>,
+}
+
+impl Advice {
+    pub(super) fn on(cause: &Cause) -> Advice {
+        let happened = happened(cause.kind, &cause.name);
+        Advice { happened, remedy: remedy(cause.kind, &cause.name) }
+    }
+}
+
+/// The causes that are worth a change, largest first, with advice.
+pub(super) fn leading<'a>(report: &'a WhyReport<'_>) -> impl Iterator<Item = Advice> + 'a {
+    let late_ns = u128::from(report.summary.late_ns);
+    let is_worth = move |cause: &&Cause| u128::from(cause.total_ns) * 100 >= late_ns * WORTH_A_CHANGE;
+    let causes = report.causes().iter().filter(is_worth).map(Advice::on);
+    causes.filter(|advice| advice.remedy.is_some()).take(MAX_SHOWN)
+}
+
+fn happened(kind: Kind, name: &str) -> String {
+    match kind {
+        Kind::Irq => format!("The interrupt {name} ran first."),
+        Kind::Softirq => format!("The softirq {name} ran first."),
+        Kind::IrqOff => format!("{name} kept interrupts off."),
+        Kind::Blind => format!("The interrupt came late, and nothing in this kernel can have kept it ({name})."),
+        Kind::Kernel => format!("{name} was in kernel code that could not be preempted."),
+        Kind::HigherPriority => format!("{name} has the higher priority and ran first."),
+        Kind::SamePriority => format!("{name} has the same priority and was there first."),
+        Kind::LowerPriority => {
+            format!("{name} had its fair turn: normal threads take turns whatever their nice value.")
+        }
+        Kind::Throttled => format!("The budget was used up: {name}."),
+        Kind::FairServer => format!("The kernel gave normal threads their reserved share: {name}."),
+        Kind::Migration => format!("Threads were moved between CPUs: {name}."),
+        Kind::IdleExit => "The CPU was asleep and took its time to wake up.".to_owned(),
+        Kind::Fault => format!("{name} touched memory that was not there and waited for the page."),
+        Kind::Io => format!("The thread waited for input or output ({name})."),
+        Kind::Lock => format!("The thread waited for a lock that {name} held."),
+        Kind::Stopped => format!("The thread was stopped: {name}."),
+        Kind::Own => format!("{name} did its own work."),
+        Kind::Steal => "The host ran something else on this CPU.".to_owned(),
+        Kind::KernelWake => "The wakeup went its ordinary way through the kernel.".to_owned(),
+        Kind::Unknown => format!("Nothing that was seen explains it ({name})."),
+    }
+}
+
+fn remedy(kind: Kind, name: &str) -> Option<&'static str> {
+    Some(match kind {
+        Kind::Irq if name == "local_timer" => {
+            "Arm fewer timers on this CPU, or keep the tick from it (nohz_full= on the kernel's command line)."
+        }
+        Kind::Irq => "Send it to another CPU: /proc/irq/N/smp_affinity (stop irqbalance first).",
+        Kind::Softirq => {
+            "Send its device's interrupt to another CPU, or let threads do such work: threadirqs on the kernel's command line, \
+             or a PREEMPT_RT kernel."
+        }
+        Kind::IrqOff => "Keep it off this CPU (taskset, cpuset), or use a PREEMPT_RT kernel.",
+        Kind::Blind => {
+            "Look below this kernel: pin the virtual CPU on the host, or look for firmware's interrupts with `punctual idle`."
+        }
+        Kind::Kernel => "Boot with preempt=full or use a PREEMPT_RT kernel; or keep it off this CPU (taskset, cpuset).",
+        Kind::HigherPriority => "Give it another CPU (taskset), or the late thread the higher priority (chrt -f).",
+        Kind::SamePriority => "Give one of them another priority (chrt -f) or another CPU (taskset).",
+        Kind::LowerPriority => "Give the late thread a real-time priority: chrt -f 50, or SCHED_DEADLINE.",
+        Kind::Throttled => {
+            "Raise the budget: cpu.max of the group, the runtime of a SCHED_DEADLINE thread, or kernel.sched_rt_runtime_us."
+        }
+        Kind::FairServer => {
+            "Leave normal threads some time of this CPU, or move them to another; the share is set in \
+             /sys/kernel/debug/sched/fair_server."
+        }
+        Kind::Migration => "Pin the thread to a CPU (taskset) and keep the balancer from it (cpuset partitions).",
+        Kind::IdleExit => "Forbid deep idle states: hold /dev/cpu_dma_latency at 0 while it matters.",
+        Kind::Fault => "Touch all memory beforehand and lock it: mlockall(MCL_CURRENT | MCL_FUTURE).",
+        Kind::Io => "Hand input and output to another thread, so that this one never waits for it.",
+        Kind::Lock => {
+            "Hold it for a shorter time, hand data over without a lock, or let the holder inherit the waiter's priority \
+             (PTHREAD_PRIO_INHERIT)."
+        }
+        Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
+        Kind::Own => "Look at its call tree with --episode N, and do less at once or begin earlier.",
+        Kind::Steal => "Give the virtual machine CPUs of its own: pinned, and not shared with others.",
+        Kind::Unknown => "Record again with a higher --sample-rate; the notes say what this kernel does not show.",
+        Kind::KernelWake => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_sentence_and_all_but_the_ordinary_path_a_remedy() {
+        let mut looked_at = 0;
+        for kind in Kind::ALL {
+            let sentence = happened(kind, "x");
+            assert!(sentence.ends_with('.') && !sentence.contains(['\n', ';']), "{sentence}");
+            assert_eq!(remedy(kind, "x").is_some(), kind != Kind::KernelWake, "{kind:?}");
+            looked_at += 1;
+        }
+        assert_eq!(looked_at, Kind::ALL.len());
+    }
+}

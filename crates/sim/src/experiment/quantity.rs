@@ -1,0 +1,161 @@
+//! What a row of an experiment may ask for.
+
+use crate::time::Span;
+use serde::Deserialize;
+
+/// A measure. Threads and phases go by name.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "of", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Measure {
+    /// Of the first `first` times between starts of a thread, how many lie in `[from, to)`.
+    IntervalCount {
+        /// Whose.
+        thread: String,
+        /// From.
+        from: Span,
+        /// Below.
+        to: Span,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// As above, percent of all.
+    IntervalShare {
+        /// Whose.
+        thread: String,
+        /// From.
+        from: Span,
+        /// Below.
+        to: Span,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// Standard deviation of the times between starts, us.
+    IntervalDeviation {
+        /// Whose.
+        thread: String,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// Mean time between starts, us.
+    IntervalMean {
+        /// Whose.
+        thread: String,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// Shortest time between starts, us.
+    IntervalLeast {
+        /// Whose.
+        thread: String,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// Longest time between starts, us.
+    IntervalMost {
+        /// Whose.
+        thread: String,
+        /// How many are looked at.
+        first: usize,
+    },
+    /// Longest time from due to start, us.
+    LatencyMost {
+        /// Whose.
+        thread: String,
+    },
+    /// Longest latency of one thread over that of another.
+    LatencyRatio {
+        /// Whose.
+        thread: String,
+        /// Over whose.
+        over: String,
+    },
+    /// Mean time between activations that start at least this late, s.
+    TimeBetweenLate {
+        /// Whose.
+        thread: String,
+        /// How late.
+        limit: Span,
+    },
+    /// Activations that start later than this.
+    LateCount {
+        /// Whose.
+        thread: String,
+        /// How late.
+        limit: Span,
+    },
+    /// Longest processing of a block from start to end, ms.
+    ElapsedMost {
+        /// Only in this phase.
+        phase: Option<String>,
+    },
+    /// Mean processing of a block from start to end, ms.
+    ElapsedMean {
+        /// Only in this phase.
+        phase: Option<String>,
+    },
+    /// Median processing of a block from start to end, ms.
+    ElapsedMedian {
+        /// Only in this phase.
+        phase: Option<String>,
+    },
+    /// Mean time between the device's interrupts, ms.
+    BlockIntervalMean {
+        /// In this phase.
+        phase: String,
+    },
+    /// Shortest time between the device's interrupts within a phase, ms.
+    BlockIntervalLeast {
+        /// In this phase.
+        phase: String,
+    },
+    /// Longest time between the device's interrupts within a phase, ms.
+    BlockIntervalMost {
+        /// In this phase.
+        phase: String,
+    },
+    /// When a phase began: the device's first interrupt in it, s.
+    PhaseStart {
+        /// Which.
+        phase: String,
+    },
+    /// Share of the CPU that processing blocks of this phase took, percent.
+    Load {
+        /// In this phase.
+        phase: String,
+    },
+    /// Most samples pending when a block was done, over all runs.
+    PendingMost {
+        /// Only from this phase on.
+        from_phase: Option<String>,
+    },
+    /// How often the ring wrapped, over all runs.
+    Overruns,
+    /// Blocks late or lost, percent.
+    FaultShare,
+    /// `sufficient` (no fault in any run), `marginal` (the file got through in some run, with faults),
+    /// `insufficient` (it never did).
+    Sufficiency,
+    /// By the paper's own rule: whether share and gap suffice.
+    PaperRule {
+        /// Work in each period of the device.
+        work: Span,
+        /// The device's period.
+        period: Span,
+    },
+    /// Runs in which the file got through.
+    Successes,
+    /// Mean time of the transfers that succeeded, s.
+    TransferMean,
+    /// How long the ring lasts, ms.
+    RingTime {
+        /// In this phase.
+        phase: String,
+    },
+    /// The longest stall without underrun of a device of `buffers` of length `period`, found by trying stalls, ms.
+    StallTolerance {
+        /// Length of one buffer.
+        period: Span,
+        /// Buffers.
+        buffers: u64,
+    },
+}

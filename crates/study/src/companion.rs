@@ -1,0 +1,64 @@
+//! What goes on beside a measurement, and begins and ends with it.
+
+use crate::StudyError;
+use punctual_probe::{Observation, Plan, Step};
+use punctual_recording::EndReason;
+
+/// Something that runs while a measurement does: a load, devices. Prepared before, so that a measurement which cannot
+/// be made starts nothing; dropped wherever the measurement fails.
+pub(crate) trait Companion {
+    /// The measurement has begun, and its directory is there.
+    ///
+    /// # Errors
+    /// What keeps it from running: then nothing is measured.
+    fn start(&mut self, observation: &mut Observation<'_>) -> Result<(), StudyError>;
+
+    /// Looks after it, about every 50 ms from the start on.
+    ///
+    /// # Errors
+    /// What makes the measurement worthless.
+    fn round(&mut self, observation: &mut Observation<'_>) -> Result<Step, StudyError>;
+
+    /// Nothing is measured any more since `ended_ns`, and the recording is not closed yet.
+    fn stop(&mut self, ended_ns: u64, observation: &mut Observation<'_>);
+}
+
+/// Carries out a plan with these beside it. They start in this order and stop in the reverse one. Where one of them
+/// fails, nothing is left of the recording.
+pub(crate) fn measure_with(
+    plan: &Plan,
+    companions: &mut [&mut dyn Companion],
+    observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
+) -> Result<punctual_probe::Outcome, StudyError> {
+    let mut begun = false;
+    let mut failed = None;
+    let outcome = punctual_probe::run(plan, &mut |observation| {
+        if failed.is_some() {
+            return Step::Go;
+        }
+        if let Some(ended_ns) = observation.ended_ns {
+            companions.iter_mut().rev().for_each(|companion| companion.stop(ended_ns, observation));
+            return Step::Go;
+        }
+        let starts = !std::mem::replace(&mut begun, true);
+        for companion in companions.iter_mut() {
+            let started = if starts { companion.start(observation) } else { Ok(()) };
+            match started.and_then(|()| companion.round(observation)) {
+                Ok(Step::Go) => {}
+                Ok(stop) => return stop,
+                Err(error) => {
+                    let detail = Some(error.to_string());
+                    failed = Some((error, observation.directory().clone()));
+                    return Step::Stop(EndReason::Failed, detail);
+                }
+            }
+        }
+        observe(observation)
+    });
+    if let Some((error, directory)) = failed {
+        // Nothing worth keeping was measured, and nothing stood there before.
+        directory.discard();
+        return Err(error);
+    }
+    Ok(outcome?)
+}
