@@ -23,6 +23,8 @@ use serde::Deserialize;
 pub(crate) struct Feature {
     name: String,
     since: Option<String>,
+    /// The first version in which a variant does not take it away any more.
+    until: Option<String>,
     real_time: Option<bool>,
     /// What must be said where it is missing: a regular expression.
     reason: String,
@@ -154,7 +156,8 @@ impl Boot {
     fn is_lacking(&self, feature: &Feature) -> bool {
         let too_old = feature.since.as_ref().is_some_and(|since| series(&self.version) < series(since));
         let too_soft = feature.real_time == Some(false) && self.kernel.flavour.starts_with("rt-");
-        too_old || too_soft || self.variant.lacks.contains(&feature.name)
+        let is_past = feature.until.as_ref().is_some_and(|until| series(&self.version) >= series(until));
+        too_old || too_soft || !is_past && self.variant.lacks.contains(&feature.name)
     }
 
     fn expected(&self, needs: &[String], uses: &[String], refused_before: Option<&String>) -> Expected {
@@ -250,7 +253,11 @@ mod tests {
         assert!(matches!(expected("6.1-rt", "plain", "device softirq"), Expected::Refused(_)));
         assert!(matches!(expected("5.10", "plain", "record --via softirq"), Expected::Refused(_)));
         assert_eq!(expected("5.10", "plain", "record"), Expected::Right);
-        assert_eq!(expected("5.10", "plain", "log"), Expected::RightOrRefused);
+        assert!(matches!(expected("5.10", "plain", "log"), Expected::Refused(_)));
+        assert!(matches!(expected("5.10", "plain", "record --why"), Expected::Degraded(_)));
+        assert_eq!(expected("5.10", "plain", "device irq"), Expected::RightOrRefused);
+        assert!(matches!(expected("6.1", "lockdown", "device irq"), Expected::Refused(_)));
+        assert_eq!(expected("6.12", "lockdown", "device irq"), Expected::Right);
         assert!(matches!(expected("6.1", "no BTF", "record"), Expected::Degraded(_)));
         assert!(matches!(expected("6.12", "unprivileged", "log"), Expected::Refused(_)));
     }
