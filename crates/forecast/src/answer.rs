@@ -80,7 +80,7 @@ pub struct WorstCase {
     pub stage: Stage,
     /// The lateness that is exceeded once in the horizon in the mean, ns, and how it was found.
     pub level: Level,
-    /// What the next horizon does not exceed, with 95 %, ns; why that cannot be said otherwise.
+    /// What the next horizon does not exceed with a probability of 95 %, ns; otherwise why that cannot be said.
     pub next: Result<u64, String>,
     /// The longest that was seen, ns.
     pub longest_ns: Option<u64>,
@@ -288,7 +288,7 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
     match several {
         Some(true) => notes.push(
             "no test tells the CPUs apart: times between underruns are those of an average CPU, from all \
-                                  of them; verdicts of holds are by the worst"
+                                  of them; whether a device holds is judged on the worst"
                 .to_owned(),
         ),
         Some(false) => notes.push("the CPUs differ: each device is judged on its worst".to_owned()),
@@ -342,8 +342,8 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
     let dispersion = spread.dispersion(tail.stalls() as f64);
     if dispersion > 1.5 {
         notes.push(format!(
-            "stalls vary {dispersion:.1} times as much as independent ones would: all intervals are widened by what their \
-             own levels and those below show"
+            "stalls vary {dispersion:.1} times as much as independent ones would: all intervals are widened \
+             accordingly"
         ));
     }
     if let Some((pieces, memory_ns)) = spread.pieces().zip(spread.memory_ns) {
@@ -354,7 +354,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
         };
         let memory = format_seconds(memory_ns / 1e9);
         notes.push(format!(
-            "what happened still shows after {memory}: the recording is worth {pieces:.0} independent pieces{enough}"
+            "what happens still shows {memory} later: the recording is worth {pieces:.0} independent pieces{enough}"
         ));
     }
     if let Some(drift) = spread.drift {
@@ -425,27 +425,31 @@ fn verdict(inputs: &[Input], groups: &[Group]) -> String {
             Some((group, worst)) => match (worst.level.level.value, worst.level.level.low) {
                 (Some(value), _) if is_known(&worst.level) => {
                     let once = format!(
-                        "about {} is exceeded once a {} under {}",
+                        "about {} is exceeded once per {} under {}",
                         format_ns(value as u64),
                         worst.horizon,
                         group.load
                     );
                     match &worst.next {
                         Ok(next) => {
-                            format!("{once}; the next {} stays below {} with 95 %", worst.horizon, format_ns(*next))
+                            format!(
+                                "{once}; the next {} stays below {} with a probability of 95 %",
+                                worst.horizon,
+                                format_ns(*next)
+                            )
                         }
                         Err(_) => once,
                     }
                 }
                 (_, Some(low)) => {
                     format!(
-                        "at least {} is exceeded once a {} under {}",
+                        "at least {} is exceeded once per {} under {}",
                         format_ns(low as u64),
                         worst.horizon,
                         group.load
                     )
                 }
-                _ => format!("too short to tell what is exceeded once a {} under {}", worst.horizon, group.load),
+                _ => format!("too short to tell what is exceeded once per {} under {}", worst.horizon, group.load),
             },
             None => "nothing was asked that this recording can answer".to_owned(),
         }

@@ -97,7 +97,7 @@ impl Tail {
         self.spread.upper(0.0, 1.0, 0.95)
     }
 
-    /// The lateness, ns, that nothing in the next `horizon` exceeds with 95 %, if all goes on as it was: by ranks
+    /// The lateness, ns, that nothing in the next `horizon` exceeds with a probability of 95 %, if all goes on as it was: by ranks
     /// (any of the next stalls is as likely to be the longest as any of those seen), else by the tail model.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl Tail {
         }
         // What comes with 5 % in the horizon comes once in 19.5 of them.
         if ahead / -PREDICTED.ln() > FURTHEST {
-            return Err(format!("that takes a recording of {:.1} times this one", ahead / -PREDICTED.ln() / FURTHEST));
+            return Err(format!("that takes a recording {:.1} times as long", ahead / -PREDICTED.ln() / FURTHEST));
         }
         let (posterior, threshold, count) = self.fit.as_ref().map_err(Clone::clone)?;
         let modelled = threshold + posterior.not_above(*count, ahead, self.spread.dispersion(*count as f64), PREDICTED);
@@ -193,7 +193,7 @@ impl Tail {
             above
         };
         // Where there are fewer stalls than that rank, the level may lie below all of them.
-        let low = at(least(&|rank| self.spread.lower(rank as f64, 0.975) >= expected));
+        let low = at(least(&|rank| self.spread.lower(rank as f64, 1.0, 0.975) >= expected));
         let rank = least(&|rank| self.spread.upper((rank - 1) as f64, 1.0, 0.975) > expected) - 1;
         let high = if rank >= 1 { at(rank) } else { None };
         let value = at((expected.round() as u64).max(1));
@@ -289,7 +289,7 @@ mod tests {
         assert!(level.level.value.unwrap() < 5.2e6 && next > 6.2e6, "{level:?} {next}");
         // By the model where the exposure is shorter, and not at all where it is much shorter.
         assert!(tail.next(1e9).unwrap() as f64 >= next);
-        assert!(tail.next(3e9).unwrap_err().contains("times this one"));
+        assert!(tail.next(3e9).unwrap_err().contains("times as long"));
         // Independent of the model, where 20 recordings in a row are asked: one in twenty is longer.
         let mut longer = 0;
         for seed in 0..400 {

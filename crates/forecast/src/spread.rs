@@ -138,10 +138,11 @@ impl Spread {
         largest * scale * gamma_quantile(sum / scale, confidence)
     }
 
-    /// The least that it may be.
-    pub(crate) fn lower(&self, sum: f64, confidence: f64) -> f64 {
+    /// The least that it may be. One event that counts for `largest` is one event.
+    pub(crate) fn lower(&self, sum: f64, largest: f64, confidence: f64) -> f64 {
+        let sum = sum / largest;
         let scale = self.dispersion(sum);
-        scale * gamma_quantile(sum / scale, 1.0 - confidence)
+        largest * scale * gamma_quantile(sum / scale, 1.0 - confidence)
     }
 
     /// The probability that nothing comes within `ahead` times the exposure where so much was counted in it, if all goes
@@ -156,7 +157,11 @@ impl Spread {
         if sum <= 0.0 {
             return Estimate { low: None, value: None, high: Some(self.upper(0.0, largest, 0.95)) };
         }
-        Estimate { low: Some(self.lower(sum, 0.975)), value: Some(sum), high: Some(self.upper(sum, largest, 0.975)) }
+        Estimate {
+            low: Some(self.lower(sum, largest, 0.975)),
+            value: Some(sum),
+            high: Some(self.upper(sum, largest, 0.975)),
+        }
     }
 }
 
@@ -354,7 +359,7 @@ mod tests {
                 let (few, many) = (found.upper(first, 1.0, confidence), found.upper(first + more, 1.0, confidence));
                 prop_assert!(few <= many * (1.0 + 1e-9), "{few} {many} {found:?}");
                 if first > 0.0 {
-                    prop_assert!(found.lower(first, confidence) <= found.lower(first + more, confidence) * (1.0 + 1e-9));
+                    prop_assert!(found.lower(first, 1.0, confidence) <= found.lower(first + more, 1.0, confidence) * (1.0 + 1e-9));
                 }
             }
         }

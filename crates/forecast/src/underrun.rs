@@ -309,7 +309,7 @@ impl Watch {
         let rate = |(count, spread, largest, _): &(Count, &Spread, f64, Option<u32>), of_several: f64| {
             let mut found = spread.interval(count.most, *largest);
             // The worst of several is looked for: its lower limit allows for that.
-            found.low = (count.sum > 0.0).then(|| spread.lower(count.sum, 1.0 - 0.025 / of_several));
+            found.low = (count.sum > 0.0).then(|| spread.lower(count.sum, *largest, 1.0 - 0.025 / of_several));
             found.value = found.value.map(|_| count.value);
             found.scaled(1.0 / count.exposure_s)
         };
@@ -325,7 +325,7 @@ impl Watch {
             let sum = |of: &dyn Fn(&Count) -> f64| counted.iter().map(|one| of(&one.0)).sum::<f64>();
             let exposure = sum(&|count| count.exposure_s);
             let mut all = together.interval(sum(&|count| count.most), worst.2);
-            all.low = (sum(&|count| count.sum) > 0.0).then(|| together.lower(sum(&|count| count.sum), 0.975));
+            all.low = (sum(&|count| count.sum) > 0.0).then(|| together.lower(sum(&|count| count.sum), worst.2, 0.975));
             all.value = all.value.map(|_| sum(&|count| count.value));
             interval = if all.value.is_some() { all.scaled(1.0 / exposure) } else { rate(worst, 1.0) };
             spread = together;
@@ -494,6 +494,17 @@ mod tests {
         assert_eq!(judge(&every(7_000, 1), 100).outcome, Outcome::Holds);
         let near = judge(&every(3_600, 10), 10);
         assert_eq!((near.outcome, near.measure_further_s), (Outcome::Unknown, None));
+    }
+
+    #[test]
+    fn one_stall_is_one_event_however_fine_the_device() {
+        // A device of 50 us, recorded every 1 ms: one stall that counts 20 times tells no more than one does.
+        let input = input(1_000_000, &[(5_000_000_000, 3_000_000)], 3_600_000, Some(0));
+        let found = input.underruns(&device(50_000, 41, 0), Stage::Total).unwrap();
+        let (low, value, high) = (found.mttf_s.low.unwrap(), found.mttf_s.value.unwrap(), found.mttf_s.high.unwrap());
+        let garwood = crate::garwood(1);
+        assert!((value / low / garwood.high.unwrap() - 1.0).abs() < 0.01, "{found:?}");
+        assert!((high / value * garwood.low.unwrap() - 1.0).abs() < 0.01, "{found:?}");
     }
 
     /// Two CPUs at 1 kHz, an hour: so many late wakeups of 20 ms on each.

@@ -83,7 +83,7 @@ struct HorizonRow<'a> {
     high_ns: Option<u64>,
     method: &'static str,
     veto: Option<&'a str>,
-    /// What the next horizon does not exceed, with 95 %.
+    /// What the next horizon does not exceed with a probability of 95 %.
     next_at_most_ns: Option<u64>,
     /// Why that cannot be said.
     next_veto: Option<&'a str>,

@@ -162,7 +162,7 @@ fn worst(answer: &Answer) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let mut columns = vec![Column::words("exceeded once a"), Column::words("where"), Column::words("stage")];
+    let mut columns = vec![Column::words("exceeded once per"), Column::words("where"), Column::words("stage")];
     columns.extend(
         ["at least us", "about us", "at most us", "the next one stays below us (95 %)", "longest seen us"]
             .map(Column::numbers),
@@ -172,7 +172,7 @@ fn worst(answer: &Answer) -> Option<Section> {
         id: "worst".into(),
         title: "Worst cases".into(),
         lead: "The latency that is exceeded once in an hour, a day, a week of use in the long run, with its 95 % interval, and the one \
-               that the next hour, day, week stays below with 95 %; – where these data give no limit."
+               that the next hour, day, week stays below with a probability of 95 %; – where these data give no limit."
             .into(),
         blocks: vec![Block::Table(Table { caption: "Worst cases".into(), columns, rows })],
     })

@@ -40,15 +40,16 @@ fn group_text(out: &mut String, group: &Group) {
     }
     if !group.worst.is_empty() {
         out.push('\n');
-        let heads = ["exceeded once a", "stage", "about", "between (95 %)", "the next stays below (95 %)", "found by"];
+        let heads =
+            ["exceeded once per", "stage", "about", "between (95 %)", "the next stays below (95 %)", "found by"];
         indented(out, &table(&heads, 0..0, group.worst.iter().map(worst_row)));
         if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
             let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
             let _ = writeln!(
                 out,
-                "  The longest seen is {longest} ({}); longer ones come at most {:.3} times an hour of use (95 %).",
+                "  The longest seen is {longest} ({}); longer ones come at most {} times an hour of use (95 %).",
                 worst.stage.name(),
-                worst.longer_per_hour
+                times(worst.longer_per_hour)
             );
         }
     }
@@ -57,7 +58,7 @@ fn group_text(out: &mut String, group: &Group) {
         let time = if group.compression == 1.0 {
             "time between underruns (95 %)"
         } else {
-            "hours of use between underruns (95 %)"
+            "time of use between underruns (95 %)"
         };
         let several = group.devices.iter().any(|answer| answer.underruns.alike.is_some());
         let mut heads = vec!["device", "period", "n", "slack", "stalls", "runs dry", time, "want", "verdict"];
@@ -96,6 +97,12 @@ fn group_text(out: &mut String, group: &Group) {
         });
         indented(out, &table(&[], 0..0, rows));
     }
+}
+
+/// How often, with as many digits as tell anything.
+fn times(often: f64) -> String {
+    let digits = if often < 1.0 { 3 } else { usize::from(often < 100.0) };
+    format!("{often:.digits$}")
 }
 
 fn worst_row(worst: &WorstCase) -> Vec<String> {
@@ -155,7 +162,7 @@ pub fn device_verdict(answer: &DeviceAnswer) -> String {
             "cannot tell: so late is common here, and the recording keeps the longest only".to_owned()
         }
         (Outcome::Unknown, None) => {
-            format!("cannot tell: too near the want, by {:.0} counted", found.misses.ceil())
+            format!("cannot tell: too near the want, with {:.0} counted", found.misses.ceil())
         }
     }
 }
@@ -332,7 +339,7 @@ mod tests {
         let first = text.lines().next().unwrap();
         assert!(first.contains("lossy") && first.contains("7 wakeups lost"), "{first}");
         for word in
-            ["modem", "exceeded once a", "stays below", "runs dry", "of use", "hour", "week", "at most", "buffers of"]
+            ["modem", "exceeded once per", "stays below", "runs dry", "of use", "hour", "week", "at most", "buffers of"]
         {
             assert!(text.contains(word), "{word} is not in\n{text}");
         }
