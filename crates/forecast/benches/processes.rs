@@ -160,7 +160,7 @@ impl Process {
                     steady(&mut events, from, 1.0, (deviation * state).exp(), random);
                 }
                 Process::OnOff => {
-                    if ((from + 40.0 * phase) / 20.0) as u64 % 2 == 0 {
+                    if (((from + 40.0 * phase) / 20.0) as u64).is_multiple_of(2) {
                         steady(&mut events, from, 2.0, 1.0, random);
                     }
                 }
