@@ -17,9 +17,6 @@ pub struct Underrun {
     pub executed_ns: u64,
 }
 
-/// Underruns this near to each other, or within two periods, have one cause: as forecasts count stalls.
-const STALL_GAP_NS: u64 = 10_000_000;
-
 /// So many underruns are kept; more are counted.
 const KEPT: usize = 100_000;
 
@@ -111,8 +108,9 @@ impl Judge {
 
     fn miss(&mut self, block: u64, arrival_ns: u64, end_ns: u64, executed_ns: u64, summary: &mut DeviceSummary) {
         summary.underruns += 1;
-        let near_ns = STALL_GAP_NS.max(self.period_ns.saturating_mul(2));
-        summary.stalls += u64::from(self.last_miss_ns.is_none_or(|last| arrival_ns > last.saturating_add(near_ns)));
+        // Blocks that arrived while another was held up share its wait: as forecasts count underruns. A storm of waits
+        // is as many as it has.
+        summary.stalls += u64::from(self.last_miss_ns.is_none_or(|last| arrival_ns > last));
         self.last_miss_ns = Some(end_ns.max(self.last_miss_ns.unwrap_or(0)));
         if self.underruns.len() < KEPT {
             let deadline_ns = arrival_ns + self.tolerance_ns;
@@ -159,6 +157,17 @@ mod tests {
         assert_eq!((summary.underruns, summary.stalls, summary.processed), (3, 1, 5));
         let late = judge.underruns()[0];
         assert!(late.is_explained_by(100) && !late.is_explained_by(99));
+    }
+
+    #[test]
+    fn a_storm_of_waits_is_no_one_stall() {
+        // Every third block late by itself, 10 us apart: as many stalls as there are late blocks.
+        let mut judge = Judge::new(1_000, 2, 0);
+        let mut summary = DeviceSummary::default();
+        for block in 0..900 {
+            judge.take(&row(block, if block % 3 == 0 { 1_100 } else { 0 }, 100), &mut summary);
+        }
+        assert_eq!((summary.underruns, summary.stalls), (300, 300));
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn part(recording: &Recording, from: f64, to: f64) -> Result<Vec<Input>, Box<dyn
         let complete_above_ns = values.get(TAIL_LENGTH).map_or(0, |late| late.value_ns);
         values.truncate(TAIL_LENGTH);
         values.sort_unstable();
-        let lateness = Lateness { distribution, largest: values, complete_above_ns };
+        let lateness = Lateness { distribution, largest: values, complete_above_ns, by_task: Vec::new() };
         part.stages = [(Stage::Total, lateness)].into();
         parts.push(part);
     }

@@ -158,11 +158,13 @@ fn record(lengths: Lengths, times: Times, hours: f64, random: &mut Random) -> In
     Input {
         measure: "fifo:80".into(),
         load: "simulated".into(),
-        class: None,
         compression_thousandths: None,
         exposure_ns: end as u64,
-        tasks: vec![ObservedTask { tid: 1, period_ns: PERIOD_NS, wakeups, missed: Some(0) }],
-        stages: BTreeMap::from([(Stage::Total, Lateness { distribution, largest, complete_above_ns })]),
+        tasks: vec![ObservedTask { tid: 1, cpu: None, period_ns: PERIOD_NS, wakeups, missed: Some(0) }],
+        stages: BTreeMap::from([(
+            Stage::Total,
+            Lateness { distribution, largest, complete_above_ns, by_task: Vec::new() },
+        )]),
         lost: 0,
         cut: false,
         cautions: Vec::new(),
@@ -223,8 +225,11 @@ fn main() {
             (other, _) => panic!("unknown argument {other}: --runs, --hours, --tail NAME"),
         }
     }
-    let horizons =
-        [("hour", Horizon::Hour), ("day", Horizon::Seconds(8 * 3_600)), ("week", Horizon::Seconds(40 * 3_600))];
+    let horizons = [
+        ("hour", Horizon::Hour),
+        ("day", Horizon::Nanoseconds(8 * 3_600_000_000_000)),
+        ("week", Horizon::Nanoseconds(40 * 3_600_000_000_000)),
+    ];
     println!("{runs} runs a cell, {hours} h measured, nominal 95 %; `high` is the median upper limit over the truth");
     println!("tail         asked                  method  covered   unsafe   vetoed     high");
     for (index, (name, lengths, times)) in TAILS.into_iter().enumerate() {

@@ -2,10 +2,9 @@
 
 use crate::advice::{Advice, CurvePoint, TimeScale, is_known};
 use crate::input::Input;
-use crate::interval::ZERO_EVENTS;
 use crate::level::{Level, Tail};
+use crate::spread::MIN_PIECES;
 use crate::underrun::{Outcome, Underruns};
-use crate::veto::dispersion_of;
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
 use punctual_recording::format_ns;
@@ -36,7 +35,7 @@ pub struct Question {
     pub want_s: Option<u64>,
     /// Hours of use for an hour of load, times 1,000, that replace what the recordings say.
     pub compression_thousandths: Option<u64>,
-    /// How long a day and a week of use are, in place of what the load's class says.
+    /// How long a day and a week of use are, in place of 24 hours and 168.
     pub usage: Option<Usage>,
     /// Whether to search for buffering that reaches each device's want.
     pub advise: bool,
@@ -79,13 +78,16 @@ pub struct WorstCase {
     pub horizon_s: f64,
     /// Of which stage.
     pub stage: Stage,
-    /// The lateness that is exceeded once in the horizon, ns, and how it was found.
+    /// The lateness that is exceeded once in the horizon in the mean, ns, and how it was found.
     pub level: Level,
+    /// What the next horizon does not exceed with a probability of 95 %, ns; otherwise why that cannot be said.
+    pub next: Result<u64, String>,
     /// The longest that was seen, ns.
     pub longest_ns: Option<u64>,
     /// The probability that the horizon brings a longer one than any seen, if nothing changes: H/(H+T).
     pub longer_probability: f64,
-    /// Longer ones than any seen come at most so often, per hour of use (95 %): 3/T.
+    /// Longer ones than any seen come at most so often, per hour of use (95 %): 3/T, and more where stalls
+    /// vary more than independent ones.
     pub longer_per_hour: f64,
     /// How much longer to measure until there is more than a bound, s of this load.
     pub measure_further_s: Option<f64>,
@@ -220,7 +222,7 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
         }
         None => input,
     };
-    let usage = question.usage.unwrap_or_else(|| Usage::of(input.class));
+    let usage = question.usage.unwrap_or_else(|| Usage::of(None));
     let compression = input.compression();
     let mut notes = Vec::new();
     let mut worst = Vec::new();
@@ -239,9 +241,10 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
                 stage,
                 measure_further_s: further.filter(|_| !is_known(&level)),
                 level,
+                next: tail.next(seconds / compression * 1e9),
                 longest_ns: input.stages.get(&stage).and_then(|lateness| lateness.distribution.max()),
                 longer_probability: seconds / (seconds + in_use),
-                longer_per_hour: ZERO_EVENTS / in_use * 3_600.0,
+                longer_per_hour: tail.longer_at_most() / in_use * 3_600.0,
             });
         }
         if stage == Stage::Total {
@@ -253,16 +256,16 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
         None if input.stages.contains_key(&Stage::Total) => Some(input.tail(Stage::Total)?),
         None => None,
     };
-    if total.as_ref().is_some_and(comes_in_bursts) {
-        notes.push("stalls come in bursts, so this load was not the same throughout: intervals are widened, and may still be too narrow".to_owned());
+    if let Some(tail) = &total {
+        notes.extend(spread_notes(tail));
     }
-    let compression_is_known = input.compression_thousandths.or(input.class.map(|_| 1)).is_some();
+    let compression_is_known = input.compression_thousandths.is_some();
     if !compression_is_known && input.load != "none" {
         let load = &input.load;
         notes.push(format!("nobody knows how many hours of use an hour of `{load}` stands for: taken as one"));
     }
     if question.usage.is_none() && usage.continuous {
-        notes.push("a day is taken as 24 hours and a week as 168, for want of a class of use".to_owned());
+        notes.push("a day is 24 hours and a week 168, of use, in horizons as in wants".to_owned());
     }
     if input.fills_in(Stage::Total) {
         let missed: u64 = input.tasks.iter().filter_map(|task| task.missed).sum();
@@ -270,14 +273,30 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
             "{missed} skipped activations are filled in, once, as the late wakeups they would have been"
         ));
     }
+    let watch = if devices.is_empty() { None } else { Some(input.watch(question.device_stage)?) };
     let device_answers = devices
         .iter()
         .map(|device| {
-            let underruns = input.underruns(device, question.device_stage)?;
+            let underruns = watch
+                .as_ref()
+                .map_or_else(|| input.underruns(device, question.device_stage), |watch| watch.underruns(device))?;
             let advice = if question.advise { Some(input.advise(device, question.device_stage)?) } else { None };
             Ok(DeviceAnswer { device: device.clone(), stage: question.device_stage, underruns, advice })
         })
         .collect::<Result<Vec<_>, Error>>()?;
+    let several = device_answers.iter().find_map(|answer| answer.underruns.alike);
+    match several {
+        Some(true) => notes.push(
+            "no test tells the CPUs apart: times between underruns are those of an average CPU, from all \
+                                  of them; whether a device holds is judged on the worst"
+                .to_owned(),
+        ),
+        Some(false) => notes.push("the CPUs differ: each device is judged on its worst".to_owned()),
+        None if input.tasks.len() > 1 => {
+            notes.push("the threads could move between CPUs: rates are those of an average thread".to_owned());
+        }
+        None => {}
+    }
     if device_answers.iter().any(|answer| answer.underruns.is_upper_count) {
         let text =
             "below the exact tail, late wakeups are counted where stalls are meant: there are no more stalls than that";
@@ -316,8 +335,35 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
     })
 }
 
-fn comes_in_bursts(tail: &Tail) -> bool {
-    dispersion_of(tail.times(), tail.exposure()).is_some_and(|probability| probability < 0.003)
+/// What there is to say about dependence: how much wider intervals are, how many pieces there are, and drift.
+fn spread_notes(tail: &Tail) -> Vec<String> {
+    let spread = tail.spread();
+    let mut notes = Vec::new();
+    let dispersion = spread.dispersion(tail.stalls() as f64);
+    if dispersion > 1.5 {
+        notes.push(format!(
+            "stalls vary {dispersion:.1} times as much as independent ones would: all intervals are widened \
+             accordingly"
+        ));
+    }
+    if let Some((pieces, memory_ns)) = spread.pieces().zip(spread.memory_ns) {
+        let enough = if pieces < MIN_PIECES {
+            "; too few for more than answers that hold while conditions stay as recorded"
+        } else {
+            ""
+        };
+        let memory = format_seconds(memory_ns / 1e9);
+        notes.push(format!(
+            "what happens still shows {memory} later: the recording is worth {pieces:.0} independent pieces{enough}"
+        ));
+    }
+    if let Some(drift) = spread.drift {
+        notes.push(format!(
+            "the machine drifts: stalls are {drift:.1} times as frequent at the end as at the beginning, and answers hold \
+             only while conditions stay as recorded"
+        ));
+    }
+    notes
 }
 
 /// Seconds as people read them.
@@ -362,6 +408,12 @@ fn verdict(inputs: &[Input], groups: &[Group]) -> String {
         if more > 0 {
             parts.push(format!("{more} more fail"));
         }
+        let as_recorded: Vec<String> =
+            of(Outcome::HoldsAsRecorded).map(|(group, answer)| named(group, answer)).collect();
+        if !as_recorded.is_empty() {
+            let plural = if as_recorded.len() == 1 { "s" } else { "" };
+            parts.push(format!("while conditions stay as recorded, {} hold{plural}", as_recorded.join(", ")));
+        }
         let unknown: Vec<String> = of(Outcome::Unknown).map(|(group, answer)| named(group, answer)).collect();
         if !unknown.is_empty() {
             parts.push(format!("{} cannot be told yet", unknown.join(", ")));
@@ -372,12 +424,32 @@ fn verdict(inputs: &[Input], groups: &[Group]) -> String {
         match first {
             Some((group, worst)) => match (worst.level.level.value, worst.level.level.low) {
                 (Some(value), _) if is_known(&worst.level) => {
-                    format!("the worst {} under {} is about {}", worst.horizon, group.load, format_ns(value as u64))
+                    let once = format!(
+                        "about {} is exceeded once per {} under {}",
+                        format_ns(value as u64),
+                        worst.horizon,
+                        group.load
+                    );
+                    match &worst.next {
+                        Ok(next) => {
+                            format!(
+                                "{once}; the next {} stays below {} with a probability of 95 %",
+                                worst.horizon,
+                                format_ns(*next)
+                            )
+                        }
+                        Err(_) => once,
+                    }
                 }
                 (_, Some(low)) => {
-                    format!("the worst {} under {} is at least {}", worst.horizon, group.load, format_ns(low as u64))
+                    format!(
+                        "at least {} is exceeded once per {} under {}",
+                        format_ns(low as u64),
+                        worst.horizon,
+                        group.load
+                    )
                 }
-                _ => format!("too short to tell the worst {} under {}", worst.horizon, group.load),
+                _ => format!("too short to tell what is exceeded once per {} under {}", worst.horizon, group.load),
             },
             None => "nothing was asked that this recording can answer".to_owned(),
         }

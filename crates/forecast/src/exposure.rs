@@ -15,22 +15,6 @@ pub enum LoadClass {
 }
 
 impl LoadClass {
-    /// The class that a load's name tells, such as `office` or `office-soffice`.
-    pub fn of_load(name: &str) -> Option<LoadClass> {
-        // Several loads at once imitate nobody in particular.
-        if name.contains('+') {
-            return None;
-        }
-        let first = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-        match first.to_ascii_lowercase().as_str() {
-            "office" | "business" => Some(LoadClass::Office),
-            "workstation" | "engineering" => Some(LoadClass::Workstation),
-            "games" | "game" => Some(LoadClass::Games),
-            "web" | "browser" | "browsing" => Some(LoadClass::Web),
-            _ => None,
-        }
-    }
-
     /// Hours of use for an hour of load, times 1,000.
     pub fn compression_thousandths(self) -> u64 {
         match self {
@@ -64,7 +48,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The usage of a class; of an unknown one, around the clock.
+    /// The usage of a class, for whoever asks for it; else a day is 24 hours of use and a week 168, as in a want.
     pub fn of(class: Option<LoadClass>) -> Usage {
         class.map_or(Usage { day_s: 86_400.0, week_s: 604_800.0, continuous: true }, LoadClass::usage)
     }
@@ -79,8 +63,8 @@ pub enum Horizon {
     Day,
     /// A week of use: see [`Usage`].
     Week,
-    /// So many seconds of use.
-    Seconds(u64),
+    /// So many nanoseconds of use.
+    Nanoseconds(u64),
 }
 
 impl Horizon {
@@ -99,8 +83,8 @@ impl Horizon {
             "week" => Ok(Horizon::Week),
             _ => {
                 let parsed = punctual_recording::parse_duration(text, punctual_recording::BareUnit::Seconds);
-                let seconds = parsed.map_err(|_| wrong())? / 1_000_000_000;
-                if seconds == 0 { Err(wrong()) } else { Ok(Horizon::Seconds(seconds)) }
+                let length = parsed.map_err(|_| wrong())?;
+                if length == 0 { Err(wrong()) } else { Ok(Horizon::Nanoseconds(length)) }
             }
         }
     }
@@ -111,7 +95,7 @@ impl Horizon {
             Horizon::Hour => 3_600.0,
             Horizon::Day => usage.day_s,
             Horizon::Week => usage.week_s,
-            Horizon::Seconds(seconds) => seconds as f64,
+            Horizon::Nanoseconds(length) => length as f64 / 1e9,
         }
     }
 }
@@ -122,7 +106,10 @@ impl std::fmt::Display for Horizon {
             Horizon::Hour => formatter.write_str("hour"),
             Horizon::Day => formatter.write_str("day"),
             Horizon::Week => formatter.write_str("week"),
-            Horizon::Seconds(seconds) => write!(formatter, "{seconds}s"),
+            Horizon::Nanoseconds(length) if length % 1_000_000_000 == 0 => {
+                write!(formatter, "{}s", length / 1_000_000_000)
+            }
+            Horizon::Nanoseconds(length) => formatter.write_str(&punctual_recording::format_ns(*length)),
         }
     }
 }
@@ -142,15 +129,16 @@ mod tests {
         }
         // Browsing: 8 hours at 4:1 cover a week of 24.5 hours and more.
         assert!(Usage::of(Some(LoadClass::Web)).week_s / 3_600.0 <= 8.0 * 4.0);
-        assert_eq!(LoadClass::of_load("office-soffice"), Some(LoadClass::Office));
-        assert_eq!(LoadClass::of_load("none"), None);
-        assert_eq!(LoadClass::of_load("office+web"), None);
     }
 
     #[test]
     fn horizons_as_people_write_them() {
         assert_eq!(Horizon::parse("week"), Ok(Horizon::Week));
-        assert_eq!(Horizon::parse("30m"), Ok(Horizon::Seconds(1_800)));
+        assert_eq!(Horizon::parse("30m"), Ok(Horizon::Nanoseconds(1_800_000_000_000)));
+        let short = Horizon::parse("1500ms").unwrap();
+        assert_eq!(short.seconds(Usage::of(None)), 1.5);
+        // A day is the one that `--want 1/day` counts.
+        assert_eq!(Horizon::Day.seconds(Usage::of(None)), punctual_device::parse_want("1/day").unwrap() as f64);
         assert!(Horizon::parse("soon").unwrap_err().to_string().contains("soon"));
         assert!(Horizon::parse("0").is_err());
     }

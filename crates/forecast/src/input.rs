@@ -1,6 +1,6 @@
 //! What a forecast is made from: late wakeups, and for how long they were looked for.
 
-use crate::{Error, LoadClass};
+use crate::Error;
 use punctual_recording::bounds::MAX_TIME_NS;
 use punctual_recording::{
     BLOCK_NS, BlockMaximum, Distribution, Document, EndReason, Stage, TAIL_LENGTH, TailValue, Task, format_ns,
@@ -12,12 +12,22 @@ use std::collections::{BTreeMap, HashMap};
 pub struct ObservedTask {
     /// Its thread id, to find its values in the tail.
     pub tid: u32,
+    /// The CPU that it was bound to; `None` if it could move.
+    pub cpu: Option<u32>,
     /// Its period, ns.
     pub period_ns: u64,
     /// Wakeups that were measured.
     pub wakeups: u64,
     /// Activations that went by without a wakeup; `None` for threads without a grid.
     pub missed: Option<u64>,
+}
+
+impl ObservedTask {
+    /// How long it was watched, ns.
+    pub(crate) fn exposure_ns(&self) -> u64 {
+        let activations = self.wakeups.saturating_add(self.missed.unwrap_or(0));
+        (u128::from(activations) * u128::from(self.period_ns)).min(u128::from(MAX_TIME_NS)) as u64
+    }
 }
 
 /// One late wakeup, on the timeline of its [`Input`].
@@ -40,6 +50,9 @@ pub struct Lateness {
     pub largest: Vec<Late>,
     /// Every value above this, ns, is among [`Lateness::largest`]; below, only the distribution knows.
     pub complete_above_ns: u64,
+    /// Of each of the input's tasks: its values, and above which of them all are among the largest. Empty where
+    /// they cannot be told apart.
+    pub by_task: Vec<(Distribution, u64)>,
 }
 
 /// What was measured of one measure (policy and priority) under one load.
@@ -49,9 +62,8 @@ pub struct Input {
     pub measure: String,
     /// The load that ran beside them.
     pub load: String,
-    /// The class of use that the load imitates, if its name tells.
-    pub class: Option<LoadClass>,
-    /// Hours of use that an hour of the load stands for, times 1,000; `None` where nobody knows.
+    /// Hours of use that an hour of the load stands for, times 1,000, as the load's own file says; `None` where it
+    /// says nothing.
     pub compression_thousandths: Option<u64>,
     /// How long the tasks were watched, ns. Time whose records were lost does not count.
     pub exposure_ns: u64,
@@ -96,16 +108,17 @@ impl Input {
             let tasks: Vec<ObservedTask> = chosen()
                 .map(|task| ObservedTask {
                     tid: task.tid,
+                    cpu: task.cpu,
                     period_ns: task.period_ns,
                     wakeups: task.counters.wakeups,
                     missed: task.counters.missed,
                 })
                 .collect();
-            let exposure = |task: &ObservedTask| {
-                let activations = task.wakeups.saturating_add(task.missed.unwrap_or(0));
-                u128::from(activations) * u128::from(task.period_ns)
-            };
-            let exposure_ns = tasks.iter().map(exposure).max().unwrap_or(0).min(u128::from(MAX_TIME_NS)) as u64;
+            let exposure_ns = tasks.iter().map(ObservedTask::exposure_ns).max().unwrap_or(0);
+            let mut cpus: Vec<u32> = tasks.iter().filter_map(|task| task.cpu).collect();
+            cpus.sort_unstable();
+            cpus.dedup();
+            let told_apart = cpus.len() == tasks.len();
             if tasks.iter().all(|task| task.wakeups == 0) {
                 continue;
             }
@@ -113,13 +126,15 @@ impl Input {
             for stage in Stage::ALL {
                 let distribution = document.distributions.sum_of(measure, stage, None);
                 if distribution.count() > 0 {
-                    let largest = timeline.largest(&tail, &tasks, stage);
-                    stages.insert(stage, Lateness { distribution, ..largest });
+                    let (largest, complete) = timeline.largest(&tail, &tasks, stage);
+                    let of = |cpu: u32| document.distributions.sum_of(measure, stage, Some(cpu));
+                    let by_task = tasks.iter().filter_map(|task| task.cpu).map(of).zip(complete);
+                    let by_task = if told_apart { by_task.collect() } else { Vec::new() };
+                    stages.insert(stage, Lateness { distribution, by_task, ..largest });
                 }
             }
             inputs.push(Input {
                 measure: measure.to_owned(),
-                class: LoadClass::of_load(&load),
                 compression_thousandths: document.provenance.load.compression_thousandths,
                 load: load.clone(),
                 exposure_ns,
@@ -147,7 +162,7 @@ impl Input {
     /// # Errors
     /// [`Error::Recording`] where measure, load or periods differ: those are laid side by side, never mixed.
     pub fn followed_by(mut self, other: Input) -> Result<Input, Error> {
-        let shape = |input: &Input| input.tasks.iter().map(|task| task.period_ns).collect::<Vec<_>>();
+        let shape = |input: &Input| input.tasks.iter().map(|task| (task.cpu, task.period_ns)).collect::<Vec<_>>();
         let same = self.measure == other.measure
             && self.load == other.load
             && self.compression_thousandths == other.compression_thousandths
@@ -167,6 +182,14 @@ impl Input {
             let later = |late: &Late| Late { at_ns: late.at_ns.saturating_add(offset), ..*late };
             sum.largest.extend(lateness.largest.iter().map(later));
             sum.complete_above_ns = sum.complete_above_ns.max(lateness.complete_above_ns);
+            if sum.by_task.len() == lateness.by_task.len() {
+                for (task, added) in sum.by_task.iter_mut().zip(&lateness.by_task) {
+                    task.0.add(&added.0);
+                    task.1 = task.1.max(added.1);
+                }
+            } else {
+                sum.by_task.clear();
+            }
         }
         for (task, added) in self.tasks.iter_mut().zip(&other.tasks) {
             task.wakeups = task.wakeups.saturating_add(added.wakeups);
@@ -183,10 +206,39 @@ impl Input {
         Ok(self)
     }
 
-    /// Hours of use for each hour measured: as the load says, else as its class does, else 1.
+    /// What each CPU's task saw, of one stage: one input for each. One alone where tasks could move between CPUs.
+    pub(crate) fn by_cpu(&self, stage: Stage) -> Vec<Input> {
+        let whole = |task: Option<usize>| {
+            let stages = self.stages.get(&stage).map(|lateness| {
+                let Some(index) = task else { return (stage, lateness.clone()) };
+                let own = lateness.largest.iter().filter(|late| late.task == index);
+                let (distribution, complete_above_ns) = lateness.by_task[index].clone();
+                let largest = own.map(|late| Late { task: 0, ..*late }).collect();
+                (stage, Lateness { distribution, largest, complete_above_ns, by_task: Vec::new() })
+            });
+            Input {
+                measure: self.measure.clone(),
+                load: self.load.clone(),
+                compression_thousandths: self.compression_thousandths,
+                exposure_ns: task.map_or(self.exposure_ns, |task| self.tasks[task].exposure_ns()),
+                tasks: task.map_or_else(|| self.tasks.clone(), |task| vec![self.tasks[task].clone()]),
+                stages: stages.into_iter().collect(),
+                lost: 0,
+                cut: self.cut,
+                cautions: Vec::new(),
+            }
+        };
+        let told_apart = self.stages.get(&stage).is_some_and(|lateness| lateness.by_task.len() == self.tasks.len());
+        if self.tasks.len() <= 1 || !told_apart {
+            return vec![whole(None)];
+        }
+        let watched = |task: &usize| self.tasks[*task].wakeups > 0;
+        (0..self.tasks.len()).filter(watched).map(|task| whole(Some(task))).collect()
+    }
+
+    /// Hours of use for each hour measured: as the load's own file says, else 1.
     pub fn compression(&self) -> f64 {
-        let thousandths = self.compression_thousandths.or(self.class.map(|class| class.compression_thousandths()));
-        thousandths
+        self.compression_thousandths
             .filter(|thousandths| (1..=1_000_000_000).contains(thousandths))
             .map_or(1.0, |thousandths| thousandths as f64 / 1_000.0)
     }
@@ -273,7 +325,12 @@ impl Timeline {
         (rank * BLOCK_NS + at_ns % BLOCK_NS).saturating_sub(first_offset)
     }
 
-    fn largest(&self, tail: &HashMap<u32, Vec<&TailValue>>, tasks: &[ObservedTask], stage: Stage) -> Lateness {
+    fn largest(
+        &self,
+        tail: &HashMap<u32, Vec<&TailValue>>,
+        tasks: &[ObservedTask],
+        stage: Stage,
+    ) -> (Lateness, Vec<u64>) {
         let index: BTreeMap<u32, usize> = tasks.iter().enumerate().map(|(index, task)| (task.tid, index)).collect();
         let mut counts = vec![(0usize, u64::MAX); tasks.len()];
         let mut largest = Vec::new();
@@ -286,13 +343,20 @@ impl Timeline {
         }
         largest.sort_unstable();
         // A tail that is not full holds every value there was.
-        let full = counts
-            .iter()
-            .zip(tasks)
-            .filter(|((count, _), task)| *count >= TAIL_LENGTH && task.wakeups > TAIL_LENGTH as u64);
-        let complete_above_ns = full.map(|((_, smallest), _)| *smallest).max().unwrap_or(0);
-        let missing = counts.iter().zip(tasks).any(|((count, _), task)| *count == 0 && task.wakeups > 0);
-        let complete_above_ns = if missing && largest.is_empty() { u64::MAX } else { complete_above_ns };
-        Lateness { distribution: Distribution::new(), largest, complete_above_ns }
+        let complete = |((count, smallest), task): (&(usize, u64), &ObservedTask)| {
+            let is_full = *count >= TAIL_LENGTH && task.wakeups > TAIL_LENGTH as u64;
+            let is_missing = *count == 0 && task.wakeups > 0 && largest.is_empty();
+            if is_missing {
+                u64::MAX
+            } else if is_full {
+                *smallest
+            } else {
+                0
+            }
+        };
+        let complete: Vec<u64> = counts.iter().zip(tasks).map(complete).collect();
+        let complete_above_ns = complete.iter().copied().max().unwrap_or(0);
+        let lateness = Lateness { distribution: Distribution::new(), largest, complete_above_ns, by_task: Vec::new() };
+        (lateness, complete)
     }
 }

@@ -55,20 +55,21 @@ pub fn weighted(sum: f64, sum_of_squares: f64, largest_weight: f64) -> Estimate 
     Estimate { low: Some(low), value: Some(sum), high: Some(high) }
 }
 
-/// The largest exposure, relative to now, that is ever suggested: beyond it measuring longer is no advice.
+/// The largest exposure, relative to now, that is ever suggested where something was seen: beyond it measuring longer
+/// is no advice.
 const MAX_MEASUREMENT: f64 = 10_000.0;
 
 /// How much longer than now one would have to measure, as a multiple of the present exposure, until the mean time
 /// between events can be told from `want` (in units of the present exposure), if events go on coming at the rate
-/// of their estimate. `None` where that rate is too near the wanted one, or the time too long to be advice.
-pub fn further_exposure(sum: f64, sum_of_squares: f64, largest_weight: f64, want: f64) -> Option<f64> {
+/// of their estimate. `None` where that rate is too near the wanted one.
+pub fn further_exposure(sum: f64, largest_weight: f64, dispersion: f64, want: f64) -> Option<f64> {
+    let upper = |events: f64| dispersion * gamma_quantile(events / dispersion + 1.0, 0.995);
     if sum <= 0.0 {
-        let needed = ZERO_EVENTS * largest_weight * want;
-        return (needed <= MAX_MEASUREMENT).then(|| (needed - 1.0).max(0.0));
+        return Some((upper(0.0) * largest_weight * want - 1.0).max(0.0));
     }
     let decided = |factor: f64| {
-        let rate = weighted(sum * factor, sum_of_squares * factor, largest_weight).scaled(1.0 / factor);
-        rate.high.is_some_and(|high| 1.0 / high >= want) || rate.low.is_some_and(|low| 1.0 / low < want)
+        let low = dispersion * gamma_quantile(sum * factor / dispersion, 0.025) / factor;
+        upper(sum * factor) / factor * want <= 1.0 || low * want > 1.0
     };
     if !decided(MAX_MEASUREMENT) {
         return None;
@@ -108,12 +109,14 @@ mod tests {
 
     #[test]
     fn what_to_measure_still() {
-        // Nothing in an hour and one allowed an hour: three hours in all.
-        assert!((further_exposure(0.0, 0.0, 1.0, 1.0).unwrap() - 2.0).abs() < 0.01);
+        // Nothing in an hour and one allowed an hour: 5.3 hours in all, for 99.5 %.
+        assert!((further_exposure(0.0, 1.0, 1.0, 1.0).unwrap() - 4.298).abs() < 0.01);
+        // Nothing seen is never too near the want, however far off that is.
+        assert!(further_exposure(0.0, 1.0, 1.0, 1e6).is_some());
         // Exactly as often as allowed: no measurement tells.
-        assert_eq!(further_exposure(10.0, 10.0, 1.0, 0.1), None);
+        assert_eq!(further_exposure(10.0, 1.0, 1.0, 0.1), None);
         // Three seen where one was wanted: the more the sooner.
-        let more = further_exposure(3.0, 3.0, 1.0, 1.0).unwrap();
+        let more = further_exposure(3.0, 1.0, 1.0, 1.0).unwrap();
         assert!(more > 0.0 && more < 3.0, "{more}");
     }
 

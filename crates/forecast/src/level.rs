@@ -2,16 +2,22 @@
 
 use crate::interval::Estimate;
 use crate::pareto::{MIN_PEAKS, Posterior, peak_count};
-use crate::special::poisson_at_least;
+use crate::spread::{MIN_PIECES, Spread, levels};
 use crate::stall::{Stalls, peak_level, stalls};
 use crate::veto::{Peak, veto};
 
-/// From this exposure on, relative to the horizon, ranks alone give a two-sided interval: the chance of no
-/// exceedance is then below 2.5 % (-ln 0.025 = 3.69).
+/// From this exposure on, relative to the horizon, ranks alone give a two-sided interval where stalls come
+/// independently: the chance of no exceedance is then below 2.5 % (-ln 0.025 = 3.69). Where they vary more, later.
 pub const ENOUGH: f64 = 3.7;
 
 /// The furthest a tail model is asked to look, relative to the exposure: as far as its coverage was measured.
 pub const FURTHEST: f64 = 40.0;
+
+/// What is not exceeded in the next horizon is said with this probability.
+pub const PREDICTED: f64 = 0.95;
+
+/// A tail is too heavy to be continued where its shape is above the first with more than the second probability.
+const HEAVY: (f64, f64) = (0.4, 0.15);
 
 /// How a level was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +59,8 @@ pub struct Level {
 pub struct Tail {
     /// Longest first, ns.
     sorted: Vec<f64>,
-    /// When they were, in the same order, ns of observed time.
-    times: Vec<u64>,
     exposure: f64,
+    spread: Spread,
     fit: Result<(Posterior, f64, usize), String>,
 }
 
@@ -66,23 +71,60 @@ impl Tail {
         let mut by_length = peaks.to_vec();
         by_length.sort_unstable_by(|left, right| right.cmp(left));
         let sorted: Vec<f64> = by_length.iter().map(|peak| peak.0 as f64).collect();
-        let times = by_length.iter().map(|peak| peak.1).collect();
-        Tail { fit: fit(&by_length, exposure), sorted, times, exposure }
+        let mut in_time = peaks.to_vec();
+        in_time.sort_unstable_by_key(|peak| peak.1);
+        let above = |level: u64| in_time.iter().filter(|peak| peak.0 > level).map(|peak| peak.1).collect();
+        let spread: Vec<Vec<u64>> = levels(peaks.iter().map(|peak| peak.0)).into_iter().map(above).collect();
+        let spread = Spread::of(&spread, exposure);
+        let fit = fit(&by_length, exposure).and_then(|fit| match (spread.drift, spread.pieces()) {
+            (Some(drift), _) => Err(format!("stalls are {drift:.1} times as frequent at the end as at the beginning")),
+            (None, Some(pieces)) if pieces < MIN_PIECES => Err(format!(
+                "the machine remembers: this is {pieces:.0} independent pieces, where {MIN_PIECES:.0} are needed"
+            )),
+            _ => Ok(fit),
+        });
+        Tail { fit, sorted, exposure, spread }
+    }
+
+    /// How the stalls spread over the exposure.
+    pub fn spread(&self) -> &Spread {
+        &self.spread
+    }
+
+    /// Stalls longer than all seen come at most so often in an exposure (95 %, one-sided): 3.0, and more where stalls
+    /// vary more than independent ones.
+    pub fn longer_at_most(&self) -> f64 {
+        self.spread.upper(0.0, 1.0, 0.95)
+    }
+
+    /// The lateness, ns, that nothing in the next `horizon` exceeds with a probability of 95 %, if all goes on as it was: by ranks
+    /// (any of the next stalls is as likely to be the longest as any of those seen), else by the tail model.
+    ///
+    /// # Errors
+    /// Why that cannot be said, in words.
+    pub fn next(&self, horizon: f64) -> Result<u64, String> {
+        let ahead = horizon / self.exposure;
+        let (mut rank, mut beyond) = (0usize, self.sorted.len() + 1);
+        while beyond - rank > 1 {
+            let middle = rank + (beyond - rank) / 2;
+            if self.spread.none_ahead(middle as f64, ahead) >= PREDICTED { rank = middle } else { beyond = middle }
+        }
+        if rank > 0 {
+            return Ok(self.sorted[rank - 1].ceil() as u64);
+        }
+        // What comes with 5 % in the horizon comes once in 19.5 of them.
+        if ahead / -PREDICTED.ln() > FURTHEST {
+            return Err(format!("that takes a recording {:.1} times as long", ahead / -PREDICTED.ln() / FURTHEST));
+        }
+        let (posterior, threshold, count) = self.fit.as_ref().map_err(Clone::clone)?;
+        let modelled = threshold + posterior.not_above(*count, ahead, self.spread.dispersion(*count as f64), PREDICTED);
+        // A longer one than all seen comes with H/(H+T), which is more than 5 % here.
+        Ok(modelled.max(self.sorted.first().copied().unwrap_or(0.0)).ceil() as u64)
     }
 
     /// How many stalls it was made from.
     pub fn stalls(&self) -> usize {
         self.sorted.len()
-    }
-
-    /// When the longest stalls were that a tail would be fitted to, ns of observed time.
-    pub(crate) fn times(&self) -> &[u64] {
-        &self.times[..peak_count(self.times.len()).min(self.times.len())]
-    }
-
-    /// The exposure, ns.
-    pub(crate) fn exposure(&self) -> f64 {
-        self.exposure
     }
 
     /// The longest stall that was seen, ns.
@@ -98,7 +140,7 @@ impl Tail {
         if expected >= ENOUGH && ranked.high.is_some() {
             return Level { method: Method::OrderStatistics, level: ranked, veto: None, further: None };
         }
-        if expected >= ENOUGH {
+        if expected >= ENOUGH && self.spread.upper(0.0, 1.0, 0.975) <= expected {
             // Long enough, but so few stalls that the level lies below them, among what is not told apart.
             let veto = Some(format!("too few stalls: {} in {expected:.1} times as long", self.sorted.len()));
             return Level { method: Method::Bound, level: lower, veto, further: None };
@@ -121,7 +163,8 @@ impl Tail {
                 bound(veto.clone(), further)
             }
             Ok((posterior, threshold, count)) => {
-                let excess = posterior.return_level(*count, horizon / self.exposure);
+                let excess =
+                    posterior.return_level(*count, horizon / self.exposure, self.spread.dispersion(*count as f64));
                 let add = |value: Option<f64>| value.map(|value| value + threshold);
                 // What ranks alone exclude, the model may not claim.
                 let low = match (add(excess.low), lower.low) {
@@ -140,18 +183,19 @@ impl Tail {
     /// longest exactly when at least k of them exceed it.
     fn ranks(&self, expected: f64) -> Estimate {
         let at = |rank: u64| self.sorted.get((rank as usize).saturating_sub(1)).copied();
-        // At the mean the chance is still about a half.
-        let mut rank = (expected.floor() as u64).max(1);
-        while poisson_at_least(rank, expected) > 0.025 {
-            rank += 1;
-        }
+        // Limits grow with the count: the least and the greatest count that speak against this mean are searched for.
+        let least = |is_enough: &dyn Fn(u64) -> bool| {
+            let (mut below, mut above) = (0u64, self.sorted.len() as u64 + 2);
+            while above - below > 1 {
+                let middle = below + (above - below) / 2;
+                if is_enough(middle) { above = middle } else { below = middle }
+            }
+            above
+        };
         // Where there are fewer stalls than that rank, the level may lie below all of them.
-        let low = at(rank);
-        let mut rank = expected.ceil() as u64 + 1;
-        while rank > 1 && poisson_at_least(rank, expected) < 0.975 {
-            rank -= 1;
-        }
-        let high = if poisson_at_least(rank, expected) >= 0.975 { at(rank) } else { None };
+        let low = at(least(&|rank| self.spread.lower(rank as f64, 1.0, 0.975) >= expected));
+        let rank = least(&|rank| self.spread.upper((rank - 1) as f64, 1.0, 0.975) > expected) - 1;
+        let high = if rank >= 1 { at(rank) } else { None };
         let value = at((expected.round() as u64).max(1));
         Estimate { low, value, high }
     }
@@ -202,6 +246,12 @@ fn fit(by_length: &[(u64, u64)], exposure: f64) -> Result<(Posterior, f64, usize
     }
     let excesses: Vec<f64> = peaks.iter().map(|peak| peak.excess).collect();
     let posterior = Posterior::fit(&excesses, 0, 0.0).ok_or("the stalls have no spread")?;
+    if posterior.heavier_than(HEAVY.0) > HEAVY.1 {
+        return Err(format!(
+            "the tail is heavy (a shape of {:.2}): how it goes on cannot be told",
+            posterior.center().0
+        ));
+    }
     Ok((posterior, threshold, count))
 }
 
@@ -219,7 +269,7 @@ mod tests {
     #[test]
     fn each_method_where_it_belongs() {
         let tail = Tail::new(&exponential(3, 2_000), 1e9);
-        assert_eq!(tail.level(1e9 / 3.7).method, Method::OrderStatistics);
+        assert_eq!(tail.level(1e9 / 6.0).method, Method::OrderStatistics);
         assert_eq!(tail.level(1e9).method, Method::TailModel);
         let too_far = tail.level(41e9);
         assert_eq!((too_far.method, too_far.level.value, too_far.level.high), (Method::Bound, None, None));
@@ -229,6 +279,33 @@ mod tests {
         assert!(few.veto.unwrap().contains("too few") && few.level.low.is_some());
         let none = Tail::new(&[], 1e9).level(1e9);
         assert_eq!((none.method, none.level), (Method::Bound, Estimate::default()));
+    }
+
+    #[test]
+    fn what_the_next_hour_brings_is_no_level() {
+        // 2,000 exponential stalls in 20 hours: the level of an hour is ln 100 = 4.6 scales; not above with 95 % is 7.6.
+        let tail = Tail::new(&exponential(3, 2_000), 1e9);
+        let (level, next) = (tail.level(5e7), tail.next(5e7).unwrap() as f64);
+        assert!(level.level.value.unwrap() < 5.2e6 && next > 6.2e6, "{level:?} {next}");
+        // By the model where the exposure is shorter, and not at all where it is much shorter.
+        assert!(tail.next(1e9).unwrap() as f64 >= next);
+        assert!(tail.next(3e9).unwrap_err().contains("times as long"));
+        // Independent of the model, where 20 recordings in a row are asked: one in twenty is longer.
+        let mut longer = 0;
+        for seed in 0..400 {
+            let both = exponential(1_000 + seed, 2_100);
+            let next = Tail::new(&both[..2_000], 1e9).next(5e7).unwrap();
+            longer += u32::from(both[2_000..].iter().any(|stall| stall.0 > next));
+        }
+        assert!((6..=34).contains(&longer), "{longer} of 400");
+    }
+
+    #[test]
+    fn a_heavy_tail_is_not_continued() {
+        let mut random = Random(8);
+        let mut heavy = || ((random.uniform().powf(-0.6) * 1e6) as u64, (random.uniform() * 1e9) as u64);
+        let stalls: Vec<(u64, u64)> = (0..5_000).map(|_| heavy()).collect();
+        assert_eq!(Tail::new(&stalls, 1e9).level(2e9).method, Method::Bound);
     }
 
     proptest! {

@@ -4,8 +4,9 @@
 //! or with the reason why there is none. A recording becomes an [`Input`] for each measure and load, from its
 //! document, tail and block maxima alone; [`answer`] answers a [`Question`] from several of them side by side.
 //!
-//! * [`stalls`]: late wakeups with one cause count once; skipped activations are filled in, once.
-//! * [`Input::underruns`]: how often a device runs dry, by counting, with Garwood's interval.
+//! * [`stalls`]: late wakeups with one cause count once, for at most so long; skipped activations are filled in, once.
+//! * [`Input::underruns`]: how often a device runs dry, CPU by CPU, by playing it over the recording,
+//!   with an interval that is as wide as stalls vary.
 //! * [`Input::tail`] and [`Tail::level`]: the worst of an hour, a day, a week: by ranks, by a tail model that nothing
 //!   spoke against, or only a bound.
 //! * [`Input::advise`], [`Input::curve`], [`Input::time_scale`]: what buffering or period would do.
@@ -56,6 +57,7 @@ mod level;
 mod pareto;
 pub mod schedulability;
 mod special;
+mod spread;
 mod stall;
 #[cfg(test)]
 mod testing;
@@ -70,8 +72,9 @@ pub use error::Error;
 pub use exposure::{Horizon, LoadClass, Usage};
 pub use input::{Input, Late, Lateness, ObservedTask};
 pub use interval::{CONFIDENCE, Estimate, ZERO_EVENTS, further_exposure, garwood, weighted};
-pub use level::{ENOUGH, FURTHEST, Level, Method, Tail};
+pub use level::{ENOUGH, FURTHEST, Level, Method, PREDICTED, Tail};
 pub use punctual_recording::Stage;
 pub use special::ln_gamma;
-pub use stall::{GAP_NS, Stall, Stalls, stalls};
-pub use underrun::{Outcome, Underruns};
+pub use spread::Spread;
+pub use stall::{GAP_NS, MAX_STALL_NS, Stall, Stalls, stalls};
+pub use underrun::{CpuUnderruns, HOLDS_CONFIDENCE, Outcome, Underruns};

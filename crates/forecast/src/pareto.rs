@@ -124,10 +124,38 @@ impl Posterior {
         (self.mean(|point| point.shape), self.mean(|point| point.scale.ln()).exp())
     }
 
+    /// The probability that the shape lies above this one.
+    pub(crate) fn heavier_than(&self, shape: f64) -> f64 {
+        self.points.iter().filter(|point| point.shape > shape).map(|point| point.weight).sum()
+    }
+
+    /// The excess that nothing exceeds within `ahead` with this probability, if `peaks` exceeded the level in an
+    /// exposure of 1; 0 where the level itself is not exceeded that surely.
+    pub(crate) fn not_above(&self, peaks: usize, ahead: f64, dispersion: f64, probability: f64) -> f64 {
+        let (count, ahead) = ((peaks as f64 + 0.5) / dispersion, ahead * dispersion);
+        let none = |excess: f64| {
+            self.mean(|point| (1.0 + ahead * ln_survival(point.shape, point.scale, excess).exp()).powf(-count))
+        };
+        let (mut low, mut high) = (0.0, self.mean(|point| point.scale));
+        for _ in 0..200 {
+            if none(high) >= probability {
+                break;
+            }
+            (low, high) = (high, high * 2.0);
+        }
+        for _ in 0..50 {
+            let middle = 0.5 * (low + high);
+            if none(middle) < probability { low = middle } else { high = middle }
+        }
+        high
+    }
+
     /// The excess that is exceeded once in `horizon`, if `peaks` exceeded the level in an exposure of 1.
-    pub(crate) fn return_level(&self, peaks: usize, horizon: f64) -> Estimate {
+    /// `dispersion`: how many times as variable that number is as if they came independently.
+    pub(crate) fn return_level(&self, peaks: usize, horizon: f64, dispersion: f64) -> Estimate {
+        let count = (peaks as f64 + 0.5) / dispersion;
         let rates: Vec<f64> =
-            (0..RATES).map(|index| gamma_quantile(peaks as f64 + 0.5, (index as f64 + 0.5) / RATES as f64)).collect();
+            (0..RATES).map(|index| dispersion * gamma_quantile(count, (index as f64 + 0.5) / RATES as f64)).collect();
         let mut values: Vec<(f64, f64)> = Vec::with_capacity(self.points.len() * RATES);
         for point in &self.points {
             for rate in &rates {
@@ -210,7 +238,7 @@ mod tests {
         let posterior = Posterior::fit(&quantiles(0.0, 1.0, 100), 0, 0.0).unwrap();
         let mut before = 0.0;
         for horizon in [0.1, 1.0, 10.0, 40.0] {
-            let level = posterior.return_level(100, horizon);
+            let level = posterior.return_level(100, horizon, 1.0);
             let truth = (100.0f64 * horizon).ln();
             let (low, value, high) = (level.low.unwrap(), level.value.unwrap(), level.high.unwrap());
             assert!(low < truth && truth < high && low < value && value < high, "{level:?} and {truth}");

@@ -135,11 +135,6 @@ pub(crate) fn chi_squared_q(degrees: f64, x: f64) -> f64 {
     gamma_q(0.5 * degrees, 0.5 * x)
 }
 
-/// The probability that a Poisson variable of this mean is at least k.
-pub(crate) fn poisson_at_least(k: u64, mean: f64) -> f64 {
-    if k == 0 { 1.0 } else { gamma_p(k as f64, mean) }
-}
-
 /// The quantile of the standard normal distribution (Acklam's rational approximation, 9 digits).
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     const A: [f64; 6] = [

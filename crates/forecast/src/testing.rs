@@ -32,14 +32,13 @@ pub(crate) fn input(period_ns: u64, late: &[(u64, u64)], others: u64, missed: Op
     }
     let largest = late.iter().map(|&(at_ns, value_ns)| Late { at_ns, task: 0, value_ns }).collect();
     let wakeups = others + late.len() as u64;
-    let lateness = Lateness { distribution, largest, complete_above_ns: 10_000 };
+    let lateness = Lateness { distribution, largest, complete_above_ns: 10_000, by_task: Vec::new() };
     Input {
         measure: "fifo:80".into(),
         load: "test".into(),
-        class: None,
         compression_thousandths: None,
         exposure_ns: (wakeups + missed.unwrap_or(0)) * period_ns,
-        tasks: vec![ObservedTask { tid: 1, period_ns, wakeups, missed }],
+        tasks: vec![ObservedTask { tid: 1, cpu: None, period_ns, wakeups, missed }],
         stages: [(Stage::Total, lateness)].into(),
         lost: 0,
         cut: false,

@@ -47,22 +47,7 @@ pub(crate) fn veto(peaks: &[Peak], exposure: f64) -> Option<String> {
 /// Whether stalls spread evenly: the probability of counts in blocks varying as much, if they did.
 fn dispersion(peaks: &[Peak], exposure: f64) -> f64 {
     let times: Vec<u64> = peaks.iter().map(|peak| peak.at as u64).collect();
-    dispersion_of(&times, exposure).unwrap_or(1.0)
-}
-
-/// The same for times alone, in any order; `None` where there are too few to tell.
-pub(crate) fn dispersion_of(times: &[u64], exposure: f64) -> Option<f64> {
-    Some(chi_squared_q((BLOCKS - 1) as f64, block_statistic(times, exposure)?))
-}
-
-/// How many times as variable as independent stalls these are, where that is no accident (1 %); else 1.
-pub(crate) fn overdispersion(times: &[u64], exposure: f64) -> f64 {
-    match block_statistic(times, exposure) {
-        Some(statistic) if chi_squared_q((BLOCKS - 1) as f64, statistic) < IMPLAUSIBLE => {
-            statistic / (BLOCKS - 1) as f64
-        }
-        _ => 1.0,
-    }
+    block_statistic(&times, exposure).map_or(1.0, |statistic| chi_squared_q((BLOCKS - 1) as f64, statistic))
 }
 
 fn block_statistic(times: &[u64], exposure: f64) -> Option<f64> {

@@ -70,6 +70,7 @@ pub fn late_events(path: &Path, stage: Stage, thresholds_ns: &[u64]) -> Result<V
         places.insert(task.tid, (measure, tasks[measure].len()));
         tasks[measure].push(ObservedTask {
             tid: task.tid,
+            cpu: task.cpu,
             period_ns: task.period_ns,
             wakeups: task.counters.wakeups,
             missed: task.counters.missed,

@@ -72,9 +72,12 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     Ok(measurement.exit_code)
 }
 
+/// The recordings of one measurement, each with where it lies.
+type Measured = Vec<(PathBuf, Document)>;
+
 /// The recordings by measurement, and what is drawn of each where a page is made.
-fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Vec<(PathBuf, Document)>>, Vec<Recorded>)> {
-    let mut parts: Vec<Vec<(PathBuf, Document)>> = Vec::new();
+fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Measured>, Vec<Recorded>)> {
+    let mut parts: Vec<Measured> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();
     for path in recordings {
         let recording = Recording::open(path)?;

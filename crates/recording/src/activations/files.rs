@@ -151,7 +151,7 @@ pub struct DeviceSummary {
     pub proven: Vec<String>,
     /// Buffers that were not served in time; a dummy went out in their place.
     pub underruns: u64,
-    /// Underruns with those within 10 ms or two periods of each other taken as one, as forecasts count stalls.
+    /// Underruns with those that share a wait taken as one, as forecasts count them.
     pub stalls: u64,
     /// Of the underruns, how many the lateness of the control explains, whatever the device does.
     pub underruns_outside: u64,

@@ -4,7 +4,9 @@ use super::interarrival::InterarrivalRow;
 use crate::answer::Answer;
 use punctual_device::Profile;
 use punctual_forecast::interarrival::Arrival;
-use punctual_forecast::{Advice, CurvePoint, DeviceAnswer, Estimate, Group, TimeScale, Variant, WorstCase};
+use punctual_forecast::{
+    Advice, CpuUnderruns, CurvePoint, DeviceAnswer, Estimate, Group, TimeScale, Variant, WorstCase,
+};
 use serde::Serialize;
 
 /// The whole forecast. `horizons` and `devices` hold every group's, each with its `load` and `measure`; `groups` holds
@@ -81,6 +83,10 @@ struct HorizonRow<'a> {
     high_ns: Option<u64>,
     method: &'static str,
     veto: Option<&'a str>,
+    /// What the next horizon does not exceed with a probability of 95 %.
+    next_at_most_ns: Option<u64>,
+    /// Why that cannot be said.
+    next_veto: Option<&'a str>,
     longest_seen_ns: Option<u64>,
     longer_probability: f64,
     longer_per_hour_at_most: f64,
@@ -103,6 +109,8 @@ impl<'a> HorizonRow<'a> {
             high_ns: up(found.level.high),
             method: found.method.name(),
             veto: found.veto.as_deref(),
+            next_at_most_ns: worst.next.as_ref().ok().copied(),
+            next_veto: worst.next.as_ref().err().map(String::as_str),
             longest_seen_ns: worst.longest_ns,
             longer_probability: worst.longer_probability,
             longer_per_hour_at_most: worst.longer_per_hour,
@@ -128,19 +136,51 @@ pub(crate) struct DeviceForecast<'a> {
     slack_ns: i64,
     on_miss: &'static str,
     sources: SourcesRow,
+    /// Stalls beyond the slack, on the worst CPU.
     over: u64,
     over_is_upper_count: bool,
+    /// How many times the device itself would have run dry there.
+    misses: f64,
+    /// The worst CPU.
+    cpu: Option<u32>,
+    /// Whether no test tells the CPUs apart: then the interval is that of an average CPU.
+    cpus_alike: Option<bool>,
+    /// Every CPU, worst first.
+    cpus: Vec<CpuRow>,
+    /// The exposure in pieces that know nothing of each other, where anything shows that they do.
+    pieces: Option<f64>,
+    /// How many times as frequent late wakeups are at the end as at the beginning, where that is no accident.
+    drift: Option<f64>,
     probability: Option<f64>,
     extremal_index: Option<f64>,
     dispersion: f64,
     stalls_per_hour: Interval,
-    /// `holds`, `fails` or `unknown`.
+    /// `holds`, `holds-as-recorded`, `fails` or `unknown`.
     verdict: &'static str,
     want_s: u64,
     mttf_s: Interval,
+    /// The lower limit of 99.5 %, one-sided, on the worst CPU: what `holds` goes by.
+    holds_low_s: f64,
+    mttf_per_stall_s: Option<f64>,
     mttf_per_buffer_s: Option<f64>,
     measure_further_s: Option<f64>,
     advice: Option<AdviceRow>,
+}
+
+/// How often a device would run dry on one CPU.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CpuRow {
+    cpu: Option<u32>,
+    over: u64,
+    misses: f64,
+    mttf_s: Interval,
+}
+
+impl CpuRow {
+    fn new(found: &CpuUnderruns) -> CpuRow {
+        CpuRow { cpu: found.cpu, over: found.over, misses: found.misses, mttf_s: (&found.mttf_s).into() }
+    }
 }
 
 /// Where a device's figures come from.
@@ -184,6 +224,12 @@ impl<'a> DeviceForecast<'a> {
             sources: SourcesRow::new(device),
             over: found.over,
             over_is_upper_count: found.is_upper_count,
+            misses: found.misses,
+            cpu: found.cpu,
+            cpus_alike: found.alike,
+            cpus: found.cpus.iter().map(CpuRow::new).collect(),
+            pieces: found.pieces,
+            drift: found.drift,
             probability: found.probability,
             extremal_index: found.extremal_index,
             dispersion: found.dispersion,
@@ -191,6 +237,8 @@ impl<'a> DeviceForecast<'a> {
             verdict: found.outcome.name(),
             want_s: device.want_s,
             mttf_s: (&found.mttf_s).into(),
+            holds_low_s: found.holds_low_s,
+            mttf_per_stall_s: found.mttf_per_stall_s,
             mttf_per_buffer_s: found.mttf_per_buffer_s,
             measure_further_s: found.measure_further_s,
             advice: answer.advice.as_ref().map(AdviceRow::new),

@@ -71,7 +71,7 @@ fn verdict(answer: &DeviceAnswer) -> Value {
     match answer.underruns.outcome {
         Outcome::Holds => Value::Good(words),
         Outcome::Fails => Value::Bad(words),
-        Outcome::Unknown => Value::Text(format!("? {words}")),
+        Outcome::HoldsAsRecorded | Outcome::Unknown => Value::Text(format!("? {words}")),
     }
 }
 
@@ -86,7 +86,7 @@ fn devices(answer: &Answer) -> Option<Section> {
             style: match device.underruns.outcome {
                 Outcome::Holds => 3,
                 Outcome::Fails => 1,
-                Outcome::Unknown => 2,
+                Outcome::HoldsAsRecorded | Outcome::Unknown => 2,
             },
         });
         blocks.push(Block::Heading(name_of(group)));
@@ -108,12 +108,13 @@ fn devices(answer: &Answer) -> Option<Section> {
                 Value::Count(Some(u64::from(device.device.buffers))),
                 Value::Ns(u64::try_from(device.device.slack_ns()).ok()),
                 Value::Count(Some(device.underruns.over)),
+                Value::Count(Some(device.underruns.misses.round() as u64)),
                 Value::text(format_seconds(device.device.want_s as f64)),
                 verdict(device),
             ]
         });
         let mut columns = vec![Column::words("device")];
-        columns.extend(["period us", "buffers", "slack us", "over", "want"].map(Column::numbers));
+        columns.extend(["period us", "buffers", "slack us", "stalls", "runs dry", "want"].map(Column::numbers));
         columns.push(Column::words("verdict"));
         blocks.push(Block::Table(Table {
             caption: format!("Devices, {}", name_of(group)),
@@ -127,7 +128,8 @@ fn devices(answer: &Answer) -> Option<Section> {
     Some(Section {
         id: "devices".into(),
         title: "Devices".into(),
-        lead: "How often each device would run dry: stalls longer than its slack, (n-1)·t - c.".into(),
+        lead: "How often each device would run dry, played over the recording on its worst CPU: waits longer than its slack, (n-1)·t - c."
+            .into(),
         blocks,
     })
 }
@@ -151,6 +153,7 @@ fn worst(answer: &Answer) -> Option<Section> {
                 ns(level.level.low),
                 ns(level.level.value),
                 ns(level.level.high),
+                Value::Ns(worst.next.as_ref().ok().copied()),
                 Value::Ns(worst.longest_ns),
                 Value::text(found),
             ]
@@ -159,13 +162,18 @@ fn worst(answer: &Answer) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let mut columns = vec![Column::words("worst of"), Column::words("where"), Column::words("stage")];
-    columns.extend(["at least us", "about us", "at most us", "longest seen us"].map(Column::numbers));
+    let mut columns = vec![Column::words("exceeded once per"), Column::words("where"), Column::words("stage")];
+    columns.extend(
+        ["at least us", "about us", "at most us", "the next one stays below us (95 %)", "longest seen us"]
+            .map(Column::numbers),
+    );
     columns.push(Column::words("found by"));
     Some(Section {
         id: "worst".into(),
         title: "Worst cases".into(),
-        lead: "The longest latency to expect in an hour, a day, a week of use, with its 95 % interval; – where these data give no limit.".into(),
+        lead: "The latency that is exceeded once in an hour, a day, a week of use in the long run, with its 95 % interval, and the one \
+               that the next hour, day, week stays below with a probability of 95 %; – where these data give no limit."
+            .into(),
         blocks: vec![Block::Table(Table { caption: "Worst cases".into(), columns, rows })],
     })
 }

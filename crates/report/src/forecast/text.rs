@@ -40,22 +40,32 @@ fn group_text(out: &mut String, group: &Group) {
     }
     if !group.worst.is_empty() {
         out.push('\n');
-        let heads = ["worst", "stage", "about", "between (95 %)", "found by"];
+        let heads =
+            ["exceeded once per", "stage", "about", "between (95 %)", "the next stays below (95 %)", "found by"];
         indented(out, &table(&heads, 0..0, group.worst.iter().map(worst_row)));
         if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
             let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
             let _ = writeln!(
                 out,
-                "  The longest seen is {longest} ({}); longer ones come at most {:.3} times an hour of use (95 %).",
+                "  The longest seen is {longest} ({}); longer ones come at most {} times an hour of use (95 %).",
                 worst.stage.name(),
-                worst.longer_per_hour
+                times(worst.longer_per_hour)
             );
         }
     }
     if !group.devices.is_empty() {
         out.push('\n');
-        let heads = ["device", "period", "n", "slack", "over", "time between underruns (95 %)", "want", "verdict"];
-        indented(out, &table(&heads, 0..0, group.devices.iter().map(device_row)));
+        let time = if group.compression == 1.0 {
+            "time between underruns (95 %)"
+        } else {
+            "time of use between underruns (95 %)"
+        };
+        let several = group.devices.iter().any(|answer| answer.underruns.alike.is_some());
+        let mut heads = vec!["device", "period", "n", "slack", "stalls", "runs dry", time, "want", "verdict"];
+        if several {
+            heads.insert(4, "worst CPU");
+        }
+        indented(out, &table(&heads, 0..0, group.devices.iter().map(|answer| device_row(answer, several))));
         for answer in &group.devices {
             if let Some(advice) = &answer.advice {
                 advice_text(out, answer, advice);
@@ -89,6 +99,12 @@ fn group_text(out: &mut String, group: &Group) {
     }
 }
 
+/// How often, with as many digits as tell anything.
+fn times(often: f64) -> String {
+    let digits = if often < 1.0 { 3 } else { usize::from(often < 100.0) };
+    format!("{often:.digits$}")
+}
+
 fn worst_row(worst: &WorstCase) -> Vec<String> {
     let level = &worst.level;
     let ns = |value: Option<f64>| value.map(|value| format_ns(value.max(0.0) as u64));
@@ -109,6 +125,7 @@ fn worst_row(worst: &WorstCase) -> Vec<String> {
         worst.stage.name().to_owned(),
         ns(level.level.value).unwrap_or_else(|| "-".to_owned()),
         between,
+        worst.next.as_ref().map_or_else(|_| "cannot be said".to_owned(), |&next| format_ns(next)),
         found,
     ]
 }
@@ -131,23 +148,36 @@ pub fn device_verdict(answer: &DeviceAnswer) -> String {
     match (found.outcome, found.measure_further_s) {
         (Outcome::Holds, _) => "holds".to_owned(),
         (Outcome::Fails, _) => format!("fails every {}", interval_text(&found.mttf_s)),
+        (Outcome::HoldsAsRecorded, _) => "holds while conditions stay as recorded".to_owned(),
         (Outcome::Unknown, Some(further)) => {
-            format!("cannot tell yet: measure {:.0} more minutes", (further / 60.0).ceil())
+            let seen = if found.misses > 0.0 { "" } else { "nothing seen, " };
+            let longer = if further < 7_200.0 {
+                format!("{:.0} more minutes", (further / 60.0).ceil())
+            } else {
+                format!("{} more", format_seconds(further))
+            };
+            format!("cannot tell yet: {seen}measure {longer}")
         }
-        (Outcome::Unknown, None) => "cannot tell: too near the want".to_owned(),
+        (Outcome::Unknown, None) if found.is_upper_count => {
+            "cannot tell: so late is common here, and the recording keeps the longest only".to_owned()
+        }
+        (Outcome::Unknown, None) => {
+            format!("cannot tell: too near the want, with {:.0} counted", found.misses.ceil())
+        }
     }
 }
 
-fn device_row(answer: &DeviceAnswer) -> Vec<String> {
+fn device_row(answer: &DeviceAnswer, several: bool) -> Vec<String> {
     let (device, found) = (&answer.device, &answer.underruns);
     let slack = u64::try_from(device.slack_ns()).map_or("negative".to_owned(), format_ns);
     let most = if found.is_upper_count { "<=" } else { "" };
-    vec![
+    let mut row = vec![
         device.id.clone(),
         format_ns(device.period_ns),
         device.buffers.to_string(),
         slack,
         format!("{most}{}", found.over),
+        format!("{most}{:.0}", found.misses.ceil()),
         interval_text(&found.mttf_s),
         format_seconds(device.want_s as f64),
         match found.outcome {
@@ -155,7 +185,11 @@ fn device_row(answer: &DeviceAnswer) -> Vec<String> {
             Outcome::Fails => "fails".to_owned(),
             _ => device_verdict(answer),
         },
-    ]
+    ];
+    if several {
+        row.insert(4, found.cpu.map_or("-".to_owned(), |cpu| cpu.to_string()));
+    }
+    row
 }
 
 fn advice_text(out: &mut String, answer: &DeviceAnswer, advice: &Advice) {
@@ -304,7 +338,9 @@ mod tests {
         let text = text(&found);
         let first = text.lines().next().unwrap();
         assert!(first.contains("lossy") && first.contains("7 wakeups lost"), "{first}");
-        for word in ["modem", "worst", "hour", "week", "at most", "buffers of"] {
+        for word in
+            ["modem", "exceeded once per", "stays below", "runs dry", "of use", "hour", "week", "at most", "buffers of"]
+        {
             assert!(text.contains(word), "{word} is not in\n{text}");
         }
         assert!(table_text(&found).starts_with("  stage"));
@@ -313,7 +349,7 @@ mod tests {
 
 #[cfg(test)]
 pub(crate) mod tests_support {
-    use punctual_forecast::{Input, Late, Lateness, LoadClass, ObservedTask, Stage};
+    use punctual_forecast::{Input, Late, Lateness, ObservedTask, Stage};
     use punctual_recording::Distribution;
 
     /// Ten hours of office at 1 kHz with so many stalls, 2 ms and more, and so many records lost.
@@ -335,11 +371,14 @@ pub(crate) mod tests_support {
         Input {
             measure: "fifo:80".into(),
             load: "office".into(),
-            class: Some(LoadClass::Office),
-            compression_thousandths: None,
+            compression_thousandths: Some(10_000),
             exposure_ns: end,
-            tasks: vec![ObservedTask { tid: 1, period_ns: 1_000_000, wakeups, missed: Some(0) }],
-            stages: [(Stage::Total, Lateness { distribution, largest, complete_above_ns: 20_000 })].into(),
+            tasks: vec![ObservedTask { tid: 1, cpu: None, period_ns: 1_000_000, wakeups, missed: Some(0) }],
+            stages: [(
+                Stage::Total,
+                Lateness { distribution, largest, complete_above_ns: 20_000, by_task: Vec::new() },
+            )]
+            .into(),
             lost,
             cut: false,
             cautions,

@@ -314,7 +314,7 @@ fn forecast(row: &JudgedDevice) -> Value {
     match row.answer.underruns.outcome {
         Outcome::Holds => Value::Good(words),
         Outcome::Fails => Value::Bad(words),
-        Outcome::Unknown => Value::Text(format!("? {words}")),
+        Outcome::HoldsAsRecorded | Outcome::Unknown => Value::Text(format!("? {words}")),
     }
 }
 

@@ -224,7 +224,6 @@ impl<'a> Devices<'a> {
             bystander_intervals,
             bystander: measure(0),
             control: measure(1),
-            ..ActivationDocument::default()
         };
         for (index, summary) in activations.devices.iter_mut().enumerate() {
             let context = plan.devices[index].context;
