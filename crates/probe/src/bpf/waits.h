@@ -36,7 +36,11 @@ struct task_struct___stating_before {
 	long state;
 };
 
+/* Has been asked to stop in the freezer of its control group. */
+#define JOBCTL_TRAP_FREEZE (1UL << 23)
+
 struct task_struct___freezing {
+	unsigned long jobctl;
 	unsigned int frozen : 1;
 };
 
@@ -111,7 +115,9 @@ static __always_inline unsigned int with_freezer(struct task_struct *task, unsig
 
 	if (state & (STATE_STOPPED | STATE_TRACED))
 		return state;
-	if (bpf_core_field_exists(freezing->frozen) && BPF_CORE_READ_BITFIELD(freezing, frozen))
+	/* A parent in vfork bears the mark too, for it might as well be frozen; nobody has asked it to stop. */
+	if (bpf_core_field_exists(freezing->frozen) && BPF_CORE_READ_BITFIELD(freezing, frozen) &&
+	    bpf_core_field_exists(freezing->jobctl) && BPF_CORE_READ(freezing, jobctl) & JOBCTL_TRAP_FREEZE)
 		return state | STATE_FROZEN;
 	return state;
 }
