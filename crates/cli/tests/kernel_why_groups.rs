@@ -202,6 +202,11 @@ fn record(victim: &str, stage: &str, why: &str) -> Value {
     json(&run(directory.path(), &["why", "a.punctual", "--json"]))
 }
 
+/// Fewer prove nothing.
+const MIN_MET: u64 = 20;
+/// An idle machine leaves the group its quota for longer: then more is recorded before it is judged.
+const MAX_RECORDINGS: usize = 6;
+
 /// A fifth of a CPU, and before all others while there is some of it left.
 const QUOTA: [(&str, &str); 3] =
     [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000"), ("cpu.shares", "262144")];
@@ -210,26 +215,36 @@ const QUOTA: [(&str, &str); 3] =
 fn a_group_that_runs_out_of_quota_in_its_work_is_named() {
     requires!("why groups", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
     let Some(group) = TestGroup::make("quota", &QUOTA) else { return };
-    let worker = Other::start("worker", "quota-worker");
-    group.add(&worker.0);
-    let answer = record("quota-worker", "response", "12ms");
     let mut tally = Tally::default();
-    tally.add(&answer, &worker.end(), |kind, name| kind == "throttled" && name == group.name);
-    tally.judge("out of quota in its work", 20);
+    for _ in 0..MAX_RECORDINGS {
+        let worker = Other::start("worker", "quota-worker");
+        group.add(&worker.0);
+        let answer = record("quota-worker", "response", "12ms");
+        tally.add(&answer, &worker.end(), |kind, name| kind == "throttled" && name == group.name);
+        if tally.met >= MIN_MET {
+            break;
+        }
+    }
+    tally.judge("out of quota in its work", MIN_MET);
 }
 
 #[test]
 fn a_group_that_is_out_of_quota_keeps_whoever_is_woken_in_it() {
     requires!("why groups", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
     let Some(group) = TestGroup::make("woken", &QUOTA) else { return };
-    let (sleeper, hog) = (Other::start("sleeper", "quota-sleeper"), Other::start("hog", "quota-hog"));
-    group.add(&sleeper.0);
-    group.add(&hog.0);
-    let answer = record("quota-sleeper", "total", "12ms");
-    drop(hog);
     let mut tally = Tally::default();
-    tally.add(&answer, &sleeper.end(), |kind, name| kind == "throttled" && name == group.name);
-    tally.judge("woken without quota", 20);
+    for _ in 0..MAX_RECORDINGS {
+        let (sleeper, hog) = (Other::start("sleeper", "quota-sleeper"), Other::start("hog", "quota-hog"));
+        group.add(&sleeper.0);
+        group.add(&hog.0);
+        let answer = record("quota-sleeper", "total", "12ms");
+        drop(hog);
+        tally.add(&answer, &sleeper.end(), |kind, name| kind == "throttled" && name == group.name);
+        if tally.met >= MIN_MET {
+            break;
+        }
+    }
+    tally.judge("woken without quota", MIN_MET);
 }
 
 #[test]
