@@ -60,6 +60,8 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
     for cause in report.causes().iter().take(SECTIONS) {
         let Some(example) = report.episodes.iter().find(|episode| episode.id == cause.example) else { continue };
         let _ = writeln!(body, "<h2>{}</h2>", escape(&cause_words(cause.kind, &cause.name)));
+        let Advice { happened, remedy } = Advice::on(cause);
+        let _ = writeln!(body, "<p>{} {}</p>", escape(&happened), escape(remedy.unwrap_or_default()));
         let _ = writeln!(
             body,
             "<p>In {} episodes, {} us of the lateness in all. The example is episode {}, in which it had most:</p>",
@@ -67,8 +69,6 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
             microseconds(Some(cause.total_ns)),
             example.id
         );
-        let Advice { happened, remedy } = Advice::on(cause);
-        let _ = writeln!(body, "<p>{} {}</p>", escape(&happened), escape(remedy.unwrap_or_default()));
         episode(&mut body, example);
     }
     page(&title, &body)
