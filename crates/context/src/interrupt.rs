@@ -6,8 +6,8 @@
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::SharedMemory;
-use punctual_kernel::{Refused, clock, scheduling};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use punctual_kernel::{Refused, clock, performance_event, scheduling};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 /// CPUs that the programs have room for.
@@ -143,19 +143,10 @@ impl Drop for InterruptSource {
 fn open(cpu: u32, period_ns: u64) -> Result<OwnedFd, Refused> {
     let mut attributes = bindings::perf_event_attr {
         type_: bindings::PERF_TYPE_SOFTWARE,
-        size: size_of::<bindings::perf_event_attr>() as u32,
         config: u64::from(bindings::PERF_COUNT_SW_CPU_CLOCK),
         ..Default::default()
     };
     attributes.__bindgen_anon_1.sample_period = period_ns.max(MIN_PERIOD_NS);
     attributes.set_disabled(1);
-    // SAFETY: the attributes are as large as they say and live through the call; every process, one CPU, no group.
-    let descriptor = unsafe {
-        perf::perf_event_open(&raw mut attributes, -1, cpu as i32, -1, bindings::PERF_FLAG_FD_CLOEXEC.into())
-    };
-    if descriptor < 0 {
-        return Err(Refused::last_os_error(format!("opening a timer event on CPU {cpu}")));
-    }
-    // SAFETY: a descriptor just made, owned by nobody else.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    performance_event::open(attributes, cpu, "opening a timer event on")
 }

@@ -4,6 +4,7 @@
 //! * [`capabilities`]: what this kernel and this user allow, and what would allow the rest.
 //! * [`clock`]: absolute sleeps and clock readings without allocation.
 //! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations.
+//! * [`cpus`]: which CPUs this machine has; [`performance_event`]: events of one of them.
 //! * [`ending`]: whether somebody asked the program to end.
 //! * [`Missing`], [`Trial`]: what a kernel cannot give, and trying out what it can.
 //! * [`rests`]: when real-time threads that would take all of their CPU leave it to others.
@@ -26,6 +27,7 @@ mod bpf_words;
 pub mod callbacks;
 pub mod capabilities;
 pub mod clock;
+pub mod cpus;
 pub mod ending;
 pub mod features;
 pub mod guard;
@@ -36,6 +38,7 @@ mod loading;
 pub mod memory_bound;
 mod missing;
 pub mod per_cpu;
+pub mod performance_event;
 pub mod rests;
 pub mod scheduling;
 pub mod signals;

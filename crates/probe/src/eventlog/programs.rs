@@ -1,9 +1,9 @@
 //! The programs of the event log, by class.
 
-use crate::recorder::programs::{configuration, count_faults, possible_cpus};
-use punctual_kernel::Refused;
+use crate::recorder::programs::{configuration, count_faults};
 use punctual_kernel::bpf::{self, LoadedObject};
 use punctual_kernel::features::{ATOMICS, Feature, explain};
+use punctual_kernel::{Refused, cpus};
 use punctual_recording::EventClass;
 use std::os::fd::OwnedFd;
 
@@ -36,7 +36,7 @@ fn class_of(program: &str) -> Option<EventClass> {
 fn load(classes: &[EventClass]) -> Result<(LoadedObject, usize, bool), Refused> {
     // No timer is that late: no stacks.
     let (configuration, places) = configuration("logging events", 1 << 60)?;
-    let possible = possible_cpus();
+    let possible = cpus::possible();
     let chosen = |program: &str| class_of(program).is_some_and(|class| classes.contains(&class));
     let sizes = [("rings", possible as u32)];
     let object = LoadedObject::load_chosen("log", OBJECT, Some(&configuration), &sizes, &chosen)

@@ -6,11 +6,10 @@ use super::names::Names;
 use super::programs::LogPrograms;
 use super::reader::{Batch, NICE, QUEUE, Reader, Sources};
 use super::rings::{LogRings, dropped};
-use crate::recorder::programs::online_cpus;
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::per_cpu::NESTING_BLIND;
 use punctual_kernel::trace_marker::TraceMarker;
-use punctual_kernel::{Refused, clock, scheduling};
+use punctual_kernel::{Refused, clock, cpus, scheduling};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{CpuDrops, EventClass, LogCost, LogDocument, LogRow, MarkCounts};
 use std::collections::BTreeMap;
@@ -96,7 +95,7 @@ impl EventLog {
     pub fn start(classes: &[EventClass], duration_ns: Option<u64>) -> Result<EventLog, Refused> {
         let _getting_ready = GettingReady::begin();
         let cpu_before_ns = clock::process_cpu_ns();
-        let cpus = online_cpus();
+        let cpus = cpus::online();
         let (mut notes, mut ways) = (Vec::new(), Vec::new());
         let mut sources = Sources { rings: None, marks: None, trace: None };
         let programs = LogPrograms::start(classes, &cpus)?;

@@ -10,8 +10,8 @@ use crate::shared::error::RunError;
 use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude};
 use crate::shared::plan::Plan;
 use punctual_kernel::ending::GettingReady;
-use punctual_kernel::{Refused, clock, host, steal};
-use punctual_recording::{Configuration, EndReason, Ended, Provenance, Stage, Wakeup, Writer, parse_list};
+use punctual_kernel::{Refused, clock, cpus, host, steal};
+use punctual_recording::{Configuration, EndReason, Ended, Provenance, Stage, Wakeup, Writer};
 use std::time::{Duration, Instant};
 
 /// Records are looked at this often.
@@ -30,7 +30,7 @@ pub(crate) fn run(
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<Outcome, RunError> {
     let getting_ready = GettingReady::begin();
-    let cpus = online_cpus();
+    let cpus = cpus::online();
     let mut provenance = provenance(plan, &cpus);
     // Loading takes a while: whatever is measured has its evidence.
     let recorder = recorder::start(plan, &mut provenance);
@@ -297,11 +297,6 @@ fn kernel_priority(policy: u16, priority: u16) -> i16 {
         libc::SCHED_FIFO | libc::SCHED_RR => 99 - priority as i16,
         _ => 120,
     }
-}
-
-fn online_cpus() -> Vec<u32> {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-    parse_list(text.trim()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,15 +5,14 @@ use super::groups::Hierarchy;
 use super::handlers::handler_sums;
 use super::rings::{Copied, Rings};
 use crate::shared::left_out;
-use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::{
     LoadedObject, enable_run_time_statistics, kernel_record_has, run_statistics, tracepoint_arguments,
 };
 use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
-use punctual_kernel::{Refused, bpf_programs, clock, host};
+use punctual_kernel::{Refused, bpf_programs, clock, cpus, host, performance_event};
 use punctual_recording::HandlerSum;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// The compiled programs.
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
@@ -56,7 +55,7 @@ pub(super) const SAMPLER: &str = "take_sample";
 /// they look up.
 fn load() -> Result<(LoadedObject, usize, Places), Refused> {
     let (configuration, places) = configuration("recording what makes wakeups late", LATE_NS)?;
-    let possible = possible_cpus();
+    let possible = cpus::possible();
     let object = LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
     Ok((object, possible, places))
 }
@@ -75,7 +74,7 @@ impl FlightRecorder {
     pub fn start(sample_rate: u32, faults: bool) -> Result<FlightRecorder, Refused> {
         let (mut object, possible, places) = load()?;
         let rings = Rings::new(object.shared_array("rings")?, possible);
-        let cpus = online_cpus();
+        let cpus = cpus::online();
         // Not where this user may not: then the cost is not known.
         let statistics = enable_run_time_statistics().ok();
         object.attach()?;
@@ -233,7 +232,7 @@ pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<(Vec<u8>, Place
     let switch_tells_state = switch_tells_state();
     let exit_tells_last = tracepoint_arguments("sched_process_exit").is_some_and(|count| count > 1);
     let groups_of_controller = u64::from(Hierarchy::find().is_some_and(|hierarchy| hierarchy.is_of_controller));
-    let cpus = possible_cpus().min(64) as u64;
+    let cpus = cpus::possible().min(64) as u64;
     for word in [late_ns, u64::from(switch_tells_state), u64::from(exit_tells_last), groups_of_controller, cpus] {
         configuration.extend_from_slice(&word.to_ne_bytes());
     }
@@ -243,30 +242,6 @@ pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<(Vec<u8>, Place
 /// Whether `sched_switch` tells the state in which a thread leaves: from 5.18 on.
 pub(crate) fn switch_tells_state() -> bool {
     tracepoint_arguments("sched_switch").is_some_and(|count| count > 3)
-}
-
-/// One more than the highest CPU number that can ever be.
-pub(crate) fn possible_cpus() -> usize {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
-    cpu_list(&text).last().map_or(1, |&last| last as usize + 1)
-}
-
-pub(crate) fn online_cpus() -> Vec<u32> {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-    let list = cpu_list(&text);
-    if list.is_empty() { vec![0] } else { list }
-}
-
-fn cpu_list(text: &str) -> Vec<u32> {
-    let number = |word: &str| word.trim().parse::<u32>().ok();
-    text.trim()
-        .split(',')
-        .filter_map(|range| match range.split_once('-') {
-            Some((first, last)) => Some(number(first)?..=number(last)?),
-            None => number(range).map(|one| one..=one),
-        })
-        .flatten()
-        .collect()
 }
 
 /// Starts a clock on each CPU, whose every tick takes a stack; says what it is.
@@ -317,20 +292,8 @@ fn open_clocks(cpus: &[u32], mut attributes: bindings::perf_event_attr, rate: u3
     open_events(cpus, attributes)
 }
 
-fn open_events(cpus: &[u32], mut attributes: bindings::perf_event_attr) -> Result<Vec<OwnedFd>, Refused> {
-    attributes.size = size_of::<bindings::perf_event_attr>() as u32;
-    cpus.iter()
-        .map(|&cpu| {
-            let flags = u64::from(bindings::PERF_FLAG_FD_CLOEXEC);
-            // SAFETY: the attributes live through the call.
-            let descriptor = unsafe { perf::perf_event_open(&mut attributes, -1, cpu as i32, -1, flags) };
-            if descriptor < 0 {
-                return Err(Refused::last_os_error(format!("sampling CPU {cpu}")));
-            }
-            // SAFETY: a descriptor just made, owned by nobody else.
-            Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
-        })
-        .collect()
+fn open_events(cpus: &[u32], attributes: bindings::perf_event_attr) -> Result<Vec<OwnedFd>, Refused> {
+    cpus.iter().map(|&cpu| performance_event::open(attributes, cpu, "sampling")).collect()
 }
 
 #[cfg(test)]
@@ -350,12 +313,5 @@ mod tests {
         assert!(optional > 40, "{optional}");
         // Both halves of a pair are one thing.
         assert_eq!(left_out::blind_without(&["work_begins".to_owned(), "work_ends".to_owned()]).len(), 1);
-    }
-
-    #[test]
-    fn cpu_lists_are_read() {
-        assert_eq!(cpu_list("0-2,5\n"), [0, 1, 2, 5]);
-        assert_eq!(cpu_list("0\n"), [0]);
-        assert!(cpu_list("").is_empty());
     }
 }

@@ -1,0 +1,34 @@
+//! Which CPUs this machine has.
+
+use crate::scheduling::allowed_cpus;
+use punctual_recording::parse_list;
+
+/// The CPUs that are online, in ascending order. Where `/sys` does not tell, those that the calling thread may use.
+pub fn online() -> Vec<u32> {
+    listed("online").unwrap_or_else(allowed_cpus)
+}
+
+/// One more than the highest CPU number that can ever be: how long an array by CPU number has to be. Where `/sys` does not
+/// tell, by the CPUs that the calling thread may use.
+pub fn possible() -> usize {
+    listed("possible").unwrap_or_else(allowed_cpus).last().map_or(1, |&last| last as usize + 1)
+}
+
+fn listed(which: &str) -> Option<Vec<u32>> {
+    let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{which}")).ok()?;
+    parse_list(text.trim()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cpu_that_may_be_used_is_online_and_possible() {
+        let (allowed, online) = (allowed_cpus(), online());
+        assert!(!allowed.is_empty());
+        assert!(allowed.iter().all(|cpu| online.contains(cpu)), "{allowed:?} of {online:?}");
+        assert!(online.iter().all(|&cpu| (cpu as usize) < possible()), "{online:?} below {}", possible());
+        assert_eq!(listed("no such list"), None);
+    }
+}
