@@ -1,0 +1,156 @@
+//! Tables of whole numbers and texts as Parquet files: their shape, and rows of them in memory.
+
+mod read;
+#[cfg(test)]
+mod table_tests;
+mod write;
+
+pub(crate) use read::{count_rows, read_table};
+pub(crate) use write::{concatenate, write_table};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::texts::Texts;
+use parquet::errors::ParquetError;
+use std::path::Path;
+
+/// A column of 64-bit whole numbers, or of texts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) optional: bool,
+    pub(crate) is_text: bool,
+}
+
+/// A column that every row has.
+pub(crate) const fn required(name: &str) -> Column<'_> {
+    Column { name, optional: false, is_text: false }
+}
+
+/// A column that a row may lack.
+pub(crate) const fn optional(name: &str) -> Column<'_> {
+    Column { name, optional: true, is_text: false }
+}
+
+/// A column of texts, of which few are different, that every row has.
+pub(crate) const fn text(name: &str) -> Column<'_> {
+    Column { name, optional: false, is_text: true }
+}
+
+/// The shape of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Schema<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) columns: &'a [Column<'a>],
+}
+
+/// Rows of a table, column by column; a missing value is `None`, a text the number of a text.
+pub(crate) struct Rows<'a> {
+    schema: &'a Schema<'a>,
+    columns: Vec<Vec<Option<i64>>>,
+    texts: Texts,
+}
+
+impl<'a> Rows<'a> {
+    pub(crate) fn new(schema: &'a Schema<'a>) -> Rows<'a> {
+        Rows { schema, columns: vec![Vec::new(); schema.columns.len()], texts: Texts::default() }
+    }
+
+    /// Adds a row whose length is that of the schema.
+    pub(crate) fn push_row(&mut self, row: &[Option<i64>]) {
+        debug_assert_eq!(row.len(), self.columns.len());
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            column.push(*value);
+        }
+    }
+
+    /// Adds a row; the values stand in the order of the schema's columns.
+    pub(crate) fn push<const N: usize>(&mut self, row: [Option<i64>; N]) {
+        debug_assert_eq!(N, self.columns.len());
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.columns.iter_mut().for_each(Vec::clear);
+        self.texts.forget_many();
+    }
+
+    /// The number under which a text stands in a column of texts, until [`Rows::clear`].
+    pub(crate) fn text(&mut self, text: &str) -> i64 {
+        self.texts.number(text)
+    }
+
+    /// The text of a column of texts.
+    pub(crate) fn get_text(&self, column: usize, row: usize) -> &str {
+        self.texts.get(self.get(column, row))
+    }
+
+    /// Takes over the rows of a table with the same schema.
+    fn append(&mut self, other: &Rows<'_>) {
+        let texts = &mut self.texts;
+        for ((into, from), column) in self.columns.iter_mut().zip(&other.columns).zip(self.schema.columns) {
+            if column.is_text {
+                into.extend(from.iter().map(|cell| cell.map(|number| texts.number(other.texts.get(number)))));
+            } else {
+                into.extend_from_slice(from);
+            }
+        }
+    }
+
+    /// Refuses rows with a number below 0, or above what a column may hold; the last bound is that of all further columns.
+    pub(crate) fn check(&self, path: &Path, most: &[u64]) -> Result<()> {
+        for (index, (cells, column)) in self.columns.iter().zip(self.schema.columns).enumerate() {
+            let most = most.get(index).or(most.last()).copied().unwrap_or(0);
+            let is_wrong = |value: &&i64| u64::try_from(**value).map_or(true, |value| value > most);
+            if let Some(value) = cells.iter().flatten().find(is_wrong).filter(|_| !column.is_text) {
+                let what = format!("holds {value} as {}, which no measurement writes", column.name);
+                return Err(Error::new(ErrorKind::Invalid, path, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a required column.
+    pub(crate) fn get(&self, column: usize, row: usize) -> i64 {
+        self.columns[column][row].unwrap_or(0)
+    }
+
+    /// A value that is never below 0, as [`Rows::check`] has found; 0 where it is.
+    pub(crate) fn unsigned(&self, column: usize, row: usize) -> u64 {
+        u64::try_from(self.get(column, row)).unwrap_or(0)
+    }
+
+    /// The same of a column of 32-bit numbers.
+    pub(crate) fn narrow(&self, column: usize, row: usize) -> u32 {
+        u32::try_from(self.get(column, row)).unwrap_or(0)
+    }
+
+    /// The value of an optional column.
+    pub(crate) fn get_optional(&self, column: usize, row: usize) -> Option<i64> {
+        self.columns[column][row]
+    }
+}
+
+/// A number as it stands in a table: the largest that fits, where it does not.
+pub(crate) fn signed(value: u64) -> Option<i64> {
+    Some(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+/// What became of a table, in the words of who found it so.
+fn failed(path: &Path, doing: &str, error: ParquetError) -> Error {
+    if let ParquetError::External(inner) = &error
+        && let Some(io) = inner.downcast_ref::<std::io::Error>()
+    {
+        return Error::io(path, doing, std::io::Error::new(io.kind(), io.to_string()));
+    }
+    Error::new(ErrorKind::Invalid, path, format!("{doing}: {error}"))
+}

@@ -1,0 +1,197 @@
+//! Reads tables batch by batch, and believes nothing that they say of themselves.
+
+use super::{Column, Rows, Schema, failed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bounds::{MAX_BATCH_TEXT_BYTES, MAX_CELL_BYTES};
+use crate::format::texts::Texts;
+use crate::format::{caught, input, parquet_check};
+use parquet::basic::Type as PhysicalType;
+use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use std::fs::File;
+use std::path::Path;
+
+/// Rows read together; a table of any length is read in this much memory.
+const BATCH: usize = 1 << 12;
+/// Pages that the texts of a batch may hold on to, bytes.
+const HELD_PAGES: usize = 16 << 20;
+
+/// Reads a table and hands its rows on, a few thousand at a time, in memory that does not grow with its length.
+///
+/// Columns the file lacks read as absent; columns the schema lacks are passed over.
+pub(crate) fn read_table(path: &Path, schema: &Schema<'_>, take: impl FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
+    read_opened(open_table(path)?, path, schema, take)
+}
+
+/// The same of a file that is open.
+pub(super) fn read_opened(
+    file: File,
+    path: &Path,
+    schema: &Schema<'_>,
+    mut take: impl FnMut(&Rows<'_>) -> Result<()>,
+) -> Result<()> {
+    check_end(&file, path)?;
+    let own = file.try_clone().map_err(|error| Error::io(path, "cannot read", error))?;
+    let reader = decoding(path, || SerializedFileReader::new(own))?;
+    let mut rows = Rows::new(schema);
+    for group_index in 0..reader.num_row_groups() {
+        let group = decoding(path, || reader.get_row_group(group_index))?;
+        let mut left = usize::try_from(group.metadata().num_rows())
+            .map_err(|_| invalid(path, "is not a whole table: a negative number of rows"))?;
+        let opened = schema.columns.iter().map(|column| Source::open(&file, path, &*group, column, left as u64));
+        let mut sources = opened.collect::<Result<Vec<_>>>()?;
+        if left > 0 && sources.iter().all(|source| matches!(source, Source::Absent)) {
+            return Err(invalid(path, "has none of the columns that are looked for"));
+        }
+        while left > 0 {
+            let wanted = left.min(BATCH);
+            rows.clear();
+            for (source, cells) in sources.iter_mut().zip(&mut rows.columns) {
+                source.read(path, wanted, cells, &mut rows.texts)?;
+            }
+            take(&rows)?;
+            left -= wanted;
+        }
+    }
+    Ok(())
+}
+
+/// Rows of a table, by what it says of itself.
+pub(crate) fn count_rows(path: &Path) -> Result<u64> {
+    check_end(&open_table(path)?, path)
+}
+
+fn open_table(path: &Path) -> Result<File> {
+    input::open_file(path).map_err(|error| Error::io(path, "cannot read", error))
+}
+
+/// Looks at what a table says of itself before it is believed. Returns how many rows it says it has.
+fn check_end(file: &File, path: &Path) -> Result<u64> {
+    parquet_check::check_end(file).map_err(|what| invalid(path, what))
+}
+
+fn invalid(path: &Path, what: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Invalid, path, what)
+}
+
+/// Where the cells of a column come from.
+enum Source {
+    /// The file lacks the column.
+    Absent,
+    Numbers(ColumnReaderImpl<Int64Type>, bool),
+    /// Texts, of which so many are taken at a time: each holds on to the page that it stands in.
+    Texts(ColumnReaderImpl<ByteArrayType>, bool, usize),
+}
+
+impl Source {
+    /// Finds a column in a group of so many rows, once its pages have been looked at.
+    fn open(file: &File, path: &Path, group: &dyn RowGroupReader, column: &Column<'_>, rows: u64) -> Result<Source> {
+        let descriptor = group.metadata().schema_descr_ptr();
+        let found = (0..descriptor.num_columns()).find(|&index| descriptor.column(index).name() == column.name);
+        let Some(index) = found else {
+            return match column.optional {
+                true => Ok(Source::Absent),
+                false => Err(invalid(path, format!("lacks the column {}", column.name))),
+            };
+        };
+        let about = descriptor.column(index);
+        let chunk = group.metadata().column(index);
+        let (wanted, kind) = match column.is_text {
+            true => (PhysicalType::BYTE_ARRAY, "texts"),
+            false => (PhysicalType::INT64, "64-bit numbers"),
+        };
+        if about.physical_type() != wanted || about.max_rep_level() > 0 || chunk.column_type() != wanted {
+            return Err(invalid(path, format!("column {} is not of {kind}", column.name)));
+        }
+        let largest = parquet_check::check_pages(file, chunk, rows).map_err(|what| invalid(path, what))?;
+        let pages = decoding(path, || group.get_column_reader(index))?;
+        let is_optional = about.max_def_level() > 0;
+        Ok(match column.is_text {
+            true => {
+                let step = (HELD_PAGES / largest.max(1)).clamp(1, BATCH);
+                Source::Texts(get_typed_column_reader(pages), is_optional, step)
+            }
+            false => Source::Numbers(get_typed_column_reader(pages), is_optional),
+        })
+    }
+
+    /// Adds the next so many cells.
+    fn read(&mut self, path: &Path, wanted: usize, cells: &mut Vec<Option<i64>>, texts: &mut Texts) -> Result<()> {
+        match self {
+            Source::Absent => cells.resize(wanted, None),
+            Source::Numbers(reader, is_optional) => read_column(path, reader, *is_optional, wanted, |value| {
+                cells.push(value.copied());
+                Ok(())
+            })?,
+            Source::Texts(reader, is_optional, step) => {
+                let mut missing = wanted;
+                while missing > 0 {
+                    let part = missing.min(*step);
+                    read_column(path, reader, *is_optional, part, |value| {
+                        cells.push(Some(text_number(path, value, texts)?));
+                        Ok(())
+                    })?;
+                    missing -= part;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number of a text, which is refused where it, or all of a batch together, is longer than any that is written.
+fn text_number(path: &Path, value: Option<&ByteArray>, texts: &mut Texts) -> Result<i64> {
+    let bytes = value.map_or(&[][..], ByteArray::data);
+    if bytes.len() > MAX_CELL_BYTES {
+        let length = bytes.len();
+        return Err(invalid(path, format!("holds a text of {length} bytes; {MAX_CELL_BYTES} are read at most")));
+    }
+    let number = texts.number(&String::from_utf8_lossy(bytes));
+    if texts.bytes() > MAX_BATCH_TEXT_BYTES {
+        return Err(invalid(path, format!("holds over {MAX_BATCH_TEXT_BYTES} bytes of text in {BATCH} rows")));
+    }
+    Ok(number)
+}
+
+/// Calls the library that decodes tables. On some damaged ones it panics instead of saying that they are.
+fn decoding<T>(path: &Path, decode: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
+    match caught::caught(decode) {
+        Some(decoded) => decoded.map_err(|error| failed(path, "is not a whole table", error)),
+        None => Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: a page of it makes no sense")),
+    }
+}
+
+/// Reads exactly so many values of a column.
+fn read_column<T: DataType>(
+    path: &Path,
+    reader: &mut ColumnReaderImpl<T>,
+    is_optional: bool,
+    wanted: usize,
+    mut take: impl FnMut(Option<&T::T>) -> Result<()>,
+) -> Result<()> {
+    let (mut values, mut levels): (Vec<T::T>, Vec<i16>) = (Vec::new(), Vec::new());
+    let mut missing = wanted;
+    while missing > 0 {
+        values.clear();
+        levels.clear();
+        let (read, _, _) =
+            decoding(path, || reader.read_records(missing, is_optional.then_some(&mut levels), None, &mut values))?;
+        let count = if is_optional { levels.len() } else { values.len() };
+        if read == 0 || count != read || read > missing {
+            return Err(Error::new(ErrorKind::Invalid, path, "is not a whole table: rows are missing"));
+        }
+        let mut present = values.iter();
+        if is_optional {
+            for level in &levels {
+                take(if *level > 0 { present.next() } else { None })?;
+            }
+        } else {
+            for value in present {
+                take(Some(value))?;
+            }
+        }
+        missing -= read;
+    }
+    Ok(())
+}
