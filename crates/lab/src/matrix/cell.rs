@@ -1,6 +1,6 @@
 //! What one command printed in a guest, held against what is to come of it.
 
-use super::Expected;
+use super::expected::{Expected, NAMES_A_VERSION};
 use crate::guest::splats;
 use regex::Regex;
 use std::path::Path;
@@ -108,7 +108,7 @@ pub(super) fn judge(
     let is_refusal = printed.code == 1;
     match expected {
         Expected::Refused(reason) if is_refusal => refusal(printed, reason),
-        Expected::RightOrRefused if is_refusal => refusal(printed, super::NAMES_A_VERSION),
+        Expected::RightOrRefused if is_refusal => refusal(printed, NAMES_A_VERSION),
         Expected::Refused(_) if printed.code == 0 => {
             wrong("it answers, but the kernel lacks what that needs".to_owned())
         }

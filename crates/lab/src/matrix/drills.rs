@@ -2,8 +2,8 @@
 
 use super::cell::{Cell, Printed, Verdict, judge};
 use super::kept::Costs;
+use super::plan::{Boot, Drill, Length, table};
 use super::script::{CELLS, WORK, recording_of};
-use super::{Boot, Length, table};
 use crate::truth::{Culprit, Score, culprit, injections, judge as blame};
 use punctual_recording::{Episode, for_each_episode};
 use serde_json::Value;
@@ -54,7 +54,7 @@ fn said_of(work: &Path, recording: &str, which: &str) -> String {
 pub(super) fn cells(boot: &Boot, program: &Path, out: &Path, costs: &Costs, length: Length) -> Vec<Cell> {
     let work = out.join(WORK);
     let mut answers: BTreeMap<&str, Result<Answer, String>> = BTreeMap::new();
-    let cell = |drill: &super::Drill| {
+    let cell = |drill: &Drill| {
         let culprit = culprit(&drill.name);
         let expected = boot.expected(&drill.needs, &drill.uses, drill.refused_before.as_ref());
         let verdict = match Printed::read(&out.join(CELLS).join(format!("drill-{}", drill.name))) {

@@ -1,6 +1,6 @@
 //! The shell scripts that guests run.
 
-use super::{Boot, Command, Length, table};
+use super::plan::{Boot, Command, Length, table};
 use crate::truth::culprit;
 use std::fmt::Write as _;
 

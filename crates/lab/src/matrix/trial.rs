@@ -3,42 +3,14 @@
 use super::cell::{Cell, Printed, Verdict, judge};
 use super::checks::promises;
 use super::kept::{self, Costs};
-use super::{Boot, Command, drills, script, table};
+use super::plan::{Boot, Command, Length, table};
+use super::{drills, script};
 use crate::guest::{Guest, GuestError, is_ending, splats};
 use regex::Regex;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-
-/// How many injections of each drill there are, and what its blame is held to.
-#[derive(Clone, Copy, Debug)]
-pub struct Length {
-    /// Injections of a drill while it is recorded.
-    pub injections: u32,
-    /// How far apart these are: a recording keeps the evidence of 240 late wakeups, and of 4 more a second.
-    pub(super) every: &'static str,
-    /// So many injections must have met a wakeup.
-    pub met: u64,
-    /// How many in 300 may go without their name, and how many of these with another one; at least one.
-    misses_in_300: u64,
-    wrong_in_300: u64,
-}
-
-impl Length {
-    /// A part of `./test`.
-    pub const FAST: Length = Length { injections: 45, every: "20ms", met: 20, misses_in_300: 0, wrong_in_300: 0 };
-    /// By `--all`.
-    pub const FULL: Length = Length { injections: 400, every: "250ms", met: 300, misses_in_300: 15, wrong_in_300: 3 };
-
-    pub(super) fn misses(self, judged: u64) -> u64 {
-        (judged * self.misses_in_300 / 300).max(1)
-    }
-
-    pub(super) fn wrong(self, judged: u64) -> u64 {
-        (judged * self.wrong_in_300 / 300).max(1)
-    }
-}
 
 /// What came of a boot.
 #[derive(Debug)]

@@ -1,0 +1,265 @@
+//! What is booted, what is run in it and what is to come of that: `matrix.toml`.
+
+use super::checks::Check;
+use super::expected::Expected;
+use crate::table::Kernel;
+use serde::Deserialize;
+
+/// What a kernel has or a variant takes away.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Feature {
+    pub(super) name: String,
+    pub(super) since: Option<String>,
+    /// The first version in which a variant does not take it away any more.
+    pub(super) until: Option<String>,
+    pub(super) real_time: Option<bool>,
+    /// What must be said where it is missing: a regular expression.
+    pub(super) reason: String,
+}
+
+/// How a kernel is booted, and how commands are run in it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    #[serde(default)]
+    pub(super) append: String,
+    #[serde(default)]
+    pub(super) prelude: String,
+    #[serde(default)]
+    pub(super) wrap: String,
+    #[serde(default = "one")]
+    pub(super) cpus: u32,
+    pub(super) lacks: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Also {
+    pub(super) variant: String,
+    kernels: Vec<String>,
+}
+
+/// A command that is tried.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Command {
+    pub(super) name: String,
+    pub(super) run: String,
+    pub(super) check: Check,
+    pub(super) recording: Option<String>,
+    #[serde(default)]
+    pub(super) needs: Vec<String>,
+    #[serde(default)]
+    pub(super) uses: Vec<String>,
+    pub(super) refused_before: Option<String>,
+    pub(super) capability: Option<String>,
+    /// The command whose recording it reads: where that is not right, this one is left out.
+    pub(super) of: Option<String>,
+    /// The kernels on which it is a part of `./test`.
+    #[serde(default)]
+    pub(super) fast: Vec<String>,
+}
+
+/// A drill whose blame is judged.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Drill {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) needs: Vec<String>,
+    /// What the recorder of causes needs beside it.
+    #[serde(default)]
+    pub(super) uses: Vec<String>,
+    pub(super) refused_before: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Table {
+    pub(super) feature: Vec<Feature>,
+    pub(super) variant: Vec<Variant>,
+    pub(super) also: Vec<Also>,
+    pub(super) command: Vec<Command>,
+    pub(super) drill: Vec<Drill>,
+}
+
+const TABLE: &str = include_str!("../../matrix.toml");
+
+pub(super) fn table() -> Table {
+    toml::from_str(TABLE).expect("crates/lab/matrix.toml fits")
+}
+
+/// `6.12.117-1`, `5.15`: the first two numbers.
+fn series(version: &str) -> (u64, u64) {
+    let mut numbers = version.split(|character: char| !character.is_ascii_digit()).filter_map(|part| part.parse().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// A kernel and a variant that are booted together.
+#[derive(Clone, Debug)]
+pub struct Boot {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The version that is at hand.
+    pub version: String,
+    /// The variant.
+    pub variant: Variant,
+}
+
+impl Boot {
+    /// `6.1`, or `6.1, no BTF`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        if self.is_plain() { self.kernel.name.clone() } else { format!("{}, {}", self.kernel.name, self.variant.name) }
+    }
+
+    /// Whether nothing is taken from the kernel.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.variant.name == PLAIN
+    }
+
+    fn is_lacking(&self, feature: &Feature) -> bool {
+        let too_old = feature.since.as_ref().is_some_and(|since| series(&self.version) < series(since));
+        let too_soft = feature.real_time == Some(false) && self.kernel.flavour.starts_with("rt-");
+        let is_past = feature.until.as_ref().is_some_and(|until| series(&self.version) >= series(until));
+        too_old || too_soft || !is_past && self.variant.lacks.contains(&feature.name)
+    }
+
+    pub(super) fn expected(&self, needs: &[String], uses: &[String], refused_before: Option<&String>) -> Expected {
+        let features = table().feature;
+        let reasons = |names: &[String]| {
+            let missing = features.iter().filter(|feature| names.contains(&feature.name) && self.is_lacking(feature));
+            let reasons: Vec<String> = missing.map(|feature| format!("(?:{})", feature.reason)).collect();
+            (!reasons.is_empty()).then(|| reasons.join("|"))
+        };
+        if let Some(reason) = reasons(needs) {
+            return Expected::Refused(reason);
+        }
+        if let Some(reason) = reasons(uses) {
+            return Expected::Degraded(reason);
+        }
+        match refused_before {
+            Some(version) if series(&self.version) < series(version) => Expected::RightOrRefused,
+            _ => Expected::Right,
+        }
+    }
+}
+
+const PLAIN: &str = "plain";
+
+/// What is booted: the plain variant of each kernel, and with `all` the others of those that have them.
+///
+/// # Panics
+///
+/// If the table names a variant that it has not, which a test excludes.
+#[must_use]
+pub fn plan(kernels: &[(Kernel, String)], all: bool) -> Vec<Boot> {
+    let table = table();
+    let variant =
+        |name: &str| table.variant.iter().find(|variant| variant.name == name).expect("a known variant").clone();
+    let boot = |(kernel, version): &(Kernel, String), name: &str| Boot {
+        kernel: kernel.clone(),
+        version: version.clone(),
+        variant: variant(name),
+    };
+    let mut boots: Vec<Boot> = kernels.iter().map(|kernel| boot(kernel, PLAIN)).collect();
+    for also in table.also.iter().filter(|_| all) {
+        let of = kernels.iter().filter(|(kernel, _)| also.kernels.contains(&kernel.name));
+        boots.extend(of.map(|kernel| boot(kernel, &also.variant)));
+    }
+    boots
+}
+
+/// How many injections of each drill there are, and what its blame is held to.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    /// Injections of a drill while it is recorded.
+    pub injections: u32,
+    /// How far apart these are: a recording keeps the evidence of 240 late wakeups, and of 4 more a second.
+    pub(super) every: &'static str,
+    /// So many injections must have met a wakeup.
+    pub met: u64,
+    /// How many in 300 may go without their name, and how many of these with another one; at least one.
+    misses_in_300: u64,
+    wrong_in_300: u64,
+}
+
+impl Length {
+    /// A part of `./test`.
+    pub const FAST: Length = Length { injections: 45, every: "20ms", met: 20, misses_in_300: 0, wrong_in_300: 0 };
+    /// By `--all`.
+    pub const FULL: Length = Length { injections: 400, every: "250ms", met: 300, misses_in_300: 15, wrong_in_300: 3 };
+
+    pub(super) fn misses(self, judged: u64) -> u64 {
+        (judged * self.misses_in_300 / 300).max(1)
+    }
+
+    pub(super) fn wrong(self, judged: u64) -> u64 {
+        (judged * self.wrong_in_300 / 300).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Boot, Expected, plan, table};
+    use crate::table::kernels;
+
+    fn boots() -> Vec<Boot> {
+        let with_version = |kernel: crate::table::Kernel| {
+            let version = kernel.recorded.as_ref().expect("a recorded version").version.clone();
+            (kernel, version)
+        };
+        let versions: Vec<_> = kernels().into_iter().map(with_version).collect();
+        plan(&versions, true)
+    }
+
+    #[test]
+    fn whatever_is_named_is_in_the_table() {
+        let table = table();
+        let is_feature = |name: &String| table.feature.iter().any(|feature| feature.name == *name);
+        let needs = table.command.iter().flat_map(|command| command.needs.iter().chain(&command.uses));
+        let all = needs.chain(table.drill.iter().flat_map(|drill| drill.needs.iter().chain(&drill.uses)));
+        assert!(all.chain(table.variant.iter().flat_map(|variant| &variant.lacks)).all(is_feature));
+        for feature in &table.feature {
+            regex::Regex::new(&feature.reason).unwrap();
+        }
+        for command in &table.command {
+            let is_fast = |name: &String| kernels().iter().any(|kernel| kernel.name == *name && kernel.fast);
+            assert!(command.fast.iter().all(is_fast), "{command:?}");
+        }
+        for also in &table.also {
+            assert!(also.kernels.iter().all(|name| kernels().iter().any(|kernel| kernel.name == *name)), "{also:?}");
+        }
+        assert!(table.drill.iter().all(|drill| crate::truth::CULPRITS.iter().any(|known| known.drill == drill.name)));
+        assert!(boots().len() > kernels().len());
+    }
+
+    #[test]
+    fn what_a_kernel_lacks_is_refused_and_else_the_command_is_right() {
+        let boots = boots();
+        let expected = |kernel: &str, variant: &str, name: &str| {
+            let boot = boots.iter().find(|boot| boot.kernel.name == kernel && boot.variant.name == variant).unwrap();
+            let table = table();
+            let command = table.command.iter().find(|command| command.name == name).unwrap();
+            boot.expected(&command.needs, &command.uses, command.refused_before.as_ref())
+        };
+        assert_eq!(expected("6.1", "plain", "record --via softirq"), Expected::Right);
+        assert!(matches!(expected("6.1-rt", "plain", "device softirq"), Expected::Refused(_)));
+        assert!(matches!(expected("5.10", "plain", "record --via softirq"), Expected::Refused(_)));
+        assert_eq!(expected("5.10", "plain", "record"), Expected::Right);
+        assert!(matches!(expected("5.10", "plain", "log"), Expected::Refused(_)));
+        assert!(matches!(expected("5.10", "plain", "record --why"), Expected::Degraded(_)));
+        assert_eq!(expected("5.10", "plain", "device irq"), Expected::RightOrRefused);
+        assert!(matches!(expected("6.1", "lockdown", "device irq"), Expected::Refused(_)));
+        assert_eq!(expected("6.12", "lockdown", "device irq"), Expected::Right);
+        assert!(matches!(expected("6.1", "no BTF", "record"), Expected::Degraded(_)));
+        assert!(matches!(expected("6.12", "unprivileged", "log"), Expected::Refused(_)));
+    }
+}
