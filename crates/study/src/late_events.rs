@@ -28,47 +28,65 @@ pub struct LateEvents {
 /// # Errors
 /// [`StudyError`] where the recording cannot be read, or where nearly everything exceeds a threshold.
 pub fn late_events(path: &Path, stage: Stage, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, StudyError> {
-    let recording = Recording::open(path)?;
-    let lowest = thresholds_ns.iter().copied().min().unwrap_or(u64::MAX);
-    let mut found = Vec::new();
-    let mut late_gaps = 0;
+    let mut found = late_gaps(path, thresholds_ns)?;
+    found.extend(late_wakeups(path, stage, thresholds_ns)?);
+    Ok(found)
+}
+
+fn lowest(thresholds_ns: &[u64]) -> u64 {
+    thresholds_ns.iter().copied().min().unwrap_or(u64::MAX)
+}
+
+fn too_many(path: &Path, what: &str) -> StudyError {
+    let path = path.display();
+    StudyError::Setting(format!("{path}: over {MAX_EVENTS} {what} exceed the lowest threshold: give a higher one"))
+}
+
+/// The gaps of each CPU.
+fn late_gaps(path: &Path, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, StudyError> {
+    let lowest = lowest(thresholds_ns);
+    let mut late = 0;
     let mut gaps: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
     for_each_gap(path, |gap| {
         if gap.length_ns > lowest {
-            late_gaps += 1;
-            if late_gaps <= MAX_EVENTS {
+            late += 1;
+            if late <= MAX_EVENTS {
                 gaps.entry(gap.cpu).or_default().push((gap.start_ns, gap.length_ns));
             }
         }
     })?;
-    if late_gaps > MAX_EVENTS {
-        let message =
-            format!("{}: over {MAX_EVENTS} gaps exceed the lowest threshold: give a higher one", path.display());
-        return Err(StudyError::Setting(message));
+    if late > MAX_EVENTS {
+        return Err(too_many(path, "gaps"));
     }
-    for (cpu, gaps) in gaps {
-        for &threshold in thresholds_ns {
+    let of_cpu = |(cpu, gaps): (u32, Vec<(u64, u64)>)| {
+        let above = move |&threshold: &u64| {
             let own = gaps.iter().filter(|(_, length)| *length > threshold);
             let times: Vec<u64> = own.map(|(start, _)| *start).collect();
             let events = interarrival(threshold, &times);
-            found.push(LateEvents {
-                whose: format!("gaps on CPU {cpu}"),
-                stage: None,
-                late: times.len() as u64,
-                events,
-            });
-        }
-    }
+            LateEvents { whose: format!("gaps on CPU {cpu}"), stage: None, late: times.len() as u64, events }
+        };
+        thresholds_ns.iter().map(above).collect::<Vec<_>>()
+    };
+    Ok(gaps.into_iter().flat_map(of_cpu).collect())
+}
+
+/// A measure's tasks, and their late wakeups.
+#[derive(Default)]
+struct Measured {
+    tasks: Vec<ObservedTask>,
+    late: Vec<Late>,
+}
+
+/// The wakeups of each measure.
+fn late_wakeups(path: &Path, stage: Stage, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, StudyError> {
+    let recording = Recording::open(path)?;
     let document = recording.document();
-    let mut measures: Vec<&String> = document.tasks.iter().map(|task| &task.measure).collect();
-    measures.sort_unstable();
-    measures.dedup();
-    let mut tasks: Vec<Vec<ObservedTask>> = vec![Vec::new(); measures.len()];
-    let mut places: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    let mut measures: BTreeMap<&str, Measured> = BTreeMap::new();
+    let mut places: BTreeMap<u32, (&str, usize)> = BTreeMap::new();
     for task in &document.tasks {
-        let measure = measures.binary_search(&&task.measure).unwrap_or(0);
-        places.insert(task.tid, (measure, tasks[measure].len()));
-        tasks[measure].push(ObservedTask {
+        let measured = measures.entry(&task.measure).or_default();
+        places.insert(task.tid, (&task.measure, measured.tasks.len()));
+        measured.tasks.push(ObservedTask {
             tid: task.tid,
             cpu: task.cpu,
             period_ns: task.period_ns,
@@ -76,31 +94,32 @@ pub fn late_events(path: &Path, stage: Stage, thresholds_ns: &[u64]) -> Result<V
             missed: task.counters.missed,
         });
     }
-    let mut late: Vec<Vec<Late>> = vec![Vec::new(); measures.len()];
-    let mut last_ns = document.provenance.started_ns;
+    let lowest = lowest(thresholds_ns);
+    let started_ns = document.provenance.started_ns;
+    let mut last_ns = started_ns;
     recording.for_each_wakeup(|wakeup| {
         last_ns = last_ns.max(wakeup.expected_ns);
         let Some(value_ns) = wakeup.stage(stage).filter(|value| *value > lowest) else { return };
         let Some(&(measure, task)) = places.get(&wakeup.tid) else { return };
-        if late[measure].len() <= MAX_EVENTS {
-            late[measure].push(Late { at_ns: wakeup.expected_ns, task, value_ns });
-        }
+        let Some(measured) = measures.get_mut(measure).filter(|measured| measured.late.len() <= MAX_EVENTS) else {
+            return;
+        };
+        measured.late.push(Late { at_ns: wakeup.expected_ns, task, value_ns });
     })?;
-    let exposure = last_ns.saturating_sub(document.provenance.started_ns) as f64;
-    for ((measure, tasks), mut late) in measures.into_iter().zip(tasks).zip(late) {
+    let exposure = last_ns.saturating_sub(started_ns) as f64;
+    let mut found = Vec::new();
+    for (measure, Measured { tasks, mut late }) in measures {
         if tasks.iter().all(|task| task.wakeups == 0) {
             continue;
         }
         if late.len() > MAX_EVENTS {
-            let message =
-                format!("{}: over {MAX_EVENTS} wakeups exceed the lowest threshold: give a higher one", path.display());
-            return Err(StudyError::Setting(message));
+            return Err(too_many(path, "wakeups"));
         }
         late.sort_unstable();
         for &threshold in thresholds_ns {
             let stalls = stalls(&late, &tasks, threshold, exposure, false);
             let events = interarrival(threshold, &events_of(&stalls));
-            found.push(LateEvents { whose: measure.clone(), stage: Some(stage), late: stalls.late, events });
+            found.push(LateEvents { whose: measure.to_owned(), stage: Some(stage), late: stalls.late, events });
         }
     }
     Ok(found)

@@ -59,6 +59,19 @@ struct Cell {
 }
 
 impl Cell {
+    /// What came of measuring it, or why nothing did.
+    fn result(&self, measured: Result<Measured, String>) -> MethodResult {
+        MethodResult {
+            name: self.name(),
+            effect: self.effect,
+            way: self.kind.name().to_owned(),
+            call: self.kind.call().to_owned(),
+            unit_ns: self.kind.unit_ns(),
+            anchored: self.kind.is_anchored(),
+            measured,
+        }
+    }
+
     /// Its name in recordings and reports.
     fn name(&self) -> String {
         match self.effect {
@@ -133,18 +146,7 @@ pub fn measure(
         Some(output) => Some(Writer::create(output, provenance(plan), tasks(plan, &cells, &threads))?),
         None => None,
     };
-    let mut timers = Timers {
-        period_ns: plan.period_ns,
-        scheduling: match plan.priority {
-            Some(priority) if !plan.effects => format!("fifo:{priority}"),
-            _ => "other".to_owned(),
-        },
-        clock: plan.clock.name().to_owned(),
-        stall_ns: None,
-        ways: Vec::new(),
-        notes: Vec::new(),
-        interrupted: false,
-    };
+    let mut timers = nothing_yet(plan);
     let end = began + Duration::from_nanos(plan.duration_ns);
     for (index, thread) in threads.into_iter().enumerate() {
         if timers.interrupted {
@@ -174,15 +176,7 @@ pub fn measure(
         if way_plan.stall_ns > 0 {
             timers.stall_ns = Some(way_plan.stall_ns);
         }
-        timers.ways.push(MethodResult {
-            name: cell.name(),
-            effect: cell.effect,
-            way: kind.name().to_owned(),
-            call: kind.call().to_owned(),
-            unit_ns: kind.unit_ns(),
-            anchored: kind.is_anchored(),
-            measured: result,
-        });
+        timers.ways.push(cell.result(result));
     }
     let document = match writer {
         None => None,
@@ -195,6 +189,22 @@ pub fn measure(
         }
     };
     Ok((timers, document))
+}
+
+/// The result before anything was measured.
+fn nothing_yet(plan: &TimersPlan) -> Timers {
+    Timers {
+        period_ns: plan.period_ns,
+        scheduling: match plan.priority {
+            Some(priority) if !plan.effects => format!("fifo:{priority}"),
+            _ => "other".to_owned(),
+        },
+        clock: plan.clock.name().to_owned(),
+        stall_ns: None,
+        ways: Vec::new(),
+        notes: Vec::new(),
+        interrupted: false,
+    }
 }
 
 /// What to measure of the first of these ways, that all of them have this time together.

@@ -207,7 +207,23 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
     let hint = || format!("{}: holds no event log: make one with punctual log", path.display());
     anyhow::ensure!(is_log(&path), hint());
     let log = log.unwrap_or_default();
-    let logged = if log.cpus.is_empty() { &recording.document().provenance.configuration.cpus } else { &log.cpus };
+    check_cpus(
+        arguments,
+        &path,
+        if log.cpus.is_empty() { &recording.document().provenance.configuration.cpus } else { &log.cpus },
+    )?;
+    // What the verdict says is counted before the first line is shown.
+    let summary = summarize(&path, &recording, &log, &mut |_| {})?;
+    let report = LogReport { recording: &path, document: recording.document(), log: &log, summary: &summary };
+    let filter = Filter { arguments, started_ns: recording.document().provenance.started_ns };
+    match &arguments.perfetto {
+        Some(file) => show_as_trace(&report, &filter, file, output),
+        None => show_rows(&report, &filter, output),
+    }
+}
+
+/// Refuses CPUs that the log is not of, where it says of which it is.
+fn check_cpus(arguments: &LogShowArguments, path: &Path, logged: &[u32]) -> anyhow::Result<()> {
     if let Some(cpus) = &arguments.cpu
         && let Some(missing) = cpus.0.iter().find(|cpu| !logged.contains(cpu))
         && !logged.is_empty()
@@ -215,54 +231,54 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
         let have = logged.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         return Err(Usage(format!("--cpu {missing}: {} is a log of the CPUs {have}", path.display())).into());
     }
-    // What the verdict says is counted before the first line is shown.
-    let summary = summarize(&path, &recording, &log, &mut |_| {})?;
-    let report = LogReport { recording: &path, document: recording.document(), log: &log, summary: &summary };
-    let started_ns = recording.document().provenance.started_ns;
-    let filter = Filter { arguments, started_ns };
-    if let Some(file) = &arguments.perfetto {
-        let mut trace = LogTrace::default();
-        let shown = each_wanted(&path, &filter, |row| {
-            trace.take(row);
-            true
-        })?;
-        let mut artifacts = Artifacts::default();
-        let code = artifacts.write(file, trace.finish());
-        if output.json {
-            output::answer_beside(
-                artifacts.failure(),
-                LogAnswer::new(&report).with_shown(shown),
-                report.exit_code().max(code),
-            );
-        } else {
-            output::print_text(&report.verdict());
-            if code == 0 {
-                output::note(&format!("{shown} events in {}", file.display()));
-            }
+    Ok(())
+}
+
+/// Writes the rows that are wanted for Perfetto.
+fn show_as_trace(report: &LogReport<'_>, filter: &Filter<'_>, file: &Path, output: Output) -> anyhow::Result<u8> {
+    let mut trace = LogTrace::default();
+    let shown = each_wanted(report.recording, filter, |row| {
+        trace.take(row);
+        true
+    })?;
+    let mut artifacts = Artifacts::default();
+    let code = artifacts.write(file, trace.finish());
+    let whole = report.exit_code().max(code);
+    if output.json {
+        output::answer_beside(artifacts.failure(), LogAnswer::new(report).with_shown(shown), whole);
+    } else {
+        output::print_text(&report.verdict());
+        if code == 0 {
+            output::note(&format!("{shown} events in {}", file.display()));
         }
-        return Ok(report.exit_code().max(code));
     }
+    Ok(whole)
+}
+
+/// Prints the rows that are wanted as they are read: there may be millions.
+fn show_rows(report: &LogReport<'_>, filter: &Filter<'_>, output: Output) -> anyhow::Result<u8> {
     let mut stream = Stream::new();
     if output.json {
-        // As one object, written event by event: there may be millions.
-        let mut head = output::answer_text(LogAnswer::new(&report), 0, None);
+        // As one object, written event by event.
+        let mut head = output::answer_text(LogAnswer::new(report), 0, None);
         head.truncate(head.trim_end().len().saturating_sub(2));
         stream.write(&format!("{head},\n  \"events\": ["));
         let mut first = true;
-        let shown = each_wanted(&path, &filter, |row| {
+        let shown = each_wanted(report.recording, filter, |row| {
             let comma = if std::mem::take(&mut first) { "" } else { "," };
             stream.write(&format!("{comma}\n    {}", output::compact(&EventRow::new(row))))
         })?;
         stream.write(&format!("\n  ],\n  \"shown\": {shown}\n}}\n"));
-    } else if arguments.csv {
+    } else if filter.arguments.csv {
         stream.write(&format!("{CSV_HEADER}\n"));
-        each_wanted(&path, &filter, |row| stream.write(&format!("{}\n", csv_line(row))))?;
+        each_wanted(report.recording, filter, |row| stream.write(&format!("{}\n", csv_line(row))))?;
     } else {
         stream.write_text(&format!("{}\n\n", report.verdict()));
-        let shown = each_wanted(&path, &filter, |row| stream.write_text(&format!("{}\n", line(row, started_ns))))?;
+        let text = |row: &LogRow<'_>| format!("{}\n", line(row, filter.started_ns));
+        let shown = each_wanted(report.recording, filter, |row| stream.write_text(&text(row)))?;
         stream.finish();
-        if shown < summary.rows() {
-            output::note(&format!("{shown} of {} events shown", summary.rows()));
+        if shown < report.summary.rows() {
+            output::note(&format!("{shown} of {} events shown", report.summary.rows()));
         }
     }
     stream.finish();

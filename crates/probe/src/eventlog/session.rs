@@ -83,6 +83,38 @@ impl LeftBehind {
     }
 }
 
+/// Says which events of these classes this kernel has no program for.
+fn note_what_is_not_logged(programs: &LogPrograms, classes: &[EventClass], notes: &mut Vec<String>) {
+    for name in programs.left_out(classes) {
+        notes.push(format!("not logged: what `{name}` sees, for this kernel has no tracepoint for it or refuses it"));
+    }
+    if !programs.nesting_known {
+        notes.push(format!("not seen: {NESTING_BLIND}"));
+    }
+}
+
+/// Opens both ways that marks come in, says where programs can put them, and what could not be had.
+fn take_marks(cpus: &[u32], sources: &mut Sources, notes: &mut Vec<String>, ways: &mut Vec<String>) {
+    let (marks, refused) = Marks::start(cpus.last().map_or(1, |cpu| cpu + 1));
+    notes.extend(refused);
+    ways.extend(marks.found_by());
+    sources.marks = Some(marks);
+    let trace = match TraceMarker::start(cpus) {
+        Ok(trace) => trace,
+        Err(refused) => return notes.push(format!("marks by trace_marker are not logged ({refused})")),
+    };
+    let path = trace.path().display().to_string();
+    if !trace.is_top() {
+        notes.push(format!("only what is written into {path} is a mark: this kernel copies no others"));
+    }
+    if trace.top_is_off() {
+        let off = "tracing is off (tracing_on is 0): programs that write into trace_marker see an error";
+        notes.push(format!("{off}, but their marks are logged"));
+    }
+    ways.push(path);
+    sources.trace = Some(trace);
+}
+
 /// How long the kernel measures what the programs cost, ns.
 const MEASURED_NS: u64 = 1_000_000_000;
 
@@ -100,37 +132,10 @@ impl EventLog {
         let mut sources = Sources { rings: None, marks: None, trace: None };
         let programs = LogPrograms::start(classes, &cpus)?;
         if let Some(programs) = &programs {
-            for name in programs.left_out(classes) {
-                notes.push(format!(
-                    "not logged: what `{name}` sees, for this kernel has no tracepoint for it or refuses it"
-                ));
-            }
-            if !programs.nesting_known {
-                notes.push(format!("not seen: {NESTING_BLIND}"));
-            }
+            note_what_is_not_logged(programs, classes, &mut notes);
         }
         if classes.contains(&EventClass::Mark) {
-            let highest = cpus.last().map_or(1, |cpu| cpu + 1);
-            let (marks, refused) = Marks::start(highest);
-            notes.extend(refused);
-            ways.extend(marks.found_by());
-            sources.marks = Some(marks);
-            match TraceMarker::start(&cpus) {
-                Ok(trace) => {
-                    if !trace.is_top() {
-                        let path = trace.path().display();
-                        notes.push(format!("only what is written into {path} is a mark: this kernel copies no others"));
-                    }
-                    if trace.top_is_off() {
-                        let off =
-                            "tracing is off (tracing_on is 0): programs that write into trace_marker see an error";
-                        notes.push(format!("{off}, but their marks are logged"));
-                    }
-                    ways.push(trace.path().display().to_string());
-                    sources.trace = Some(trace);
-                }
-                Err(refused) => notes.push(format!("marks by trace_marker are not logged ({refused})")),
-            }
+            take_marks(&cpus, &mut sources, &mut notes, &mut ways);
         }
         let names = Names::new();
         if let Some(programs) = &programs {

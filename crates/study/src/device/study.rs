@@ -111,6 +111,40 @@ const OFF_NS: u64 = 100_000;
 /// Beyond the reservation's: buffers of a modem whose pump only needs its newest block (Table 3).
 const STALE_BUFFERS: u32 = 3;
 
+/// A thread beside a spinner: its scheduling, what the paper says (Table 1), whether it works there.
+const PRIORITIES: [(Scheduling, Option<&str>, Option<bool>); 5] = [
+    (Scheduling::Idle, None, None),
+    (Scheduling::Other, Some("priority 8, as the spinner: the rings overflow"), Some(false)),
+    (Scheduling::Fifo(1), None, None),
+    (Scheduling::Fifo(50), None, None),
+    (Scheduling::Fifo(80), Some("priority 24 suffices; PC 99 asks for 28"), Some(true)),
+];
+
+/// Reservations of so many ms in so many that compete outside their time (Table 1), what the paper says, whether it works.
+const COMPETING: [(u64, u64, &str, bool); 5] = [
+    (2, 16, "204 s for 200,000 bytes", false),
+    (3, 16, "76.8 s", false),
+    (1, 8, "56.2 s, 9 of 10", false),
+    (2, 8, "37.2 s, as INT", true),
+    (1, 4, "37.4 s", true),
+];
+
+/// The same of reservations that never run outside their slots (Table 3).
+const SLOTS: [(u64, u64, &str, bool); 12] = [
+    (1, 7, "36.4 s, 10 of 10", true),
+    (1, 8, "0 of 10", false),
+    (2, 13, "36.5 s, 10 of 10", true),
+    (2, 14, "65.2 s, 2 of 10", false),
+    (2, 15, "0 of 10", false),
+    (3, 15, "36.4 s, 10 of 10", true),
+    (3, 16, "110.5 s, 9 of 10", false),
+    (3, 17, "0 of 10", false),
+    (4, 16, "36.4 s, 10 of 10", true),
+    (4, 17, "0 of 10", false),
+    (7, 20, "0 of 10", false),
+    (8, 20, "36.4 s, 10 of 10", true),
+];
+
 /// The points of the study of a profile; what wakes its threads, as their interrupt cannot everywhere.
 pub fn points(profile: &Profile, wake: Wake) -> Vec<Point> {
     let spin = Competitor::Spin(Scheduling::Other);
@@ -150,38 +184,13 @@ pub fn points(profile: &Profile, wake: Wake) -> Vec<Point> {
             points.push(point(Group::Contexts, Some(part.clone()), competitors, Some(paper), Some(true)));
         }
     }
-    for (scheduling, paper, works) in [
-        (Scheduling::Idle, None, None),
-        (Scheduling::Other, Some("priority 8, as the spinner: the rings overflow"), Some(false)),
-        (Scheduling::Fifo(1), None, None),
-        (Scheduling::Fifo(50), None, None),
-        (Scheduling::Fifo(80), Some("priority 24 suffices; PC 99 asks for 28"), Some(true)),
-    ] {
+    for (scheduling, paper, works) in PRIORITIES {
         points.push(point(Group::Priorities, Some(part(Context::Thread(scheduling))), &[spin], paper, works));
     }
-    for (runtime, period, paper, works) in [
-        (2, 16, "204 s for 200,000 bytes", false),
-        (3, 16, "76.8 s", false),
-        (1, 8, "56.2 s, 9 of 10", false),
-        (2, 8, "37.2 s, as INT", true),
-        (1, 4, "37.4 s", true),
-    ] {
+    for (runtime, period, paper, works) in COMPETING {
         points.push(point(Group::Competing, Some(competing(runtime, period)), &[spin], Some(paper), Some(works)));
     }
-    for (runtime, period, paper, works) in [
-        (1, 7, "36.4 s, 10 of 10", true),
-        (1, 8, "0 of 10", false),
-        (2, 13, "36.5 s, 10 of 10", true),
-        (2, 14, "65.2 s, 2 of 10", false),
-        (2, 15, "0 of 10", false),
-        (3, 15, "36.4 s, 10 of 10", true),
-        (3, 16, "110.5 s, 9 of 10", false),
-        (3, 17, "0 of 10", false),
-        (4, 16, "36.4 s, 10 of 10", true),
-        (4, 17, "0 of 10", false),
-        (7, 20, "0 of 10", false),
-        (8, 20, "36.4 s, 10 of 10", true),
-    ] {
+    for (runtime, period, paper, works) in SLOTS {
         let slots = DevicePart {
             profile: profile.with_buffers(STALE_BUFFERS),
             drop_stale: true,
