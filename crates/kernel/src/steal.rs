@@ -40,20 +40,27 @@ pub fn teller() -> Teller {
     told_by_processor()
 }
 
+/// What the processor says of itself under this number.
+#[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe, reason = "newer versions of Rust than the oldest that is supported call it safe")]
+fn cpuid(leaf: u32) -> std::arch::x86_64::CpuidResult {
+    // SAFETY: every x86-64 processor has the instruction.
+    unsafe { std::arch::x86_64::__cpuid(leaf) }
+}
+
 /// By what the hypervisor puts where the processor describes itself.
 #[cfg(target_arch = "x86_64")]
 fn told_by_processor() -> Teller {
-    use std::arch::x86_64::__cpuid;
     const SIGNATURE: u32 = 0x4000_0000;
     const FEATURES: u32 = 0x4000_0001;
     const TELLS_STEAL: u32 = 1 << 5;
-    if __cpuid(1).ecx >> 31 == 0 {
+    if cpuid(1).ecx >> 31 == 0 {
         return Teller::Silent("no hypervisor, nothing to steal");
     }
-    let signature = __cpuid(SIGNATURE);
+    let signature = cpuid(SIGNATURE);
     let name: Vec<u8> = [signature.ebx, signature.ecx, signature.edx].into_iter().flat_map(u32::to_ne_bytes).collect();
     match name.as_slice() {
-        b"KVMKVMKVM\0\0\0" if signature.eax < FEATURES || __cpuid(FEATURES).eax & TELLS_STEAL == 0 => {
+        b"KVMKVMKVM\0\0\0" if signature.eax < FEATURES || cpuid(FEATURES).eax & TELLS_STEAL == 0 => {
             Teller::Silent("this KVM host does not tell its guest")
         }
         b"KVMKVMKVM\0\0\0" => Teller::Hypervisor,
