@@ -120,28 +120,29 @@ impl Cache {
                 (&recorded.package, &recorded.version) == (&candidate.package, &candidate.version)
             })
         };
-        let recorded = candidates.iter().find(is_recorded);
-        // The mirror's list may still have what its files have not.
-        let download = recorded.and_then(|package| self.unpack(apt, kernel, package).transpose());
-        let package = match download {
-            Some(done) => done?,
-            None => {
-                let newest = candidates.first().expect("at least one candidate");
-                self.unpack(apt, kernel, newest)?.ok_or_else(|| CacheError::NoImage(newest.package.clone()))?
+        // The recorded one first. The mirror's list may have what its files have not: then the next newest.
+        let (recorded, others): (Vec<_>, Vec<_>) = candidates.iter().partition(is_recorded);
+        let mut refused = None;
+        for candidate in recorded.into_iter().chain(others) {
+            let scratch = tempfile::tempdir_in(&self.directory).map_err(file(&self.directory))?;
+            match apt.download(candidate, scratch.path()) {
+                Ok(deb) => {
+                    let package = self.unpack(&deb, kernel, candidate)?;
+                    let elf = self.directory.join(&kernel.name).join(ELF);
+                    let replaces = replaced(kernel, &package).filter(|_| !anew);
+                    return Ok(Held { elf, package, is_new: true, replaces });
+                }
+                Err(error) => refused = refused.or(Some(error)),
             }
-        };
-        let elf = self.directory.join(&kernel.name).join(ELF);
-        let replaces = replaced(kernel, &package).filter(|_| !anew);
-        Ok(Held { elf, package, is_new: true, replaces })
+        }
+        Err(refused.expect("at least one candidate").into())
     }
 
-    /// Downloads a package and unpacks its kernel; `None` where it is not to be had.
-    fn unpack(&self, apt: &Apt, kernel: &Kernel, package: &Package) -> Result<Option<Package>, CacheError> {
+    /// Unpacks the kernel of a package that was downloaded, once it is what was recorded.
+    fn unpack(&self, deb: &Path, kernel: &Kernel, package: &Package) -> Result<Package, CacheError> {
         let directory = self.directory.join(&kernel.name);
         std::fs::create_dir_all(&directory).map_err(file(&directory))?;
-        let scratch = tempfile::tempdir_in(&self.directory).map_err(file(&self.directory))?;
-        let Ok(deb) = apt.download(package, scratch.path()) else { return Ok(None) };
-        let found = sha256(&deb).map_err(file(&deb))?;
+        let found = sha256(deb).map_err(file(deb))?;
         let recorded = kernel.recorded.as_ref().filter(|recorded| recorded.version == package.version);
         if let Some(recorded) =
             recorded.filter(|recorded| recorded.package == package.package && recorded.sha256 != found)
@@ -149,8 +150,8 @@ impl Cache {
             let (package, recorded) = (package.package.clone(), recorded.sha256.clone());
             return Err(CacheError::Changed { package, found, recorded });
         }
-        let vmlinuz = scratch.path().join("vmlinuz");
-        if !image_of(&deb, &vmlinuz) {
+        let vmlinuz = deb.with_file_name("vmlinuz");
+        if !image_of(deb, &vmlinuz) {
             return Err(CacheError::NoImage(package.package.clone()));
         }
         image::extract(&vmlinuz, &directory.join(ELF))?;
@@ -158,7 +159,7 @@ impl Cache {
         let source = directory.join(SOURCE);
         let text = serde_json::to_string_pretty(&package).expect("three texts");
         std::fs::write(&source, text + "\n").map_err(file(&source))?;
-        Ok(Some(package))
+        Ok(package)
     }
 
     /// The ELF file of an image that the user gives.
