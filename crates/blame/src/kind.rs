@@ -1,5 +1,7 @@
 //! The kinds of blame.
 
+use crate::episode::classify::HOLDER_NOT_SEEN;
+
 /// Why a piece of the lateness passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -97,7 +99,15 @@ impl Kind {
         }
     }
 
-    /// What all of it was, whoever had it: `lower-priority threads`.
+    /// The name in tables for people: the one in JSON, but for [`Kind::LowerPriority`], which is nobody's fault.
+    pub fn label(self) -> &'static str {
+        match self {
+            Kind::LowerPriority => "fair_turn",
+            _ => self.name(),
+        }
+    }
+
+    /// What all of it was, whoever had it: `threads of the same priority`.
     pub fn plural(self) -> &'static str {
         match self {
             Kind::Irq => "interrupts",
@@ -146,6 +156,33 @@ impl Kind {
             Kind::Steal => "stolen by",
             Kind::KernelWake => "the ordinary path:",
             Kind::Unknown => "unknown:",
+        }
+    }
+
+    /// What became of a thread that held a lock meanwhile, as the end of a sentence.
+    pub(crate) fn meanwhile(self, name: &str) -> String {
+        match self {
+            Kind::Irq => format!("the interrupt {name} ran on its CPU"),
+            Kind::Softirq => format!("the softirq {name} ran on its CPU"),
+            Kind::IrqOff => format!("{name} kept interrupts off on its CPU"),
+            Kind::Blind => format!("nothing could be seen ({name})"),
+            Kind::Kernel => format!("{name} was on its CPU in kernel code that would not be preempted"),
+            Kind::HigherPriority => format!("{name} ran on its CPU, with the higher priority"),
+            Kind::SamePriority => format!("{name} ran on its CPU, with the same priority"),
+            Kind::LowerPriority => format!("{name} had its fair turn on its CPU"),
+            Kind::Throttled => format!("its budget was used up ({name})"),
+            Kind::FairServer => format!("{name} ran on its CPU in the normal threads' reserved share"),
+            Kind::Migration => format!("{name} moved threads between CPUs"),
+            Kind::IdleExit => "its CPU came out of the idle loop".to_owned(),
+            Kind::Fault => "it waited for a page".to_owned(),
+            Kind::Io => format!("it waited for input or output ({name})"),
+            Kind::Lock if name == HOLDER_NOT_SEEN => "it waited for another lock, whose holder was not seen".to_owned(),
+            Kind::Lock => format!("it waited for another lock, which {name} held"),
+            Kind::Stopped => format!("it was stopped by {name}"),
+            Kind::Own => "it was at work".to_owned(),
+            Kind::Steal => "the host ran something else on its CPU".to_owned(),
+            Kind::KernelWake => format!("it was on its ordinary way through the kernel ({name})"),
+            Kind::Unknown => format!("what it did is unknown ({name})"),
         }
     }
 }

@@ -69,6 +69,6 @@ pub use episode::classify::seen_at;
 pub use episode::groups::Turn;
 pub use episode::nesting::is_nesting_known;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
-pub use episode::split::{Detail, Inside, Part, Piece, Split, cgroup, split};
+pub use episode::split::{Detail, Inside, Part, Piece, Split, WHILE_HELD, cgroup, split};
 pub use episode::summary::{Cause, Summary, summarize};
 pub use kind::Kind;

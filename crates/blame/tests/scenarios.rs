@@ -103,7 +103,7 @@ fn who_keeps_the_holder_of_a_lock_is_told() {
     let split = split(&episode);
     let lock = split.parts.iter().find(|part| part.kind == Kind::Lock).unwrap();
     assert_eq!((lock.name.as_str(), lock.ns), ("other", 2_000_000));
-    assert_eq!(lock.detail.as_deref(), Some("kept by higher-priority thread first"));
+    assert_eq!(lock.detail.as_deref(), Some("while it held the lock, first ran on its CPU, with the higher priority"));
     let at_work = split.pieces.iter().filter(|piece| piece.detail == Some(Detail::Seen("at work".to_owned())));
     assert_eq!(at_work.map(|piece| piece.ns).sum::<u64>(), 500_000);
 }

@@ -50,7 +50,6 @@ pub fn all() -> Vec<Capability> {
         time_namespace(),
         pid_namespace(),
         throttling(),
-        performance_counters(),
         load_generator(),
     ]
 }
@@ -210,14 +209,6 @@ fn throttling() -> Capability {
         }
         _ => judged(name, needed_for, Err("cannot be read".to_owned()), ""),
     }
-}
-
-fn performance_counters() -> Capability {
-    let found = match Path::new("/sys/bus/event_source/devices/cpu").exists() {
-        true => Ok("a hardware counter unit is there".to_owned()),
-        false => Err("no hardware counter unit (usual in virtual machines)".to_owned()),
-    };
-    judged("performance counters", "later: looking inside code that runs with interrupts off", found, "")
 }
 
 fn load_generator() -> Capability {

@@ -3,12 +3,14 @@
 mod holder;
 mod inside;
 mod sampled;
+mod spinning;
 mod stopped;
 
 pub use self::holder::HOLDER_NOT_SEEN;
 pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
 pub use self::sampled::seen_at;
+use self::spinning::Spin;
 use crate::episode::groups::{Turn, turn};
 use crate::episode::replay::{CpuTimeline, Running, Slice};
 use crate::episode::story::{Doing, StateSpan, waking};
@@ -57,7 +59,7 @@ const NORMAL: i16 = 100;
 
 impl Doing {
     pub(crate) fn wants_cpu(self) -> bool {
-        !matches!(self, Doing::Blocked { .. } | Doing::OutOfQuota { .. })
+        !matches!(self, Doing::Blocked { .. } | Doing::HeldBefore { .. } | Doing::OutOfQuota { .. })
     }
 }
 
@@ -76,6 +78,8 @@ pub(crate) struct Classifier<'a> {
     threads: BTreeMap<u32, &'a str>,
     /// What the victim waited for with the CPU in its hands.
     waits: Waits,
+    /// Where it spun for locks of the kernel, by time.
+    spins: Vec<Spin>,
 }
 
 impl<'a> Classifier<'a> {
@@ -98,7 +102,7 @@ impl<'a> Classifier<'a> {
         threads.insert(0, "idle");
         let clocked = episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
         let samples = clocked.map(|sample| (seen_at(episode, sample), sample)).collect();
-        Classifier {
+        let mut classifier = Classifier {
             episode,
             subject,
             timelines,
@@ -106,7 +110,10 @@ impl<'a> Classifier<'a> {
             samples,
             threads,
             waits: Waits::of(episode, subject.tid),
-        }
+            spins: Vec::new(),
+        };
+        classifier.spins = classifier.find_spins();
+        classifier
     }
 
     fn thread(&self, tid: u32) -> String {
@@ -118,6 +125,7 @@ impl<'a> Classifier<'a> {
         match span.doing {
             Doing::Blocked { left_state, woken_by } => return vec![(self.blocked(span, left_state, woken_by), own)],
             Doing::Spinning { holder } => return vec![(self.spun_for(holder), own)],
+            Doing::HeldBefore { taker } => return vec![(self.held_before(taker), own)],
             _ => (),
         }
         if let Doing::OutOfQuota { name } = span.doing {
@@ -140,7 +148,9 @@ impl<'a> Classifier<'a> {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
                 None => self.waiting_and_switch(span, slice, start, end, own),
             },
-            Doing::Blocked { .. } | Doing::Spinning { .. } | Doing::OutOfQuota { .. } => Vec::new(),
+            Doing::Blocked { .. } | Doing::HeldBefore { .. } | Doing::Spinning { .. } | Doing::OutOfQuota { .. } => {
+                Vec::new()
+            }
         }
     }
 
@@ -153,6 +163,7 @@ impl<'a> Classifier<'a> {
             Doing::Running if runs_victim => path(ns, unexplained()),
             Doing::Blocked { left_state, woken_by } => vec![(self.blocked(span, left_state, woken_by), ns)],
             Doing::Spinning { holder } => vec![(self.spun_for(holder), ns)],
+            Doing::HeldBefore { taker } => vec![(self.held_before(taker), ns)],
             Doing::OutOfQuota { name } => vec![(self.out_of_quota(name), ns)],
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
         }

@@ -31,7 +31,8 @@ pub struct Slice {
     pub steal_ns: u64,
     /// The current thread; 0: idle.
     pub tid: u32,
-    /// Its priority, see [`Event::priority`].
+    /// Its priority, see [`Event::priority`]: of those that it had at the beginning and at the end the one that goes first.
+    /// Once it sinks below whoever waits, that one is let in.
     pub priority: i16,
     /// Since when it is the current thread, where the evidence reaches back that far.
     pub since_ns: Option<u64>,
@@ -152,6 +153,7 @@ fn replay_cpu(events: &[Event], indexes: &[usize]) -> Vec<Slice> {
     cpu.apply(&events[first]);
     for &index in rest {
         let event = &events[index];
+        let (tid, before) = cpu.current;
         cpu.reconcile(event);
         let length = event.at_ns - cpu.last.at_ns;
         let steal = event.steal_ns.saturating_sub(cpu.last.steal_ns).min(length);
@@ -160,7 +162,7 @@ fn replay_cpu(events: &[Event], indexes: &[usize]) -> Vec<Slice> {
             end_ns: event.at_ns,
             steal_ns: if cpu.last.steal_ns == 0 { 0 } else { steal },
             tid: cpu.current.0,
-            priority: cpu.current.1,
+            priority: if tid == cpu.current.0 { cpu.current.1.min(before) } else { cpu.current.1 },
             since_ns: cpu.since_ns,
             open: cpu.open.clone(),
             ends_with: index,

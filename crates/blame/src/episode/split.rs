@@ -41,6 +41,9 @@ impl Piece {
     }
 }
 
+/// How a detail begins that says what became of the holder of a lock: it is a sentence, not a place in code.
+pub const WHILE_HELD: &str = "while it held the lock, ";
+
 /// What more is known of a piece than whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Detail {
@@ -54,7 +57,7 @@ impl std::fmt::Display for Detail {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Detail::Seen(what) => out.write_str(what),
-            Detail::KeptBy(kind, name) => write!(out, "kept by {} {name}", kind.words()),
+            Detail::KeptBy(kind, name) => write!(out, "{WHILE_HELD}{}", kind.meanwhile(name)),
         }
     }
 }

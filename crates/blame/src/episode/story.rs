@@ -23,6 +23,8 @@ pub(crate) enum Doing {
     Running,
     /// It had its CPU and waited there for a lock of its program, which this thread held.
     Spinning { holder: u32 },
+    /// It slept for a lock of its program, before this thread had that; who held it then was not seen.
+    HeldBefore { taker: u32 },
     /// It slept again in the kernel; what it left in is [`Event::left_state`], and the position of its waking follows.
     Blocked { left_state: u32, woken_by: Option<usize> },
 }

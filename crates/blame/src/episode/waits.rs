@@ -8,10 +8,22 @@ use punctual_recording::episode::{Event, EventKind, INTERRUPTED_USER, LOCK_OF_PR
 pub(crate) struct Waits {
     /// From the touch of a page to its being there.
     faults: Vec<(u64, u64)>,
-    /// From the attempt to the success; the kernel's flags.
-    locks: Vec<(u64, u64, u64)>,
+    locks: Vec<KernelLock>,
     /// Locks of the program that were waited for without sleep, and who held them.
     spun: Vec<(u64, u64, u32)>,
+}
+
+/// A wait for a lock of the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KernelLock {
+    /// From the attempt, after what the kernel tries before it says so ...
+    pub(crate) begin_ns: u64,
+    /// ... to the success.
+    pub(crate) end_ns: u64,
+    /// Which.
+    pub(crate) address: u64,
+    /// What it is.
+    pub(crate) words: &'static str,
 }
 
 /// What the kernel's flags call a lock, by bit.
@@ -32,9 +44,14 @@ impl Waits {
                 EventKind::LockBegin if event.extra & LOCK_OF_PROGRAM != 0 => {
                     waits.spun.extend(spinning_ends(episode, event).map(|end| (event.at_ns, end, event.value as u32)));
                 }
-                EventKind::LockBegin => lock = Some((event.at_ns, event.extra)),
+                EventKind::LockBegin => lock = Some(event),
                 EventKind::LockEnd => {
-                    waits.locks.extend(lock.take().map(|(begin, flags)| (begin, event.at_ns, flags)));
+                    waits.locks.extend(lock.take().map(|begin: &Event| KernelLock {
+                        begin_ns: begin.at_ns,
+                        end_ns: event.at_ns,
+                        address: begin.value,
+                        words: words(begin.extra),
+                    }));
                 }
                 _ => {}
             }
@@ -61,13 +78,22 @@ impl Waits {
         before > 0 && self.faults[before - 1].1 == at_ns
     }
 
-    /// What lock it was where all of this time passed waiting for one.
-    pub(crate) fn in_lock(&self, start_ns: u64, end_ns: u64) -> Option<&'static str> {
-        let before = self.locks.partition_point(|(begin, ..)| *begin <= start_ns);
-        let &(_, end, flags) = self.locks.get(before.checked_sub(1)?)?;
-        let highest = (0..LOCKS.len()).rev().find(|bit| flags & 1 << bit != 0);
-        (end >= end_ns).then(|| highest.map_or("lock", |bit| LOCKS[bit]))
+    /// The lock that was waited for, where that took all of this time.
+    pub(crate) fn in_lock(&self, start_ns: u64, end_ns: u64) -> Option<KernelLock> {
+        let before = self.locks.partition_point(|lock| lock.begin_ns <= start_ns);
+        let lock = self.locks.get(before.checked_sub(1)?)?;
+        (lock.end_ns >= end_ns).then_some(*lock)
     }
+
+    /// The wait for a lock that began just then.
+    pub(crate) fn lock_from(&self, begin_ns: u64) -> Option<KernelLock> {
+        self.locks.iter().find(|lock| lock.begin_ns == begin_ns).copied()
+    }
+}
+
+fn words(flags: u64) -> &'static str {
+    let highest = (0..LOCKS.len()).rev().find(|bit| flags & 1 << bit != 0);
+    highest.map_or("lock", |bit| LOCKS[bit])
 }
 
 /// When a wait without sleep was over: the holder let the lock go, which wakes even whoever does not sleep, or the thread went

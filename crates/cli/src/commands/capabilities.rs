@@ -64,7 +64,8 @@ fn row(line: &Capability) -> CapabilityRow<'_> {
 
 /// What needs no program of ours, then what does: each is loaded and taken away again. All rows where none is named.
 fn tried(wanted: &[String]) -> Result<Vec<Capability>, Usage> {
-    let (lines, trials) = (capabilities::all(), trials());
+    let (mut lines, trials) = (capabilities::all(), trials());
+    lines.push(punctual_probe::recorder::counter_sampling());
     let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).chain(trials.iter().map(Trial::name)).collect();
     if let Some(unknown) = wanted.iter().find(|wanted| !names.contains(&wanted.as_str())) {
         return Err(Usage(format!("there is no row `{unknown}`: there are {}", names.join(", "))));

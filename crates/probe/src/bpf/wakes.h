@@ -14,6 +14,7 @@
 #define FUTEX_UNLOCK_PI 7
 #define FUTEX_WAKE_BITSET 10
 #define FUTEX_CMP_REQUEUE_PI 12
+#define FUTEX_PRIVATE 0x80
 #define FUTEX_OWNER 0x3fffffff
 /* What musl writes in place of an owner into a mutex of its plain kind. */
 #define MUSL_PLAIN 16
@@ -105,6 +106,17 @@ static __always_inline __u64 word_state(__u64 address, __u32 slept_on)
 	return WORD_NO_LOCK;
 }
 
+/*
+ * Bits of where a word stands, to tell one from another. One that processes share has the same place in the page for each of
+ * them; one that they do not may stand at the same address in several.
+ */
+static __always_inline __u64 place_of(__u64 address, __u32 operation, __u32 process)
+{
+	__u64 page = operation & FUTEX_PRIVATE ? (address >> 12 ^ process) & 0xff : 0;
+
+	return (address & PLACE_IN_PAGE) >> 2 | page << 10;
+}
+
 /* Of a thread that is woken out of a sleep for a lock of its program, how; 0 of others, and where that is not known. */
 static __always_inline __u64 how_woken(struct task_struct *woken)
 {
@@ -122,7 +134,7 @@ static __always_inline __u64 how_woken(struct task_struct *woken)
 	slept_at = first_argument(sleeps);
 	operation = second_argument(sleeps) & FUTEX_COMMAND;
 	value = third_argument(sleeps);
-	told = (slept_at >> 2 & 0x3ffff) << PLACE_BIT |
+	told = place_of(slept_at, second_argument(sleeps), ((struct task_struct___waking *)woken)->tgid) << PLACE_BIT |
 	       (__u64)(owner_of_lock(woken, operation, value) & 0x3fffff) << OWNER_BIT;
 	if (sends_signal(wakes))
 		return told | ACT_SIGNALS << ACT_BIT;

@@ -5,6 +5,7 @@
 //! hands it to a thread that finds names and writes the episode.
 
 mod bounded_channel;
+mod counter;
 pub(crate) mod evidence;
 mod fault_path;
 mod groups;
@@ -19,6 +20,7 @@ mod start;
 pub(crate) mod symbols;
 mod watch;
 
+pub use counter::counter_sampling;
 pub use evidence::LateWakeup;
 pub use programs::FlightRecorder;
 pub(crate) use start::start;

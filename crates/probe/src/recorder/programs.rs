@@ -17,8 +17,13 @@ use std::os::fd::OwnedFd;
 /// The compiled programs.
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
 
-/// The sampling clock that is an interrupt.
-const CPU_CLOCK: &str = "cpu-clock";
+/// A sampling clock: its name, its type and its number to the kernel.
+pub(super) type Clock = (&'static str, u32, u64);
+/// The processor's own, which can look into code with interrupts off.
+pub(super) const COUNTER: Clock =
+    ("cpu-cycles", bindings::PERF_TYPE_HARDWARE, bindings::PERF_COUNT_HW_CPU_CYCLES as u64);
+/// The kernel's, which is an interrupt itself.
+const CPU_CLOCK: Clock = ("cpu-clock", bindings::PERF_TYPE_SOFTWARE, bindings::PERF_COUNT_SW_CPU_CLOCK as u64);
 
 /// A timer interrupt later than this has its interrupted stack taken, ns.
 const LATE_NS: u64 = 50_000;
@@ -143,7 +148,7 @@ impl FlightRecorder {
 
     fn cost_so_far(&self) -> Option<ProgramCost> {
         self.statistics.as_ref()?;
-        let measured_elsewhere = self.clock == Some(CPU_CLOCK);
+        let measured_elsewhere = self.clock == Some(CPU_CLOCK.0);
         let programs = self.object.programs().into_iter();
         let counted = programs.filter(|(name, _)| !(measured_elsewhere && name == SAMPLER));
         let add =
@@ -249,14 +254,9 @@ fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result
     if rate == 0 {
         return Ok(None);
     }
-    let kinds = [
-        ("cpu-cycles", bindings::PERF_TYPE_HARDWARE, u64::from(bindings::PERF_COUNT_HW_CPU_CYCLES)),
-        (CPU_CLOCK, bindings::PERF_TYPE_SOFTWARE, u64::from(bindings::PERF_COUNT_SW_CPU_CLOCK)),
-    ];
     let mut refused = None;
-    for (name, kind, config) in kinds {
-        let attributes = bindings::perf_event_attr { type_: kind, config, ..Default::default() };
-        match open_clocks(cpus, attributes, rate) {
+    for (name, kind, config) in [COUNTER, CPU_CLOCK] {
+        match open_clocks(cpus, (kind, config), rate) {
             Ok(clocks) => {
                 for clock in clocks {
                     object.attach_perf_event(SAMPLER, clock)?;
@@ -285,7 +285,9 @@ pub(crate) fn count_faults(object: &mut LoadedObject, cpus: &[u32]) -> Result<()
     Ok(())
 }
 
-fn open_clocks(cpus: &[u32], mut attributes: bindings::perf_event_attr, rate: u32) -> Result<Vec<OwnedFd>, Refused> {
+/// A clock of this type and number on each CPU, which ticks so often a second.
+pub(super) fn open_clocks(cpus: &[u32], (kind, config): (u32, u64), rate: u32) -> Result<Vec<OwnedFd>, Refused> {
+    let mut attributes = bindings::perf_event_attr { type_: kind, config, ..Default::default() };
     attributes.__bindgen_anon_1.sample_freq = u64::from(rate);
     attributes.set_freq(1);
     attributes.set_exclude_idle(1);

@@ -46,7 +46,8 @@ pub struct LockWaking {
     pub same_word: Option<bool>,
     /// What stood there.
     pub state: WordState,
-    /// Lower bits of where the word stands, to tell one from another.
+    /// Bits of where the word stands, to tell one from another: the same for all processes that share it, and another one for
+    /// processes that have different words at the same address.
     pub place: u32,
     /// The thread that held the lock, by the kernel's account or the word's; where neither tells: 0.
     pub owner: u32,

@@ -1,7 +1,7 @@
 //! What happened and what would change it: a cause in words that lead to an action.
 
 use super::WhyReport;
-use punctual_blame::{Cause, Kind};
+use punctual_blame::{Cause, HOLDER_NOT_SEEN, Kind, WHILE_HELD};
 
 /// A cause that has at least this share of the lateness is worth a change, percent.
 const WORTH_A_CHANGE: u128 = 10;
@@ -19,7 +19,12 @@ pub(super) struct Advice {
 
 impl Advice {
     pub(super) fn on(cause: &Cause) -> Advice {
-        let happened = happened(cause.kind, &cause.name);
+        let mut happened = happened(cause.kind, &cause.name);
+        if let Some(sentence) = cause.detail.as_deref().and_then(|detail| detail.strip_prefix(WHILE_HELD)) {
+            // Of a wait for a lock what matters is what kept its holder.
+            happened.pop();
+            happened.push_str(&format!(", and meanwhile {sentence}."));
+        }
         Advice { happened, remedy: remedy(cause.kind, &cause.name) }
     }
 }
@@ -41,15 +46,16 @@ fn happened(kind: Kind, name: &str) -> String {
         Kind::Kernel => format!("{name} was in kernel code that could not be preempted."),
         Kind::HigherPriority => format!("{name} has the higher priority and ran first."),
         Kind::SamePriority => format!("{name} has the same priority and was there first."),
-        Kind::LowerPriority => {
-            format!("{name} had its fair turn: normal threads take turns whatever their nice value.")
-        }
+        Kind::LowerPriority => format!("{name} had its fair turn: normal threads take turns, whatever their weight."),
         Kind::Throttled => format!("The budget was used up: {name}."),
         Kind::FairServer => format!("The kernel gave normal threads their reserved share: {name}."),
         Kind::Migration => format!("Threads were moved between CPUs: {name}."),
         Kind::IdleExit => "The CPU was asleep and took its time to wake up.".to_owned(),
         Kind::Fault => format!("{name} touched memory that was not there and waited for the page."),
         Kind::Io => format!("The thread waited for input or output ({name})."),
+        Kind::Lock if name == HOLDER_NOT_SEEN => {
+            "The thread waited for a lock, and who held it was not seen.".to_owned()
+        }
         Kind::Lock => format!("The thread waited for a lock that {name} held."),
         Kind::Stopped => format!("The thread was stopped: {name}."),
         Kind::Own => format!("{name} did its own work."),
@@ -111,8 +117,35 @@ mod tests {
             let sentence = happened(kind, "x");
             assert!(sentence.ends_with('.') && !sentence.contains(['\n', ';']), "{sentence}");
             assert_eq!(remedy(kind, "x").is_some(), kind != Kind::KernelWake, "{kind:?}");
+            let short = kind.label();
+            assert!(!short.is_empty() && !short.contains(' '), "{short}");
             looked_at += 1;
         }
         assert_eq!(looked_at, Kind::ALL.len());
+    }
+
+    #[test]
+    fn what_kept_the_holder_of_a_lock_is_a_sentence() {
+        let cause = |name: &str, detail: &str| Cause {
+            kind: Kind::Lock,
+            name: name.into(),
+            detail: Some(detail.into()),
+            cgroup: None,
+            turn: None,
+            episodes: 1,
+            max_ns: 1,
+            typical_ns: 1,
+            total_ns: 1,
+            unknown_ns: 0,
+            example: 1,
+        };
+        let told = Advice::on(&cause("reader", "while it held the lock, rustc had its fair turn on its CPU")).happened;
+        assert_eq!(
+            told,
+            "The thread waited for a lock that reader held, and meanwhile rustc had its fair turn on its CPU."
+        );
+        let told = Advice::on(&cause(HOLDER_NOT_SEEN, "the wait ended by its time limit")).happened;
+        assert_eq!(told, "The thread waited for a lock, and who held it was not seen.");
+        assert_eq!(Advice::on(&cause("reader", "memcpy")).happened, "The thread waited for a lock that reader held.");
     }
 }

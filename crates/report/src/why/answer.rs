@@ -32,6 +32,8 @@ pub struct WhyAnswer<'a> {
     blind_ns: u64,
     kinds: Vec<KindRow>,
     causes: Vec<CauseRow<'a>>,
+    /// Of so many of `episodes` there are only sums: their details would take up too much.
+    without_details: u64,
     episodes: Vec<EpisodeRow<'a>>,
 }
 
@@ -39,6 +41,7 @@ impl<'a> WhyAnswer<'a> {
     /// The answer for programs; with `only`, with one episode alone.
     pub fn new(report: &'a WhyReport<'a>, only: Option<u64>) -> WhyAnswer<'a> {
         let chosen = report.episodes.iter().filter(|episode| only.is_none_or(|only| only == episode.id));
+        let without_details = chosen.clone().filter(|episode| episode.without_details).count();
         let late_ns = report.summary.late_ns;
         WhyAnswer {
             schema: SCHEMA,
@@ -55,6 +58,7 @@ impl<'a> WhyAnswer<'a> {
             blind_ns: report.total_of(Kind::Blind),
             kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, late_ns)).collect(),
             causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns)).collect(),
+            without_details: without_details as u64,
             episodes: chosen.map(EpisodeRow::new).collect(),
         }
     }
@@ -145,6 +149,8 @@ struct EpisodeRow<'a> {
     #[cfg_attr(test, schemars(with = "String"))]
     stage: Stage,
     parts: Vec<PartRow<'a>>,
+    /// Then `pieces`, `chain`, `late_interrupt_stacks` and `build_ids` are empty for want of room, not for want of evidence.
+    without_details: bool,
     pieces: Vec<PieceRow<'a>>,
     chain: Vec<LinkRow<'a>>,
     samples: u64,
@@ -272,6 +278,7 @@ impl<'a> EpisodeRow<'a> {
             total_ns: episode.total_ns,
             stage: episode.stage,
             parts: parts.collect(),
+            without_details: episode.without_details,
             pieces: pieces.collect(),
             chain: chain.collect(),
             samples: episode.tree.count(),
@@ -351,5 +358,32 @@ impl<'a> HandlerRow<'a> {
             limit_ns: handlers::limit(&sum.kind),
             over: handlers::is_over(sum),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_blame::Room;
+    use punctual_recording::Episode;
+
+    #[test]
+    fn an_episode_whose_details_take_too_much_says_that_they_are_left_out() {
+        let line = r#"{"id":1,"victim":{"tid":7,"name":"late","priority":19,"cpu":0},"expected_ns":1000,"total_ns":500,
+            "threshold_ns":100,"void":null}"#;
+        let episode: Episode = serde_json::from_str(line).unwrap();
+        let mut view = EpisodeView::new(&episode, &mut Room::of(1 << 20));
+        let told = |view: EpisodeView| {
+            let report = WhyReport::new(Path::new("x"), 0, None, vec![view], false, None, &[]);
+            let answer = serde_json::to_value(WhyAnswer::new(&report, None)).unwrap();
+            let episode = &answer["episodes"][0];
+            let parts = episode["parts"].as_array().unwrap().len();
+            (answer["without_details"].clone(), episode["without_details"].clone(), episode["pieces"].clone(), parts)
+        };
+        let whole = told(EpisodeView::new(&episode, &mut Room::of(1 << 20)));
+        assert_eq!((whole.0, whole.1, whole.2.as_array().unwrap().len(), whole.3), (0.into(), false.into(), 1, 1));
+        view.leave_out_details();
+        let sums = told(view);
+        assert_eq!((sums.0, sums.1, sums.2.as_array().unwrap().len(), sums.3), (1.into(), true.into(), 0, 1));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::advice::Advice;
 use crate::encode::plain_page::{coordinate, escape, page};
-use crate::layout::{microseconds, shortened};
-use crate::why::{EpisodeView, MAX_CHARACTERS, WhyReport, cause_words};
+use crate::layout::microseconds;
+use crate::why::{EpisodeView, WhyReport, as_detail, cause_words};
 use punctual_blame::CallTree;
 use std::fmt::Write;
 
@@ -38,7 +38,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
              <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             cause.kind.name(),
             escape(&cause.name),
-            escape(&shortened(cause.detail.as_deref().unwrap_or_default(), MAX_CHARACTERS)),
+            escape(&as_detail(cause.detail.as_deref().unwrap_or_default())),
             cause.episodes,
             microseconds(Some(cause.typical_ns)),
             microseconds(Some(cause.max_ns))
@@ -81,9 +81,9 @@ fn episode(body: &mut String, episode: &EpisodeView) {
             body,
             "<tr><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             microseconds(Some(part.ns)),
-            part.kind.name(),
+            part.kind.label(),
             escape(&part.name),
-            escape(&shortened(part.detail.as_deref().unwrap_or_default(), MAX_CHARACTERS))
+            escape(&as_detail(part.detail.as_deref().unwrap_or_default()))
         );
     }
     let _ = writeln!(

@@ -5,7 +5,8 @@ use crate::layout::{microseconds, shortened, table};
 use crate::why::cost::MIN_COUNTED_NS;
 use punctual_blame::{CallTree, Room};
 use punctual_blame::{
-    Cause, HOLDER_NOT_SEEN, Kind, Link, Piece, Split, Summary, Turn, chain, is_nesting_known, split, summarize,
+    Cause, HOLDER_NOT_SEEN, Kind, Link, Piece, Split, Summary, Turn, WHILE_HELD, chain, is_nesting_known, split,
+    summarize,
 };
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage, format_ns};
@@ -50,6 +51,8 @@ pub struct EpisodeView {
     pub late_stacks: Vec<Vec<String>>,
     /// Build identifiers of the files in the tree.
     pub builds: Vec<(String, String)>,
+    /// Whether its pieces, chain, late stacks and builds were let go of, see [`EpisodeView::leave_out_details`].
+    pub without_details: bool,
 }
 
 impl EpisodeView {
@@ -69,6 +72,7 @@ impl EpisodeView {
             tree: CallTree::of_samples(episode, &split, room),
             late_stacks: punctual_blame::late_stacks(episode, &split),
             builds: episode.builds.clone(),
+            without_details: false,
             split,
         }
     }
@@ -92,6 +96,7 @@ impl EpisodeView {
         self.chain = Vec::new();
         self.late_stacks = Vec::new();
         self.builds = Vec::new();
+        self.without_details = true;
     }
 }
 
@@ -281,9 +286,7 @@ impl<'a> WhyReport<'a> {
                 format!("{}: most {}", kind.plural(), first.name)
             },
         );
-        if let Some(detail) = first.detail.as_ref().filter(|detail| **detail != first.name) {
-            let _ = write!(verdict, " ({})", shortened(detail, MAX_CHARACTERS));
-        }
+        verdict.push_str(&beside(&first.name, first.detail.as_deref()));
         if !is_whole {
             let _ = write!(verdict, " with {}", percent(first.total_ns, self.summary.late_ns));
         }
@@ -330,6 +333,20 @@ pub(crate) fn cause_words(kind: Kind, name: &str) -> String {
     match (kind, name) {
         (Kind::Lock, HOLDER_NOT_SEEN) => "a lock whose holder was not seen".to_owned(),
         _ => format!("{} {name}", kind.words()),
+    }
+}
+
+/// A detail in a column of its own: code is cut short, a sentence is not.
+pub(super) fn as_detail(detail: &str) -> String {
+    if detail.starts_with(WHILE_HELD) { detail.to_owned() } else { shortened(detail, MAX_CHARACTERS) }
+}
+
+/// What stands behind a cause's name: the code in brackets, or what became of a lock's holder as a sentence.
+fn beside(name: &str, detail: Option<&str>) -> String {
+    match detail.filter(|detail| *detail != name) {
+        Some(sentence) if sentence.starts_with(WHILE_HELD) => format!(": {sentence}"),
+        Some(code) => format!(" ({})", shortened(code, MAX_CHARACTERS)),
+        None => String::new(),
     }
 }
 
@@ -432,14 +449,9 @@ fn cause_table(report: &WhyReport<'_>) -> String {
     };
     for cause in report.shown_causes() {
         let who = report.who(&cause.name, cause.cgroup.as_deref(), cause.turn);
-        let name = match &cause.detail {
-            Some(detail) if *detail != cause.name => {
-                format!("{who} ({})", shortened(detail, MAX_CHARACTERS))
-            }
-            _ => who,
-        };
+        let name = format!("{who}{}", beside(&cause.name, cause.detail.as_deref()));
         rows.push(row(
-            cause.kind.name(),
+            cause.kind.label(),
             name,
             cause.total_ns,
             [
@@ -460,7 +472,7 @@ fn cause_table(report: &WhyReport<'_>) -> String {
     for kind in ALWAYS_SHOWN {
         if report.total_of(kind) == 0 {
             rows.push(row(
-                kind.name(),
+                kind.label(),
                 "-".to_owned(),
                 0,
                 ["0".to_owned(), empty(), empty(), microseconds(Some(0)), empty()],
@@ -506,7 +518,7 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
             part.turn,
             episode.cgroup.as_deref() == part.cgroup.as_deref(),
         );
-        let cells = [part.kind.name().to_owned(), who, shortened(&detail, MAX_CHARACTERS)];
+        let cells = [part.kind.label().to_owned(), who, as_detail(&detail)];
         let figures = [microseconds(Some(part.ns)), percent(part.ns, episode.total_ns)];
         rows.push(figures.into_iter().chain(cells).collect());
     }

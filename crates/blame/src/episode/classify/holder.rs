@@ -5,7 +5,9 @@ use crate::episode::story::{Doing, StateSpan};
 use crate::episode::subject::Subject;
 use crate::kind::Kind;
 use punctual_recording::Stage;
-use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_LOCK, WakingAct, WordState};
+use punctual_recording::episode::{
+    Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_LOCK, LockWaking, WakingAct, WordState,
+};
 
 /// The name of a lock's holder where nothing says who that is.
 pub const HOLDER_NOT_SEEN: &str = "holder not seen";
@@ -19,10 +21,11 @@ pub(crate) struct Holder<'a> {
 }
 
 impl<'a> Classifier<'a> {
-    /// Cuts the spans in which the thread has its CPU where it waits there for a lock of its program.
+    /// Cuts the spans in which the thread has its CPU where it waits there for a lock, and those in which it sleeps for one of
+    /// its program where that went from one holder to the next.
     pub(crate) fn spans(&self, story: Vec<StateSpan>) -> Vec<StateSpan> {
         let mut spans = Vec::with_capacity(story.len());
-        for span in story {
+        for span in story.into_iter().flat_map(|span| self.cut_by_spins(self.handed_over(span))) {
             let mut reached = span.start_ns;
             for &(begin, end, holder) in self.waits.spun(span.start_ns, span.end_ns) {
                 let (begin, end) = (begin.max(reached), end.min(span.end_ns));
@@ -37,6 +40,51 @@ impl<'a> Classifier<'a> {
             }
             if span.end_ns > reached {
                 spans.push(StateSpan { start_ns: reached, ..span });
+            }
+        }
+        spans
+    }
+
+    /// Cuts a sleep for a lock of the program at each moment at which somebody let that lock go to somebody else: until then it
+    /// was that one's. Whoever tried meanwhile and did not get it did not hold it before.
+    fn handed_over(&self, span: StateSpan) -> Vec<StateSpan> {
+        let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return vec![span] };
+        let events = &self.episode.events;
+        let told = events[woken_by].lock_waking();
+        if left_state & LEFT_FOR_LOCK == 0 || told.act == WakingAct::NotTold {
+            return vec![span];
+        }
+        let is_meanwhile = |event: &Event| {
+            event.kind == EventKind::Waking
+                && (span.start_ns + 1..span.end_ns).contains(&event.at_ns)
+                && event.lock_waking().act != WakingAct::NotTold
+                && event.lock_waking().place == told.place
+        };
+        let mut meanwhile: Vec<usize> = (0..events.len()).filter(|&index| is_meanwhile(&events[index])).collect();
+        meanwhile.sort_by_key(|&index| events[index].at_ns);
+        let ends = meanwhile.iter().copied().filter(|&index| self.who_let_go(&events[index]).is_some());
+        let mut spans = Vec::new();
+        let mut reached = span.start_ns;
+        for end in ends.chain([woken_by]) {
+            let end_ns = if end == woken_by { span.end_ns } else { events[end].at_ns };
+            let doing = Doing::Blocked { left_state, woken_by: Some(end) };
+            if let Some(taker) = self.who_let_go(&events[end]) {
+                let in_vain = meanwhile.iter().map(|&index| &events[index]).filter(|event| {
+                    event.value == u64::from(taker) && event.at_ns < end_ns && self.who_let_go(event).is_none()
+                });
+                if let Some(last) = in_vain.map(|event| event.at_ns).max().filter(|last_ns| *last_ns > reached) {
+                    spans.push(StateSpan {
+                        start_ns: reached,
+                        end_ns: last,
+                        doing: Doing::HeldBefore { taker },
+                        ..span
+                    });
+                    reached = last;
+                }
+            }
+            if end_ns > reached {
+                spans.push(StateSpan { start_ns: reached, end_ns, doing, ..span });
+                reached = end_ns;
             }
         }
         spans
@@ -71,7 +119,20 @@ impl<'a> Classifier<'a> {
     /// The thread that woke the sleeper, if it did so by letting go of the lock.
     fn who_let_go(&self, waker: &Event) -> Option<u32> {
         let is_a_thread = is_by_a_thread(waker) && waker.tid != 0;
-        (is_a_thread && waker.lock_waking().let_go()).then_some(waker.tid)
+        (is_a_thread && waker.lock_waking().let_go() && !self.may_be_no_lock(waker)).then_some(waker.tid)
+    }
+
+    /// Whether the word that is waited for was seen to stand as in a held lock while it was let go, and never as in a free one:
+    /// a lock that another one was faster to take, or a number by which somebody is told of a job.
+    fn may_be_no_lock(&self, waker: &Event) -> bool {
+        let told = waker.lock_waking();
+        let here = |event: &&Event| event.kind == EventKind::Waking && event.lock_waking().place == told.place;
+        let mut let_go =
+            self.episode.events.iter().filter(here).map(Event::lock_waking).filter(LockWaking::let_go).peekable();
+        told.act != WakingAct::NotTold
+            && told.owner == 0
+            && let_go.peek().is_some()
+            && let_go.all(|waking| waking.state == WordState::Held && waking.owner == 0)
     }
 
     /// Whose the lock is by the kernel's account, or by the word that was waited for, if it did not let it go meanwhile.
@@ -83,7 +144,13 @@ impl<'a> Classifier<'a> {
                 other.place == told.place && other.let_go()
             }
         };
-        let meanwhile = |event: &&Event| event.at_ns > span.start_ns && event.at_ns < span.end_ns;
+        // The span may be a part of the sleep.
+        let sleeps = |event: &&Event| {
+            event.kind == EventKind::Switch && event.tid == self.subject.tid && event.at_ns <= span.start_ns
+        };
+        let slept = self.episode.events.iter().filter(sleeps).map(|event| event.at_ns).max();
+        let start_ns = slept.unwrap_or(span.start_ns);
+        let meanwhile = |event: &&Event| event.at_ns > start_ns && event.at_ns < span.end_ns;
         let changed = self.episode.events.iter().filter(meanwhile).any(let_go);
         (told.owner != 0 && !changed && told.state != WordState::NoLock).then_some(told.owner)
     }
@@ -91,6 +158,12 @@ impl<'a> Classifier<'a> {
     /// The thread slept for a lock of its program, and who holds it was not seen.
     pub(crate) fn lock_of_program(&self, woken_by: Option<&Event>, by: String) -> Blamed {
         let Some(waker) = woken_by else { return not_seen("nobody let it go before the evidence ends".to_owned()) };
+        if self.may_be_no_lock(waker) {
+            return Blamed::unknown(&match is_by_a_thread(waker) {
+                true => format!("it waited for a word of {by}, which may be no lock"),
+                false => "it waited for a word, which may be no lock".to_owned(),
+            });
+        }
         if !is_by_a_thread(waker) {
             return not_seen(ended_by_interrupt(&by));
         }
@@ -116,6 +189,11 @@ impl<'a> Classifier<'a> {
         not_seen_inside(self.thread(holder))
     }
 
+    /// The thread slept for a lock of its program, and this one had not got it yet.
+    pub(crate) fn held_before(&self, taker: u32) -> Blamed {
+        not_seen(format!("before {} had it", self.thread(taker)))
+    }
+
     /// The thread slept for a lock of the kernel: a thread that ends the wait has let the lock go.
     pub(crate) fn lock_of_kernel(&self, woken_by: Option<&Event>, by: String) -> Blamed {
         match woken_by {
@@ -126,7 +204,7 @@ impl<'a> Classifier<'a> {
     }
 }
 
-fn is_by_a_thread(waker: &Event) -> bool {
+pub(super) fn is_by_a_thread(waker: &Event) -> bool {
     waker.context & (IN_INTERRUPT | IN_SOFTIRQ) == 0
 }
 

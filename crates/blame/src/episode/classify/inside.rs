@@ -37,8 +37,12 @@ impl Classifier<'_> {
         let fault = || Blamed::new(Kind::Fault, self.victim());
         // A lock within a fault is the lock.
         if let Some(lock) = self.waits.in_lock(start, end) {
-            let detail = detail().or_else(|| Some(format!("kernel {lock}")));
-            return vec![(Blamed { detail, ..Blamed::new(Kind::Lock, "another CPU") }, own)];
+            let detail = detail().or_else(|| Some(format!("kernel {}", lock.words)));
+            let name = self.who_ends(&lock, lock.begin_ns).unwrap_or_else(|| "another CPU".to_owned());
+            return vec![(Blamed { detail, ..Blamed::new(Kind::Lock, name) }, own)];
+        }
+        if let Some(spin) = self.spins_at(start, end) {
+            return vec![(self.spun(spin), own)];
         }
         if self.waits.in_fault(start, end) {
             return vec![(Blamed { detail: detail(), ..fault() }, own)];

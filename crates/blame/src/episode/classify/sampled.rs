@@ -96,6 +96,7 @@ impl Classifier<'_> {
         // What the kernel lends a program to read a clock says nothing of who wants to know the time.
         let tells = |frame: &Frame| !(passes(&frame.function) || frame.module == "[vdso]");
         let inside = frames.get(begin..)?;
-        inside.iter().find(|frame| tells(frame)).or(inside.first()).map(|frame| frame.function.clone())
+        let borrowed = |frame: &&&Frame| frame.module != "[vdso]";
+        inside.iter().find(|frame| tells(frame)).or(inside.iter().find(borrowed)).map(|frame| frame.function.clone())
     }
 }

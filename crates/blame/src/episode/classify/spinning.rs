@@ -1,0 +1,174 @@
+//! Where a thread spins for a lock of the kernel before that says so: only its stacks tell.
+
+use crate::episode::classify::holder::is_by_a_thread;
+use crate::episode::classify::{Blamed, Classifier, HOLDER_NOT_SEEN};
+use crate::episode::story::{Doing, StateSpan};
+use crate::episode::waits::KernelLock;
+use crate::kind::Kind;
+use punctual_recording::episode::{Event, EventKind, LOCK_OF_PROGRAM, StackSample};
+
+/// Functions in which nothing is done but to wait for a lock, as their names begin.
+const WAITING: [&str; 10] = [
+    "rwsem_spin_on_owner",
+    "rwsem_optimistic_spin",
+    "rwsem_down_",
+    "mutex_spin_on_owner",
+    "mutex_optimistic_spin",
+    "rtmutex_spin_on_owner",
+    "osq_lock",
+    "native_queued_spin_lock_slowpath",
+    "__pv_queued_spin_lock_slowpath",
+    "queued_write_lock_slowpath",
+];
+/// What such functions are called that go on only while the holder is seen to run.
+const ON_OWNER: &str = "_spin_on_owner";
+
+/// A stretch of time in which a thread spun.
+#[derive(Debug)]
+pub(crate) struct Spin {
+    start_ns: u64,
+    end_ns: u64,
+    /// The function that was seen first.
+    function: String,
+    /// Whether the holder ran all the time.
+    on_owner: bool,
+    holder: Option<String>,
+}
+
+impl Classifier<'_> {
+    /// The function in which a sample saw the thread wait for a lock.
+    fn waits_in(&self, sample: &StackSample) -> Option<&str> {
+        let frames = sample.frames.iter().filter_map(|&number| self.episode.frames.get(number as usize));
+        let mut of_kernel = frames.filter(|frame| frame.module == "kernel").map(|frame| &*frame.function);
+        of_kernel.find(|function| WAITING.iter().any(|begin| function.starts_with(begin)))
+    }
+
+    /// Where the subject was seen to spin: from one period before the first stack that shows it, or what it did before if that
+    /// was later, to the last one, or to the beginning of the wait that the kernel tells of.
+    pub(crate) fn find_spins(&self) -> Vec<Spin> {
+        let tid = self.subject.tid;
+        let mut samples: Vec<_> = self.samples.iter().filter(|(_, sample)| sample.tid == tid).collect();
+        if !samples.iter().any(|(_, sample)| self.waits_in(sample).is_some()) {
+            return Vec::new();
+        }
+        samples.sort_by_key(|(at_ns, _)| *at_ns);
+        let is_own = |event: &&Event| {
+            event.kind == EventKind::Switch && event.value == u64::from(tid)
+                || event.tid == tid && event.is_the_threads_own()
+        };
+        let mut own: Vec<&Event> = self.episode.events.iter().filter(is_own).collect();
+        own.sort_by_key(|event| event.at_ns);
+        let mut spins: Vec<Spin> = Vec::new();
+        let mut before_ns = 0;
+        for &&(at_ns, sample) in &samples {
+            let done = own.partition_point(|event| event.at_ns <= at_ns);
+            let done_ns = done.checked_sub(1).map_or(0, |last| own[last].at_ns);
+            let reached = before_ns.max(done_ns);
+            before_ns = at_ns;
+            let Some(function) = self.waits_in(sample) else { continue };
+            match spins.last_mut().filter(|spin| spin.end_ns == reached) {
+                Some(spin) => {
+                    spin.end_ns = at_ns;
+                    spin.on_owner |= function.contains(ON_OWNER);
+                }
+                None => spins.push(Spin {
+                    start_ns: reached.max(at_ns.saturating_sub(self.episode.sample_period_ns)),
+                    end_ns: at_ns,
+                    function: function.to_owned(),
+                    on_owner: function.contains(ON_OWNER),
+                    holder: None,
+                }),
+            }
+        }
+        for spin in &mut spins {
+            let next = own.get(own.partition_point(|event| event.at_ns <= spin.end_ns));
+            let sampled = samples.iter().find(|(at_ns, _)| *at_ns > spin.end_ns);
+            let is_wait = |event: &&&Event| {
+                event.kind == EventKind::LockBegin
+                    && event.extra & LOCK_OF_PROGRAM == 0
+                    && sampled.is_none_or(|(at_ns, _)| *at_ns >= event.at_ns)
+            };
+            let lock = next.filter(is_wait).map(|event| (event.at_ns, self.waits.lock_from(event.at_ns)));
+            spin.holder = match lock {
+                Some((begin_ns, lock)) => {
+                    spin.end_ns = begin_ns;
+                    lock.and_then(|lock| self.who_ends(&lock, spin.start_ns))
+                }
+                None if spin.on_owner => self.alone_on_other_cpus(spin),
+                None => None,
+            };
+        }
+        spins
+    }
+
+    /// Who had a lock of the kernel, from this time on, for which the thread slept in the end: whoever woke it, if nobody else
+    /// got the lock meanwhile.
+    pub(crate) fn who_ends(&self, lock: &KernelLock, from_ns: u64) -> Option<String> {
+        let tid = self.subject.tid;
+        let events = &self.episode.events;
+        let meanwhile = |event: &&Event| event.at_ns > lock.begin_ns && event.at_ns < lock.end_ns;
+        let woken = |event: &&Event| event.kind == EventKind::Waking && event.value == u64::from(tid);
+        let mut wakers = events.iter().filter(meanwhile).filter(woken);
+        let waker = wakers.next().filter(|waker| is_by_a_thread(waker) && waker.tid != 0)?;
+        let others = events.iter().any(|event| {
+            event.kind == EventKind::LockEnd
+                && event.tid != tid
+                && event.value == lock.address
+                && event.at_ns > from_ns
+                && event.at_ns < waker.at_ns
+        });
+        (wakers.next().is_none() && !others).then(|| self.thread(waker.tid))
+    }
+
+    /// The only thread that ran on another CPU all that time. Who spins on an owner goes on only while that one runs.
+    fn alone_on_other_cpus(&self, spin: &Spin) -> Option<String> {
+        let here = self.samples.iter().find(|(at_ns, _)| *at_ns == spin.end_ns).map(|(_, sample)| sample.cpu)?;
+        let mut ran = self.timelines.iter().filter(|(cpu, _)| **cpu != here).filter_map(|(_, timeline)| {
+            let slices = timeline.within(spin.start_ns, spin.end_ns).iter().map(|slice| slice.tid);
+            // After a CPU's last event it goes on with what it had then.
+            let last = timeline.slices.last().filter(|last| last.end_ns < spin.end_ns);
+            let after = last.map(|last| match &self.episode.events[last.ends_with] {
+                event if event.kind == EventKind::Switch => event.value as u32,
+                event => event.tid,
+            });
+            let mut ran = slices.chain(after);
+            let first = ran.next().filter(|tid| *tid != 0)?;
+            ran.all(|tid| tid == first).then_some(first)
+        });
+        let tid = ran.next()?;
+        ran.next().is_none().then(|| self.thread(tid))
+    }
+
+    /// The spin that all of this time belongs to.
+    pub(crate) fn spins_at(&self, start_ns: u64, end_ns: u64) -> Option<&Spin> {
+        self.spins.iter().find(|spin| spin.start_ns <= start_ns && spin.end_ns >= end_ns)
+    }
+
+    pub(crate) fn spun(&self, spin: &Spin) -> Blamed {
+        let detail = Some(spin.function.clone());
+        match &spin.holder {
+            Some(holder) => Blamed { detail, ..Blamed::new(Kind::Lock, &**holder) },
+            None => {
+                let inside = Some((Kind::Unknown, format!("who held it ({})", spin.function)));
+                Blamed { detail, inside, ..Blamed::new(Kind::Lock, HOLDER_NOT_SEEN) }
+            }
+        }
+    }
+
+    /// Cuts spans in which the thread has its CPU where it begins and ends to spin.
+    pub(crate) fn cut_by_spins(&self, spans: Vec<StateSpan>) -> Vec<StateSpan> {
+        let mut cut = Vec::with_capacity(spans.len());
+        for span in spans {
+            let mut reached = span.start_ns;
+            let edges = self.spins.iter().flat_map(|spin| [spin.start_ns, spin.end_ns]);
+            for edge in edges.filter(|_| matches!(span.doing, Doing::Running | Doing::Waiting { .. })) {
+                if edge > reached && edge < span.end_ns {
+                    cut.push(StateSpan { start_ns: reached, end_ns: edge, ..span });
+                    reached = edge;
+                }
+            }
+            cut.push(StateSpan { start_ns: reached, ..span });
+        }
+        cut
+    }
+}

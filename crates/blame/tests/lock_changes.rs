@@ -1,0 +1,269 @@
+//! Locks that go from one to the next while somebody waits, words that are no locks, and locks that are waited for without
+//! sleep: nobody is accused of another one's time.
+
+mod support;
+
+use punctual_blame::{HOLDER_NOT_SEEN, Kind, Part, split};
+use punctual_recording::episode::{
+    Event, EventKind, Frame, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LockWaking, StackSample, WakingAct, WordState,
+};
+use punctual_recording::{Episode, Stage};
+use support::{INTERRUPT, Story, VICTIM, lets_go};
+
+const HOLDER: (u32, i16) = (7, 120);
+const BARGER: (u32, i16) = (8, 110);
+const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
+const PLACE: u32 = 0x1234;
+
+/// The victim's activation: due at 1,000 us, in at 1,010, asleep again at 5,000; on CPU 0. On CPU 1 the holder, `other`, has
+/// run since 900.
+fn response(build: impl FnOnce(&mut Story)) -> Episode {
+    let mut story = Story::new((0, 120), 5_000);
+    story.episode.stage = Stage::Response;
+    on_cpu_1(&mut story, (0, 120), |story| {
+        story.switch(900, HOLDER, 0, 2);
+    });
+    story.timer(1_002, 0);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    build(&mut story);
+    story.switch(5_000, HOLDER, 1, 2);
+    story.episode
+}
+
+/// Writes down what happens on the other CPU, where this thread is current at first.
+fn on_cpu_1(story: &mut Story, current: (u32, i16), write: impl FnOnce(&mut Story)) {
+    let (here, begin) = (story.current, story.episode.events.len());
+    story.current = current;
+    write(story);
+    story.episode.events[begin..].iter_mut().for_each(|event| event.cpu = 1);
+    story.current = here;
+}
+
+fn parts(episode: &Episode) -> Vec<Part> {
+    let split = split(episode);
+    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    split.parts
+}
+
+/// The waits for locks: name, ns and how much of it is unknown; by name.
+fn locks(episode: &Episode) -> Vec<(String, u64, u64)> {
+    let parts = parts(episode).into_iter().filter(|part| part.kind == Kind::Lock);
+    let mut locks: Vec<_> = parts.map(|part| (part.name, part.ns, part.unknown_ns)).collect();
+    locks.sort();
+    locks
+}
+
+fn unknown(episode: &Episode) -> Vec<(String, u64)> {
+    let parts = parts(episode).into_iter().filter(|part| part.kind == Kind::Unknown);
+    parts.map(|part| (part.name, part.ns)).collect()
+}
+
+/// The holder lets the lock go to the barger, which is awake and wakes the victim with it in the end: each had its time.
+#[test]
+fn who_let_the_lock_go_in_between_held_it_until_then() {
+    let episode = response(|story| {
+        story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
+        on_cpu_1(story, HOLDER, |story| {
+            story.event(3_500, EventKind::Waking, 0, u64::from(BARGER.0), lets_go(PLACE).bits() | 110, 2);
+            story.switch(3_505, BARGER, 1, 3);
+            story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(PLACE).bits() | 19, 3);
+        });
+        story.switch(4_505, VICTIM_RUNS, 0, 1);
+    });
+    assert_eq!(locks(&episode), [("first".to_owned(), 1_000_000, 0), ("other".to_owned(), 2_000_000, 0)]);
+    // Another lock went from hand to hand.
+    let episode = response(|story| {
+        story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
+        on_cpu_1(story, HOLDER, |story| {
+            story.event(3_500, EventKind::Waking, 0, u64::from(BARGER.0), lets_go(PLACE + 1).bits() | 110, 2);
+            story.switch(3_505, BARGER, 1, 3);
+            story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(PLACE).bits() | 19, 3);
+        });
+        story.switch(4_505, VICTIM_RUNS, 0, 1);
+    });
+    assert_eq!(
+        locks(&episode).iter().map(|(name, ns, _)| (name.as_str(), *ns)).collect::<Vec<_>>(),
+        [("first", 3_000_000)]
+    );
+}
+
+/// Until 3,000 us the barger tried to have the lock and gave up: whoever held it till then, it did not.
+#[test]
+fn who_tried_in_vain_did_not_hold_it() {
+    let vain = LockWaking { act: WakingAct::Else, same_word: None, state: WordState::NotRead, ..lets_go(PLACE) };
+    let episode = response(|story| {
+        story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
+        on_cpu_1(story, BARGER, |story| {
+            for at_us in [2_000, 3_000] {
+                story.event(at_us, EventKind::Waking, INTERRUPT, u64::from(BARGER.0), vain.bits() | 110, 3);
+            }
+            story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(PLACE).bits() | 19, 3);
+        });
+        story.switch(4_505, VICTIM_RUNS, 0, 1);
+    });
+    let told = locks(&episode);
+    assert_eq!(told, [("first".to_owned(), 1_500_000, 0), (HOLDER_NOT_SEEN.to_owned(), 1_500_000, 1_500_000)]);
+    let part = parts(&episode).into_iter().find(|part| part.name == HOLDER_NOT_SEEN).unwrap();
+    assert_eq!(part.detail.as_deref(), Some("before first had it"));
+}
+
+/// The word is never seen as in a free lock: a caller has written a job's number there.
+#[test]
+fn a_word_that_was_never_free_may_be_no_lock() {
+    let held = LockWaking { state: WordState::Held, ..lets_go(PLACE) };
+    let woken = |before: Option<LockWaking>, told: LockWaking, context: u32| {
+        response(|story| {
+            story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
+            on_cpu_1(story, HOLDER, |story| {
+                if let Some(before) = before {
+                    story.event(1_100, EventKind::Waking, 0, u64::from(BARGER.0), before.bits() | 110, 2);
+                }
+                story.event(3_500, EventKind::Waking, context, u64::from(VICTIM), told.bits() | 19, 2);
+            });
+            story.switch(3_505, VICTIM_RUNS, 0, 1);
+        })
+    };
+    let alone = woken(None, held, 0);
+    assert_eq!(locks(&alone), []);
+    assert_eq!(unknown(&alone), [("it waited for a word of other, which may be no lock".to_owned(), 2_000_000)]);
+    // The same word is seen free: another one was faster then.
+    let lock = [("other".to_owned(), 2_000_000, 0)];
+    assert_eq!(locks(&woken(Some(lets_go(PLACE)), held, 0)), lock);
+    assert_eq!(locks(&woken(Some(lets_go(PLACE + 1)), held, 0)), []);
+    // Its owner stands in it.
+    assert_eq!(locks(&woken(None, LockWaking { owner: HOLDER.0, ..held }, 0)), lock);
+    // Nobody came until the patience ended, and it was no lock before.
+    let in_vain = LockWaking { act: WakingAct::Else, same_word: None, state: WordState::NotRead, ..lets_go(PLACE) };
+    assert_eq!(locks(&woken(Some(held), in_vain, INTERRUPT)), []);
+    let not_seen = [(HOLDER_NOT_SEEN.to_owned(), 2_000_000, 2_000_000)];
+    assert_eq!(locks(&woken(None, in_vain, INTERRUPT)), not_seen);
+    assert_eq!(locks(&woken(Some(lets_go(PLACE)), in_vain, INTERRUPT)), not_seen);
+}
+
+/// Stacks of the victim at these times, each of them in these functions of the kernel, innermost first.
+fn sampled(story: &mut Story, at_us: &[u64], functions: &[&str]) {
+    let first = story.episode.frames.len() as u32;
+    let frame = |function: &&str| Frame { function: (*function).into(), module: "kernel".into() };
+    story.episode.frames.extend(functions.iter().map(frame));
+    story.episode.sample_period_ns = 500_000;
+    for &at_us in at_us {
+        story.event(at_us, EventKind::VectorBegin, INTERRUPT, 1, 0xffff, 1);
+        story.episode.samples.push(StackSample {
+            at_ns: at_us * 1_000,
+            cpu: 0,
+            tid: VICTIM,
+            context: INTERRUPT,
+            at_late_interrupt: false,
+            name: 1,
+            frames: (first..first + functions.len() as u32).collect(),
+        });
+        story.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
+    }
+}
+
+const SPINS: [&str; 4] = ["rwsem_spin_on_owner", "rwsem_down_write_slowpath", "down_write", "ext4_file_write_iter"];
+
+fn own(episode: &Episode) -> u64 {
+    parts(episode).iter().filter(|part| part.kind == Kind::Own).map(|part| part.ns).sum()
+}
+
+#[test]
+fn spinning_in_the_kernel_is_the_lock_and_not_the_threads_own_work() {
+    // It waits for whom it sees running: on the other CPU that is one thread.
+    let episode = response(|story| sampled(story, &[2_000, 2_500, 3_000], &SPINS));
+    assert_eq!(locks(&episode).iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), ["other"]);
+    // From one period of the samples before the first stack to the last one.
+    assert!((1_495_000..=1_500_000).contains(&locks(&episode)[0].1), "{:?}", locks(&episode));
+    assert!((2_480_000..=2_500_000).contains(&own(&episode)), "before and after: {}", own(&episode));
+    let part = parts(&episode).into_iter().find(|part| part.kind == Kind::Lock).unwrap();
+    assert_eq!(part.detail.as_deref(), Some("rwsem_spin_on_owner"));
+    // Two ran there, one after the other: nobody is accused.
+    let two = response(|story| {
+        on_cpu_1(story, HOLDER, |story| {
+            story.switch(2_200, BARGER, 0, 3);
+        });
+        sampled(story, &[2_000, 2_500, 3_000], &SPINS);
+    });
+    let names: Vec<_> = locks(&two).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, [HOLDER_NOT_SEEN]);
+    // Work in the kernel is work.
+    let works = response(|story| sampled(story, &[2_000, 2_500, 3_000], &["copy_from_user", "ext4_file_write_iter"]));
+    assert_eq!(locks(&works), []);
+}
+
+/// It spins, gives up, sleeps, and is woken by whoever had the lock: all that is one wait.
+#[test]
+fn spinning_before_a_sleep_is_for_whoever_ends_the_sleep() {
+    let build = |others: &[Event]| {
+        response(|story| {
+            on_cpu_1(story, HOLDER, |story| {
+                story.switch(1_900, BARGER, 0, 3);
+                story.switch(2_800, HOLDER, 0, 2);
+            });
+            sampled(story, &[1_500, 2_000], &SPINS);
+            story.event(2_700, EventKind::LockBegin, 0, 0xffff_0000, 4, 0);
+            story.switch(2_710, (0, 120), LEFT_UNINTERRUPTIBLE, 0);
+            on_cpu_1(story, HOLDER, |story| {
+                story.event(4_000, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+            });
+            story.switch(4_010, VICTIM_RUNS, 0, 1);
+            story.event(4_011, EventKind::LockEnd, 0, 0xffff_0000, 0, 0);
+            story.episode.events.extend_from_slice(others);
+        })
+    };
+    let episode = build(&[]);
+    let told = locks(&episode);
+    assert_eq!(told.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), ["other"], "{told:?}");
+    assert!(told[0].1 > 2_950_000, "{told:?}");
+    // Another one had the same lock meanwhile: of whose spinning it was is not known.
+    let had = Event {
+        at_ns: 2_400_000,
+        cpu: 1,
+        kind: EventKind::LockEnd,
+        tid: 9,
+        priority: 120,
+        context: 0,
+        steal_ns: 1,
+        value: 0xffff_0000,
+        extra: 0,
+        name: 0,
+    };
+    let names: Vec<_> = locks(&build(&[had])).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, [HOLDER_NOT_SEEN.to_owned(), "other".to_owned()]);
+}
+
+/// It was a normal thread as the last event before came, and goes before the victim as the next one comes.
+#[test]
+fn a_thread_that_was_given_the_higher_priority_has_it() {
+    let mut story = Story::new((7, 120), 5_000);
+    story.timer(1_002, 0);
+    story.current = (7, 9);
+    story.event(3_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff, 2);
+    story.event(3_001, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+    // It lets itself sink.
+    story.current = (7, 120);
+    story.switch(4_990, VICTIM_RUNS, 0, 1);
+    let part = &parts(&story.episode)[0];
+    assert_eq!((part.kind, part.name.as_str()), (Kind::HigherPriority, "other"));
+    assert!(part.ns > 3_970_000, "{part:?}");
+}
+
+/// Nothing tells who read the clock.
+#[test]
+fn what_the_kernel_lends_to_read_the_clock_is_no_culprit_where_its_caller_is_not_seen() {
+    let mut story = Story::new((7, 9), 5_000);
+    story.timer(1_002, 0);
+    story.episode.frames = vec![Frame { function: "[vdso]+0xb46".into(), module: "[vdso]".into() }];
+    story.episode.samples = vec![StackSample {
+        at_ns: 2_000_000,
+        cpu: 0,
+        tid: 7,
+        context: 0,
+        at_late_interrupt: false,
+        name: 2,
+        frames: vec![0],
+    }];
+    story.switch(4_990, VICTIM_RUNS, 0, 1);
+    let part = &parts(&story.episode)[0];
+    assert_eq!((part.kind, part.name.as_str(), part.detail.as_deref()), (Kind::HigherPriority, "other", None));
+}
