@@ -253,17 +253,25 @@ fn a_thread_that_was_given_the_higher_priority_has_it() {
 fn what_the_kernel_lends_to_read_the_clock_is_no_culprit_where_its_caller_is_not_seen() {
     let mut story = Story::new((7, 9), 5_000);
     story.timer(1_002, 0);
-    story.episode.frames = vec![Frame { function: "[vdso]+0xb46".into(), module: "[vdso]".into() }];
-    story.episode.samples = vec![StackSample {
-        at_ns: 2_000_000,
-        cpu: 0,
-        tid: 7,
-        context: 0,
-        at_late_interrupt: false,
-        name: 2,
-        frames: vec![0],
-    }];
+    let frame = |function: &str, module: &str| Frame { function: function.into(), module: module.into() };
+    story.episode.frames = vec![
+        frame("[vdso]+0xb46", "[vdso]"),
+        frame("0x7f9885095b46", "unmapped"),
+        frame("__clock_gettime", "/lib/libc.so.6"),
+        frame("wait_for_it", "/bin/other"),
+    ];
     story.switch(4_990, VICTIM_RUNS, 0, 1);
-    let part = &parts(&story.episode)[0];
-    assert_eq!((part.kind, part.name.as_str(), part.detail.as_deref()), (Kind::HigherPriority, "other", None));
+    let mut told = |frames: Vec<u32>| {
+        let sample =
+            StackSample { at_ns: 2_000_000, cpu: 0, tid: 7, context: 0, at_late_interrupt: false, name: 2, frames };
+        story.episode.samples = vec![sample];
+        let part = parts(&story.episode).swap_remove(0);
+        assert_eq!((part.kind, part.name.as_str()), (Kind::HigherPriority, "other"));
+        part.detail
+    };
+    assert_eq!(told(vec![0]), None);
+    assert_eq!(told(vec![1]), None);
+    assert_eq!(told(vec![0, 2]).as_deref(), Some("__clock_gettime"));
+    assert_eq!(told(vec![0, 2, 3]).as_deref(), Some("wait_for_it"));
+    assert_eq!(told(vec![1, 3]).as_deref(), Some("wait_for_it"));
 }

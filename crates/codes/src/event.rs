@@ -39,7 +39,8 @@ codes! {
         WorkEnd = 14, "work_end";
         /// Thread `value` moves from the CPU in the low half of `extra` to that in its high half.
         Migrate = 15, "migrate";
-        /// The current thread touched a page that is not there, from user code.
+        /// The current thread touched the page at `value`, which is not there, from user code. Of a late thread's faults that
+        /// took long `name` is the file that is mapped there, or what other memory it is.
         FaultUser = 16, "fault_user";
         /// The same from kernel code.
         FaultKernel = 17, "fault_kernel";
@@ -62,6 +63,11 @@ codes! {
         /// The current thread, `name`, sends thread `value`, or where the low half of `extra` is 1 its whole process, the
         /// signal in the high half of `extra`, which stops it.
         StopAsked = 26, "stop_asked";
+        /// A request to a disk, `value`, of `extra` bytes is made or goes out, on behalf of the current thread, `name`: the first
+        /// of the two says whose it is.
+        RequestBegin = 27, "request_begin";
+        /// It is done; `name` is the disk's.
+        RequestEnd = 28, "request_end";
         /// Only in an event log, as all that follow: the current thread makes thread `value` of process `extra`. `name` is
         /// the new thread's.
         ProcessFork = 30, "fork";
@@ -98,6 +104,7 @@ impl EventKind {
                 | EventKind::LockEnd
                 | EventKind::TaskletEnd
                 | EventKind::FaultEnd
+                | EventKind::RequestEnd
                 | EventKind::FutexEnd
         )
     }
@@ -120,7 +127,9 @@ impl EventKind {
             EventKind::TimerBegin | EventKind::TimerEnd | EventKind::CallbackBegin | EventKind::CallbackEnd => {
                 EventClass::Timer
             }
-            EventKind::WorkBegin | EventKind::WorkEnd => EventClass::Work,
+            EventKind::WorkBegin | EventKind::WorkEnd | EventKind::RequestBegin | EventKind::RequestEnd => {
+                EventClass::Work
+            }
             EventKind::FaultUser | EventKind::FaultKernel | EventKind::FaultEnd => EventClass::Fault,
             EventKind::LockBegin | EventKind::LockEnd => EventClass::Lock,
             EventKind::ProcessFork | EventKind::ProcessExec | EventKind::ProcessExit | EventKind::Rename => {
@@ -236,7 +245,7 @@ mod tests {
     #[test]
     fn what_is_called_an_end_is_one() {
         let ends = EventKind::ALL.into_iter().filter(|kind| kind.is_end());
-        assert_eq!(ends.clone().count(), 10);
+        assert_eq!(ends.clone().count(), 11);
         assert!(EventKind::ALL.into_iter().all(|kind| kind.is_end() == kind.name().ends_with("_end")));
     }
 

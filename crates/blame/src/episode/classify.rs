@@ -11,6 +11,7 @@ pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
 pub use self::sampled::seen_at;
 use self::spinning::Spin;
+use crate::episode::disks::Requests;
 use crate::episode::groups::{Turn, turn};
 use crate::episode::replay::{CpuTimeline, Running, Slice};
 use crate::episode::story::{Doing, StateSpan, waking};
@@ -80,6 +81,7 @@ pub(crate) struct Classifier<'a> {
     waits: Waits,
     /// Where it spun for locks of the kernel, by time.
     spins: Vec<Spin>,
+    requests: Requests<'a>,
 }
 
 impl<'a> Classifier<'a> {
@@ -111,6 +113,7 @@ impl<'a> Classifier<'a> {
             threads,
             waits: Waits::of(episode, subject.tid),
             spins: Vec::new(),
+            requests: Requests::of(episode),
         };
         classifier.spins = classifier.find_spins();
         classifier

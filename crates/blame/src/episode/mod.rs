@@ -2,6 +2,7 @@
 
 pub(crate) mod chain;
 pub(crate) mod classify;
+mod disks;
 pub(crate) mod groups;
 pub(crate) mod nesting;
 pub(crate) mod replay;

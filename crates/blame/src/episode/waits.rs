@@ -6,8 +6,8 @@ use punctual_recording::episode::{Event, EventKind, INTERRUPTED_USER, LOCK_OF_PR
 /// A thread's, by time; they do not overlap within their kind.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    /// From the touch of a page to its being there.
-    faults: Vec<(u64, u64)>,
+    /// From the touch of a page to its being there, and the position of the name of what lies there.
+    faults: Vec<(u64, u64, u32)>,
     locks: Vec<KernelLock>,
     /// Locks of the program that were waited for without sleep, and who held them.
     spun: Vec<(u64, u64, u32)>,
@@ -39,8 +39,10 @@ impl Waits {
         let (mut fault, mut lock) = (None, None);
         for event in events {
             match event.kind {
-                EventKind::FaultUser | EventKind::FaultKernel => fault = Some(event.at_ns),
-                EventKind::FaultEnd => waits.faults.extend(fault.take().map(|begin| (begin, event.at_ns))),
+                EventKind::FaultUser | EventKind::FaultKernel => fault = Some(event),
+                EventKind::FaultEnd => {
+                    waits.faults.extend(fault.take().map(|begin: &Event| (begin.at_ns, event.at_ns, begin.name)));
+                }
                 EventKind::LockBegin if event.extra & LOCK_OF_PROGRAM != 0 => {
                     waits.spun.extend(spinning_ends(episode, event).map(|end| (event.at_ns, end, event.value as u32)));
                 }
@@ -66,15 +68,16 @@ impl Waits {
         self.spun.get(first..last.max(first)).unwrap_or_default()
     }
 
-    /// Whether all of this time passed within a page fault.
-    pub(crate) fn in_fault(&self, start_ns: u64, end_ns: u64) -> bool {
-        let before = self.faults.partition_point(|(begin, _)| *begin <= start_ns);
-        before > 0 && self.faults[before - 1].1 >= end_ns
+    /// Whether all of this time passed within a page fault: then the position of the name of what lies there.
+    pub(crate) fn in_fault(&self, start_ns: u64, end_ns: u64) -> Option<u32> {
+        let before = self.faults.partition_point(|(begin, ..)| *begin <= start_ns);
+        let &(_, end, name) = self.faults.get(before.checked_sub(1)?)?;
+        (end >= end_ns).then_some(name)
     }
 
     /// Whether a page fault ended just then.
     pub(crate) fn fault_ended_at(&self, at_ns: u64) -> bool {
-        let before = self.faults.partition_point(|(begin, _)| *begin < at_ns);
+        let before = self.faults.partition_point(|(begin, ..)| *begin < at_ns);
         before > 0 && self.faults[before - 1].1 == at_ns
     }
 

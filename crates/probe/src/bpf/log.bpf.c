@@ -9,6 +9,7 @@
 #define WITHOUT_SUMS
 #define WITHOUT_HOLDERS
 #define WITHOUT_GROUPS
+#define WITHOUT_REQUESTS
 #include "recorder.bpf.c"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -109,6 +109,8 @@ struct recorder_configuration {
 	__u64 groups_of_controller;
 	/* One more than the highest CPU that there may be, 64 at most. */
 	__u64 cpus;
+	/* Whether the tracepoints of requests to disks begin with the queue, as before 5.11. */
+	__u64 requests_tell_queue;
 };
 
 struct {
@@ -172,6 +174,24 @@ struct bpf_hrtimer___flat {
 
 struct bpf_prog {
 	void *bpf_func;
+};
+
+struct gendisk {
+	char disk_name[32];
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int __data_len;
+};
+
+/* As it was before 5.17. */
+struct request___with_disk {
+	struct gendisk *rq_disk;
 };
 
 struct hw_perf_event {

@@ -23,8 +23,10 @@ fn row(tried: Result<(), Refused>) -> Capability {
         }
         Err(refused) => {
             let is_forbidden = ["Permission denied", "Operation not permitted"].contains(&refused.reason.as_str());
-            let why = if is_forbidden { refused.reason } else { "the processor shows no counter that samples".to_owned() };
-            let blind = "the inside of code that has interrupts off: samples come by the kernel's clock, an interrupt itself";
+            let why =
+                if is_forbidden { refused.reason } else { "the processor shows no counter that samples".to_owned() };
+            let blind =
+                "the inside of code that has interrupts off: samples come by the kernel's clock, an interrupt itself";
             let lack = Missing::new("a processor counter that samples", None).so_blind_for(blind);
             (Availability::No, format!("{why}; not seen: {blind}"), vec![lack], is_forbidden.then(|| REMEDY.to_owned()))
         }
@@ -52,7 +54,9 @@ mod tests {
         for (reason, may_be_allowed) in [("Permission denied", true), ("No such file or directory", false)] {
             let lacks = row(Err(Refused::because("sampling CPU 0", reason)));
             assert_eq!((lacks.available, lacks.remedy.is_some()), (Availability::No, may_be_allowed));
-            assert!(lacks.missing[0].blind.contains("interrupts off") && lacks.detail.contains(&lacks.missing[0].blind));
+            assert!(
+                lacks.missing[0].blind.contains("interrupts off") && lacks.detail.contains(&lacks.missing[0].blind)
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Turns what was copied out of the rings into an episode, with names instead of addresses.
 
+use super::faulted::name_faults;
 use super::groups::{Groups, Members};
 use super::kernel_code::KernelCode;
 use super::maps::Maps;
@@ -129,6 +130,7 @@ impl Investigator {
                 samples.push(self.sample(*cpu, stack, &mut tables));
             }
         }
+        name_faults(&mut events, &evidence.late, &mut |name| tables.name(name));
         tables.members.ask_for(events.iter().map(|event| event.tid), &mut self.groups, clock::monotonic_ns());
         let (groups, members) = tables.members.into_parts();
         events.sort_by_key(|event| event.at_ns);
@@ -234,12 +236,12 @@ impl Investigator {
             }
             EventKind::SoftirqBegin | EventKind::SoftirqEnd => softirq(),
             EventKind::Switch => self.thread_name(record.value as u32, &record.name),
-            EventKind::Waking | EventKind::VectorBegin | EventKind::StopAsked => {
+            EventKind::Waking | EventKind::VectorBegin | EventKind::StopAsked | EventKind::RequestBegin => {
                 self.thread_name(record.tid(), &record.name)
             }
             EventKind::OutOfQuota => self.group_name(record.extra),
             EventKind::QuotaRefill => self.group_name(record.value),
-            EventKind::HandlerBegin => shown(&record.name),
+            EventKind::HandlerBegin | EventKind::RequestEnd => shown(&record.name),
             _ => String::new(),
         };
         Some(Event {

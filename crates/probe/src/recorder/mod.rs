@@ -8,6 +8,7 @@ mod bounded_channel;
 mod counter;
 pub(crate) mod evidence;
 mod fault_path;
+mod faulted;
 mod groups;
 mod handlers;
 mod hooks;

@@ -238,7 +238,9 @@ pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<(Vec<u8>, Place
     let exit_tells_last = tracepoint_arguments("sched_process_exit").is_some_and(|count| count > 1);
     let groups_of_controller = u64::from(Hierarchy::find().is_some_and(|hierarchy| hierarchy.is_of_controller));
     let cpus = cpus::possible().min(64) as u64;
-    for word in [late_ns, u64::from(switch_tells_state), u64::from(exit_tells_last), groups_of_controller, cpus] {
+    let requests_tell_queue = tracepoint_arguments("block_rq_issue").is_some_and(|count| count > 1);
+    let told = [switch_tells_state, exit_tells_last].map(u64::from);
+    for word in [late_ns, told[0], told[1], groups_of_controller, cpus, u64::from(requests_tell_queue)] {
         configuration.extend_from_slice(&word.to_ne_bytes());
     }
     Ok((configuration, places))

@@ -277,15 +277,16 @@ impl ProgramSymbols {
             return without();
         }
         let Some(opened) = self.open(path) else { return without() };
-        let source = Source::Elf(Elf::new(opened));
-        match self.symbolizer.symbolize_single(&source, Input::FileOffset(offset)) {
-            Ok(Symbolized::Sym(symbol)) => {
+        // Debug information may be there and not to be read, compressed as it is; the file's own symbols are.
+        for debug_syms in [true, false] {
+            let source = Source::Elf(Elf { debug_syms, ..Elf::new(&opened) });
+            if let Ok(Symbolized::Sym(symbol)) = self.symbolizer.symbolize_single(&source, Input::FileOffset(offset)) {
                 let mut frames: Vec<Frame> = symbol.inlined.iter().rev().map(|inlined| frame(&inlined.name)).collect();
                 frames.push(frame(&symbol.name));
-                frames
+                return frames;
             }
-            _ => without(),
         }
+        without()
     }
 
     /// The build identifier of a file, in hexadecimal.
@@ -324,6 +325,16 @@ mod tests {
         assert_eq!(found(0x1000), None);
         assert_eq!(found(u64::MAX), None);
         assert!(KernelSymbols::parse("0000000000000000 T _stext\n".to_owned()).find(5).is_none());
+    }
+
+    /// The C library of most systems has no other symbols than those that it offers.
+    #[test]
+    fn functions_that_a_library_offers_have_names_though_it_is_stripped() {
+        let address = libc::clock_gettime as *const () as u64;
+        let frame = place(&mappings(std::process::id()), address + 8);
+        let offset = offset_of_unnamed(&frame).unwrap();
+        let found = ProgramSymbols::new().find(&frame.module, offset);
+        assert!(found.last().unwrap().function.contains("clock_gettime"), "{found:?} of {frame:?}");
     }
 
     #[test]

@@ -30,6 +30,9 @@ fn missing_without(program: &str) -> Option<Missing> {
             "sched_pi_setprio",
             "waiting without sleep for a priority-inheriting lock of a program: it counts as own work",
         ),
+        "request_waits" | "request_goes" | "request_done" => {
+            ("block_rq_issue", "which disk a thread waited for, and whose requests it served meanwhile")
+        }
         "tasklet_begins" | "tasklet_ends" => ("tasklet_entry", "which tasklet a softirq ran"),
         "user_fault" | "kernel_fault" => ("page_fault_user", "page faults, which have a tracepoint on x86 alone"),
         "process_forks" | "process_execs" | "process_exits" | "thread_renamed" => {

@@ -127,6 +127,8 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::OutOfQuota => format!("thread {value} waits for new quota of the control group {name}"),
         EventKind::QuotaRefill => format!("the control group {name} is given new quota"),
         EventKind::StopAsked => format!("sends thread {value} signal {}, which stops it", event.extra >> 32),
+        EventKind::RequestBegin => format!("a request of {} bytes to a disk", event.extra),
+        EventKind::RequestEnd => format!("a request to the disk {name} is done"),
         EventKind::LockBegin => format!("waits for the lock at {value:#x}"),
         EventKind::LockEnd => format!("has the lock at {value:#x}"),
         EventKind::ProcessFork if event.extra == value => format!("makes process {value}"),

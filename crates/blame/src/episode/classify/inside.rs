@@ -44,8 +44,8 @@ impl Classifier<'_> {
         if let Some(spin) = self.spins_at(start, end) {
             return vec![(self.spun(spin), own)];
         }
-        if self.waits.in_fault(start, end) {
-            return vec![(Blamed { detail: detail(), ..fault() }, own)];
+        if let Some(memory) = self.waits.in_fault(start, end) {
+            return vec![(Blamed { detail: self.memory(memory).or_else(detail), ..fault() }, own)];
         }
         if self.subject.stage == Stage::Response {
             // Of the way into the kernel and out of it nothing tells but how long it usually is.
@@ -54,6 +54,24 @@ impl Classifier<'_> {
             return vec![(fault(), path), (self.own_work(detail()), own - path)];
         }
         self.own_path(slice, start, end, own)
+    }
+
+    /// The file or other memory in which a page fault was, where that was looked up.
+    fn memory(&self, name: u32) -> Option<String> {
+        Some(self.episode.name(name)).filter(|name| !name.is_empty() && *name != "?").map(str::to_owned)
+    }
+
+    /// The thread slept for input or output: for a disk, where one had just served a request; else whatever woke it is told.
+    fn input_or_output(&self, span: &StateSpan, woken_by: Option<&Event>, by: String) -> Blamed {
+        let waited =
+            |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking.at_ns);
+        match woken_by.and_then(waited) {
+            Some(wait) => {
+                let detail = wait.served.or_else(|| Some(format!("woken by {by}")));
+                Blamed { detail, ..Blamed::new(Kind::Io, wait.disk) }
+            }
+            None => Blamed::new(Kind::Io, by),
+        }
     }
 
     pub(crate) fn own_work(&self, detail: Option<String>) -> Blamed {
@@ -106,8 +124,8 @@ impl Classifier<'_> {
         }
         // Where the ends of faults are seen, one that has none is none.
         let ends_are_seen = self.subject.stage == Stage::Response;
-        if ends_are_seen && self.waits.in_fault(span.start_ns, span.end_ns) {
-            return Blamed::new(Kind::Fault, self.victim());
+        if let Some(memory) = self.waits.in_fault(span.start_ns, span.end_ns).filter(|_| ends_are_seen) {
+            return Blamed { detail: self.memory(memory), ..Blamed::new(Kind::Fault, self.victim()) };
         }
         match last {
             Some(EventKind::FaultUser | EventKind::FaultKernel)
@@ -115,7 +133,7 @@ impl Classifier<'_> {
             {
                 Blamed::new(Kind::Fault, self.victim())
             }
-            _ if left_state & LEFT_FOR_IO != 0 => Blamed::new(Kind::Io, by),
+            _ if left_state & LEFT_FOR_IO != 0 => self.input_or_output(span, woken_by, by),
             _ => Blamed::unknown(&format!("asleep until woken by {by}")),
         }
     }

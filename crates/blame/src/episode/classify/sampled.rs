@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 /// A stack at a late interrupt belongs to an interrupt that began at most this long before it.
 const LATE_STACK_NS: u64 = 200_000;
+/// What libraries call it to read a clock.
+const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "clock_gettime64"];
 /// The sampling clock's interrupt takes no longer to come to the sample, ns.
 const SAMPLING_NS: u64 = 1_000_000;
 
@@ -93,10 +95,14 @@ impl Classifier<'_> {
         };
         let passes =
             |name: &str| name.contains("spin_unlock") || name.contains("irq_restore") || name.contains("irq_enable");
-        // What the kernel lends a program to read a clock says nothing of who wants to know the time.
-        let tells = |frame: &Frame| !(passes(&frame.function) || frame.module == "[vdso]");
+        // Reading a clock says nothing of who wants to know the time, least of all where the kernel lends the code for it; nor
+        // does an address of which nothing is known.
+        let reads_clock = |name: &str| CLOCKS.contains(&name.trim_start_matches('_'));
+        let is_known = |frame: &&&Frame| frame.module != "[vdso]" && frame.module != "unmapped";
         let inside = frames.get(begin..)?;
-        let borrowed = |frame: &&&Frame| frame.module != "[vdso]";
-        inside.iter().find(|frame| tells(frame)).or(inside.iter().find(borrowed)).map(|frame| frame.function.clone())
+        let mut known = inside.iter().filter(is_known);
+        let first = known.clone().next()?;
+        let telling = known.find(|frame| !(passes(&frame.function) || reads_clock(&frame.function)));
+        Some(telling.unwrap_or(first).function.clone())
     }
 }

@@ -1,0 +1,75 @@
+//! Requests to disks: whose they were, and when they were served.
+
+use punctual_recording::Episode;
+use punctual_recording::episode::{Event, EventKind};
+use std::collections::BTreeMap;
+
+/// Whoever waits for a request is woken this soon after it is done, ns.
+const WOKEN_NS: u64 = 1_000_000;
+
+/// A request that was done.
+#[derive(Debug)]
+struct Request<'a> {
+    /// Who made it, where that was seen.
+    made: Option<&'a Event>,
+    done_ns: u64,
+    disk: &'a str,
+}
+
+/// The requests of an episode, by when they were done.
+#[derive(Debug, Default)]
+pub(crate) struct Requests<'a>(Vec<Request<'a>>);
+
+/// What a thread waited for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DiskWait {
+    /// The disk's name.
+    pub(crate) disk: String,
+    /// Whose requests it served meanwhile.
+    pub(crate) served: Option<String>,
+}
+
+impl<'a> Requests<'a> {
+    pub(crate) fn of(episode: &'a Episode) -> Requests<'a> {
+        let is_one = |event: &&Event| matches!(event.kind, EventKind::RequestBegin | EventKind::RequestEnd);
+        let mut events: Vec<&Event> = episode.events.iter().filter(is_one).collect();
+        events.sort_by_key(|event| event.at_ns);
+        let mut open: BTreeMap<u64, &Event> = BTreeMap::new();
+        let mut done = Vec::new();
+        for event in events {
+            if event.kind == EventKind::RequestBegin {
+                open.entry(event.value).or_insert(event);
+                continue;
+            }
+            let disk = episode.name(event.name);
+            done.push(Request { made: open.remove(&event.value), done_ns: event.at_ns, disk });
+        }
+        Requests(done)
+    }
+
+    /// The disk that a thread waited for from one time to its waking: that of its own last request, or where it made none,
+    /// as one who waits for the journal, of the last one that was done. `None` where none was done just before the waking.
+    pub(crate) fn waited_for(&self, episode: &Episode, tid: u32, start_ns: u64, end_ns: u64) -> Option<DiskWait> {
+        let is_within = |request: &&Request<'_>| request.done_ns > start_ns && request.done_ns <= end_ns;
+        let within: Vec<&Request<'_>> = self.0.iter().filter(is_within).collect();
+        let is_its = |request: &&&Request<'_>| request.made.is_some_and(|made| made.tid == tid);
+        let last = within.iter().rfind(is_its).or(within.last())?;
+        if last.disk.is_empty() || last.disk == "?" || end_ns - last.done_ns > WOKEN_NS {
+            return None;
+        }
+        // Others' requests that were done first.
+        let mut others: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        let before = within.iter().filter(|request| request.disk == last.disk && request.done_ns <= last.done_ns);
+        for made in before.filter_map(|request| request.made).filter(|made| made.tid != tid) {
+            let (count, bytes) = others.entry(episode.name(made.name)).or_default();
+            *count += 1;
+            *bytes = bytes.saturating_add(made.extra);
+        }
+        let most = others.into_iter().max_by_key(|(_, (_, bytes))| *bytes);
+        let served = most.map(|(name, (count, bytes))| {
+            let requests = if count == 1 { "request" } else { "requests" };
+            format!("after {count} {requests} of {name}, {} KiB", bytes.div_ceil(1024))
+        });
+        Some(DiskWait { disk: last.disk.to_owned(), served })
+    }
+}

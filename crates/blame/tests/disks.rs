@@ -1,0 +1,78 @@
+//! What a thread waits for is told by name: the disk and whose requests it served, the file of a page.
+
+mod support;
+
+use punctual_blame::{Kind, Part, split};
+use punctual_recording::Stage;
+use punctual_recording::episode::{EventKind, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE};
+use support::{INTERRUPT, Story, VICTIM};
+
+const OTHER: (u32, i16) = (7, 120);
+const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
+const IO: u32 = LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE;
+
+/// Names of the story from number 5 on: a disk, another one, a file.
+fn response(build: impl FnOnce(&mut Story)) -> Vec<Part> {
+    let mut story = Story::new((0, 120), 5_000);
+    story.episode.names.extend(["vda", "vdb", "/var/data"].map(String::from));
+    story.episode.stage = Stage::Response;
+    story.timer(1_002, 0);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    build(&mut story);
+    story.switch(5_000, OTHER, 1, 2);
+    let split = split(&story.episode);
+    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), story.episode.total_ns());
+    split.parts
+}
+
+/// The victim asks the disk for something and sleeps until it is there; `other` has asked it for more before, of which the
+/// last is done at this time, on this disk.
+fn waits(its_begins: bool, last_done_us: u64, disk: u32) -> (String, Option<String>) {
+    let parts = response(|story| {
+        for (number, at_us) in [(1, 1_020), (2, 1_030)] {
+            story.current = OTHER;
+            // When it is made, and once more when it goes out, on behalf of a worker.
+            story.event(at_us, EventKind::RequestBegin, 0, number, 512 << 10, 2);
+            story.current = (9, 120);
+            story.event(at_us + 5, EventKind::RequestBegin, 0, number, 512 << 10, 3);
+            story.current = VICTIM_RUNS;
+        }
+        if its_begins {
+            story.event(1_400, EventKind::RequestBegin, 0, 3, 4096, 1);
+        }
+        story.switch(1_500, OTHER, IO, 2);
+        story.event(2_000, EventKind::RequestEnd, INTERRUPT, 1, 0, disk);
+        story.event(2_500, EventKind::RequestEnd, INTERRUPT, 2, 0, disk);
+        story.event(last_done_us, EventKind::RequestEnd, INTERRUPT, 3, 0, 5);
+        story.event(3_500, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+    });
+    let part = parts.into_iter().find(|part| part.kind == Kind::Io).unwrap();
+    assert_eq!(part.ns, 2_000_000);
+    (part.name, part.detail)
+}
+
+#[test]
+fn a_wait_for_a_disk_names_it_and_whose_requests_it_served_first() {
+    let behind = Some("after 2 requests of other, 1024 KiB".to_owned());
+    assert_eq!(waits(true, 3_490, 5), ("vda".to_owned(), behind.clone()));
+    // Whose the last one was, was not seen: it waited for something like the journal.
+    assert_eq!(waits(false, 3_490, 5), ("vda".to_owned(), behind));
+    // The others' went to another disk.
+    assert_eq!(waits(true, 3_490, 6), ("vda".to_owned(), Some("woken by ?".to_owned())));
+    // It was done long before the waking: something else woke it.
+    assert_eq!(waits(true, 2_490, 5).0, "?");
+}
+
+#[test]
+fn a_page_that_takes_long_is_told_with_its_file() {
+    let parts = response(|story| {
+        story.event(2_000, EventKind::FaultUser, 0, 4096, 0, 7);
+        story.switch(2_010, OTHER, IO, 2);
+        story.event(2_900, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+        story.switch(2_910, VICTIM_RUNS, 0, 1);
+        story.event(3_000, EventKind::FaultEnd, 0, 0, 0, 0);
+    });
+    let part = parts.iter().find(|part| part.kind == Kind::Fault).unwrap();
+    assert_eq!((part.ns, part.detail.as_deref()), (990_000, Some("/var/data")));
+}
