@@ -34,6 +34,10 @@ pub enum Kind {
     Io,
     /// The victim waited for a lock.
     Lock,
+    /// The victim waited for another thread, of its process or of another, to do something.
+    Wait,
+    /// Whom the victim waited for slept until a timer.
+    Sleep,
     /// It was stopped: by a signal, by a tracer, by the freezer of its control group.
     Stopped,
     /// It ran, in its own code.
@@ -48,7 +52,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 20] = [
+    pub const ALL: [Kind; 22] = [
         Kind::Irq,
         Kind::Softirq,
         Kind::IrqOff,
@@ -64,6 +68,8 @@ impl Kind {
         Kind::Fault,
         Kind::Io,
         Kind::Lock,
+        Kind::Wait,
+        Kind::Sleep,
         Kind::Stopped,
         Kind::Own,
         Kind::Steal,
@@ -89,6 +95,8 @@ impl Kind {
             Kind::Fault => "fault",
             Kind::Io => "io",
             Kind::Lock => "lock",
+            Kind::Wait => "wait",
+            Kind::Sleep => "sleep",
             Kind::Stopped => "stopped",
             Kind::Own => "own",
             Kind::Steal => "steal",
@@ -115,6 +123,8 @@ impl Kind {
             Kind::Fault => "page faults",
             Kind::Io => "input or output",
             Kind::Lock => "locks",
+            Kind::Wait => "waits for other threads",
+            Kind::Sleep => "sleeping on timers",
             Kind::Stopped => "being stopped",
             Kind::Own => "their own work",
             Kind::Steal => "the host",
@@ -141,6 +151,8 @@ impl Kind {
             Kind::Fault => "page fault:",
             Kind::Io => "input or output:",
             Kind::Lock => "lock held by",
+            Kind::Wait => "waiting for",
+            Kind::Sleep => "sleeping on timer",
             Kind::Stopped => "being stopped by",
             Kind::Own => "the work of",
             Kind::Steal => "stolen by",

@@ -64,8 +64,8 @@ mod kind;
 
 pub use calltree::{CallTree, Room, add_lateness, folded, late_stacks};
 pub use episode::chain::{Link, chain};
-pub use episode::classify::HOLDER_NOT_SEEN;
 pub use episode::classify::seen_at;
+pub use episode::classify::{ENDER_NOT_SEEN, HOLDER_NOT_SEEN};
 pub use episode::groups::Turn;
 pub use episode::nesting::is_nesting_known;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};

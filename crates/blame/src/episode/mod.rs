@@ -5,6 +5,7 @@ pub(crate) mod classify;
 pub(crate) mod groups;
 pub(crate) mod nesting;
 pub(crate) mod replay;
+mod shared;
 pub(crate) mod split;
 mod story;
 mod subject;

@@ -109,6 +109,8 @@ struct recorder_configuration {
 	__u64 groups_of_controller;
 	/* One more than the highest CPU that there may be, 64 at most. */
 	__u64 cpus;
+	/* Whether each waking tells what the two threads had called the kernel for, not only those out of a sleep for a lock. */
+	__u64 waits_wanted;
 };
 
 struct {

@@ -5,6 +5,7 @@
 #ifndef PUNCTUAL_WAKES_H
 #define PUNCTUAL_WAKES_H
 
+#include "calls.h"
 #include "waits.h"
 
 #define FUTEX_WAKE 1
@@ -34,10 +35,14 @@ enum waking_act {
 #define STATE_BIT 21
 #define PLACE_BIT 24
 #define OWNER_BIT 42
+/* In place of the two above, for one that did not wait for a word: what the two had called the kernel for. */
+#define SLEEPER_BIT 24
+#define WAKER_BIT 28
 
 enum word {
 	WORD_SAME = 1,
 	WORD_OTHER = 2,
+	WORD_NONE = 3,
 };
 
 enum word_state {
@@ -105,8 +110,21 @@ static __always_inline __u64 word_state(__u64 address, __u32 slept_on)
 	return WORD_NO_LOCK;
 }
 
-/* Of a thread that is woken out of a sleep for a lock of its program, how; 0 of others, and where that is not known. */
-static __always_inline __u64 how_woken(struct task_struct *woken)
+/* Of a thread that does not wait for a word in memory: what it waits for, and what the current thread is doing. */
+static __always_inline __u64 how_answered(struct pt_regs *sleeps)
+{
+	struct pt_regs *wakes = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	__u64 told = (__u64)WORD_NONE << WORD_BIT | (__u64)call_of(sleeps) << SLEEPER_BIT |
+		     (__u64)call_of(wakes) << WAKER_BIT;
+
+	return told | (__u64)(sends_signal(wakes) ? ACT_SIGNALS : ACT_ELSE) << ACT_BIT;
+}
+
+/*
+ * Of a thread that is woken out of a sleep for a lock of its program, how; 0 of others, and where that is not known. Of
+ * others too where all `waits` are wanted.
+ */
+static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 {
 	struct task_struct *current_task;
 	struct pt_regs *sleeps, *wakes;
@@ -114,8 +132,14 @@ static __always_inline __u64 how_woken(struct task_struct *woken)
 	__u32 operation, value;
 	bool same;
 
-	if (!sleeps_for_lock(woken))
+	if (waits) {
+		if (!HAS_HELPER(task_pt_regs))
+			return 0;
+		if (!calls_futex((void *)bpf_task_pt_regs(woken)))
+			return how_answered((void *)bpf_task_pt_regs(woken));
+	} else if (!sleeps_for_lock(woken)) {
 		return 0;
+	}
 	sleeps = (void *)bpf_task_pt_regs(woken);
 	current_task = bpf_get_current_task_btf();
 	wakes = (void *)bpf_task_pt_regs(current_task);

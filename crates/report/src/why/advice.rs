@@ -1,7 +1,7 @@
 //! What happened and what would change it: a cause in words that lead to an action.
 
 use super::WhyReport;
-use punctual_blame::{Cause, Kind};
+use punctual_blame::{Cause, ENDER_NOT_SEEN, Kind};
 
 /// A cause that has at least this share of the lateness is worth a change, percent.
 const WORTH_A_CHANGE: u128 = 10;
@@ -51,6 +51,9 @@ fn happened(kind: Kind, name: &str) -> String {
         Kind::Fault => format!("{name} touched memory that was not there and waited for the page."),
         Kind::Io => format!("The thread waited for input or output ({name})."),
         Kind::Lock => format!("The thread waited for a lock that {name} held."),
+        Kind::Wait if name == ENDER_NOT_SEEN => "The thread waited for another one, and which was not seen.".to_owned(),
+        Kind::Wait => format!("The thread waited for {name}."),
+        Kind::Sleep => format!("Whom it waited for slept on a timer ({name})."),
         Kind::Stopped => format!("The thread was stopped: {name}."),
         Kind::Own => format!("{name} did its own work."),
         Kind::Steal => "The host ran something else on this CPU.".to_owned(),
@@ -92,6 +95,8 @@ fn remedy(kind: Kind, name: &str) -> Option<&'static str> {
             "Hold it for a shorter time, hand data over without a lock, or let the holder inherit the waiter's priority \
              (PTHREAD_PRIO_INHERIT)."
         }
+        Kind::Wait => "Look with --episode N at what that one did meanwhile, and ask it earlier or for less at once.",
+        Kind::Sleep => "Let it wait for what it sleeps for, instead of looking for it by the clock.",
         Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
         Kind::Own => "Look at its call tree with --episode N, and do less at once or begin earlier.",
         Kind::Steal => "Give the virtual machine CPUs of its own: pinned, and not shared with others.",
