@@ -51,7 +51,7 @@ impl CallTree {
         let mut tree = CallTree::default();
         for (sample, piece) in samples_within(episode, split) {
             let mut path = vec![format!("{} {}", piece.kind.name(), piece.name)];
-            path.extend(kept_by(piece));
+            path.extend(steps(piece));
             path.extend(names(episode, sample));
             tree.add(&path, 1, room);
         }
@@ -99,6 +99,32 @@ fn kept_by(piece: &Piece) -> Option<String> {
     piece.detail.as_ref().filter(|detail| matches!(detail, Detail::KeptBy(..))).map(Detail::to_string)
 }
 
+/// What stands between a cause and the code: what kept a lock's holder, and of a wait within a request each step of the way.
+fn steps(piece: &Piece) -> Vec<String> {
+    if piece.path.is_empty() {
+        return kept_by(piece).into_iter().collect();
+    }
+    let others = piece.path.iter().filter(|(kind, _)| *kind != Kind::Own);
+    others.map(|(kind, name)| format!("kept by {} {name}", kind.words())).collect()
+}
+
+/// Whether whoever was waited for within a request had no CPU then: what ran on its last one has nothing to do with it.
+fn is_off_cpu(piece: &Piece) -> bool {
+    let last = piece.path.last().map_or(piece.kind, |(kind, _)| *kind);
+    let is_asleep = matches!(
+        last,
+        Kind::Sleep
+            | Kind::Wait
+            | Kind::Lock
+            | Kind::Io
+            | Kind::Fault
+            | Kind::Stopped
+            | Kind::Throttled
+            | Kind::Unknown
+    );
+    is_asleep && (!piece.path.is_empty() || piece.kind == Kind::Wait)
+}
+
 fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<Item = (&'a StackSample, &'a Piece)> {
     episode.samples.iter().filter(|sample| !sample.at_late_interrupt).filter_map(|sample| {
         let seen_at = seen_at(episode, sample);
@@ -106,7 +132,8 @@ fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<I
         let inside = |piece: &&Piece| {
             piece.cpu == sample.cpu && piece.start_ns < seen_at && seen_at <= piece.start_ns.saturating_add(piece.ns)
         };
-        Some((sample, split.pieces.iter().find(inside)?))
+        let piece = split.pieces.iter().find(inside)?;
+        (!is_off_cpu(piece)).then_some((sample, piece))
     })
 }
 
@@ -159,13 +186,17 @@ pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split, room:
         let cause = vec![piece.kind.name().to_owned(), piece.name.clone()];
         let samples = seen.get(&position).map_or(&[][..], Vec::as_slice);
         if samples.is_empty() {
-            let path: Vec<String> = cause.into_iter().chain(piece.detail.as_ref().map(Detail::to_string)).collect();
+            let below = match piece.path.is_empty() {
+                true => piece.detail.iter().map(Detail::to_string).collect(),
+                false => steps(piece),
+            };
+            let path: Vec<String> = cause.into_iter().chain(below).collect();
             tree.add(&path, piece.ns, room);
             continue;
         }
         let (share, odd) = (piece.ns / samples.len() as u64, piece.ns % samples.len() as u64);
         for (number, sample) in samples.iter().enumerate() {
-            let below = kept_by(piece).into_iter().chain(names(episode, sample));
+            let below = steps(piece).into_iter().chain(names(episode, sample));
             let path: Vec<String> = cause.iter().cloned().chain(below).collect();
             tree.add(&path, share + u64::from((number as u64) < odd), room);
         }

@@ -1,6 +1,6 @@
 //! The kinds of blame.
 
-use crate::episode::classify::HOLDER_NOT_SEEN;
+use crate::episode::classify::{ENDER_NOT_SEEN, HOLDER_NOT_SEEN};
 
 /// Why a piece of the lateness passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +36,10 @@ pub enum Kind {
     Io,
     /// The victim waited for a lock.
     Lock,
+    /// The victim waited for another thread, of its process or of another, to do something.
+    Wait,
+    /// Whom the victim waited for slept until a timer.
+    Sleep,
     /// It was stopped: by a signal, by a tracer, by the freezer of its control group.
     Stopped,
     /// It ran, in its own code.
@@ -50,7 +54,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 20] = [
+    pub const ALL: [Kind; 22] = [
         Kind::Irq,
         Kind::Softirq,
         Kind::IrqOff,
@@ -66,6 +70,8 @@ impl Kind {
         Kind::Fault,
         Kind::Io,
         Kind::Lock,
+        Kind::Wait,
+        Kind::Sleep,
         Kind::Stopped,
         Kind::Own,
         Kind::Steal,
@@ -91,6 +97,8 @@ impl Kind {
             Kind::Fault => "fault",
             Kind::Io => "io",
             Kind::Lock => "lock",
+            Kind::Wait => "wait",
+            Kind::Sleep => "sleep",
             Kind::Stopped => "stopped",
             Kind::Own => "own",
             Kind::Steal => "steal",
@@ -125,6 +133,8 @@ impl Kind {
             Kind::Fault => "page faults",
             Kind::Io => "input or output",
             Kind::Lock => "locks",
+            Kind::Wait => "waits for other threads",
+            Kind::Sleep => "sleeping on timers",
             Kind::Stopped => "being stopped",
             Kind::Own => "their own work",
             Kind::Steal => "the host",
@@ -151,6 +161,8 @@ impl Kind {
             Kind::Fault => "page fault:",
             Kind::Io => "input or output:",
             Kind::Lock => "lock held by",
+            Kind::Wait => "waiting for",
+            Kind::Sleep => "sleeping on timer",
             Kind::Stopped => "being stopped by",
             Kind::Own => "the work of",
             Kind::Steal => "stolen by",
@@ -178,6 +190,9 @@ impl Kind {
             Kind::Io => format!("it waited for input or output ({name})"),
             Kind::Lock if name == HOLDER_NOT_SEEN => "it waited for another lock, whose holder was not seen".to_owned(),
             Kind::Lock => format!("it waited for another lock, which {name} held"),
+            Kind::Wait if name == ENDER_NOT_SEEN => "it waited for another thread, which was not seen".to_owned(),
+            Kind::Wait => format!("it waited for {name}"),
+            Kind::Sleep => format!("it slept until a timer ({name})"),
             Kind::Stopped => format!("it was stopped by {name}"),
             Kind::Own => "it was at work".to_owned(),
             Kind::Steal => "the host ran something else on its CPU".to_owned(),

@@ -199,7 +199,7 @@ fn of_two_holders_one_after_the_other_each_has_its_time() {
     let episode = convoy(PLACE + 1);
     assert_eq!(locks(&episode), [("first".to_owned(), 2_000_000, 0)]);
     let lock = parts(&episode).into_iter().find(|part| part.kind == Kind::Lock).unwrap();
-    let inside = |kind, name: &str| Inside { kind, name: name.into(), ns: 1_000_000 };
+    let inside = |kind, name: &str| Inside { kind, name: name.into(), ns: 1_000_000, inside: Vec::new() };
     assert!(lock.inside.contains(&inside(Kind::Lock, "other")), "{lock:?}");
     assert!(lock.inside.contains(&inside(Kind::Own, "first")), "{lock:?}");
 }

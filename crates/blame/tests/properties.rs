@@ -1,9 +1,24 @@
 //! Whatever the events, the parts are disjoint and add up to the total.
 
 use proptest::prelude::*;
-use punctual_blame::{Kind, chain, is_nesting_known, replay, split};
+use punctual_blame::{Inside, Kind, chain, is_nesting_known, replay, split};
 use punctual_recording::episode::{Event, EventKind, Group, HookedProgram, StackSample, Victim};
 use punctual_recording::{Episode, Stage};
+
+const STAGES: &[Stage] = &[Stage::Total, Stage::Response, Stage::Request, Stage::Request];
+
+/// Whether each that has some inside is their sum; and what of it ends in the unknown.
+fn unknown_at_the_ends(inside: &Inside) -> Result<u64, TestCaseError> {
+    if inside.inside.is_empty() {
+        return Ok(if inside.kind == Kind::Unknown { inside.ns } else { 0 });
+    }
+    prop_assert_eq!(inside.inside.iter().map(|inside| inside.ns).sum::<u64>(), inside.ns);
+    inside.inside.iter().map(unknown_at_the_ends).sum()
+}
+
+fn depth(inside: &Inside) -> usize {
+    1 + inside.inside.iter().map(depth).max().unwrap_or(0)
+}
 
 fn event() -> impl Strategy<Value = Event> {
     let context = prop_oneof![Just(0u32), Just(1 << 16), Just(1 << 8), Just((1 << 16) | (1 << 8))];
@@ -39,15 +54,15 @@ fn episode() -> impl Strategy<Value = Episode> {
         prop::collection::vec(event(), 0..60),
         prop::collection::vec(sample, 0..5),
         (0..9_000u64, 0..4_000u64, 0..4u32, -1..140i16, 0..2u32),
-        (0..500u64, 0..2_000u64, prop::option::of(0..5_000u64), any::<bool>()),
+        (0..500u64, 0..2_000u64, prop::option::of(0..5_000u64), prop::sample::select(STAGES)),
     )
-        .prop_map(
-            |(events, samples, (expected_ns, total, tid, priority, cpu), (usual, period, ran_ns, response))| Episode {
+        .prop_map(|(events, samples, (expected_ns, total, tid, priority, cpu), (usual, period, ran_ns, stage))| {
+            Episode {
                 id: 1,
                 victim: Victim { tid, name: "victim".into(), priority, cpu },
                 expected_ns,
                 end_ns: expected_ns + total,
-                stage: if response { Stage::Response } else { Stage::Total },
+                stage,
                 threshold_ns: 1,
                 void: None,
                 usual_delivery_ns: usual,
@@ -73,8 +88,8 @@ fn episode() -> impl Strategy<Value = Episode> {
                 builds: Vec::new(),
                 groups: vec![Group { path: "/a".into(), weights: vec![1_024] }],
                 members: vec![(1, 0), (2, 0), (3, 7)],
-            },
-        )
+            }
+        })
 }
 
 proptest! {
@@ -90,17 +105,21 @@ proptest! {
         prop_assert_eq!(split.pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
         prop_assert!(split.parts.iter().all(|part| part.ns > 0));
         // Parts within parts add up too, and what is unknown stands in the sums wherever it is.
-        let unknown_within = |part: &punctual_blame::Part| {
-            let inside = part.inside.iter().filter(|inside| inside.kind == Kind::Unknown);
-            if part.kind == Kind::Unknown { part.ns } else { inside.map(|inside| inside.ns).sum() }
+        let unknown_within = |part: &punctual_blame::Part| -> Result<u64, TestCaseError> {
+            let inside: Result<u64, TestCaseError> = part.inside.iter().map(unknown_at_the_ends).sum();
+            if part.kind == Kind::Unknown { Ok(part.ns) } else { inside }
         };
+        let mut unknown = 0;
         for part in &split.parts {
             let inside: u64 = part.inside.iter().map(|inside| inside.ns).sum();
             prop_assert!(part.inside.is_empty() || inside == part.ns, "{:?}", part);
-            prop_assert_eq!(part.unknown_ns, unknown_within(part));
+            prop_assert_eq!(part.unknown_ns, unknown_within(part)?);
+            unknown += unknown_within(part)?;
+            // Those who wait for one another are followed to a depth, and nobody twice.
+            prop_assert!(part.inside.iter().all(|inside| depth(inside) <= 9), "{:?}", part);
         }
         let summary = punctual_blame::summarize([(1, &split)]);
-        prop_assert_eq!(summary.unknown_ns, split.parts.iter().map(unknown_within).sum::<u64>());
+        prop_assert_eq!(summary.unknown_ns, unknown);
         let mut reached = episode.expected_ns;
         for piece in &split.pieces {
             prop_assert_eq!(piece.start_ns, reached);
@@ -142,7 +161,7 @@ proptest! {
             event.steal_ns = event.at_ns + 1;
         }
         let innocent =
-            [Kind::Steal, Kind::Unknown, Kind::KernelWake, Kind::Io, Kind::Lock, Kind::Fault, Kind::Stopped, Kind::Own];
+            [Kind::Steal, Kind::Unknown, Kind::KernelWake, Kind::Io, Kind::Lock, Kind::Wait, Kind::Sleep, Kind::Fault, Kind::Stopped, Kind::Own];
         for part in split(&episode).parts {
             // A group that is out of quota waits for it, whatever the host does.
             let quota = part.kind == Kind::Throttled && part.detail.as_deref().is_some_and(|detail| detail.contains("quota"));

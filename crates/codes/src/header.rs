@@ -1,6 +1,6 @@
 //! The tables as a C header.
 
-use crate::{EventKind, Vector};
+use crate::{Call, EventKind, Vector};
 use std::fmt::Write;
 
 /// What `codes.h` holds: the numbers that programs in the kernel write and this process reads.
@@ -9,16 +9,17 @@ pub fn c_header() -> String {
         "/* SPDX-License-Identifier: GPL-2.0-only */\n/* Made from the tables of the crate punctual-codes. */\n\
          #ifndef PUNCTUAL_CODES_H\n#define PUNCTUAL_CODES_H\n",
     );
-    enumeration(&mut header, "record_kind", &EventKind::SPELT);
-    enumeration(&mut header, "vector", &Vector::SPELT);
+    enumeration(&mut header, "record_kind", "", &EventKind::SPELT);
+    enumeration(&mut header, "vector", "", &Vector::SPELT);
+    enumeration(&mut header, "call", "CALL_", &Call::SPELT);
     header.push_str("\n#endif\n");
     header
 }
 
-fn enumeration(header: &mut String, name: &str, codes: &[(&str, u8)]) {
+fn enumeration(header: &mut String, name: &str, prefix: &str, codes: &[(&str, u8)]) {
     let _ = writeln!(header, "\nenum {name} {{");
     for (spelt, code) in codes {
-        let _ = writeln!(header, "\t{} = {code},", upper(spelt));
+        let _ = writeln!(header, "\t{prefix}{} = {code},", upper(spelt));
     }
     header.push_str("};\n");
 }

@@ -1,11 +1,12 @@
 //! The numbers and names that programs in the kernel, files and reports share, each written once.
 //!
-//! A table is a type: [`EventKind`], [`Stage`], [`CauseKind`], [`Vector`], [`Softirq`]. [`c_header`] makes the header for the
+//! A table is a type: [`EventKind`], [`Stage`], [`CauseKind`], [`Vector`], [`Softirq`], [`Call`]. [`c_header`] makes the header for the
 //! programs of it. What is on somebody's disk already keeps its number: new lines get new ones, and a line that goes
 //! leaves its number unused.
 
 #![forbid(unsafe_code)]
 
+mod call;
 mod cpu;
 mod event;
 mod gap;
@@ -13,6 +14,7 @@ mod header;
 mod stage;
 mod table;
 
+pub use call::Call;
 pub use cpu::{Softirq, Vector};
 pub use event::{EventClass, EventKind};
 pub use gap::CauseKind;
@@ -32,6 +34,7 @@ mod tests {
         lines.extend(CauseKind::ALL.map(|kind| format!("gap {} {}", kind.code(), kind.name())));
         lines.extend(Vector::ALL.map(|vector| format!("vector {} {}", vector.code(), vector.name())));
         lines.extend(Softirq::ALL.map(|softirq| format!("softirq {} {}", softirq.code(), softirq.name())));
+        lines.extend(Call::ALL.map(|call| format!("call {} {}", call.code(), call.name())));
         insta::assert_snapshot!(lines.join("\n"));
     }
 
@@ -57,7 +60,13 @@ mod tests {
     #[test]
     fn the_header_has_the_programs_names() {
         let header = c_header();
-        for line in ["\tSWITCH = 1,", "\tFAULT_END = 22,", "\tPROCESS_FORK = 30,", "\tCALL_FUNCTION_SINGLE = 4,"] {
+        for line in [
+            "\tSWITCH = 1,",
+            "\tFAULT_END = 22,",
+            "\tPROCESS_FORK = 30,",
+            "\tCALL_FUNCTION_SINGLE = 4,",
+            "\tCALL_FILE_LOCK = 8,",
+        ] {
             assert!(header.contains(line), "{header}");
         }
     }

@@ -29,6 +29,9 @@ codes! {
         Work = 8, "work";
         /// `total` + `work`: from what woke the thread until it blocks again.
         Response = 9, "response";
+        /// From what woke the thread until it waits for the next unit of its work; waits for other threads and processes are a
+        /// part of it. It may take several wakeups, and is no stage of one: only evidence reaches so far.
+        Request = 10, "request";
     }
 }
 
@@ -53,11 +56,22 @@ impl Stage {
             Stage::ThreadLatency => "thread + user",
             Stage::Work => "switched in -> blocks again",
             Stage::Response => "total + work",
+            Stage::Request => "woken -> waits for more work",
         }
     }
 
     /// Whether this is a sum of other stages.
     pub fn is_sum(self) -> bool {
-        self >= Stage::Total && self != Stage::Work
+        self >= Stage::Total && self != Stage::Work && self.is_of_a_wakeup()
+    }
+
+    /// Whether every wakeup may have it.
+    pub fn is_of_a_wakeup(self) -> bool {
+        self != Stage::Request
+    }
+
+    /// Whether it goes on after the thread has its CPU, through its own work.
+    pub fn holds_work(self) -> bool {
+        matches!(self, Stage::Response | Stage::Request)
     }
 }

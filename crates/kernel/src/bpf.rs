@@ -45,6 +45,13 @@ pub fn kernel_record_has(record: &str, member: &str) -> Option<bool> {
     Some(record.iter().any(|one| one.name.is_some_and(|name| name == member)))
 }
 
+/// Whether an enumeration of the kernel's has this name in it, by its own account; `None` where it says nothing.
+pub fn kernel_enumeration_has(enumeration: &str, name: &str) -> Option<bool> {
+    let btf = libbpf_rs::btf::Btf::from_vmlinux().ok()?;
+    let enumeration: libbpf_rs::btf::types::Enum<'_> = btf.type_by_name(enumeration)?;
+    Some(enumeration.iter().any(|one| one.name.is_some_and(|known| known == name)))
+}
+
 /// The programs without which an object is of use: their sections begin with a question mark, which the library keeps as
 /// not loading them by itself.
 pub fn optional_programs(elf: &[u8]) -> Vec<String> {

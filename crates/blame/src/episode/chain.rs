@@ -4,8 +4,10 @@ use crate::episode::nesting::with_nesting;
 use crate::episode::replay::replay;
 use crate::episode::story::waking;
 use crate::episode::subject::Subject;
+use crate::{CpuTimeline, Slice};
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ};
 use punctual_recording::{Episode, Vector};
+use std::collections::BTreeMap;
 
 /// One waking.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,14 +48,26 @@ pub fn chain(episode: &Episode) -> Vec<Link> {
     links
 }
 
+/// What the CPU was doing as an event came.
+pub(crate) fn slice_before<'a>(
+    episode: &Episode,
+    event: &Event,
+    timelines: &'a BTreeMap<u32, CpuTimeline>,
+) -> Option<&'a Slice> {
+    let slices = timelines.get(&event.cpu).map_or(&[][..], |timeline| timeline.slices.as_slice());
+    // Several may end at the same time.
+    let first = slices.partition_point(|slice| slice.end_ns < event.at_ns);
+    let at_once = slices[first..].iter().take_while(|slice| slice.end_ns == event.at_ns);
+    at_once.into_iter().find(|slice| episode.events[slice.ends_with] == *event)
+}
+
 /// What woke, by kind and name, and the thread to go on with if a thread did.
 pub(crate) fn waker(
     episode: &Episode,
     event: &Event,
-    timelines: &std::collections::BTreeMap<u32, crate::CpuTimeline>,
+    timelines: &BTreeMap<u32, CpuTimeline>,
 ) -> (&'static str, String, Option<u32>) {
-    let slices = timelines.get(&event.cpu).map_or(&[][..], |timeline| &timeline.slices);
-    let slice = slices.iter().find(|slice| slice.end_ns == event.at_ns && episode.events[slice.ends_with] == *event);
+    let slice = slice_before(episode, event, timelines);
     let name = |running: &crate::Running| match running.kind {
         EventKind::VectorBegin => Vector::name_of(running.value).unwrap_or("?").to_owned(),
         _ => episode.name(running.name).to_owned(),

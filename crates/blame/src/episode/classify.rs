@@ -1,11 +1,13 @@
 //! Who had a slice of time, given what the victim was doing.
 
+mod answer;
 mod holder;
 mod inside;
 mod sampled;
 mod spinning;
 mod stopped;
 
+pub use self::answer::ENDER_NOT_SEEN;
 pub use self::holder::HOLDER_NOT_SEEN;
 pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
@@ -14,14 +16,16 @@ use self::spinning::Spin;
 use crate::episode::disks::Requests;
 use crate::episode::groups::{Turn, turn};
 use crate::episode::replay::{CpuTimeline, Running, Slice};
+use crate::episode::shared::Shared;
 use crate::episode::story::{Doing, StateSpan, waking};
 use crate::episode::subject::Subject;
 use crate::episode::waits::Waits;
 use crate::kind::Kind;
-use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER, StackSample};
+use punctual_recording::episode::{Call, Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER, StackSample};
 use punctual_recording::{Episode, Stage, Vector};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A verdict on a slice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,11 +39,13 @@ pub(crate) struct Blamed {
     pub(crate) tid: Option<u32>,
     /// Of two normal threads, one of which had its turn.
     pub(crate) turn: Option<Turn>,
+    /// See [`Piece::call`](crate::Piece::call).
+    pub(crate) call: Option<Call>,
 }
 
 impl Blamed {
     pub(crate) fn new(kind: Kind, name: impl Into<String>) -> Blamed {
-        Blamed { kind, name: name.into(), detail: None, inside: None, tid: None, turn: None }
+        Blamed { kind, name: name.into(), detail: None, inside: None, tid: None, turn: None, call: None }
     }
 
     pub(crate) fn unknown(why: &str) -> Blamed {
@@ -74,66 +80,56 @@ pub(crate) struct Classifier<'a> {
     /// The event that woke it.
     waking: Option<&'a Event>,
     /// The samples of the clock, each with the time of what it saw.
-    samples: Vec<(u64, &'a StackSample)>,
+    samples: &'a [(u64, &'a StackSample)],
     /// Names of threads, wherever one was seen.
-    threads: BTreeMap<u32, &'a str>,
+    threads: &'a BTreeMap<u32, &'a str>,
     /// What the victim waited for with the CPU in its hands.
-    waits: Waits,
+    waits: Rc<Waits>,
     /// Where it spun for locks of the kernel, by time.
     spins: Vec<Spin>,
-    requests: Requests<'a>,
+    requests: &'a Requests<'a>,
 }
 
 impl<'a> Classifier<'a> {
-    pub(crate) fn new(
-        episode: &'a Episode,
-        subject: Subject<'a>,
-        timelines: &'a BTreeMap<u32, CpuTimeline>,
-    ) -> Classifier<'a> {
-        let mut threads = BTreeMap::new();
-        for event in &episode.events {
-            match event.kind {
-                EventKind::Switch => threads.insert(event.value as u32, episode.name(event.name)),
-                EventKind::Waking | EventKind::VectorBegin => threads.insert(event.tid, episode.name(event.name)),
-                _ => None,
-            };
-        }
-        for sample in &episode.samples {
-            threads.entry(sample.tid).or_insert_with(|| episode.name(sample.name));
-        }
-        threads.insert(0, "idle");
-        let clocked = episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
-        let samples = clocked.map(|sample| (seen_at(episode, sample), sample)).collect();
+    pub(crate) fn new(shared: &'a Shared<'a>, subject: Subject<'a>) -> Classifier<'a> {
+        let episode = shared.episode;
         let mut classifier = Classifier {
             episode,
             subject,
-            timelines,
+            timelines: shared.timelines,
             waking: waking(episode, &subject).map(|index| &episode.events[index]),
-            samples,
-            threads,
-            waits: Waits::of(episode, subject.tid),
+            samples: &shared.samples,
+            threads: &shared.threads,
+            waits: shared.waits(subject.tid),
             spins: Vec::new(),
-            requests: Requests::of(episode),
+            requests: &shared.requests,
         };
         classifier.spins = classifier.find_spins();
         classifier
+    }
+
+    /// Whether waits for others are a part of what is asked about.
+    pub(crate) fn is_of_a_request(&self) -> bool {
+        self.subject.stage == Stage::Request
     }
 
     fn thread(&self, tid: u32) -> String {
         self.threads.get(&tid).map_or_else(|| format!("thread {tid}"), |&name| name.to_owned())
     }
 
+    /// The verdict on all of a span in which it does not matter what its CPU was doing.
+    pub(crate) fn off_cpu(&self, span: &StateSpan) -> Option<Blamed> {
+        match span.doing {
+            Doing::Blocked { left_state, woken_by } => Some(self.blocked(span, left_state, woken_by)),
+            Doing::Spinning { holder } => Some(self.spun_for(holder)),
+            Doing::HeldBefore { taker } => Some(self.held_before(taker)),
+            Doing::OutOfQuota { name } => Some(self.out_of_quota(name)),
+            Doing::Due | Doing::Waiting { .. } | Doing::Running => None,
+        }
+    }
+
     /// The verdicts on `own` ns of a slice between two times, by time; they add up to `own`.
     pub(crate) fn judge(&self, span: &StateSpan, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
-        match span.doing {
-            Doing::Blocked { left_state, woken_by } => return vec![(self.blocked(span, left_state, woken_by), own)],
-            Doing::Spinning { holder } => return vec![(self.spun_for(holder), own)],
-            Doing::HeldBefore { taker } => return vec![(self.held_before(taker), own)],
-            _ => (),
-        }
-        if let Doing::OutOfQuota { name } = span.doing {
-            return vec![(self.out_of_quota(name), own)];
-        }
         if let Some((inner, outer)) = slice.interrupt() {
             return vec![(self.interrupt(span, inner, outer, own), own)];
         }
@@ -162,12 +158,8 @@ impl<'a> Classifier<'a> {
         let runs_victim = last.kind == EventKind::Switch && last.value == u64::from(self.subject.tid)
             || last.kind != EventKind::Switch && last.tid == self.subject.tid;
         match span.doing {
-            Doing::Running if runs_victim && self.subject.stage == Stage::Response => vec![(self.own_work(None), ns)],
+            Doing::Running if runs_victim && self.subject.stage.holds_work() => vec![(self.own_work(None), ns)],
             Doing::Running if runs_victim => path(ns, unexplained()),
-            Doing::Blocked { left_state, woken_by } => vec![(self.blocked(span, left_state, woken_by), ns)],
-            Doing::Spinning { holder } => vec![(self.spun_for(holder), ns)],
-            Doing::HeldBefore { taker } => vec![(self.held_before(taker), ns)],
-            Doing::OutOfQuota { name } => vec![(self.out_of_quota(name), ns)],
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
         }
     }
@@ -274,7 +266,7 @@ impl<'a> Classifier<'a> {
         end: u64,
         own: u64,
     ) -> Vec<(Blamed, u64)> {
-        if slice.tid == self.subject.tid && self.subject.stage == Stage::Response {
+        if slice.tid == self.subject.tid && self.subject.stage.holds_work() {
             // It is on its CPU, and the switch that brought it there was not seen.
             return self.running(slice, start, end, own);
         }

@@ -6,6 +6,7 @@ mod disks;
 pub(crate) mod groups;
 pub(crate) mod nesting;
 pub(crate) mod replay;
+mod shared;
 pub(crate) mod split;
 mod story;
 mod subject;

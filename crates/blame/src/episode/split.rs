@@ -4,11 +4,12 @@ use crate::episode::classify::{Blamed, Classifier, Holder};
 use crate::episode::groups::Turn;
 use crate::episode::nesting::with_nesting;
 use crate::episode::replay::{CpuTimeline, replay};
+use crate::episode::shared::Shared;
 use crate::episode::story::{StateSpan, story};
 use crate::episode::subject::Subject;
 use crate::kind::Kind;
-use punctual_recording::Episode;
-use punctual_recording::episode::EventKind;
+use punctual_recording::episode::{Call, EventKind};
+use punctual_recording::{Episode, Stage};
 use std::collections::BTreeMap;
 
 /// A stretch of the lateness with one owner.
@@ -26,8 +27,14 @@ pub struct Piece {
     pub name: String,
     /// What more is known of it.
     pub detail: Option<Detail>,
-    /// Of a wait for a lock: what whoever held it was doing meanwhile; [`Kind::Unknown`] where that was not seen.
+    /// Of a wait for a lock or for another thread: what whoever held it or ended it was doing meanwhile; [`Kind::Unknown`]
+    /// where that was not seen.
     pub inside: Option<(Kind, String)>,
+    /// Of a wait within a request: what that one was doing, and where it waited in turn what whoever it waited for did, to
+    /// the end. Else empty.
+    pub path: Vec<(Kind, String)>,
+    /// Of a wait for another thread: what the late one had called the kernel for, where that is known.
+    pub call: Option<Call>,
     /// The control group of the thread that had it, where that is known.
     pub cgroup: Option<String>,
     /// What weights the two have, where a normal thread had its turn and another one waited.
@@ -41,8 +48,15 @@ impl Piece {
     }
 }
 
-/// How a detail begins that says what became of the holder of a lock: it is a sentence, not a place in code.
-pub const WHILE_HELD: &str = "while it held the lock, ";
+/// How details begin that are sentences, not places in code: what became of the holder of a lock, and of whoever was waited
+/// for otherwise.
+const WHILE_HELD: &str = "while it held the lock, ";
+const MEANWHILE: &str = "meanwhile ";
+
+/// What became of whoever was waited for, where a detail says that and not a place in code.
+pub fn sentence(detail: &str) -> Option<&str> {
+    detail.strip_prefix(WHILE_HELD).or_else(|| detail.strip_prefix(MEANWHILE))
+}
 
 /// What more is known of a piece than whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +65,10 @@ pub enum Detail {
     Seen(String),
     /// The holder of a lock was itself kept by this.
     KeptBy(Kind, String),
+    /// Whoever was waited for otherwise was itself kept by this.
+    Meanwhile(Kind, String),
+    /// Whoever was waited for waited in turn, and so on: as [`Piece::path`], and the code that samples saw at its end.
+    Along(Vec<(Kind, String)>, Option<String>),
 }
 
 impl std::fmt::Display for Detail {
@@ -58,6 +76,21 @@ impl std::fmt::Display for Detail {
         match self {
             Detail::Seen(what) => out.write_str(what),
             Detail::KeptBy(kind, name) => write!(out, "{WHILE_HELD}{}", kind.meanwhile(name)),
+            Detail::Meanwhile(kind, name) => write!(out, "{MEANWHILE}{}", kind.meanwhile(name)),
+            Detail::Along(path, seen) => {
+                out.write_str(MEANWHILE)?;
+                let mut before: Option<&str> = None;
+                for (kind, name) in path {
+                    let did = kind.meanwhile(name);
+                    match (before, did.strip_prefix("it ")) {
+                        (None, _) => out.write_str(&did)?,
+                        (Some(before), Some(did)) => write!(out, ", and {before} {did}")?,
+                        (Some(_), None) => write!(out, ", and {did}")?,
+                    }
+                    before = Some(name);
+                }
+                seen.as_ref().map_or(Ok(()), |seen| write!(out, " in {seen}"))
+            }
         }
     }
 }
@@ -76,8 +109,11 @@ pub struct Part {
     /// How much of it nothing explains, ns: all of [`Kind::Unknown`], and of a lock the time in which what kept the holder
     /// was not seen, or the holder itself.
     pub unknown_ns: u64,
-    /// Of waits for a lock, what whoever held it was doing meanwhile, largest first; they add up to `ns`. Else empty.
+    /// Of waits for a lock or for another thread, what whoever held it or ended it was doing meanwhile, largest first; they
+    /// add up to `ns`. Else empty.
     pub inside: Vec<Inside>,
+    /// See [`Piece::call`]; that of most of it.
+    pub call: Option<Call>,
     /// See [`Piece::cgroup`].
     pub cgroup: Option<String>,
     /// See [`Piece::turn`].
@@ -93,6 +129,9 @@ pub struct Inside {
     pub name: String,
     /// How much, ns.
     pub ns: u64,
+    /// Of a wait within a request, what whoever was waited for did meanwhile, largest first; they add up to `ns`. Else
+    /// empty.
+    pub inside: Vec<Inside>,
 }
 
 /// An episode's split.
@@ -108,7 +147,7 @@ pub struct Split {
 pub fn split(episode: &Episode) -> Split {
     let episode = &*with_nesting(episode);
     let timelines = replay(episode);
-    let judged = judge(episode, Subject::victim(episode), &timelines, &mut Vec::new());
+    let judged = judge(&Shared::new(episode, &timelines), Subject::victim(episode), &mut Vec::new());
     let mut pieces: Vec<Piece> = judged.into_iter().map(|judged| judged.piece).collect();
     debug_assert_eq!(pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
     name_by_programs(episode, &timelines, &mut pieces);
@@ -124,25 +163,25 @@ struct Judged {
 
 /// Holders that wait for holders are followed no further, whatever the events say.
 const MAX_HOLDERS: usize = 4;
+/// Nor are, within a request, those who wait for one another.
+const MAX_DEPTH: usize = 8;
 
 /// The time of the victim, or of whom it waits for: without gap or overlap. `waiting` are those who wait for the subject.
-fn judge(
-    episode: &Episode,
-    subject: Subject<'_>,
-    timelines: &BTreeMap<u32, CpuTimeline>,
-    waiting: &mut Vec<u32>,
-) -> Vec<Judged> {
-    let classifier = Classifier::new(episode, subject, timelines);
+fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32>) -> Vec<Judged> {
+    let (episode, timelines) = (shared.episode, shared.timelines);
+    let classifier = Classifier::new(shared, subject);
+    let deepest = if subject.stage == Stage::Request { MAX_DEPTH } else { MAX_HOLDERS };
     let empty = CpuTimeline::default();
     let mut judged = Vec::new();
     for span in &classifier.spans(story(episode, &subject, timelines)) {
         let holder = classifier.holder(span);
         // Who waits in a circle waits for nobody that would tell more.
         let holder = holder.filter(|held| held.subject.tid != subject.tid && !waiting.contains(&held.subject.tid));
-        match holder.filter(|_| waiting.len() < MAX_HOLDERS) {
+        let looks = |holder: &Holder<'_>| holder.kind != Kind::Wait || shared.may_look();
+        match holder.filter(|_| waiting.len() < deepest).filter(looks) {
             Some(holder) => {
                 waiting.push(subject.tid);
-                let its = judge(episode, holder.subject, timelines, waiting);
+                let its = judge(shared, holder.subject, waiting);
                 waiting.pop();
                 let its_group = cgroup(episode, holder.subject.tid);
                 judged.extend(its.into_iter().map(|judged| held(judged, &holder, its_group.as_ref())));
@@ -158,7 +197,7 @@ fn judge(
     judged
 }
 
-/// What the holder of a lock did, as those see it who wait for the lock.
+/// What the holder of a lock did, or whoever is waited for otherwise, as those see it who wait.
 fn held(judged: Judged, holder: &Holder<'_>, cgroup: Option<&String>) -> Judged {
     let Judged { piece, place } = judged;
     if place.is_some() && place == holder.place {
@@ -166,9 +205,23 @@ fn held(judged: Judged, holder: &Holder<'_>, cgroup: Option<&String>) -> Judged 
         return Judged { piece, place };
     }
     let name = holder.subject.name.to_owned();
-    let (detail, inside) = match piece.kind {
-        Kind::Own => (piece.detail.unwrap_or_else(|| Detail::Seen("at work".to_owned())), (Kind::Own, name.clone())),
-        kind => (Detail::KeptBy(kind, piece.name.clone()), (kind, piece.name)),
+    let mut path = Vec::new();
+    if holder.subject.stage == Stage::Request {
+        path.push((piece.kind, if piece.kind == Kind::Own { name.clone() } else { piece.name.clone() }));
+        path.extend(piece.path);
+    }
+    let (detail, inside) = match (piece.kind, piece.detail) {
+        (Kind::Own, seen) => (seen.unwrap_or_else(|| Detail::Seen("at work".to_owned())), (Kind::Own, name.clone())),
+        (kind, seen) if path.len() > 1 => {
+            let seen = match seen {
+                Some(Detail::Seen(seen)) if seen != "at work" => Some(seen),
+                Some(Detail::Along(_, seen)) => seen,
+                _ => None,
+            };
+            (Detail::Along(path.clone(), seen.filter(|_| ends_at_work(&path))), (kind, piece.name))
+        }
+        (kind, _) if holder.kind == Kind::Wait => (Detail::Meanwhile(kind, piece.name.clone()), (kind, piece.name)),
+        (kind, _) => (Detail::KeptBy(kind, piece.name.clone()), (kind, piece.name)),
     };
     // What is not known of a lock within is not known of this one.
     let inside = match piece.inside {
@@ -176,8 +229,13 @@ fn held(judged: Judged, holder: &Holder<'_>, cgroup: Option<&String>) -> Judged 
         _ => inside,
     };
     let (detail, inside, cgroup) = (Some(detail), Some(inside), cgroup.cloned());
-    let piece = Piece { kind: Kind::Lock, name, detail, inside, cgroup, turn: None, ..piece };
+    let (kind, call) = (holder.kind, holder.call);
+    let piece = Piece { kind, name, detail, inside, path, call, cgroup, turn: None, ..piece };
     Judged { piece, place: holder.place }
+}
+
+fn ends_at_work(path: &[(Kind, String)]) -> bool {
+    path.last().is_some_and(|(kind, _)| *kind == Kind::Own)
 }
 
 /// What the kernel calls the groups that it makes by itself, of sessions.
@@ -199,6 +257,7 @@ fn judge_span(
     timeline: &CpuTimeline,
     pieces: &mut Vec<Piece>,
 ) {
+    let off_cpu = classifier.off_cpu(span);
     let mut reached = span.start_ns;
     let mut push = |start_ns: u64, ns: u64, blamed: Blamed| {
         if ns > 0 {
@@ -209,7 +268,9 @@ fn judge_span(
                 kind: blamed.kind,
                 name: blamed.name,
                 detail: blamed.detail.map(Detail::Seen),
+                path: blamed.inside.iter().filter(|_| classifier.is_of_a_request()).cloned().collect(),
                 inside: blamed.inside,
+                call: blamed.call,
                 cgroup: blamed.tid.and_then(|tid| cgroup(episode, tid)),
                 turn: blamed.turn,
             });
@@ -228,7 +289,11 @@ fn judge_span(
         let steal = if span.doing.wants_cpu() { slice.steal_ns.min(end - start) } else { 0 };
         let own = end - start - steal;
         let mut at = start;
-        for (blamed, ns) in classifier.judge(span, slice, start, end, own) {
+        let verdicts = match &off_cpu {
+            Some(blamed) => vec![(blamed.clone(), own)],
+            None => classifier.judge(span, slice, start, end, own),
+        };
+        for (blamed, ns) in verdicts {
             push(at, ns, blamed);
             at += ns;
         }
@@ -238,9 +303,10 @@ fn judge_span(
     if reached < span.end_ns {
         // After the CPU's last event nothing more is known than what it was doing then.
         let blamed = match timeline.slices.last() {
-            Some(last) if last.end_ns <= reached => {
-                classifier.after_last(span, &episode.events[last.ends_with], span.end_ns - reached)
-            }
+            Some(last) if last.end_ns <= reached => match off_cpu {
+                Some(blamed) => vec![(blamed, span.end_ns - reached)],
+                None => classifier.after_last(span, &episode.events[last.ends_with], span.end_ns - reached),
+            },
             _ => vec![(Blamed::unknown("no event of this CPU"), span.end_ns - reached)],
         };
         for (blamed, ns) in blamed {
@@ -323,6 +389,8 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
                     && last.name == piece.name
                     && last.detail == piece.detail
                     && last.inside == piece.inside
+                    && last.path == piece.path
+                    && last.call == piece.call
                     && last.cgroup == piece.cgroup
                     && last.turn == piece.turn
                     && last.cpu == piece.cpu
@@ -336,13 +404,44 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
     joined
 }
 
+/// Times by what they were spent on, and that in turn; each is the sum of what is in it and of what ends there.
+#[derive(Default)]
+struct Tree<'a>(BTreeMap<(Kind, &'a str), (u64, Tree<'a>)>);
+
+impl<'a> Tree<'a> {
+    fn add(&mut self, mut path: impl Iterator<Item = (Kind, &'a str)>, ns: u64) {
+        let mut inside = self;
+        for step in path.by_ref() {
+            let (sum, further) = inside.0.entry(step).or_default();
+            *sum += ns;
+            inside = further;
+        }
+    }
+
+    fn sorted(self) -> Vec<Inside> {
+        let inside = |((kind, name), (ns, inside)): ((Kind, &str), (u64, Tree<'_>))| {
+            let mut inside = inside.sorted();
+            let told: u64 = inside.iter().map(|inside| inside.ns).sum();
+            if !inside.is_empty() && told < ns {
+                // Nothing more is known of the rest.
+                inside.push(Inside { kind, name: name.to_owned(), ns: ns - told, inside: Vec::new() });
+            }
+            Inside { kind, name: name.to_owned(), ns, inside }
+        };
+        let mut sorted: Vec<Inside> = self.0.into_iter().map(inside).collect();
+        sorted.sort_by_key(|inside| std::cmp::Reverse(inside.ns));
+        sorted
+    }
+}
+
 /// What pieces of one owner come to.
 #[derive(Default)]
 struct Sum<'a> {
     ns: u64,
     unknown_ns: u64,
     details: BTreeMap<String, u64>,
-    inside: BTreeMap<(Kind, &'a str), u64>,
+    inside: Tree<'a>,
+    calls: BTreeMap<Call, u64>,
     /// Whether any of them says what a holder did.
     is_held: bool,
     turn: Option<Turn>,
@@ -363,23 +462,22 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
         if piece.is_unknown() {
             sum.unknown_ns += piece.ns;
         }
+        if let Some(call) = piece.call {
+            *sum.calls.entry(call).or_default() += piece.ns;
+        }
         let inside = piece.inside.as_ref().map_or((piece.kind, &*piece.name), |(kind, name)| (*kind, &**name));
-        *sum.inside.entry(inside).or_default() += piece.ns;
+        match piece.path.is_empty() {
+            true => sum.inside.add([inside].into_iter(), piece.ns),
+            false => sum.inside.add(piece.path.iter().map(|(kind, name)| (*kind, &**name)), piece.ns),
+        }
         sum.is_held |= piece.inside.is_some();
     }
     let mut parts: Vec<Part> = sums
         .into_iter()
         .map(|((kind, name, cgroup), sum)| {
             let detail = sum.details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail);
-            let mut inside: Vec<Inside> = match sum.is_held {
-                true => sum
-                    .inside
-                    .into_iter()
-                    .map(|((kind, name), ns)| Inside { kind, name: name.to_owned(), ns })
-                    .collect(),
-                false => Vec::new(),
-            };
-            inside.sort_by_key(|inside| std::cmp::Reverse(inside.ns));
+            let inside = if sum.is_held { sum.inside.sorted() } else { Vec::new() };
+            let call = sum.calls.into_iter().max_by_key(|(_, ns)| *ns).map(|(call, _)| call);
             Part {
                 kind,
                 name: name.to_owned(),
@@ -387,6 +485,7 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
                 detail,
                 unknown_ns: sum.unknown_ns,
                 inside,
+                call,
                 cgroup: cgroup.map(str::to_owned),
                 turn: sum.turn,
             }

@@ -190,7 +190,7 @@ fn at_start(
 }
 
 /// When the timer was due whose function woke somebody.
-fn timer_due(episode: &Episode, waking: &Event) -> Option<u64> {
+pub(crate) fn timer_due(episode: &Episode, waking: &Event) -> Option<u64> {
     if waking.kind != EventKind::Waking || waking.context & IN_INTERRUPT == 0 {
         return None;
     }

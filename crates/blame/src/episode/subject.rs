@@ -14,7 +14,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) stage: Stage,
-    /// Whether its timer is due, or somebody wakes it, when its time begins: then it does not sleep on.
+    /// Whether its timer is due, or somebody wakes it, when its time begins: then it does not sleep on. So with the late
+    /// thread, and with nobody who is waited for.
     pub(crate) is_due: bool,
 }
 

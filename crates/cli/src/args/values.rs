@@ -34,8 +34,9 @@ pub(super) fn interval(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn stage(text: &str) -> Result<Stage, String> {
-    let names = Stage::ALL.map(Stage::name);
-    let found = Stage::ALL.into_iter().find(|stage| stage.name() == text);
+    let stages = || Stage::ALL.into_iter().filter(|stage| stage.is_of_a_wakeup());
+    let names: Vec<&str> = stages().map(Stage::name).collect();
+    let found = stages().find(|stage| stage.name() == text);
     found.ok_or_else(|| format!("there is no stage `{text}`: give one of {}", names.join(", ")))
 }
 

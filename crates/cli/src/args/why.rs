@@ -12,8 +12,9 @@ pub(crate) struct WhyRecordArguments {
     #[arg(long, value_name = "THRESHOLD", value_parser = threshold)]
     pub(crate) why: Option<Threshold>,
     /// With --why, of followed threads: what the threshold is compared with, and how far the evidence goes: `total`, to
-    /// the switch to the thread, or `response`, on to when it sleeps again, page faults, locks and I/O included
-    #[arg(long, value_name = "STAGE", default_value = "total", requires = "why", value_parser = ["total", "response"])]
+    /// the switch to the thread, `response`, on to when it sleeps again, page faults, locks and I/O included, or `request`, on
+    /// to when it waits for its next work, waits for other threads and processes included
+    #[arg(long, value_name = "STAGE", default_value = "total", requires = "why", value_parser = ["total", "response", "request"])]
     pub(crate) why_stage: String,
     /// With --why: stacks to take a second and CPU; 0 takes none
     #[arg(long, value_name = "HZ", default_value = "1000", requires = "why", value_parser = clap::value_parser!(u32).range(0..=10_000))]
@@ -26,7 +27,7 @@ pub(crate) struct WhyRecordArguments {
 impl WhyRecordArguments {
     pub(crate) fn settings(&self) -> Option<WhySettings> {
         let threshold = self.why?;
-        let stage = if self.why_stage == "response" { Stage::Response } else { Stage::Total };
+        let stage = Stage::from_name(&self.why_stage).unwrap_or_default();
         Some(WhySettings { threshold, stage, sample_rate: self.sample_rate, most_episodes: self.why_episodes })
     }
 }

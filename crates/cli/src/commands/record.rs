@@ -6,7 +6,7 @@ use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
 use punctual_load::{Load, NotRunnable};
 use punctual_probe::{Plan, Policy, Selection, Via};
-use punctual_recording::{EndReason, Stage};
+use punctual_recording::EndReason;
 use punctual_report::Measurement;
 use std::time::Duration;
 
@@ -59,10 +59,11 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     plan.duration_ns = arguments.duration.or(default);
     plan.break_ns = arguments.break_ns;
     plan.why = arguments.why.settings();
-    if plan.follow.is_none() && plan.why.is_some_and(|why| why.stage == Stage::Response) {
-        let message =
-            "--why-stage response goes with --pid, --tid, --comm or --follow: threads of punctual's own do no work";
-        return Err(Usage(message.to_owned()));
+    if let Some(why) = plan.why.filter(|why| plan.follow.is_none() && why.stage.holds_work()) {
+        let stage = why.stage.name();
+        return Err(Usage(format!(
+            "--why-stage {stage} goes with --pid, --tid, --comm or --follow: threads of punctual's own do no work"
+        )));
     }
     plan.limits = arguments.limit.as_ref().map(|limits| limits.0.clone()).unwrap_or_default();
     plan.output = arguments.output.clone().unwrap_or_else(|| super::fresh_name("", ".punctual"));

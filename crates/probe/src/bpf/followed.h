@@ -31,9 +31,12 @@ enum waker_kind {
 	WAKER_TIMER = 1,	/* id: one of `enum timer_use` */
 	WAKER_VECTOR = 2,	/* id: one of `enum vector` */
 	WAKER_DEVICE = 3,	/* id: the interrupt's number; name: its handler's */
-	WAKER_SOFTIRQ = 4,	/* id: the softirq's number */
+	WAKER_SOFTIRQ = 4,	/* id: the softirq's number, and SENT_HERE */
 	WAKER_THREAD = 5,	/* id: thread id; name: the thread's */
 };
+
+/* Of a waker that is a softirq: the thread in which it ran was sending something. */
+#define SENT_HERE (1U << 31)
 
 enum timer_use {
 	TIMER_SLEEP = 1,
@@ -105,7 +108,8 @@ struct record {
 	__u16 unobserved;
 	__u16 lost;
 	char name[NAME_SIZE];
-	__u64 pad;
+	__u32 place;		/* where in its program it waits now, see `place_of`; 0: not known */
+	__u32 call;		/* what it has called the kernel for, one of `enum call`; 0: not known */
 };
 
 /* One a CPU. Only its own scheduler writes, with interrupts off, and never over what was not read. */
@@ -195,6 +199,7 @@ struct follow_configuration {
 	struct nesting_place nesting;
 	__u64 names_wanted;	/* whether renames are told */
 	__u64 switch_tells_state;	/* see `left_state` */
+	__u64 places_wanted;	/* whether records tell where a thread waits */
 	/* Whoever takes this name is followed with all it starts; empty: nobody. */
 	char mark[NAME_SIZE];
 };

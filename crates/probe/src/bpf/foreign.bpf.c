@@ -199,7 +199,7 @@ static __always_inline bool in_unknown_interrupt(void)
  */
 static __always_inline void doubt_lock(struct followed *thread, struct task_struct *task)
 {
-	__u64 told = how_woken(task), word;
+	__u64 told = how_woken(task, false), word;
 
 	if ((told >> ACT_BIT & 7) != ACT_WAKES || (told >> WORD_BIT & 3) != WORD_SAME)
 		return;
@@ -227,6 +227,14 @@ static __always_inline bool waits_for_job(struct followed *thread, struct task_s
 	if (!HAS_HELPER(task_pt_regs) || thread->doubts < MAX_DOUBTS || !(state & STATE_INTERRUPTIBLE))
 		return false;
 	return first_argument((void *)bpf_task_pt_regs(task)) == thread->doubtful_word;
+}
+
+/* Whether the current thread puts something into a socket: what a softirq delivers meanwhile may be that. */
+static __always_inline bool is_sending(void)
+{
+	if (!follow_configuration.places_wanted || !HAS_HELPER(task_pt_regs))
+		return false;
+	return call_of((void *)bpf_task_pt_regs(bpf_get_current_task_btf())) == CALL_WRITE;
 }
 
 SEC("tp_btf/sched_waking")
@@ -264,6 +272,8 @@ int BPF_PROG(thread_woken, struct task_struct *task)
 	} else if (context->softirq && context->softirq_thread == (__u32)bpf_get_current_pid_tgid()) {
 		wake->kind = WAKER_SOFTIRQ;
 		wake->id = context->softirq - 1;
+		if (is_sending())
+			wake->id |= SENT_HERE;
 		wake->began = context->softirq_began;
 	} else {
 		wake->began = now;
@@ -314,6 +324,14 @@ static __always_inline void tell(struct followed *thread, struct task_struct___f
 	record->priority = task->rt_priority;
 	record->unobserved = thread->unobserved;
 	record->lost = thread->lost;
+	record->place = 0;
+	record->call = 0;
+	if (follow_configuration.places_wanted && HAS_HELPER(task_pt_regs)) {
+		struct pt_regs *registers = (void *)bpf_task_pt_regs((void *)task);
+
+		record->call = call_of(registers);
+		record->place = place_of(registers, record->call);
+	}
 	bpf_probe_read_kernel(record->name, NAME_SIZE, task->comm);
 	thread->unobserved = 0;
 	thread->lost = 0;

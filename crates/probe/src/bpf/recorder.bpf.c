@@ -17,7 +17,7 @@
 #ifdef WITHOUT_HOLDERS
 #define HOW_WOKEN(task) 0
 #else
-#define HOW_WOKEN(task) how_woken(task)
+#define HOW_WOKEN(task) how_woken(task, recorder_configuration.waits_wanted)
 #endif
 /* Timers of one interrupt expire within this; its interrupted stack is taken once. */
 #define ONE_INTERRUPT_NS 20000

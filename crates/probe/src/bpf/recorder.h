@@ -111,6 +111,8 @@ struct recorder_configuration {
 	__u64 cpus;
 	/* Whether the tracepoints of requests to disks begin with the queue, as before 5.11. */
 	__u64 requests_tell_queue;
+	/* Whether each waking tells what the two threads had called the kernel for, not only those out of a sleep for a lock. */
+	__u64 waits_wanted;
 };
 
 struct {

@@ -17,11 +17,13 @@ struct pt_regs___x86 {
 	unsigned long si;
 	unsigned long dx;
 	unsigned long r8;
+	unsigned long sp;
 	unsigned long orig_ax;
 };
 
 struct pt_regs___arm64 {
 	__u64 regs[31];
+	__u64 sp;
 	__u64 pc;
 	__u64 pstate;
 	__s32 syscallno;

@@ -5,6 +5,7 @@
 #ifndef PUNCTUAL_WAKES_H
 #define PUNCTUAL_WAKES_H
 
+#include "calls.h"
 #include "waits.h"
 
 #define FUTEX_WAKE 1
@@ -35,10 +36,14 @@ enum waking_act {
 #define STATE_BIT 21
 #define PLACE_BIT 24
 #define OWNER_BIT 42
+/* In place of the two above, for one that did not wait for a word: what the two had called the kernel for. */
+#define SLEEPER_BIT 24
+#define WAKER_BIT 28
 
 enum word {
 	WORD_SAME = 1,
 	WORD_OTHER = 2,
+	WORD_NONE = 3,
 };
 
 enum word_state {
@@ -110,15 +115,28 @@ static __always_inline __u64 word_state(__u64 address, __u32 slept_on)
  * Bits of where a word stands, to tell one from another. One that processes share has the same place in the page for each of
  * them; one that they do not may stand at the same address in several.
  */
-static __always_inline __u64 place_of(__u64 address, __u32 operation, __u32 process)
+static __always_inline __u64 place_of_word(__u64 address, __u32 operation, __u32 process)
 {
 	__u64 page = operation & FUTEX_PRIVATE ? (address >> 12 ^ process) & 0xff : 0;
 
 	return (address & PLACE_IN_PAGE) >> 2 | page << 10;
 }
 
-/* Of a thread that is woken out of a sleep for a lock of its program, how; 0 of others, and where that is not known. */
-static __always_inline __u64 how_woken(struct task_struct *woken)
+/* Of a thread that does not wait for a word in memory: what it waits for, and what the current thread is doing. */
+static __always_inline __u64 how_answered(struct pt_regs *sleeps)
+{
+	struct pt_regs *wakes = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	__u64 told = (__u64)WORD_NONE << WORD_BIT | (__u64)call_of(sleeps) << SLEEPER_BIT |
+		     (__u64)call_of(wakes) << WAKER_BIT;
+
+	return told | (__u64)(sends_signal(wakes) ? ACT_SIGNALS : ACT_ELSE) << ACT_BIT;
+}
+
+/*
+ * Of a thread that is woken out of a sleep for a lock of its program, how; 0 of others, and where that is not known. Of
+ * others too where all `waits` are wanted.
+ */
+static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 {
 	struct task_struct *current_task;
 	struct pt_regs *sleeps, *wakes;
@@ -126,15 +144,21 @@ static __always_inline __u64 how_woken(struct task_struct *woken)
 	__u32 operation, value;
 	bool same;
 
-	if (!sleeps_for_lock(woken))
+	if (waits) {
+		if (!HAS_HELPER(task_pt_regs))
+			return 0;
+		if (!calls_futex((void *)bpf_task_pt_regs(woken)))
+			return how_answered((void *)bpf_task_pt_regs(woken));
+	} else if (!sleeps_for_lock(woken)) {
 		return 0;
+	}
 	sleeps = (void *)bpf_task_pt_regs(woken);
 	current_task = bpf_get_current_task_btf();
 	wakes = (void *)bpf_task_pt_regs(current_task);
 	slept_at = first_argument(sleeps);
 	operation = second_argument(sleeps) & FUTEX_COMMAND;
 	value = third_argument(sleeps);
-	told = place_of(slept_at, second_argument(sleeps), ((struct task_struct___waking *)woken)->tgid) << PLACE_BIT |
+	told = place_of_word(slept_at, second_argument(sleeps), ((struct task_struct___waking *)woken)->tgid) << PLACE_BIT |
 	       (__u64)(owner_of_lock(woken, operation, value) & 0x3fffff) << OWNER_BIT;
 	if (sends_signal(wakes))
 		return told | ACT_SIGNALS << ACT_BIT;

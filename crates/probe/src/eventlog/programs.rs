@@ -35,7 +35,7 @@ fn class_of(program: &str) -> Option<EventClass> {
 /// context is the kernel's own count.
 fn load(classes: &[EventClass]) -> Result<(LoadedObject, usize, bool), Refused> {
     // No timer is that late: no stacks.
-    let (configuration, places) = configuration("logging events", 1 << 60)?;
+    let (configuration, places) = configuration("logging events", 1 << 60, false)?;
     let possible = cpus::possible();
     let chosen = |program: &str| class_of(program).is_some_and(|class| classes.contains(&class));
     let sizes = [("rings", possible as u32)];

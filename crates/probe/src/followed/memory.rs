@@ -28,6 +28,14 @@ pub(crate) const RECORD_NO_WAKEUP: u32 = 2;
 pub(crate) const RECORD_BY_NAME: u32 = 4;
 pub(crate) const RECORD_WITHIN_WORK: u32 = 8;
 
+/// `enum waker_kind`.
+pub(crate) const WAKER_TIMER: u32 = 1;
+pub(crate) const WAKER_SOFTIRQ: u32 = 4;
+pub(crate) const WAKER_THREAD: u32 = 5;
+
+/// `SENT_HERE`.
+pub(crate) const SENT_HERE: u32 = 1 << 31;
+
 /// `struct wake`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
@@ -79,7 +87,8 @@ pub(crate) struct Record {
     pub(crate) unobserved: u16,
     pub(crate) lost: u16,
     pub(crate) name: [u8; NAME_SIZE],
-    pub(super) pad: u64,
+    pub(crate) place: u32,
+    pub(crate) call: u32,
 }
 
 /// `struct records`.
@@ -133,6 +142,7 @@ pub(crate) struct Configuration {
     pub(crate) nesting: NestingPlace,
     pub(crate) names_wanted: u64,
     pub(crate) switch_tells_state: u64,
+    pub(crate) places_wanted: u64,
     pub(crate) mark: [u8; NAME_SIZE],
 }
 
@@ -143,6 +153,7 @@ impl Configuration {
             &self.nesting.bytes()[..],
             &self.names_wanted.to_ne_bytes(),
             &self.switch_tells_state.to_ne_bytes(),
+            &self.places_wanted.to_ne_bytes(),
             &self.mark,
         ]
         .concat()
@@ -436,12 +447,12 @@ mod tests {
         );
         check!(
             "record", Record, wake, switch_in, switch_out, executed, at, tid, process, cpu, flags, policy, priority,
-            unobserved, lost, name, pad
+            unobserved, lost, name, place, call
         );
         check!("records", Records, records, head, lost, pads, read, more_pads);
         check!("rename", Rename, sequence, tid, process, name);
         check!("threads", Threads, followed, index, contexts, renames, renamed, next, alive, without_room, pads);
-        check!("follow_configuration", Configuration, nesting, names_wanted, switch_tells_state, mark);
+        check!("follow_configuration", Configuration, nesting, names_wanted, switch_tells_state, places_wanted, mark);
         assert_eq!(size_of::<Record>(), 128);
         for section in [".bss", ".rodata"] {
             assert_eq!(variable_offsets(&btf, section), [0], "{section}");

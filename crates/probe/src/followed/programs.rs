@@ -21,7 +21,7 @@ const RACES: &str = "a thread that begins at the same instant as another one on 
 const DOING: &str = "following other programs' threads";
 
 /// Loads the programs, without attaching them yet; how many CPUs they are for, and what they do not see on this kernel.
-fn load(selection: &Selection) -> Result<(LoadedObject, usize, Vec<String>), Refused> {
+fn load(selection: &Selection, with_places: bool) -> Result<(LoadedObject, usize, Vec<String>), Refused> {
     refuse_namespaces(DOING)?;
     let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(DOING, error.to_string()))?;
     if cpus > MAX_CPUS {
@@ -31,6 +31,7 @@ fn load(selection: &Selection) -> Result<(LoadedObject, usize, Vec<String>), Ref
         nesting: per_cpu::places().nesting,
         names_wanted: u64::from(selection.by_name()),
         switch_tells_state: u64::from(switch_tells_state()),
+        places_wanted: u64::from(with_places),
         mark: [0; NAME_SIZE],
     };
     if selection.command {
@@ -59,7 +60,7 @@ fn load(selection: &Selection) -> Result<(LoadedObject, usize, Vec<String>), Ref
 
 /// Loads the programs and takes them away again; the names of those that this kernel has no place for.
 pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
-    Ok(load(&Selection::default())?.0.left_out())
+    Ok(load(&Selection::default(), false)?.0.left_out())
 }
 
 /// The programs in the kernel, attached; they leave it when this is dropped.
@@ -78,8 +79,13 @@ impl Programs {
     /// # Errors
     /// What the kernel refused; a thread or process that is not there.
     pub fn start(selection: &Selection) -> Result<Programs, Refused> {
+        Programs::start_with(selection, false)
+    }
+
+    /// The same; with `places`, records tell where in its program a thread waits.
+    pub(super) fn start_with(selection: &Selection, places: bool) -> Result<Programs, Refused> {
         selection.check()?;
-        let (mut object, cpus, mut blind) = load(selection)?;
+        let (mut object, cpus, mut blind) = load(selection, places)?;
         let table = ThreadTable::new(object.shared_globals()?);
         let rings = Rings::new(object.shared_array("rings")?, cpus);
         object.attach()?;

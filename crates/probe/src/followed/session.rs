@@ -1,17 +1,23 @@
 //! Carries out a plan that follows other programs' threads.
 
 use super::drain::Drain;
-use super::memory::{FOLLOW_NAME, RECORD_BY_NAME, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, text};
+use super::memory::{
+    FOLLOW_NAME, RECORD_BY_NAME, RECORD_ENDED, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, SENT_HERE, WAKER_SOFTIRQ,
+    WAKER_THREAD, WAKER_TIMER, Wake, text,
+};
 use super::programs::Programs;
 use super::selection::{Selection, name_of};
 use super::table::Table;
+use crate::recorder::requests::{EndedBy, Pause};
 use crate::recorder::{self, Watch};
 use crate::shared::error::RunError;
 use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude};
 use crate::shared::plan::Plan;
+use punctual_kernel::bpf::kernel_enumeration_has;
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::{Refused, clock, cpus, host, steal};
-use punctual_recording::{Configuration, EndReason, Ended, Provenance, Stage, Wakeup, Writer};
+use punctual_recording::episode::Call;
+use punctual_recording::{Configuration, EndReason, Ended, Provenance, Softirq, Stage, Wakeup, Writer};
 use std::time::{Duration, Instant};
 
 /// Records are looked at this often.
@@ -20,6 +26,8 @@ const ROUND: Duration = Duration::from_millis(20);
 const FIRST_INSTRUCTION: &str = "a followed thread's first instruction: its total ends where it is switched in";
 const CAUSES: &str = "why a followed thread was late: record with --why";
 const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
+const WAITS: &str = "waits for other threads within a request: this kernel does not tell what a thread has called it for (Linux \
+                     5.15 on x86-64 and arm64 does), so that a request ends with the first of them";
 /// How late an end without a last record may be found.
 const SWEEP: Duration = Duration::from_secs(1);
 
@@ -34,10 +42,11 @@ pub(crate) fn run(
     let mut provenance = provenance(plan, &cpus);
     // Loading takes a while: whatever is measured has its evidence.
     let recorder = recorder::start(plan, &mut provenance);
-    let programs = Programs::start(selection)?;
+    let for_requests = plan.why.is_some_and(|settings| settings.stage == Stage::Request);
+    let programs = Programs::start_with(selection, for_requests)?;
     if let Some(recorder) = &recorder {
         // These are known then.
-        let goes_on = plan.why.is_some_and(|settings| settings.stage == Stage::Response);
+        let goes_on = plan.why.is_some_and(|settings| settings.stage.holds_work());
         provenance.blind.retain(|line| {
             let is_known = [CAUSES, INTERRUPTS_OFF].contains(&line.as_str())
                 || recorder.steal_known() && *line == steal::blindness();
@@ -46,6 +55,9 @@ pub(crate) fn run(
         provenance.blind.extend(recorder.blind());
     }
     provenance.blind.extend_from_slice(programs.blind());
+    if for_requests && !tells_calls() {
+        provenance.blind.push(WAITS.to_owned());
+    }
     let drain = Drain::start(programs.rings.share())?;
     let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
     writer.followed_mut().asked = selection.asked();
@@ -208,9 +220,8 @@ impl Session<'_> {
                     watch.lost_sight_of(record.tid);
                 }
                 if let Some((_, wakeup)) = &taken {
-                    let sleeps_within_work = record.flags & RECORD_WITHIN_WORK != 0;
                     let priority = kernel_priority(record.policy, record.priority);
-                    watch.followed(wakeup, sleeps_within_work, &text(&record.name), priority);
+                    watch.followed(wakeup, ended_by(&record.wake), pause(record), &text(&record.name), priority);
                 }
             }
             if let Some((task, wakeup)) = taken {
@@ -259,6 +270,43 @@ impl Session<'_> {
             let note = format!("{without_room} threads were not followed: there is room for 4,096 at a time");
             writer.provenance_mut().fallbacks.push(note);
         }
+    }
+}
+
+/// Whether programs may look at what threads have called the kernel for, as `bpf/calls.h` does.
+fn tells_calls() -> bool {
+    let is_known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    is_known && kernel_enumeration_has("bpf_func_id", "BPF_FUNC_task_pt_regs") != Some(false)
+}
+
+/// Threads of the kernel that hand on what comes from outside begin with these.
+const SERVING: [&str; 4] = ["kworker/", "ksoftirqd/", "irq/", "rcu"];
+
+/// What ended the sleep before a wakeup.
+fn ended_by(wake: &Wake) -> EndedBy {
+    let softirq = || Softirq::from_code(wake.id & !SENT_HERE);
+    match wake.kind {
+        WAKER_TIMER => EndedBy::Timer,
+        WAKER_SOFTIRQ if wake.id & SENT_HERE != 0 => EndedBy::Thread,
+        WAKER_SOFTIRQ if matches!(softirq(), Some(Softirq::Timer | Softirq::Hrtimer)) => EndedBy::Timer,
+        WAKER_THREAD => {
+            let name = text(&wake.name);
+            match SERVING.iter().any(|serving| name.starts_with(serving)) {
+                _ if name.starts_with("ktimers/") => EndedBy::Timer,
+                true => EndedBy::Outside,
+                false => EndedBy::Thread,
+            }
+        }
+        _ => EndedBy::Outside,
+    }
+}
+
+/// What becomes of a thread after a wakeup's work.
+fn pause(record: &Record) -> Pause {
+    match record.flags {
+        flags if flags & RECORD_ENDED != 0 => Pause::Ends,
+        flags if flags & RECORD_WITHIN_WORK != 0 => Pause::WithinWork,
+        _ => Pause::Waits { place: record.place, call: Call::from_code(record.call) },
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is known of each followed thread, and of what wakes them: records in, wakeups out.
 
-use super::memory::{NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, Slot, Wake, shown};
+use super::memory::{NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, SENT_HERE, Slot, WAKER_SOFTIRQ, Wake, shown};
 use super::selection::{name_of, policy_of, process_of};
 use punctual_recording::{
     Counters, FollowedStamps, FollowedThread, OTHERS, Softirq, Task, Vector, Waker, WakerKind, Wakeup, Writer,
@@ -129,7 +129,8 @@ impl Table {
         let has_room = by.len() < MAX_NAMES && self.names < MAX_ALL_NAMES;
         self.names += usize::from(is_new && has_room);
         *by.entry(if is_new && !has_room { OTHERS.to_owned() } else { shown }).or_insert(0) += 1;
-        let key = (wake.kind, wake.id, wake.name);
+        let id = if wake.kind == WAKER_SOFTIRQ { wake.id & !SENT_HERE } else { wake.id };
+        let key = (wake.kind, id, wake.name);
         if let Some(position) = self.wakers.get(&key) {
             return Some(*position);
         }
@@ -213,7 +214,10 @@ fn named(wake: &Wake) -> Option<Waker> {
             None,
         ),
         3 => (WakerKind::Interrupt, shown(&wake.name), Some(wake.id)),
-        4 => (WakerKind::Softirq, Softirq::words(u64::from(wake.id)).into_owned(), Some(wake.id)),
+        4 => {
+            let number = wake.id & !SENT_HERE;
+            (WakerKind::Softirq, Softirq::words(u64::from(number)).into_owned(), Some(number))
+        }
         // The kernel's idle loop: what it does between interrupts.
         5 if wake.id == 0 => (WakerKind::Thread, "(idle)".to_owned(), Some(0)),
         5 => (WakerKind::Thread, shown(&wake.name), Some(wake.id)),

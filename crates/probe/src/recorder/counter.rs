@@ -1,8 +1,8 @@
 //! Whether the processor's own counter takes the samples, by an interrupt that nothing keeps off.
 
-use super::programs::{COUNTER, online_cpus, open_clocks};
+use super::programs::{COUNTER, open_clocks};
 use punctual_kernel::capabilities::{Availability, Capability};
-use punctual_kernel::{Missing, Refused};
+use punctual_kernel::{Missing, Refused, cpus};
 
 /// Samples a second that are asked for to see whether there are any.
 const TRIED_RATE: u32 = 100;
@@ -10,7 +10,7 @@ const REMEDY: &str = "run as root: sudo punctual ...; or CAP_PERFMON, or sysctl 
 
 /// Asks for such samples on one CPU, takes none, and says what came of it.
 pub fn counter_sampling() -> Capability {
-    let cpu = online_cpus()[0];
+    let cpu = cpus::online()[0];
     let (_, kind, config) = COUNTER;
     row(open_clocks(&[cpu], (kind, config), TRIED_RATE).map(drop))
 }

@@ -152,7 +152,7 @@ impl Investigator {
             event.kind == EventKind::Switch && event.tid == late.tid && event.at_ns.abs_diff(late.end_ns) < SAME_NS
         });
         let end_ns = match ends {
-            Some(ends) if late.stage == Stage::Response => ends.at_ns.max(expected_ns),
+            Some(ends) if late.stage.holds_work() => ends.at_ns.max(expected_ns),
             _ => late.end_ns,
         };
         let waking = begins.or(waking);

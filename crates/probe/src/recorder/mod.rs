@@ -16,6 +16,7 @@ mod kernel_code;
 mod maps;
 mod naming;
 pub(crate) mod programs;
+pub(crate) mod requests;
 pub(crate) mod rings;
 mod start;
 pub(crate) mod symbols;

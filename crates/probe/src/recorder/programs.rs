@@ -11,7 +11,7 @@ use punctual_kernel::bpf::{
 };
 use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
 use punctual_kernel::{Refused, bpf_programs, clock, cpus, host, performance_event};
-use punctual_recording::HandlerSum;
+use punctual_recording::{HandlerSum, Stage};
 use std::os::fd::OwnedFd;
 
 /// The compiled programs.
@@ -58,8 +58,8 @@ pub(super) const SAMPLER: &str = "take_sample";
 
 /// Loads the programs, without attaching them yet; one more than the highest CPU number; and where the kernel keeps what
 /// they look up.
-fn load() -> Result<(LoadedObject, usize, Places), Refused> {
-    let (configuration, places) = configuration("recording what makes wakeups late", LATE_NS)?;
+fn load(waits: bool) -> Result<(LoadedObject, usize, Places), Refused> {
+    let (configuration, places) = configuration("recording what makes wakeups late", LATE_NS, waits)?;
     let possible = cpus::possible();
     let object = LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
     Ok((object, possible, places))
@@ -67,7 +67,7 @@ fn load() -> Result<(LoadedObject, usize, Places), Refused> {
 
 /// Loads the programs and takes them away again; the names of those that this kernel has no place for.
 pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
-    Ok(load()?.0.left_out())
+    Ok(load(false)?.0.left_out())
 }
 
 impl FlightRecorder {
@@ -77,14 +77,22 @@ impl FlightRecorder {
     /// # Errors
     /// What the kernel refused.
     pub fn start(sample_rate: u32, faults: bool) -> Result<FlightRecorder, Refused> {
-        let (mut object, possible, places) = load()?;
+        FlightRecorder::start_for(sample_rate, if faults { Stage::Response } else { Stage::Total })
+    }
+
+    /// The same with what evidence needs that reaches so far.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn start_for(sample_rate: u32, stage: Stage) -> Result<FlightRecorder, Refused> {
+        let (mut object, possible, places) = load(stage == Stage::Request)?;
         let rings = Rings::new(object.shared_array("rings")?, possible);
         let cpus = cpus::online();
         // Not where this user may not: then the cost is not known.
         let statistics = enable_run_time_statistics().ok();
         object.attach()?;
         let mut fault_path_ns = 0;
-        if faults {
+        if stage.holds_work() {
             count_faults(&mut object, &cpus)?;
             fault_path_ns = fault_path::measure(&rings, &cpus);
         }
@@ -222,8 +230,9 @@ impl FlightRecorder {
     }
 }
 
-/// What the programs have to know of this kernel. A timer later than `late_ns` has its interrupted stack taken.
-pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<(Vec<u8>, Places), Refused> {
+/// What the programs have to know of this kernel. A timer later than `late_ns` has its interrupted stack taken; with `waits`
+/// each waking tells what the two threads had called the kernel for.
+pub(crate) fn configuration(doing: &str, late_ns: u64, waits: bool) -> Result<(Vec<u8>, Places), Refused> {
     if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
         let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
         return Err(Refused::because(doing, reason));
@@ -238,9 +247,10 @@ pub(crate) fn configuration(doing: &str, late_ns: u64) -> Result<(Vec<u8>, Place
     let exit_tells_last = tracepoint_arguments("sched_process_exit").is_some_and(|count| count > 1);
     let groups_of_controller = u64::from(Hierarchy::find().is_some_and(|hierarchy| hierarchy.is_of_controller));
     let cpus = cpus::possible().min(64) as u64;
-    let requests_tell_queue = tracepoint_arguments("block_rq_issue").is_some_and(|count| count > 1);
+    let requests_tell_queue = u64::from(tracepoint_arguments("block_rq_issue").is_some_and(|count| count > 1));
     let told = [switch_tells_state, exit_tells_last].map(u64::from);
-    for word in [late_ns, told[0], told[1], groups_of_controller, cpus, u64::from(requests_tell_queue)] {
+    let waits = u64::from(waits);
+    for word in [late_ns, told[0], told[1], groups_of_controller, cpus, requests_tell_queue, waits] {
         configuration.extend_from_slice(&word.to_ne_bytes());
     }
     Ok((configuration, places))

@@ -5,6 +5,7 @@ use super::evidence::{Evidence, Investigator, LateWakeup};
 use super::hooks::HookWatch;
 use super::naming::name_places;
 use super::programs::{FlightRecorder, SAMPLER};
+use super::requests::{EndedBy, Pause, Requests, Stretch};
 use punctual_kernel::scheduling::{Scheduling, set_scheduling, set_scheduling_of};
 use punctual_kernel::{clock, ending, hold};
 use punctual_recording::{
@@ -41,7 +42,7 @@ impl Threshold {
 pub struct WhySettings {
     /// What counts as late.
     pub threshold: Threshold,
-    /// What is compared with it: [`Stage::Total`], or of followed threads [`Stage::Response`].
+    /// What is compared with it: [`Stage::Total`], or of followed threads [`Stage::Response`] or [`Stage::Request`].
     pub stage: Stage,
     /// Stacks a second and CPU; 0: none.
     pub sample_rate: u32,
@@ -101,6 +102,8 @@ pub struct Watch {
     values: Distribution,
     /// Followed threads that sleep within their work, each with when that work was due.
     at_work: HashMap<u32, u64>,
+    /// What they work on, where that is what is asked for.
+    requests: Requests,
     deliveries: Distribution,
     threshold_ns: Option<u64>,
     begun_ns: u64,
@@ -166,6 +169,7 @@ impl Watch {
             settings,
             values: Distribution::new(),
             at_work: HashMap::new(),
+            requests: Requests::default(),
             deliveries: Distribution::new(),
             threshold_ns: match settings.threshold {
                 Threshold::Fixed(ns) => Some(ns),
@@ -206,15 +210,17 @@ impl Watch {
         self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority);
     }
 
-    /// Looks at a wakeup of a followed thread. One that `sleeps_within_work` is not done with what it was woken for: its
-    /// next wakeups belong to that until it sleeps otherwise.
-    pub fn followed(&mut self, wakeup: &Wakeup, sleeps_within_work: bool, name: &str, priority: i16) {
-        if self.settings.stage != Stage::Response {
-            return self.wakeup(wakeup, name, priority);
+    /// Looks at a wakeup of a followed thread that something ended. Where it sleeps within its work then, it is not done with
+    /// what it was woken for: its next wakeups belong to that until it sleeps otherwise.
+    pub(crate) fn followed(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: &str, priority: i16) {
+        match self.settings.stage {
+            Stage::Response => {}
+            Stage::Request => return self.requested(wakeup, ended_by, then, name, priority),
+            _ => return self.wakeup(wakeup, name, priority),
         }
         let expected_ns = self.at_work.remove(&wakeup.tid).unwrap_or(wakeup.expected_ns);
         let Some(work_ns) = wakeup.work_ns else { return };
-        if sleeps_within_work {
+        if then == Pause::WithinWork {
             self.at_work.insert(wakeup.tid, expected_ns);
             return;
         }
@@ -222,9 +228,19 @@ impl Watch {
         self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority);
     }
 
+    fn requested(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: &str, priority: i16) {
+        let Some(work_ns) = wakeup.work_ns else { return self.requests.lost_sight_of(wakeup.tid) };
+        let until_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
+        let stretch = Stretch { expected_ns: wakeup.expected_ns, ended_by, until_ns, then };
+        for (expected_ns, end_ns) in self.requests.next(wakeup.tid, &stretch) {
+            self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority);
+        }
+    }
+
     /// A followed thread ended, or wakeups of it were not seen: what it worked on since when is not known any more.
     pub fn lost_sight_of(&mut self, tid: u32) {
         self.at_work.remove(&tid);
+        self.requests.lost_sight_of(tid);
     }
 
     fn look_at(&mut self, wakeup: &Wakeup, expected_ns: u64, value_ns: u64, name: &str, priority: i16) {
@@ -328,6 +344,7 @@ impl Watch {
     pub fn summary(&self) -> RecorderSummary {
         let mut summary = self.summary.clone();
         summary.threshold_ns = self.threshold_ns;
+        summary.without_end = self.requests.given_up();
         if let Ok(written) = self.written.lock() {
             summary.kept = written.kept;
             summary.void = written.void;

@@ -1,8 +1,8 @@
 //! An *episode*: one late wakeup with the flight recorder's evidence around it.
 
-pub use crate::episodes::lock_waking::{LOCK_OF_PROGRAM, LockWaking, WakingAct, WordState};
-pub use punctual_codes::EventKind;
+pub use crate::episodes::lock_waking::{LOCK_OF_PROGRAM, LockWaking, WaitEnd, WakingAct, WordState};
 use punctual_codes::Stage;
+pub use punctual_codes::{Call, EventKind};
 use serde::{Deserialize, Serialize};
 
 /// In `extra` of [`EventKind::VectorBegin`]: user code was interrupted.
@@ -150,7 +150,8 @@ pub struct Episode {
     /// Where `stage` ends.
     pub end_ns: u64,
     /// What was too long: [`Stage::Total`], which ends with the first user-space instruction (of somebody else's thread
-    /// with its being switched in), or [`Stage::Response`], which ends when the thread sleeps to be woken anew.
+    /// with its being switched in), [`Stage::Response`], which ends when the thread sleeps to be woken anew, or
+    /// [`Stage::Request`], which ends when it waits for the next unit of its work.
     pub stage: Stage,
     /// What a wakeup had to exceed.
     pub threshold_ns: u64,

@@ -33,6 +33,9 @@ pub struct RecorderSummary {
     /// Those of which no evidence was kept because it could not be written, or not as fast as it came.
     #[serde(default)]
     pub writing_behind: u64,
+    /// Requests of which no end was found, see [`Stage::Request`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub without_end: u64,
     /// Why evidence could not be written, where it could not: a full disk. The recording itself may have had no room to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -79,6 +82,10 @@ pub struct RecorderSummary {
 
 fn yes() -> bool {
     true
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What an interrupt handler, a softirq or a callback took over a whole run, late wakeups or not.

@@ -1,7 +1,8 @@
-//! What a waking says of a sleep for a lock of a program: whether whoever woke the thread let that lock go.
+//! What a waking says of the sleep that it ends: whether whoever woke the thread let the lock go that it slept for, and, where
+//! that is in the recording, what each of the two had called the kernel for.
 
 use crate::episodes::episode::Event;
-use punctual_codes::EventKind;
+use punctual_codes::{Call, EventKind};
 
 /// In `extra` of [`EventKind::LockBegin`]: the lock is one of the program's that lends priority, and the event's
 /// [`Event::value`] is the thread that holds it.
@@ -53,11 +54,27 @@ pub struct LockWaking {
     pub owner: u32,
 }
 
+/// What the waking of a thread that did not wait for a word in memory tells, where the recording has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitEnd {
+    /// What the sleeper had called the kernel for.
+    pub sleeper: Call,
+    /// What the current thread had called it for; in an interrupt that has nothing to do with the waking.
+    pub waker: Option<Call>,
+    /// Whether the current thread was sending a signal.
+    pub signals: bool,
+}
+
 const ACT_BIT: u32 = 16;
 const WORD_BIT: u32 = 19;
 const STATE_BIT: u32 = 21;
 const PLACE_BIT: u32 = 24;
 const OWNER_BIT: u32 = 42;
+
+/// In place of the two above, where the word is this.
+const SLEEPER_BIT: u32 = 24;
+const WAKER_BIT: u32 = 28;
+const NO_WORD: u64 = 3;
 
 const ACTS: [WakingAct; 6] = [
     WakingAct::NotTold,
@@ -89,7 +106,31 @@ impl LockWaking {
     }
 }
 
+impl WaitEnd {
+    /// As it stands in [`Event::extra`], above the woken thread's priority.
+    pub fn bits(&self) -> u64 {
+        let act = if self.signals { WakingAct::Signals } else { WakingAct::Else };
+        let act = ACTS.iter().position(|known| *known == act).unwrap_or(0) as u64;
+        let waker = self.waker.map_or(0, Call::code);
+        act << ACT_BIT
+            | NO_WORD << WORD_BIT
+            | u64::from(self.sleeper.code()) << SLEEPER_BIT
+            | u64::from(waker) << WAKER_BIT
+    }
+}
+
 impl Event {
+    /// Of a waking: what it tells of a wait that was for no word in memory. `None` where the recording does not say: such
+    /// evidence was not asked for.
+    pub fn wait_end(&self) -> Option<WaitEnd> {
+        if self.kind != EventKind::Waking || self.extra >> WORD_BIT & 3 != NO_WORD {
+            return None;
+        }
+        let call = |bit: u32| Call::from_code(self.extra >> bit & 0xf);
+        let signals = self.lock_waking().act == WakingAct::Signals;
+        Some(WaitEnd { sleeper: call(SLEEPER_BIT)?, waker: call(WAKER_BIT), signals })
+    }
+
     /// Of a waking: what it tells of a sleep for a lock of the program.
     pub fn lock_waking(&self) -> LockWaking {
         let extra = if self.kind == EventKind::Waking { self.extra } else { 0 };
@@ -135,6 +176,19 @@ mod tests {
         }
         // Two acts, in three states of the same word.
         assert_eq!(seen, 6);
+        let mut ends = 0;
+        for sleeper in Call::ALL {
+            for waker in Call::ALL.map(Some).into_iter().chain([None]) {
+                for signals in [false, true] {
+                    let end = WaitEnd { sleeper, waker, signals };
+                    assert_eq!(event(end.bits() | 19).wait_end(), Some(end));
+                    assert!(!event(end.bits() | 19).lock_waking().let_go());
+                    ends += 1;
+                }
+            }
+        }
+        assert_eq!(ends, 11 * 12 * 2);
+        assert_eq!(event(19).wait_end(), None);
         assert_eq!(event(19).lock_waking().act, WakingAct::NotTold);
         assert!(!event(u64::MAX).lock_waking().let_go());
     }

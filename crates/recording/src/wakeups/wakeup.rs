@@ -183,6 +183,7 @@ impl Wakeup {
             Stage::ThreadLatency => Some(self.thread_ns.unwrap_or(0) + self.user_ns?),
             Stage::Work => self.work_ns,
             Stage::Response => Some(self.total_ns + self.work_ns?),
+            Stage::Request => None,
         }
     }
 

@@ -138,7 +138,7 @@ fn style_of(stage: Stage) -> usize {
         Stage::Wake => 5,
         Stage::Thread => 2,
         Stage::User => 3,
-        Stage::DpcInterruptLatency | Stage::Response => 6,
+        Stage::DpcInterruptLatency | Stage::Response | Stage::Request => 6,
         Stage::ThreadLatency | Stage::Work => 7,
     }
 }

@@ -1,7 +1,7 @@
 //! What happened and what would change it: a cause in words that lead to an action.
 
 use super::WhyReport;
-use punctual_blame::{Cause, HOLDER_NOT_SEEN, Kind, WHILE_HELD};
+use punctual_blame::{Cause, ENDER_NOT_SEEN, HOLDER_NOT_SEEN, Kind, sentence};
 
 /// A cause that has at least this share of the lateness is worth a change, percent.
 const WORTH_A_CHANGE: u128 = 10;
@@ -20,8 +20,8 @@ pub(super) struct Advice {
 impl Advice {
     pub(super) fn on(cause: &Cause) -> Advice {
         let mut happened = happened(cause.kind, &cause.name);
-        if let Some(sentence) = cause.detail.as_deref().and_then(|detail| detail.strip_prefix(WHILE_HELD)) {
-            // Of a wait for a lock what matters is what kept its holder.
+        if let Some(sentence) = cause.detail.as_deref().and_then(sentence) {
+            // Of a wait what matters is what kept whoever was waited for.
             happened.pop();
             happened.push_str(&format!(", and meanwhile {sentence}."));
         }
@@ -57,6 +57,9 @@ fn happened(kind: Kind, name: &str) -> String {
             "The thread waited for a lock, and who held it was not seen.".to_owned()
         }
         Kind::Lock => format!("The thread waited for a lock that {name} held."),
+        Kind::Wait if name == ENDER_NOT_SEEN => "The thread waited for another one, and which was not seen.".to_owned(),
+        Kind::Wait => format!("The thread waited for {name}."),
+        Kind::Sleep => format!("Whom it waited for slept on a timer ({name})."),
         Kind::Stopped => format!("The thread was stopped: {name}."),
         Kind::Own => format!("{name} did its own work."),
         Kind::Steal => "The host ran something else on this CPU.".to_owned(),
@@ -98,6 +101,8 @@ fn remedy(kind: Kind, name: &str) -> Option<&'static str> {
             "Hold it for a shorter time, hand data over without a lock, or let the holder inherit the waiter's priority \
              (PTHREAD_PRIO_INHERIT)."
         }
+        Kind::Wait => "Look with --episode N at what that one did meanwhile, and ask it earlier or for less at once.",
+        Kind::Sleep => "Let it wait for what it sleeps for, instead of looking for it by the clock.",
         Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
         Kind::Own => "Look at its call tree with --episode N, and do less at once or begin earlier.",
         Kind::Steal => "Give the virtual machine CPUs of its own: pinned, and not shared with others.",

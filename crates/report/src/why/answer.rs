@@ -4,9 +4,9 @@ use super::advice::Advice;
 use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
 use super::{EpisodeView, WhyReport, cost, handlers};
 use crate::answer::Answer;
-use punctual_blame::{CallTree, Cause, Kind};
+use punctual_blame::{CallTree, Cause, Inside, Kind};
 use punctual_recording::episode::Victim;
-use punctual_recording::{HandlerSum, RecorderSummary, Stage};
+use punctual_recording::{Call, HandlerSum, RecorderSummary, Stage};
 use serde::Serialize;
 use std::path::Path;
 
@@ -169,18 +169,35 @@ struct PartRow<'a> {
     detail: Option<&'a str>,
     unknown_ns: u64,
     inside: Vec<InsideRow<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<&'static str>,
     cgroup: Option<&'a str>,
     weight: Option<u64>,
     waiting_weight: Option<u64>,
 }
 
-/// What the holder of a lock was doing while it was waited for; all of them add up to the part.
+/// What the holder of a lock, or whoever else is waited for, was doing meanwhile; all of them add up to the part, and those
+/// inside of one to it, where there are any.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct InsideRow<'a> {
     kind: &'static str,
     name: &'a str,
     ns: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inside: Vec<InsideRow<'a>>,
+}
+
+impl<'a> InsideRow<'a> {
+    fn all(inside: &'a [Inside]) -> Vec<InsideRow<'a>> {
+        let row = |inside: &'a Inside| InsideRow {
+            kind: inside.kind.name(),
+            name: &inside.name,
+            ns: inside.ns,
+            inside: InsideRow::all(&inside.inside),
+        };
+        inside.iter().map(row).collect()
+    }
 }
 
 /// A stretch of the lateness.
@@ -242,11 +259,8 @@ impl<'a> EpisodeRow<'a> {
             ns: part.ns,
             detail: part.detail.as_deref(),
             unknown_ns: part.unknown_ns,
-            inside: part
-                .inside
-                .iter()
-                .map(|inside| InsideRow { kind: inside.kind.name(), name: &inside.name, ns: inside.ns })
-                .collect(),
+            inside: InsideRow::all(&part.inside),
+            call: part.call.map(Call::name),
             cgroup: part.cgroup.as_deref(),
             weight: part.turn.map(|turn| turn.weight),
             waiting_weight: part.turn.map(|turn| turn.waiting_weight),

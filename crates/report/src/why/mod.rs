@@ -8,6 +8,7 @@ pub mod page;
 mod text;
 pub mod trace;
 pub mod tree;
+mod waits;
 
 pub use answer::{HandlersAnswer, WhyAnswer};
 pub use text::*;

@@ -3,8 +3,10 @@
 use super::advice::Advice;
 use crate::encode::plain_page::{coordinate, escape, page};
 use crate::layout::microseconds;
+use crate::why::waits::rows;
 use crate::why::{EpisodeView, WhyReport, as_detail, cause_words};
 use punctual_blame::CallTree;
+use punctual_recording::Stage;
 use std::fmt::Write;
 
 /// Causes with a section of their own.
@@ -92,6 +94,7 @@ fn episode(body: &mut String, episode: &EpisodeView) {
         microseconds(Some(episode.total_ns))
     );
     body.push_str("</tbody></table></div>\n");
+    waits(body, episode);
     for stack in &episode.late_stacks {
         let _ = writeln!(body, "<p class=\"soft\">Below a late timer interrupt: {}</p>", escape(&stack.join(" < ")));
     }
@@ -99,6 +102,21 @@ fn episode(body: &mut String, episode: &EpisodeView) {
         let _ =
             writeln!(body, "<div class=\"wide\"><pre>{}</pre></div>", escape(&super::tree::text(&episode.tree, 200)));
     }
+}
+
+/// What those did who were waited for within a request, each below who waited.
+fn waits(body: &mut String, episode: &EpisodeView) {
+    let rows = if episode.stage == Stage::Request { rows(episode) } else { Vec::new() };
+    if rows.is_empty() {
+        return;
+    }
+    body.push_str("<div class=\"wide\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"n\">us</th><th scope=\"col\">waits, and what kept whoever was waited for</th></tr></thead><tbody>\n");
+    for row in rows {
+        let words = format!("{}{}", "\u{a0}\u{a0}\u{a0}".repeat(row.depth), row.words());
+        let _ =
+            writeln!(body, "<tr><td class=\"n\">{}</td><td>{}</td></tr>", microseconds(Some(row.ns)), escape(&words));
+    }
+    body.push_str("</tbody></table></div>\n");
 }
 
 fn flame_graph(body: &mut String, tree: &CallTree) {

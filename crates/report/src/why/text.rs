@@ -5,8 +5,8 @@ use crate::layout::{microseconds, shortened, table};
 use crate::why::cost::MIN_COUNTED_NS;
 use punctual_blame::{CallTree, Room};
 use punctual_blame::{
-    Cause, HOLDER_NOT_SEEN, Kind, Link, Piece, Split, Summary, Turn, WHILE_HELD, chain, is_nesting_known, split,
-    summarize,
+    Cause, ENDER_NOT_SEEN, HOLDER_NOT_SEEN, Kind, Link, Piece, Split, Summary, Turn, chain, is_nesting_known, sentence,
+    split, summarize,
 };
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage, format_ns};
@@ -82,7 +82,9 @@ impl EpisodeView {
         // A text of its own takes 32 bytes at least.
         let text = |text: &str| size_of::<String>() + text.len().max(32);
         let pieces = self.split.pieces.iter().map(|piece| {
-            size_of::<Piece>() + text(&piece.name) + piece.detail.as_ref().map_or(0, |detail| text(&detail.to_string()))
+            let path: usize = piece.path.iter().map(|(_, name)| size_of::<Kind>() + text(name)).sum();
+            let detail = piece.detail.as_ref().map_or(0, |detail| text(&detail.to_string()));
+            size_of::<Piece>() + text(&piece.name) + path + detail
         });
         let links = self.chain.iter().map(|link| size_of::<Link>() + text(&link.woken) + text(&link.name));
         let stacks = self.late_stacks.iter().flatten().map(|function| text(function));
@@ -188,11 +190,19 @@ impl<'a> WhyReport<'a> {
 
     /// Whether it is about how long threads took to sleep again, not about how late they began.
     fn of_responses(&self) -> bool {
-        self.recorder.as_ref().is_some_and(|recorder| recorder.stage == Stage::Response)
+        self.stage().holds_work()
+    }
+
+    fn stage(&self) -> Stage {
+        self.recorder.as_ref().map_or(Stage::Total, |recorder| recorder.stage)
     }
 
     fn later(&self) -> &'static str {
-        if self.of_responses() { "from their waking to their next sleep longer than" } else { "later than" }
+        match self.stage() {
+            Stage::Request => "from their waking until they waited for more work longer than",
+            Stage::Response => "from their waking to their next sleep longer than",
+            _ => "later than",
+        }
     }
 
     fn threshold(&self) -> String {
@@ -332,19 +342,20 @@ fn with_group(name: &str, cgroup: Option<&str>, turn: Option<Turn>, is_the_victi
 pub(crate) fn cause_words(kind: Kind, name: &str) -> String {
     match (kind, name) {
         (Kind::Lock, HOLDER_NOT_SEEN) => "a lock whose holder was not seen".to_owned(),
+        (Kind::Wait, ENDER_NOT_SEEN) => "waiting for a thread that was not seen".to_owned(),
         _ => format!("{} {name}", kind.words()),
     }
 }
 
 /// A detail in a column of its own: code is cut short, a sentence is not.
 pub(super) fn as_detail(detail: &str) -> String {
-    if detail.starts_with(WHILE_HELD) { detail.to_owned() } else { shortened(detail, MAX_CHARACTERS) }
+    if sentence(detail).is_some() { detail.to_owned() } else { shortened(detail, MAX_CHARACTERS) }
 }
 
-/// What stands behind a cause's name: the code in brackets, or what became of a lock's holder as a sentence.
+/// What stands behind a cause's name: the code in brackets, or what became of whoever was waited for as a sentence.
 fn beside(name: &str, detail: Option<&str>) -> String {
     match detail.filter(|detail| *detail != name) {
-        Some(sentence) if sentence.starts_with(WHILE_HELD) => format!(": {sentence}"),
+        Some(told) if sentence(told).is_some() => format!(": {told}"),
         Some(code) => format!(" ({})", shortened(code, MAX_CHARACTERS)),
         None => String::new(),
     }
@@ -398,8 +409,10 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
     if within > 0 {
         let _ = writeln!(
             text,
-            "note: {} of the time in locks is unknown as well, and counted so: who held them, or what kept that one, was not seen",
-            format_ns(within)
+            "note: {} of the time in {} is unknown as well, and counted so: who {} them, or what kept that one, was not seen",
+            format_ns(within),
+            if report.stage() == Stage::Request { "locks and waits" } else { "locks" },
+            if report.stage() == Stage::Request { "held or ended" } else { "held" }
         );
     }
     let Some(recorder) = &report.recorder else { return };
@@ -426,6 +439,14 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
             "note: of {} late wakeups {} left no evidence, for it could not be written, or not as fast as it came: \
              a higher --why threshold keeps those that matter",
             recorder.late, recorder.writing_behind
+        );
+    }
+    if recorder.without_end > 0 {
+        let _ = writeln!(
+            text,
+            "note: {} requests had more waits than can be followed, and none that is known to be for more work: they are not in \
+             this",
+            recorder.without_end
         );
     }
     let mut reasons: Vec<&str> = report.episodes.iter().filter_map(|episode| episode.void.as_deref()).collect();
@@ -493,6 +514,8 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
         victim.cpu,
         match episode.stage {
             Stage::Response => format!("slept again {} us after it was due", microseconds(Some(episode.total_ns))),
+            Stage::Request =>
+                format!("waited for more work {} us after it was due", microseconds(Some(episode.total_ns))),
             _ => format!("ran {} us late", microseconds(Some(episode.total_ns))),
         },
         episode.expected_ns.saturating_sub(report.started_ns) as f64 / 1e9
@@ -527,6 +550,9 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
         rows.push(cells.into_iter().chain([String::new()]).collect());
     }
     let _ = write!(text, "\n{}", table(&["us", "share", "kind", "name", "code"], 0..2, rows));
+    if whole && episode.stage == Stage::Request {
+        text.push_str(&super::waits::text(episode));
+    }
     if whole && !episode.chain.is_empty() {
         text.push_str("\nwoken by:");
         for link in &episode.chain {

@@ -1,6 +1,7 @@
 //! An episode as a Perfetto trace: each CPU's threads, interrupts and softirqs, the victim's stages, the samples.
 
 use crate::encode::perfetto::{Lane, Tracks, begin_slice, end_slice, instant};
+use crate::why::waits::step_words;
 use punctual_blame::{Running, Slice, Split, replay, split};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{Episode, Stage, Vector};
@@ -54,13 +55,20 @@ fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &E
     let uuid = tracks.of(None, Lane::Victim(episode.victim.tid), &name);
     let title = match episode.stage {
         Stage::Response => format!("episode {}: asleep again after {} ns", episode.id, episode.total_ns()),
+        Stage::Request => format!("episode {}: waits for more work after {} ns", episode.id, episode.total_ns()),
         _ => format!("episode {}: {} ns late", episode.id, episode.total_ns()),
     };
     begin_slice(body, first, episode.expected_ns, uuid, "late wakeup", &title, 0);
     for piece in &split.pieces {
         let title = format!("{} {}", piece.kind.name(), piece.name);
         begin_slice(body, first, piece.start_ns, uuid, piece.kind.name(), &title, piece.ns);
-        end_slice(body, first, piece.start_ns + piece.ns, uuid);
+        // Within a wait what whoever was waited for did, and whom that one waited for.
+        for (kind, name) in &piece.path {
+            begin_slice(body, first, piece.start_ns, uuid, kind.name(), &step_words(*kind, name), piece.ns);
+        }
+        for _ in 0..=piece.path.len() {
+            end_slice(body, first, piece.start_ns + piece.ns, uuid);
+        }
     }
     end_slice(body, first, episode.end_ns, uuid);
 }

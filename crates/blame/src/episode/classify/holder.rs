@@ -6,14 +6,18 @@ use crate::episode::subject::Subject;
 use crate::kind::Kind;
 use punctual_recording::Stage;
 use punctual_recording::episode::{
-    Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_LOCK, LockWaking, WakingAct, WordState,
+    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_LOCK, LockWaking, WakingAct, WordState,
 };
 
 /// The name of a lock's holder where nothing says who that is.
 pub const HOLDER_NOT_SEEN: &str = "holder not seen";
 
-/// Who holds a lock of a program.
+/// Who holds a lock of a program, or is waited for otherwise.
 pub(crate) struct Holder<'a> {
+    /// [`Kind::Lock`] or [`Kind::Wait`].
+    pub(crate) kind: Kind,
+    /// What the thread that waits has called the kernel for, where that is known.
+    pub(crate) call: Option<Call>,
     /// The time for which it is waited for.
     pub(crate) subject: Subject<'a>,
     /// Where the lock is, as far as that is known.
@@ -92,16 +96,24 @@ impl<'a> Classifier<'a> {
 
     /// Who holds the lock of the program that the thread waits for: whoever lets it go, or owns it by the kernel's account.
     pub(crate) fn holder(&self, span: &StateSpan) -> Option<Holder<'a>> {
-        let (waker, tid) = match span.doing {
-            Doing::Spinning { holder } => (None, holder),
-            Doing::Blocked { left_state, woken_by: Some(woken_by) } if left_state & LEFT_FOR_LOCK != 0 => {
+        let (waker, tid, kind) = match span.doing {
+            Doing::Spinning { holder } => (None, holder, Kind::Lock),
+            Doing::Blocked { left_state, woken_by: Some(woken_by) } => {
                 let waker = &self.episode.events[woken_by];
-                (Some(waker), self.who_let_go(waker).or_else(|| self.owner(span, waker))?)
+                if left_state & LEFT_FOR_LOCK != 0 {
+                    (Some(waker), self.who_let_go(waker).or_else(|| self.owner(span, waker))?, Kind::Lock)
+                } else if self.waits_for_another(left_state, Some(waker)) {
+                    (Some(waker), self.who_answered(waker)?, Kind::Wait)
+                } else {
+                    return None;
+                }
             }
             _ => return None,
         };
         let by_waker = waker.filter(|waker| waker.tid == tid);
         Some(Holder {
+            kind,
+            call: waker.filter(|_| kind == Kind::Wait).and_then(sleepers_call),
             subject: Subject {
                 tid,
                 name: self.threads.get(&tid)?,
@@ -109,10 +121,10 @@ impl<'a> Classifier<'a> {
                 cpu: by_waker.map_or(span.cpu, |waker| waker.cpu),
                 start_ns: span.start_ns,
                 end_ns: span.end_ns,
-                stage: Stage::Response,
+                stage: if self.subject.stage == Stage::Request { Stage::Request } else { Stage::Response },
                 is_due: false,
             },
-            place: waker.map(|waker| waker.lock_waking().place),
+            place: waker.filter(|_| kind == Kind::Lock).map(|waker| waker.lock_waking().place),
         })
     }
 
@@ -201,6 +213,14 @@ impl<'a> Classifier<'a> {
             Some(waker) if !is_by_a_thread(waker) => not_seen(ended_by_interrupt(&by)),
             Some(_) => Blamed::new(Kind::Lock, by),
         }
+    }
+}
+
+/// What who is woken had called the kernel for.
+pub(crate) fn sleepers_call(waker: &Event) -> Option<Call> {
+    match waker.wait_end() {
+        Some(end) => Some(end.sleeper),
+        None => (waker.lock_waking().act != WakingAct::NotTold).then_some(Call::Futex),
     }
 }
 

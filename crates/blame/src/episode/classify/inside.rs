@@ -5,7 +5,6 @@ use crate::episode::classify::{Blamed, Classifier, OWN_PATH_NS};
 use crate::episode::replay::Slice;
 use crate::episode::story::{STOPPED, StateSpan};
 use crate::kind::Kind;
-use punctual_recording::Stage;
 use punctual_recording::episode::{
     Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LOCK_OF_PROGRAM,
 };
@@ -47,7 +46,7 @@ impl Classifier<'_> {
         if let Some(memory) = self.waits.in_fault(start, end) {
             return vec![(Blamed { detail: self.memory(memory).or_else(detail), ..fault() }, own)];
         }
-        if self.subject.stage == Stage::Response {
+        if self.subject.stage.holds_work() {
             // Of the way into the kernel and out of it nothing tells but how long it usually is.
             let ended = start == slice.start_ns && self.waits.fault_ended_at(start);
             let path = if ended { own.min(self.episode.fault_path_ns) } else { 0 };
@@ -82,9 +81,31 @@ impl Classifier<'_> {
         self.subject.name
     }
 
+    /// What the thread had begun or ended to wait for last, before it was woken: a lock of the kernel, a page.
+    pub(crate) fn last_waited_for(&self, woken_by: Option<&Event>) -> Option<EventKind> {
+        let victim = self.subject.tid;
+        // What an interrupt touches there while it looks at stacks is nothing that the thread waits for.
+        let before = |event: &&Event| {
+            event.tid == victim
+                && event.is_the_threads_own()
+                && woken_by.is_none_or(|waking| event.at_ns < waking.at_ns)
+        };
+        let last = self.episode.events.iter().filter(before).filter(|event| {
+            matches!(
+                event.kind,
+                EventKind::LockBegin
+                    | EventKind::LockEnd
+                    | EventKind::FaultUser
+                    | EventKind::FaultKernel
+                    | EventKind::FaultEnd
+            )
+        });
+        let of_kernel = |event: &&Event| event.kind != EventKind::LockBegin || event.extra & LOCK_OF_PROGRAM == 0;
+        last.filter(of_kernel).max_by_key(|event| event.at_ns).map(|event| event.kind)
+    }
+
     /// The thread slept from the beginning of the span on.
     pub(crate) fn blocked(&self, span: &StateSpan, left_state: u32, woken_by: Option<usize>) -> Blamed {
-        let victim = self.subject.tid;
         let events = &self.episode.events;
         let woken_by = woken_by.map(|index| &events[index]);
         if left_state & STOPPED != 0 {
@@ -97,24 +118,7 @@ impl Classifier<'_> {
                 (_, name, _) => name,
             },
         };
-        // What an interrupt touches there while it looks at stacks is nothing that the thread waits for.
-        let before = |event: &&Event| {
-            event.tid == victim
-                && event.is_the_threads_own()
-                && woken_by.is_none_or(|waking| event.at_ns < waking.at_ns)
-        };
-        let last = events.iter().filter(before).filter(|event| {
-            matches!(
-                event.kind,
-                EventKind::LockBegin
-                    | EventKind::LockEnd
-                    | EventKind::FaultUser
-                    | EventKind::FaultKernel
-                    | EventKind::FaultEnd
-            )
-        });
-        let of_kernel = |event: &&Event| event.kind != EventKind::LockBegin || event.extra & LOCK_OF_PROGRAM == 0;
-        let last = last.filter(of_kernel).max_by_key(|event| event.at_ns).map(|event| event.kind);
+        let last = self.last_waited_for(woken_by);
         if left_state & LEFT_FOR_LOCK != 0 {
             return self.lock_of_program(woken_by, by);
         }
@@ -123,9 +127,19 @@ impl Classifier<'_> {
             return self.lock_of_kernel(woken_by, by);
         }
         // Where the ends of faults are seen, one that has none is none.
-        let ends_are_seen = self.subject.stage == Stage::Response;
-        if let Some(memory) = self.waits.in_fault(span.start_ns, span.end_ns).filter(|_| ends_are_seen) {
-            return Blamed { detail: self.memory(memory), ..Blamed::new(Kind::Fault, self.victim()) };
+        let ends_are_seen = self.subject.stage.holds_work();
+        let memory = self.waits.in_fault(span.start_ns, span.end_ns).filter(|_| ends_are_seen);
+        let fault =
+            memory.map(|memory| Blamed { detail: self.memory(memory), ..Blamed::new(Kind::Fault, self.victim()) });
+        let is_answered = woken_by.is_some_and(|waking| self.who_answered(waking).is_some());
+        if let Some(fault) = fault.clone().filter(|_| !is_answered) {
+            return fault;
+        }
+        if self.waits_for_another(left_state, woken_by) {
+            return self.not_answered(woken_by, by);
+        }
+        if let Some(fault) = fault {
+            return fault;
         }
         match last {
             Some(EventKind::FaultUser | EventKind::FaultKernel)
@@ -134,6 +148,7 @@ impl Classifier<'_> {
                 Blamed::new(Kind::Fault, self.victim())
             }
             _ if left_state & LEFT_FOR_IO != 0 => self.input_or_output(span, woken_by, by),
+            _ if self.sleeps_on_timer(woken_by) => Blamed::new(Kind::Sleep, by),
             _ => Blamed::unknown(&format!("asleep until woken by {by}")),
         }
     }

@@ -1,0 +1,152 @@
+//! Who ends a wait for another thread. Whoever wakes the thread is it only if that is what it waited for.
+
+use super::holder::sleepers_call;
+use crate::episode::chain::slice_before;
+use crate::episode::classify::{Blamed, Classifier};
+use crate::episode::story::{STOPPED, timer_due};
+use crate::kind::Kind;
+use punctual_recording::episode::{
+    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_IO, LEFT_FOR_LOCK, WakingAct,
+};
+use punctual_recording::{Softirq, Stage};
+
+/// The name of who ended a wait where nothing says who that is.
+pub const ENDER_NOT_SEEN: &str = "ender not seen";
+/// The name of who ended a wait by a packet that no thread of this machine is known to have sent.
+const NETWORK: &str = "the network";
+/// A softirq that begins within this of an interrupt's end belongs to that, ns.
+const AFTER_INTERRUPT_NS: u64 = 5_000;
+
+/// In a count of nesting: softirqs are kept off, or one is being served.
+const SOFTIRQS_OFF: u32 = 0xff << 8;
+
+/// How a wait ended.
+enum End {
+    /// A thread did what it was waited for, or sent it.
+    By(u32),
+    /// A timer.
+    Timer,
+    /// A device.
+    Device,
+    /// A packet, and who sent it is not known.
+    Network,
+    /// Something else, in words: the thread that woke it did not end the wait.
+    NotBy(String),
+}
+
+impl Classifier<'_> {
+    /// Whether the thread slept for what another one was to do, and that is asked about: not for the disk, for a lock, nor
+    /// because it was stopped.
+    pub(crate) fn waits_for_another(&self, left_state: u32, woken_by: Option<&Event>) -> bool {
+        self.subject.stage == Stage::Request
+            && left_state & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_IO) == 0
+            && self.last_waited_for(woken_by) != Some(EventKind::LockBegin)
+    }
+
+    /// The thread that ended the wait.
+    pub(crate) fn who_answered(&self, woken_by: &Event) -> Option<u32> {
+        match self.end(woken_by) {
+            End::By(tid) => Some(tid),
+            _ => None,
+        }
+    }
+
+    /// Whether the thread, which is one that is waited for, slept until a timer.
+    pub(crate) fn sleeps_on_timer(&self, woken_by: Option<&Event>) -> bool {
+        !self.subject.is_due && woken_by.is_some_and(|waking| matches!(self.end(waking), End::Timer))
+    }
+
+    fn end(&self, woken_by: &Event) -> End {
+        let slice = slice_before(self.episode, woken_by, self.timelines);
+        if woken_by.context & IN_INTERRUPT != 0 {
+            return if timer_due(self.episode, woken_by).is_some() { End::Timer } else { End::Device };
+        }
+        if woken_by.context & IN_SOFTIRQ != 0 {
+            let Some((inner, outer)) = slice.and_then(|slice| slice.softirq()) else { return End::Device };
+            let number = if outer.kind == EventKind::SoftirqBegin { Softirq::from_code(outer.value) } else { None };
+            return match number {
+                _ if matches!(inner.kind, EventKind::CallbackBegin | EventKind::TimerBegin) => End::Timer,
+                Some(Softirq::Timer | Softirq::Hrtimer) => End::Timer,
+                Some(Softirq::NetRx | Softirq::NetTx) => self.sender(woken_by).map_or(End::Network, End::By),
+                _ => End::Device,
+            };
+        }
+        let by = self.thread(woken_by.tid);
+        if woken_by.tid == 0 {
+            return End::NotBy("woken out of the idle loop".to_owned());
+        }
+        let told = woken_by.lock_waking();
+        if told.act == WakingAct::Signals {
+            return End::NotBy(format!("the wait ended with a signal of {by}"));
+        }
+        if woken_by.wait_end().is_some() {
+            return End::By(woken_by.tid);
+        }
+        // What is left is a wait for a word in memory, or a recording that does not say.
+        match told.act {
+            WakingAct::NotTold => End::NotBy(format!("woken by {by}; how is not in the recording")),
+            // Another word is the one that it was sent to meanwhile.
+            WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues => End::By(woken_by.tid),
+            WakingAct::Else | WakingAct::Signals => {
+                End::NotBy(format!("woken by {by}, over nothing that it waited for"))
+            }
+        }
+    }
+
+    /// The thread that sent what a softirq delivers: the one in which it runs, if that is sending and the softirq is its, not
+    /// one that an interrupt left behind.
+    fn sender(&self, woken_by: &Event) -> Option<u32> {
+        let sends = woken_by.wait_end().is_some_and(|end| end.waker == Some(Call::Write));
+        let slices = self.timelines.get(&woken_by.cpu).map_or(&[][..], |timeline| timeline.slices.as_slice());
+        let before = &slices[..slices.partition_point(|slice| slice.end_ns <= woken_by.at_ns)];
+        let event = |at: usize| &self.episode.events[before[at].ends_with];
+        // Back to where softirqs began to be served.
+        let mut began_ns = woken_by.at_ns;
+        let mut outside = None;
+        for at in (0..before.len()).rev() {
+            let earlier = event(at);
+            let is_another_time =
+                earlier.kind == EventKind::SoftirqEnd && began_ns.saturating_sub(earlier.at_ns) > AFTER_INTERRUPT_NS;
+            if earlier.kind == EventKind::SoftirqBegin {
+                began_ns = earlier.at_ns;
+            } else if is_another_time || earlier.context & IN_SOFTIRQ == 0 && earlier.kind != EventKind::SoftirqEnd {
+                outside = Some(earlier);
+                break;
+            }
+        }
+        // One that came while softirqs were kept off left none to be served at its end.
+        let of_interrupt = outside.is_some_and(|earlier| {
+            matches!(earlier.kind, EventKind::VectorEnd | EventKind::HandlerEnd)
+                && earlier.context & SOFTIRQS_OFF == 0
+                && began_ns.saturating_sub(earlier.at_ns) < AFTER_INTERRUPT_NS
+        });
+        (sends && !of_interrupt && woken_by.tid != 0).then_some(woken_by.tid)
+    }
+
+    /// The thread waited for another one, and what that did is not looked into, or it was none.
+    pub(crate) fn not_answered(&self, woken_by: Option<&Event>, by: String) -> Blamed {
+        let Some(woken_by) = woken_by else {
+            return not_seen(ENDER_NOT_SEEN, "nobody ended it before the evidence ends".to_owned());
+        };
+        let is_sleep = woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Sleep);
+        match self.end(woken_by) {
+            // Those who wait in a circle, one without a name, or one too many.
+            End::By(tid) => {
+                let name = self.thread(tid);
+                let inside = Some((Kind::Unknown, format!("what {name} did")));
+                let call = sleepers_call(woken_by);
+                Blamed { inside, call, tid: Some(tid), ..Blamed::new(Kind::Wait, name) }
+            }
+            End::Timer if is_sleep || !self.subject.is_due => Blamed::new(Kind::Sleep, by),
+            End::Timer => not_seen(ENDER_NOT_SEEN, "the wait ended by its time limit".to_owned()),
+            End::Device => Blamed::new(Kind::Io, by),
+            End::Network => not_seen(NETWORK, format!("who sent it: it came by softirq {by}")),
+            End::NotBy(words) => not_seen(ENDER_NOT_SEEN, words),
+        }
+    }
+}
+
+fn not_seen(name: &str, why: String) -> Blamed {
+    let inside = Some((Kind::Unknown, why.clone()));
+    Blamed { detail: Some(why), inside, ..Blamed::new(Kind::Wait, name) }
+}

@@ -1,0 +1,66 @@
+//! What everybody's time in an episode is judged by, found once.
+
+use crate::episode::classify::seen_at;
+use crate::episode::disks::Requests;
+use crate::episode::replay::CpuTimeline;
+use crate::episode::waits::Waits;
+use punctual_recording::Episode;
+use punctual_recording::episode::{EventKind, StackSample};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// So many events are looked at for those who were waited for, within one episode; after that it is not looked into any more
+/// what they did.
+const MAX_LOOKS: u64 = 200_000_000;
+/// To judge one of them takes a look at each event so often, about.
+const LOOKS: u64 = 4;
+
+/// An episode, and what follows from it whoever is looked at.
+pub(crate) struct Shared<'a> {
+    pub(crate) episode: &'a Episode,
+    /// What each CPU was doing.
+    pub(crate) timelines: &'a BTreeMap<u32, CpuTimeline>,
+    /// The samples of the clock, each with the time of what it saw.
+    pub(crate) samples: Vec<(u64, &'a StackSample)>,
+    /// Names of threads, wherever one was seen.
+    pub(crate) threads: BTreeMap<u32, &'a str>,
+    /// What disks were asked for.
+    pub(crate) requests: Requests<'a>,
+    waits: RefCell<BTreeMap<u32, Rc<Waits>>>,
+    looks: Cell<u64>,
+}
+
+impl<'a> Shared<'a> {
+    pub(crate) fn new(episode: &'a Episode, timelines: &'a BTreeMap<u32, CpuTimeline>) -> Shared<'a> {
+        let mut threads = BTreeMap::new();
+        for event in &episode.events {
+            match event.kind {
+                EventKind::Switch => threads.insert(event.value as u32, episode.name(event.name)),
+                EventKind::Waking | EventKind::VectorBegin => threads.insert(event.tid, episode.name(event.name)),
+                _ => None,
+            };
+        }
+        for sample in &episode.samples {
+            threads.entry(sample.tid).or_insert_with(|| episode.name(sample.name));
+        }
+        threads.insert(0, "idle");
+        let clocked = episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
+        let samples = clocked.map(|sample| (seen_at(episode, sample), sample)).collect();
+        let requests = Requests::of(episode);
+        Shared { episode, timelines, samples, threads, requests, waits: RefCell::default(), looks: Cell::new(0) }
+    }
+
+    /// What a thread waited for with its CPU in its hands.
+    pub(crate) fn waits(&self, tid: u32) -> Rc<Waits> {
+        let mut waits = self.waits.borrow_mut();
+        Rc::clone(waits.entry(tid).or_insert_with(|| Rc::new(Waits::of(self.episode, tid))))
+    }
+
+    /// Whether there is time to look into what one more thread did.
+    pub(crate) fn may_look(&self) -> bool {
+        let looks = self.looks.get();
+        self.looks.set(looks.saturating_add(self.episode.events.len() as u64 * LOOKS));
+        looks < MAX_LOOKS
+    }
+}

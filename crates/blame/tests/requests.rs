@@ -1,0 +1,309 @@
+//! Waits for other threads within a request: named by who ended them, with what that one did, and nobody is accused who did
+//! not.
+
+mod support;
+
+use punctual_blame::{CallTree, ENDER_NOT_SEEN, Inside, Kind, Part, Room, add_lateness, folded, split};
+use punctual_recording::episode::{
+    Call, Event, EventKind, Frame, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE, LockWaking,
+    StackSample, WaitEnd, WakingAct, WordState,
+};
+use punctual_recording::{Episode, Stage};
+use support::{INTERRUPT, Story, VICTIM, lets_go};
+
+const IDLE: (u32, i16) = (0, 120);
+const SERVER: (u32, i16) = (7, 120);
+const STORE: (u32, i16) = (8, 120);
+const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
+/// Asleep so that a signal would wake it.
+const WAITS: u32 = 1;
+const READ: WaitEnd = WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false };
+
+fn signalled() -> WaitEnd {
+    WaitEnd { signals: true, waker: Some(Call::Other), ..READ }
+}
+
+/// A request: due at 1,000 us, in at 1,010, waiting for more work at 5,000. `other` (thread 7) serves, `first` (8) stores.
+fn request(build: impl FnOnce(&mut Story)) -> Episode {
+    let mut story = Story::new(IDLE, 5_000);
+    story.episode.stage = Stage::Request;
+    story.timer(1_002, 0);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    build(&mut story);
+    story.switch(5_000, IDLE, WAITS, 0);
+    story.episode
+}
+
+/// What the current thread ends by waking the victim.
+fn answers(story: &mut Story, at_us: u64, bits: u64) {
+    story.event(at_us, EventKind::Waking, 0, u64::from(VICTIM), bits | 19, 2);
+    story.switch(at_us + 5, VICTIM_RUNS, 0, 1);
+}
+
+fn parts(episode: &Episode) -> Vec<Part> {
+    fn add_up(inside: &[Inside], ns: u64) {
+        assert!(inside.is_empty() || inside.iter().map(|inside| inside.ns).sum::<u64>() == ns, "{inside:?}");
+        inside.iter().for_each(|inside| add_up(&inside.inside, inside.ns));
+    }
+    let split = split(episode);
+    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    split.parts.iter().for_each(|part| add_up(&part.inside, part.ns));
+    split.parts
+}
+
+fn wait(episode: &Episode) -> Part {
+    let mut waits = parts(episode).into_iter().filter(|part| part.kind == Kind::Wait);
+    let wait = waits.next().unwrap_or_else(|| panic!("no wait in {:?}", parts(episode)));
+    assert_eq!(waits.next(), None);
+    wait
+}
+
+fn leaf(kind: Kind, name: &str, ns: u64) -> Inside {
+    Inside { kind, name: name.into(), ns, inside: Vec::new() }
+}
+
+/// The server runs on the victim's CPU from 1,500 us, and answers at 3,500.
+fn served(bits: u64) -> Episode {
+    request(|story| {
+        story.switch(1_500, SERVER, WAITS, 2);
+        answers(story, 3_500, bits);
+    })
+}
+
+#[test]
+fn a_wait_is_named_by_who_ended_it_and_by_what_that_one_did() {
+    let part = wait(&served(READ.bits()));
+    assert_eq!((part.name.as_str(), part.ns, part.unknown_ns, part.call), ("other", 2_000_000, 0, Some(Call::Read)));
+    assert_eq!(part.inside, [leaf(Kind::Own, "other", 2_000_000)]);
+    assert_eq!(part.detail.as_deref(), Some("at work"));
+    // Whoever asks about responses is told what it always was.
+    let mut response = served(READ.bits());
+    response.stage = Stage::Response;
+    assert!(parts(&response).iter().all(|part| part.kind != Kind::Wait));
+    assert!(parts(&response).iter().any(|part| part.name == "asleep until woken by other" && part.ns == 2_000_000));
+}
+
+#[test]
+fn a_word_in_memory_is_waited_for_too() {
+    let words = [
+        lets_go(5),
+        LockWaking { state: WordState::NoLock, ..lets_go(5) },
+        // It was sent to this word meanwhile.
+        LockWaking { same_word: Some(false), state: WordState::NotRead, ..lets_go(5) },
+    ];
+    for word in words {
+        let part = wait(&served(word.bits()));
+        assert_eq!((part.name.as_str(), part.ns, part.call), ("other", 2_000_000, Some(Call::Futex)), "{word:?}");
+    }
+}
+
+#[test]
+fn whoever_woke_it_over_something_else_is_not_accused() {
+    let signalled = signalled();
+    let by_signal = LockWaking { act: WakingAct::Signals, same_word: None, state: WordState::NotRead, ..lets_go(5) };
+    let by_chance = LockWaking { act: WakingAct::Else, same_word: None, state: WordState::NotRead, ..lets_go(5) };
+    let cases = [
+        (signalled.bits(), "the wait ended with a signal of other"),
+        (by_signal.bits(), "the wait ended with a signal of other"),
+        (by_chance.bits(), "woken by other, over nothing that it waited for"),
+        (0, "woken by other; how is not in the recording"),
+    ];
+    for (bits, words) in cases {
+        let part = wait(&served(bits));
+        assert_eq!((part.name.as_str(), part.ns, part.unknown_ns), (ENDER_NOT_SEEN, 2_000_000, 2_000_000), "{words}");
+        assert_eq!(part.detail.as_deref(), Some(words));
+    }
+}
+
+/// A timer ends a wait for an answer that did not come; a device has one of its own.
+#[test]
+fn an_interrupt_ends_a_wait_for_nobody() {
+    let ended = |timer: bool| {
+        request(|story| {
+            story.switch(1_500, SERVER, WAITS, 2);
+            story.event(3_490, EventKind::VectorBegin, INTERRUPT, 1, INTERRUPTED_USER, 2);
+            if timer {
+                story.event(3_491, EventKind::TimerBegin, INTERRUPT, 0, 3_491_000, 4);
+            } else {
+                story.event(3_491, EventKind::HandlerBegin, INTERRUPT, 5, 0, 4);
+            }
+            let bits = WaitEnd { waker: Some(Call::None), ..READ }.bits();
+            story.event(3_500, EventKind::Waking, INTERRUPT, u64::from(VICTIM), bits | 19, 2);
+            let end = if timer { EventKind::TimerEnd } else { EventKind::HandlerEnd };
+            story.event(3_501, end, INTERRUPT, 5, 0, 4);
+            story.event(3_502, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+            story.switch(3_505, VICTIM_RUNS, 0, 1);
+        })
+    };
+    let part = wait(&ended(true));
+    assert_eq!(
+        (part.name.as_str(), part.detail.as_deref()),
+        (ENDER_NOT_SEEN, Some("the wait ended by its time limit"))
+    );
+    assert_eq!((part.ns, part.unknown_ns), (1_991_000, 1_991_000));
+    assert!(parts(&ended(false)).iter().any(|part| part.kind == Kind::Io && part.name == "spin_fn"));
+}
+
+/// A softirq delivers what the thread sends in which it runs, but not what an interrupt brought in between.
+#[test]
+fn a_packet_is_its_senders_or_the_networks() {
+    let delivered = |call: Call, after_interrupt: bool| {
+        request(|story| {
+            story.switch(1_500, SERVER, WAITS, 2);
+            if after_interrupt {
+                story.event(3_490, EventKind::HandlerBegin, INTERRUPT, 5, INTERRUPTED_USER, 4);
+                story.event(3_494, EventKind::HandlerEnd, INTERRUPT, 5, 0, 4);
+            }
+            story.event(3_495, EventKind::SoftirqBegin, IN_SOFTIRQ, 3, 0, 4);
+            let bits = WaitEnd { waker: Some(call), ..READ }.bits();
+            story.event(3_500, EventKind::Waking, IN_SOFTIRQ, u64::from(VICTIM), bits | 19, 2);
+            story.event(3_502, EventKind::SoftirqEnd, IN_SOFTIRQ, 3, 0, 4);
+            story.switch(3_505, VICTIM_RUNS, 0, 1);
+        })
+    };
+    let part = wait(&delivered(Call::Write, false));
+    assert_eq!((part.name.as_str(), part.unknown_ns), ("other", 0));
+    // The interrupt came while softirqs were kept off: the sender's own are served once it lets them.
+    let mut kept_off = delivered(Call::Write, true);
+    for event in kept_off.events.iter_mut().filter(|event| event.kind == EventKind::HandlerEnd) {
+        event.context |= 2 << 8;
+    }
+    assert_eq!(wait(&kept_off).name, "other");
+    // What the interrupt brought was served before, and is over.
+    let mut over = delivered(Call::Write, true);
+    let begin = *over.events.iter().find(|event| event.kind == EventKind::SoftirqBegin).unwrap();
+    for (at_us, kind) in [(3_480, EventKind::SoftirqBegin), (3_484, EventKind::SoftirqEnd)] {
+        over.events.push(Event { at_ns: at_us * 1_000, kind, ..begin });
+    }
+    for event in over.events.iter_mut() {
+        event.at_ns -= match event.kind {
+            EventKind::HandlerBegin | EventKind::HandlerEnd => 15_000,
+            _ => 0,
+        };
+    }
+    over.events.sort_by_key(|event| event.at_ns);
+    assert_eq!(wait(&over).name, "other");
+    for (call, after_interrupt) in [(Call::Write, true), (Call::None, false), (Call::Read, false)] {
+        let part = wait(&delivered(call, after_interrupt));
+        assert_eq!((part.name.as_str(), part.unknown_ns), ("the network", 2_000_000), "{call:?}");
+    }
+}
+
+/// The server asks the store and sleeps a while; the store is kept from its CPU.
+#[test]
+fn what_keeps_whoever_is_waited_for_is_told_along_the_chain() {
+    let episode = request(|story| {
+        story.switch(1_500, SERVER, WAITS, 2);
+        story.switch(2_000, STORE, WAITS, 3);
+        // The store is preempted by the fourth, a FIFO thread.
+        story.switch(2_200, (9, 10), 0, 4);
+        story.switch(2_700, STORE, 1, 3);
+        story.event(3_000, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 3);
+        story.switch(3_010, SERVER, 1, 2);
+        answers(story, 3_500, READ.bits());
+    });
+    let part = wait(&episode);
+    assert_eq!((part.name.as_str(), part.ns, part.unknown_ns), ("other", 2_000_000, 0));
+    let ns = |inside: &[Inside], kind| inside.iter().filter(|one| one.kind == kind).map(|one| one.ns).sum::<u64>();
+    assert_eq!(ns(&part.inside, Kind::Own), 990_000);
+    assert_eq!(ns(&part.inside, Kind::Wait), 1_000_000);
+    let store = part.inside.iter().find(|inside| inside.kind == Kind::Wait).unwrap();
+    assert_eq!(store.name, "first");
+    assert_eq!(ns(&store.inside, Kind::HigherPriority), 500_000, "{store:?}");
+    assert_eq!(ns(&store.inside, Kind::Own), 500_000);
+    let pieces = split(&episode).pieces;
+    let kept = pieces.iter().find(|piece| piece.path.len() == 2 && piece.path[1].0 == Kind::HigherPriority).unwrap();
+    assert_eq!(
+        kept.detail.as_ref().unwrap().to_string(),
+        "kept by waiting for first, which was kept by higher-priority thread spin_fn"
+    );
+}
+
+#[test]
+fn whoever_sleeps_on_a_timer_or_waits_for_the_disk_is_told_so() {
+    let ended_in_interrupt = |story: &mut Story, at_us: u64, handler: EventKind, bits: u64| {
+        story.event(at_us - 4, EventKind::VectorBegin, INTERRUPT, 1, 0, 2);
+        story.event(at_us - 3, handler, INTERRUPT, 0, (at_us - 3) * 1_000, 4);
+        story.event(at_us, EventKind::Waking, INTERRUPT, u64::from(SERVER.0), bits | 120, 0);
+        story.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+    };
+    let kept = |left: u32, handler: EventKind, sleeper: Call| {
+        request(|story| {
+            story.switch(1_500, SERVER, WAITS, 2);
+            story.switch(1_600, IDLE, left, 0);
+            let bits = WaitEnd { sleeper, waker: None, signals: false }.bits();
+            ended_in_interrupt(story, 3_000, handler, bits);
+            story.switch(3_010, SERVER, 0, 2);
+            answers(story, 3_500, READ.bits());
+        })
+    };
+    let sleeps = wait(&kept(WAITS, EventKind::TimerBegin, Call::Sleep));
+    assert_eq!((sleeps.name.as_str(), sleeps.unknown_ns), ("other", 0));
+    assert!(sleeps.inside.contains(&leaf(Kind::Sleep, "spin_fn", 1_397_000)), "{sleeps:?}");
+    let reads = wait(&kept(LEFT_UNINTERRUPTIBLE | LEFT_FOR_IO, EventKind::HandlerBegin, Call::Read));
+    assert!(reads.inside.contains(&leaf(Kind::Io, "spin_fn", 1_400_000)), "{reads:?}");
+}
+
+/// What ran on the CPU of one that slept is not what it was waited for.
+#[test]
+fn stacks_of_bystanders_stand_below_no_wait() {
+    let mut episode = request(|story| {
+        story.switch(1_500, SERVER, WAITS, 2);
+        story.switch(2_000, (9, 120), WAITS, 4);
+        story.event(3_000, EventKind::Waking, 0, u64::from(SERVER.0), signalled().bits() | 120, 4);
+        story.switch(3_010, SERVER, 0, 2);
+        answers(story, 3_500, READ.bits());
+    });
+    episode.frames = ["serve", "bystander"].map(|name| Frame { function: name.into(), module: "m".into() }).into();
+    let sample = |at_us: u64, tid, frame| StackSample {
+        at_ns: at_us * 1_000,
+        cpu: 0,
+        tid,
+        context: 0,
+        at_late_interrupt: false,
+        name: 2,
+        frames: vec![frame],
+    };
+    episode.samples = vec![sample(1_700, SERVER.0, 0), sample(2_500, 9, 1), sample(3_200, SERVER.0, 0)];
+    let mut tree = CallTree::default();
+    add_lateness(&mut tree, &episode, &split(&episode), &mut Room::of(1 << 20));
+    let folded = folded(&tree);
+    assert_eq!(folded.matches("wait;other;serve ").count(), 1, "{folded}");
+    assert!(folded.contains("wait;other;kept by waiting for ender not seen"), "{folded}");
+    assert!(!folded.contains("bystander"), "{folded}");
+}
+
+/// Those who wait in a circle by what the events say, and a chain without an end.
+#[test]
+fn circles_and_long_chains_come_to_an_end() {
+    let circle = request(|story| {
+        story.switch(1_500, SERVER, WAITS, 2);
+        story.switch(1_600, IDLE, WAITS, 0);
+        story.current = VICTIM_RUNS;
+        story.event(3_400, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
+        story.current = IDLE;
+        story.switch(3_410, SERVER, 0, 2);
+        answers(story, 3_500, READ.bits());
+    });
+    let part = wait(&circle);
+    assert_eq!((part.name.as_str(), part.ns), ("other", 2_000_000));
+    assert!(part.unknown_ns >= 1_700_000, "what the circle hides is unknown: {part:?}");
+
+    const LONG: u32 = 20;
+    let long = request(|story| {
+        story.switch(1_500, IDLE, WAITS, 0);
+        for number in (0..LONG).rev() {
+            let at_us = 3_000 + u64::from(LONG - number) * 10;
+            story.switch(at_us, (20 + number, 120), 1, 2);
+            let woken = if number == 0 { VICTIM } else { 19 + number };
+            story.event(at_us + 5, EventKind::Waking, 0, u64::from(woken), READ.bits() | 120, 2);
+        }
+        story.switch(3_300, VICTIM_RUNS, 1, 1);
+    });
+    fn depth(inside: &[Inside]) -> usize {
+        inside.iter().map(|inside| 1 + depth(&inside.inside)).max().unwrap_or(0)
+    }
+    let part = wait(&long);
+    assert!((8..=9).contains(&depth(&part.inside)), "{}", depth(&part.inside));
+    assert!(part.unknown_ns > 0);
+}

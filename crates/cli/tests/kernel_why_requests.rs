@@ -1,0 +1,211 @@
+//! `punctual record --why --why-stage request` on a client of this test, which asks a server through pipes that asks a store
+//! through TCP: whoever was slow must be told along the chain. Right, unknown, wrong with a name and not found are counted
+//! apart.
+
+mod support;
+
+use punctual_kernel::clock::monotonic_ns as clock_ns;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use support::{code, json, run, stderr, stdout};
+
+/// So many slow answers are judged at least.
+const MIN_MET: u64 = 20;
+/// The client asks so often.
+const PERIOD: Duration = Duration::from_millis(5);
+
+/// What the threads share.
+#[derive(Default)]
+struct Shared {
+    over: AtomicBool,
+    client: AtomicI32,
+    /// When the store worked long.
+    slow: Mutex<Vec<(u64, u64)>>,
+}
+
+fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: i32) {
+    // SAFETY: the set and the parameters live through the calls, and 0 is the calling thread; a name ends in a zero.
+    unsafe {
+        libc::prctl(libc::PR_SET_NAME, name.as_ptr());
+        let mut cpus: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut cpus);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &cpus);
+        let parameters = libc::sched_param { sched_priority: priority };
+        assert_eq!(libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters), 0);
+    }
+}
+
+/// Answers each byte that comes with one, after `work`, until nobody asks any more.
+fn serves(mut asked: impl Read, mut answers: impl Write, mut work: impl FnMut()) {
+    let mut byte = [0];
+    while asked.read_exact(&mut byte).is_ok() {
+        work();
+        if answers.write_all(&byte).is_err() {
+            break;
+        }
+    }
+}
+
+/// What was said of the slow answers.
+#[derive(Debug, Default)]
+struct Tally {
+    slow: u64,
+    right: u64,
+    unknown: u64,
+    wrong: u64,
+    not_found: u64,
+    in_void: u64,
+}
+
+impl Tally {
+    fn met(&self) -> u64 {
+        self.right + self.unknown + self.wrong
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Each that has some inside is their sum.
+fn adds_up(row: &Value) -> bool {
+    let inside = list(&row["inside"]);
+    let sum: u64 = inside.iter().map(|row| number(&row["ns"])).sum();
+    inside.is_empty() || sum == number(&row["ns"]) && inside.iter().all(adds_up)
+}
+
+/// How much of a wait the store worked, as the answer says along the chain.
+fn of_store(part: &Value) -> u64 {
+    let by_name = |row: &&Value| row["kind"] == "wait" && row["name"] == "why-store";
+    let worked = |row: &Value| {
+        let own = list(&row["inside"]).iter().filter(|row| row["kind"] == "own" && row["name"] == "why-store");
+        own.map(|row| number(&row["ns"])).sum::<u64>()
+    };
+    list(&part["inside"]).iter().filter(by_name).map(worked).sum()
+}
+
+fn judge(tally: &mut Tally, shared: &Shared, answer: &Value) {
+    let client = shared.client.load(Ordering::Relaxed) as u64;
+    let span = |episode: &Value| {
+        (number(&episode["expected_ns"]), number(&episode["expected_ns"]) + number(&episode["total_ns"]))
+    };
+    let episodes = || list(&answer["episodes"]).iter().filter(|one| number(&one["victim"]["tid"]) == client);
+    let recorded = episodes().map(span).fold((u64::MAX, 0), |all, one| (all.0.min(one.0), all.1.max(one.1)));
+    for episode in episodes() {
+        assert_eq!(episode["stage"], "request");
+        let parts = list(&episode["parts"]);
+        assert_eq!(parts.iter().map(|part| number(&part["ns"])).sum::<u64>(), number(&episode["total_ns"]));
+        assert!(parts.iter().all(adds_up), "{episode}");
+    }
+    for &(from, to) in shared.slow.lock().unwrap().iter().filter(|(from, to)| *from > recorded.0 && *to < recorded.1) {
+        tally.slow += 1;
+        let Some(episode) = episodes().find(|episode| span(episode).0 < to && span(episode).1 > from) else {
+            tally.not_found += 1;
+            continue;
+        };
+        if episode["void"] == true {
+            tally.in_void += 1;
+            continue;
+        }
+        // From one request to the next it is not: the client sleeps in between.
+        assert!(span(episode).0 <= from && span(episode).1 >= to, "{from} to {to}: {episode}");
+        let parts = list(&episode["parts"]);
+        let largest = parts.iter().max_by_key(|part| number(&part["ns"])).unwrap();
+        let named = |part: &Value| part["kind"] == "wait" && part["name"] == "why-server";
+        let by_server = parts.iter().find(|part| named(part));
+        // Steal and what interrupted the store are no work of its own.
+        let worked = by_server.map_or(0, of_store);
+        if named(largest) && worked * 10 > (to - from) * 7 {
+            tally.right += 1;
+        } else if named(largest)
+            || ["unknown", "blind", "steal"].iter().any(|kind| largest["kind"] == *kind)
+            || largest["name"] == "ender not seen"
+            || largest["name"] == "the network"
+        {
+            tally.unknown += 1;
+        } else {
+            tally.wrong += 1;
+        }
+    }
+}
+
+#[test]
+fn a_slow_store_behind_a_server_is_told_along_the_chain() {
+    requires!("why requests", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
+    let last = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+    let mut tally = Tally::default();
+    for _ in 0..support::MAX_ATTEMPTS {
+        let directory = tempfile::tempdir().unwrap();
+        let shared = Arc::new(Shared::default());
+        let (asked, mut asks) = std::io::pipe().unwrap();
+        let (mut answered, answers) = std::io::pipe().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to_store = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (from_server, _) = listener.accept().unwrap();
+        for stream in [&to_store, &from_server] {
+            stream.set_nodelay(true).unwrap();
+        }
+        let output = std::thread::scope(|scope| {
+            let its = Arc::clone(&shared);
+            scope.spawn(move || {
+                become_thread(c"why-store", last, 10);
+                let mut count = 0_u64;
+                serves(from_server.try_clone().unwrap(), from_server, || {
+                    count += 1;
+                    if count.is_multiple_of(7) {
+                        let start = clock_ns();
+                        while clock_ns() - start < 1_500_000 + count % 5 * 300_000 {
+                            std::hint::spin_loop();
+                        }
+                        its.slow.lock().unwrap().push((start, clock_ns()));
+                    }
+                });
+            });
+            scope.spawn(move || {
+                become_thread(c"why-server", last, 11);
+                let mut to_store = to_store;
+                serves(asked, answers, || {
+                    to_store.write_all(&[1]).unwrap();
+                    to_store.read_exact(&mut [0]).unwrap();
+                });
+            });
+            let its = Arc::clone(&shared);
+            scope.spawn(move || {
+                become_thread(c"why-client", 0, 50);
+                // SAFETY: asks for the calling thread's number.
+                its.client.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+                while !its.over.load(Ordering::Relaxed) {
+                    std::thread::sleep(PERIOD);
+                    asks.write_all(&[1]).unwrap();
+                    answered.read_exact(&mut [0]).unwrap();
+                }
+            });
+            support::wait_until(|| shared.client.load(Ordering::Relaxed) != 0);
+            let words = ["record", "-q", "-D", "3s", "--comm", "^why-client", "--why", "1ms", "--why-stage", "request"];
+            let output = run(directory.path(), &[&words[..], &["-o", "a.punctual"]].concat());
+            shared.over.store(true, Ordering::Relaxed);
+            output
+        });
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
+        judge(&mut tally, &shared, &answer);
+        let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
+        assert!(text.contains("from their waking until they waited for more work longer than 1.00 ms"), "{text}");
+        if tally.met() >= MIN_MET {
+            break;
+        }
+    }
+    eprintln!("requests: {tally:?}");
+    assert!(tally.met() >= MIN_MET, "too few: {tally:?}");
+    assert!(tally.wrong <= 1 + tally.met() / 100, "{tally:?}");
+    assert!(tally.right * 20 >= tally.met() * 19, "{tally:?}");
+    assert!(tally.not_found * 20 <= tally.slow, "{tally:?}");
+}

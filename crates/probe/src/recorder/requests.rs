@@ -1,0 +1,203 @@
+//! Where a followed thread's request begins and ends: whether a wait is for the next unit of its work, or for what it needs
+//! for this one.
+//!
+//! The kernel knows no requests. A thread gets its work from a *source*, where it waits when it has nothing to do: a timer,
+//! a device, the network, a queue. A request begins as a wait for the source ends, and is over when the thread waits for it
+//! again: at the same place of its program, or, wherever that is, for a timer. A wait for the source of a better kind (see
+//! [`quality`]) than what was taken for it until then is its source from then on. Every other wait is a part of the request.
+
+use punctual_recording::episode::Call;
+use std::collections::{BTreeSet, HashMap};
+
+/// What ended a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndedBy {
+    /// A timer.
+    Timer,
+    /// A device, the network, a kernel thread that works for them.
+    Outside,
+    /// Another thread, of whatever process.
+    Thread,
+}
+
+/// How a stretch of work ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// A sleep within the work: a page, a lock.
+    WithinWork,
+    /// The thread waits at a place of its program, within this call.
+    Waits { place: u32, call: Option<Call> },
+    /// It ended.
+    Ends,
+}
+
+/// A stretch of a thread's work: from a waking to the next sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// When it was to be woken, or was.
+    pub(crate) expected_ns: u64,
+    /// By what.
+    pub(crate) ended_by: EndedBy,
+    /// When it slept again.
+    pub(crate) until_ns: u64,
+    pub(crate) then: Pause,
+}
+
+/// A request that is over: from when to when, ns.
+pub(crate) type Request = (u64, u64);
+
+/// A request with more waits than this never came back to what was taken for the source: that was something else.
+const MAX_WAITS: u32 = 250;
+/// More threads than this are not kept in mind; then all are forgotten.
+const MAX_THREADS: usize = 8_192;
+/// More places of a thread at which it waits for answers are not kept in mind.
+const MAX_PLACES: usize = 64;
+
+#[derive(Default)]
+struct Thread {
+    open: Option<Open>,
+    source: Option<Source>,
+    /// Where it waits, or did last.
+    at: Option<(u32, Option<Call>)>,
+    /// Places at which something else than a timer ended waits within requests.
+    answered: BTreeSet<u32>,
+}
+
+struct Open {
+    expected_ns: u64,
+    waits: u32,
+    /// Since when it waits, where it is not said that this ends the request.
+    waits_since: Option<u64>,
+}
+
+#[derive(Clone, Copy)]
+struct Source {
+    place: u32,
+    quality: u8,
+}
+
+const BY_A_TIMER: u8 = 5;
+
+/// How likely a thread gets its work there: where it sleeps for nothing but a timer; from a timer otherwise; from outside,
+/// through a call that waits for several things before others; from another thread, the same.
+fn quality(ended_by: EndedBy, call: Option<Call>) -> u8 {
+    let is_for_several = call == Some(Call::Poll);
+    match ended_by {
+        EndedBy::Timer => BY_A_TIMER + u8::from(call == Some(Call::Sleep)),
+        EndedBy::Outside => 3 + u8::from(is_for_several),
+        EndedBy::Thread => 1 + u8::from(is_for_several),
+    }
+}
+
+/// What is known of the followed threads' requests.
+#[derive(Default)]
+pub(crate) struct Requests {
+    threads: HashMap<u32, Thread>,
+    given_up: u64,
+}
+
+impl Requests {
+    /// Takes in a thread's next stretch of work; the requests that are over by that.
+    pub(crate) fn next(&mut self, tid: u32, stretch: &Stretch) -> impl Iterator<Item = Request> + use<> {
+        if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid) {
+            self.threads.clear();
+        }
+        let thread = self.threads.entry(tid).or_default();
+        let before = thread.end_of_wait(stretch.ended_by, &mut self.given_up);
+        thread.begin(stretch);
+        let after = thread.pause(stretch);
+        if stretch.then == Pause::Ends {
+            self.threads.remove(&tid);
+        }
+        [before, after].into_iter().flatten()
+    }
+
+    /// Something of a thread was not seen: what it works on since when is not known any more.
+    pub(crate) fn lost_sight_of(&mut self, tid: u32) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            (thread.open, thread.at) = (None, None);
+        }
+    }
+
+    /// Requests of which no end was found: more than [`MAX_WAITS`] waits, none of them for the source.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.given_up
+    }
+}
+
+impl Thread {
+    /// The wait before a stretch is over: the request that ended with its beginning, where one did.
+    fn end_of_wait(&mut self, ended_by: EndedBy, given_up: &mut u64) -> Option<Request> {
+        let (place, call) = self.at?;
+        // Who is answered there otherwise, and woken by a timer for once, waited in vain.
+        let in_vain = ended_by == EndedBy::Timer && self.answered.contains(&place);
+        let found = Source { place, quality: if in_vain { 0 } else { quality(ended_by, call) } };
+        let is_source = self.source.is_none_or(|source| source.place == place || found.quality > source.quality);
+        // Nobody was ever seen to answer there: it is a sleep.
+        let is_sleep = found.quality >= BY_A_TIMER;
+        let waits_since = self.open.as_mut().and_then(|open| open.waits_since.take());
+        if is_source {
+            self.source = Some(Source { quality: self.quality_at(place).max(found.quality), ..found });
+        } else if ended_by != EndedBy::Timer && waits_since.is_some() && self.answered.len() < MAX_PLACES {
+            self.answered.insert(place);
+        }
+        let until_ns = waits_since?;
+        if is_source || is_sleep {
+            return self.open.take().map(|open| (open.expected_ns, until_ns));
+        }
+        if self.open.as_ref().is_some_and(|open| open.waits >= MAX_WAITS) {
+            *given_up += 1;
+            self.open = None;
+            self.source = Some(found);
+            self.answered.clear();
+        }
+        None
+    }
+
+    fn quality_at(&self, place: u32) -> u8 {
+        self.source.filter(|source| source.place == place).map_or(0, |source| source.quality)
+    }
+
+    fn begin(&mut self, stretch: &Stretch) {
+        if self.open.is_some() {
+            return;
+        }
+        if self.at.is_none() {
+            // Where it waited until then is not known. A timer is a source wherever it is.
+            if stretch.ended_by != EndedBy::Timer {
+                return;
+            }
+            self.source.get_or_insert(Source { place: 0, quality: BY_A_TIMER });
+        }
+        self.open = Some(Open { expected_ns: stretch.expected_ns, waits: 0, waits_since: None });
+    }
+
+    /// What comes after a stretch: the request that is over then, where that is known already.
+    fn pause(&mut self, stretch: &Stretch) -> Option<Request> {
+        let is_over = match stretch.then {
+            Pause::WithinWork => {
+                // Whatever ends that, it is not the source.
+                self.at = None;
+                return None;
+            }
+            Pause::Waits { place, call } => {
+                self.at = Some((place, call));
+                // Of a place that is not known nothing can be said but that it waits there.
+                call == Some(Call::Sleep) || place == 0 || self.source.is_some_and(|source| source.place == place)
+            }
+            Pause::Ends => true,
+        };
+        if is_over {
+            return self.open.take().map(|open| (open.expected_ns, stretch.until_ns));
+        }
+        if let Some(open) = &mut self.open {
+            open.waits += 1;
+            open.waits_since = Some(stretch.until_ns);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+#[path = "requests_tests.rs"]
+mod tests;

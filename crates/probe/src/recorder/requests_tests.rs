@@ -1,0 +1,149 @@
+use super::*;
+
+const IDLE: u32 = 11;
+const ANSWER: u32 = 13;
+const OTHER: u32 = 17;
+const TID: u32 = 7;
+
+/// Plays a thread's stretches: each begins 10 after the one before ended, and takes 5.
+#[derive(Default)]
+struct Play {
+    requests: Requests,
+    now: u64,
+    over: Vec<Request>,
+}
+
+impl Play {
+    fn stretch(&mut self, ended_by: EndedBy, then: Pause) -> &mut Play {
+        let expected_ns = self.now + 10;
+        self.now = expected_ns + 5;
+        let stretch = Stretch { expected_ns, ended_by, until_ns: self.now, then };
+        self.over.extend(self.requests.next(TID, &stretch));
+        self
+    }
+
+    /// Those that are over since the last look.
+    fn over(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.over)
+    }
+}
+
+fn waits(place: u32, call: Call) -> Pause {
+    Pause::Waits { place, call: Some(call) }
+}
+
+#[test]
+fn a_client_with_a_period_waits_for_its_answers_within_the_request() {
+    let mut play = Play::default();
+    // It was found at work: woken by a thread, where it waited until then is not known.
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
+    assert_eq!(play.over(), []);
+    for round in 0..3 {
+        let start = play.now + 10;
+        play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read));
+        assert_eq!(play.over(), [], "round {round}");
+        play.stretch(EndedBy::Thread, Pause::WithinWork).stretch(EndedBy::Outside, waits(OTHER, Call::Poll));
+        play.stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
+        assert_eq!(play.over(), [(start, start + 50)], "round {round}");
+    }
+}
+
+#[test]
+fn a_server_without_a_clock_is_done_when_it_waits_where_it_began() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    for _ in 0..3 {
+        let start = play.now + 10;
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+        assert_eq!(play.over(), [(start, start + 20)]);
+    }
+}
+
+/// What was taken for the source was where it waited for answers: a wait for several things goes before.
+#[test]
+fn a_loop_over_many_descriptors_is_a_better_source() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Poll));
+    // It ends as the wait for several is over.
+    let until = play.now;
+    play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+    assert_eq!(play.over(), [(25, until)]);
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Poll));
+    assert_eq!(play.over(), [(until + 10, play.now)]);
+}
+
+/// A limit of a wait for an answer is no period.
+#[test]
+fn an_answer_that_did_not_come_in_time_is_a_part_of_the_request() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Timer, waits(ANSWER, Call::Futex)).stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
+    assert_eq!(play.over().len(), 1);
+    let start = play.now + 10;
+    play.stretch(EndedBy::Timer, waits(ANSWER, Call::Futex)).stretch(EndedBy::Timer, waits(IDLE, Call::Sleep));
+    assert_eq!(play.over(), [(start, start + 20)]);
+    // Where nobody ever answered it is a sleep, whatever the call.
+    let mut play = Play::default();
+    play.stretch(EndedBy::Timer, waits(OTHER, Call::Futex)).stretch(EndedBy::Timer, waits(IDLE, Call::Sleep));
+    assert_eq!(play.over().len(), 2);
+}
+
+/// A lock with a time limit after which it is asked for again, as an interpreter has one: it runs out before anybody answers.
+#[test]
+fn a_limit_that_runs_out_each_time_is_no_period_once_somebody_answers_there() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Timer, waits(IDLE, Call::Sleep));
+    let mut found = Vec::new();
+    for _ in 0..3 {
+        let start = play.now + 10;
+        play.stretch(EndedBy::Timer, waits(ANSWER, Call::Futex)).stretch(EndedBy::Timer, waits(ANSWER, Call::Futex));
+        play.stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
+        found.push((start, play.now, play.over()));
+    }
+    let (start, end, over) = found.pop().unwrap();
+    assert_eq!(over, [(start, end)]);
+}
+
+#[test]
+fn the_network_answers_whoever_has_a_clock_and_wakes_whoever_has_none() {
+    let mut play = Play::default();
+    let start = play.now + 10;
+    play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read)).stretch(EndedBy::Outside, waits(IDLE, Call::Sleep));
+    assert_eq!(play.over(), [(start, start + 20)]);
+    let mut play = Play::default();
+    play.stretch(EndedBy::Outside, waits(IDLE, Call::Read));
+    play.stretch(EndedBy::Outside, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    assert_eq!(play.over(), [(25, 45)]);
+}
+
+/// A thread that slept once and then serves: requests without an end are given up, and it is looked at anew.
+#[test]
+fn a_source_that_does_not_come_again_is_given_up() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read));
+    let mut found = 0;
+    for _ in 0..MAX_WAITS {
+        play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+        found += play.over().len();
+    }
+    assert_eq!(play.requests.given_up(), 1);
+    assert!(found as u32 > MAX_WAITS / 3, "{found}");
+}
+
+#[test]
+fn whoever_ends_or_is_lost_is_forgotten() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, Pause::Ends);
+    assert_eq!(play.over(), [(10, 30)]);
+    assert!(play.requests.threads.is_empty());
+    play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read));
+    play.requests.lost_sight_of(TID);
+    play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
+    // What it works on since when is not known; the wait at the other place is a beginning that is.
+    assert!(play.over().iter().all(|(start, _)| *start > 45), "{:?}", play.over);
+    for tid in 0..MAX_THREADS as u32 + 5 {
+        let stretch = Stretch { expected_ns: 1, ended_by: EndedBy::Timer, until_ns: 2, then: waits(IDLE, Call::Sleep) };
+        assert!(play.requests.next(tid, &stretch).count() <= 1);
+    }
+    assert!(play.requests.threads.len() <= MAX_THREADS);
+}

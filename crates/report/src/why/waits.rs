@@ -1,0 +1,65 @@
+//! Waits within a request: what those did who were waited for.
+
+use crate::layout::{microseconds, table};
+use crate::why::{EpisodeView, cause_words};
+use punctual_blame::{Inside, Kind};
+use punctual_recording::Call;
+
+/// A wait, or what whoever was waited for did meanwhile.
+pub(super) struct WaitRow<'a> {
+    /// 0 for what the late thread waited for, one more for each that was waited for in turn.
+    pub(super) depth: usize,
+    kind: Kind,
+    name: &'a str,
+    /// How much of the episode, ns.
+    pub(super) ns: u64,
+    /// Of the late thread's own waits: what it had called the kernel for.
+    call: Option<Call>,
+}
+
+impl WaitRow<'_> {
+    pub(super) fn words(&self) -> String {
+        match (self.depth, self.call) {
+            (0, Some(call)) => format!("{} (in {})", cause_words(self.kind, self.name), call.name()),
+            (0, None) => cause_words(self.kind, self.name),
+            _ => step_words(self.kind, self.name),
+        }
+    }
+}
+
+/// The waits within a request, each above what whoever was waited for did. What is below a thousandth of the whole is left
+/// out.
+pub(super) fn rows(episode: &EpisodeView) -> Vec<WaitRow<'_>> {
+    fn add<'a>(inside: &'a [Inside], depth: usize, least: u64, rows: &mut Vec<WaitRow<'a>>) {
+        for Inside { kind, name, ns, inside } in inside.iter().filter(|inside| inside.ns >= least) {
+            rows.push(WaitRow { depth, kind: *kind, name, ns: *ns, call: None });
+            add(inside, depth + 1, least, rows);
+        }
+    }
+    let least = (episode.total_ns / 1_000).max(1);
+    let mut rows = Vec::new();
+    for part in episode.split.parts.iter().filter(|part| !part.inside.is_empty() && part.ns >= least) {
+        rows.push(WaitRow { depth: 0, kind: part.kind, name: &part.name, ns: part.ns, call: part.call });
+        add(&part.inside, 1, least, &mut rows);
+    }
+    rows
+}
+
+/// The same as text; empty where there was none.
+pub(super) fn text(episode: &EpisodeView) -> String {
+    let cells =
+        |row: &WaitRow<'_>| vec![microseconds(Some(row.ns)), format!("{}{}", "  ".repeat(row.depth), row.words())];
+    let rows: Vec<Vec<String>> = rows(episode).iter().map(cells).collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", table(&["us", "waits, and what kept whoever was waited for"], 0..1, rows)),
+    }
+}
+
+/// What somebody did who was waited for.
+pub(super) fn step_words(kind: Kind, name: &str) -> String {
+    match kind {
+        Kind::Own => format!("{name} worked"),
+        _ => cause_words(kind, name),
+    }
+}
