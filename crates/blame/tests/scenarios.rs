@@ -374,3 +374,23 @@ fn interrupts_off_after_the_waking_show_in_a_timer_that_was_kept() {
     assert_eq!(kept_from(2_500_000), (Kind::IrqOff, "other".into(), 1_991_000));
     assert_eq!(kept_from(2_900_000).0, Kind::Kernel, "a twentieth says nothing about the rest");
 }
+
+/// A worker is named by what it was given to do, also after it was away from the CPU in the middle of that.
+#[test]
+fn a_worker_is_told_with_its_work() {
+    let mut story = Story::new((7, 120), 3_020);
+    story.event(800, EventKind::WorkBegin, 0, 1, 0, 4);
+    story.switch(900, (8, 110), 0, 3).switch(950, OTHER, 0, 2);
+    story.timer(1_005, INTERRUPTED_USER);
+    story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    let part = &split(&story.episode).parts[0];
+    assert_eq!((part.name.as_str(), part.detail.as_deref()), ("other", Some("work spin_fn")));
+    // It was through with it.
+    let mut story = Story::new((7, 120), 3_020);
+    story.event(800, EventKind::WorkBegin, 0, 1, 0, 4);
+    story.event(850, EventKind::WorkEnd, 0, 0, 0, 0);
+    story.switch(900, (8, 110), 0, 3).switch(950, OTHER, 0, 2);
+    story.timer(1_005, INTERRUPTED_USER);
+    story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+    assert_eq!(split(&story.episode).parts[0].detail, None);
+}

@@ -287,7 +287,9 @@ impl<'a> Classifier<'a> {
         let name = self.thread(slice.tid);
         let chosen = slice.since_ns.is_some_and(|since| since >= since_ns);
         let real_time = victim < NORMAL;
-        let detail = || self.sampled(slice, start, end);
+        // Of a worker of the kernel's what it was given to do says more than where it is at that.
+        let work = || slice.work().map(|name| format!("work {}", self.episode.name(name)));
+        let detail = || work().or_else(|| self.sampled(slice, start, end));
         let with = |kind| Blamed { detail: detail(), tid: Some(slice.tid), ..Blamed::new(kind, name.clone()) };
         if slice.tid == self.subject.tid {
             // On its way out: it was woken before it had gone.

@@ -50,6 +50,11 @@ impl Slice {
         Some((inside.next_back().unwrap_or(outermost), outermost))
     }
 
+    /// The function of the work item that the thread, a worker of the kernel's, is at: the position of its name.
+    pub fn work(&self) -> Option<u32> {
+        self.open.iter().rfind(|open| open.kind == EventKind::WorkBegin).map(|open| open.name)
+    }
+
     /// The innermost thing open in a softirq, and the softirq.
     pub fn softirq(&self) -> Option<(&Running, &Running)> {
         let is_softirq = |open: &&Running| !open.in_interrupt && open.kind != EventKind::WorkBegin;
@@ -104,6 +109,8 @@ fn begin_of(kind: EventKind) -> Option<EventKind> {
 
 struct Cpu {
     open: Vec<Running>,
+    /// The work items of workers that left the CPU in the middle of them.
+    left: BTreeMap<u32, Running>,
     since_ns: Option<u64>,
     last: Event,
     /// The current thread and its priority after the last event.
@@ -134,6 +141,7 @@ fn replay_cpu(events: &[Event], indexes: &[usize]) -> Vec<Slice> {
     let Some((&first, rest)) = indexes.split_first() else { return Vec::new() };
     let mut cpu = Cpu {
         open: open_before(events, indexes),
+        left: BTreeMap::new(),
         since_ns: None,
         last: events[first],
         current: (events[first].tid, events[first].priority),
@@ -234,7 +242,10 @@ impl Cpu {
 
     fn apply(&mut self, event: &Event) {
         if event.kind == EventKind::Switch {
+            let work = self.open.iter().rfind(|open| open.kind == EventKind::WorkBegin).copied();
+            self.left.extend(work.map(|work| (event.tid, work)));
             self.open.clear();
+            self.open.extend(self.left.remove(&(event.value as u32)));
             self.current = (event.value as u32, event.other_priority());
             self.since_ns = Some(event.at_ns);
         } else if end_of(event.kind).is_some() {
