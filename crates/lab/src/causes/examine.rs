@@ -142,9 +142,8 @@ impl Examiner {
 
     fn record(&self, cause: &Cause, recording: &Path, directory: &Path) -> std::io::Result<Child> {
         let stage = match cause.stage {
-            Stage::Total => "total",
-            Stage::Request if self.knows_requests() => "request",
-            Stage::Request | Stage::Response => "response",
+            Stage::Request if !self.knows_requests() => Stage::Response.name(),
+            stage => stage.name(),
         };
         let mut record = Command::new(&self.program);
         record.args([

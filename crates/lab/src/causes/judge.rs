@@ -40,7 +40,7 @@ const NO_WAITS: [&str; 20] = [
 /// Kinds that say "it was before the victim by right", whatever its nice value.
 const ENTITLED: &str = "^(same_priority|higher_priority|fair.*|group.*|.*weight.*|.*turn.*|.*share.*|entitled)$";
 /// Names that name nobody.
-const NOBODY: &str = r"(?i)unknown|not seen|unseen|not known|not recorded|nobody|no evidence|a lock of the program|somebody|out of sight|^\?*$";
+const NOBODY: &str = r"(?i)unknown|not seen|unseen|not known|not recorded|nobody|no evidence|a lock of the program|somebody|out of sight|^the network$|^\?*$";
 
 /// What was said of a cause.
 #[derive(Default, Clone, Serialize, Debug)]

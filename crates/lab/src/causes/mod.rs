@@ -38,6 +38,17 @@ pub enum Stage {
     Request,
 }
 
+impl Stage {
+    /// As `--why-stage` calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Stage::Total => "total",
+            Stage::Response => "response",
+            Stage::Request => "request",
+        }
+    }
+}
+
 /// What the injections of a cause are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sense {
@@ -402,6 +413,24 @@ pub static CAUSES: &[Cause] = &[
         ..CAUSE
     },
     Cause {
+        name: "asker-signal",
+        what: "a server is slow to answer; a bystander sends the victim signals meanwhile",
+        own: true,
+        stage: Stage::Request,
+        right: &[("wait", "c-server")],
+        make: servers::bystander,
+        ..CAUSE
+    },
+    Cause {
+        name: "asker-timeout",
+        what: "a server is slow to answer; the victim's patience of 2 ms ends, and it looks again later",
+        own: true,
+        stage: Stage::Request,
+        right: &[("wait", "c-server"), ("wait", "timed out|time ?out|time limit|gave up")],
+        make: servers::impatient,
+        ..CAUSE
+    },
+    Cause {
         name: "full-pipe",
         what: "the victim writes into a full pipe with a slow reader",
         own: true,
@@ -439,6 +468,7 @@ pub static CAUSES: &[Cause] = &[
         name: "userfaultfd",
         what: "the victim's fault is answered by another thread, which is slow",
         own: true,
+        stage: Stage::Request,
         right: &[("wait", "c-pager"), ("fault", "c-pager")],
         nameless: &[("fault", "c-victim")],
         make: memory::answered,

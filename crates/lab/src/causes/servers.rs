@@ -56,6 +56,68 @@ pub(super) fn event_counters(scene: &mut Scene) -> Made {
     through(scene, (ask, ask), (answer, answer))
 }
 
+extern "C" fn nothing(_: i32) {}
+
+/// A server that is slow to answer, and a bystander that sends the client a signal while it waits.
+pub(super) fn bystander(scene: &mut Scene) -> Made {
+    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    let (ask, answer) = (system::pipe()?, system::pipe()?);
+    let one = 1_u64.to_ne_bytes();
+    let victim = scene.role("c-victim", || {
+        system::handle(libc::SIGUSR1, nothing);
+        real_time(70, here)?;
+        board.cycle(Duration::from_millis(3), || {
+            system::write(ask.1, &one);
+            system::read(answer.0, &mut [0; 8]);
+        });
+        Ok(())
+    })?;
+    scene.role("c-bystander", || {
+        real_time(60, here)?;
+        board.prepared();
+        while !board.is_ending() {
+            system::sleep(5 * MS / 2);
+            system::kill(victim, libc::SIGUSR1);
+        }
+        Ok(())
+    })?;
+    let next = move || {
+        system::read(ask.0, &mut [0; 8]);
+    };
+    let answer = move || {
+        system::write(answer.1, &one);
+    };
+    serve(scene, "c-server", there, count, next, answer)
+}
+
+/// A client that waits 2 ms for its answer, and looks again in its next cycle.
+pub(super) fn impatient(scene: &mut Scene) -> Made {
+    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    let (ask, answer) = (system::pipe()?, system::pipe()?);
+    let one = 1_u64.to_ne_bytes();
+    scene.role("c-victim", || {
+        real_time(70, here)?;
+        let mut asked = false;
+        board.cycle(Duration::from_millis(3), || {
+            if !std::mem::replace(&mut asked, true) {
+                system::write(ask.1, &one);
+            }
+            if system::poll(answer.0, 2) {
+                system::read(answer.0, &mut [0; 8]);
+                asked = false;
+            }
+        });
+        Ok(())
+    })?;
+    let next = move || {
+        system::read(ask.0, &mut [0; 8]);
+    };
+    let answer = move || {
+        system::write(answer.1, &one);
+    };
+    serve(scene, "c-server", there, count, next, answer)
+}
+
 /// The victim writes into a pipe that is full, and whose reader is slow.
 pub(super) fn full_pipe(scene: &mut Scene) -> Made {
     let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);

@@ -347,6 +347,13 @@ pub(crate) fn read(descriptor: i32, bytes: &mut [u8]) -> isize {
     unsafe { libc::read(descriptor, bytes.as_mut_ptr().cast(), bytes.len()) }
 }
 
+/// Whether there is something to read within this time, ms.
+pub(crate) fn poll(descriptor: i32, limit: i32) -> bool {
+    let mut asked = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one structure, which lives through the call.
+    unsafe { libc::poll(&mut asked, 1, limit) == 1 }
+}
+
 pub(crate) fn write(descriptor: i32, bytes: &[u8]) -> isize {
     // SAFETY: reads the slice.
     unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) }

@@ -60,14 +60,14 @@ pub fn text(cause: &Cause, examined: &Examined) -> String {
 /// The table for the documentation.
 #[must_use]
 pub fn markdown(results: &[(&Cause, Examined)]) -> String {
-    let mut table = String::from("| cause | what happens |");
+    let mut table = String::from("| cause | what happens | stage |");
     for column in COLUMNS {
         let _ = write!(table, " {} |", column.to_lowercase());
     }
-    table.push_str("\n|---|---|");
+    table.push_str("\n|---|---|---|");
     table.push_str(&"--:|".repeat(COLUMNS.len()));
     for (cause, examined) in results {
-        let _ = write!(table, "\n| `{}` | {} |", cause.name, cause.what);
+        let _ = write!(table, "\n| `{}` | {} | {} |", cause.name, cause.what, cause.stage.name());
         match examined {
             Examined::Told(tally) => {
                 for number in numbers(tally) {
@@ -101,7 +101,7 @@ pub fn json(results: &[(&Cause, Examined)]) -> String {
             Examined::Failed(reason) => (serde_json::Value::Null, None, Some(reason)),
         };
         serde_json::json!({
-            "cause": cause.name, "what": cause.what, "own": cause.own,
+            "cause": cause.name, "what": cause.what, "stage": cause.stage.name(), "own": cause.own,
             "tally": tally, "skipped": skipped, "failed": failed,
         })
     };
