@@ -156,7 +156,7 @@ pub(crate) fn nested(
 mod tests {
     use super::*;
     use crate::encode::perfetto::tests::slices_of;
-    use punctual_recording::episode::{IN_INTERRUPT, Victim};
+    use punctual_recording::episode::{Call, IN_INTERRUPT, Victim, WaitEnd};
 
     fn episode(id: u64, at_ns: u64) -> Episode {
         let event = |after, kind, tid, context, value, name| Event {
@@ -215,5 +215,42 @@ mod tests {
         assert_eq!(on("interrupts", "expired"), 2);
         assert_eq!(on("threads", "victim"), 3);
         assert!(slices.iter().all(|(.., start, end)| start <= end));
+    }
+
+    #[test]
+    fn within_a_wait_stands_what_whoever_was_waited_for_did() {
+        let mut episode = episode(1, 1_000_000);
+        (episode.stage, episode.end_ns) = (Stage::Request, 1_001_900);
+        let answered = WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false }.bits();
+        let event = |after: u64, kind, tid, value, extra, name| Event {
+            at_ns: 1_000_000 + after,
+            kind,
+            tid,
+            context: 0,
+            value,
+            extra,
+            name,
+            ..episode.events[0]
+        };
+        let more = [
+            // In place of its going idle it waits for the other one.
+            event(1_100, EventKind::Switch, 9, 7, 1 << 32 | 120, 0),
+            event(1_700, EventKind::Waking, 7, 9, answered | 19, 0),
+            event(1_710, EventKind::Switch, 7, 9, 19, 1),
+            event(1_900, EventKind::Switch, 9, 0, 1 << 32 | 120, 0),
+        ];
+        episode.events.pop();
+        episode.events.extend(more);
+        let slices = slices_of(&trace(&[episode]));
+        let on = |name: &str| {
+            let track = "late: victim (thread 9)";
+            slices
+                .iter()
+                .filter(|slice| slice.0 == track && slice.1 == name)
+                .map(|slice| slice.3 - slice.2)
+                .sum::<u64>()
+        };
+        assert_eq!(on("episode 1: waits for more work after 1800 ns"), 1_800);
+        assert_eq!((on("wait other"), on("other worked")), (600, 600));
     }
 }
