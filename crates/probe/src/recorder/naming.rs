@@ -9,27 +9,36 @@ use std::time::{Duration, Instant};
 
 /// Naming takes no longer; what is left then keeps its file and offset.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Nor this long once the program was asked to end, which is how most recordings end. Then no file is looked into that takes
+/// long by itself: what is larger than this, bytes.
+const PATIENCE_ONCE_ASKED: Duration = Duration::from_millis(500);
+const MAX_FILE_ONCE_ASKED: u64 = 16 << 20;
 
 /// Names what can be named in a recording's episodes. Where that fails they stay as they are.
 pub(super) fn name_places(recording: &Directory) {
     let mut symbols = ProgramSymbols::new();
     let began = Instant::now();
     let _ = rewrite_episodes(recording, |episode| {
-        let has_time = || began.elapsed() < PATIENCE && !ending::is_asked();
-        if has_time() {
-            name_episode(&mut symbols, episode, &has_time);
-        }
+        let has_time = |path: &str| match ending::is_asked() {
+            false => began.elapsed() < PATIENCE,
+            true => began.elapsed() < PATIENCE_ONCE_ASKED && is_small(path),
+        };
+        name_episode(&mut symbols, episode, &has_time);
     });
 }
 
-fn name_episode(symbols: &mut ProgramSymbols, episode: &mut Episode, has_time: &dyn Fn() -> bool) {
+fn is_small(path: &str) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.len() <= MAX_FILE_ONCE_ASKED)
+}
+
+fn name_episode(symbols: &mut ProgramSymbols, episode: &mut Episode, has_time: &dyn Fn(&str) -> bool) {
     let mut frames = Vec::new();
     // For each frame what it becomes: with inlined functions more than one.
     let mut becomes = Vec::with_capacity(episode.frames.len());
     let mut paths = BTreeSet::new();
     for frame in &episode.frames {
         let named = match offset_of_unnamed(frame) {
-            Some(offset) if has_time() => {
+            Some(offset) if has_time(&frame.module) => {
                 paths.insert(frame.module.clone());
                 symbols.find(&frame.module, offset)
             }
