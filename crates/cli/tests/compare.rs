@@ -96,22 +96,86 @@ fn ratio(answer: &serde_json::Value, stage: &str) -> f64 {
     stages.iter().find(|row| row["stage"] == stage).unwrap()["ratio"]["estimate"].as_f64().unwrap()
 }
 
+/// Runs of each side in directories of their own, made in the order A B B A.
+fn write_in_turn(directory: &Path, names: [&str; 2], runs: u64, made: [&Made<'_>; 2]) {
+    for (index, (name, made)) in names.into_iter().zip(made).enumerate() {
+        std::fs::create_dir(directory.join(name)).unwrap();
+        for number in 0..runs {
+            let turn = 2 * number + (index as u64 + number) % 2;
+            let run_id = format!("{name}{number}");
+            let started_ns = PLAIN.started_ns + turn * 60_000 * MS;
+            write(
+                &directory.join(name).join(format!("{number}.punctual")),
+                &Made { run_id: &run_id, started_ns, ..*made },
+            );
+        }
+    }
+}
+
+#[test]
+fn one_run_a_side_is_no_verdict_of_the_systems() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    write(&at("a"), &PLAIN);
+    write(&at("later"), &Made { run_id: "later", scale: 300, ..PLAIN });
+    write(&at("a-little-later"), &Made { run_id: "little", scale: 130, ..PLAIN });
+    let found = json(&run(directory.path(), &["compare", "a", "later", "--json"]));
+    assert_eq!(
+        (&found["outcome"], &found["standing"], &found["these_runs"]),
+        (&"no verdict".into(), &"too few runs".into(), &"worse".into())
+    );
+    assert_eq!((&found["more_runs_a"], &found["more_runs_b"]), (&2.into(), &2.into()));
+    let verdict = found["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("This run against that run: later, B's p"), "{verdict}");
+    assert!(verdict.contains("takes at least 2 more of each, made in turn"), "{verdict}");
+    assert!(!verdict.contains("Worse") && !verdict.contains("Better"), "{verdict}");
+    let little = json(&run(directory.path(), &["compare", "a", "a-little-later", "--json"]));
+    let verdict = little["verdict"].as_str().unwrap();
+    assert_eq!(little["these_runs"], "no difference", "{verdict}");
+    assert!(
+        little["runs_needed"].as_u64().unwrap() > 3 && verdict.contains("to find a difference of this size"),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn sides_that_were_made_one_after_the_other_are_no_verdict() {
+    let directory = tempfile::tempdir().unwrap();
+    for (side, from, scale) in [("a", 0, 100), ("b", 3, 300)] {
+        std::fs::create_dir(directory.path().join(side)).unwrap();
+        for number in 0..3 {
+            let started_ns = PLAIN.started_ns + (from + number) * 60_000 * MS;
+            let run_id = format!("{side}{number}");
+            let path = directory.path().join(side).join(format!("{number}.punctual"));
+            write(&path, &Made { run_id: &run_id, scale, started_ns, seconds: 5, ..PLAIN });
+        }
+    }
+    let found = json(&run(directory.path(), &["compare", "a", "b", "--json"]));
+    assert_eq!(
+        (&found["outcome"], &found["standing"], &found["these_runs"]),
+        (&"no verdict".into(), &"one side after the other".into(), &"worse".into())
+    );
+    assert!(found["verdict"].as_str().unwrap().starts_with("These runs against those: later,"), "{}", found["verdict"]);
+}
+
 #[test]
 fn a_machine_with_itself_and_with_a_later_one() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
-    write(&at("a"), &PLAIN);
-    write(&at("same"), &Made { run_id: "same", ..PLAIN });
-    write(&at("later"), &Made { run_id: "later", load: "mixed", scale: 300, swappiness: 10, ..PLAIN });
+    write(&at("alone"), &PLAIN);
+    write_in_turn(directory.path(), ["a", "same"], 3, [&PLAIN; 2]);
+    let later = Made { load: "mixed", scale: 300, swappiness: 10, ..PLAIN };
+    write_in_turn(directory.path(), ["before", "later"], 3, [&PLAIN, &later]);
 
     let same = json(&run(directory.path(), &["compare", "a", "same", "--json"]));
     assert_eq!(same["schema"], "punctual.compare/1");
     assert_eq!((&same["outcome"], &same["exit_code"]), (&"no difference".into(), &0.into()), "{same}");
     assert!(same["verdict"].as_str().unwrap().starts_with("No difference that this data can show"));
+    assert!(same["verdict"].as_str().unwrap().contains("would be found four times of five"), "{}", same["verdict"]);
     assert!(same["stages"].as_array().unwrap().iter().all(|stage| stage["verdict"] == "no difference"));
 
-    let worse = json(&run(directory.path(), &["compare", "a", "later", "--json"]));
-    assert_eq!(worse["outcome"], "worse");
+    let worse = json(&run(directory.path(), &["compare", "before", "later", "--json"]));
+    assert_eq!((&worse["outcome"], &worse["standing"]), (&"worse".into(), &"systems".into()));
     assert!(worse["verdict"].as_str().unwrap().starts_with("Worse: "), "{}", worse["verdict"]);
     assert!((ratio(&worse, "total") - 3.0).abs() < 0.2);
     let total = worse["stages"].as_array().unwrap().iter().find(|row| row["stage"] == "total").unwrap();
@@ -122,9 +186,11 @@ fn a_machine_with_itself_and_with_a_later_one() {
         let [low, estimate, high] = ["low", "estimate", "high"].map(|name| ratio[name].as_f64().unwrap());
         assert!(low < 3.0 && 3.0 < high && low < estimate && estimate < high, "{ratio}");
     }
-    // The quantiles are those of the recording.
-    let report = json(&run(directory.path(), &["report", "later", "--json"]));
+    // The quantiles of a single run are those of the recording.
+    let report = json(&run(directory.path(), &["report", "alone", "--json"]));
     let own = report["stages"].as_array().unwrap().iter().find(|row| row["stage"] == "total").unwrap();
+    let itself = json(&run(directory.path(), &["compare", "alone", "alone", "--json"]));
+    let total = itself["stages"].as_array().unwrap().iter().find(|row| row["stage"] == "total").unwrap();
     assert_eq!(own["p99_ns"], total["b"]["p99_ns"]);
     // What differs is listed, and nothing else.
     let differences = worse["differences"].as_array().unwrap();
@@ -132,14 +198,18 @@ fn a_machine_with_itself_and_with_a_later_one() {
     assert!(differences.iter().any(|row| row["area"] == "load" && row["b"] == "mixed"));
     assert_eq!(differences.len(), 2, "{differences:?}");
 
-    let better = json(&run(directory.path(), &["compare", "later", "a", "--json"]));
+    let better = json(&run(directory.path(), &["compare", "later", "before", "--json"]));
     assert_eq!(better["outcome"], "better");
     assert!((ratio(&better, "total") * ratio(&worse, "total") - 1.0).abs() < 1e-9);
 
-    let text = stdout(&run(directory.path(), &["compare", "a", "later"]));
+    let text = stdout(&run(directory.path(), &["compare", "before", "later"]));
     assert!(text.starts_with("Worse: ") && text.contains("vm.swappiness") && text.contains("total"), "{text}");
-    let itself = stdout(&run(directory.path(), &["compare", "a", "a"]));
-    assert!(itself.starts_with("No difference") && itself.contains("same run stands on both sides"), "{itself}");
+    let itself = stdout(&run(directory.path(), &["compare", "alone", "alone"]));
+    assert!(
+        itself.starts_with("This run against that run: no difference")
+            && itself.contains("same run stands on both sides"),
+        "{itself}"
+    );
 }
 
 #[test]
@@ -186,7 +256,10 @@ fn slack_is_exceeded_more_often_while_throughput_hardly_changes() {
     assert_eq!((&score["a_per_s_thousandths"], &score["b_per_s_thousandths"]), (&50_000.into(), &45_000.into()));
     assert!((score["ratio"].as_f64().unwrap() - 0.9).abs() < 1e-9);
     let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
-    assert!(text.starts_with("Worse: ") && text.contains("0.90 times as much done"), "{text}");
+    assert!(
+        text.starts_with("This run against that run: later,") && text.contains("0.90 times as much done"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -15,7 +15,9 @@ fn sides_are_set_up_measured_in_turn_and_accounted_for() {
     let output = run(directory.path(), &[&words[..], &settings[..]].concat());
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&output);
-    assert_eq!(std::fs::read_to_string(directory.path().join("order")).unwrap(), "a\nb\nb\na\n");
+    // Pair by pair, in an order that is drawn.
+    let order = std::fs::read_to_string(directory.path().join("order")).unwrap();
+    assert!(["a\nb\n", "b\na\n"].contains(&&order[..4]) && ["a\nb\n", "b\na\n"].contains(&&order[4..]), "{order}");
     assert_eq!((&answer["a"]["runs"], &answer["b"]["runs"]), (&2.into(), &2.into()));
     assert_eq!((&answer["a"]["load"], &answer["b"]["load"]), (&"none".into(), &"sleep 30".into()));
     assert_eq!(answer["in_turn"], true);
@@ -42,21 +44,24 @@ fn a_command_that_fails_is_one_line_and_what_was_measured_stays() {
     assert_eq!(code(&output), 1);
     assert!(stderr(&output).contains("ended with code 3: no such knob"), "{}", stderr(&output));
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
-    assert!(Recording::open(directory.path().join("both/a/01.punctual")).is_ok());
+    // If B came first there is nothing yet.
+    let a = directory.path().join("both/a/01.punctual");
+    assert!(!a.exists() || Recording::open(a).is_ok());
 }
 
 #[test]
 fn what_was_measured_before_a_command_failed_is_compared() {
     requires!("compare", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    // In the order A B B A the last is the second A.
+    // Whichever comes first in the second pair, both sides have a recording then.
     let fails_twice = "echo >> times; test $(wc -l < times) -lt 2";
     let words = ["compare", "--repeat", "2", "-D", "300ms", "-q", "-o", "both", "--json", "--a", fails_twice];
     let output = run(directory.path(), &words);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let answer = json(&output);
     assert_eq!((&answer["schema"], &answer["exit_code"]), (&"punctual.compare/1".into(), &1.into()));
-    assert_eq!((&answer["a"]["runs"], &answer["b"]["runs"]), (&1.into(), &2.into()));
+    let runs_of_b = answer["b"]["runs"].as_u64().unwrap();
+    assert!(answer["a"]["runs"] == 1 && (1..=2).contains(&runs_of_b), "{answer}");
     assert!(answer["notes"][0].as_str().unwrap().contains("ended with code 1"), "{}", answer["notes"]);
 }
 

@@ -5,7 +5,8 @@ use crate::devices::{DeviceComparison, compare_devices, joined};
 use crate::differences::{Difference, differences, load_name};
 use crate::error::Error;
 use crate::figure::FIGURES;
-use crate::ratio::{Ratio, ratio};
+use crate::ratio::{CONFIDENCE, Ratio, ratio_with, runs_needed};
+use crate::standing::{Standing, began};
 use crate::verdict::{Outcome, Verdict, together};
 use punctual_device::Profile;
 use punctual_forecast::Input;
@@ -109,8 +110,13 @@ pub struct Comparison {
     pub a: SideSummary,
     /// Side B.
     pub b: SideSummary,
-    /// What B is beside A, by the totals of its wakeups.
+    /// What B is beside A, by the totals of its wakeups; of the systems or of these runs only, as `standing` says.
     pub outcome: Outcome,
+    /// What the outcome is of.
+    pub standing: Standing,
+    /// How many runs of each side it would take to find a difference of the size that is estimated here four times of five, by the
+    /// figure that shows it most clearly; `None` where that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
+    pub runs_needed: Option<usize>,
     /// Which stage decided, and by which of its ratios: positions in `stages` and in its `ratios`.
     pub decided_by: Option<(usize, usize)>,
     /// Each measure's stages, in the order in which tables show them.
@@ -138,11 +144,39 @@ impl Comparison {
 /// Compares two sides.
 ///
 /// The totals are one family of intervals that hold together with 95 % probability, all other stages another: the verdict,
-/// which only the totals decide, is a false alarm in at most one of twenty comparisons of a machine with itself.
+/// which only the totals decide, is a false alarm in at most one of twenty comparisons of a machine with itself, also where it changes
+/// from run to run, provided that its [`Standing`] is [`Standing::Systems`].
 ///
 /// # Errors
 /// Where the sides measured different things: another period, another chain, no measure in common.
 pub fn compare(a: &Side, b: &Side, devices: &[Profile]) -> Result<Comparison, Error> {
+    compare_with(a, b, devices, CONFIDENCE)
+}
+
+/// The probability with which an interim look's intervals hold together.
+pub const INTERIM_CONFIDENCE: f64 = 0.995;
+/// No look is taken before each side has so many runs: at three a machine with two states fools any rule once in 32, and looking there
+/// and again at the end would add up.
+pub const MIN_INTERIM_RUNS: usize = 4;
+
+/// Whether what was measured so far, in turn, is so clear that the rest of the repeats can be left out.
+///
+/// The rule of Haybittle (1971) and Peto (1976): an interim look has to be ten times as certain as the last one, so that all looks
+/// together add little to the false alarms of the last; how little is measured (`docs/compare.md`).
+///
+/// # Errors
+/// As [`compare`].
+pub fn is_clear(a: &Side, b: &Side) -> Result<bool, Error> {
+    if a.runs.len().min(b.runs.len()) < MIN_INTERIM_RUNS {
+        return Ok(false);
+    }
+    let strict = compare_with(a, b, &[], INTERIM_CONFIDENCE)?;
+    let outcome = |comparison: &Comparison| (comparison.standing == Standing::Systems).then_some(comparison.outcome);
+    let found = outcome(&strict).filter(|outcome| *outcome != Outcome::NoDifference);
+    Ok(found.is_some() && outcome(&compare(a, b, &[])?) == found)
+}
+
+fn compare_with(a: &Side, b: &Side, devices: &[Profile], confidence: f64) -> Result<Comparison, Error> {
     let (first_a, first_b) = (first(a)?, first(b)?);
     comparable(a, first_a, &a.name)?;
     comparable(b, first_b, &b.name)?;
@@ -175,7 +209,8 @@ pub fn compare(a: &Side, b: &Side, devices: &[Profile]) -> Result<Comparison, Er
         let family = families[usize::from(*stage == Stage::Total)];
         let ratios: Vec<Ratio> = (0..ratios_of(left, right))
             .filter_map(|index| {
-                ratio(FIGURES[index], &estimates(left, index), &estimates(right, index), is_paired, family)
+                let (left, right) = (estimates(left, index), estimates(right, index));
+                ratio_with(FIGURES[index], &left, &right, is_paired, family, confidence)
             })
             .collect();
         let verdict = together(&ratios);
@@ -190,10 +225,20 @@ pub fn compare(a: &Side, b: &Side, devices: &[Profile]) -> Result<Comparison, Er
     });
     let stages: Vec<StageComparison> = compared.collect();
     let (outcome, decided_by) = overall(&stages);
+    let standing = Standing::of(&a.runs, &b.runs);
+    let needed = stages.iter().filter(|stage| stage.stage == Stage::Total).flat_map(|stage| {
+        let (left, right) = (stage_of(a, &stage.measure.0, stage.stage), stage_of(b, &stage.measure.1, stage.stage));
+        let needed = stage.ratios.iter().enumerate().filter_map(move |(index, ratio)| {
+            let of = |runs: &[&RunStage]| runs.iter().map(|run| run.estimates[index]).collect::<Vec<_>>();
+            runs_needed(ratio, &of(&left), &of(&right), families[1])
+        });
+        needed.collect::<Vec<usize>>()
+    });
+    let runs_needed = needed.min();
     let device_rows = measures.iter().filter_map(|(left, right)| {
         Some(compare_devices(devices, &joined(&a.inputs, left)?, &joined(&b.inputs, right)?))
     });
-    let mut notes = notes(a, b, is_paired);
+    let mut notes = notes(a, b, standing, is_paired);
     notes.extend(
         absent
             .into_iter()
@@ -203,6 +248,8 @@ pub fn compare(a: &Side, b: &Side, devices: &[Profile]) -> Result<Comparison, Er
         a: summary(a),
         b: summary(b),
         outcome,
+        standing,
+        runs_needed,
         decided_by,
         devices: device_rows.flatten().collect(),
         stages,
@@ -321,11 +368,7 @@ fn are_paired(a: &Side, b: &Side) -> bool {
     if a.runs.len() != b.runs.len() || a.runs.len() < 2 {
         return false;
     }
-    let at = |run: &Run| {
-        let provenance = &run.document.provenance;
-        i128::from(provenance.started_ns) + i128::from(provenance.monotonic_to_unix_ns)
-    };
-    let times = |side: &Side| side.runs.iter().map(at).collect::<Vec<_>>();
+    let times = |side: &Side| side.runs.iter().map(began).collect::<Vec<_>>();
     let (left, right) = (times(a), times(b));
     let pairs: Vec<(i128, i128)> =
         left.iter().zip(&right).map(|(&left, &right)| (left.min(right), left.max(right))).collect();
@@ -400,7 +443,7 @@ fn throughput(a: &Side, b: &Side) -> Vec<Throughput> {
     rows.collect()
 }
 
-fn notes(a: &Side, b: &Side, is_paired: bool) -> Vec<String> {
+fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {
     let mut notes = Vec::new();
     for (label, side) in [("A", a), ("B", b)] {
         let summary = summary(side);
@@ -444,15 +487,21 @@ fn notes(a: &Side, b: &Side, is_paired: bool) -> Vec<String> {
     if run_ids(a).intersection(&run_ids(b)).next().is_some() {
         notes.push("the same run stands on both sides".to_owned());
     }
-    let fewest = a.runs.len().min(b.runs.len());
-    if fewest == 1 {
-        notes.push(
-            "one run a side does not show how much runs differ: the intervals allow for as much as is usual; \
-             `punctual compare --repeat` measures it"
+    match standing {
+        Standing::TooFewRuns { .. } if a.runs.len().min(b.runs.len()) == 1 => notes.push(
+            "one run a side does not show how much runs differ: the intervals allow for as much as is usual of a machine that stays what it is"
                 .to_owned(),
-        );
-    } else if !is_paired {
-        notes.push("the runs were not made in turn: what changed on the machine meanwhile is in the ratios".to_owned());
+        ),
+        Standing::TooFewRuns { .. } => {
+            notes.push("two runs a side hardly show how much runs differ: the intervals rest on what is usual".to_owned());
+        }
+        Standing::OneAfterTheOther => notes.push(
+            "all runs of one side were made before those of the other: what changed on the machine between them is in the ratios"
+                .to_owned(),
+        ),
+        Standing::Systems if !is_paired => notes
+            .push("the runs were not made in turn: what changed on the machine meanwhile is in the ratios".to_owned()),
+        Standing::Systems => {}
     }
     notes
 }

@@ -6,7 +6,7 @@
 //!   uncertain they are, by a bootstrap over blocks of seconds as long as the seconds hang together.
 //! * [`ratio`]: the ratio of two sides' quantiles with an interval that holds the spread between runs.
 //! * [`compare`]: all stages side by side, the devices' slack, the loads' throughput, what differs in provenance,
-//!   and a [`Verdict`].
+//!   and a [`Verdict`]; of the systems where there are runs enough, else of these runs only ([`Standing`]).
 //!
 //! The method and its measured coverage are described in `docs/compare.md`.
 //!
@@ -33,17 +33,23 @@ mod devices;
 mod differences;
 mod error;
 mod figure;
+mod rank;
 
 pub mod ratio;
 mod resample;
+mod standing;
 mod student;
 mod verdict;
 
 pub use blocks::{Gather, Run, RunStage, measured_ns};
-pub use compare::{Comparison, Quantiles, Side, SideSummary, StageComparison, Throughput, compare};
+pub use compare::{
+    Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, Quantiles, Side, SideSummary, StageComparison, Throughput,
+    compare, is_clear,
+};
 pub use devices::{DeviceComparison, RateRatio};
 pub use differences::Difference;
 pub use error::Error;
 pub use figure::{Estimate, FIGURES, Figure};
 pub use ratio::{CONFIDENCE, Ratio};
+pub use standing::{MIN_RUNS, Standing, comes_first};
 pub use verdict::{Outcome, Verdict};

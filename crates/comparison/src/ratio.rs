@@ -6,8 +6,13 @@
 //! of what is known beforehand ([`WITHIN`] times the variance within a run, and the square of [`Figure::between`]), worth
 //! [`PRIOR_DEGREES`] degrees of freedom and fewer where there are many runs, and of what the runs show, worth one less for each side than it has runs
 //! (an empirical-Bayes variance, Smyth 2004). The interval is Student's with the degrees of both together.
+//!
+//! What is known beforehand holds for a machine that stays what it is. Where the runs spread by more, it is wrong, and
+//! counts for less and less ([`CONFLICT`]); where they spread much more ([`SPREAD`]), the runs of the two sides have to lie apart in
+//! their order too, whatever their distribution (rank sum), or all pairs point the same way; else the interval reaches 1.
 
 use crate::figure::{Estimate, Figure};
+use crate::rank::rank_sum_p;
 use crate::student::{student_q, student_quantile};
 
 /// All intervals of a family hold together with this probability.
@@ -17,6 +22,21 @@ pub const WITHIN: f64 = 2.5;
 /// What is known beforehand counts as much as so many degrees of freedom where the runs show nothing; the less the more they
 /// show: divided by one and half their own degrees.
 pub const PRIOR_DEGREES: f64 = 12.0;
+/// Where the runs show so many times the variance that is expected, what is known beforehand begins to count for less: by the
+/// fourth power of how many times that is.
+pub const CONFLICT: f64 = 2.5;
+/// From so many times the variance that is expected the ranks have a say.
+pub const SPREAD: f64 = 2.0;
+/// Two sides lie apart where an order as uneven has at most this probability: all of three runs above all of three, 0.1.
+const APART: f64 = 0.11;
+/// Or so many pairs of neighbours that all point the same way: one in 32 times by chance, before the interval has its say.
+const AGREEING: usize = 6;
+/// A family's figures are those of one distribution, and rise and fall together: where runs spread no more than is expected, so
+/// many of them are worth one (Bonferroni's correction counts each as another); where they spread more, all are counted, and more than all.
+/// Set so that intervals hold together and equal machines are found equal in 95 % of cases, by measuring both: `docs/compare.md`.
+const ALIKE: [f64; 2] = [0.4, 1.25];
+/// Between so many times the variance that is expected it goes from the one to the other.
+const ALIKE_FROM_TO: [f64; 2] = [1.0, 2.25];
 
 /// The ratio of a quantile of B to that of A.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,6 +54,8 @@ pub struct Ratio {
     /// The probability of a ratio as far from 1, if nothing differed by more than is worth the name; times the number
     /// of ratios in the family.
     pub p: f64,
+    /// From this ratio on, or from its inverse down, a difference is found four times of five with runs that are as many and spread as much.
+    pub findable: f64,
 }
 
 /// A ratio nearer to 1 than this is no difference worth the name.
@@ -46,43 +68,110 @@ fn mean_ln(runs: &[Estimate]) -> f64 {
     runs.iter().map(|run| run.ln).sum::<f64>() / runs.len().max(1) as f64
 }
 
-/// The ratio of B's quantile to A's, one [`Estimate`] for each run; one of `family` ratios whose intervals hold together.
+/// How much whole runs vary: what is expected, and what they show.
+struct Spread {
+    /// The variance of a run's logarithm that is taken.
+    variance: f64,
+    /// How many degrees of freedom it is worth.
+    degrees: f64,
+    /// How many times the variance that is expected the runs show.
+    excess: f64,
+}
+
+fn spread(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool) -> Spread {
+    let (mean_a, mean_b) = (mean_ln(a), mean_ln(b));
+    let within = |runs: &[Estimate]| runs.iter().map(|run| run.variance).sum::<f64>();
+    let expected = figure.between * figure.between + WITHIN * (within(a) + within(b)) / (a.len() + b.len()) as f64;
+    let squares = |runs: &[Estimate], mean: f64| runs.iter().map(|run| (run.ln - mean).powi(2)).sum::<f64>();
+    let apart = (squares(a, mean_a) + squares(b, mean_b), (a.len() + b.len() - 2) as f64);
+    let (shown, degrees) = if paired && a.len() == b.len() && a.len() > 1 {
+        let difference = mean_b - mean_a;
+        let pairs = a.iter().zip(b).map(|(a, b)| (b.ln - a.ln - difference).powi(2));
+        (0.5 * pairs.sum::<f64>(), (a.len() - 1) as f64)
+    } else {
+        apart
+    };
+    // Two pairs may be alike by luck where four runs are not.
+    let times = |(shown, degrees): (f64, f64)| if degrees > 0.0 { shown / degrees / expected } else { 0.0 };
+    let excess = times((shown, degrees)).max(times(apart));
+    let prior = PRIOR_DEGREES / (1.0 + 0.5 * degrees) * (CONFLICT / excess.max(CONFLICT)).powi(4);
+    let all = prior + degrees;
+    Spread { variance: (prior * expected + shown) / all, degrees: all, excess }
+}
+
+/// How many of a family's figures count, by the spread between runs.
+fn counted(family: usize, excess: f64) -> f64 {
+    let [from, to] = ALIKE_FROM_TO;
+    let way = ((excess - from) / (to - from)).clamp(0.0, 1.0);
+    (family.max(1) as f64 * (ALIKE[0] + way * (ALIKE[1] - ALIKE[0]))).max(1.0)
+}
+
+/// The ratio of B's quantile to A's, one [`Estimate`] for each run; one of `family` ratios whose intervals hold together
+/// with the probability [`CONFIDENCE`].
 ///
 /// `paired`: the runs were made in turn, the n-th of A beside the n-th of B, so that what drifts slowly cancels.
 /// `None` where a side has no run.
 pub fn ratio(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool, family: usize) -> Option<Ratio> {
+    ratio_with(figure, a, b, paired, family, CONFIDENCE)
+}
+
+/// The same with another probability.
+pub(crate) fn ratio_with(
+    figure: Figure,
+    a: &[Estimate],
+    b: &[Estimate],
+    paired: bool,
+    family: usize,
+    confidence: f64,
+) -> Option<Ratio> {
     if a.is_empty() || b.is_empty() {
         return None;
     }
     let (mean_a, mean_b) = (mean_ln(a), mean_ln(b));
     let difference = mean_b - mean_a;
-    let runs = a.iter().chain(b);
-    let expected = figure.between * figure.between
-        + WITHIN * runs.map(|run| run.variance).sum::<f64>() / (a.len() + b.len()) as f64;
-    let squares = |runs: &[Estimate], mean: f64| runs.iter().map(|run| (run.ln - mean).powi(2)).sum::<f64>();
-    let (shown, degrees) = if paired && a.len() == b.len() && a.len() > 1 {
-        let pairs = a.iter().zip(b).map(|(a, b)| (b.ln - a.ln - difference).powi(2));
-        (0.5 * pairs.sum::<f64>(), a.len() - 1)
-    } else {
-        (squares(a, mean_a) + squares(b, mean_b), a.len() + b.len() - 2)
-    };
-    let prior = PRIOR_DEGREES / (1.0 + 0.5 * degrees as f64);
-    let all_degrees = prior + degrees as f64;
-    let variance = (prior * expected + shown) / all_degrees;
+    let Spread { variance, degrees, excess } = spread(figure, a, b, paired);
     let error = (variance * (1.0 / a.len() as f64 + 1.0 / b.len() as f64)).sqrt();
-    let reach = student_quantile(all_degrees, (1.0 - CONFIDENCE) / family.max(1) as f64) * error;
+    let counted = counted(family, excess);
+    let reach = student_quantile(degrees, (1.0 - confidence) / counted) * error;
     let smaller = mean_a.min(mean_b).exp().max(1.0);
     let same_within = WORTH_THE_NAME.max(1.0 + RESOLUTION_NS / smaller);
     let beyond = (difference.abs() - same_within.ln()).max(0.0) / error;
+    let p = (student_q(degrees, beyond) * counted).min(1.0);
+    let ln = |runs: &[Estimate]| runs.iter().map(|run| run.ln).collect::<Vec<f64>>();
+    // What drifts slowly mixes the sides' ranks, but not the pairs.
+    let mut signs = a.iter().zip(b).map(|(a, b)| b.ln.total_cmp(&a.ln));
+    let first = signs.next();
+    let pairs_agree = paired && a.len() == b.len() && a.len() >= AGREEING && signs.all(|sign| Some(sign) == first);
+    let mixed = excess > SPREAD && !pairs_agree && rank_sum_p(&ln(a), &ln(b)) > APART;
+    let (low, high) = ((difference - reach).exp(), (difference + reach).exp());
     Some(Ratio {
         figure,
-        low: (difference - reach).exp(),
+        low: if mixed { low.min(1.0) } else { low },
         estimate: difference.exp(),
-        high: (difference + reach).exp(),
+        high: if mixed { high.max(1.0) } else { high },
         same_within,
-        p: (student_q(all_degrees, beyond) * family.max(1) as f64).min(1.0),
+        p: if mixed { 1.0 } else { p },
+        findable: (same_within.ln() + reach + FOUR_OF_FIVE * error).exp(),
     })
 }
+
+/// How many runs of each side it takes to find a difference like this one four times of five, if runs spread as they are expected to and
+/// as these did; `None` where more than [`MAX_RUNS_NEEDED`] would be needed.
+pub(crate) fn runs_needed(ratio: &Ratio, a: &[Estimate], b: &[Estimate], family: usize) -> Option<usize> {
+    let wanted = ratio.estimate.ln().abs() - ratio.same_within.ln();
+    let Spread { variance, degrees, excess } = spread(ratio.figure, a, b, false);
+    let counted = counted(family, excess);
+    (crate::standing::MIN_RUNS..=MAX_RUNS_NEEDED).find(|&runs| {
+        let error = (variance * 2.0 / runs as f64).sqrt();
+        let degrees = degrees.max((runs - 1) as f64);
+        student_quantile(degrees, (1.0 - CONFIDENCE) / counted) * error + FOUR_OF_FIVE * error <= wanted
+    })
+}
+
+/// No more runs than this are ever called for.
+pub const MAX_RUNS_NEEDED: usize = 30;
+/// So many standard errors beyond the limit a difference is found four times of five.
+const FOUR_OF_FIVE: f64 = 0.842;
 
 #[cfg(test)]
 mod tests {
@@ -125,10 +214,37 @@ mod tests {
 
     #[test]
     fn what_drifts_slowly_cancels_in_pairs() {
-        let (a, b) = (runs(&[1e5, 2e5, 3e5, 4e5]), runs(&[1.5e5, 3e5, 4.5e5, 6e5]));
+        let (a, b) = (runs(&[1e5, 2e5, 3e5, 4e5, 5e5, 6e5]), runs(&[1.5e5, 3e5, 4.5e5, 6e5, 7.5e5, 9e5]));
         let apart = ratio(FIGURES[0], &a, &b, false, 4).unwrap();
         let paired = ratio(FIGURES[0], &a, &b, true, 4).unwrap();
         assert!(apart.low < 1.0 && paired.low > 1.05, "{apart:?} {paired:?}");
+    }
+
+    #[test]
+    fn runs_that_spread_more_than_is_expected_are_not_taken_for_steady() {
+        // Two regimes, the second five times as late; all of B's runs but one are in it, and none of A's.
+        let (a, b) = (runs(&[1e5, 1.02e5, 0.98e5]), runs(&[1.01e5, 5e5, 5.05e5]));
+        let found = ratio(FIGURES[2], &a, &b, true, 4).unwrap();
+        assert!(found.low < 1.0 && found.p > 0.05, "{found:?}");
+        // The ranks are those of both sides mixed: however narrow the interval, it reaches 1.
+        let (a, b) = (runs(&[1e5, 1e5, 1e5, 1e5, 9e5]), runs(&[1.01e5, 9e5, 9e5, 9e5, 9e5]));
+        let found = ratio(FIGURES[2], &a, &b, false, 1).unwrap();
+        assert!(found.low <= 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn what_could_be_found_and_how_many_runs_it_takes() {
+        let three = ratio(FIGURES[2], &runs(&[1e5; 3]), &runs(&[1.3e5; 3]), true, 4).unwrap();
+        let ten = ratio(FIGURES[2], &runs(&[1e5; 10]), &runs(&[1.3e5; 10]), true, 4).unwrap();
+        assert!(three.findable > ten.findable && ten.findable > 1.05, "{three:?} {ten:?}");
+        let (a, b) = (runs(&[1e5]), runs(&[1.3e5]));
+        let one = ratio(FIGURES[2], &a, &b, false, 4).unwrap();
+        let needed = runs_needed(&one, &a, &b, 4).unwrap();
+        assert!((3..=20).contains(&needed), "{needed}");
+        let (a, b) = (runs(&[1e5]), runs(&[4e5]));
+        assert_eq!(runs_needed(&ratio(FIGURES[2], &a, &b, false, 4).unwrap(), &a, &b, 4), Some(3));
+        let (a, b) = (runs(&[1e5]), runs(&[1.01e5]));
+        assert_eq!(runs_needed(&ratio(FIGURES[2], &a, &b, false, 4).unwrap(), &a, &b, 4), None);
     }
 
     #[test]

@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn ratio_of(figure: Figure, low: f64, estimate: f64, high: f64) -> Ratio {
-        Ratio { figure, low, estimate, high, same_within: 1.05, p: 1.0 }
+        Ratio { figure, low, estimate, high, same_within: 1.05, p: 1.0, findable: 2.0 }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Two sides measured in turn, and recordings taken up to be compared.
 
 use crate::{StudyError, record_under_watched};
-use punctual_comparison::{Gather, Side};
+use punctual_comparison::{Gather, Side, is_clear};
 use punctual_forecast::Input;
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedRun};
 use punctual_load::Load;
@@ -26,6 +26,8 @@ pub struct Alternation {
     pub plan: Plan,
     /// How many times each side is measured.
     pub repeats: usize,
+    /// Whether that is the most, and it ends as soon as the verdict is clear.
+    pub ends_when_clear: bool,
     /// A and B.
     pub sides: [SidePlan; 2],
     /// Whether a load of which a command failed is as good as another.
@@ -44,10 +46,11 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// The order A B B A A B B A ...: whatever drifts evenly weighs on both sides alike.
-    pub fn all(repeats: usize) -> impl Iterator<Item = Turn> {
-        (1..=repeats).flat_map(|number| {
-            let first = usize::from(number % 2 == 0);
+    /// Pair by pair, each in an order that is drawn: whatever drifts weighs on both sides alike, and no rhythm of the machine's can be that of
+    /// the order, as it could be that of A B B A.
+    pub fn all(repeats: usize, seed: u64) -> impl Iterator<Item = Turn> {
+        (1..=repeats).flat_map(move |number| {
+            let first = usize::from(punctual_comparison::comes_first(seed, number));
             [first, 1 - first].map(|side| Turn { side, number })
         })
     }
@@ -63,6 +66,8 @@ pub struct Alternated {
     pub made: [Vec<PathBuf>; 2],
     /// What ended it early, where it failed when both sides already had recordings.
     pub trouble: Option<StudyError>,
+    /// After how many repeats it was clear, where that ended it.
+    pub clear_after: Option<usize>,
 }
 
 /// Measures both sides in turn. When it was told to stop or when something fails, it gives the recordings there are
@@ -81,7 +86,9 @@ pub fn alternate(
         Directory::make(&directory)?;
     }
     let mut made = [Vec::new(), Vec::new()];
-    for turn in Turn::all(alternation.repeats) {
+    let mut looked_at = SIDES.map(|name| Side { name: name.to_owned(), runs: Vec::new(), inputs: Vec::new() });
+    let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0);
+    for turn in Turn::all(alternation.repeats, seed) {
         if interrupted() {
             break;
         }
@@ -91,14 +98,23 @@ pub fn alternate(
                 if !goes_on {
                     break;
                 }
+                let is_whole_pair = made.iter().all(|side| side.len() == turn.number);
+                if alternation.ends_when_clear && is_whole_pair && turn.number < alternation.repeats {
+                    for (side, paths) in looked_at.iter_mut().zip(&made) {
+                        side.runs.push(open_run(&paths[turn.number - 1])?.0);
+                    }
+                    if is_clear(&looked_at[0], &looked_at[1]).is_ok_and(|is_clear| is_clear) {
+                        return Ok(Alternated { made, trouble: None, clear_after: Some(turn.number) });
+                    }
+                }
             }
             // Ctrl-C reaches the commands too.
             Err(_) if interrupted() => break,
             Err(error) if made.iter().any(Vec::is_empty) => return Err(error),
-            Err(error) => return Ok(Alternated { made, trouble: Some(error) }),
+            Err(error) => return Ok(Alternated { made, trouble: Some(error), clear_after: None }),
         }
     }
-    Ok(Alternated { made, trouble: None })
+    Ok(Alternated { made, trouble: None, clear_after: None })
 }
 
 /// What came of one turn.
@@ -209,12 +225,16 @@ mod tests {
 
     #[test]
     fn turns_take_turns() {
-        let sides: Vec<usize> = Turn::all(4).map(|turn| turn.side).collect();
-        assert_eq!(sides, [0, 1, 1, 0, 0, 1, 1, 0]);
-        // A drift of one unit a turn weighs on both sides alike.
-        let weight = |side: usize| -> usize { (0..8).filter(|turn| sides[*turn] == side).sum() };
-        assert_eq!(weight(0), weight(1));
-        let numbers: Vec<usize> = Turn::all(2).map(|turn| turn.number).collect();
-        assert_eq!(numbers, [1, 1, 2, 2]);
+        let (mut first, mut pairs) = (0, 0);
+        for seed in 0..200 {
+            let turns: Vec<Turn> = Turn::all(4, seed).collect();
+            for (index, pair) in turns.chunks(2).enumerate() {
+                assert_eq!((pair[0].number, pair[1].number), (index + 1, index + 1));
+                assert_eq!(pair[0].side + pair[1].side, 1);
+                (first, pairs) = (first + pair[0].side, pairs + 1);
+            }
+        }
+        // B begins in about half of them.
+        assert!(pairs == 800 && (330..470).contains(&first), "{first} of {pairs}");
     }
 }

@@ -21,7 +21,8 @@ pub(crate) struct CompareArguments {
     /// Write a page with pictures, one file that needs nothing else
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Measure both sides so many times, in the order A B B A, and compare
+    /// Measure both sides so many times at most, in turn, and compare: a verdict takes 3, and from 4 on it ends
+    /// as soon as it is clear
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=99), help_heading = "Measure and compare")]
     pub(crate) repeat: Option<u32>,
     #[command(flatten)]
@@ -50,6 +51,9 @@ pub(crate) struct MeasuringArguments {
     /// Keep the machine busy on both sides with this shell command, ended with each measurement
     #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) load_command: Vec<String>,
+    /// Measure all repeats, however clear it is before
+    #[arg(long, conflicts_with = "sides")]
+    pub(crate) all_repeats: bool,
     /// Exit with 0 although a command of the load failed
     #[arg(long, conflicts_with = "sides")]
     pub(crate) ignore_failure: bool,

@@ -21,11 +21,14 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
         super::artifacts::check(arguments.html.as_ref())?;
     }
     let devices = devices(&arguments.device)?;
-    let (opened, trouble) = match arguments.repeat {
-        Some(repeats) => measure(&arguments.measuring, repeats as usize)?,
+    let (opened, clear, trouble) = match arguments.repeat {
+        Some(repeats) => {
+            let (opened, clear_after, trouble) = measure(&arguments.measuring, repeats as usize)?;
+            (opened, clear_after.map(|after| (after, repeats)), trouble)
+        }
         None => {
             let sides = [0, 1].map(|index| recorded(&arguments.sides[index]));
-            (sides.into_iter().collect::<Result<Vec<Opened>, _>>()?, None)
+            (sides.into_iter().collect::<Result<Vec<Opened>, _>>()?, None, None)
         }
     };
     let (a, b) = (&opened[0].side, &opened[1].side);
@@ -36,6 +39,12 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
         trouble
             .map(|error| format!("{error}: what was measured until then is compared, and not all that was asked for")),
     );
+    if let Some((after, repeats)) = clear {
+        comparison.notes.push(format!(
+            "ended after {after} of {repeats} repeats: the intervals held together with {} % and showed a difference",
+            100.0 * punctual_comparison::INTERIM_CONFIDENCE
+        ));
+    }
     if let Some(path) = &arguments.html {
         let page = comparison_page(&comparison, a, b, &over_time(&opened));
         code = code.max(artifacts.write(path, page.html()?));
@@ -100,8 +109,11 @@ fn recorded(path: &Path) -> anyhow::Result<Opened> {
     Ok(Opened::open(&name, super::expand(&paths))?)
 }
 
-/// Measures both sides in turn. What failed after both had recordings comes along.
-fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<(Vec<Opened>, Option<StudyError>)> {
+/// Measures both sides in turn. After how many repeats it was clear comes along, and what failed after both had recordings.
+fn measure(
+    arguments: &MeasuringArguments,
+    repeats: usize,
+) -> anyhow::Result<(Vec<Opened>, Option<usize>, Option<StudyError>)> {
     let mut plan = super::record::plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
     plan.duration_ns = Some(arguments.duration);
     let limit = Some(Duration::from_nanos(arguments.duration));
@@ -115,8 +127,14 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<(Ve
     };
     let sides = [side(&arguments.a, &arguments.while_a)?, side(&arguments.b, &arguments.while_b)?];
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("compare-", ""));
-    let alternation =
-        Alternation { plan, repeats, sides, ignore_failure: arguments.ignore_failure, directory: directory.clone() };
+    let alternation = Alternation {
+        plan,
+        repeats,
+        ends_when_clear: !arguments.all_repeats,
+        sides,
+        ignore_failure: arguments.ignore_failure,
+        directory: directory.clone(),
+    };
     let interrupted = Interrupted::watch();
     let mut progress: Option<(Turn, Progress)> = None;
     let total = 2 * repeats;
@@ -142,7 +160,7 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<(Ve
     if let Some((_, progress)) = &progress {
         progress.done();
     }
-    let Alternated { made, trouble } = result?;
+    let Alternated { made, trouble, clear_after } = result?;
     anyhow::ensure!(
         made.iter().all(|side| !side.is_empty()),
         "interrupted before both sides were measured: what there is stands in {}",
@@ -155,5 +173,5 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<(Ve
         let name = if words.is_empty() { place } else { format!("{place} ({})", words.join("; ")) };
         Opened::open(&name, paths)
     });
-    Ok((sides.collect::<Result<_, _>>()?, trouble))
+    Ok((sides.collect::<Result<_, _>>()?, clear_after, trouble))
 }

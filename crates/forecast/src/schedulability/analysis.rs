@@ -4,7 +4,8 @@ use super::admission::{Admission, DeadlineParameters, admission};
 use super::bounds::{hyperbolic, liu_layland, utilization};
 use super::edf::Edf;
 use super::fix::{bearable, fixes};
-use super::outcome::{Outcome, demand_on, outcomes};
+use super::global::GlobalEdf;
+use super::outcome::{Outcome, demand_on, global_on, outcomes};
 use super::pseudo::{LatencyFigure, latency_figure};
 use super::tasks::{Policy, Reservation, Task, TaskSet};
 use crate::{Error, Input};
@@ -47,7 +48,7 @@ pub struct CpuAnalysis {
     pub liu_layland: Option<f64>,
     /// The hyperbolic product, which may reach 2; `None` likewise.
     pub hyperbolic: Option<f64>,
-    /// What EDF makes of its deadline tasks and reservations; `None` where there are none.
+    /// What EDF makes of its deadline tasks and reservations; `None` where there are none, and where they are served on several CPUs.
     pub edf: Option<Edf>,
 }
 
@@ -96,6 +97,8 @@ pub struct Analysis {
     pub reservations: Vec<ReservationAnalysis>,
     /// The kernel's admission of the deadline tasks and reservations; `None` where there are none.
     pub admission: Option<Admission>,
+    /// Where deadline tasks and reservations share several CPUs: what published tests for global EDF say.
+    pub global: Option<GlobalEdf>,
     /// The name of the first task that breaks.
     pub breaks: Option<String>,
     /// What would each alone make every task meet its deadline.
@@ -113,8 +116,15 @@ pub struct Analysis {
 pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analysis, Error> {
     let count = set.tasks.len();
     let zero = vec![0u64; count];
+    let global = global_on(set, &zero);
     let plain = outcomes(set, &zero);
     let mut notes = set.notes.clone();
+    if let Some(tests) = &global {
+        notes.push(format!(
+            "deadline tasks and reservations run on any of the {} CPUs, as the kernel serves them: their `cpu` counts only with `partitioned = true`",
+            tests.cpus
+        ));
+    }
     let mut figures: Vec<Option<LatencyFigure>> = vec![None; count];
     if let Some((input, stage)) = latency {
         notes.extend(input.cautions.iter().cloned());
@@ -155,6 +165,12 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
             .response_ns
             .map_or("has no bound".to_owned(), |response| format!("may take {}", format_ns(response)));
         let text = match plain[index].analysed {
+            super::Analysed::Demand if global.is_some() => {
+                format!(
+                    "not schedulable: the CPUs that `{}` shares cannot do all that their deadline tasks ask for",
+                    name(index)
+                )
+            }
             super::Analysed::Demand => {
                 format!("not schedulable: EDF cannot meet the deadlines of `{}`'s CPU", name(index))
             }
@@ -162,7 +178,15 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
         };
         (Standing::NotSchedulable, Some(index), &zero, text)
     } else if given_up {
-        (Standing::Unknown, None, &zero, "unknown: the set is too intricate to be analysed".to_owned())
+        let text = match &global {
+            Some(tests) => format!(
+                "unknown: no test shows that global EDF on {} CPUs meets every deadline (nor that it misses one); with a CPU each \
+                 (exclusive cpusets, `partitioned = true`) it may be known",
+                tests.cpus
+            ),
+            None => "unknown: the set is too intricate to be analysed".to_owned(),
+        };
+        (Standing::Unknown, None, &zero, text)
     } else if let Some((index, extra)) = pseudo_breaks.zip(pseudo_ns.as_ref()) {
         let text =
             format!("not schedulable with the measured latency: `{}` does not keep up even on average", name(index));
@@ -218,6 +242,7 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
         tasks,
         reservations: set.reservations.iter().map(|reservation| reservation_analysis(set, reservation)).collect(),
         admission,
+        global,
         breaks: breaking.map(|index| name(index).to_owned()),
         fixes,
         notes,
@@ -250,6 +275,7 @@ fn kernel_admission(set: &TaskSet) -> Option<Admission> {
 }
 
 fn cpus(set: &TaskSet, zero: &[u64]) -> Vec<CpuAnalysis> {
+    let is_global = global_on(set, zero).is_some();
     let mut numbers: Vec<u32> = set.tasks.iter().map(|task| task.cpu).collect();
     numbers.sort_unstable();
     numbers.dedup();
@@ -278,7 +304,7 @@ fn cpus(set: &TaskSet, zero: &[u64]) -> Vec<CpuAnalysis> {
             utilization: utilization(loads.iter().copied().chain(budgets)),
             liu_layland: plain.then(|| liu_layland(loads.len())),
             hyperbolic: plain.then(|| hyperbolic(loads.iter().copied())),
-            edf: urgent.then(|| demand_on(set, cpu, &indices, zero)),
+            edf: (urgent && !is_global).then(|| demand_on(set, cpu, &indices, zero)),
         }
     };
     numbers.into_iter().map(analyse_cpu).collect()
@@ -347,6 +373,45 @@ mod tests {
         assert_eq!(found.standing, Standing::NotSchedulable);
         assert_eq!(found.admission.unwrap().refused, None);
         assert!(found.notes.iter().any(|note| note.contains("wrongly")), "{:?}", found.notes);
+    }
+
+    #[test]
+    fn a_lone_deadline_task_costs_what_it_computes() {
+        let text = "[[task]]\nname=\"d\"\nperiod=\"10ms\"\ncompute=\"3ms\"\npolicy=\"deadline\"\n\
+                    [[task]]\nname=\"f\"\nperiod=\"20ms\"\ncompute=\"4ms\"\ndeadline=\"7ms\"\n";
+        let found = analyse(&set(text), None).unwrap();
+        assert_eq!((found.standing, found.tasks[1].plain.response_ns), (Standing::Schedulable, Some(7_000_000)));
+    }
+
+    #[test]
+    fn deadline_tasks_share_the_cpus_unless_each_is_a_root_domain() {
+        let task = |name: &str, cpu: u32, compute: u32| {
+            format!(
+                "[[task]]\nname=\"{name}\"\ncpu={cpu}\nperiod=\"10ms\"\ncompute=\"{compute}ms\"\npolicy=\"deadline\"\n"
+            )
+        };
+        // Both on one CPU are too much for it; on two they have one each.
+        let pair = task("a", 0, 6) + &task("b", 0, 6);
+        let shared = analyse(&set(&format!("cpus = 2\n{pair}")), None).unwrap();
+        assert_eq!(shared.standing, Standing::Schedulable);
+        assert!(shared.global.as_ref().is_some_and(|global| global.response && global.cpus == 2), "{shared:?}");
+        let apart = analyse(&set(&format!("cpus = 2\npartitioned = true\n{pair}")), None).unwrap();
+        assert_eq!((apart.standing, apart.global), (Standing::NotSchedulable, None));
+        // Three of them no test lets pass, although a CPU each and a third of each other might do.
+        let three = format!("cpus = 2\n{}{}", pair, task("c", 1, 6));
+        let found = analyse(&set(&three), None).unwrap();
+        assert_eq!(found.standing, Standing::Unknown);
+        assert!(found.verdict.contains("no test shows that global EDF on 2 CPUs"), "{}", found.verdict);
+    }
+
+    #[test]
+    fn jitter_counts_from_the_wakeup() {
+        let text = "[[task]]\nname=\"a\"\nperiod=\"10ms\"\ncompute=\"3ms\"\ndeadline=\"8ms\"\npolicy=\"deadline\"\njitter=\"2ms\"\n\
+                    [[task]]\nname=\"b\"\nperiod=\"10ms\"\ncompute=\"3ms\"\ndeadline=\"8ms\"\npolicy=\"deadline\"\n";
+        // Woken 2 late it may wait 3 for the other and compute 3: done at 8.
+        assert_eq!(analyse(&set(text), None).unwrap().standing, Standing::Schedulable);
+        let later = analyse(&set(&text.replace("jitter=\"2ms\"", "jitter=\"2.1ms\"")), None).unwrap();
+        assert_eq!((later.standing, later.breaks.as_deref()), (Standing::NotSchedulable, Some("a")));
     }
 
     #[test]

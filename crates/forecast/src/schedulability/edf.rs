@@ -32,14 +32,19 @@ pub enum Edf {
 const STEPS: usize = 1_000_000;
 
 /// The work of tasks that is released and due within any window of this length, ns: the processor demand.
-fn demand(tasks: &[Demand], window: u128) -> u128 {
-    tasks
-        .iter()
-        .map(|task| {
-            let (period, deadline) = (u128::from(task.period_ns.max(1)), u128::from(task.deadline_ns));
-            if window < deadline { 0 } else { ((window - deadline) / period + 1) * u128::from(task.compute_ns) }
-        })
-        .sum()
+fn demand(tasks: &[Demand], window: u128, rests: &[bool]) -> u128 {
+    (0..tasks.len()).map(|index| demand_of(&tasks[index], window, rests.get(index).copied().unwrap_or(false))).sum()
+}
+
+/// Of one task. With a rest: what is left, as much as its density times the time until its deadline, and then whole budgets.
+pub(super) fn demand_of(task: &Demand, window: u128, rests: bool) -> u128 {
+    let (period, deadline) = (u128::from(task.period_ns.max(1)), u128::from(task.deadline_ns));
+    let compute = u128::from(task.compute_ns);
+    if rests {
+        let within = (window % period).min(deadline);
+        return window / period * compute + (within * compute).div_ceil(deadline.max(1));
+    }
+    if window < deadline { 0 } else { ((window - deadline) / period + 1) * compute }
 }
 
 /// The last deadline before an instant, ns.
@@ -58,15 +63,35 @@ fn deadline_before(tasks: &[Demand], instant: u128) -> Option<u128> {
 ///
 /// Quick processor-demand analysis: from the end of the longest busy period backwards, checking only where demand
 /// itself says to look next (Zhang and Burns, IEEE Transactions on Computers 2009). Blocking is charged to every
-/// window, which is safe.
+/// window.
 pub fn edf(tasks: &[Demand], blocking_ns: u64) -> Edf {
+    edf_served(tasks, &vec![blocking_ns; tasks.len()], &[])
+}
+
+/// The same with a blocking for each task (0 where none is given): a window is charged the longest of those whose deadline lies
+/// within it, since no other is late in it (Baker, Real-Time Systems 1991).
+///
+/// `rests`: of each, whether its constant-bandwidth server may go on with what is left of its last budget: a thread that wakes before its
+/// deadline is over keeps that deadline and as much of the rest as is its density until then (`update_dl_entity`,
+/// `update_dl_revised_wakeup`), so that more than a sporadic task's work can be due in a window.
+pub(crate) fn edf_served(tasks: &[Demand], blocking_ns: &[u64], rests: &[bool]) -> Edf {
     let Some(shortest) = tasks.iter().map(|task| u128::from(task.deadline_ns)).min() else { return Edf::Schedulable };
     let load: f64 = tasks.iter().map(|task| task.compute_ns as f64 / task.period_ns.max(1) as f64).sum();
     if load > 1.0 + 1e-12 {
         return Edf::Overloaded;
     }
-    let blocking = u128::from(blocking_ns);
-    let Some(end) = busy_period(tasks, blocking) else { return Edf::Unknown };
+    // The densities fit: that is enough for any servers (Abeni and Buttazzo, RTSS 1998), and a processor that is never idle has no end of busy.
+    let density: f64 =
+        tasks.iter().map(|task| task.compute_ns as f64 / task.deadline_ns.min(task.period_ns).max(1) as f64).sum();
+    if density <= 1.0 + 1e-12 && blocking_ns.iter().all(|&blocking| blocking == 0) {
+        return Edf::Schedulable;
+    }
+    let blocking = |window: u128| {
+        let within = tasks.iter().zip(blocking_ns).filter(|(task, _)| u128::from(task.deadline_ns) <= window);
+        within.map(|(_, blocking)| u128::from(*blocking)).max().unwrap_or(0)
+    };
+    let longest = u128::from(blocking_ns.iter().copied().max().unwrap_or(0));
+    let Some(end) = busy_period(tasks, longest, rests) else { return Edf::Unknown };
     let overrun = |window: u128, demand: u128| Edf::Overrun {
         window_ns: u64::try_from(window).unwrap_or(u64::MAX),
         demand_ns: u64::try_from(demand).unwrap_or(u64::MAX),
@@ -74,13 +99,13 @@ pub fn edf(tasks: &[Demand], blocking_ns: u64) -> Edf {
     // A deadline beyond the busy period cannot be missed first; one within may lie after its last release.
     let Some(mut window) = deadline_before(tasks, end.max(shortest) + 1) else { return Edf::Schedulable };
     for _ in 0..STEPS {
-        let needed = demand(tasks, window) + blocking;
+        let needed = demand(tasks, window, rests) + blocking(window);
         if needed > window {
             return overrun(window, needed);
         }
         if needed <= shortest {
             // Demand is the same everywhere from the shortest deadline to here.
-            let first = demand(tasks, shortest) + blocking;
+            let first = demand(tasks, shortest, rests) + blocking(shortest);
             return if first > shortest { overrun(shortest, first) } else { Edf::Schedulable };
         }
         window = if needed < window {
@@ -96,7 +121,10 @@ pub fn edf(tasks: &[Demand], blocking_ns: u64) -> Edf {
 }
 
 /// The longest time for which the processor can be busy, from a moment when all tasks are released.
-fn busy_period(tasks: &[Demand], blocking: u128) -> Option<u128> {
+fn busy_period(tasks: &[Demand], blocking: u128, rests: &[bool]) -> Option<u128> {
+    // What is left of a budget comes first.
+    let rest = tasks.iter().zip(rests).filter(|(_, rests)| **rests).map(|(task, _)| u128::from(task.compute_ns));
+    let blocking = blocking + rest.sum::<u128>();
     let mut length: u128 = blocking + tasks.iter().map(|task| u128::from(task.compute_ns)).sum::<u128>();
     for _ in 0..STEPS {
         let work = tasks.iter().map(|task| {
@@ -152,7 +180,7 @@ mod tests {
             let end = (constant as f64 / (1.0 - load)).ceil() as u128 + 50;
             prop_assume!(end < 200_000);
             let shortest = tasks.iter().map(|task| task.deadline_ns).min().unwrap();
-            let fits = (u128::from(shortest)..=end).all(|window| demand(&tasks, window) + u128::from(blocking) <= window);
+            let fits = (u128::from(shortest)..=end).all(|window| demand(&tasks, window, &[]) + u128::from(blocking) <= window);
             prop_assert_eq!(edf(&tasks, blocking) == Edf::Schedulable, fits);
         }
     }

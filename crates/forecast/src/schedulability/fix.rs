@@ -1,7 +1,7 @@
 //! What would fix a set that breaks.
 
 use super::edf::Edf;
-use super::outcome::{demand_on, outcomes};
+use super::outcome::{demand_on, global_on, outcomes};
 use super::tasks::{Policy, TaskSet};
 use punctual_recording::format_ns;
 
@@ -115,7 +115,11 @@ fn best_order(set: &TaskSet, extra_ns: &[u64], cpu: u32) -> Option<Vec<usize>> {
     }
     let mut changed = set.clone();
     let indices: Vec<usize> = (0..set.tasks.len()).filter(|&index| set.tasks[index].cpu == cpu).collect();
-    if demand_on(set, cpu, &indices, extra_ns) != Edf::Schedulable {
+    let urgent = match global_on(set, extra_ns) {
+        Some(tests) => tests.is_schedulable(),
+        None => demand_on(set, cpu, &indices, extra_ns) == Edf::Schedulable,
+    };
+    if !urgent {
         return None;
     }
     // Offsets make an order's effect depend on the whole order: priorities are searched without them, which is safe.

@@ -1,7 +1,9 @@
 //! The outcome for every task of a set, by the analysis that fits it.
 
-use super::edf::{Demand, Edf, edf};
-use super::response::{Interferer, response_time};
+use super::edf::{Demand, Edf, edf_served};
+use super::edf_response::edf_response;
+use super::global::{GlobalEdf, global_edf};
+use super::response::{Interferer, response_time_among};
 use super::simulate::{Periodic, responses};
 use super::supply::Supply;
 use super::tasks::{Policy, Reservation, Task, TaskSet};
@@ -45,10 +47,10 @@ pub struct Outcome {
     pub meets: Option<bool>,
 }
 
-/// Whether `other` may run before `task`: equal priorities are served in the order of their coming, so each may.
+/// Whether `other` runs before `task` whenever both could; those of an equal priority, see [`is_peer`].
 fn before(other: &Task, task: &Task) -> bool {
     match (other.priority, task.priority) {
-        (Some(left), Some(right)) => left >= right,
+        (Some(left), Some(right)) => left > right,
         (Some(_), None) => true,
         (None, Some(_)) => false,
         // Deadline-monotonic, which is the best order there is where deadlines are periods at most.
@@ -56,20 +58,30 @@ fn before(other: &Task, task: &Task) -> bool {
     }
 }
 
+/// Equal priorities are served in the order of their coming.
+fn is_peer(other: &Task, task: &Task) -> bool {
+    other.priority.is_some() && other.priority == task.priority
+}
+
 fn interferer(task: &Task) -> Interferer {
-    Interferer { compute_ns: task.compute_ns, period_ns: task.period_ns, jitter_ns: task.jitter_ns }
+    let Task { compute_ns, period_ns, jitter_ns, policy, .. } = *task;
+    Interferer { compute_ns, period_ns, jitter_ns, is_server: policy == Policy::Deadline }
 }
 
-/// What is served before all fixed priorities. It may run anywhere before its deadline: what it is held up
-/// in one period comes close to the next, like jitter.
-fn from_deadline(task: &Task) -> Interferer {
-    let slack = task.deadline_ns.saturating_sub(task.compute_ns);
-    Interferer { jitter_ns: task.jitter_ns + slack, ..interferer(task) }
+/// What is served before all fixed priorities of any CPU that it may come to: what is held up on one comes to another close to the next
+/// activation, like jitter. On one processor it is not: whatever waits there keeps the processor from fixed priorities, so that their busy
+/// period begins without it, and in which order EDF serves them does not matter to what comes after.
+fn from_anywhere(task: &Task, response_ns: Option<u64>) -> Interferer {
+    let late = response_ns.unwrap_or(task.deadline_ns).saturating_sub(task.compute_ns);
+    Interferer { jitter_ns: task.jitter_ns + late, is_server: false, ..interferer(task) }
 }
 
-fn from_reservation(reservation: &Reservation) -> Interferer {
+/// A reservation wakes whenever its tasks do, so that nothing but its server keeps it from the others.
+fn from_reservation(reservation: &Reservation, is_anywhere: bool) -> Interferer {
     let Reservation { budget_ns, period_ns, .. } = *reservation;
-    Interferer { compute_ns: budget_ns, period_ns, jitter_ns: period_ns - budget_ns }
+    // A budget may come at the end of its period and the next at the beginning.
+    let jitter_ns = if is_anywhere { period_ns - budget_ns } else { period_ns };
+    Interferer { compute_ns: budget_ns, period_ns, jitter_ns, is_server: !is_anywhere }
 }
 
 /// The outcome for each task, in their order; `extra_ns` is added to each task's blocking.
@@ -77,11 +89,12 @@ pub(super) fn outcomes(set: &TaskSet, extra_ns: &[u64]) -> Vec<Outcome> {
     let mut cpus: Vec<u32> = set.tasks.iter().map(|task| task.cpu).collect();
     cpus.sort_unstable();
     cpus.dedup();
+    let global = global_on(set, extra_ns);
     let mut found: Vec<Option<Outcome>> = vec![None; set.tasks.len()];
     for cpu in cpus {
         let on_cpu = |index: &usize| set.tasks[*index].cpu == cpu;
         let indices: Vec<usize> = (0..set.tasks.len()).filter(on_cpu).collect();
-        let urgent = demand_on(set, cpu, &indices, extra_ns);
+        let urgent = Urgent::of(set, cpu, &indices, extra_ns, global.as_ref());
         let played = played_through(set, cpu, &indices, extra_ns);
         for &index in &indices {
             let task = &set.tasks[index];
@@ -89,40 +102,39 @@ pub(super) fn outcomes(set: &TaskSet, extra_ns: &[u64]) -> Vec<Outcome> {
             let judge = |response: Option<u64>| Some(response.is_some_and(|response| response <= task.deadline_ns));
             let reservation =
                 task.reservation.as_ref().and_then(|name| set.reservations.iter().find(|found| found.name == *name));
-            let above = |other: &&usize| {
+            let beside = |other: &&usize| {
                 let other_task = &set.tasks[**other];
-                **other != index
-                    && other_task.policy == Policy::Fixed
-                    && other_task.reservation == task.reservation
-                    && before(other_task, task)
+                **other != index && other_task.policy == Policy::Fixed && other_task.reservation == task.reservation
             };
-            let mut interferers: Vec<Interferer> =
-                indices.iter().filter(above).map(|&other| interferer(&set.tasks[other])).collect();
+            let those = |is: fn(&Task, &Task) -> bool| -> Vec<Interferer> {
+                let beside = indices.iter().filter(beside).map(|&other| &set.tasks[other]);
+                beside.filter(|other| is(other, task)).map(interferer).collect()
+            };
+            let (mut above, peers) = (those(before), those(is_peer));
             found[index] = Some(match (task.policy, reservation) {
                 (Policy::Deadline, _) => {
-                    let meets = match urgent {
-                        Edf::Schedulable => Some(true),
-                        Edf::Unknown => None,
-                        Edf::Overloaded | Edf::Overrun { .. } => Some(false),
-                    };
+                    let meets = urgent.meets(set, index);
                     Outcome { analysed: Analysed::Demand, response_ns: None, fixed_slot_ns: None, meets }
                 }
                 (Policy::Fixed, Some(reservation)) => {
-                    let within = |supply: Supply| response_time(interferer(task), &interferers, blocking, supply);
+                    let within =
+                        |supply: Supply| response_time_among(interferer(task), &above, &peers, blocking, supply);
                     let response_ns = within(reservation.floating_budget());
+                    // It gives what it promises only if it is served itself.
+                    let meets = match (judge(response_ns), urgent.fits) {
+                        (Some(true), fits) => fits,
+                        (other, _) => other,
+                    };
                     Outcome {
                         analysed: Analysed::Reservation,
                         response_ns,
                         fixed_slot_ns: within(reservation.fixed_slot()),
-                        meets: judge(response_ns),
+                        meets,
                     }
                 }
                 (Policy::Fixed, None) => {
-                    let here = indices.iter().map(|&other| &set.tasks[other]);
-                    interferers.extend(here.filter(|other| other.policy == Policy::Deadline).map(from_deadline));
-                    let reserved = set.reservations.iter().filter(|reservation| reservation.cpu == cpu);
-                    interferers.extend(reserved.map(from_reservation));
-                    let bound = response_time(interferer(task), &interferers, blocking, Supply::Processor);
+                    above.extend(urgent.above_fixed(set, cpu));
+                    let bound = response_time_among(interferer(task), &above, &peers, blocking, Supply::Processor);
                     let exact = played.as_ref().and_then(|played| played.iter().find(|entry| entry.0 == index));
                     match exact {
                         // Playing through stops being exact below a miss; the bound is safe everywhere.
@@ -139,7 +151,11 @@ pub(super) fn outcomes(set: &TaskSet, extra_ns: &[u64]) -> Vec<Outcome> {
                             analysed: Analysed::ResponseTime,
                             response_ns: bound,
                             fixed_slot_ns: None,
-                            meets: judge(bound),
+                            // How late a deadline task comes to this CPU is known only where it meets its deadline.
+                            meets: match judge(bound) {
+                                Some(true) if urgent.global.is_some() && urgent.fits != Some(true) => None,
+                                judged => judged,
+                            },
                         },
                     }
                 }
@@ -150,26 +166,135 @@ pub(super) fn outcomes(set: &TaskSet, extra_ns: &[u64]) -> Vec<Outcome> {
     found.into_iter().map(|outcome| outcome.unwrap_or(none)).collect()
 }
 
+/// The deadline tasks and reservations that the tasks of a CPU have to do with.
+struct Urgent<'a> {
+    /// Whether all meet their deadlines; `None` where no test shows it.
+    fits: Option<bool>,
+    /// Under global EDF, what its tests say.
+    global: Option<&'a GlobalEdf>,
+    /// The deadline tasks among those, by their place in the set, in the order of their demands.
+    members: Vec<usize>,
+    /// On one processor, their demands, and how long work that they cannot preempt may hold up each.
+    demands: Vec<Demand>,
+    blocking_ns: Vec<u64>,
+    /// Which of them may go on with what is left of a budget.
+    rests: Vec<bool>,
+}
+
+impl<'a> Urgent<'a> {
+    fn of(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64], global: Option<&'a GlobalEdf>) -> Urgent<'a> {
+        if let Some(tests) = global {
+            let fits = if tests.is_schedulable() { Some(true) } else { tests.is_hopeless.then_some(false) };
+            return Urgent {
+                fits,
+                global,
+                members: deadline_tasks(set),
+                demands: Vec::new(),
+                blocking_ns: Vec::new(),
+                rests: Vec::new(),
+            };
+        }
+        let (demands, blocking_ns, rests) = demands_on(set, cpu, indices, extra_ns);
+        let fits = match edf_served(&demands, &blocking_ns, &rests) {
+            Edf::Schedulable => Some(true),
+            Edf::Unknown => None,
+            Edf::Overloaded | Edf::Overrun { .. } => Some(false),
+        };
+        let members = indices.iter().copied().filter(|&index| set.tasks[index].policy == Policy::Deadline).collect();
+        Urgent { fits, global: None, members, demands, blocking_ns, rests }
+    }
+
+    /// Whether a deadline task is done within its deadline of its nominal release. Its budget and its deadline count from the moment it
+    /// wakes, and the constant-bandwidth server gives it no more than one budget a period whenever it wakes (`update_dl_entity`): so
+    /// its lateness adds to its own response time and is nothing to the others.
+    fn meets(&self, set: &TaskSet, index: usize) -> Option<bool> {
+        let task = &set.tasks[index];
+        if self.fits != Some(true) || task.jitter_ns == 0 {
+            return self.fits;
+        }
+        let place = self.members.iter().position(|&member| member == index)?;
+        match self.global {
+            // Its response time is a bound only.
+            Some(tests) => {
+                let response = tests.responses_ns.get(place).copied().flatten()?;
+                (response + task.jitter_ns <= task.deadline_ns).then_some(true)
+            }
+            None => {
+                // Of whatever is blocked in its busy period, the longest.
+                let blocking = self.blocking_ns.iter().copied().max().unwrap_or(0);
+                let response = edf_response(&self.demands, place, blocking, &self.rests);
+                Some(response.is_some_and(|response| response + task.jitter_ns <= task.deadline_ns))
+            }
+        }
+    }
+
+    /// What of them runs before the fixed priorities of a CPU.
+    fn above_fixed(&self, set: &TaskSet, cpu: u32) -> Vec<Interferer> {
+        let reserved = |reservation: &&Reservation| self.global.is_some() || reservation.cpu == cpu;
+        let reservations =
+            set.reservations.iter().filter(reserved).map(|found| from_reservation(found, self.global.is_some()));
+        let tasks = self.members.iter().enumerate().map(|(place, &member)| match self.global {
+            Some(tests) => from_anywhere(&set.tasks[member], tests.responses_ns.get(place).copied().flatten()),
+            None => interferer(&set.tasks[member]),
+        });
+        tasks.chain(reservations).collect()
+    }
+}
+
+fn deadline_tasks(set: &TaskSet) -> Vec<usize> {
+    (0..set.tasks.len()).filter(|&index| set.tasks[index].policy == Policy::Deadline).collect()
+}
+
+fn demand_of(task: &Task) -> Demand {
+    Demand { compute_ns: task.compute_ns, period_ns: task.period_ns, deadline_ns: task.deadline_ns }
+}
+
+fn demand_of_reservation(reservation: &Reservation) -> Demand {
+    let Reservation { budget_ns, period_ns, .. } = *reservation;
+    Demand { compute_ns: budget_ns, period_ns, deadline_ns: period_ns }
+}
+
+/// Whether a deadline task may wake before its last deadline is over, and so go on with what is left of its budget.
+fn rests(task: &Task) -> bool {
+    task.jitter_ns > task.period_ns.saturating_sub(task.deadline_ns)
+}
+
+/// Global EDF over all deadline tasks and reservations, as the kernel runs them on the CPUs of a root domain; `None` where there are
+/// none, on one CPU, or where each CPU has a root domain of its own.
+pub(super) fn global_on(set: &TaskSet, extra_ns: &[u64]) -> Option<GlobalEdf> {
+    let members = deadline_tasks(set);
+    if set.partitioned || set.limits.cpus < 2 || (members.is_empty() && set.reservations.is_empty()) {
+        return None;
+    }
+    let demands = members.iter().map(|&index| demand_of(&set.tasks[index]));
+    let demands: Vec<Demand> = demands.chain(set.reservations.iter().map(demand_of_reservation)).collect();
+    let blocking: Vec<u64> = members.iter().map(|&index| set.tasks[index].blocking_ns + extra_ns[index]).collect();
+    let mut found = global_edf(&demands, &blocking, set.limits.cpus);
+    if members.iter().any(|&index| rests(&set.tasks[index])) || !set.reservations.is_empty() {
+        // None of these tests is for servers that go on with what is left of a budget.
+        (found.density, found.interference, found.response) = (false, false, false);
+        found.responses_ns.fill(None);
+    }
+    Some(found)
+}
+
+/// The deadline tasks and the reservations of one CPU, and how long work that they cannot preempt may hold them up.
+fn demands_on(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) -> (Vec<Demand>, Vec<u64>, Vec<bool>) {
+    let deadline = || indices.iter().filter(|&&index| set.tasks[index].policy == Policy::Deadline);
+    let reserved = set.reservations.iter().filter(|reservation| reservation.cpu == cpu);
+    let tasks = deadline().map(|&index| demand_of(&set.tasks[index]));
+    let demands: Vec<Demand> = tasks.chain(reserved.map(demand_of_reservation)).collect();
+    let blocking = deadline().map(|&index| set.tasks[index].blocking_ns + extra_ns[index]).collect();
+    // A reservation wakes whenever its tasks do.
+    let mut rests: Vec<bool> = deadline().map(|&index| rests(&set.tasks[index])).collect();
+    rests.resize(demands.len(), true);
+    (demands, blocking, rests)
+}
+
 /// EDF over the deadline tasks and the reservations of one CPU.
 pub(super) fn demand_on(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) -> Edf {
-    let deadline = || indices.iter().filter(|&&index| set.tasks[index].policy == Policy::Deadline);
-    let mut demands: Vec<Demand> = deadline()
-        .map(|&index| {
-            let task = &set.tasks[index];
-            Demand {
-                compute_ns: task.compute_ns,
-                period_ns: task.period_ns,
-                deadline_ns: task.deadline_ns.saturating_sub(task.jitter_ns),
-            }
-        })
-        .collect();
-    demands.extend(set.reservations.iter().filter(|reservation| reservation.cpu == cpu).map(|reservation| Demand {
-        compute_ns: reservation.budget_ns,
-        period_ns: reservation.period_ns,
-        deadline_ns: reservation.period_ns,
-    }));
-    let blocking = deadline().map(|&index| set.tasks[index].blocking_ns + extra_ns[index]).max().unwrap_or(0);
-    edf(&demands, blocking)
+    let (demands, blocking, rests) = demands_on(set, cpu, indices, extra_ns);
+    edf_served(&demands, &blocking, &rests)
 }
 
 /// Response times with offsets, where the schedule of a CPU can be played through exactly: fixed priorities, all
@@ -185,7 +310,10 @@ fn played_through(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) 
     };
     let tied = tasks().any(|task| task.offset_ns > 0) && tasks().all(exact);
     let reserved = set.reservations.iter().any(|reservation| reservation.cpu == cpu);
-    if !tied || reserved || indices.iter().any(|&index| extra_ns[index] > 0) {
+    let comes_from_elsewhere = !set.partitioned
+        && set.limits.cpus > 1
+        && (!set.reservations.is_empty() || set.tasks.iter().any(|task| task.policy == Policy::Deadline));
+    if !tied || reserved || comes_from_elsewhere || indices.iter().any(|&index| extra_ns[index] > 0) {
         return None;
     }
     let mut order = indices.to_vec();
@@ -198,7 +326,7 @@ fn played_through(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) 
     });
     let equal = |pair: &[usize]| {
         let (left, right) = (&set.tasks[pair[0]], &set.tasks[pair[1]]);
-        before(left, right) && before(right, left)
+        is_peer(left, right) || (before(left, right) && before(right, left))
     };
     if order.windows(2).any(equal) {
         return None;

@@ -11,11 +11,21 @@ pub struct Interferer {
     pub period_ns: u64,
     /// By how much an activation may be released late, so that the next follows closer than a period, ns.
     pub jitter_ns: u64,
+    /// Whether a constant-bandwidth server serves it (`SCHED_DEADLINE`): then it gets no more than its budget in a period from
+    /// when it wakes, except for what is left of the last, which is no more than its share of the time until that period ends.
+    pub is_server: bool,
 }
 
 impl Interferer {
     fn demand(&self, window: u128) -> u128 {
-        (window + u128::from(self.jitter_ns)).div_ceil(u128::from(self.period_ns.max(1))) * u128::from(self.compute_ns)
+        let (period, compute) = (u128::from(self.period_ns.max(1)), u128::from(self.compute_ns));
+        let released = (window + u128::from(self.jitter_ns)).div_ceil(period) * compute;
+        if !self.is_server || window == 0 {
+            return released;
+        }
+        let whole = window.div_ceil(period);
+        let begun = window - (whole - 1) * period;
+        released.min(whole * compute + (begun * compute).div_ceil(period))
     }
 }
 
@@ -67,12 +77,81 @@ pub fn response_time(own: Interferer, interferers: &[Interferer], blocking_ns: u
     None
 }
 
+/// The same where `peers` have the priority of the task itself and are served in the order of their coming, as `SCHED_FIFO` does: those
+/// that come later never run before it. Looked at are the releases at which another of them may just have come (Martin, Minet and
+/// George, Real-Time Systems 2005, for FP/FIFO).
+pub fn response_time_among(
+    own: Interferer,
+    above: &[Interferer],
+    peers: &[Interferer],
+    blocking_ns: u64,
+    supply: Supply,
+) -> Option<u64> {
+    let all: Vec<Interferer> = above.iter().chain(peers).copied().collect();
+    // As if every peer came first: safe, and needed where the search below is given up.
+    let plain = response_time(own, &all, blocking_ns, supply);
+    if peers.is_empty() {
+        return plain;
+    }
+    match among(own, above, peers, blocking_ns, supply) {
+        Some(found) => Some(plain.map_or(found, |plain| plain.min(found))),
+        None => plain,
+    }
+}
+
+fn among(own: Interferer, above: &[Interferer], peers: &[Interferer], blocking_ns: u64, supply: Supply) -> Option<u64> {
+    let everything = || above.iter().chain(peers).chain(std::iter::once(&own));
+    let load: f64 = everything().map(|task| task.compute_ns as f64 / task.period_ns.max(1) as f64).sum();
+    if load > supply.share() * (1.0 + 1e-12) {
+        return None;
+    }
+    let mut steps = 0;
+    let mut settle = |demand: &dyn Fn(u128) -> u128| -> Option<u128> {
+        let mut window = supply.time_for(demand(0));
+        loop {
+            let next = supply.time_for(demand(window));
+            if next <= window {
+                return Some(window);
+            }
+            window = next;
+            steps += 1;
+            if steps > STEPS || window > MAX_RESPONSE_NS {
+                return None;
+            }
+        }
+    };
+    let blocking = u128::from(blocking_ns);
+    // A supply may begin to run dry in the middle: everything of a busy period and one more of each.
+    let busy = settle(&|window| blocking + everything().map(|task| task.demand(window.max(1))).sum::<u128>())?;
+    let released = |task: &Interferer, until: u128| {
+        (1 + (until + u128::from(task.jitter_ns)) / u128::from(task.period_ns.max(1))) * u128::from(task.compute_ns)
+    };
+    let mut releases = vec![0u128];
+    for task in peers.iter().chain(std::iter::once(&own)) {
+        let (period, jitter) = (u128::from(task.period_ns.max(1)), u128::from(task.jitter_ns));
+        if busy / period > ACTIVATIONS {
+            return None;
+        }
+        releases.extend((0..=(busy + jitter) / period).map(|count| (count * period).saturating_sub(jitter)));
+    }
+    releases.sort_unstable();
+    releases.dedup();
+    let mut worst = 0;
+    for release in releases.into_iter().filter(|&release| release < busy.max(1)) {
+        let before =
+            blocking + released(&own, release) + peers.iter().map(|peer| released(peer, release)).sum::<u128>();
+        let done = settle(&|window| before + above.iter().map(|task| task.demand(window.max(1))).sum::<u128>())?;
+        worst = worst.max(done.saturating_sub(release) + u128::from(own.jitter_ns));
+    }
+    u64::try_from(worst).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn task(compute_us: u64, period_us: u64) -> Interferer {
-        Interferer { compute_ns: compute_us * 1_000, period_ns: period_us * 1_000, jitter_ns: 0 }
+        Interferer { compute_ns: compute_us * 1_000, period_ns: period_us * 1_000, jitter_ns: 0, is_server: false }
     }
 
     #[test]
@@ -98,6 +177,18 @@ mod tests {
         assert_eq!(response_time(task(2_000, 20_000), &[jittery], 0, Supply::Processor), Some(8_000_000));
         let own = Interferer { jitter_ns: 1_000_000, ..task(2_000, 20_000) };
         assert_eq!(response_time(own, &[], 0, Supply::Processor), Some(3_000_000));
+    }
+
+    #[test]
+    fn of_equal_priorities_those_that_come_later_run_later() {
+        // 2 of 10 and 5 of 20: the second of the first comes at 10, after the other, which is done at 7 whatever happens.
+        let (short, long) = (task(2, 10), task(5, 20));
+        assert_eq!(response_time_among(long, &[], &[short], 0, Supply::Processor), Some(7_000));
+        assert_eq!(response_time_among(short, &[], &[long], 0, Supply::Processor), Some(7_000));
+        // 6 of 9 and 3 of 10: as an interferer the first would come twice.
+        assert_eq!(response_time(task(4, 12), &[task(6, 9)], 0, Supply::Processor), Some(16_000));
+        assert_eq!(response_time(task(3, 12), &[task(6, 9)], 0, Supply::Processor), Some(9_000));
+        assert_eq!(response_time_among(task(3, 10), &[], &[task(6, 9)], 0, Supply::Processor), Some(9_000));
     }
 
     #[test]

@@ -83,6 +83,9 @@ pub struct TaskSet {
     pub reservations: Vec<Reservation>,
     /// What the kernel's admission depends on.
     pub limits: AdmissionLimits,
+    /// Whether each CPU is a root domain of its own (exclusive cpusets), so that a deadline task or a reservation stays on its CPU. Otherwise the
+    /// kernel serves them on whichever of the CPUs is free of more urgent ones (global EDF).
+    pub partitioned: bool,
     /// What was read otherwise than it stands there, or left out. One line each.
     pub notes: Vec<String>,
 }
@@ -115,6 +118,7 @@ impl TaskSet {
                 fair_server: file.fair_server.unwrap_or(limits.fair_server),
                 ..limits
             },
+            partitioned: file.partitioned.unwrap_or(false),
             ..TaskSet::default()
         };
         for stored in file.reservation {
@@ -212,6 +216,7 @@ fn length(text: &str) -> Result<u64, String> {
 struct File {
     cpus: Option<u32>,
     fair_server: Option<bool>,
+    partitioned: Option<bool>,
     #[serde(default)]
     task: Vec<Spanned<StoredTask>>,
     #[serde(default)]

@@ -3,7 +3,7 @@
 use super::{measure, verdict};
 use crate::answer::Answer;
 use punctual_comparison::{
-    Comparison, DeviceComparison, Difference, Quantiles, Ratio, SideSummary, StageComparison, Throughput,
+    Comparison, DeviceComparison, Difference, Quantiles, Ratio, SideSummary, StageComparison, Standing, Throughput,
 };
 use serde::Serialize;
 
@@ -15,6 +15,16 @@ pub struct CompareAnswer<'a> {
     verdict: String,
     exit_code: u8,
     outcome: &'static str,
+    /// What the outcome is of: `systems`, or, where there is none, why (`too few runs`, `one side after the other`).
+    standing: &'static str,
+    /// What these runs are beside each other, whether or not that is a verdict of the systems.
+    these_runs: &'static str,
+    /// How many more runs of A a verdict takes at least.
+    more_runs_a: usize,
+    /// How many more of B.
+    more_runs_b: usize,
+    /// How many runs of each side it takes to find a difference as large as is estimated four times of five.
+    runs_needed: Option<usize>,
     decided_by: Option<Decision>,
     in_turn: bool,
     notes: &'a [String],
@@ -34,11 +44,20 @@ impl<'a> CompareAnswer<'a> {
             let ratio = RatioRow::new(stage.ratios.get(by)?);
             Some(Decision { stage: stage.stage.name(), measure: measure(stage), ratio })
         });
+        let [more_runs_a, more_runs_b] = match comparison.standing {
+            Standing::TooFewRuns { more } => more,
+            Standing::Systems | Standing::OneAfterTheOther => [0, 0],
+        };
         CompareAnswer {
             schema: "punctual.compare/1",
             verdict: verdict(comparison),
             exit_code,
-            outcome: comparison.outcome.name(),
+            outcome: if comparison.standing == Standing::Systems { comparison.outcome.name() } else { "no verdict" },
+            standing: comparison.standing.name(),
+            these_runs: comparison.outcome.name(),
+            more_runs_a,
+            more_runs_b,
+            runs_needed: comparison.runs_needed,
             decided_by,
             in_turn: comparison.is_paired,
             notes: &comparison.notes,
@@ -177,6 +196,8 @@ struct RatioRow {
     high: f64,
     same_within: f64,
     p: f64,
+    /// From this ratio on, or from its inverse down, a difference is found four times of five by runs like these.
+    findable: f64,
     verdict: &'static str,
 }
 
@@ -190,6 +211,7 @@ impl RatioRow {
             high: ratio.high,
             same_within: ratio.same_within,
             p: ratio.p,
+            findable: ratio.findable,
             verdict: ratio.outcome().name(),
         }
     }

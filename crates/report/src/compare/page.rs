@@ -7,7 +7,7 @@ use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
-use punctual_comparison::{Comparison, FIGURES, Outcome, Ratio, Side, StageComparison};
+use punctual_comparison::{Comparison, FIGURES, Outcome, Ratio, Side, StageComparison, Standing};
 use punctual_recording::{Document, Stage};
 
 /// The page of a comparison of these two sides. `recorded` is what of their runs is drawn over time.
@@ -124,7 +124,11 @@ fn ratios(comparison: &Comparison) -> Section {
     Section {
         id: "ratio".into(),
         title: "How many times as late".into(),
-        lead: "An interval that does not reach 1 shows a difference; one that does leaves it open.".into(),
+        lead: if comparison.standing == Standing::Systems {
+            "An interval that does not reach 1 shows a difference; one that does leaves it open.".into()
+        } else {
+            "Of these runs only, and as if runs differed by no more than is usual: no verdict of the systems.".into()
+        },
         blocks,
     }
 }

@@ -1,32 +1,47 @@
 //! What a comparison found.
 
 use crate::layout::{grouped, microseconds, table};
+use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{
-    Comparison, DeviceComparison, Difference, FIGURES, Outcome, Quantiles, Ratio, SideSummary, StageComparison,
+    Comparison, DeviceComparison, Difference, FIGURES, MIN_RUNS, Outcome, Quantiles, Ratio, SideSummary,
+    StageComparison, Standing,
 };
 use punctual_recording::{Stage, format_ns};
 use std::fmt::Write;
 
-/// The verdict in words. Only the word that holds stands in it.
+/// The verdict in words. Only the word that holds stands in it, and *better* and *worse* only of systems.
 pub fn verdict(comparison: &Comparison) -> String {
     let Some(total) = comparison.total() else { return "Nothing was measured on both sides.".to_owned() };
     let ratio = comparison.decided_by.and_then(|(_, by)| total.ratios.get(by));
+    let is_verdict = comparison.standing == Standing::Systems;
     let mut verdict = match (comparison.outcome, ratio) {
         (Outcome::NoDifference, _) | (_, None) => {
-            let mut words = "No difference that this data can show".to_owned();
+            let mut words = if is_verdict {
+                "No difference that this data can show".to_owned()
+            } else {
+                format!("{} no difference that they can show", of_these_runs(comparison))
+            };
             if let Some(ratio) = total.shown() {
                 let (name, low, high) = (ratio.figure.name, factor(ratio.low), factor(ratio.high));
                 let estimate = factor(ratio.estimate);
                 words += &format!(": B's {name} is {estimate} times A's, and anything from {low} to {high} would fit");
+                if is_verdict {
+                    words += &format!("; {} times as much would be found four times of five", factor(ratio.findable));
+                }
             }
             words + "."
         }
         (outcome, Some(ratio)) => {
-            let word = if outcome == Outcome::Worse { "Worse" } else { "Better" };
+            let word = match (is_verdict, outcome) {
+                (true, Outcome::Worse) => "Worse:".to_owned(),
+                (true, _) => "Better:".to_owned(),
+                (false, Outcome::Worse) => format!("{} later,", of_these_runs(comparison)),
+                (false, _) => format!("{} earlier,", of_these_runs(comparison)),
+            };
             let (low, high) = (factor(ratio.low), factor(ratio.high));
             let values = |quantiles: &Quantiles| value_of(quantiles, ratio).map_or("-".to_owned(), format_ns);
             format!(
-                "{word}: B's {} is {} times A's ({low} to {high}), {} against {}.",
+                "{word} B's {} is {} times A's ({low} to {high}), {} against {}.",
                 ratio.figure.name,
                 factor(ratio.estimate),
                 values(&total.b),
@@ -34,6 +49,9 @@ pub fn verdict(comparison: &Comparison) -> String {
             )
         }
     };
+    if let Some(words) = wanting(comparison) {
+        verdict += &format!(" {words}");
+    }
     if let Some((_, by)) = comparison.decided_by
         && by + 1 < total.ratios.len()
     {
@@ -61,6 +79,45 @@ pub fn verdict(comparison: &Comparison) -> String {
         verdict += &format!(" {words}");
     }
     verdict
+}
+
+/// How a sentence begins that is of the runs alone.
+fn of_these_runs(comparison: &Comparison) -> &'static str {
+    if comparison.a.runs == 1 && comparison.b.runs == 1 {
+        "This run against that run:"
+    } else {
+        "These runs against those:"
+    }
+}
+
+/// What a verdict of the systems still takes.
+fn wanting(comparison: &Comparison) -> Option<String> {
+    match comparison.standing {
+        Standing::Systems => None,
+        Standing::TooFewRuns { more: [a, b] } => {
+            let least = match (a, b) {
+                (a, b) if a == b => format!("{a} more of each"),
+                (a, 0) => format!("{a} more of A"),
+                (0, b) => format!("{b} more of B"),
+                (a, b) => format!("{a} more of A and {b} more of B"),
+            };
+            let size = match comparison.runs_needed {
+                Some(needed) if needed > MIN_RUNS => {
+                    format!(", and about {needed} of each in all to find a difference of this size")
+                }
+                Some(_) => String::new(),
+                None => format!(", and more than {MAX_RUNS_NEEDED} of each to find a difference as small as this"),
+            };
+            Some(format!(
+                "Whether the systems differ takes at least {least}, made in turn (`punctual compare --repeat`){size}."
+            ))
+        }
+        Standing::OneAfterTheOther => Some(
+            "Whether the systems differ these cannot tell from what else changed on the machine between the one side and the other: \
+             measure them in turn, or a run of the first side once more."
+                .to_owned(),
+        ),
+    }
 }
 
 /// The paper's point: throughput hardly tells (Cota-Robles and Held, OSDI 1999, section 4.2).
@@ -104,7 +161,10 @@ pub fn text(comparison: &Comparison) -> String {
     let _ = writeln!(text, "\nA -> B, us; the ratio is B to A\n\n{}", stage_table(&comparison.stages, several));
     for stage in comparison.stages.iter().filter(|stage| stage.stage == Stage::Total) {
         let whose = if several { format!(" of {}", measure(stage)) } else { String::new() };
-        let _ = writeln!(text, "\nThe total{whose}: its intervals hold together with 95 % probability\n");
+        let _ = writeln!(
+            text,
+            "\nThe total{whose}: its intervals hold together with 95 % probability; a B/A from *findable* on is found four times of five\n"
+        );
         let _ = writeln!(text, "{}", ratio_table(stage));
     }
     if !comparison.devices.is_empty() {
@@ -184,7 +244,7 @@ fn stage_table(stages: &[StageComparison], several: bool) -> String {
 
 fn ratio_table(stage: &StageComparison) -> String {
     table(
-        &["", "A us", "B us", "B/A", "interval", "B is"],
+        &["", "A us", "B us", "B/A", "interval", "findable", "B is"],
         1..4,
         stage.ratios.iter().map(|ratio| {
             vec![
@@ -193,6 +253,7 @@ fn ratio_table(stage: &StageComparison) -> String {
                 microseconds(value_of(&stage.b, ratio)),
                 factor(ratio.estimate),
                 format!("{} to {}", factor(ratio.low), factor(ratio.high)),
+                factor(ratio.findable),
                 ratio.outcome().name().to_owned(),
             ]
         }),

@@ -20,6 +20,7 @@ pub struct SchedulabilityAnswer<'a> {
     cpus: Vec<CpuRow>,
     reservations: Vec<ReservationRow<'a>>,
     admission: Option<AdmissionRow<'a>>,
+    global_edf: Option<GlobalRow>,
 }
 
 impl<'a> SchedulabilityAnswer<'a> {
@@ -45,8 +46,24 @@ impl<'a> SchedulabilityAnswer<'a> {
             cpus: analysis.cpus.iter().map(CpuRow::new).collect(),
             reservations: analysis.reservations.iter().map(ReservationRow::new).collect(),
             admission,
+            global_edf: analysis.global.as_ref().map(|global| GlobalRow {
+                cpus: global.cpus,
+                density: global.density,
+                interference: global.interference,
+                response_times: global.response,
+            }),
         }
     }
+}
+
+/// What published tests say of deadline tasks and reservations that share several CPUs: whether each shows that all deadlines are met.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct GlobalRow {
+    cpus: u32,
+    density: bool,
+    interference: bool,
+    response_times: bool,
 }
 
 impl Answer for SchedulabilityAnswer<'_> {

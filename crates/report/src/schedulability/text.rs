@@ -55,11 +55,16 @@ pub fn text(analysis: &Analysis) -> String {
             format_ns(found.floating_blackout_ns)
         );
     }
+    if let Some(global) = &analysis.global {
+        let tests =
+            global.tests().map(|(name, shows)| format!("{name} {}", if shows { "passes" } else { "says nothing" }));
+        let _ = writeln!(out, "  global EDF on {} CPUs: {}", global.cpus, tests.join(", "));
+    }
     if let Some(admission) = &analysis.admission {
         let kernel = if admission.refused.is_none() { "admits" } else { "refuses" };
         let _ = writeln!(
             out,
-            "  admission: the kernel {kernel} it ({:.1} % of {:.1} %); by demand: {}",
+            "  admission: the kernel {kernel} it ({:.1} % of {:.1} %); by demand, on one CPU: {}",
             share(admission.asked) * 100.0,
             share(admission.available) * 100.0,
             edf_text(&admission.should)

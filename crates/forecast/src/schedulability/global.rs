@@ -1,0 +1,175 @@
+//! Global EDF, as `SCHED_DEADLINE` runs on the CPUs of a root domain: published tests, each sufficient by itself.
+
+use super::edf::Demand;
+
+/// What each test says: whether it shows that every deadline is met. None shows that one is missed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GlobalEdf {
+    /// How many CPUs the tasks share.
+    pub cpus: u32,
+    /// The density bound: Σλ <= m - (m - 1)·max λ with λ = C / min(D, T) (Goossens, Funk and Baruah, Real-Time Systems 2003, for
+    /// D = T; Bertogna, Cirinei and Lipari, ECRTS 2005, for D < T).
+    pub density: bool,
+    /// The bound on interference of Bertogna, Cirinei and Lipari (ECRTS 2005).
+    pub interference: bool,
+    /// The response times of Bertogna and Cirinei (RTSS 2007) all lie within the deadlines.
+    pub response: bool,
+    /// Those response times, ns; `None` where one lies beyond its deadline.
+    pub responses_ns: Vec<Option<u64>>,
+    /// More is asked for than the CPUs have, or a task needs longer than its deadline: no test could pass.
+    pub is_hopeless: bool,
+}
+
+impl GlobalEdf {
+    /// Whether any test shows that every deadline is met.
+    pub fn is_schedulable(&self) -> bool {
+        self.density || self.interference || self.response
+    }
+
+    /// The tests by name, as tables show them.
+    pub fn tests(&self) -> [(&'static str, bool); 3] {
+        [
+            ("GFB density", self.density),
+            ("BCL interference", self.interference),
+            ("Bertogna-Cirinei response times", self.response),
+        ]
+    }
+}
+
+/// Rounds of response times after which they are left as they are, which is safe.
+const ROUNDS: usize = 200;
+/// Steps of one response time.
+const STEPS: usize = 20_000;
+
+/// Tasks under global EDF on so many CPUs, each held up besides for `blocking_ns`, one for each task.
+pub fn global_edf(tasks: &[Demand], blocking_ns: &[u64], cpus: u32) -> GlobalEdf {
+    // With a later deadline than the next release a task would still be at work then: it is held to the period, which is safe.
+    let tasks: Vec<Demand> =
+        tasks.iter().map(|task| Demand { deadline_ns: task.deadline_ns.min(task.period_ns), ..*task }).collect();
+    let blocking = |index: usize| blocking_ns.get(index).copied().unwrap_or(0);
+    let density = |index: usize| {
+        let own = tasks[index].compute_ns as f64 + blocking(index) as f64;
+        own / tasks[index].deadline_ns.max(1) as f64
+    };
+    let densities: Vec<f64> = (0..tasks.len()).map(density).collect();
+    let (sum, most) = densities.iter().fold((0.0, 0.0f64), |(sum, most), value| (sum + value, most.max(*value)));
+    let m = f64::from(cpus);
+    let load: f64 = tasks.iter().map(|task| task.compute_ns as f64 / task.period_ns.max(1) as f64).sum();
+    let is_hopeless = load > m * (1.0 + 1e-12) || most > 1.0;
+    let responses_ns = response_times(&tasks, blocking_ns, cpus);
+    GlobalEdf {
+        cpus,
+        density: !is_hopeless && sum <= (m - (m - 1.0) * most) * (1.0 - 1e-12),
+        interference: !is_hopeless && interference(&tasks, &densities, cpus),
+        response: !is_hopeless && responses_ns.iter().all(Option::is_some),
+        responses_ns,
+        is_hopeless,
+    }
+}
+
+/// For each task k: Σ over i of min(β_i, 1 - λ_k) < m·(1 - λ_k), where β_i is the share of k's window that i can take.
+fn interference(tasks: &[Demand], densities: &[f64], cpus: u32) -> bool {
+    (0..tasks.len()).all(|own| {
+        let deadline = tasks[own].deadline_ns;
+        let room = 1.0 - densities[own];
+        let taken: f64 = (0..tasks.len())
+            .filter(|&other| other != own)
+            .map(|other| (within(&tasks[other], deadline, 0) as f64 / deadline.max(1) as f64).min(room))
+            .sum();
+        taken < f64::from(cpus) * room * (1.0 - 1e-12)
+    })
+}
+
+/// The most that a task with its deadline at or before the end of a window does within it, under EDF, if it is always done `slack`
+/// before its deadline.
+fn within(task: &Demand, window: u64, slack: u64) -> u128 {
+    let period = u128::from(task.period_ns.max(1));
+    let (window, compute) = (u128::from(window), u128::from(task.compute_ns));
+    // Its last deadline at the end of the window; what is done of the first, which may have begun before.
+    let whole = (window + period).saturating_sub(u128::from(task.deadline_ns)) / period;
+    let rest = window.saturating_sub(whole * period).saturating_sub(u128::from(slack));
+    whole * compute + compute.min(rest)
+}
+
+/// The most that a task does within a window of any place, if it is always done `slack` before its deadline.
+fn workload(task: &Demand, window: u128, slack: u64) -> u128 {
+    let period = u128::from(task.period_ns.max(1));
+    let compute = u128::from(task.compute_ns);
+    let reach = (window + u128::from(task.deadline_ns)).saturating_sub(compute + u128::from(slack));
+    let whole = reach / period;
+    whole * compute + compute.min(reach - whole * period)
+}
+
+fn response_times(tasks: &[Demand], blocking_ns: &[u64], cpus: u32) -> Vec<Option<u64>> {
+    let mut slack = vec![0u64; tasks.len()];
+    let mut found = vec![None; tasks.len()];
+    for _ in 0..ROUNDS {
+        let mut changed = false;
+        for own in 0..tasks.len() {
+            let task = &tasks[own];
+            let base = u128::from(task.compute_ns) + u128::from(blocking_ns.get(own).copied().unwrap_or(0));
+            let (mut response, mut fits) = (base, false);
+            for _ in 0..STEPS {
+                if response > u128::from(task.deadline_ns) {
+                    break;
+                }
+                let room = response - base + 1;
+                let all: u128 = (0..tasks.len())
+                    .filter(|&other| other != own)
+                    .map(|other| {
+                        let most = workload(&tasks[other], response, slack[other]);
+                        most.min(within(&tasks[other], task.deadline_ns, slack[other])).min(room)
+                    })
+                    .sum();
+                let next = base + all / u128::from(cpus.max(1));
+                if next <= response {
+                    fits = true;
+                    break;
+                }
+                response = next;
+            }
+            let response = u64::try_from(response).unwrap_or(u64::MAX);
+            if fits && response <= task.deadline_ns {
+                found[own] = Some(response);
+                let now = task.deadline_ns - response;
+                if now > slack[own] {
+                    (slack[own], changed) = (now, true);
+                }
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(compute_ns: u64, deadline_ns: u64, period_ns: u64) -> Demand {
+        Demand { compute_ns, period_ns, deadline_ns }
+    }
+
+    #[test]
+    fn a_heavy_task_beside_light_ones() {
+        // Dhall's effect (Dhall and Liu, Operations Research 1978): two light tasks hold up both CPUs, and the heavy one misses.
+        let dhall = [task(2, 10, 10), task(2, 10, 10), task(10, 11, 11)];
+        let found = global_edf(&dhall, &[0; 3], 2);
+        assert!(!found.is_schedulable() && !found.is_hopeless, "{found:?}");
+        // With a deadline that bears both it passes.
+        let found = global_edf(&[task(2, 10, 10), task(2, 10, 10), task(6, 11, 11)], &[0; 3], 2);
+        assert!(
+            found.response && found.responses_ns == [Some(2), Some(2), Some(8)] || found.is_schedulable(),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn as_many_tasks_as_processors_have_one_each() {
+        let found = global_edf(&[task(9, 10, 10), task(10, 10, 10)], &[0; 2], 2);
+        assert!(found.response && found.responses_ns == [Some(9), Some(10)], "{found:?}");
+        assert!(global_edf(&[task(9, 10, 10); 3], &[0; 3], 2).is_hopeless);
+    }
+}
