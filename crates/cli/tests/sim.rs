@@ -6,19 +6,50 @@ use punctual_recording::Recording;
 use support::{code, json, run, stderr, stdout};
 
 #[test]
-fn every_judged_point_of_the_papers_holds() {
+fn every_prediction_holds_or_is_contradicted_for_a_listed_reason() {
     let directory = tempfile::tempdir().unwrap();
-    let answer = json(&run(directory.path(), &["sim", "papers", "--json"]));
+    let output = run(directory.path(), &["sim", "papers", "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
     assert_eq!(answer["schema"], "punctual.papers/1");
     let rows = answer["rows"].as_array().unwrap();
-    let failing: Vec<_> = rows.iter().filter(|row| row["holds"] == false).collect();
-    assert!(failing.is_empty(), "{failing:?}");
     for row in rows {
         let class = row["class"].as_str().unwrap();
-        assert!(class != "not_simulated" || row["why_not"].is_string(), "{row}");
-        assert!(class != "assumption" || row["assumption"].is_string(), "{row}");
-        assert!(!matches!(class, "exact" | "approximate" | "assumption") || row["holds"] == true, "{row}");
+        let judged = matches!(class, "prediction" | "fitted");
+        assert!(judged || row["why_not"].is_string(), "{row}");
+        assert_eq!(judged, row["holds"].is_boolean(), "{row}");
+        assert!(class != "prediction" || row["holds"] == true || row["contradicted"].is_string(), "{row}");
     }
+    assert_eq!(answer["failing"], 0);
+    assert!(answer["fitted"].as_array().unwrap().iter().all(|fitted| fitted["range"].as_array().unwrap().len() > 1));
+}
+
+#[test]
+fn a_prediction_that_fails_fails_the_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let failing = ["sim", "run", "nt-timers-table3", "--set", "clock.period=1ms", "--json"];
+    let output = run(directory.path(), &failing);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(json(&output)["verdict"].as_str().unwrap().contains("FAIL"));
+    assert_eq!(code(&run(directory.path(), &["sim", "run", "nt-timers-table3", "--set", "clock.speed=1ms"])), 1);
+    assert_eq!(code(&run(directory.path(), &["sim", "run", "nt-timers-table3", "--set", "clock"])), 129);
+    let constraints = stdout(&run(directory.path(), &["sim", "run", "two-modems"]));
+    assert!(constraints.contains("time constraints granted"), "{constraints}");
+    let sweep = [
+        "sim",
+        "run",
+        "soft-modem-dialup",
+        "--case",
+        "THR 8",
+        "--set",
+        "runs=1",
+        "--sweep",
+        "machine.quantum=20ms,90ms",
+        "--json",
+    ];
+    let answer = json(&run(directory.path(), &sweep));
+    assert_eq!(answer["points"][1]["values"][0], "90ms");
+    assert!(answer["points"][0]["overruns"] == 0 && answer["points"][1]["overruns"].as_u64() > Some(10), "{answer}");
 }
 
 #[test]

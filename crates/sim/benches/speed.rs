@@ -36,6 +36,7 @@ fn modem() -> MachineSpec {
         }],
         offset: 0,
         parts_per_million: 100,
+        ring: u64::MAX,
     };
     MachineSpec {
         clock: Some(ClockSpec {

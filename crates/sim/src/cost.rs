@@ -87,6 +87,25 @@ impl Cost {
         }
     }
 
+    /// So many times as long, and longer by `more`.
+    pub(crate) fn times(&self, factor: u64, more: Picoseconds) -> Cost {
+        let longer = |span: Span| Span(span.0.saturating_mul(factor).saturating_add(more));
+        match self {
+            Cost::Constant(span) => Cost::Constant(longer(*span)),
+            Cost::Normal(normal) => Cost::Normal(Normal {
+                mean: longer(normal.mean),
+                deviation: Span(normal.deviation.0.saturating_mul(factor)),
+                most: normal.most.map(longer),
+            }),
+            Cost::Uniform(uniform) => {
+                Cost::Uniform(Uniform { least: longer(uniform.least), most: longer(uniform.most) })
+            }
+            Cost::Choices(choices) => Cost::Choices(Choices {
+                choices: choices.choices.iter().map(|(weight, cost)| (*weight, cost.times(factor, more))).collect(),
+            }),
+        }
+    }
+
     /// Whether it never takes any time.
     pub fn is_zero(&self) -> bool {
         matches!(self, Cost::Constant(Span(0)))

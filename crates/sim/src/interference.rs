@@ -2,12 +2,16 @@
 
 use crate::cost::Cost;
 use crate::machine::{Activity, Arrival, Policy, SourceSpec, ThreadSpec, WorkContext};
+use crate::random::Random;
 use crate::time::{NANOSECOND, NEVER, Picoseconds, SECOND};
 use punctual_recording::{Distribution, Wakeup};
 use std::sync::Arc;
 
 /// Excess below this is the scatter of the path, not interference: 1 us.
 const SCATTER_NS: u64 = 1_000;
+
+/// In so many phases to the device each block of the recording comes.
+const PHASES: usize = 8;
 
 /// The usual lateness of so many wakeups is found exactly; of more, to a thousandth.
 const EXACT: usize = 1 << 20;
@@ -121,31 +125,62 @@ impl Interference {
         ((self.usual_ns[0] + self.usual_ns[1]) * NANOSECOND, self.usual_ns[2] * NANOSECOND)
     }
 
+    /// The same machine as another recording of the same length could have shown it: seconds drawn anew from those
+    /// that were recorded, with replacement.
+    pub fn resampled(&self, seed: u64) -> Interference {
+        let second = SECOND / NANOSECOND;
+        let seconds = ((self.to_ns - self.from_ns) / second).max(1);
+        let mut random = Random::new(seed, 0xb007);
+        let mut samples = Vec::with_capacity(self.samples.len());
+        for place in 0..seconds {
+            let drawn = self.from_ns + random.below(seconds) * second;
+            let from = self.samples.partition_point(|sample| sample.expected_ns < drawn);
+            let to = self.samples.partition_point(|sample| sample.expected_ns < drawn + second);
+            let shift = |sample: &Sample| sample.expected_ns - drawn + self.from_ns + place * second;
+            samples
+                .extend(self.samples[from..to].iter().map(|sample| Sample { expected_ns: shift(sample), ..*sample }));
+        }
+        Interference { samples, ..*self }
+    }
+
     /// Sources and a thread that take the CPU as it was taken, for a machine with a device of this period released
     /// at its multiples. `thread` is the index that the thread will have.
+    ///
+    /// Nobody knows how the device's releases would lie to what was recorded: each block comes in several phases, drawn
+    /// from `seed`.
     ///
     /// Time is cut into blocks of about a second, which the machine draws at random: what came together stays
     /// together. Lateness seen at a release of the recording comes at the release of the device that is next to
     /// it: a release at any time is as likely to be late, and by as much, as it was when measured. Lateness of
     /// successive wakeups within one stall is one stretch of time, not their sum.
-    pub fn sources(&self, device_period: Picoseconds, cpu: usize, thread: usize) -> (Vec<SourceSpec>, ThreadSpec) {
+    pub fn sources(
+        &self,
+        device_period: Picoseconds,
+        cpu: usize,
+        thread: usize,
+        seed: u64,
+    ) -> (Vec<SourceSpec>, ThreadSpec) {
         let block = device_period * (SECOND / device_period).max(1);
         let origin = self.from_ns;
         let count = (self.observed() / block).max(1) as usize;
+        let mut random = Random::new(seed, 0x9a5e);
+        let phases: Vec<Picoseconds> = (0..PHASES).map(|_| random.below(device_period)).collect();
         let mut sources = Vec::new();
         for level in 0..3 {
-            let mut blocks: Vec<Vec<(Picoseconds, Picoseconds)>> = vec![Vec::new(); count];
-            let mut end = 0;
-            for sample in self.samples.iter().filter(|sample| sample.late_ns[level] > 0) {
-                let at = (sample.expected_ns - origin).saturating_mul(NANOSECOND);
-                let nearest = (at + device_period / 2) / device_period * device_period;
-                let at = if at.abs_diff(nearest) * 2 <= self.period_ns * NANOSECOND { nearest } else { at };
-                let until = at + sample.late_ns[level] * NANOSECOND;
-                let work = until.saturating_sub(at.max(end));
-                end = end.max(until);
-                let index = (at / block) as usize;
-                if work > 0 && index < count {
-                    blocks[index].push((at % block, work));
+            let mut blocks: Vec<Vec<(Picoseconds, Picoseconds)>> = vec![Vec::new(); count * PHASES];
+            for (phase, shift) in phases.iter().enumerate() {
+                let mut end = 0;
+                for sample in self.samples.iter().filter(|sample| sample.late_ns[level] > 0) {
+                    let at = (sample.expected_ns - origin).saturating_mul(NANOSECOND).saturating_add(*shift);
+                    let nearest = (at + device_period / 2) / device_period * device_period;
+                    let at = if at.abs_diff(nearest) * 2 <= self.period_ns * NANOSECOND { nearest } else { at };
+                    let until = at + sample.late_ns[level] * NANOSECOND;
+                    let work = until.saturating_sub(at.max(end));
+                    end = end.max(until);
+                    let index = (at / block) as usize;
+                    if work > 0 && index < count {
+                        blocks[phase * count + index].push((at % block, work));
+                    }
                 }
             }
             sources.push(SourceSpec {

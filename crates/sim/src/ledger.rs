@@ -1,8 +1,49 @@
-//! The ledger: every table and figure of the three Windows papers, beside what the machine gives.
+//! The ledger: every table and figure of the four Windows papers, beside what the machine gives.
 
 use crate::error::{Error, Result};
-use crate::experiment::{AssumptionNote, Class, Experiment, LedgerRow};
+use crate::experiment::{AssumptionNote, Class, Experiment, FittedNote, LedgerRow, Moved};
+use crate::machine::Mechanism;
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+/// The machines on which experiments build: name and text.
+pub const MACHINES: &[(&str, &str)] = &[("soft-modem", include_str!("../../../experiments/machines/soft-modem.toml"))];
+
+/// Predictions that are known not to hold, each with the measured reason.
+const CONTRADICTED: &str = include_str!("../../../experiments/contradicted.toml");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contradicted {
+    contradicted: Vec<Known>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    rows: Vec<String>,
+    because: String,
+}
+
+fn known() -> &'static BTreeMap<String, String> {
+    static KNOWN: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let list: Contradicted = toml::from_str(CONTRADICTED).unwrap_or(Contradicted { contradicted: Vec::new() });
+        let rows = list.contradicted.into_iter();
+        rows.flat_map(|known| known.rows.into_iter().map(move |row| (row, known.because.clone()))).collect()
+    })
+}
+
+/// Why this row is known not to hold, if it is.
+pub fn contradicted(row: &str) -> Option<String> {
+    known().get(row).cloned()
+}
+
+/// Every row that is listed as contradicted.
+pub fn all_contradicted() -> impl Iterator<Item = &'static str> {
+    known().keys().map(String::as_str)
+}
 
 /// The experiments that come with the program: file name and text.
 pub const BUILTIN: &[(&str, &str)] = &[
@@ -16,21 +57,45 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("soft-modem-table3.toml", include_str!("../../../experiments/soft-modem-table3.toml")),
     ("wdm-latency.toml", include_str!("../../../experiments/wdm-latency.toml")),
     ("wdm-rates.toml", include_str!("../../../experiments/wdm-rates.toml")),
+    ("interactive.toml", include_str!("../../../experiments/interactive.toml")),
+    ("two-modems.toml", include_str!("../../../experiments/two-modems.toml")),
 ];
 
-/// All rows of all built-in experiments.
-#[derive(Debug, Clone, PartialEq)]
+/// All rows of all built-in experiments that are held to a paper.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     /// In the order of the papers.
     pub rows: Vec<LedgerRow>,
-    /// Every assumption, with what it was fitted on.
+    /// Every assumption.
     pub assumptions: Vec<AssumptionNote>,
     /// Rows by class.
     pub counts: BTreeMap<Class, usize>,
-    /// Judged rows that hold, and those that do not.
-    pub holding: usize,
-    /// Judged rows that do not hold.
-    pub failing: usize,
+}
+
+impl Ledger {
+    fn count(&self, of: impl Fn(&LedgerRow) -> bool) -> usize {
+        self.rows.iter().filter(|row| of(row)).count()
+    }
+
+    /// Predictions.
+    pub fn predictions(&self) -> usize {
+        self.count(|row| row.class == Class::Prediction)
+    }
+
+    /// Predictions that hold.
+    pub fn holding(&self) -> usize {
+        self.count(|row| row.class == Class::Prediction && row.holds == Some(true))
+    }
+
+    /// Predictions that do not hold, for a reason that is listed.
+    pub fn contradicted(&self) -> usize {
+        self.count(|row| row.class == Class::Prediction && row.holds == Some(false) && row.contradicted.is_some())
+    }
+
+    /// Predictions that do not hold, and nobody knows why: a fault.
+    pub fn failing(&self) -> usize {
+        self.count(LedgerRow::fails)
+    }
 }
 
 /// A built-in experiment by its file name, with or without `.toml`.
@@ -48,21 +113,88 @@ pub fn papers(threads: usize) -> Result<Ledger> {
         let (file, text) = BUILTIN[index];
         Experiment::parse(file, text)?.run()
     });
-    let mut ledger =
-        Ledger { rows: Vec::new(), assumptions: Vec::new(), counts: BTreeMap::new(), holding: 0, failing: 0 };
+    let mut ledger = Ledger::default();
     let mut seen = BTreeSet::new();
     for outcome in outcomes {
         let outcome = outcome?;
-        ledger.assumptions.extend(outcome.assumptions);
+        if outcome.paper.is_none() {
+            continue;
+        }
+        for known in outcome.assumptions {
+            if !ledger.assumptions.contains(&known) {
+                ledger.assumptions.push(known);
+            }
+        }
         for row in outcome.rows {
             if !seen.insert(row.id.clone()) {
                 return Err(Error::Machine(format!("the row {:?} is there twice", row.id)));
             }
             *ledger.counts.entry(row.class).or_default() += 1;
-            ledger.holding += usize::from(row.holds == Some(true));
-            ledger.failing += usize::from(row.holds == Some(false));
             ledger.rows.push(row);
         }
     }
     Ok(ledger)
+}
+
+/// How the rows of every fitted value move over its range.
+///
+/// # Errors
+/// A built-in experiment that does not run: a fault of the program.
+pub fn ranges(threads: usize) -> Result<Vec<(FittedNote, Vec<Moved>)>> {
+    let found = crate::parallel::map(BUILTIN.len(), threads, |index| {
+        let (file, text) = BUILTIN[index];
+        Experiment::parse(file, text)?.ranges()
+    });
+    Ok(found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// A prediction that a broken mechanism turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turned {
+    /// The mechanism.
+    pub mechanism: Mechanism,
+    /// Predictions that held and no longer do.
+    pub rows: Vec<String>,
+}
+
+/// Breaks each mechanism in turn and says which predictions rest on it. `only` names the experiments to run; empty
+/// for all.
+///
+/// # Errors
+/// A built-in experiment that does not run: a fault of the program.
+pub fn mutations(threads: usize, mechanisms: &[Mechanism], only: &[&str]) -> Result<Vec<Turned>> {
+    let files: Vec<_> = BUILTIN
+        .iter()
+        .filter(|(file, _)| only.is_empty() || only.iter().any(|name| file.strip_suffix(".toml") == Some(name)))
+        .collect();
+    let experiments = files.iter().map(|(file, text)| Experiment::parse(file, text)).collect::<Result<Vec<_>>>()?;
+    let held_by = |experiment: &Experiment, state: Option<Mechanism>, wanted: &BTreeSet<String>| {
+        if wanted.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        // What a broken mechanism makes impossible does not hold either.
+        let rows = match (experiment.run_broken(state, |id| wanted.contains(id)), state) {
+            (Ok(outcome), _) => outcome.rows,
+            (Err(_), Some(_)) => Vec::new(),
+            (Err(error), None) => return Err(error),
+        };
+        let held = rows.into_iter().filter(|row| wanted.contains(&row.id) && row.holds == Some(true));
+        Ok(held.map(|row| row.id).collect::<BTreeSet<String>>())
+    };
+    let whole = crate::parallel::map(experiments.len(), threads, |at| {
+        let predicted = if experiments[at].paper().is_some() { experiments[at].predictions() } else { BTreeSet::new() };
+        held_by(&experiments[at], None, &predicted)
+    });
+    let whole = whole.into_iter().collect::<Result<Vec<_>>>()?;
+    let broken = crate::parallel::map(experiments.len() * mechanisms.len(), threads, |task| {
+        let (at, mechanism) = (task % experiments.len(), mechanisms[task / experiments.len()]);
+        held_by(&experiments[at], Some(mechanism), &whole[at])
+    });
+    let broken = broken.into_iter().collect::<Result<Vec<_>>>()?;
+    let whole: BTreeSet<&String> = whole.iter().flatten().collect();
+    let turned = mechanisms.iter().zip(broken.chunks(experiments.len().max(1))).map(|(mechanism, still)| {
+        let still: BTreeSet<&String> = still.iter().flatten().collect();
+        Turned { mechanism: *mechanism, rows: whole.difference(&still).map(|row| (*row).clone()).collect() }
+    });
+    Ok(turned.collect())
 }

@@ -51,6 +51,7 @@ pub mod observe;
 mod parallel;
 pub mod random;
 pub mod recorded;
+pub mod ring;
 pub mod sweep;
 pub mod swept;
 pub mod theory;

@@ -1,8 +1,8 @@
 //! What a sampling device makes of the machine that serves it: samples pending, late blocks, overruns.
 
-use crate::machine::Phases;
 use crate::observe::{Activation, Observer, Unit};
-use crate::time::{NEVER, Picoseconds, SECOND};
+use crate::ring::Ring;
+use crate::time::{NEVER, Picoseconds};
 
 /// What became of one block of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,56 +47,28 @@ pub struct Tolerance {
 #[derive(Debug)]
 pub struct Meter<F> {
     source: u32,
-    rates: Vec<u64>,
     tolerance: Tolerance,
-    last_arrival: Picoseconds,
-    last_phase: usize,
-    arrived: u64,
-    consumed: u64,
-    /// How often the ring wrapped.
-    pub overruns: u64,
+    /// What became of its samples.
+    pub ring: Ring,
     /// The most samples ever pending when a block was done.
     pub most_pending: u64,
     take: F,
 }
 
 impl<F: FnMut(&Block)> Meter<F> {
-    /// Watches `source`, a device with these phases.
-    pub fn new(source: u32, phases: &Phases, tolerance: Tolerance, take: F) -> Meter<F> {
-        Meter {
-            source,
-            rates: phases.phases.iter().map(|phase| phase.rate).collect(),
-            tolerance,
-            last_arrival: phases.offset,
-            last_phase: 0,
-            arrived: 0,
-            consumed: 0,
-            overruns: 0,
-            most_pending: 0,
-            take,
-        }
-    }
-
-    fn pending_at(&self, time: Picoseconds) -> u64 {
-        let under_way = u128::from(time - self.last_arrival) * u128::from(self.rates[self.last_phase]);
-        (self.arrived + (under_way / u128::from(SECOND)) as u64).saturating_sub(self.consumed)
+    /// Watches `source`, a sampling device that begins at `start`.
+    pub fn new(source: u32, start: Picoseconds, tolerance: Tolerance, take: F) -> Meter<F> {
+        Meter { source, tolerance, ring: Ring::new(tolerance.ring, start), most_pending: 0, take }
     }
 
     fn settle(&mut self, unit: &Unit, start: Picoseconds, end: Picoseconds) {
-        self.consumed += u64::from(unit.samples);
-        let mut pending = self.pending_at(end);
-        let mut fate = match start {
+        let (whole, pending) = self.ring.settle(unit.first_sample, unit.samples, end, start != NEVER);
+        let fate = match start {
             NEVER => Fate::Lost,
+            _ if !whole => Fate::Lost,
             start if start - unit.arrival > self.tolerance.start => Fate::Late,
             _ => Fate::Good,
         };
-        if pending >= self.tolerance.ring {
-            // The ring has wrapped: what was in it is lost, and counting begins anew.
-            self.overruns += 1;
-            fate = Fate::Lost;
-            self.consumed += pending - pending % self.tolerance.ring;
-            pending %= self.tolerance.ring;
-        }
         self.most_pending = self.most_pending.max(pending);
         let block =
             Block { arrival: unit.arrival, start, end, pending, phase: unit.phase, samples: unit.samples, fate };
@@ -107,9 +79,7 @@ impl<F: FnMut(&Block)> Meter<F> {
 impl<F: FnMut(&Block)> Observer for Meter<F> {
     fn arrival(&mut self, source: u32, unit: &Unit) {
         if source == self.source {
-            self.last_arrival = unit.arrival;
-            self.last_phase = unit.phase as usize;
-            self.arrived += u64::from(unit.samples);
+            self.ring.arrive(unit.samples, unit.arrival, unit.next_rate, unit.next_samples);
         }
     }
 

@@ -24,6 +24,12 @@ pub struct Unit {
     pub samples: u32,
     /// Phase of the device.
     pub phase: u32,
+    /// Number of its first sample, counted from the device's start.
+    pub first_sample: u64,
+    /// The block behind it: its samples, and their rate.
+    pub next_samples: u32,
+    /// See [`Unit::next_samples`].
+    pub next_rate: u64,
     /// Whether a time constraint was asked for and granted; `None` when none was asked for.
     pub granted: Option<bool>,
 }
@@ -56,6 +62,9 @@ impl Unit {
             work: 0,
             samples: 0,
             phase: 0,
+            first_sample: 0,
+            next_samples: 0,
+            next_rate: 0,
             granted: None,
         }
     }

@@ -11,11 +11,50 @@ pub const MAX_POINTS: u64 = 1_000_000;
 pub struct Axis {
     /// What is varied.
     pub name: String,
-    /// Its values, in order.
+    /// Its values, in order; of an axis of words their places, from 0.
     pub values: Vec<i64>,
+    /// Values that are no whole numbers, as they are written; empty for whole numbers.
+    pub words: Vec<String>,
 }
 
+/// Digits behind the point that a range's numbers may have.
+const MAX_DECIMALS: usize = 9;
+
 impl Axis {
+    /// An axis of whole numbers.
+    pub fn whole(name: &str, values: impl IntoIterator<Item = i64>) -> Axis {
+        Axis { name: name.to_owned(), values: values.into_iter().collect(), words: Vec::new() }
+    }
+
+    /// A value as it is written.
+    pub fn written(&self, index: usize) -> String {
+        match self.words.get(index) {
+            Some(word) => word.clone(),
+            None => self.values[index].to_string(),
+        }
+    }
+
+    /// Reads what [`Axis::parse`] reads, and ranges and lists of anything else: `quantum=20ms..100ms:20ms`,
+    /// `deviation=0.5..2:0.5`, `context=irq,dpc,thread`, `policy={ priority = 8 },{ priority = 24 }`.
+    ///
+    /// # Errors
+    /// A line that says what is wrong.
+    pub fn parse_any(text: &str) -> Result<Axis> {
+        if let Ok(axis) = Axis::parse(text) {
+            return Ok(axis);
+        }
+        let wrong = |what: &str| Error::Sweep(format!("--sweep {text}: {what}"));
+        let (name, values) = text.split_once('=').ok_or_else(|| wrong("write it as name=4..20 or name=4,8,16"))?;
+        let words = match values.split_once("..") {
+            Some((from, to)) => range(from, to).map_err(|what| wrong(&what))?,
+            None => list(values),
+        };
+        if words.is_empty() || words.iter().any(String::is_empty) {
+            return Err(wrong("a value is missing"));
+        }
+        Ok(Axis { name: name.trim().to_owned(), values: (0..words.len() as i64).collect(), words })
+    }
+
     /// Reads `period=4..20`, `period=4..20:2` or `period=4,8,16`. Ranges include their end.
     ///
     /// # Errors
@@ -38,8 +77,67 @@ impl Axis {
         } else {
             values.split(',').map(number).collect::<Result<Vec<i64>>>()?
         };
-        Ok(Axis { name: name.trim().to_owned(), values })
+        Ok(Axis::whole(name.trim(), values))
     }
+}
+
+/// The elements of a list: commas within brackets, braces and quotes are theirs.
+fn list(text: &str) -> Vec<String> {
+    let (mut depth, mut quoted, mut words) = (0i32, false, vec![String::new()]);
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            '[' | '{' if !quoted => depth += 1,
+            ']' | '}' if !quoted => depth -= 1,
+            _ => {}
+        }
+        if letter == ',' && depth == 0 && !quoted {
+            words.push(String::new());
+        } else if let Some(word) = words.last_mut() {
+            word.push(letter);
+        }
+    }
+    words.iter().map(|word| word.trim().to_owned()).collect()
+}
+
+/// A range of numbers with a point or a unit, to its end, by its step: exact, as decimals.
+fn range(from: &str, to: &str) -> std::result::Result<Vec<String>, String> {
+    let (to, step) = to.split_once(':').ok_or("a range of such values says its step: 20ms..100ms:20ms")?;
+    let parts = |text: &str| -> std::result::Result<(String, String), String> {
+        let text = text.trim();
+        let unit_at = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+        Ok((text[..unit_at].trim().to_owned(), text[unit_at..].to_owned()))
+    };
+    let numbers = [parts(from)?, parts(to)?, parts(step)?];
+    let unit = numbers[1].1.clone();
+    if numbers.iter().any(|(_, other)| *other != unit) {
+        return Err("begin, end and step have one unit".to_owned());
+    }
+    let decimals = |number: &str| number.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    let most = numbers.iter().map(|(number, _)| decimals(number)).max().unwrap_or(0);
+    if most > MAX_DECIMALS {
+        return Err(format!("at most {MAX_DECIMALS} digits behind the point"));
+    }
+    let scaled = |number: &str| -> std::result::Result<i128, String> {
+        let digits = format!("{}{}", number.replacen('.', "", 1), "0".repeat(most - decimals(number)));
+        digits.parse::<i128>().map_err(|_| format!("{number:?} is no number"))
+    };
+    let [from, to, step] = [scaled(&numbers[0].0)?, scaled(&numbers[1].0)?, scaled(&numbers[2].0)?];
+    if step < 1 || to < from {
+        return Err("the range is empty".to_owned());
+    }
+    if (to - from) / step >= i128::from(MAX_POINTS) {
+        return Err(format!("more than {MAX_POINTS} points"));
+    }
+    let scale = 10i128.pow(most as u32);
+    let written = |value: i128| {
+        let sign = if value < 0 { "-" } else { "" };
+        let (whole, fraction) = (value.abs() / scale, value.abs() % scale);
+        let fraction = format!("{fraction:0most$}").trim_end_matches('0').to_owned();
+        let point = if most == 0 || fraction.is_empty() { String::new() } else { format!(".{fraction}") };
+        format!("{sign}{whole}{point}{unit}")
+    };
+    Ok((0..=(to - from) / step).map(|index| written(from + index * step)).collect())
 }
 
 /// Which part of the points is to be computed: every `of`-th, from `index` on.
@@ -123,10 +221,33 @@ impl Sweep {
         values
     }
 
+    /// The values at a point, as they are written.
+    pub fn written(&self, point: u64) -> Vec<String> {
+        let mut rest = point;
+        let mut words: Vec<String> = self
+            .axes
+            .iter()
+            .rev()
+            .map(|axis| {
+                let length = axis.values.len() as u64;
+                let word = axis.written((rest % length) as usize);
+                rest /= length;
+                word
+            })
+            .collect();
+        words.reverse();
+        words
+    }
+
     /// The points of a shard, without those already `done`, in order.
     pub fn of_shard(&self, shard: Shard, done: &[u64]) -> Vec<u64> {
         let own = (shard.index..self.points()).step_by(usize::try_from(shard.of).unwrap_or(usize::MAX));
         own.filter(|point| !done.contains(point)).collect()
+    }
+
+    /// As [`Sweep::run`], for work that is given the point's number.
+    pub fn run_at<T: Send>(&self, points: &[u64], threads: usize, work: impl Fn(u64) -> T + Sync) -> Vec<(u64, T)> {
+        parallel::map(points.len(), threads, |index| (points[index], work(points[index])))
     }
 
     /// Computes these points on up to `threads` threads: pairs of point and result, in the order of `points`.
@@ -145,9 +266,8 @@ mod tests {
     proptest! {
         #[test]
         fn shards_and_threads_change_nothing(lengths in prop::collection::vec(1..6usize, 1..4), of in 1..5u64, threads in 1..4usize) {
-            let axes = lengths.iter().enumerate().map(|(index, &length)| Axis {
-                name: index.to_string(), values: (0..length as i64).collect(),
-            }).collect();
+            let axes =
+                lengths.iter().enumerate().map(|(index, &length)| Axis::whole(&index.to_string(), 0..length as i64)).collect();
             let sweep = Sweep::new(axes).unwrap();
             let all: Vec<u64> = (0..sweep.points()).collect();
             let whole = sweep.run(&all, 1, |values| values.to_vec());
@@ -157,6 +277,20 @@ mod tests {
             }
             parts.sort();
             prop_assert_eq!(whole, parts);
+        }
+    }
+
+    #[test]
+    fn axes_of_any_values_are_read() {
+        let words = |text: &str| Axis::parse_any(text).unwrap().words;
+        assert_eq!(words("q=20ms..60ms:20ms"), ["20ms", "40ms", "60ms"]);
+        assert_eq!(words("d=0.5..1.25:0.25"), ["0.5", "0.75", "1", "1.25"]);
+        assert_eq!(words("c=irq, dpc"), ["irq", "dpc"]);
+        assert_eq!(words("p={ a = [1, 2] },{ b = 3 }"), ["{ a = [1, 2] }", "{ b = 3 }"]);
+        assert_eq!(words("b=false,true"), ["false", "true"]);
+        assert!(words("p=4..6").is_empty());
+        for text in ["q=20ms..60ms", "q=20ms..60us:1ms", "q=1.5..1:1", "q=", "q=a,,b", "q=1.5..2:0", "q=x..y:z"] {
+            assert!(!Axis::parse_any(text).unwrap_err().to_string().contains('\n'), "{text}");
         }
     }
 

@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::interference::Interference;
 use crate::machine::{Activity, Arrival, Engine, MachineSpec, Policy, SourceSpec, ThreadSpec, WorkContext};
 use crate::observe::{Activation, Observer, Unit};
-use crate::time::{MAX_TIME, MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, format_span};
+use crate::random::mix;
+use crate::time::{MAX_TIME, MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, SECOND, format_span};
 use punctual_recording::Distribution;
 
 /// No what-if handles more activations than this.
@@ -120,20 +121,56 @@ pub struct Answer {
     pub exposure: Picoseconds,
     /// Events handled.
     pub events: u64,
+    /// How sure the misses are; `None` where nothing recorded went in, so that they follow from the question alone.
+    pub interval: Option<Interval>,
+}
+
+/// Between which numbers the misses of a run as long as the simulated time lie, 95 times of 100.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interval {
+    /// How much time was recorded, ps.
+    pub recorded: Picoseconds,
+    /// Repetitions, each on the recording's seconds drawn anew and with other phases.
+    pub repetitions: u64,
+    /// At least so many misses.
+    pub low: u64,
+    /// At most so many.
+    pub high: u64,
+    /// Why the recording cannot carry the answer, and what would.
+    pub refused: Option<String>,
 }
 
 impl Answer {
     /// One sentence.
     pub fn verdict(&self) -> String {
         let time = format_span(self.exposure);
-        match self.misses {
-            0 => format!("No buffer of {} missed in {time} of simulated time.", self.activations),
-            misses => format!("{misses} buffers of {} missed in {time} of simulated time.", self.activations),
+        let counted = match self.misses {
+            0 => format!("No buffer of {} missed in {time} of simulated time", self.activations),
+            misses => format!("{misses} buffers of {} missed in {time} of simulated time", self.activations),
+        };
+        match &self.interval {
+            None => format!("{counted}."),
+            Some(Interval { refused: Some(why), .. }) => why.clone(),
+            Some(interval) => format!(
+                "{counted}, from {} recorded: {} to {} in a run as long, 95 times of 100.",
+                format_span(interval.recorded),
+                interval.low,
+                interval.high
+            ),
         }
     }
 }
 
+/// Less recorded than this has too few seconds to be drawn from.
+const MIN_RECORDED: Picoseconds = 20 * SECOND;
+/// So many times as long as the time asked about a recording without a miss must be to exclude one: `-ln 0.05`.
+const TIMES_WITHOUT: u64 = 3;
+/// Repetitions at least and at most, and for how much simulated time in all.
+const REPETITIONS: (u64, u64, Picoseconds) = (24, 100, 36_000 * SECOND);
+
 struct Watch {
+    /// What the switch to a thread takes before its first instruction.
+    switch: Picoseconds,
     source: u32,
     bystander: u32,
     limit: Picoseconds,
@@ -154,11 +191,12 @@ impl Observer for Watch {
         if activation.unit.source == Some(self.source) {
             self.answer.activations += 1;
             self.answer.misses += u64::from(activation.response() > self.limit);
-            self.answer.latency.record(activation.latency() / NANOSECOND);
+            let switch = if activation.thread.is_some() { self.switch } else { 0 };
+            self.answer.latency.record((activation.latency() + switch) / NANOSECOND);
             self.answer.response.record(activation.response() / NANOSECOND);
-        } else if activation.thread == Some(self.bystander) && activation.unit.source.is_none() {
+        } else if activation.thread == Some(self.bystander) {
             if let Some(lateness) = &mut self.answer.bystander {
-                lateness.record(activation.latency() / NANOSECOND);
+                lateness.record((activation.latency() + self.switch) / NANOSECOND);
             }
             if let (Some(gaps), Some(last)) = (&mut self.answer.bystander_intervals, self.last_bystander) {
                 gaps.record((activation.start - last) / NANOSECOND);
@@ -179,7 +217,7 @@ impl WhatIf {
             competitors: Vec::new(),
             bystander: None,
             interference: None,
-            duration: 3600 * crate::time::SECOND,
+            duration: 3600 * SECOND,
             quantum: 20 * crate::time::MILLISECOND,
             seed: 1,
         }
@@ -261,16 +299,33 @@ impl WhatIf {
             spec.threads.push(ThreadSpec::new("device", policy, Activity::Signalled, Cost::default()));
         }
         if let Some((priority, period)) = self.bystander {
-            // Just after the device's interrupt wherever the two coincide, so that it meets the worst case.
-            let activity = Activity::Periodic { period, offset: 1 };
-            spec.threads.push(ThreadSpec::new("bystander", Policy::Priority(priority), activity, Cost::default()));
+            spec.threads.push(ThreadSpec::new(
+                "bystander",
+                Policy::Priority(priority),
+                Activity::Signalled,
+                Cost::default(),
+            ));
+            spec.sources.push(SourceSpec {
+                name: "bystander's timer".to_owned(),
+                cpu: 0,
+                irql: 20,
+                // Just after the device's interrupt wherever the two coincide, so that it meets the worst case.
+                arrival: Arrival::Periodic { period, offset: 1 },
+                latched: false,
+                isr: Cost::constant(path),
+                dpc: Cost::default(),
+                important: false,
+                work: Cost::default(),
+                context: WorkContext::Thread,
+                thread: Some(spec.threads.len() - 1),
+            });
         }
         for &priority in &self.competitors {
             spec.threads.push(ThreadSpec::spinner("competitor", priority));
         }
         if let Some(interference) = &self.interference {
-            let (sources, taker) = interference.sources(self.period, 0, spec.threads.len());
-            spec.sources = sources;
+            let (sources, taker) = interference.sources(self.period, 0, spec.threads.len(), self.seed);
+            spec.sources.extend(sources);
             spec.threads.push(taker);
         }
         spec.sources.push(SourceSpec {
@@ -293,6 +348,57 @@ impl WhatIf {
         Ok(spec)
     }
 
+    /// The answer with its interval, on up to `threads` threads: the question again and again, each time on the
+    /// recording's seconds drawn anew, in other phases and with another seed. Without a recording there is none.
+    ///
+    /// # Errors
+    /// A line that names what is impossible.
+    pub fn answer_with_interval(&self, threads: usize) -> Result<Answer> {
+        let mut answer = self.answer()?;
+        let Some(interference) = &self.interference else { return Ok(answer) };
+        let recorded = interference.observed();
+        let (least, most, in_all) = REPETITIONS;
+        let repetitions = (in_all / self.duration.max(1)).clamp(least, most);
+        let counted = crate::parallel::map(repetitions as usize, threads, |index| {
+            let seed = mix(self.seed ^ mix(index as u64 + 1));
+            let again =
+                WhatIf { interference: Some(interference.resampled(seed)), bystander: None, seed, ..self.clone() };
+            again.answer().map(|answer| answer.misses)
+        });
+        let mut counted = counted.into_iter().collect::<Result<Vec<u64>>>()?;
+        counted.sort_unstable();
+        let at = |share: f64| counted[((counted.len() - 1) as f64 * share).round() as usize];
+        let refused = self.refusal(recorded, answer.misses, counted[counted.len() - 1]);
+        // What was met in no second of the recording may still come: no more often than once in a third of it.
+        let unmet = TIMES_WITHOUT * self.duration / recorded.max(1);
+        let high = at(0.975).max(if counted[counted.len() - 1] == 0 { unmet } else { 0 });
+        answer.interval = Some(Interval { recorded, repetitions, low: at(0.025), high, refused });
+        Ok(answer)
+    }
+
+    /// Why so much recorded time cannot carry the answer.
+    fn refusal(&self, recorded: Picoseconds, misses: u64, most: u64) -> Option<String> {
+        let span = |time: Picoseconds| format_span(time.next_multiple_of(SECOND));
+        if recorded < MIN_RECORDED {
+            return Some(format!(
+                "A recording of {} cannot say how often a buffer is missed: record at least {}.",
+                format_span(recorded / MILLISECOND * MILLISECOND),
+                span(MIN_RECORDED)
+            ));
+        }
+        let needed = self.duration.saturating_mul(TIMES_WITHOUT);
+        if misses == 0 && most == 0 && recorded < needed {
+            let missing = span(needed - recorded);
+            return Some(format!(
+                "A recording of {} without a miss cannot exclude one in {}: record {missing} more, or ask about at most {} (-D).",
+                span(recorded),
+                span(self.duration),
+                format_span(recorded / TIMES_WITHOUT / SECOND * SECOND)
+            ));
+        }
+        None
+    }
+
     /// Runs it.
     ///
     /// # Errors
@@ -301,6 +407,7 @@ impl WhatIf {
         let spec = self.machine()?;
         let named = |name: &str| spec.threads.iter().position(|thread| thread.name == name);
         let mut watch = Watch {
+            switch: spec.context_switch,
             source: spec.sources.len() as u32 - 1,
             bystander: named("bystander").map_or(u32::MAX, |index| index as u32),
             limit: (self.buffers - 1) * self.period,
@@ -316,6 +423,7 @@ impl WhatIf {
                 shares: [0.0; 3],
                 exposure: self.duration,
                 events: 0,
+                interval: None,
             },
             last_bystander: None,
         };

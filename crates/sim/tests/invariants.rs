@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use punctual_sim::cost::Cost;
 use punctual_sim::machine::{
-    Activity, Arrival, ClockSpec, ConstraintSpec, Engine, LEVEL_SLOT, LateWork, MachineSpec, Policy, Raise, SourceSpec,
-    ThreadSpec, TimerRule, WorkContext,
+    Activity, Arrival, ClockSpec, ConstraintSpec, Engine, Hold, LEVEL_SLOT, LateWork, MachineSpec, Policy, Raise,
+    SourceSpec, ThreadSpec, TimerRule, WorkContext,
 };
 use punctual_sim::observe::{Everything, Level, Slice};
 
@@ -49,6 +49,10 @@ fn thread(cpus: usize) -> impl Strategy<Value = ThreadSpec> {
             thread.policy = policy;
             thread.cpu = cpu;
             thread.raise = raise.filter(|_| activity != Activity::Spinning);
+            thread.foreground = work % 3 == 0;
+            if thread.raise.is_none() && work > 5 && activity != Activity::Spinning {
+                thread.hold = Some(Hold { lock: (work % 2) as u32, after: work / 3, length: work / 2 });
+            }
             thread.constraint = constraint;
             thread.late_work = if drop { LateWork::DropStale } else { LateWork::WorkOff };
             thread
@@ -103,6 +107,8 @@ fn machine() -> impl Strategy<Value = MachineSpec> {
                         quantum,
                         preempted_gets_fresh_quantum: fresh,
                         wait_boost,
+                        starvation_boost: (seed % 3 == 0).then_some(200 + seed % 700),
+                        inheritance: seed % 2 == 0,
                         context_switch,
                         fpu_save: 1,
                         slot_level,

@@ -112,6 +112,75 @@ fn nonsense_is_refused_in_one_line() {
     );
 }
 
+/// A recording in which every so many wakeups one is 3 ms late: the interval holds what a run as long counts.
+#[test]
+fn the_interval_holds_what_a_run_as_long_counts() {
+    let recorded = |seconds: u64, first: u64| {
+        let mut random = punctual_sim::random::Random::new(first, 0);
+        let wakeups: Vec<Wakeup> = (0..seconds * 1000)
+            .map(|index| wakeup(index, if random.below(500) == 0 { 3_000_000 } else { 0 }))
+            .collect();
+        Interference::from_wakeups(1_000_000, &wakeups)
+    };
+    let ask = |interference: Interference, seed: u64| {
+        let mut question = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, Context::Thread(80));
+        question.interference = Some(interference);
+        question.duration = 5 * SECOND;
+        question.seed = seed;
+        question.answer_with_interval(2).unwrap()
+    };
+    let mut held = 0;
+    for seed in 1..=12 {
+        let interval = ask(recorded(60, seed), seed).interval.unwrap();
+        assert!(interval.refused.is_none() && interval.low <= interval.high);
+        // What a run as long counts on the same machine, known from a recording ten times as long.
+        let mut run = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, Context::Thread(80));
+        run.interference = Some(recorded(600, 100 + seed));
+        run.duration = 5 * SECOND;
+        run.seed = 100 + seed;
+        let counted = run.answer().unwrap().misses;
+        assert!(counted > 0);
+        held += u64::from((interval.low..=interval.high).contains(&counted));
+    }
+    assert!(held >= 10, "{held} of 12 hold what a run counts");
+    let interval = ask(recorded(60, 7), 7).interval.unwrap();
+    assert!(interval.high <= 5 * interval.low.max(1), "{} to {}", interval.low, interval.high);
+}
+
+#[test]
+fn what_a_recording_cannot_carry_is_refused_with_what_would() {
+    let clean = |seconds: u64| {
+        let wakeups: Vec<Wakeup> = (0..seconds * 1000).map(|index| wakeup(index, 0)).collect();
+        let mut question = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, Context::Thread(80));
+        question.interference = Some(Interference::from_wakeups(1_000_000, &wakeups));
+        question.duration = 20 * SECOND;
+        let answer = question.answer_with_interval(2).unwrap();
+        assert_eq!(answer.misses, 0);
+        (answer.interval.clone().unwrap().refused, answer.verdict())
+    };
+    for (seconds, word) in [(10, "at least 20s"), (30, "record 30s more")] {
+        let (refused, verdict) = clean(seconds);
+        assert!(refused.is_some() && verdict.contains(word), "{verdict}");
+    }
+    let (refused, verdict) = clean(70);
+    assert!(refused.is_none() && verdict.contains("from 70s recorded: 0 to 0 in a run as long"), "{verdict}");
+    let mut alone = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, Context::Thread(80));
+    alone.duration = SECOND;
+    assert!(alone.answer_with_interval(1).unwrap().interval.is_none());
+}
+
+/// A bystander is as late as a recorded wakeup: its path costs what the recording's cost.
+#[test]
+fn a_bystander_pays_the_path() {
+    let wakeups: Vec<Wakeup> = (0..5_000).map(|index| wakeup(index, 40_000)).collect();
+    let mut question = WhatIf::new(10 * MILLISECOND, 2, MICROSECOND, Context::Thread(80));
+    question.interference = Some(Interference::from_wakeups(1_000_000, &wakeups));
+    question.bystander = Some((90, MILLISECOND));
+    question.duration = 5 * SECOND;
+    let median = question.answer().unwrap().bystander.unwrap().quantile(0.5).unwrap();
+    assert!((39_000..46_000).contains(&median), "{median}");
+}
+
 #[test]
 fn a_question_is_swept_by_name() {
     let question = WhatIf::new(10 * MILLISECOND, 3, MILLISECOND, Context::parse("reservation:2ms/8ms").unwrap());
@@ -127,11 +196,12 @@ fn a_question_is_swept_by_name() {
 #[test]
 fn a_sweep_over_an_experiment_is_the_same_in_shards() {
     let text = punctual_sim::ledger::BUILTIN.iter().find(|(file, _)| *file == "soft-modem-table3.toml").unwrap().1;
-    let text = text.replacen("duration = \"400s\"", "duration = \"60s\"", 1).replacen("runs = 10", "runs = 1", 1);
+    let text = text.replacen("duration = \"420s\"", "duration = \"60s\"", 1).replacen("runs = 10", "runs = 1", 1);
     let experiment = Experiment::parse("small.toml", &text).unwrap();
     let sweep = Sweep::new(vec![Axis::parse("runtime=1..3").unwrap(), Axis::parse("period=2..16:7").unwrap()]).unwrap();
     let work = |values: &[i64]| {
-        let keys = [("device.policy.reservation.runtime", values[0]), ("device.policy.reservation.period", values[1])];
+        let value = |index: usize| punctual_sim::experiment::Setting::Integer(values[index]);
+        let keys = [("device.policy.reservation.runtime", value(0)), ("device.policy.reservation.period", value(1))];
         experiment.point(None, &keys).unwrap()
     };
     let all: Vec<u64> = (0..sweep.points()).collect();

@@ -16,17 +16,20 @@ pub(crate) enum SimCommand {
     List,
     /// Run an experiment and print what the paper says beside what came out
     #[command(
-        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..8 --sweep device.policy.reservation.period=4..20 --html plane.html\n  punctual sim run soft-modem-callbacks --case control -o control.punctual"
+        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..8 --sweep device.policy.reservation.period=4..20 --html plane.html\n  punctual sim run soft-modem-callbacks --case control -o control.punctual\n  punctual sim run soft-modem-dialup --set machine.quantum=20ms\n  punctual sim run soft-modem-dialup --set duration=1h --set runs=1"
     )]
     Run(SimRunArguments),
-    /// Run all built-in experiments: every table and figure of three papers beside what came out
+    /// Run all built-in experiments: every table and figure of four papers beside what came out; 2 if a prediction fails
     #[command(
-        after_help = "Examples:\n  punctual sim papers --html papers.html\n  punctual sim papers --json | jq '.rows[] | select(.holds == false)'"
+        after_help = "Examples:\n  punctual sim papers --html papers.html\n  punctual sim papers --json | jq '.rows[] | select(.contradicted)'\n  punctual sim papers --mutations"
     )]
     Papers {
         /// Write a page with the papers' figures redrawn from the simulation
         #[arg(long, value_name = "FILE.html")]
         html: Option<PathBuf>,
+        /// Break each mechanism of the machine in turn and say which predictions no longer hold; takes minutes
+        #[arg(long)]
+        mutations: bool,
     },
     /// Show who ran when, at which level, in a short stretch of a run
     #[command(
@@ -45,7 +48,10 @@ pub(crate) struct SimRunArguments {
     /// A file, or the name of an experiment that comes with the program
     #[arg(value_name = "EXPERIMENT")]
     pub(crate) experiment: String,
-    /// Run one case at every point of a grid instead: KEY=4..20, a whole-number key of the file; may be repeated
+    /// Set a key otherwise in every case, such as machine.quantum=20ms; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Run one case at every point of a grid instead: KEY=4..20, KEY=20ms..100ms:20ms or KEY=irq,dpc; may be repeated
     #[arg(long, value_name = "KEY=VALUES", conflicts_with = "output")]
     pub(crate) sweep: Vec<String>,
     /// Write a page with its points and pictures

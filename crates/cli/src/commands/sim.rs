@@ -15,9 +15,10 @@ use punctual_report::sim::plane::Cell;
 use punctual_report::sim::{
     ExperimentAnswer, ExperimentSweepAnswer, ExperimentsAnswer, PapersAnswer, WhatifAnswer, WhatifSweepAnswer,
 };
-use punctual_sim::experiment::Experiment;
+use punctual_sim::experiment::{Experiment, Setting, setting};
 use punctual_sim::interference::Interference;
 use punctual_sim::ledger::{self, BUILTIN};
+use punctual_sim::machine::Mechanism;
 use punctual_sim::sweep::{Axis, Shard, Sweep};
 use punctual_sim::time::{MILLISECOND, NANOSECOND};
 use punctual_sim::whatif::{Context, WhatIf};
@@ -28,7 +29,7 @@ pub(crate) fn run(command: &SimCommand, output: Output) -> anyhow::Result<u8> {
     match command {
         SimCommand::List => list(output),
         SimCommand::Run(arguments) => run_experiment(arguments, output),
-        SimCommand::Papers { html } => papers(html.as_ref(), output),
+        SimCommand::Papers { html, mutations } => papers(html.as_ref(), *mutations, output),
         SimCommand::Timeline(arguments) => timeline(arguments, output),
         SimCommand::Whatif(arguments) => whatif(arguments, output),
     }
@@ -90,7 +91,11 @@ fn experiment(name: &str) -> anyhow::Result<Experiment> {
 
 fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result<u8> {
     artifacts::check(arguments.html.as_ref())?;
-    let experiment = experiment(&arguments.experiment)?;
+    let mut experiment = experiment(&arguments.experiment)?;
+    if !arguments.set.is_empty() {
+        let set = arguments.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>();
+        experiment = experiment.with(&set.map_err(|error| Usage(error.to_string()))?)?;
+    }
     if !arguments.sweep.is_empty() {
         return sweep_experiment(&experiment, arguments, output);
     }
@@ -103,6 +108,8 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
         Some(path) => written.write(path, punctual_report::sim::page::experiment_html(&experiment, &outcome)?),
         None => 0,
     };
+    let fails = outcome.rows.iter().any(punctual_sim::experiment::LedgerRow::fails);
+    let code = if code == 0 && fails { FAILED } else { code };
     let code = answer(
         output,
         &written,
@@ -118,15 +125,17 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
 
 /// Runs one case at every point of a grid: sufficient, marginal or insufficient, as in Figure 17 of the modem paper.
 fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output: Output) -> anyhow::Result<u8> {
-    let grid = grid(&arguments.sweep)?;
-    let names: Vec<&str> = grid.axes().iter().map(|axis| axis.name.as_str()).collect();
+    let axes = arguments.sweep.iter().map(|axis| Axis::parse_any(axis)).collect::<Result<Vec<_>, _>>();
+    let grid = axes.and_then(Sweep::new).map_err(|error| Usage(error.to_string()))?;
     let case = arguments.case.as_deref();
-    let point = |values: &[i64]| {
-        let set: Vec<(&str, i64)> = names.iter().copied().zip(values.iter().copied()).collect();
+    let point = |values: &[String]| {
+        let set = grid.axes().iter().zip(values).map(|(axis, value)| setting(&format!("{}={value}", axis.name)));
+        let set = set.collect::<Result<Vec<_>, _>>()?;
+        let set: Vec<(&str, Setting)> = set.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         experiment.point(case, &set)
     };
     // A key that is not in the file is a mistake, not a grid of impossible machines.
-    point(&grid.values(0)).map_err(|error| Usage(error.to_string()))?;
+    point(&grid.written(0)).map_err(|error| Usage(error.to_string()))?;
     let interrupted = Interrupted::watch();
     let bar = progress_bar();
     bar.set_length(grid.points());
@@ -137,7 +146,7 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
         if interrupted.is_set() {
             break;
         }
-        for (number, found) in grid.run(batch, threads, point) {
+        for (number, found) in grid.run_at(batch, threads, |number| point(&grid.written(number))) {
             points.push((number, found?));
         }
         bar.set_position(points.len() as u64);
@@ -247,16 +256,29 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
     answer(output, &written, code, || Done::new("punctual.timeline/1", &verdict), || verdict.clone())
 }
 
-fn papers(html: Option<&PathBuf>, output: Output) -> anyhow::Result<u8> {
+/// A prediction that fails for no listed reason is a limit exceeded.
+const FAILED: u8 = 2;
+
+fn papers(html: Option<&PathBuf>, mutations: bool, output: Output) -> anyhow::Result<u8> {
     artifacts::check(html)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let ledger = ledger::papers(threads)?;
+    let ranges = ledger::ranges(threads)?;
+    let turned = mutations.then(|| ledger::mutations(threads, &Mechanism::ALL, &[])).transpose()?;
     let mut written = Artifacts::default();
     let code = match html {
-        Some(path) => written.write(path, punctual_report::sim::page::papers_html(&ledger)?),
+        Some(path) => written.write(path, punctual_report::sim::page::papers_html(&ledger, &ranges)?),
         None => 0,
     };
-    answer(output, &written, code, || PapersAnswer::new(&ledger), || punctual_report::sim::ledger_text(&ledger))
+    let code = if code == 0 && ledger.failing() > 0 { FAILED } else { code };
+    let turned = turned.as_deref();
+    answer(
+        output,
+        &written,
+        code,
+        || PapersAnswer::new(&ledger, &ranges, turned),
+        || punctual_report::sim::ledger_text(&ledger, &ranges, turned),
+    )
 }
 
 fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> {
@@ -264,7 +286,8 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
     artifacts::check(arguments.output.as_ref())?;
     let question = question(arguments)?;
     if arguments.sweep.is_empty() {
-        let found = question.answer()?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let found = question.answer_with_interval(threads)?;
         return answer(
             output,
             &Artifacts::default(),

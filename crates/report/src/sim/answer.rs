@@ -4,8 +4,10 @@ use super::sweep;
 use super::text::{class_name, ledger_verdict, outcome_verdict};
 use crate::answer::{Answer, Named};
 use punctual_recording::{Distribution, Stage};
-use punctual_sim::experiment::{AssumptionNote, Class, Experiment, LedgerRow, Outcome, Point, Value};
-use punctual_sim::ledger::Ledger;
+use punctual_sim::experiment::{
+    AssumptionNote, Class, Experiment, FittedNote, LedgerRow, Moved, Outcome, Point, Value,
+};
+use punctual_sim::ledger::{Ledger, Turned};
 use punctual_sim::sweep::Sweep;
 use punctual_sim::time::NANOSECOND;
 use punctual_sim::{swept, whatif};
@@ -57,42 +59,57 @@ pub struct PapersAnswer<'a> {
     verdict: String,
     exit_code: u8,
     counts: Counts,
+    /// Predictions that hold.
     holding: usize,
+    /// Predictions that do not, for a reason that is listed.
+    contradicted: usize,
+    /// Predictions that do not, and no reason is listed: then the exit code is 2.
     failing: usize,
     rows: Vec<PointRow<'a>>,
     assumptions: Vec<AssumptionRow<'a>>,
+    fitted: Vec<FittedRow<'a>>,
+    /// Only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mutations: Option<Vec<MutationRow<'a>>>,
 }
 
 /// How many points there are of each class.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Counts {
-    exact: usize,
-    approximate: usize,
-    assumption: usize,
+    prediction: usize,
+    fitted: usize,
     input: usize,
+    identity: usize,
     not_simulated: usize,
 }
 
 impl<'a> PapersAnswer<'a> {
     /// The answer for programs.
-    pub fn new(ledger: &'a Ledger) -> PapersAnswer<'a> {
+    pub fn new(
+        ledger: &'a Ledger,
+        ranges: &'a [(FittedNote, Vec<Moved>)],
+        mutations: Option<&'a [Turned]>,
+    ) -> PapersAnswer<'a> {
         let count = |class: Class| ledger.counts.get(&class).copied().unwrap_or(0);
         PapersAnswer {
             schema: "punctual.papers/1",
             verdict: ledger_verdict(ledger),
             exit_code: 0,
             counts: Counts {
-                exact: count(Class::Exact),
-                approximate: count(Class::Approximate),
-                assumption: count(Class::Assumption),
+                prediction: count(Class::Prediction),
+                fitted: count(Class::Fitted),
                 input: count(Class::Input),
+                identity: count(Class::Identity),
                 not_simulated: count(Class::NotSimulated),
             },
-            holding: ledger.holding,
-            failing: ledger.failing,
+            holding: ledger.holding(),
+            contradicted: ledger.contradicted(),
+            failing: ledger.failing(),
             rows: ledger.rows.iter().map(PointRow::new).collect(),
             assumptions: ledger.assumptions.iter().map(AssumptionRow::new).collect(),
+            fitted: ranges.iter().map(|(note, moved)| FittedRow::new(note, moved)).collect(),
+            mutations: mutations.map(|turned| turned.iter().map(MutationRow::new).collect()),
         }
     }
 }
@@ -109,16 +126,21 @@ impl Answer for PapersAnswer<'_> {
 struct PointRow<'a> {
     id: &'a str,
     paper: &'a str,
+    /// Where the paper prints it.
+    printed: &'a str,
     item: &'a str,
     published: Option<ValueRow<'a>>,
     simulated: Option<ValueRow<'a>>,
     unit: &'a str,
     class: &'static str,
     tolerance: &'a str,
+    /// Why it may differ by so much.
+    resolution: Option<&'a str>,
     assumption: Option<&'a str>,
-    fitted: bool,
     why_not: Option<&'a str>,
     holds: Option<bool>,
+    /// The measured reason why it does not hold.
+    contradicted: Option<&'a str>,
 }
 
 /// What a paper says of a point, or the simulator.
@@ -132,25 +154,21 @@ enum ValueRow<'a> {
 
 impl<'a> PointRow<'a> {
     fn new(row: &'a LedgerRow) -> PointRow<'a> {
-        let value = |value: &'a Option<Value>| {
-            value.as_ref().map(|value| match value {
-                Value::Number(number) => ValueRow::Number(*number),
-                Value::Text(word) => ValueRow::Text(word),
-            })
-        };
         PointRow {
             id: &row.id,
             paper: &row.paper,
+            printed: &row.printed,
             item: &row.item,
-            published: value(&row.published),
-            simulated: value(&row.simulated),
+            published: value_row(&row.published),
+            simulated: value_row(&row.simulated),
             unit: &row.unit,
             class: class_name(row.class),
             tolerance: &row.tolerance,
+            resolution: row.resolution.as_deref(),
             assumption: row.assumption.as_deref(),
-            fitted: row.fitted,
             why_not: row.because.as_deref(),
             holds: row.holds,
+            contradicted: row.contradicted.as_deref().filter(|_| row.holds == Some(false)),
         }
     }
 }
@@ -160,13 +178,89 @@ impl<'a> PointRow<'a> {
 struct AssumptionRow<'a> {
     name: &'a str,
     what: &'a str,
-    fitted_on: &'a [String],
 }
 
 impl<'a> AssumptionRow<'a> {
     fn new(known: &'a AssumptionNote) -> AssumptionRow<'a> {
-        AssumptionRow { name: &known.name, what: &known.what, fitted_on: &known.fitted_on }
+        AssumptionRow { name: &known.name, what: &known.what }
     }
+}
+
+/// A value that was chosen because of what came out, and how its rows move over its range.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct FittedRow<'a> {
+    name: &'a str,
+    experiment: &'a str,
+    what: &'a str,
+    key: &'a str,
+    on: &'a [String],
+    /// Empty for a single experiment.
+    range: Vec<MovedRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct MovedRow<'a> {
+    value: &'a str,
+    rows: Vec<MovedPointRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct MovedPointRow<'a> {
+    id: &'a str,
+    simulated: Option<ValueRow<'a>>,
+}
+
+impl<'a> FittedRow<'a> {
+    fn new(note: &'a FittedNote, moved: &'a [Moved]) -> FittedRow<'a> {
+        let range = moved.iter().map(|moved| MovedRow {
+            value: &moved.value,
+            rows: moved.rows.iter().map(|(id, value)| MovedPointRow { id, simulated: value_row(value) }).collect(),
+        });
+        FittedRow {
+            name: &note.name,
+            experiment: &note.experiment,
+            what: &note.what,
+            key: &note.key,
+            on: &note.on,
+            range: range.collect(),
+        }
+    }
+}
+
+/// A mechanism that was broken, and the predictions that held before and no longer do.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct MutationRow<'a> {
+    mechanism: &'static str,
+    broken: &'static str,
+    turned: &'a [String],
+}
+
+impl<'a> MutationRow<'a> {
+    fn new(turned: &'a Turned) -> MutationRow<'a> {
+        MutationRow { mechanism: turned.mechanism.name(), broken: turned.mechanism.how(), turned: &turned.rows }
+    }
+}
+
+/// What became of the time constraints that a thread asked for.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ConstraintsRow<'a> {
+    thread: &'a str,
+    granted: u64,
+    refused: u64,
+    met: u64,
+    missed: u64,
+}
+
+fn value_row(value: &Option<Value>) -> Option<ValueRow<'_>> {
+    value.as_ref().map(|value| match value {
+        Value::Number(number) => ValueRow::Number(*number),
+        Value::Text(word) => ValueRow::Text(word),
+    })
 }
 
 /// One experiment: the paper beside what came out.
@@ -182,6 +276,7 @@ pub struct ExperimentAnswer<'a> {
     rows: Vec<PointRow<'a>>,
     cases: Vec<CaseRow<'a>>,
     assumptions: Vec<AssumptionRow<'a>>,
+    fitted: Vec<FittedRow<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -191,6 +286,7 @@ struct CaseRow<'a> {
     runs: u64,
     simulated_ns: u64,
     events: u64,
+    constraints: Vec<ConstraintsRow<'a>>,
 }
 
 impl<'a> ExperimentAnswer<'a> {
@@ -201,6 +297,17 @@ impl<'a> ExperimentAnswer<'a> {
             runs: case.runs,
             simulated_ns: case.simulated / NANOSECOND,
             events: case.events,
+            constraints: case
+                .constraints
+                .iter()
+                .map(|(thread, seen)| ConstraintsRow {
+                    thread,
+                    granted: seen.granted,
+                    refused: seen.refused,
+                    met: seen.met,
+                    missed: seen.missed,
+                })
+                .collect(),
         });
         ExperimentAnswer {
             schema: "punctual.sim/1",
@@ -212,6 +319,7 @@ impl<'a> ExperimentAnswer<'a> {
             rows: outcome.rows.iter().map(PointRow::new).collect(),
             cases: cases.collect(),
             assumptions: outcome.assumptions.iter().map(AssumptionRow::new).collect(),
+            fitted: outcome.fitted.iter().map(|note| FittedRow::new(note, &[])).collect(),
         }
     }
 }
@@ -237,7 +345,8 @@ pub struct ExperimentSweepAnswer<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ExperimentPointRow<'a> {
     point: u64,
-    values: Vec<i64>,
+    /// One for each axis: whole numbers, else as they are written.
+    values: Vec<SweptRow>,
     /// `impossible`, `sufficient`, `marginal` or `insufficient`.
     class: &'static str,
     impossible: Option<&'a str>,
@@ -250,12 +359,29 @@ struct ExperimentPointRow<'a> {
     transfer_faults: u64,
 }
 
+/// A value of a sweep.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum SweptRow {
+    Number(i64),
+    Text(String),
+}
+
 impl<'a> ExperimentSweepAnswer<'a> {
     /// The answer for programs.
     pub fn new(verdict: &'a str, grid: &'a Sweep, points: &'a [(u64, Point)]) -> ExperimentSweepAnswer<'a> {
         let rows = points.iter().map(|(number, point)| ExperimentPointRow {
             point: *number,
-            values: grid.values(*number),
+            values: grid
+                .axes()
+                .iter()
+                .zip(grid.values(*number).into_iter().zip(grid.written(*number)))
+                .map(|(axis, (value, word))| match axis.words.is_empty() {
+                    true => SweptRow::Number(value),
+                    false => SweptRow::Text(word),
+                })
+                .collect(),
             class: point.class(),
             impossible: point.impossible.as_deref(),
             runs: point.runs,
@@ -299,6 +425,20 @@ pub struct WhatifAnswer {
     bystander_intervals: Option<TimesRow>,
     shares: Shares,
     events: u64,
+    /// How sure the misses are; absent where nothing recorded went in.
+    interval: Option<IntervalRow>,
+}
+
+/// Between which numbers the misses of a run as long lie, 95 times of 100.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct IntervalRow {
+    recorded_ns: u64,
+    repetitions: u64,
+    misses_low: u64,
+    misses_high: u64,
+    /// Why the recording cannot carry the answer, and what would.
+    refused: Option<String>,
 }
 
 /// Times of many activations.
@@ -360,6 +500,13 @@ impl WhatifAnswer {
             bystander_intervals: answer.bystander_intervals.as_ref().map(|gaps| TimesRow::new(None, gaps)),
             shares: Shares { device, competitors, idle },
             events: answer.events,
+            interval: answer.interval.as_ref().map(|interval| IntervalRow {
+                recorded_ns: interval.recorded / NANOSECOND,
+                repetitions: interval.repetitions,
+                misses_low: interval.low,
+                misses_high: interval.high,
+                refused: interval.refused.clone(),
+            }),
         }
     }
 }

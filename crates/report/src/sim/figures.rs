@@ -249,8 +249,16 @@ pub(crate) fn figures_of(figures: &[&Figure], rows: &[&LedgerRow], out: &mut Str
     for figure in figures {
         let Some(experiment) = builtin(figure.experiment) else { continue };
         let points = experiment?.series(Some(figure.case), &figure.kind.series())?;
-        let own: Vec<&LedgerRow> =
-            rows.iter().copied().filter(|row| figure.rows.iter().any(|begin| row.item.starts_with(begin))).collect();
+        let own: Vec<&LedgerRow> = rows
+            .iter()
+            .copied()
+            .filter(|row| {
+                figure
+                    .rows
+                    .iter()
+                    .any(|begin| row.point().starts_with(begin) || row.point().contains(&format!(" and {begin}")))
+            })
+            .collect();
         draw(figure.title, figure.kind, &points, &own, out);
         if !own.is_empty() {
             beside(figure.title, &own, out);

@@ -3,25 +3,24 @@
 use crate::encode::plain_page::{escape, page};
 use crate::sim::figures::{FIGURES, figures_of, own_figures};
 use crate::sim::plane::{Cell, legend, plane_svg};
-use crate::sim::rows::table;
+use crate::sim::rows::{shown, table};
 use crate::sim::{CLASSES, class_name, ledger_verdict, outcome_verdict};
 use punctual_sim::Error;
-use punctual_sim::experiment::{AssumptionNote, Experiment, LedgerRow, Outcome, Value};
+use punctual_sim::experiment::{AssumptionNote, Class, Experiment, FittedNote, LedgerRow, Moved, Outcome, Value};
 use punctual_sim::ledger::Ledger;
 use punctual_sim::sweep::{Axis, Sweep};
 use std::fmt::Write;
 
 pub use crate::sim::plane::plane_html;
 
-/// Every assumption once, though several experiments rest on it, with all it was fitted on.
+/// Every assumption once, though several experiments rest on it.
 fn assumptions(known: &[AssumptionNote], out: &mut String) {
     if known.is_empty() {
         return;
     }
     out.push_str(
-        "<h2 id=\"assumed\">What is assumed</h2>\n<div class=\"wide\"><table><caption>Assumptions, with the rows each was fitted \
-         on; the other rows judge it</caption>\n<thead><tr><th scope=\"col\">name</th><th scope=\"col\">what is assumed</th>\
-         <th scope=\"col\">fitted on</th></tr></thead>\n<tbody>\n",
+        "<h2 id=\"assumed\">What is assumed</h2>\n<div class=\"wide\"><table><caption>What the papers leave open</caption>\n\
+         <thead><tr><th scope=\"col\">name</th><th scope=\"col\">what is assumed</th></tr></thead>\n<tbody>\n",
     );
     let mut told: Vec<&str> = Vec::new();
     for first in known {
@@ -29,30 +28,53 @@ fn assumptions(known: &[AssumptionNote], out: &mut String) {
             continue;
         }
         told.push(&first.name);
-        let same = || known.iter().filter(|other| other.name == first.name);
-        let mut what: Vec<&str> = same().map(|other| other.what.as_str()).collect();
+        let mut what: Vec<&str> =
+            known.iter().filter(|other| other.name == first.name).map(|other| other.what.as_str()).collect();
         what.dedup();
-        let mut fitted: Vec<&str> = same().flat_map(|other| other.fitted_on.iter().map(String::as_str)).collect();
-        fitted.sort_unstable();
-        fitted.dedup();
-        let fitted = if fitted.is_empty() { "nothing".to_owned() } else { fitted.join(", ") };
         let name = escape(&first.name);
-        let _ = writeln!(
-            out,
-            "<tr id=\"assumed-{name}\"><th scope=\"row\">{name}</th><td>{}</td><td>{}</td></tr>",
-            what.iter().map(|what| escape(what)).collect::<Vec<_>>().join("<br/>"),
-            escape(&fitted)
-        );
+        let what = what.iter().map(|what| escape(what)).collect::<Vec<_>>().join("<br/>");
+        let _ = writeln!(out, "<tr id=\"assumed-{name}\"><th scope=\"row\">{name}</th><td>{what}</td></tr>");
     }
     out.push_str("</tbody></table></div>\n");
 }
 
+/// Every value that was chosen because of what came out, and how its rows move over its range.
+fn fitted(ranges: &[(FittedNote, Vec<Moved>)], out: &mut String) {
+    if ranges.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<h2 id=\"fitted\">What is fitted</h2>\n<p>These values were chosen because of what came out. Beside each stands \
+         what its rows become at others: what moves much is known only as well as the value is.</p>\n",
+    );
+    for (note, moved) in ranges {
+        let _ = writeln!(
+            out,
+            "<div class=\"wide\"><table><caption>{}, <code>{}</code> of {}: {}</caption>\n<thead><tr><th scope=\"col\">value</th>",
+            escape(&note.name),
+            escape(&note.key),
+            escape(&note.experiment),
+            escape(&note.what)
+        );
+        let rows = moved.first().map_or(&[][..], |moved| &moved.rows);
+        for (id, _) in rows {
+            let _ = write!(out, "<th scope=\"col\" class=\"n\">{}</th>", escape(id));
+        }
+        out.push_str("</tr></thead>\n<tbody>\n");
+        for moved in moved {
+            let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escape(&moved.value));
+            for (_, value) in &moved.rows {
+                let _ = write!(out, "<td class=\"n\">{}</td>", shown(value.as_ref(), ""));
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</tbody></table></div>\n");
+    }
+}
+
 /// Figure 17 of soft-modem-2000: its twelve reservations, as published, as simulated, and by the paper's own rule.
 fn figure_17(ledger: &Ledger, out: &mut String) -> Result<(), Error> {
-    let sweep = Sweep::new(vec![
-        Axis { name: "time reserved, ms".to_owned(), values: (1..=8).collect() },
-        Axis { name: "of every, ms".to_owned(), values: (7..=20).collect() },
-    ])?;
+    let sweep = Sweep::new(vec![Axis::whole("time reserved, ms", 1..=8), Axis::whole("of every, ms", 7..=20)])?;
     let cells = |prefix: &str, published: bool| -> Vec<(u64, Cell)> {
         let points = ledger.rows.iter().filter_map(|row| {
             let (runtime, period) = row.id.strip_prefix(prefix)?.split_once('-')?;
@@ -84,9 +106,7 @@ fn figure_17(ledger: &Ledger, out: &mut String) -> Result<(), Error> {
     }
     out.push_str("</div>\n");
     out.push_str(legend(false));
-    let rows = ledger.rows.iter().filter(|row| {
-        row.item.starts_with("Figure 17") || (row.item.contains("Figure 17") && row.item.starts_with("Table 3"))
-    });
+    let rows = ledger.rows.iter().filter(|row| row.printed.contains("Figure 17"));
     out.push_str("<details open=\"open\"><summary>The points of Figure 17</summary>\n");
     table("Figure 17 and the classes of Table 3", rows, out);
     out.push_str("</details>\n");
@@ -106,14 +126,14 @@ const DRAWN: &str = "Dots are drawn from one run of the simulated machine; dashe
 ///
 /// # Errors
 /// A built-in experiment that does not run: a fault of the program.
-pub fn papers_html(ledger: &Ledger) -> Result<String, Error> {
+pub fn papers_html(ledger: &Ledger, ranges: &[(FittedNote, Vec<Moved>)]) -> Result<String, Error> {
     let mut papers: Vec<&str> = Vec::new();
     for row in &ledger.rows {
         if !papers.contains(&row.paper.as_str()) {
             papers.push(&row.paper);
         }
     }
-    let title = "Three papers on latency, and a simulated machine";
+    let title = "Four papers on latency, and a simulated machine";
     let mut body = format!("<h1>{title}</h1>\n");
     head(&ledger_verdict(ledger), &mut body);
     body.push_str("<nav aria-label=\"Contents\"><ul>\n<li><a href=\"#counts\">Counts</a></li>\n");
@@ -122,11 +142,23 @@ pub fn papers_html(ledger: &Ledger) -> Result<String, Error> {
         let _ = writeln!(body, "<li><a href=\"#figures-{paper}\">{paper}: figures</a></li>");
         let _ = writeln!(body, "<li><a href=\"#ledger-{paper}\">{paper}: ledger</a></li>");
     }
-    body.push_str("<li><a href=\"#assumed\">What is assumed</a></li>\n</ul></nav>\n");
+    body.push_str("<li><a href=\"#assumed\">What is assumed</a></li>\n<li><a href=\"#fitted\">What is fitted</a></li>\n</ul></nav>\n");
     counts(ledger, &mut body);
-    let failing: Vec<&LedgerRow> = ledger.rows.iter().filter(|row| row.holds == Some(false)).collect();
+    let failing: Vec<&LedgerRow> = ledger.rows.iter().filter(|row| row.fails()).collect();
     if !failing.is_empty() {
         table("What fails", failing.into_iter(), &mut body);
+    }
+    let contradicted: Vec<&LedgerRow> = ledger
+        .rows
+        .iter()
+        .filter(|row| row.class == Class::Prediction && row.holds == Some(false) && !row.fails())
+        .collect();
+    if !contradicted.is_empty() {
+        table(
+            "Predictions that the papers contradict, each with the measured reason",
+            contradicted.into_iter(),
+            &mut body,
+        );
     }
     for paper in &papers {
         let name = escape(paper);
@@ -147,6 +179,7 @@ pub fn papers_html(ledger: &Ledger) -> Result<String, Error> {
         table(&format!("Every table and figure of {paper}"), rows.into_iter(), &mut body);
     }
     assumptions(&ledger.assumptions, &mut body);
+    fitted(ranges, &mut body);
     Ok(page(title, &body))
 }
 
@@ -156,10 +189,10 @@ fn counts(ledger: &Ledger, out: &mut String) {
          <th scope=\"col\" class=\"n\">points</th><th scope=\"col\">means</th></tr></thead>\n<tbody>\n",
     );
     let meanings = [
-        "it must come out as printed",
-        "within the tolerance beside it",
-        "within the tolerance, given something that the paper does not say; it has a name",
+        "a mechanism goes in, the number comes out, nothing was fitted on it; only these are counted",
+        "it comes out because a value was chosen so that it does",
         "what the paper measured goes in",
+        "arithmetic on printed numbers, or another row told anew",
         "it does not come out of this machine; the row says why",
     ];
     for (class, meaning) in CLASSES.iter().zip(meanings) {
@@ -174,7 +207,7 @@ fn counts(ledger: &Ledger, out: &mut String) {
 fn not_drawn(rows: &[&LedgerRow], out: &mut String) {
     let missing: Vec<&&LedgerRow> = rows
         .iter()
-        .filter(|row| row.item.starts_with("Figure") && row.simulated.is_none() && row.published.is_none())
+        .filter(|row| row.printed.contains("Figure") && row.simulated.is_none() && row.published.is_none())
         .collect();
     if missing.is_empty() {
         return;
@@ -182,7 +215,7 @@ fn not_drawn(rows: &[&LedgerRow], out: &mut String) {
     out.push_str("<h3>What the figures leave out, and why</h3>\n<ul>\n");
     for row in missing {
         let because = row.because.as_deref().unwrap_or("");
-        let _ = writeln!(out, "<li>{}. {}</li>", escape(&row.item), escape(because));
+        let _ = writeln!(out, "<li>{}. {}</li>", escape(&row.point()), escape(because));
     }
     out.push_str("</ul>\n");
 }
@@ -234,7 +267,7 @@ mod tests {
     #[test]
     fn the_page_holds_the_whole_ledger_and_its_numbers() {
         let mut ledger = papers(2).unwrap();
-        let html = papers_html(&ledger).unwrap();
+        let html = papers_html(&ledger, &[]).unwrap();
         assert_well_formed(&html);
         assert!(html.len() < 3_000_000, "{} bytes", html.len());
         assert!(html.contains(&escape(&ledger_verdict(&ledger))));
@@ -256,6 +289,8 @@ mod tests {
         }
         // A failing row says so in words, at the top and at its place.
         ledger.rows[0].holds = Some(false);
+        ledger.rows[0].class = Class::Prediction;
+        ledger.rows[0].contradicted = None;
         let mut out = String::new();
         table("t", ledger.rows.iter().take(2), &mut out);
         assert_eq!(out.matches("✗ FAILS").count(), 1);

@@ -135,17 +135,18 @@ pub fn plane_svg(sweep: &Sweep, cells: &[(u64, Cell)], leading: u64, title: &str
         }
         let (row, column) = ((index % plane) as usize / columns, (index % plane) as usize % columns);
         let name = match up {
-            Some(up) => format!("{} {}, {} {}", up.name, up.values[row], right.name, right.values[column]),
-            None => format!("{} {}", right.name, right.values[column]),
+            Some(up) => format!("{} {}, {} {}", up.name, up.written(row), right.name, right.written(column)),
+            None => format!("{} {}", right.name, right.written(column)),
         };
         let y = TOP + side * (rows - 1 - row) as f64;
         draw(cell, most, LEFT + side * column as f64, y, side, &name, &mut out);
     }
     let bottom = TOP + side * rows as f64;
     let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom:.1}H{:.1}\"/>", LEFT + side * columns as f64);
-    let longest = right.values.iter().map(|value| value.to_string().len()).max().unwrap_or(1);
+    let longest = (0..columns).map(|column| right.written(column).len()).max().unwrap_or(1);
     let every = ((longest as f64 * 7.5 + 6.0) / side).ceil().max(1.0) as usize;
-    for (column, value) in right.values.iter().enumerate().step_by(every) {
+    for column in (0..columns).step_by(every) {
+        let value = escape(&right.written(column));
         let x = LEFT + side * (column as f64 + 0.5);
         let _ = write!(out, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{value}</text>", bottom + 16.0);
     }
@@ -158,7 +159,8 @@ pub fn plane_svg(sweep: &Sweep, cells: &[(u64, Cell)], leading: u64, title: &str
     );
     if let Some(up) = up {
         let every = (14.0 / side).ceil() as usize;
-        for (row, value) in up.values.iter().enumerate().step_by(every.max(1)) {
+        for row in (0..rows).step_by(every.max(1)) {
+            let value = escape(&up.written(row));
             let y = TOP + side * ((rows - 1 - row) as f64 + 0.5) + 4.0;
             let _ = write!(out, "<text x=\"{}\" y=\"{y:.1}\" text-anchor=\"end\">{value}</text>", LEFT - 6.0);
         }
@@ -194,7 +196,7 @@ pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str) -> String {
     let plane: u64 = axes.iter().rev().take(2).map(|axis| axis.values.len() as u64).product::<u64>().max(1);
     let planes = sweep.points() / plane;
     for leading in 0..planes.min(MAX_PLANES) {
-        let values = sweep.values(leading * plane);
+        let values = sweep.written(leading * plane);
         let fixed: Vec<String> = axes
             .iter()
             .zip(values)
@@ -228,8 +230,8 @@ pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str) -> String {
     body.push_str("<th scope=\"col\">result</th></tr></thead>\n<tbody>\n");
     for (index, cell) in &cells[..listed] {
         body.push_str("<tr>");
-        for value in sweep.values(*index) {
-            let _ = write!(body, "<td class=\"n\">{value}</td>");
+        for value in sweep.written(*index) {
+            let _ = write!(body, "<td class=\"n\">{}</td>", escape(&value));
         }
         let _ = writeln!(body, "<td>{}</td></tr>", cell.word());
     }

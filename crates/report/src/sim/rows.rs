@@ -2,6 +2,7 @@
 
 use crate::encode::plain_page::{escape, number};
 use crate::sim::class_name;
+use crate::sim::text::outcome_word;
 use punctual_sim::experiment::{LedgerRow, Value};
 use std::fmt::Write;
 
@@ -16,11 +17,12 @@ pub(super) fn shown(value: Option<&Value>, unit: &str) -> String {
 }
 
 /// What stands under the verdict column: never colour alone.
-fn verdict(row: &LedgerRow) -> &'static str {
-    match row.holds {
-        Some(true) => "<span class=\"good\">✓ holds</span>",
-        Some(false) => "<strong class=\"bad\">✗ FAILS</strong>",
-        None => "<span class=\"soft\">not judged</span>",
+fn verdict(row: &LedgerRow) -> String {
+    let word = outcome_word(row);
+    match word {
+        "" => "<span class=\"soft\">not judged</span>".to_owned(),
+        "holds" | "fits" => format!("<span class=\"good\">✓ {word}</span>"),
+        _ => format!("<strong class=\"bad\">✗ {word}</strong>"),
     }
 }
 
@@ -39,10 +41,8 @@ pub(crate) fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a LedgerRow>
             let name = escape(assumption);
             let _ = write!(class, ": <a href=\"#assumed-{name}\">{name}</a>");
         }
-        if row.fitted {
-            class.push_str(" (fitted on this row)");
-        }
-        let held: Vec<String> = [Some(&row.tolerance), row.because.as_ref()]
+        let contradicted = row.contradicted.as_ref().filter(|_| row.holds == Some(false));
+        let held: Vec<String> = [Some(&row.tolerance), row.resolution.as_ref(), row.because.as_ref(), contradicted]
             .into_iter()
             .flatten()
             .filter(|part| !part.is_empty())
@@ -53,7 +53,7 @@ pub(crate) fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a LedgerRow>
             "<tr{}><th scope=\"row\">{}<span class=\"id\">{}</span></th><td class=\"n\">{}</td><td class=\"n\">{}</td>\
              <td>{}</td><td>{class}</td><td>{}</td></tr>",
             if row.holds == Some(false) { " class=\"fails\"" } else { "" },
-            escape(&row.item),
+            escape(&row.point()),
             escape(&row.id),
             shown(row.published.as_ref(), &row.unit),
             shown(row.simulated.as_ref(), &row.unit),

@@ -1,24 +1,38 @@
 //! What the simulator gives: the ledger of the papers, one experiment, a what-if, a plane.
 
 use punctual_recording::Distribution;
-use punctual_sim::experiment::{AssumptionNote, Class, LedgerRow, Outcome, Point, Value as Simulated};
-use punctual_sim::ledger::Ledger;
+use punctual_sim::experiment::{
+    AssumptionNote, Class, FittedNote, LedgerRow, Moved, Outcome, Point, Value as Simulated,
+};
+use punctual_sim::ledger::{Ledger, Turned};
 use punctual_sim::sweep::Sweep;
 use punctual_sim::time::SECOND;
 use punctual_sim::whatif::Answer;
 use std::fmt::Write;
 
 pub(crate) const CLASSES: [Class; 5] =
-    [Class::Exact, Class::Approximate, Class::Assumption, Class::Input, Class::NotSimulated];
+    [Class::Prediction, Class::Fitted, Class::Input, Class::Identity, Class::NotSimulated];
 
 /// The name of a class in JSON and text.
 pub(crate) fn class_name(class: Class) -> &'static str {
     match class {
-        Class::Exact => "exact",
-        Class::Approximate => "approximate",
-        Class::Assumption => "assumption",
+        Class::Prediction => "prediction",
+        Class::Fitted => "fitted",
         Class::Input => "input",
+        Class::Identity => "identity",
         Class::NotSimulated => "not_simulated",
+    }
+}
+
+/// What is said of the outcome: never colour alone.
+pub(crate) fn outcome_word(row: &LedgerRow) -> &'static str {
+    match (row.class, row.holds) {
+        (Class::Fitted, Some(true)) => "fits",
+        (Class::Fitted, Some(false)) => "does not fit",
+        (_, Some(true)) => "holds",
+        (_, Some(false)) if row.contradicted.is_some() => "contradicted",
+        (_, Some(false)) => "FAILS",
+        (_, None) => "",
     }
 }
 
@@ -36,19 +50,14 @@ fn shown(value: Option<&Simulated>, unit: &str) -> String {
 }
 
 fn row_text(row: &LedgerRow, out: &mut String) {
-    let verdict = match row.holds {
-        Some(true) => "holds",
-        Some(false) => "FAILS",
-        None => "",
-    };
-    let class = if row.fitted { "fitted" } else { class_name(row.class) };
     let published = shown(row.published.as_ref(), &row.unit);
     let simulated = shown(row.simulated.as_ref(), &row.unit);
-    let _ = writeln!(out, "  {verdict:<5} {class:<13} {published:>16} {simulated:>16}  {}", row.item);
+    let (word, class) = (outcome_word(row), class_name(row.class));
+    let _ = writeln!(out, "  {word:<12} {class:<13} {published:>16} {simulated:>16}  {}", row.point());
 }
 
 fn head(out: &mut String) {
-    let _ = writeln!(out, "  {:<5} {:<13} {:>16} {:>16}  point", "", "class", "paper", "simulated");
+    let _ = writeln!(out, "  {:<12} {:<13} {:>16} {:>16}  point", "", "class", "paper", "simulated");
 }
 
 fn assumptions_text(assumptions: &[AssumptionNote], out: &mut String) {
@@ -62,26 +71,54 @@ fn assumptions_text(assumptions: &[AssumptionNote], out: &mut String) {
             continue;
         }
         told.push(&known.what);
-        let fitted = match known.fitted_on.len() {
-            0 => String::new(),
-            _ => format!(" Fitted on {}.", known.fitted_on.join(", ")),
-        };
-        let _ = writeln!(out, "  {}: {}{fitted}", known.name, known.what);
+        let _ = writeln!(out, "  {}: {}", known.name, known.what);
     }
 }
 
-/// One sentence about the ledger.
+fn fitted_text(ranges: &[(FittedNote, Vec<Moved>)], out: &mut String) {
+    if ranges.is_empty() {
+        return;
+    }
+    out.push_str("\nFitted, and how the rows move over the range\n");
+    for (note, moved) in ranges {
+        let _ = writeln!(out, "  {} ({}, {}): {}", note.name, note.experiment, note.key, note.what);
+        for moved in moved {
+            let rows = moved.rows.iter().map(|(id, value)| format!("{id} {}", shown(value.as_ref(), "")));
+            let _ = writeln!(out, "    {}: {}", moved.value, rows.collect::<Vec<_>>().join(", "));
+        }
+    }
+}
+
+fn contradicted_text<'a>(rows: impl Iterator<Item = &'a LedgerRow>, out: &mut String) {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in rows.filter(|row| row.holds == Some(false)) {
+        let Some(because) = &row.contradicted else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == because.as_str()) {
+            Some((_, points)) => points.push(row.point()),
+            None => reasons.push((because, vec![row.point()])),
+        }
+    }
+    if !reasons.is_empty() {
+        out.push_str("\nContradicted, with the measured reason\n");
+    }
+    for (because, points) in reasons {
+        let _ = writeln!(out, "  {}: {because}", points.join("; "));
+    }
+}
+
+/// One sentence about the ledger: predictions alone are counted, fitted and contradicted ones said.
 pub fn ledger_verdict(ledger: &Ledger) -> String {
-    let judged = ledger.holding + ledger.failing;
-    let rest = ledger.rows.len() - judged;
-    match ledger.failing {
-        0 => format!("All {judged} points that are held to the papers hold; {rest} are inputs or not simulated."),
-        failing => format!("{failing} of {judged} points that are held to the papers fail; {rest} are not judged."),
+    let fitted = ledger.counts.get(&Class::Fitted).copied().unwrap_or(0);
+    let (all, holding, contradicted) = (ledger.predictions(), ledger.holding(), ledger.contradicted());
+    let head = format!("{all} predictions: {holding} hold, {contradicted} are contradicted by the papers");
+    match ledger.failing() {
+        0 => format!("{head}; {fitted} rows are fitted."),
+        failing => format!("{head}, {failing} FAIL; {fitted} rows are fitted."),
     }
 }
 
 /// The ledger for people.
-pub fn ledger_text(ledger: &Ledger) -> String {
+pub fn ledger_text(ledger: &Ledger, ranges: &[(FittedNote, Vec<Moved>)], mutations: Option<&[Turned]>) -> String {
     let mut out = ledger_verdict(ledger);
     out.push_str("\n\n");
     for class in CLASSES {
@@ -97,23 +134,44 @@ pub fn ledger_text(ledger: &Ledger) -> String {
         }
         row_text(row, &mut out);
     }
+    contradicted_text(ledger.rows.iter(), &mut out);
     let reasons = ledger.rows.iter().filter_map(|row| Some((row, row.because.as_ref()?)));
-    out.push_str("\nInputs and what is not simulated\n");
+    out.push_str("\nInputs, identities and what is not simulated\n");
     for (row, because) in reasons {
-        let _ = writeln!(out, "  {}: {because}", row.item);
+        let _ = writeln!(out, "  {}: {because}", row.point());
     }
     assumptions_text(&ledger.assumptions, &mut out);
+    fitted_text(ranges, &mut out);
+    if let Some(turned) = mutations {
+        out.push_str("\nEach mechanism broken in turn, and the predictions that no longer hold\n");
+        for turned in turned {
+            let rows = if turned.rows.is_empty() { "none: unproven".to_owned() } else { turned.rows.join(", ") };
+            let (name, how) = (turned.mechanism.name(), turned.mechanism.how());
+            let _ = writeln!(out, "  {name} ({how}): {}, {rows}", turned.rows.len());
+        }
+    }
     out
 }
 
 /// One sentence about an experiment.
 pub fn outcome_verdict(outcome: &Outcome) -> String {
-    let judged = outcome.rows.iter().filter(|row| row.holds.is_some()).count();
-    let holding = outcome.rows.iter().filter(|row| row.holds == Some(true)).count();
-    if judged == 0 {
-        return format!("{}: nothing is held to a number.", outcome.name);
+    let count = |of: &dyn Fn(&LedgerRow) -> bool| outcome.rows.iter().filter(|row| of(row)).count();
+    let predictions = count(&|row| row.class == Class::Prediction);
+    let holding = count(&|row| row.class == Class::Prediction && row.holds == Some(true));
+    let contradicted =
+        count(&|row| row.class == Class::Prediction && row.holds == Some(false) && row.contradicted.is_some());
+    let failing = count(&LedgerRow::fails);
+    if predictions == 0 {
+        return format!("{}: nothing is predicted.", outcome.name);
     }
-    format!("{}: {holding} of {judged} points hold.", outcome.name)
+    let mut out = format!("{}: {holding} of {predictions} predictions hold", outcome.name);
+    if contradicted > 0 {
+        let _ = write!(out, ", {contradicted} contradicted");
+    }
+    if failing > 0 {
+        let _ = write!(out, ", {failing} FAIL");
+    }
+    out + "."
 }
 
 /// An experiment for people: paper against simulated, point by point.
@@ -129,8 +187,18 @@ pub fn outcome_text(outcome: &Outcome) -> String {
         let name = if case.name.is_empty() { "as written" } else { &case.name };
         let seconds = case.simulated as f64 / SECOND as f64;
         let _ = writeln!(out, "  {name}: {} runs, {seconds:.1} s simulated, {} events", case.runs, case.events);
+        for (thread, seen) in &case.constraints {
+            let _ = writeln!(
+                out,
+                "    {thread}: {} time constraints granted, {} refused; {} met, {} missed",
+                seen.granted, seen.refused, seen.met, seen.missed
+            );
+        }
     }
+    contradicted_text(outcome.rows.iter(), &mut out);
     assumptions_text(&outcome.assumptions, &mut out);
+    let fitted: Vec<_> = outcome.fitted.iter().map(|note| (note.clone(), Vec::new())).collect();
+    fitted_text(&fitted, &mut out);
     out
 }
 
@@ -172,7 +240,8 @@ pub fn plane_text(sweep: &Sweep, points: &[(u64, Point)]) -> String {
         return "A plane has two axes.\n".to_owned();
     };
     let mut out = String::new();
-    for (row, value) in up.values.iter().enumerate().rev() {
+    for row in (0..up.values.len()).rev() {
+        let value = up.written(row);
         let _ = write!(out, "  {value:>6} |");
         for column in 0..right.values.len() {
             let index = (row * right.values.len() + column) as u64;
@@ -187,7 +256,7 @@ pub fn plane_text(sweep: &Sweep, points: &[(u64, Point)]) -> String {
         out.push('\n');
     }
     let _ = write!(out, "  {:>6}  ", "");
-    for value in &right.values {
+    for value in (0..right.values.len()).map(|column| right.written(column)) {
         let _ = write!(out, "{value:>2} ");
     }
     let _ =
@@ -217,11 +286,13 @@ mod tests {
     #[test]
     fn the_ledger_counts_every_row_once() {
         let ledger = papers(2).unwrap();
-        let value = crate::answer::value(&PapersAnswer::new(&ledger));
+        let value = crate::answer::value(&PapersAnswer::new(&ledger, &[], None));
         let counted: u64 = value["counts"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
         assert_eq!(counted as usize, value["rows"].as_array().unwrap().len());
-        let text = ledger_text(&ledger);
-        assert!(text.starts_with("All ") && text.contains("nt-timers-1998"));
+        let text = ledger_text(&ledger, &[], None);
+        assert!(
+            text.starts_with(&format!("{} predictions: ", ledger.predictions())) && text.contains("nt-timers-1998")
+        );
     }
 
     #[test]
@@ -239,7 +310,7 @@ mod tests {
     fn a_plane_is_drawn() {
         let axis = |text| punctual_sim::sweep::Axis::parse(text).unwrap();
         let sweep = Sweep::new(vec![axis("runtime=1..2"), axis("period=1..2")]).unwrap();
-        let point = Point { successes: 1, ..Point::default() };
+        let point = Point { successes: 1, has_link: true, ..Point::default() };
         let text = plane_text(&sweep, &[(0, point)]);
         assert!(text.contains("1 | # "), "{text}");
     }

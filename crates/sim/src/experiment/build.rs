@@ -3,8 +3,8 @@
 use super::schema::{self, Context, File};
 use crate::link::LinkSpec;
 use crate::machine::{
-    Activity, Arrival, ClockSpec, ConstraintSpec, LEVEL_SLOT, LateWork, MachineSpec, PhaseSpec, Phases, Policy, Raise,
-    SourceSpec, ThreadSpec, TimerRule, WorkContext,
+    Activity, Arrival, ClockSpec, ConstraintSpec, Hold, LEVEL_SLOT, LateWork, MachineSpec, PhaseSpec, Phases, Policy,
+    Raise, SourceSpec, ThreadSpec, TimerRule, WorkContext,
 };
 use crate::modem::Tolerance;
 use crate::random::mix;
@@ -13,6 +13,8 @@ use crate::time::{MICROSECOND, MILLISECOND, NEVER, Picoseconds, SECOND};
 /// The sampling device of an experiment.
 #[derive(Debug, Clone)]
 pub struct DeviceSpec {
+    /// Its name.
+    pub name: String,
     /// Its source.
     pub source: usize,
     /// Its thread.
@@ -30,10 +32,10 @@ pub struct DeviceSpec {
 pub struct Setup {
     /// The machine.
     pub spec: MachineSpec,
-    /// Its device.
-    pub device: Option<DeviceSpec>,
-    /// The transfer.
-    pub link: Option<LinkSpec>,
+    /// Its devices.
+    pub devices: Vec<DeviceSpec>,
+    /// The transfer, and over which device.
+    pub link: Option<(LinkSpec, usize)>,
     /// How long a run is.
     pub duration: Picoseconds,
 }
@@ -65,15 +67,28 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
     let mut spec = rules(&file.machine, mix(file.seed ^ mix(run)))?;
     let mut periods = Periods { shortest: duration };
     spec.clock = file.clock.as_ref().map(|written| clock(written, &mut periods)).transpose()?;
+    let mut locks: Vec<&str> = Vec::new();
     for (index, written) in file.thread.iter().enumerate().filter(|(_, thread)| thread.present) {
-        spec.threads.push(thread(index, written, &mut periods)?);
+        let mut made = thread(index, written, &mut periods)?;
+        made.hold = written.lock.as_ref().map(|lock| {
+            let known = locks.iter().position(|name| *name == lock.name).unwrap_or_else(|| {
+                locks.push(&lock.name);
+                locks.len() - 1
+            });
+            Hold { lock: known as u32, after: lock.after.0, length: lock.length.0 }
+        });
+        spec.threads.push(made);
     }
     for (index, written) in file.source.iter().enumerate() {
         spec.sources.push(source(index, written, &spec.threads, &mut periods)?);
     }
-    let device = file.device.as_ref().map(|device| add_device(&mut spec, device)).transpose()?;
-    if let Some(device) = &device {
-        for (index, phase) in device.phases.phases.iter().enumerate() {
+    let mut devices: Vec<DeviceSpec> = Vec::new();
+    for (number, written) in file.device.iter().enumerate() {
+        let added = add_device(&mut spec, written, number)?;
+        if devices.iter().any(|device| device.name == added.name) {
+            return Err(wrong(&["device"], format!("two devices are named {:?}", added.name)));
+        }
+        for (index, phase) in added.phases.phases.iter().enumerate() {
             let at = index.to_string();
             let least = phase.samples.iter().min().copied().unwrap_or(0);
             if phase.rate == 0 || least == 0 {
@@ -81,12 +96,20 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
             }
             periods.take(&["device", "phase", &at], u64::from(least) * SECOND / phase.rate)?;
         }
+        devices.push(added);
     }
-    let link = match (&file.link, &device) {
-        (None, _) => None,
-        (Some(_), None) => return Err(wrong(&["link"], "a link needs a device")),
-        (Some(link), Some(device)) => Some(link_spec(link, device)?),
-    };
+    let link = file.link.as_ref().map(|link| {
+        let over = match &link.device {
+            None if devices.is_empty() => return Err(wrong(&["link"], "a link needs a device")),
+            None => 0,
+            Some(name) => devices
+                .iter()
+                .position(|device| device.name == *name)
+                .ok_or_else(|| wrong(&["link", "device"], format!("there is no device {name:?}")))?,
+        };
+        Ok((link_spec(link, &devices[over])?, over))
+    });
+    let link = link.transpose()?;
     let events =
         u128::from(duration / periods.shortest.max(1)) * u128::from(file.runs) * file.case.len().max(1) as u128;
     if events > MAX_EVENTS {
@@ -102,7 +125,7 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
     if file.machine.admission {
         crate::theory::admit(&spec).map_err(|error| wrong(&["machine", "admission"], error.to_string()))?;
     }
-    Ok(Setup { spec, device, link, duration })
+    Ok(Setup { spec, devices, link, duration })
 }
 
 /// What recurs in a run: the more often, the longer it takes to simulate.
@@ -129,6 +152,8 @@ fn rules(machine: &schema::Machine, seed: u64) -> Result<MachineSpec, Wrong> {
         quantum: machine.quantum.map_or(20 * MILLISECOND, |span| span.0),
         preempted_gets_fresh_quantum: machine.preempted_gets_fresh_quantum,
         wait_boost: machine.wait_boost,
+        starvation_boost: machine.starvation_boost.map(|span| span.0),
+        inheritance: machine.inheritance,
         context_switch: machine.context_switch.map_or(0, |span| span.0),
         fpu_save: machine.fpu_save.map_or(0, |span| span.0),
         slot_level: machine.slot_priority.unwrap_or(LEVEL_SLOT),
@@ -188,6 +213,7 @@ fn thread(index: usize, thread: &schema::Thread, periods: &mut Periods) -> Resul
         made.work = ThreadSpec::spinner("", 0).work;
     }
     made.cpu = thread.cpu;
+    made.foreground = thread.foreground;
     made.raise =
         thread.raise.as_ref().map(|raise| Raise { after: raise.after.0, length: raise.length.0, irql: raise.irql });
     made.constraint = thread
@@ -287,7 +313,7 @@ fn policy(policy: &schema::Policy) -> Result<Policy, String> {
     })
 }
 
-fn add_device(spec: &mut MachineSpec, device: &schema::Device) -> Result<DeviceSpec, Wrong> {
+fn add_device(spec: &mut MachineSpec, device: &schema::Device, number: usize) -> Result<DeviceSpec, Wrong> {
     if device.phase.is_empty() {
         return Err(wrong(&["device"], "a device has at least one phase"));
     }
@@ -302,7 +328,7 @@ fn add_device(spec: &mut MachineSpec, device: &schema::Device) -> Result<DeviceS
     }
     let offset = match device.random_offset.0 {
         0 => 0,
-        most => mix(spec.seed ^ 0x0ff5) % most,
+        most => mix(spec.seed ^ 0x0ff5 ^ ((number as u64) << 32)) % most,
     };
     let phases = Phases {
         phases: device
@@ -317,6 +343,7 @@ fn add_device(spec: &mut MachineSpec, device: &schema::Device) -> Result<DeviceS
             .collect(),
         offset,
         parts_per_million: device.parts_per_million,
+        ring: device.ring.unwrap_or(u64::MAX),
     };
     let mut thread = None;
     if device.context == Context::Thread {
@@ -342,6 +369,7 @@ fn add_device(spec: &mut MachineSpec, device: &schema::Device) -> Result<DeviceS
         thread,
     });
     Ok(DeviceSpec {
+        name: device.name.clone(),
         source: spec.sources.len() - 1,
         thread,
         phases,

@@ -14,10 +14,14 @@ use std::cell::RefCell;
 pub struct Run {
     /// For each thread: due and start of each activation.
     pub starts: Vec<Vec<(Picoseconds, Picoseconds)>>,
-    /// The device's blocks.
-    pub blocks: Vec<Block>,
-    /// How often the device's ring wrapped.
-    pub overruns: u64,
+    /// For each thread: when what was never started had been due.
+    pub never: Vec<Vec<Picoseconds>>,
+    /// For each thread that asks for time constraints: what became of them.
+    pub constraints: Vec<Constraints>,
+    /// For each source: the longest time from the raising of its interrupt to its handler.
+    pub handler_waits: Vec<Picoseconds>,
+    /// What was seen of each device.
+    pub devices: Vec<DeviceRun>,
     /// The transfer.
     pub transfer: Transfer,
     /// Where the time of each CPU went.
@@ -28,29 +32,65 @@ pub struct Run {
     pub length: Picoseconds,
 }
 
-struct Collector<M> {
-    starts: Vec<Vec<(Picoseconds, Picoseconds)>>,
-    meter: Option<M>,
+/// What was seen of one device.
+#[derive(Debug, Clone, Default)]
+pub struct DeviceRun {
+    /// Its blocks that were dealt with, in order.
+    pub blocks: Vec<Block>,
+    /// When the blocks had come that nobody had begun by the end.
+    pub never: Vec<Picoseconds>,
+    /// How often its ring was full.
+    pub overruns: u64,
 }
 
-impl<M: Observer> Observer for Collector<M> {
+/// What became of a thread's time constraints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Constraints {
+    /// Granted at once.
+    pub granted: u64,
+    /// Refused at once.
+    pub refused: u64,
+    /// Granted, and done by their deadline.
+    pub met: u64,
+    /// Granted, and done after it.
+    pub missed: u64,
+}
+
+struct Collector<'a, M> {
+    setup: &'a Setup,
+    starts: Vec<Vec<(Picoseconds, Picoseconds)>>,
+    constraints: Vec<Constraints>,
+    handler_waits: Vec<Picoseconds>,
+    meters: Vec<M>,
+}
+
+impl<M: Observer> Observer for Collector<'_, M> {
     fn arrival(&mut self, source: u32, unit: &Unit) {
-        if let Some(meter) = &mut self.meter {
+        for meter in &mut self.meters {
             meter.arrival(source, unit);
         }
     }
 
     fn activation(&mut self, activation: &Activation) {
-        if let Some(meter) = &mut self.meter {
+        for meter in &mut self.meters {
             meter.activation(activation);
+        }
+        if let Some(wait) = activation.unit.source.and_then(|source| self.handler_waits.get_mut(source as usize)) {
+            *wait = (*wait).max(activation.unit.irq_start - activation.unit.arrival);
         }
         if let Some(thread) = activation.thread {
             self.starts[thread as usize].push((activation.unit.arrival, activation.start));
+            if let (Some(true), Some(asked)) =
+                (activation.unit.granted, self.setup.spec.threads[thread as usize].constraint)
+            {
+                let seen = &mut self.constraints[thread as usize];
+                if activation.response() <= asked.deadline { seen.met += 1 } else { seen.missed += 1 }
+            }
         }
     }
 
     fn dropped(&mut self, unit: &Unit, time: Picoseconds) {
-        if let Some(meter) = &mut self.meter {
+        for meter in &mut self.meters {
             meter.dropped(unit, time);
         }
     }
@@ -62,35 +102,53 @@ impl<M: Observer> Observer for Collector<M> {
 /// What makes the machine impossible.
 pub(super) fn run(setup: &Setup) -> Result<Run> {
     let mut engine = Engine::new(setup.spec.clone())?;
-    let mut blocks = Vec::new();
-    let link = setup.link.map(|link| RefCell::new(Link::new(link)));
-    let meter = setup.device.as_ref().map(|device| {
-        Meter::new(device.source as u32, &device.phases, device.tolerance, |block: &Block| {
-            blocks.push(*block);
-            if let Some(link) = &link {
+    let blocks: Vec<RefCell<Vec<Block>>> = setup.devices.iter().map(|_| RefCell::default()).collect();
+    let link = setup.link.map(|(link, over)| (RefCell::new(Link::new(link)), over));
+    let meters = setup.devices.iter().enumerate().map(|(index, device)| {
+        let (kept, link) = (&blocks[index], link.as_ref().filter(|(_, over)| *over == index));
+        Meter::new(device.source as u32, device.phases.offset, device.tolerance, move |block: &Block| {
+            kept.borrow_mut().push(*block);
+            if let Some((link, _)) = link {
                 link.borrow_mut().block(block);
             }
         })
     });
-    let mut collector = Collector { starts: vec![Vec::new(); setup.spec.threads.len()], meter };
+    let threads = setup.spec.threads.len();
+    let mut collector = Collector {
+        setup,
+        starts: vec![Vec::new(); threads],
+        constraints: vec![Constraints::default(); threads],
+        handler_waits: vec![0; setup.spec.sources.len()],
+        meters: meters.collect(),
+    };
     // Where there is a transfer, nothing after its end is looked at.
     let mut until = if link.is_some() { SECOND } else { setup.duration };
     loop {
         until = until.min(setup.duration);
         engine.run(until, &mut collector);
-        if until == setup.duration || link.as_ref().is_some_and(|link| link.borrow().is_over()) {
+        if until == setup.duration || link.as_ref().is_some_and(|(link, _)| link.borrow().is_over()) {
             break;
         }
         until += SECOND;
     }
-    let overruns = collector.meter.as_ref().map_or(0, |meter| meter.overruns);
-    let starts = collector.starts;
-    drop(collector.meter);
+    let overruns: Vec<u64> = collector.meters.iter().map(|meter| meter.ring.overflows()).collect();
+    let (starts, mut constraints, handler_waits) = (collector.starts, collector.constraints, collector.handler_waits);
+    drop(collector.meters);
+    for (index, seen) in constraints.iter_mut().enumerate() {
+        (seen.granted, seen.refused) = engine.constraints(index);
+    }
+    let devices = setup.devices.iter().zip(&blocks).zip(overruns).map(|((device, blocks), overruns)| DeviceRun {
+        blocks: blocks.take(),
+        never: engine.unstarted_of(device.source),
+        overruns,
+    });
     Ok(Run {
         starts,
-        blocks,
-        overruns,
-        transfer: link.map(|link| link.borrow().transfer()).unwrap_or_default(),
+        never: (0..threads).map(|thread| engine.unstarted(thread)).collect(),
+        constraints,
+        handler_waits,
+        devices: devices.collect(),
+        transfer: link.as_ref().map(|(link, _)| link.borrow().transfer()).unwrap_or_default(),
         cpu: (0..setup.spec.cpus).map(|cpu| engine.cpu_time(cpu)).collect(),
         events: engine.events(),
         length: until,

@@ -7,17 +7,20 @@ mod place;
 mod quantity;
 pub mod schema;
 mod series;
+mod verdict;
 
 pub use build::{DeviceSpec, Setup};
-pub use collect::Run;
+pub use collect::{Constraints, DeviceRun, Run};
 pub use quantity::Measure;
 pub use schema::{Class, Value};
 pub use series::Series;
+/// The value of a key of an experiment.
+pub use toml::Value as Setting;
 
 use crate::recorded::Timeline;
 
 use crate::error::{Error, Result};
-use crate::machine::Engine;
+use crate::machine::{Engine, Mechanism};
 use crate::time::{Picoseconds, SECOND};
 use measure::Subject;
 use punctual_recording::Wakeup;
@@ -28,6 +31,8 @@ use schema::File;
 pub struct Experiment {
     file_name: String,
     text: String,
+    /// With its base and what `--set` says.
+    whole: toml::Value,
     file: File,
     cases: Vec<(String, File)>,
 }
@@ -37,9 +42,13 @@ pub struct Experiment {
 pub struct LedgerRow {
     /// Unique name.
     pub id: String,
+    /// The experiment.
+    pub experiment: String,
     /// The paper.
     pub paper: String,
-    /// Where in it, and what.
+    /// Where the paper prints it.
+    pub printed: String,
+    /// What it is.
     pub item: String,
     /// What it prints.
     pub published: Option<Value>,
@@ -51,14 +60,28 @@ pub struct LedgerRow {
     pub class: Class,
     /// What may differ, in words.
     pub tolerance: String,
+    /// Why it may differ by so much.
+    pub resolution: Option<String>,
     /// The assumption it rests on.
     pub assumption: Option<String>,
-    /// Whether the assumption was fitted on this very row.
-    pub fitted: bool,
-    /// Why it is an input or not simulated.
+    /// Why it is an input, an identity or not simulated.
     pub because: Option<String>,
-    /// Whether it holds; `None` where nothing was run.
+    /// Whether it holds; `None` where it is not judged.
     pub holds: Option<bool>,
+    /// Of one that is known not to hold: the measured reason.
+    pub contradicted: Option<String>,
+}
+
+impl LedgerRow {
+    /// Where it is printed, and what it is.
+    pub fn point(&self) -> String {
+        if self.printed.is_empty() { self.item.clone() } else { format!("{}: {}", self.printed, self.item) }
+    }
+
+    /// A prediction that does not hold, for a reason that is not known.
+    pub fn fails(&self) -> bool {
+        self.class == Class::Prediction && self.holds == Some(false) && self.contradicted.is_none()
+    }
 }
 
 /// A named assumption of an experiment.
@@ -68,8 +91,30 @@ pub struct AssumptionNote {
     pub name: String,
     /// What is assumed.
     pub what: String,
+}
+
+/// A value that was chosen because of what came out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FittedNote {
+    /// The experiment.
+    pub experiment: String,
+    /// Its name.
+    pub name: String,
+    /// What it is, and why this value.
+    pub what: String,
+    /// The key that holds it.
+    pub key: String,
     /// The rows it was fitted on.
-    pub fitted_on: Vec<String>,
+    pub on: Vec<String>,
+}
+
+/// What the rows of a fitted value become at another value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moved {
+    /// The value, as it would be written.
+    pub value: String,
+    /// Row by row.
+    pub rows: Vec<(String, Option<Value>)>,
 }
 
 /// What came out of one case.
@@ -83,6 +128,8 @@ pub struct CaseSummary {
     pub simulated: Picoseconds,
     /// Events handled.
     pub events: u64,
+    /// What became of the time constraints, thread by thread.
+    pub constraints: Vec<(String, Constraints)>,
 }
 
 /// What came out of an experiment.
@@ -100,6 +147,25 @@ pub struct Outcome {
     pub cases: Vec<CaseSummary>,
     /// What is assumed.
     pub assumptions: Vec<AssumptionNote>,
+    /// What was fitted.
+    pub fitted: Vec<FittedNote>,
+}
+
+/// Reads `device.policy.reservation.runtime=3`, `machine.quantum=20ms` or `device.policy={ priority = 8 }`: a value as
+/// in TOML; what is none is a word.
+///
+/// # Errors
+/// A line that says what is wrong.
+pub fn setting(text: &str) -> Result<(String, Setting)> {
+    let wrong = || Error::Sweep(format!("{text:?} sets nothing: write it as KEY=VALUE"));
+    let (key, value) = text.split_once('=').ok_or_else(wrong)?;
+    let (key, value) = (key.trim(), value.trim());
+    if key.is_empty() || value.is_empty() {
+        return Err(wrong());
+    }
+    let read =
+        toml::from_str::<toml::Table>(&format!("value = {value}")).ok().and_then(|mut table| table.remove("value"));
+    Ok((key.to_owned(), read.unwrap_or_else(|| Setting::String(value.to_owned()))))
 }
 
 impl Experiment {
@@ -113,14 +179,38 @@ impl Experiment {
             let line = error.span().map_or(1, |span| place::line_at(text, span.start));
             at(line, error.message().lines().collect::<Vec<_>>().join(" "))
         };
-        let file: File = toml::from_str(text).map_err(read_error)?;
+        let written: toml::Value = toml::from_str::<toml::Table>(text).map(toml::Value::Table).map_err(read_error)?;
+        let base = written.get("base").and_then(toml::Value::as_str);
+        let whole = match base {
+            None => written.clone(),
+            Some(name) => {
+                let known = crate::ledger::MACHINES.iter().find(|(known, _)| *known == name);
+                let (_, below) = known.ok_or_else(|| {
+                    let names: Vec<&str> = crate::ledger::MACHINES.iter().map(|(known, _)| *known).collect();
+                    let what = format!("there is no machine {name:?}: {} come with the program", names.join(", "));
+                    at(place::line_of(text, &["base"]), what)
+                })?;
+                let below: toml::Table = toml::from_str(below).map_err(|error| at(1, error.message().to_owned()))?;
+                place::over(toml::Value::Table(below), &written)
+            }
+        };
+        // Without a base the text itself is read, so that what is wrong has its line.
+        let file: File = match base {
+            None => toml::from_str(text).map_err(read_error)?,
+            Some(_) => whole.clone().try_into().map_err(|error: toml::de::Error| at(1, error.message().to_owned()))?,
+        };
         if file.schema != "punctual.experiment/1" {
             return Err(at(
                 place::line_of(text, &["schema"]),
                 "the schema is not \"punctual.experiment/1\"".to_owned(),
             ));
         }
-        let whole: toml::Value = toml::from_str::<toml::Table>(text).map(toml::Value::Table).map_err(read_error)?;
+        Experiment::of(file_name, text, file, whole)
+    }
+
+    /// Of a whole document.
+    fn of(file_name: &str, text: &str, file: File, whole: toml::Value) -> Result<Experiment> {
+        let at = |line: usize, what: String| Error::Text { file: file_name.to_owned(), line, what };
         let mut cases = Vec::new();
         for (index, case) in file.case.iter().enumerate() {
             let line = place::line_of(text, &["case", &index.to_string()]);
@@ -135,7 +225,7 @@ impl Experiment {
         if cases.is_empty() && file.duration.is_some() {
             cases.push((String::new(), file.clone()));
         }
-        let experiment = Experiment { file_name: file_name.to_owned(), text: text.to_owned(), file, cases };
+        let experiment = Experiment { file_name: file_name.to_owned(), text: text.to_owned(), whole, file, cases };
         experiment.check()?;
         Ok(experiment)
     }
@@ -171,20 +261,11 @@ impl Experiment {
             {
                 return Err(wrong("assumption", format!("there is no assumption {assumption:?}")));
             }
-            match (&row.measure, row.class) {
-                (None, Class::Input | Class::NotSimulated) if row.because.is_none() => {
-                    return Err(wrong("id", format!("row {:?} does not say why (because)", row.id)));
-                }
-                (None, Class::Input | Class::NotSimulated) => {}
-                (None, _) => return Err(wrong("id", format!("row {:?} has no measure", row.id))),
-                (Some(measure), _) => {
-                    let case = self.case_of(row.case.as_deref()).map_err(|what| wrong("case", what))?;
-                    let setup = &setups[case];
-                    measure.check(&subject(setup)).map_err(|what| wrong("measure", what))?;
-                }
-            }
-            if row.class == Class::Assumption && row.assumption.is_none() {
-                return Err(wrong("class", format!("row {:?} does not name its assumption", row.id)));
+            verdict::check(row, &self.file).map_err(|(key, what)| wrong(key, what))?;
+            if let Some(measure) = &row.measure {
+                let case = self.case_of(row.case.as_deref()).map_err(|what| wrong("case", what))?;
+                let subject = subject(&setups[case], row).map_err(|what| wrong("device", what))?;
+                measure.check(&subject).map_err(|what| wrong("measure", what))?;
             }
         }
         Ok(())
@@ -205,6 +286,17 @@ impl Experiment {
         &self.file.name
     }
 
+    /// The paper it is held to.
+    pub fn paper(&self) -> Option<&str> {
+        self.file.paper.as_deref()
+    }
+
+    /// The rows that are predictions.
+    pub fn predictions(&self) -> std::collections::BTreeSet<String> {
+        let predicted = self.file.row.iter().filter(|row| row.class == Class::Prediction);
+        predicted.map(|row| row.id.clone()).collect()
+    }
+
     /// The names of its cases.
     pub fn cases(&self) -> impl Iterator<Item = &str> {
         self.cases.iter().map(|case| case.0.as_str())
@@ -215,13 +307,33 @@ impl Experiment {
     /// # Errors
     /// A machine that is impossible.
     pub fn run(&self) -> Result<Outcome> {
+        self.run_broken(None, |_| true)
+    }
+
+    /// The same with a mechanism broken, and only the cases of the rows that are wanted: the others stay open.
+    ///
+    /// # Errors
+    /// A machine that is impossible.
+    pub fn run_broken(&self, mechanism: Option<Mechanism>, wanted: impl Fn(&str) -> bool) -> Result<Outcome> {
         let mut rows: Vec<Option<LedgerRow>> = vec![None; self.file.row.len()];
         let mut cases = Vec::new();
         for (index, (name, file)) in self.cases.iter().enumerate() {
+            let own = |row: &schema::Row| row.measure.is_some() && self.case_of(row.case.as_deref()) == Ok(index);
+            if !wanted("") && !self.file.row.iter().any(|row| own(row) && wanted(&row.id)) {
+                continue;
+            }
             let mut runs = Vec::new();
             let mut setup = self.setup(index, 0)?;
             for run in 0..file.runs {
                 setup = self.setup(index, run)?;
+                if let Some(mechanism) = mechanism {
+                    mechanism.break_in(&mut setup.spec);
+                    for device in &mut setup.devices {
+                        if let crate::machine::Arrival::Phases(phases) = &setup.spec.sources[device.source].arrival {
+                            device.tolerance.ring = phases.ring;
+                        }
+                    }
+                }
                 runs.push(collect::run(&setup)?);
             }
             cases.push(CaseSummary {
@@ -229,12 +341,13 @@ impl Experiment {
                 runs: file.runs,
                 simulated: runs.iter().map(|run| run.length).sum(),
                 events: runs.iter().map(|run| run.events).sum(),
+                constraints: constraints(&setup, &runs),
             });
             for (at, row) in self.file.row.iter().enumerate() {
                 let Some(measure) = &row.measure else { continue };
                 if self.case_of(row.case.as_deref()) == Ok(index) {
-                    let simulated = measure
-                        .read(&subject(&setup), &runs)
+                    let simulated = subject(&setup, row)
+                        .and_then(|subject| measure.read(&subject, &runs))
                         .map_err(|what| self.at(&["row", &at.to_string()], what))?;
                     rows[at] = Some(self.ledger_row(row, simulated));
                 }
@@ -251,51 +364,106 @@ impl Experiment {
                 .file
                 .assumption
                 .iter()
-                .map(|known| AssumptionNote {
-                    name: known.name.clone(),
-                    what: known.what.clone(),
-                    fitted_on: known.fitted_on.clone(),
-                })
+                .map(|known| AssumptionNote { name: known.name.clone(), what: known.what.clone() })
                 .collect(),
+            fitted: self.fitted_notes(),
         })
     }
 
+    fn fitted_notes(&self) -> Vec<FittedNote> {
+        let own = |fitted: &&schema::Fitted| self.file.row.iter().any(|row| fitted.on.contains(&row.id));
+        let notes = self.file.fitted.iter().filter(own).map(|fitted| FittedNote {
+            experiment: self.file.name.clone(),
+            name: fitted.name.clone(),
+            what: fitted.what.clone(),
+            key: fitted.key.clone(),
+            on: fitted.on.clone(),
+        });
+        notes.collect()
+    }
+
+    /// How the rows of each fitted value move over its range.
+    ///
+    /// # Errors
+    /// A key that does not exist.
+    pub fn ranges(&self) -> Result<Vec<(FittedNote, Vec<Moved>)>> {
+        let mut found = Vec::new();
+        for note in self.fitted_notes() {
+            let mut moved = Vec::new();
+            let Some(fitted) = self.file.fitted.iter().find(|fitted| fitted.name == note.name) else { continue };
+            for value in &fitted.range {
+                let other = self.with(&[(fitted.key.clone(), value.clone())])?;
+                let rows = other.run_broken(None, |id| fitted.on.iter().any(|row| row == id))?.rows;
+                let rows = rows.into_iter().filter(|row| fitted.on.contains(&row.id));
+                moved.push(Moved {
+                    value: place::written(value),
+                    rows: rows.map(|row| (row.id, row.simulated)).collect(),
+                });
+            }
+            found.push((note, moved));
+        }
+        Ok(found)
+    }
+
+    /// The same experiment with keys set otherwise (`device.policy.reservation.runtime`), in every case: what a case
+    /// sets itself is overruled, too.
+    ///
+    /// # Errors
+    /// A key that does not exist, a machine that is impossible.
+    pub fn with(&self, set: &[(String, toml::Value)]) -> Result<Experiment> {
+        let mut whole = self.whole.clone();
+        for (path, value) in set {
+            place::set(&mut whole, path, value).map_err(|what| self.at(&[], what))?;
+            let Some(toml::Value::Array(cases)) = whole.get_mut("case") else { continue };
+            for case in cases {
+                if let Some(toml::Value::Table(own)) = case.get_mut("set") {
+                    // Whatever the case sets below it is overruled, too.
+                    own.retain(|key, _| key != path && !key.starts_with(&format!("{path}.")));
+                    own.insert(path.clone(), value.clone());
+                }
+            }
+        }
+        let file: File =
+            whole.clone().try_into().map_err(|error: toml::de::Error| self.at(&[], error.message().to_owned()))?;
+        Experiment::of(&self.file_name, &self.text, file, whole)
+    }
+
     fn ledger_row(&self, row: &schema::Row, simulated: Option<Value>) -> LedgerRow {
-        let assumed = self.file.assumption.iter().find(|known| Some(&known.name) == row.assumption.as_ref());
-        let judged =
-            row.measure.is_some() && matches!(row.class, Class::Exact | Class::Approximate | Class::Assumption);
+        let judged = row.measure.is_some() && matches!(row.class, Class::Prediction | Class::Fitted);
+        let of_paper = self.file.paper.is_some();
         LedgerRow {
             id: row.id.clone(),
+            experiment: self.file.name.clone(),
             paper: self.file.paper.clone().unwrap_or_default(),
+            printed: row.printed.clone(),
             item: row.item.clone(),
             published: row.published.clone(),
             unit: row.unit.clone(),
             class: row.class,
-            tolerance: tolerance(row),
+            tolerance: verdict::tolerance(row),
+            resolution: row.resolution.clone(),
             assumption: row.assumption.clone(),
-            fitted: assumed.is_some_and(|known| known.fitted_on.contains(&row.id)),
             because: row.because.clone(),
-            holds: judged.then(|| holds(row, simulated.as_ref())),
+            holds: judged.then(|| verdict::holds(row, simulated.as_ref())),
+            contradicted: of_paper.then(|| crate::ledger::contradicted(&row.id)).flatten(),
             simulated,
         }
     }
 
-    /// Runs one case with some whole-number keys set otherwise (`device.policy.reservation.runtime`), for a sweep.
+    /// Runs one case with some keys set otherwise (`device.policy.reservation.runtime`), for a sweep.
     ///
     /// # Errors
     /// A key that does not exist. A machine that is impossible is no error but [`Point::impossible`].
-    pub fn point(&self, case: Option<&str>, set: &[(&str, i64)]) -> Result<Point> {
+    pub fn point(&self, case: Option<&str>, set: &[(&str, toml::Value)]) -> Result<Point> {
         let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
-        let mut document = toml::Value::Table(
-            toml::from_str::<toml::Table>(&self.text).map_err(|error| self.at(&[], error.message()))?,
-        );
+        let mut document = self.whole.clone();
         if let Some(case) = self.file.case.get(index) {
             for (path, value) in &case.set {
                 place::set(&mut document, path, value).map_err(|what| self.at(&[], what))?;
             }
         }
         for (path, value) in set {
-            place::set(&mut document, path, &toml::Value::Integer(*value)).map_err(|what| self.at(&[], what))?;
+            place::set(&mut document, path, value).map_err(|what| self.at(&[], what))?;
         }
         let file: File =
             document.try_into().map_err(|error: toml::de::Error| self.at(&[], error.message().to_owned()))?;
@@ -303,20 +471,26 @@ impl Experiment {
         for run in 0..file.runs {
             let ran = build::build(&file, run).map_err(|(_, what)| what).and_then(|setup| {
                 let done = collect::run(&setup).map_err(|error| error.to_string())?;
-                Ok((setup.link.is_some(), done))
+                Ok((setup, done))
             });
-            let (has_link, done) = match ran {
+            let (setup, done) = match ran {
                 Ok(ran) => ran,
                 Err(what) => return Ok(Point { impossible: Some(what), ..Point::default() }),
             };
             point.runs += 1;
-            point.blocks += done.blocks.len() as u64;
-            point.faults += done.blocks.iter().filter(|block| block.fate != crate::modem::Fate::Good).count() as u64;
-            point.pending_most =
-                point.pending_most.max(done.blocks.iter().map(|block| block.pending).max().unwrap_or(0));
-            point.overruns += done.overruns;
-            point.successes += u64::from(has_link && done.transfer.took.is_some());
+            for (seen, device) in done.devices.iter().zip(&setup.devices) {
+                let never = seen.never.iter().filter(|&&due| done.length - due > device.tolerance.start).count();
+                point.blocks += (seen.blocks.len() + never) as u64;
+                point.faults += never as u64;
+                point.faults +=
+                    seen.blocks.iter().filter(|block| block.fate != crate::modem::Fate::Good).count() as u64;
+                let most = seen.blocks.iter().map(|block| block.pending).max().unwrap_or(0);
+                point.pending_most = point.pending_most.max(most);
+                point.overruns += seen.overruns;
+            }
+            point.successes += u64::from(setup.link.is_some() && done.transfer.took.is_some());
             point.transfer_faults += done.transfer.faults;
+            point.has_link = setup.link.is_some();
         }
         Ok(point)
     }
@@ -374,13 +548,19 @@ pub struct Point {
     pub successes: u64,
     /// Faults during transfers.
     pub transfer_faults: u64,
+    /// Whether there is a transfer to be sufficient for.
+    pub has_link: bool,
 }
 
 impl Point {
-    /// `impossible`, `sufficient`, `marginal` or `insufficient`, as in Figure 17 of soft-modem-2000.
+    /// `impossible`, `sufficient`, `marginal` or `insufficient`, as in Figure 17 of soft-modem-2000. Without a transfer
+    /// a device suffers no fault, overflows, or is between.
     pub fn class(&self) -> &'static str {
         match self {
             Point { impossible: Some(_), .. } => "impossible",
+            Point { has_link: false, faults: 0, .. } => "sufficient",
+            Point { has_link: false, overruns: 0, .. } => "marginal",
+            Point { has_link: false, .. } => "insufficient",
             Point { transfer_faults: 0, .. } => "sufficient",
             Point { successes: 0, .. } => "insufficient",
             _ => "marginal",
@@ -388,57 +568,35 @@ impl Point {
     }
 }
 
-fn subject(setup: &Setup) -> Subject<'_> {
-    Subject {
+fn subject<'a>(setup: &'a Setup, row: &schema::Row) -> std::result::Result<Subject<'a>, String> {
+    let device = match &row.device {
+        None => 0,
+        Some(name) => setup
+            .devices
+            .iter()
+            .position(|device| device.name == *name)
+            .ok_or_else(|| format!("there is no device {name:?}"))?,
+    };
+    Ok(Subject {
         spec: &setup.spec,
-        device: setup.device.as_ref(),
+        devices: &setup.devices,
+        device,
         duration: setup.duration,
         has_link: setup.link.is_some(),
-    }
+    })
 }
 
-fn tolerance(row: &schema::Row) -> String {
-    let mut parts = Vec::new();
-    if let Some(most) = row.tolerance {
-        parts.push(if most == 0.0 { "exactly".to_owned() } else { format!("within {most}") });
-    }
-    if let Some(percent) = row.tolerance_percent {
-        parts.push(format!("within {percent} %"));
-    }
-    if let Some(least) = row.at_least {
-        parts.push(format!("at least {least}"));
-    }
-    if let Some(most) = row.at_most {
-        parts.push(format!("at most {most}"));
-    }
-    parts.join(", ")
-}
-
-/// Whether what came out is what the paper says, as far as it must be.
-fn holds(row: &schema::Row, simulated: Option<&Value>) -> bool {
-    match (&row.published, simulated) {
-        (_, None) => false,
-        (Some(Value::Text(word)), Some(simulated)) => *simulated == Value::Text(word.clone()),
-        (_, Some(Value::Text(_))) => false,
-        (published, Some(Value::Number(value))) => {
-            let bounded =
-                row.at_least.is_none_or(|least| *value >= least) && row.at_most.is_none_or(|most| *value <= most);
-            let difference = match published {
-                Some(Value::Number(number)) => Some(((value - number).abs(), number.abs())),
-                _ => None,
-            };
-            let unbounded = row.at_least.is_none() && row.at_most.is_none();
-            let most = match (row.tolerance, row.tolerance_percent, difference) {
-                (Some(most), _, _) => Some(most),
-                (None, Some(percent), Some((_, number))) => Some(number * percent / 100.0),
-                _ => None,
-            };
-            bounded
-                && match (difference, most) {
-                    (Some((difference, _)), Some(most)) => difference <= most + 1e-9,
-                    (Some((difference, _)), None) if unbounded => difference <= 1e-9,
-                    _ => true,
-                }
-        }
-    }
+/// What became of the time constraints over all runs, for each thread that asks for them.
+fn constraints(setup: &Setup, runs: &[Run]) -> Vec<(String, Constraints)> {
+    let asking = setup.spec.threads.iter().enumerate().filter(|(_, thread)| thread.constraint.is_some());
+    let summed = asking.map(|(index, thread)| {
+        let sum = runs.iter().map(|run| run.constraints[index]).fold(Constraints::default(), |sum, seen| Constraints {
+            granted: sum.granted + seen.granted,
+            refused: sum.refused + seen.refused,
+            met: sum.met + seen.met,
+            missed: sum.missed + seen.missed,
+        });
+        (thread.name.clone(), sum)
+    });
+    summed.collect()
 }

@@ -59,6 +59,56 @@ pub(super) fn set(document: &mut Value, path: &str, new: &Value) -> Result<(), S
     Ok(())
 }
 
+/// A value as it would be written in one line.
+pub(super) fn written(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::Boolean(truth) => truth.to_string(),
+        Value::Datetime(_) => "a date".to_owned(),
+        Value::Array(list) => format!("[{}]", list.iter().map(written).collect::<Vec<_>>().join(", ")),
+        Value::Table(table) => {
+            let pairs = table.iter().map(|(key, value)| format!("{key} = {}", written(value)));
+            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// Keys whose value is one of several forms.
+const CHOICES: [&str; 7] = ["policy", "activity", "arrival", "work", "isr", "dpc", "set"];
+
+/// A document laid over another: tables key by key, lists element by element where both have names.
+pub(super) fn over(below: Value, above: &Value) -> Value {
+    match (below, above) {
+        (Value::Table(mut below), Value::Table(above)) => {
+            for (key, value) in above {
+                let joined = match below.remove(key) {
+                    // One of several forms: the new one takes the place of the old.
+                    Some(old) if !CHOICES.contains(&key.as_str()) => over(old, value),
+                    _ => value.clone(),
+                };
+                below.insert(key.clone(), joined);
+            }
+            Value::Table(below)
+        }
+        (Value::Array(mut below), Value::Array(above)) => {
+            let name = |value: &Value| value.get("name").and_then(Value::as_str).map(str::to_owned);
+            if below.iter().chain(above).any(|element| name(element).is_none()) {
+                return Value::Array(above.clone());
+            }
+            for element in above {
+                match below.iter_mut().find(|old| name(old) == name(element)) {
+                    Some(old) => *old = over(old.clone(), element),
+                    None => below.push(element.clone()),
+                }
+            }
+            Value::Array(below)
+        }
+        (_, above) => above.clone(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +120,17 @@ mod tests {
         assert_eq!(line_of(TEXT, &["b", "c"]), 3);
         assert_eq!(line_of(TEXT, &["d", "1", "e"]), 10);
         assert_eq!(line_of(TEXT, &["b", "missing"]), 2);
+    }
+
+    #[test]
+    fn a_document_lies_over_another() {
+        let below: Value = toml::from_str(TEXT).unwrap();
+        let above: Value = toml::from_str("a = 7\n[[d]]\nname = \"y\"\nf = 1\n[[d]]\nname = \"z\"\n").unwrap();
+        let both = over(below, &above);
+        assert_eq!(both["a"].as_integer(), Some(7));
+        assert_eq!(both["b"]["c"].as_integer(), Some(2));
+        assert_eq!((both["d"][1]["e"].as_integer(), both["d"][1]["f"].as_integer()), (Some(4), Some(1)));
+        assert_eq!(both["d"].as_array().map(Vec::len), Some(3));
     }
 
     #[test]

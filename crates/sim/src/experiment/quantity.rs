@@ -146,6 +146,29 @@ pub enum Measure {
     Successes,
     /// Mean time of the transfers that succeeded, s.
     TransferMean,
+    /// Shortest transfer that succeeded, s.
+    TransferLeast,
+    /// Longest transfer that succeeded, s.
+    TransferMost,
+    /// Standard deviation of the transfers that succeeded, of a sample, s.
+    TransferDeviation,
+    /// Blocks late or lost.
+    Faults,
+    /// Longest time from the raising of an interrupt to its handler, us.
+    HandlerWaitMost {
+        /// Whose interrupt.
+        source: String,
+    },
+    /// Of the time constraints granted to a thread, how many were met, percent.
+    ConstraintsMet {
+        /// Whose.
+        thread: String,
+    },
+    /// Of the time constraints that a thread asked for, how many were granted, percent.
+    ConstraintsGranted {
+        /// Whose.
+        thread: String,
+    },
     /// How long the ring lasts, ms.
     RingTime {
         /// In this phase.

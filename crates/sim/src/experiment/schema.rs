@@ -18,6 +18,9 @@ pub struct File {
     /// What it shows.
     #[serde(default)]
     pub about: String,
+    /// A machine that comes with the program, on which this file builds: what stands here goes before what stands
+    /// there, and lists are joined by the names of their elements.
+    pub base: Option<String>,
     /// How long each run is; absent in a file of rows that no machine can give.
     pub duration: Option<Span>,
     /// How many runs, each with its own seed.
@@ -26,9 +29,12 @@ pub struct File {
     /// The first seed.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Named assumptions, each with what is assumed and what it was fitted on.
+    /// Named assumptions: what the paper leaves open.
     #[serde(default)]
     pub assumption: Vec<Assumption>,
+    /// Values that were chosen because of what came out.
+    #[serde(default)]
+    pub fitted: Vec<Fitted>,
     /// The machine's rules.
     #[serde(default)]
     pub machine: Machine,
@@ -40,8 +46,9 @@ pub struct File {
     /// Threads.
     #[serde(default)]
     pub thread: Vec<Thread>,
-    /// A sampling device.
-    pub device: Option<Device>,
+    /// Sampling devices: `[device]`, or several `[[device]]`.
+    #[serde(default, deserialize_with = "one_or_many")]
+    pub device: Vec<Device>,
     /// A transfer over the device.
     pub link: Option<Link>,
     /// Variants; without any there is one, the file as it stands.
@@ -56,6 +63,24 @@ fn one() -> u64 {
     1
 }
 
+fn one_or_many<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Device>, D::Error> {
+    use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+    struct Devices;
+    impl<'de> serde::de::Visitor<'de> for Devices {
+        type Value = Vec<Device>;
+        fn expecting(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+            formatter.write_str("a device, or a list of devices")
+        }
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Vec<Device>, A::Error> {
+            Device::deserialize(MapAccessDeserializer::new(map)).map(|device| vec![device])
+        }
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, list: A) -> Result<Vec<Device>, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+    deserializer.deserialize_any(Devices)
+}
+
 /// A named assumption.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,9 +89,22 @@ pub struct Assumption {
     pub name: String,
     /// What is assumed.
     pub what: String,
-    /// The rows it was fitted on; empty when it was not fitted.
-    #[serde(default)]
-    pub fitted_on: Vec<String>,
+}
+
+/// A value that was chosen because of what came out.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fitted {
+    /// Its name.
+    pub name: String,
+    /// What it is, and why this value.
+    pub what: String,
+    /// The key that holds it.
+    pub key: String,
+    /// The values over which its rows are shown.
+    pub range: Vec<toml::Value>,
+    /// The rows it was fitted on.
+    pub on: Vec<String>,
 }
 
 /// The machine's rules. See [`crate::machine::MachineSpec`].
@@ -81,6 +119,10 @@ pub struct Machine {
     pub preempted_gets_fresh_quantum: bool,
     /// 0.
     pub wait_boost: u8,
+    /// Never.
+    pub starvation_boost: Option<Span>,
+    /// Whether the holder of a lock runs at the level of the highest that waits for it.
+    pub inheritance: bool,
     /// 0.
     pub context_switch: Option<Span>,
     /// 0.
@@ -279,6 +321,19 @@ pub struct Raise {
     pub irql: u8,
 }
 
+/// See [`crate::machine::Hold`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hold {
+    /// The lock's name.
+    pub name: String,
+    /// CPU time before.
+    #[serde(default)]
+    pub after: Span,
+    /// CPU time with it.
+    pub length: Span,
+}
+
 /// See [`crate::machine::ConstraintSpec`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -308,8 +363,13 @@ pub struct Thread {
     /// The work of one activation.
     #[serde(default)]
     pub work: Cost,
+    /// Whether it belongs to the foreground program: then its quantum is three times as long.
+    #[serde(default)]
+    pub foreground: bool,
     /// A part at raised level.
     pub raise: Option<Raise>,
+    /// A part in which it holds a lock.
+    pub lock: Option<Hold>,
     /// A constraint for each release.
     pub constraint: Option<Constraint>,
     /// Whether all but the newest work is dropped.
@@ -382,6 +442,8 @@ pub struct Device {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
+    /// Over which of several devices; the first when absent.
+    pub device: Option<String>,
     /// Bits a second.
     pub line_rate: u64,
     /// Bytes.
@@ -419,18 +481,18 @@ pub struct Case {
     pub set: toml::Table,
 }
 
-/// How a row is held to the paper.
+/// How the number of a row arises. Whether it is the paper's stands apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// It must come out.
-    Exact,
-    /// Within the tolerance.
-    Approximate,
-    /// Within the tolerance, given a named assumption.
-    Assumption,
+    /// A mechanism goes in, the number comes out, and nothing was fitted on it.
+    Prediction,
+    /// It comes out because a value was chosen so that it does.
+    Fitted,
     /// What the paper measured goes in.
     Input,
+    /// Arithmetic on numbers that are printed, or another row told anew.
+    Identity,
     /// It does not come out of this machine.
     NotSimulated,
 }
@@ -451,10 +513,15 @@ pub enum Value {
 pub struct Row {
     /// Its name, unique over all experiments.
     pub id: String,
-    /// Where it stands in the paper, and what it is.
+    /// Where the paper prints it.
+    #[serde(default)]
+    pub printed: String,
+    /// What it is.
     pub item: String,
     /// In which case it is measured.
     pub case: Option<String>,
+    /// On which of several devices; the first when absent.
+    pub device: Option<String>,
     /// How it is measured.
     pub measure: Option<Measure>,
     /// What the paper prints.
@@ -472,6 +539,8 @@ pub struct Row {
     pub at_least: Option<f64>,
     /// Largest value that holds.
     pub at_most: Option<f64>,
+    /// Why it may differ by so much.
+    pub resolution: Option<String>,
     /// The assumption it rests on.
     pub assumption: Option<String>,
     /// Why it is an input, or not simulated.

@@ -36,12 +36,10 @@ impl Series {
             }
             return Ok(buckets.into_iter().map(|(bucket, count)| (bucket as f64 * 50.0, count as f64)).collect());
         }
-        if setup.device.is_none() {
-            return Err("there is no device".to_owned());
-        }
-        let done = run.blocks.iter().filter(|block| block.start != NEVER);
+        let device = run.devices.first().ok_or("there is no device")?;
+        let done = device.blocks.iter().filter(|block| block.start != NEVER);
         Ok(match self {
-            Series::BlockIntervals => run
+            Series::BlockIntervals => device
                 .blocks
                 .windows(2)
                 .map(|pair| (seconds(pair[1].arrival), millis(pair[1].arrival.saturating_sub(pair[0].arrival))))

@@ -4,6 +4,9 @@ use super::slots::{Request, SlotPlan};
 use super::specification::{Activity, Arrival, MachineSpec, Policy, ThreadSpec, WorkContext};
 use crate::error::{Error, Result};
 
+/// No machine has more locks.
+const MAX_LOCKS: u32 = 1 << 16;
+
 /// The slots of one CPU.
 pub(super) fn plan(spec: &MachineSpec, cpu: usize) -> Result<SlotPlan> {
     let mut requests = Vec::new();
@@ -104,6 +107,12 @@ fn check_thread(thread: &ThreadSpec, spec: &MachineSpec) -> Result<()> {
     if thread.constraint.is_some_and(|constraint| constraint.estimate == 0 || constraint.estimate > constraint.deadline)
     {
         return refuse("a constraint's estimate must be above 0 and at most its deadline");
+    }
+    if thread.raise.is_some() && thread.hold.is_some() {
+        return refuse("it cannot hold a lock and raise its level");
+    }
+    if thread.hold.is_some_and(|hold| hold.lock >= MAX_LOCKS) {
+        return refuse("too many locks");
     }
     if thread.raise.is_some_and(|raise| raise.irql < 2 || raise.irql > 31) {
         return refuse("a thread raises itself to levels 2 to 31");

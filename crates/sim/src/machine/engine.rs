@@ -3,7 +3,7 @@
 use super::ready::ReadyQueue;
 use super::slots::SlotPlan;
 use super::source::{Source, block_time};
-use super::specification::{Arrival, MachineSpec, WorkContext};
+use super::specification::{Activity, Arrival, MachineSpec, TimerRule, WorkContext};
 use super::thread::{State, Thread};
 use super::{NONE, SourceSpec};
 use crate::calendar::Calendar;
@@ -11,6 +11,7 @@ use crate::cost::Cost;
 use crate::error::Result;
 use crate::observe::{Activation, Level, Observer, Slice, Unit};
 use crate::random::Random;
+use crate::ring::Ring;
 use crate::time::{NEVER, Picoseconds};
 use std::collections::VecDeque;
 
@@ -78,7 +79,9 @@ pub struct Engine {
     pub(super) calendar: Calendar,
     pub(super) cpus: Vec<Cpu>,
     pub(super) threads: Vec<Thread>,
-    sources: Vec<Source>,
+    pub(super) sources: Vec<Source>,
+    /// Who holds each lock.
+    pub(super) locks: Vec<u32>,
     /// Index of the clock among the sources, [`NONE`] without one.
     pub(super) clock: u32,
     /// The time of the last tick: what the system takes for the time.
@@ -147,7 +150,6 @@ impl Engine {
                     Arrival::Replay { .. } => Random::new(spec.seed, REPLAY_PART),
                     _ => Random::new(spec.seed, 1_000_000 + index as u64),
                 },
-                spec: source,
                 sequence: 0,
                 waiting: VecDeque::with_capacity(16),
                 deferred: VecDeque::with_capacity(16),
@@ -159,6 +161,12 @@ impl Engine {
                 position: 0,
                 block_start: 0,
                 block: 0,
+                samples: 0,
+                ring: match &source.arrival {
+                    Arrival::Phases(phases) if phases.ring < u64::MAX => Some(Ring::new(phases.ring, phases.offset)),
+                    _ => None,
+                },
+                spec: source,
             })
             .collect();
         let threads =
@@ -169,6 +177,11 @@ impl Engine {
             cpus,
             threads,
             sources,
+            locks: vec![
+                NONE;
+                spec.threads.iter().filter_map(|thread| thread.hold).map(|hold| hold.lock + 1).max().unwrap_or(0)
+                    as usize
+            ],
             clock,
             system_time: 0,
             tick: unit,
@@ -290,6 +303,31 @@ impl Engine {
         self.threads[thread].merged
     }
 
+    /// When what this thread has not begun was due, oldest first.
+    pub fn unstarted(&self, thread: usize) -> Vec<Picoseconds> {
+        let state = &self.threads[thread];
+        let loaded = state.current.iter().filter(|_| state.started == NEVER);
+        let mut due: Vec<Picoseconds> = loaded.chain(&state.units).map(|unit| unit.arrival).collect();
+        if let Activity::Timer { interval, rule, .. } = self.spec.threads[thread].activity
+            && rule != TimerRule::KernelPeriodic
+        {
+            let next = state.fire + if state.current.is_some() { interval } else { 0 };
+            due.extend((0..).map(|count| next + count * interval).take_while(|&due| due <= self.now));
+        }
+        due
+    }
+
+    /// When the interrupts of this source came whose work nobody has begun, oldest first.
+    pub fn unstarted_of(&self, source: usize) -> Vec<Picoseconds> {
+        let own = &self.sources[source];
+        let in_thread = own.spec.thread.map(|thread| &self.threads[thread]);
+        let loaded = in_thread
+            .into_iter()
+            .flat_map(|thread| thread.current.iter().filter(|_| thread.started == NEVER).chain(&thread.units));
+        let of_thread = loaded.filter(|unit| unit.source == Some(source as u32));
+        of_thread.chain(&own.deferred).chain(&own.waiting).map(|unit| unit.arrival).collect()
+    }
+
     /// The name of what a slice shows.
     pub fn name(&self, level: Level, index: u32) -> &str {
         match level {
@@ -329,7 +367,7 @@ impl Engine {
         } else if cpu.thread != NONE {
             cpu.time.thread += elapsed;
             let thread = &mut self.threads[cpu.thread as usize];
-            thread.charge(elapsed, self.spec.quantum);
+            thread.charge(elapsed);
             (Level::Thread, cpu.thread, thread.level)
         } else {
             cpu.time.idle += elapsed;
@@ -365,6 +403,7 @@ impl Engine {
         }
         let source = &mut self.sources[source_index as usize];
         if source.spec.context == WorkContext::Irq {
+            source.settle(&unit, self.now, true);
             let activation = Activation { thread: None, cpu: index as u32, unit, start: unit.irq_start, end: self.now };
             observer.activation(&activation);
             return;
@@ -393,6 +432,7 @@ impl Engine {
         } else if let Some(thread) = source.spec.thread.filter(|_| source.spec.context == WorkContext::Thread) {
             self.signal(thread, Unit { ready: self.now, ..unit });
         } else {
+            source.settle(&unit, self.now, true);
             let activation = Activation { thread: None, cpu: index as u32, unit, start: source.started, end: self.now };
             observer.activation(&activation);
         }
@@ -410,6 +450,9 @@ impl Engine {
         let source = &mut self.sources[source_index as usize];
         let mut unit = source.deferred.pop_front().expect("queued only with a unit");
         unit.dpc_start = self.now;
+        if source.has_lost(&unit) {
+            unit.work = 0;
+        }
         let mut length = source.spec.dpc.draw(&mut source.random);
         if source.spec.context == WorkContext::Dpc && source_index != self.clock {
             length += unit.work + self.spec.fpu_save;
@@ -485,6 +528,9 @@ impl Engine {
             cpu.raised.remove(at);
         }
         unit.irq_start = self.now;
+        if source.has_lost(&unit) {
+            unit.work = 0;
+        }
         let mut remaining = source.spec.isr.draw(&mut source.random);
         if source.spec.context == WorkContext::Irq {
             remaining += unit.work + self.spec.fpu_save;
@@ -519,6 +565,14 @@ impl Engine {
                 if now >= phase.until && source.phase + 1 < phases.phases.len() {
                     source.phase += 1;
                     source.position = 0;
+                }
+                unit.first_sample = source.samples;
+                source.samples += u64::from(unit.samples);
+                let next = &phases.phases[source.phase];
+                unit.next_rate = next.rate;
+                unit.next_samples = next.samples[source.position];
+                if let Some(ring) = &mut source.ring {
+                    ring.arrive(unit.samples, now, unit.next_rate, unit.next_samples);
                 }
                 now + block_time(phases, source.phase, source.position)
             }

@@ -6,6 +6,7 @@
 
 mod check;
 mod engine;
+mod mechanism;
 mod ready;
 mod slots;
 mod source;
@@ -15,11 +16,12 @@ mod threads;
 mod timers;
 
 pub use engine::{CpuTime, Engine};
+pub use mechanism::Mechanism;
 pub use ready::{LEVEL_DEADLINE, LEVEL_EDF, LEVEL_KERNEL, LEVEL_RATE_MONOTONIC, LEVEL_SLOT};
 pub use slots::{MAX_UNITS, Refused, Request, SlotPlan};
 pub use specification::{
-    Activity, Arrival, ClockSpec, ConstraintSpec, LateWork, MachineSpec, PhaseSpec, Phases, Policy, Raise, SourceSpec,
-    ThreadSpec, TimerRule, WorkContext,
+    Activity, Arrival, ClockSpec, ConstraintSpec, Hold, LateWork, MachineSpec, PhaseSpec, Phases, Policy, Raise,
+    SourceSpec, ThreadSpec, TimerRule, WorkContext,
 };
 
 /// No thread, no source.

@@ -3,6 +3,7 @@
 use super::specification::{Phases, SourceSpec};
 use crate::observe::Unit;
 use crate::random::Random;
+use crate::ring::Ring;
 use crate::time::{NEVER, Picoseconds, SECOND};
 use std::collections::VecDeque;
 
@@ -26,9 +27,26 @@ pub(super) struct Source {
     pub(super) position: usize,
     pub(super) block_start: Picoseconds,
     pub(super) block: usize,
+    /// Samples that came, and the ring that holds them, of a sampling device.
+    pub(super) samples: u64,
+    pub(super) ring: Option<Ring>,
 }
 
 impl Source {
+    /// Whether the ring has run over the samples of this block: then there is nothing to process.
+    #[inline]
+    pub(super) fn has_lost(&self, unit: &Unit) -> bool {
+        self.ring.as_ref().is_some_and(|ring| ring.is_lost(unit.first_sample))
+    }
+
+    /// A block is dealt with: its samples were taken, or dropped.
+    #[inline]
+    pub(super) fn settle(&mut self, unit: &Unit, now: Picoseconds, keep: bool) {
+        if let Some(ring) = &mut self.ring {
+            ring.settle(unit.first_sample, unit.samples, now, keep);
+        }
+    }
+
     /// The next event of a replay. Empty blocks are passed over; blocks without any event give [`NEVER`].
     pub(super) fn next_replayed(
         &mut self,

@@ -17,6 +17,10 @@ pub struct MachineSpec {
     /// By how many levels a thread of priority 1 to 15 is raised when a wait ends (never above 15).
     /// It sinks by one level each quantum. Threads from priority 16 are never changed.
     pub wait_boost: u8,
+    /// After so long a wait for the CPU a thread of priority 1 to 15 is raised to 15 for two quanta; `None` for never.
+    pub starvation_boost: Option<Picoseconds>,
+    /// Whether the holder of a lock runs at the level of the highest that waits for it.
+    pub inheritance: bool,
     /// Charged to the thread that is switched to.
     pub context_switch: Picoseconds,
     /// Charged to work in interrupt or DPC context, which must save the floating-point registers itself
@@ -43,6 +47,8 @@ impl Default for MachineSpec {
             quantum: 20 * MILLISECOND,
             preempted_gets_fresh_quantum: false,
             wait_boost: 0,
+            starvation_boost: None,
+            inheritance: false,
             context_switch: 0,
             fpu_save: 0,
             slot_level: super::ready::LEVEL_SLOT,
@@ -108,6 +114,8 @@ pub struct Phases {
     pub offset: Picoseconds,
     /// By how many parts in a million the device's clock is slow (positive) or fast (negative).
     pub parts_per_million: i64,
+    /// Samples that its ring holds: what is not taken before it is full is lost. `u64::MAX` for no bound.
+    pub ring: u64,
 }
 
 /// One phase of a sampling device.
@@ -268,6 +276,17 @@ pub struct Raise {
     pub irql: u8,
 }
 
+/// A part of each activation during which the thread holds a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hold {
+    /// Which lock.
+    pub lock: u32,
+    /// CPU time into the activation.
+    pub after: Picoseconds,
+    /// CPU time that it is held; cut to what is left of the activation.
+    pub length: Picoseconds,
+}
+
 /// A time constraint asked for at each release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConstraintSpec {
@@ -290,8 +309,12 @@ pub struct ThreadSpec {
     pub activity: Activity,
     /// The work of one activation; signalled threads get it from the source.
     pub work: Cost,
+    /// Whether it belongs to the foreground program: then its quantum is three times as long.
+    pub foreground: bool,
     /// A part at raised level.
     pub raise: Option<Raise>,
+    /// A part in which it holds a lock; not together with `raise`.
+    pub hold: Option<Hold>,
     /// A constraint asked for at each release (periodic threads only).
     pub constraint: Option<ConstraintSpec>,
     /// What becomes of late work.
@@ -312,7 +335,9 @@ impl ThreadSpec {
             policy,
             activity,
             work,
+            foreground: false,
             raise: None,
+            hold: None,
             constraint: None,
             late_work: LateWork::WorkOff,
         }

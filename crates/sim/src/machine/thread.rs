@@ -21,6 +21,8 @@ pub(super) enum State {
     Ready,
     /// It is the CPU's present thread, perhaps preempted by handlers.
     Running,
+    /// It waits for a lock.
+    Waiting,
     /// It has work but must not run: outside its slots, or its budget is used up.
     Parked,
 }
@@ -45,6 +47,13 @@ pub(super) struct Thread {
     pub(super) remaining: Picoseconds,
     pub(super) quantum_left: Picoseconds,
     pub(super) boost: u8,
+    /// Whether the boost is that of a starved thread, which ends at once.
+    pub(super) starved: bool,
+    /// Whether it holds its lock, and the level of the highest that waits for that.
+    pub(super) holding: bool,
+    pub(super) inherited: u8,
+    /// The length of its quantum.
+    pub(super) quantum: Picoseconds,
     pub(super) used: Picoseconds,
     /// Timer threads: when to fire next, and until when the system timer waits.
     pub(super) fire: Picoseconds,
@@ -76,8 +85,12 @@ impl Thread {
             segment: 0,
             raise_irql: 0,
             remaining: 0,
-            quantum_left: machine.quantum,
+            quantum_left: 0,
             boost: 0,
+            starved: false,
+            holding: false,
+            inherited: 0,
+            quantum: machine.quantum.saturating_mul(if spec.foreground { 3 } else { 1 }),
             used: 0,
             fire: NEVER,
             due: NEVER,
@@ -91,6 +104,7 @@ impl Thread {
             lost: 0,
             merged: 0,
         };
+        thread.quantum_left = thread.quantum;
         if let Policy::Deadline { runtime, period, .. } = spec.policy {
             thread.share = (u128::from(runtime) << SHARE_BITS).div_ceil(u128::from(period)) as u64;
         }
@@ -104,7 +118,7 @@ impl Thread {
     }
 
     #[inline]
-    pub(super) fn charge(&mut self, elapsed: Picoseconds, quantum: Picoseconds) {
+    pub(super) fn charge(&mut self, elapsed: Picoseconds) {
         self.remaining -= elapsed;
         self.used += elapsed;
         if self.quantum_left > elapsed {
@@ -112,8 +126,8 @@ impl Thread {
         } else if self.quantum_left < elapsed {
             // Nobody waited when the quantum ended: whole quanta went by. The last may end just now, as below:
             // what a thread is charged must not depend on how its time is cut.
-            let over = (elapsed - self.quantum_left) % quantum;
-            self.quantum_left = if over == 0 { 0 } else { quantum - over };
+            let over = (elapsed - self.quantum_left) % self.quantum;
+            self.quantum_left = if over == 0 { 0 } else { self.quantum - over };
         } else {
             self.quantum_left = 0;
         }

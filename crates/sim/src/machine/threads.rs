@@ -112,7 +112,7 @@ impl Engine {
         if self.spec.wait_boost > 0 {
             thread.boost = self.spec.wait_boost;
         }
-        thread.quantum_left = self.spec.quantum;
+        thread.quantum_left = thread.quantum;
         self.enqueue(index, false);
         self.dirty |= 1 << cpu;
     }
@@ -124,7 +124,8 @@ impl Engine {
         let cpu = &mut self.cpus[spec.cpu];
         let thread = &mut self.threads[index];
         let in_slot = cpu.slot_owner == index as u32;
-        thread.level = if in_slot { self.spec.slot_level } else { base_level(spec, thread.boost, self.now) };
+        thread.level =
+            if in_slot { self.spec.slot_level } else { base_level(spec, thread.boost, self.now).max(thread.inherited) };
         let parked = match spec.policy {
             Policy::Reservation { outside: None, from, .. } => !in_slot && self.now >= from,
             Policy::Deadline { .. } => thread.budget <= 0,
@@ -137,6 +138,9 @@ impl Engine {
                 self.calendar.set(self.slot_replenish(index), next);
             }
             return;
+        }
+        if let (Some(wait), Policy::Priority(1..=15)) = (self.spec.starvation_boost, spec.policy) {
+            self.calendar.set(3 * self.spec.cpus + 2 * index + 1, self.now.saturating_add(wait));
         }
         thread.state = State::Ready;
         thread.key = match spec.policy {
@@ -159,7 +163,7 @@ impl Engine {
     fn requeue(&mut self, index: usize) {
         let cpu = self.spec.threads[index].cpu;
         match self.threads[index].state {
-            State::Blocked => return,
+            State::Blocked | State::Waiting => return,
             State::Ready => {
                 let level = self.threads[index].level;
                 self.cpus[cpu].ready.remove(level, index as u32);
@@ -186,6 +190,15 @@ impl Engine {
                 thread.budget += i128::from(runtime) << SHARE_BITS;
             }
             if thread.state == State::Parked {
+                self.requeue(index);
+            }
+        } else if let Policy::Priority(priority) = self.spec.threads[index].policy {
+            // Starved: at the top of the normal priorities for two quanta.
+            let thread = &mut self.threads[index];
+            if thread.state == State::Ready {
+                thread.boost = 15 - priority.min(15);
+                thread.starved = true;
+                thread.quantum_left = 2 * thread.quantum;
                 self.requeue(index);
             }
         } else {
@@ -238,10 +251,10 @@ impl Engine {
             let turn_over = level == thread.level && !is_keyed(level) && thread.quantum_left == 0;
             if beaten || turn_over {
                 if turn_over {
-                    thread.quantum_left = self.spec.quantum;
+                    thread.quantum_left = thread.quantum;
                     thread.boost = thread.boost.saturating_sub(1);
                 } else if self.spec.preempted_gets_fresh_quantum {
-                    thread.quantum_left = self.spec.quantum;
+                    thread.quantum_left = thread.quantum;
                 }
                 self.cpus[index].thread = NONE;
                 self.enqueue(present as usize, beaten);
@@ -266,6 +279,15 @@ impl Engine {
         let index = present as usize;
         let spec = &self.spec.threads[index];
         let in_slot = self.cpus[cpu].slot_owner == present;
+        let thread = &mut self.threads[index];
+        if thread.boost > 0 && thread.quantum_left == 0 && !in_slot {
+            // A boost sinks by one level each quantum, that of a starved thread at once.
+            thread.boost = if thread.starved { 0 } else { thread.boost - 1 };
+            thread.starved = false;
+            if base_level(spec, thread.boost, self.now).max(thread.inherited) != thread.level {
+                thread.quantum_left = thread.quantum;
+            }
+        }
         let thread = &self.threads[index];
         let stays = match spec.policy {
             Policy::Deadline { tick, .. } => {
@@ -274,7 +296,8 @@ impl Engine {
             Policy::Reservation { outside: None, from, .. } => in_slot || self.now < from,
             _ => true,
         };
-        let level = if in_slot { self.spec.slot_level } else { base_level(spec, thread.boost, self.now) };
+        let level =
+            if in_slot { self.spec.slot_level } else { base_level(spec, thread.boost, self.now).max(thread.inherited) };
         if stays && level == thread.level {
             return;
         }
@@ -289,6 +312,9 @@ impl Engine {
         if self.threads[index].current.is_none() && !self.load(index, observer) {
             self.threads[index].state = State::Blocked;
             return;
+        }
+        if self.spec.starvation_boost.is_some() && matches!(self.spec.threads[index].policy, Policy::Priority(_)) {
+            self.calendar.set(self.slot_replenish(index), NEVER);
         }
         self.cpus[cpu].thread = thread;
         self.threads[index].state = State::Running;
@@ -322,6 +348,51 @@ impl Engine {
         own_share.max((1u64 << SHARE_BITS).saturating_sub(inactive + extra)).max(1)
     }
 
+    /// The present thread of a CPU wants a lock: it has it, or waits for it.
+    fn acquire(&mut self, index: usize, lock: usize) {
+        let holder = self.locks[lock];
+        if holder == NONE {
+            self.locks[lock] = index as u32;
+            self.threads[index].holding = true;
+            return;
+        }
+        let cpu = self.spec.threads[index].cpu;
+        self.threads[index].state = State::Waiting;
+        self.cpus[cpu].thread = NONE;
+        let (holder, level) = (holder as usize, self.threads[index].level);
+        if self.spec.inheritance && !is_keyed(level) && level > self.threads[holder].inherited {
+            self.threads[holder].inherited = level;
+            self.requeue_charged(holder);
+        }
+    }
+
+    /// The present thread of a CPU is done with a lock: the highest that waits has it, of several the first by index.
+    fn let_go(&mut self, index: usize, lock: usize) {
+        if !self.threads[index].holding {
+            return;
+        }
+        self.threads[index].holding = false;
+        self.threads[index].inherited = 0;
+        let waits = |at: &usize| {
+            self.threads[*at].state == State::Waiting
+                && self.spec.threads[*at].hold.is_some_and(|hold| hold.lock as usize == lock)
+        };
+        let next = (0..self.threads.len()).filter(waits).max_by_key(|&at| (self.threads[at].level, usize::MAX - at));
+        self.locks[lock] = next.map_or(NONE, |next| next as u32);
+        let Some(next) = next else { return };
+        self.threads[next].holding = true;
+        if self.spec.inheritance {
+            let others = (0..self.threads.len()).filter(|&at| at != next).filter(|at| {
+                self.threads[*at].state == State::Waiting
+                    && self.spec.threads[*at].hold.is_some_and(|hold| hold.lock as usize == lock)
+            });
+            let highest = others.map(|at| self.threads[at].level).filter(|level| !is_keyed(*level)).max();
+            self.threads[next].inherited = highest.unwrap_or(0);
+        }
+        self.enqueue(next, false);
+        self.dirty |= 1 << self.spec.threads[next].cpu;
+    }
+
     /// When to look again although nothing else happens: the end of a quantum somebody waits for, or of a budget.
     #[inline]
     fn arm_turn(&mut self, cpu: usize) {
@@ -339,6 +410,9 @@ impl Engine {
                         }
                     }
                 }
+                Policy::Priority(1..=15) if thread.boost > 0 && thread.quantum_left > 0 => {
+                    at = self.now.saturating_add(thread.quantum_left);
+                }
                 _ if !is_keyed(thread.level) && self.cpus[cpu].ready.first(thread.level) != NONE => {
                     at = self.now.saturating_add(thread.quantum_left);
                 }
@@ -354,6 +428,9 @@ impl Engine {
         if self.spec.threads[index].late_work == LateWork::DropStale {
             while self.threads[index].units.len() > 1 {
                 let stale = self.threads[index].units.pop_front().expect("more than one");
+                if let Some(source) = stale.source {
+                    self.sources[source as usize].settle(&stale, self.now, false);
+                }
                 observer.dropped(&stale, self.now);
             }
         }
@@ -373,19 +450,28 @@ impl Engine {
                 unit
             }
             _ => match self.threads[index].units.pop_front() {
-                Some(unit) => unit,
+                Some(mut unit) => {
+                    if unit.source.is_some_and(|source| self.sources[source as usize].has_lost(&unit)) {
+                        unit.work = 0;
+                    }
+                    unit
+                }
                 None => return false,
             },
         };
         let spec = &self.spec.threads[index];
         let thread = &mut self.threads[index];
-        let (before, raised) = match spec.raise {
-            Some(raise) => {
+        let (before, raised) = match (spec.raise, spec.hold) {
+            (Some(raise), _) => {
                 thread.raise_irql = raise.irql;
                 let before = raise.after.min(unit.work);
                 (before, raise.length.min(unit.work - before))
             }
-            None => (unit.work, 0),
+            (None, Some(hold)) => {
+                let before = hold.after.min(unit.work);
+                (before, hold.length.min(unit.work - before))
+            }
+            (None, None) => (unit.work, 0),
         };
         thread.segments = [before, raised, unit.work - before - raised];
         thread.segment = 0;
@@ -399,16 +485,27 @@ impl Engine {
     #[inline]
     pub(super) fn thread_done<O: Observer>(&mut self, cpu: usize, observer: &mut O) {
         let index = self.cpus[cpu].thread as usize;
-        let thread = &mut self.threads[index];
-        while thread.segment < 2 {
+        while self.threads[index].segment < 2 {
+            let thread = &mut self.threads[index];
             thread.segment += 1;
             thread.remaining = thread.segments[thread.segment];
-            if thread.remaining > 0 {
+            let (segment, more) = (thread.segment, thread.remaining > 0);
+            if let Some(hold) = self.spec.threads[index].hold {
+                match segment {
+                    1 if more => self.acquire(index, hold.lock as usize),
+                    _ => self.let_go(index, hold.lock as usize),
+                }
+            }
+            if more {
                 return;
             }
         }
+        let thread = &mut self.threads[index];
         thread.segment = 0;
         let unit = thread.current.take().expect("a running thread has a unit");
+        if let Some(source) = unit.source {
+            self.sources[source as usize].settle(&unit, self.now, true);
+        }
         let activation =
             Activation { thread: Some(index as u32), cpu: cpu as u32, unit, start: thread.started, end: self.now };
         observer.activation(&activation);
