@@ -16,7 +16,7 @@ pub(crate) enum SimCommand {
     List,
     /// Run an experiment and print what the paper says beside what came out
     #[command(
-        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..8 --sweep device.policy.reservation.period=4..20 --html plane.html\n  punctual sim run soft-modem-callbacks --case control -o control.punctual\n  punctual sim run soft-modem-dialup --set machine.quantum=20ms\n  punctual sim run soft-modem-dialup --set duration=1h --set runs=1"
+        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..8 --sweep device.policy.reservation.period=4..20 --html plane.html\n  punctual sim run soft-modem-callbacks --case control -o control.punctual\n  punctual sim run soft-modem-dialup --set machine.quantum=20ms\n  punctual sim run soft-modem-rialto --set duration=1h --set runs=1"
     )]
     Run(SimRunArguments),
     /// Run all built-in experiments: every table and figure of four papers beside what came out; 2 if a prediction fails
