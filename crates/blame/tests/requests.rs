@@ -215,7 +215,7 @@ fn what_keeps_whoever_is_waited_for_is_told_along_the_chain() {
     let kept = pieces.iter().find(|piece| piece.path.len() == 2 && piece.path[1].0 == Kind::HigherPriority).unwrap();
     assert_eq!(
         kept.detail.as_ref().unwrap().to_string(),
-        "kept by waiting for first, which was kept by higher-priority thread spin_fn"
+        "meanwhile it waited for first, and spin_fn ran on its CPU, with the higher priority"
     );
 }
 
