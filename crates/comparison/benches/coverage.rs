@@ -10,30 +10,16 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod random;
+
 use punctual_comparison::{Gather, Outcome, Run, Side, compare};
 use punctual_recording::{
     Counters, Distributions, Document, EndReason, Ended, Key, Provenance, SCHEMA, Stage, Task, Wakeup,
 };
+use random::Random;
 
 const SECOND_NS: u64 = 1_000_000_000;
 const PERIOD_NS: u64 = 1_000_000;
-
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        ((mixed >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
 
 fn run(
     random: &mut Random,

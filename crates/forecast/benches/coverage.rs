@@ -10,8 +10,11 @@
 //! counted as neither. `bound`: the share of runs in which "stalls longer than all seen come at most three times in as
 //! long as was measured" is true; it is printed with every forecast.
 
+mod random;
+
 use punctual_forecast::{Horizon, Input, Late, Lateness, Method, ObservedTask};
 use punctual_recording::{Distribution, Stage};
+use random::Random;
 use std::collections::BTreeMap;
 
 const STALLS_AN_HOUR: f64 = 5_000.0;
@@ -20,22 +23,6 @@ const HOUR_NS: f64 = 3.6e12;
 /// The shortest stall, ns, and the scale of what is above.
 const FLOOR_NS: f64 = 200_000.0;
 const SCALE_NS: f64 = 100_000.0;
-
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((z >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-    fn exponential(&mut self) -> f64 {
-        -self.uniform().ln()
-    }
-}
 
 /// The lengths of stalls: the length, in scales, that a share `survival` of them exceeds.
 #[derive(Clone, Copy)]

@@ -13,8 +13,11 @@
 //! Then `hour`: the level exceeded once an hour, with the share refused, and the mean probability that the next hour stays
 //! below what it is said not to exceed (0.95 and more is right).
 
+mod random;
+
 use punctual_forecast::{Input, Late, Lateness, Method, ObservedTask, Outcome};
 use punctual_recording::{Distribution, Stage};
+use random::Random;
 use std::collections::BTreeMap;
 
 const PERIOD_NS: u64 = 1_000_000;
@@ -24,20 +27,8 @@ const SCALE_NS: f64 = 20_000.0;
 const EVENTS: f64 = 20.0;
 const KEPT: usize = 10_000;
 
-struct Random(u64);
-
 impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((z >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-    fn exponential(&mut self) -> f64 {
-        -self.uniform().ln()
-    }
+    /// Standard normal.
     fn normal(&mut self) -> f64 {
         (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }

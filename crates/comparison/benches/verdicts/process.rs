@@ -1,5 +1,6 @@
 //! Machines that are made up: how late each wakeup of a run is, and how runs of one machine differ.
 
+use crate::random::Random;
 use punctual_comparison::{Gather, Run};
 use punctual_recording::{
     Counters, Distributions, Document, EndReason, Ended, Key, Provenance, SCHEMA, Stage, Task, Wakeup,
@@ -9,24 +10,6 @@ pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 const PERIOD_NS: u64 = 1_000_000;
 /// Between the end of a run and the start of the next, seconds.
 const GAP_S: u64 = 2;
-
-/// SplitMix64.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        ((mixed >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
 
 /// What a machine does between its runs and within them.
 #[derive(Debug, Clone, Copy)]
