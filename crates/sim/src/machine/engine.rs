@@ -3,8 +3,8 @@
 use super::ready::ReadyQueue;
 use super::slots::SlotPlan;
 use super::source::{Source, block_time};
-use super::specification::{Activity, Arrival, MachineSpec, TimerRule, WorkContext};
-use super::thread::{State, Thread};
+use super::specification::{Arrival, MachineSpec, WorkContext};
+use super::thread::Thread;
 use super::{NONE, SourceSpec};
 use crate::calendar::Calendar;
 use crate::cost::Cost;
@@ -62,7 +62,7 @@ pub(super) struct Cpu {
     pub(super) since: Picoseconds,
     pub(super) plan: SlotPlan,
     pub(super) slot_owner: u32,
-    time: CpuTime,
+    pub(super) time: CpuTime,
 }
 
 impl Cpu {
@@ -89,7 +89,7 @@ pub struct Engine {
     /// Stamps of the tick whose timers are being expired.
     pub(super) tick: Unit,
     pub(super) now: Picoseconds,
-    events: u64,
+    pub(super) events: u64,
     /// CPUs that must decide anew.
     pub(super) dirty: u64,
 }
@@ -265,75 +265,6 @@ impl Engine {
         self.now = until;
         for cpu in 0..cpus {
             self.charge(cpu, observer);
-        }
-    }
-
-    /// How many events were handled so far.
-    pub fn events(&self) -> u64 {
-        self.events
-    }
-
-    /// Where a CPU's time went.
-    pub fn cpu_time(&self, cpu: usize) -> CpuTime {
-        self.cpus[cpu].time
-    }
-
-    /// CPU time that a thread had.
-    pub fn thread_time(&self, thread: usize) -> Picoseconds {
-        self.threads[thread].used
-    }
-
-    /// Constraints of a thread: granted, refused.
-    pub fn constraints(&self, thread: usize) -> (u64, u64) {
-        (self.threads[thread].granted, self.threads[thread].refused)
-    }
-
-    /// Interrupts of a source that were lost because one still waited, or far too many did.
-    pub fn lost(&self, source: usize) -> u64 {
-        self.sources[source].lost
-    }
-
-    /// Work of a thread that was lost because far too much waited.
-    pub fn lost_work(&self, thread: usize) -> u64 {
-        self.threads[thread].lost
-    }
-
-    /// Signals of a thread that found its synchronization event set already.
-    pub fn merged(&self, thread: usize) -> u64 {
-        self.threads[thread].merged
-    }
-
-    /// When what this thread has not begun was due, oldest first.
-    pub fn unstarted(&self, thread: usize) -> Vec<Picoseconds> {
-        let state = &self.threads[thread];
-        let loaded = state.current.iter().filter(|_| state.started == NEVER);
-        let mut due: Vec<Picoseconds> = loaded.chain(&state.units).map(|unit| unit.arrival).collect();
-        if let Activity::Timer { interval, rule, .. } = self.spec.threads[thread].activity
-            && rule != TimerRule::KernelPeriodic
-        {
-            let next = state.fire + if state.current.is_some() { interval } else { 0 };
-            due.extend((0..).map(|count| next + count * interval).take_while(|&due| due <= self.now));
-        }
-        due
-    }
-
-    /// When the interrupts of this source came whose work nobody has begun, oldest first.
-    pub fn unstarted_of(&self, source: usize) -> Vec<Picoseconds> {
-        let own = &self.sources[source];
-        let in_thread = own.spec.thread.map(|thread| &self.threads[thread]);
-        let loaded = in_thread
-            .into_iter()
-            .flat_map(|thread| thread.current.iter().filter(|_| thread.started == NEVER).chain(&thread.units));
-        let of_thread = loaded.filter(|unit| unit.source == Some(source as u32));
-        of_thread.chain(&own.deferred).chain(&own.waiting).map(|unit| unit.arrival).collect()
-    }
-
-    /// The name of what a slice shows.
-    pub fn name(&self, level: Level, index: u32) -> &str {
-        match level {
-            Level::Irq | Level::Dpc => &self.sources[index as usize].spec.name,
-            Level::Thread => &self.spec.threads[index as usize].name,
-            Level::Idle => "idle",
         }
     }
 
@@ -615,12 +546,5 @@ impl Engine {
             }
         };
         self.calendar.set(self.slot_source(index), first);
-    }
-}
-
-impl Engine {
-    /// What a thread is doing, for tests of what must always hold.
-    pub fn is_ready(&self, thread: usize) -> bool {
-        matches!(self.threads[thread].state, State::Ready | State::Running)
     }
 }

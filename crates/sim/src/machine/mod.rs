@@ -4,6 +4,7 @@
 //! slot, the end of a quantum or of a budget, a release, a replenishment. All state lives in arrays made when
 //! the machine is built; an event changes some of it and decides anew what each CPU concerned runs.
 
+mod account;
 mod check;
 mod engine;
 mod mechanism;
