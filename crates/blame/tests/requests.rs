@@ -5,7 +5,7 @@ mod support;
 
 use punctual_blame::{CallTree, ENDER_NOT_SEEN, Inside, Kind, Part, Room, add_lateness, folded, split};
 use punctual_recording::episode::{
-    Call, Event, EventKind, Frame, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE, LockWaking,
+    Call, Event, EventKind, Frame, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE, LockWaking, Sender,
     StackSample, WaitEnd, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
@@ -14,10 +14,12 @@ use support::{INTERRUPT, Story, VICTIM, lets_go};
 const IDLE: (u32, i16) = (0, 120);
 const SERVER: (u32, i16) = (7, 120);
 const STORE: (u32, i16) = (8, 120);
+const BYSTANDER: (u32, i16) = (9, 120);
 const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
 /// Asleep so that a signal would wake it.
 const WAITS: u32 = 1;
-const READ: WaitEnd = WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false };
+const READ: WaitEnd =
+    WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false, sender: Sender::NotTold };
 
 fn signalled() -> WaitEnd {
     WaitEnd { signals: true, waker: Some(Call::Other), ..READ }
@@ -189,6 +191,29 @@ fn a_packet_is_its_senders_or_the_networks() {
     }
 }
 
+/// Which softirq delivers a packet, and in which thread, says nothing where the packet's sender was seen.
+#[test]
+fn a_packet_that_was_seen_to_be_sent_is_its_senders() {
+    let delivered = |end: WaitEnd| {
+        request(|story| {
+            story.switch(1_500, SERVER, WAITS, 2);
+            story.switch(3_400, BYSTANDER, WAITS, 4);
+            story.event(3_495, EventKind::SoftirqBegin, IN_SOFTIRQ, 3, 0, 4);
+            story.event(3_500, EventKind::Waking, IN_SOFTIRQ, u64::from(VICTIM), end.bits() | 19, 4);
+            story.event(3_502, EventKind::SoftirqEnd, IN_SOFTIRQ, 3, 0, 4);
+            story.switch(3_505, VICTIM_RUNS, 0, 1);
+        })
+    };
+    let by = |sender| WaitEnd { waker: Some(Call::None), sender, ..READ };
+    let part = wait(&delivered(by(Sender::Thread(SERVER.0))));
+    // Since it sent that, it sleeps, and nothing says for what.
+    assert_eq!((part.name.as_str(), part.unknown_ns), ("other", 100_000));
+    // A bystander that was sending something else when the softirq came over it.
+    let by_nobody = WaitEnd { sender: Sender::NoThread, ..READ };
+    let part = wait(&delivered(by_nobody));
+    assert_eq!((part.name.as_str(), part.unknown_ns), ("the network", 2_000_000));
+}
+
 /// The server asks the store and sleeps a while; the store is kept from its CPU.
 #[test]
 fn what_keeps_whoever_is_waited_for_is_told_along_the_chain() {
@@ -231,7 +256,7 @@ fn whoever_sleeps_on_a_timer_or_waits_for_the_disk_is_told_so() {
         request(|story| {
             story.switch(1_500, SERVER, WAITS, 2);
             story.switch(1_600, IDLE, left, 0);
-            let bits = WaitEnd { sleeper, waker: None, signals: false }.bits();
+            let bits = WaitEnd { sleeper, waker: None, ..READ }.bits();
             ended_in_interrupt(story, 3_000, handler, bits);
             story.switch(3_010, SERVER, 0, 2);
             answers(story, 3_500, READ.bits());

@@ -39,8 +39,7 @@ const COMMANDS: [&[&str]; 16] = [
 /// How many kills.
 fn kills() -> usize {
     let number = std::env::var("PUNCTUAL_KILLS").ok().and_then(|text| text.parse().ok());
-    let all = std::env::var("PUNCTUAL_TEST_ALL").is_ok_and(|text| text == "1");
-    number.unwrap_or(if all { 600 } else { 30 })
+    number.unwrap_or(if support::tests_all() { 600 } else { 30 })
 }
 
 /// A generator whose seed is told, so that a failure can be had again.

@@ -360,8 +360,13 @@ fn every_drill_alone_with_samples() {
     every_drill("none", "1000");
 }
 
+/// Alone without samples and under a load with them are tried always; both at once is a matter of half a minute more.
 #[test]
 fn every_drill_under_a_load_without_samples() {
+    if !support::tests_all() {
+        support::skip("why truth under a load without samples", "it takes long: ./test --all has it");
+        return;
+    }
     every_drill("mixed", "0");
 }
 

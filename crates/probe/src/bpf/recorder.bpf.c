@@ -8,6 +8,9 @@
 #include "registers.h"
 #include "waits.h"
 #include "wakes.h"
+#ifndef WITHOUT_HOLDERS
+#include "packets.h"
+#endif
 
 #define INTERRUPTED_USER (1ULL << 63)
 #define LEFT_FOR_IO (1U << 31)
@@ -17,7 +20,7 @@
 #ifdef WITHOUT_HOLDERS
 #define HOW_WOKEN(task) 0
 #else
-#define HOW_WOKEN(task) how_woken(task, recorder_configuration.waits_wanted)
+#define HOW_WOKEN(task) with_sender(how_woken(task, recorder_configuration.waits_wanted))
 #endif
 /* Timers of one interrupt expire within this; its interrupted stack is taken once. */
 #define ONE_INTERRUPT_NS 20000
@@ -210,6 +213,7 @@ int BPF_PROG(softirq_begins, unsigned int vector)
 	if (ring) {
 		ring->open.raised &= ~(1ULL << (vector & 63));
 		ring->open.softirq = bpf_ktime_get_ns();
+		ring->open.sender = 0;
 	}
 	return note_named(SOFTIRQ_BEGIN, vector, 0);
 }

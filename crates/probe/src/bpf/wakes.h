@@ -36,7 +36,8 @@ enum waking_act {
 #define STATE_BIT 21
 #define PLACE_BIT 24
 #define OWNER_BIT 42
-/* In place of the two above, for one that did not wait for a word: what the two had called the kernel for. */
+/* In place of the place, for one that did not wait for a word: what the two had called the kernel for. In place of the owner: who
+ * sent what a softirq delivers. */
 #define SLEEPER_BIT 24
 #define WAKER_BIT 28
 
@@ -128,7 +129,6 @@ static __always_inline __u64 how_answered(struct pt_regs *sleeps)
 	struct pt_regs *wakes = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	__u64 told = (__u64)WORD_NONE << WORD_BIT | (__u64)call_of(sleeps) << SLEEPER_BIT |
 		     (__u64)call_of(wakes) << WAKER_BIT;
-
 	return told | (__u64)(sends_signal(wakes) ? ACT_SIGNALS : ACT_ELSE) << ACT_BIT;
 }
 

@@ -36,6 +36,8 @@ pub struct FlightRecorder {
     cpus: Vec<u32>,
     clock: Option<&'static str>,
     fault_path_ns: u64,
+    /// Whether its evidence is that of whole requests.
+    requests: bool,
     /// While it is held the kernel measures how long programs run.
     statistics: Option<OwnedFd>,
     /// What the programs had cost when the measurement began, and the records that had been written by then.
@@ -53,6 +55,9 @@ pub struct ProgramCost {
     pub ns: u64,
 }
 
+/// Programs that only evidence of whole requests needs.
+const FOR_REQUESTS: &[&str] = &["packet_queued", "packet_delivered"];
+
 /// The program that takes samples, as the kernel names it.
 pub(super) const SAMPLER: &str = "take_sample";
 
@@ -61,13 +66,15 @@ pub(super) const SAMPLER: &str = "take_sample";
 fn load(waits: bool) -> Result<(LoadedObject, usize, Places), Refused> {
     let (configuration, places) = configuration("recording what makes wakeups late", LATE_NS, waits)?;
     let possible = cpus::possible();
-    let object = LoadedObject::load_sized("recorder", OBJECT, Some(&configuration), &[("rings", possible as u32)])?;
+    let chosen = |program: &str| waits || !FOR_REQUESTS.contains(&program);
+    let sizes = [("rings", possible as u32)];
+    let object = LoadedObject::load_chosen("recorder", OBJECT, Some(&configuration), &sizes, &chosen)?;
     Ok((object, possible, places))
 }
 
 /// Loads the programs and takes them away again; the names of those that this kernel has no place for.
 pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
-    Ok(load(false)?.0.left_out())
+    Ok(load(true)?.0.left_out())
 }
 
 impl FlightRecorder {
@@ -104,6 +111,7 @@ impl FlightRecorder {
             cpus,
             clock,
             fault_path_ns,
+            requests: stage == Stage::Request,
             statistics,
             before: Default::default(),
             measured: None,
@@ -171,7 +179,9 @@ impl FlightRecorder {
 
     /// Programs that this kernel has no tracepoint for or refuses.
     pub fn left_out(&self) -> Vec<String> {
-        self.object.left_out()
+        let mut left_out = self.object.left_out();
+        left_out.retain(|program| self.requests || !FOR_REQUESTS.contains(&program.as_str()));
+        left_out
     }
 
     /// Whether the kernel's count of nested interrupts can be read; if not, an event's count says nothing.

@@ -80,7 +80,7 @@ struct Ring {
     stack_head: u64,
     last_late: u64,
     /// What is open, for the programs' sums.
-    open: [u64; 13],
+    open: [u64; 14],
 }
 
 /// What a CPU's ring held of a stretch of time.

@@ -33,6 +33,9 @@ fn missing_without(program: &str) -> Option<Missing> {
         "request_waits" | "request_goes" | "request_done" => {
             ("block_rq_issue", "which disk a thread waited for, and whose requests it served meanwhile")
         }
+        "packet_queued" | "packet_delivered" => {
+            ("netif_rx", "which thread sent a packet to this machine itself where another softirq delivered it")
+        }
         "tasklet_begins" | "tasklet_ends" => ("tasklet_entry", "which tasklet a softirq ran"),
         "user_fault" | "kernel_fault" => ("page_fault_user", "page faults, which have a tracepoint on x86 alone"),
         "process_forks" | "process_execs" | "process_exits" | "thread_renamed" => {

@@ -63,6 +63,19 @@ pub struct WaitEnd {
     pub waker: Option<Call>,
     /// Whether the current thread was sending a signal.
     pub signals: bool,
+    /// Who sent what the softirq delivers in which this happened.
+    pub sender: Sender,
+}
+
+/// Who sent the packet whose delivery ended a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// The recording does not say: there was no packet, or the programs that see them were not there.
+    NotTold,
+    /// No thread of this machine, as far as was seen: another machine, or the kernel within a softirq.
+    NoThread,
+    /// A thread of this machine, which may have ended since.
+    Thread(u32),
 }
 
 const ACT_BIT: u32 = 16;
@@ -71,10 +84,12 @@ const STATE_BIT: u32 = 21;
 const PLACE_BIT: u32 = 24;
 const OWNER_BIT: u32 = 42;
 
-/// In place of the two above, where the word is this.
+/// In place of the place, where the word is this. In place of the owner stands the sender then.
 const SLEEPER_BIT: u32 = 24;
 const WAKER_BIT: u32 = 28;
 const NO_WORD: u64 = 3;
+/// The sender's place says that there was none.
+const NO_THREAD: u32 = 1;
 
 const ACTS: [WakingAct; 6] = [
     WakingAct::NotTold,
@@ -112,10 +127,16 @@ impl WaitEnd {
         let act = if self.signals { WakingAct::Signals } else { WakingAct::Else };
         let act = ACTS.iter().position(|known| *known == act).unwrap_or(0) as u64;
         let waker = self.waker.map_or(0, Call::code);
+        let sender = match self.sender {
+            Sender::NotTold => 0,
+            Sender::NoThread => NO_THREAD,
+            Sender::Thread(tid) => tid & 0x3f_ffff,
+        };
         act << ACT_BIT
             | NO_WORD << WORD_BIT
             | u64::from(self.sleeper.code()) << SLEEPER_BIT
             | u64::from(waker) << WAKER_BIT
+            | u64::from(sender) << OWNER_BIT
     }
 }
 
@@ -127,8 +148,14 @@ impl Event {
             return None;
         }
         let call = |bit: u32| Call::from_code(self.extra >> bit & 0xf);
-        let signals = self.lock_waking().act == WakingAct::Signals;
-        Some(WaitEnd { sleeper: call(SLEEPER_BIT)?, waker: call(WAKER_BIT), signals })
+        let told = self.lock_waking();
+        let sender = match told.owner {
+            0 => Sender::NotTold,
+            NO_THREAD => Sender::NoThread,
+            tid => Sender::Thread(tid),
+        };
+        let signals = told.act == WakingAct::Signals;
+        Some(WaitEnd { sleeper: call(SLEEPER_BIT)?, waker: call(WAKER_BIT), signals, sender })
     }
 
     /// Of a waking: what it tells of a sleep for a lock of the program.
@@ -179,15 +206,20 @@ mod tests {
         let mut ends = 0;
         for sleeper in Call::ALL {
             for waker in Call::ALL.map(Some).into_iter().chain([None]) {
-                for signals in [false, true] {
-                    let end = WaitEnd { sleeper, waker, signals };
+                for (signals, sender) in [
+                    (false, Sender::NotTold),
+                    (true, Sender::NotTold),
+                    (false, Sender::NoThread),
+                    (false, Sender::Thread(0x3f_ffff)),
+                ] {
+                    let end = WaitEnd { sleeper, waker, signals, sender };
                     assert_eq!(event(end.bits() | 19).wait_end(), Some(end));
                     assert!(!event(end.bits() | 19).lock_waking().let_go());
                     ends += 1;
                 }
             }
         }
-        assert_eq!(ends, 11 * 12 * 2);
+        assert_eq!(ends, 11 * 12 * 4);
         assert_eq!(event(19).wait_end(), None);
         assert_eq!(event(19).lock_waking().act, WakingAct::NotTold);
         assert!(!event(u64::MAX).lock_waking().let_go());

@@ -156,7 +156,7 @@ pub(crate) fn nested(
 mod tests {
     use super::*;
     use crate::encode::perfetto::tests::slices_of;
-    use punctual_recording::episode::{Call, IN_INTERRUPT, Victim, WaitEnd};
+    use punctual_recording::episode::{Call, IN_INTERRUPT, Sender, Victim, WaitEnd};
 
     fn episode(id: u64, at_ns: u64) -> Episode {
         let event = |after, kind, tid, context, value, name| Event {
@@ -221,7 +221,8 @@ mod tests {
     fn within_a_wait_stands_what_whoever_was_waited_for_did() {
         let mut episode = episode(1, 1_000_000);
         (episode.stage, episode.end_ns) = (Stage::Request, 1_001_900);
-        let answered = WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false }.bits();
+        let answered =
+            WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false, sender: Sender::NotTold }.bits();
         let event = |after: u64, kind, tid, value, extra, name| Event {
             at_ns: 1_000_000 + after,
             kind,

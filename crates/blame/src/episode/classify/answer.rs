@@ -6,7 +6,7 @@ use crate::episode::classify::{Blamed, Classifier};
 use crate::episode::story::{STOPPED, timer_due};
 use crate::kind::Kind;
 use punctual_recording::episode::{
-    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_IO, LEFT_FOR_LOCK, WakingAct,
+    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_IO, LEFT_FOR_LOCK, Sender, WakingAct,
 };
 use punctual_recording::{Softirq, Stage};
 
@@ -93,9 +93,14 @@ impl Classifier<'_> {
         }
     }
 
-    /// The thread that sent what a softirq delivers: the one in which it runs, if that is sending and the softirq is its, not
-    /// one that an interrupt left behind.
+    /// The thread that sent what a softirq delivers. Where the recording does not say: the one in which it runs, if that is
+    /// sending and the softirq is its, not one that an interrupt left behind.
     fn sender(&self, woken_by: &Event) -> Option<u32> {
+        match woken_by.wait_end().map_or(Sender::NotTold, |end| end.sender) {
+            Sender::Thread(tid) => return Some(tid),
+            Sender::NoThread => return None,
+            Sender::NotTold => {}
+        }
         let sends = woken_by.wait_end().is_some_and(|end| end.waker == Some(Call::Write));
         let slices = self.timelines.get(&woken_by.cpu).map_or(&[][..], |timeline| timeline.slices.as_slice());
         let before = &slices[..slices.partition_point(|slice| slice.end_ns <= woken_by.at_ns)];
