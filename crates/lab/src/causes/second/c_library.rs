@@ -74,7 +74,7 @@ pub(super) fn stream(scene: &mut Scene) -> Made {
 /// One heap for all threads, of which one gives free pages back.
 pub(super) fn heap(scene: &mut Scene) -> Made {
     const CHUNK: usize = 100 << 10;
-    const CHUNKS: usize = 600;
+    const CHUNKS: usize = 150;
     let board = scene.board;
     // SAFETY: plain numbers, of which the C library says so.
     unsafe {

@@ -162,25 +162,30 @@ impl Scanner {
 /// Very many who watch one event.
 pub(super) struct Herd {
     event: i32,
-    watch: OwnedFd,
+    watches: Vec<OwnedFd>,
     told: Vec<libc::epoll_event>,
 }
 
 impl Herd {
-    pub(super) fn new(count: usize) -> io::Result<Herd> {
-        system::more_descriptors(count as u64 + 100);
+    /// So many watches, each of so many copies of the event.
+    pub(super) fn new(watches: usize, copies: usize) -> io::Result<Herd> {
         let event = system::event_fd();
-        // SAFETY: plain numbers, and an event that lives through the call.
-        let watch = unsafe {
-            let watch = owned(libc::epoll_create1(libc::EPOLL_CLOEXEC).into())?;
-            for _ in 0..count {
-                let copy = checked(libc::dup(event).into())?;
-                let mut wanted = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: 0 };
-                checked(libc::epoll_ctl(watch.as_raw_fd(), libc::EPOLL_CTL_ADD, copy, &mut wanted).into())?;
+        // SAFETY: plain numbers.
+        let copy = || checked(unsafe { libc::dup(event) }.into());
+        let copies = (0..copies).map(|_| copy()).collect::<io::Result<Vec<i32>>>()?;
+        let watch = || {
+            let mut wanted = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: 0 };
+            // SAFETY: plain numbers, and a structure that lives through the call.
+            unsafe {
+                let watch = owned(libc::epoll_create1(libc::EPOLL_CLOEXEC).into())?;
+                for &copy in &copies {
+                    checked(libc::epoll_ctl(watch.as_raw_fd(), libc::EPOLL_CTL_ADD, copy, &mut wanted).into())?;
+                }
+                Ok(watch)
             }
-            watch
         };
-        Ok(Herd { event, watch, told: vec![libc::epoll_event { events: 0, u64: 0 }; count] })
+        let watches = (0..watches).map(|_| watch()).collect::<io::Result<Vec<OwnedFd>>>()?;
+        Ok(Herd { event, watches, told: vec![libc::epoll_event { events: 0, u64: 0 }; copies.len()] })
     }
 
     /// Tells them all.
@@ -192,7 +197,9 @@ impl Herd {
     pub(super) fn calm(&mut self) {
         system::read(self.event, &mut [0; 8]);
         let room = self.told.len() as i32;
-        // SAFETY: writes at most as many as there is room for.
-        unsafe { while libc::epoll_wait(self.watch.as_raw_fd(), self.told.as_mut_ptr(), room, 0) > 0 {} }
+        for watch in &self.watches {
+            // SAFETY: writes at most as many as there is room for.
+            unsafe { while libc::epoll_wait(watch.as_raw_fd(), self.told.as_mut_ptr(), room, 0) > 0 {} }
+        }
     }
 }

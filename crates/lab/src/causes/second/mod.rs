@@ -43,7 +43,7 @@ pub(super) static CAUSES: &[Cause] = &[
     },
     Cause {
         name: "mprotect",
-        what: "a sibling protects 128 MiB of pages while the victim maps",
+        what: "a sibling protects 32 MiB of pages while the victim maps",
         right: &[("lock", "c-protector")],
         make: holders::protection,
         ..SECOND
@@ -198,7 +198,7 @@ pub(super) static CAUSES: &[Cause] = &[
     },
     Cause {
         name: "thundering-herd",
-        what: "a normal thread writes to an eventfd that 40,000 watch, with interrupts off",
+        what: "a normal thread writes to an eventfd that 10,000 watch, with interrupts off",
         right: &[("irq_off|kernel", "c-waker")],
         make: stops::herd,
         ..SECOND

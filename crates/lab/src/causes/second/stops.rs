@@ -79,7 +79,6 @@ pub(super) fn snapshot(scene: &mut Scene) -> Made {
 
 /// All who watch an event are told of it in one go, with interrupts off.
 pub(super) fn herd(scene: &mut Scene) -> Made {
-    const WATCHERS: usize = 40_000;
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.role("c-victim", || {
         real_time(70, here)?;
@@ -89,8 +88,8 @@ pub(super) fn herd(scene: &mut Scene) -> Made {
         Ok(())
     })?;
     scene.culprit("c-waker", || {
-        system::pin(0, &[here]);
-        let mut herd = Herd::new(WATCHERS)?;
+        system::steady(here);
+        let mut herd = Herd::new(100, 100)?;
         board.injections(count, (12, 28), |_| {
             let start = now();
             herd.wake();
