@@ -3,8 +3,8 @@
 #![allow(clippy::print_stdout, reason = "a command line")]
 
 use anyhow::{Context, Result, bail};
-use clap::Parser;
-use punctual_lab::causes::{self, CAUSES, Cause, Examined, Examiner};
+use clap::{Parser, ValueEnum};
+use punctual_lab::causes::{self, Cause, Examined, Examiner, Set, all};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +26,9 @@ struct Arguments {
     /// Only the small set of test runs
     #[arg(long)]
     fast: bool,
+    /// Only this list [default: both]
+    #[arg(long, value_enum)]
+    set: Option<Chosen>,
     /// Injections of each
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=2000))]
     count: u32,
@@ -44,9 +47,27 @@ struct Arguments {
     /// Print the table of the documentation
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// Write that table into docs/why.md
+    /// Write that table into docs/why.md: that of the first list
     #[arg(long)]
     document: bool,
+}
+
+/// A list of causes.
+#[derive(Clone, Copy, ValueEnum)]
+enum Chosen {
+    /// The judge was mended until it was right about these
+    First,
+    /// Chosen by somebody who had not read the judge, before any answer was seen
+    Second,
+}
+
+impl Chosen {
+    fn set(self) -> Set {
+        match self {
+            Chosen::First => Set::First,
+            Chosen::Second => Set::Second,
+        }
+    }
 }
 
 static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
@@ -77,17 +98,18 @@ fn main() -> ExitCode {
 }
 
 fn chosen(arguments: &Arguments) -> Result<Vec<&'static Cause>> {
-    let known = || CAUSES.iter().map(|cause| cause.name).collect::<Vec<_>>().join(", ");
+    let known = || all().map(|cause| cause.name).collect::<Vec<_>>().join(", ");
     for name in &arguments.causes {
-        if !CAUSES.iter().any(|cause| cause.name == name) {
+        if !all().any(|cause| cause.name == name) {
             bail!("no cause {name}; there are {}", known());
         }
     }
     let wanted = |cause: &&Cause| {
         (arguments.causes.is_empty() || arguments.causes.iter().any(|name| name == cause.name))
             && (!arguments.fast || cause.fast)
+            && arguments.set.is_none_or(|set| set.set() == cause.set)
     };
-    Ok(CAUSES.iter().filter(wanted).collect())
+    Ok(all().filter(wanted).collect())
 }
 
 fn examine(arguments: &Arguments) -> Result<ExitCode> {
@@ -136,6 +158,7 @@ fn examine(arguments: &Arguments) -> Result<ExitCode> {
         print!("{}", causes::markdown(&results));
     }
     if arguments.document {
+        results.retain(|(cause, _)| cause.set == Set::First);
         let path = Path::new("docs/why.md");
         let text = std::fs::read_to_string(path).context("docs/why.md (run from the checkout)")?;
         let text = causes::rewrite(&text, &causes::markdown(&results))

@@ -2,7 +2,7 @@
 
 use super::judge::{Tally, Truth, judge};
 use super::scene::{Refused, Scene};
-use super::{CAUSES, Cause, Stage, group, system};
+use super::{Cause, Stage, all, group, system};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -233,7 +233,7 @@ pub fn sweep() {
 /// Where the machine does not allow it, or something fails.
 pub fn play(arguments: &[String]) -> Result<(), String> {
     let [name, count, directory, program] = arguments else { return Err("not the examiner's words".into()) };
-    let cause = CAUSES.iter().find(|cause| cause.name == name).ok_or("no such cause")?;
+    let cause = all().find(|cause| cause.name == name).ok_or("no such cause")?;
     let count = count.parse().map_err(|_| "not a number")?;
     let owner = std::os::unix::process::parent_id() as system::Pid;
     system::end_with(owner);

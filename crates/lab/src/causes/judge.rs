@@ -298,6 +298,10 @@ fn one(tally: &mut Tally, cause: &Cause, episodes: &[Late], kept: &Span) {
             let wrong = Regex::new(wrong).expect("a regular expression of the table");
             tally.false_reason += u64::from(wrong.is_match(&most.detail));
         }
+        if let Some(tells) = cause.tells {
+            let tells = Regex::new(tells).expect("a regular expression of the table");
+            tally.false_reason += u64::from(!tells.is_match(&words));
+        }
     } else if ["unknown", "blind"].contains(&most.kind.as_str()) {
         tally.unknown += 1;
     } else if nameless.iter().any(|rule| rule.fits(most)) {

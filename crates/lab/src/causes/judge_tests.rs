@@ -1,6 +1,6 @@
 //! The judge of the judge: each verdict can be had, and only for its own reason.
 
-use super::super::CAUSES;
+use super::super::all;
 use super::{Tally, Truth, judge};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn answer(pieces: &[(u64, u64, &str, &str, &str)]) -> Value {
 }
 
 fn tally(cause: &str, answer: &Value) -> Tally {
-    let cause = CAUSES.iter().find(|known| known.name == cause).expect("a cause");
+    let cause = all().find(|known| known.name == cause).expect("a cause");
     let tally = judge(cause, &truth(), answer);
     assert_eq!((tally.injected, tally.kept), (1, 1));
     tally
@@ -38,6 +38,20 @@ fn the_right_kind_and_name_is_right_and_within() {
 fn a_false_reason_is_counted_apart() {
     let told = tally("preempted-holder", &answer(&[(10, 14, "lock", "c-holder", "kept by unknown: asleep")]));
     assert_eq!((told.right, told.false_reason, told.wrong), (1, 1, 0));
+}
+
+#[test]
+fn one_who_handed_on_what_another_did_is_no_reason() {
+    let told = tally("broker", &answer(&[(10, 14, "wait", "c-broker", "meanwhile it waited for c-worker")]));
+    assert_eq!((told.right, told.false_reason, told.wrong), (1, 0, 0));
+    let told = tally("broker", &answer(&[(10, 14, "wait", "c-broker", "it worked")]));
+    assert_eq!((told.right, told.false_reason, told.wrong), (1, 1, 0));
+}
+
+#[test]
+fn a_name_stands_for_one_cause() {
+    let names: std::collections::BTreeSet<&str> = all().map(|cause| cause.name).collect();
+    assert_eq!(names.len(), all().count());
 }
 
 #[test]
@@ -96,7 +110,7 @@ fn another_mechanism_by_the_right_culprit_is_wrong() {
 
 #[test]
 fn an_innocent_who_is_named_for_idle_time_is_wrong() {
-    let cause = CAUSES.iter().find(|cause| cause.name == "futex-two").expect("a cause");
+    let cause = all().find(|cause| cause.name == "futex-two").expect("a cause");
     let told = judge(cause, &truth(), &answer(&[(10, 14, "lock", "c-caller", "")]));
     assert_eq!((told.met, told.wrong, told.right), (1, 1, 0));
     let told = judge(cause, &truth(), &json!({"episodes": []}));
@@ -113,7 +127,7 @@ fn sums_stand_in_where_the_pieces_are_left_out() {
 
 #[test]
 fn the_rules_of_every_cause_are_regular_expressions() {
-    for cause in CAUSES {
+    for cause in all() {
         judge(cause, &truth(), &answer(&[(10, 14, "lock", "nobody of them", "")]));
     }
 }

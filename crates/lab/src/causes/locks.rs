@@ -1,6 +1,6 @@
 //! Locks: who holds one, and what keeps the holder.
 
-use super::primitives::{Condition, Mutex, Nature, ReadWrite, Semaphore, Spin};
+use super::primitives::{Condition, First, Mutex, Nature, ReadWrite, Semaphore, Spin};
 use super::scene::{MS, Made, Scene, real_time};
 use super::system::{self, now, spin};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -9,11 +9,11 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_millis(3);
 
 /// A real-time victim that takes the lock for a moment, every period.
-fn victim(scene: &mut Scene, take: impl Fn()) -> Made {
+pub(super) fn victim(scene: &mut Scene, take: impl Fn()) -> Made {
     victim_every(scene, PERIOD, take)
 }
 
-fn victim_every(scene: &mut Scene, period: Duration, take: impl Fn()) -> Made {
+pub(super) fn victim_every(scene: &mut Scene, period: Duration, take: impl Fn()) -> Made {
     let (board, here) = (scene.board, scene.here);
     scene.role("c-victim", || {
         real_time(70, here)?;
@@ -270,7 +270,7 @@ pub(super) fn serve(
 
 pub(super) fn read_write(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
-    let lock = ReadWrite::new(board, 0);
+    let lock = ReadWrite::new(board, 0, First::Readers);
     victim(scene, || {
         lock.read();
         lock.unlock();

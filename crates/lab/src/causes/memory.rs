@@ -10,7 +10,7 @@ use std::time::Duration;
 const MIB: usize = 1 << 20;
 
 /// Starts a thread of the calling role.
-fn thread(name: &'static str, task: impl FnOnce() + Send + 'static) {
+pub(super) fn thread(name: &'static str, task: impl FnOnce() + Send + 'static) {
     std::thread::spawn(move || {
         system::set_name(name);
         task();

@@ -2,7 +2,8 @@
 //!
 //! A cause is a scene: a victim, one or several culprits, each a process of its own. The culprits write down when they
 //! kept the victim (`board`), the victim when it was due and through; `examine` records the victim meanwhile, and
-//! `judge` holds what `why --json` says against both logs. [`CAUSES`] is the list, with what counts as right.
+//! `judge` holds what `why --json` says against both logs. [`CAUSES`] is the list, with what counts as right; `second` is a
+//! list that was chosen before any answer to it was seen. [`all`] is both.
 //!
 //! `scripts/causes` is its command line.
 
@@ -15,6 +16,7 @@ mod locks;
 mod memory;
 mod primitives;
 mod scene;
+mod second;
 mod servers;
 mod stops;
 mod storage;
@@ -49,6 +51,26 @@ impl Stage {
     }
 }
 
+/// Who chose a cause, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Set {
+    /// The judge was mended until it was right about these.
+    First,
+    /// By somebody who had not read the judge, before any answer to them was seen.
+    Second,
+}
+
+impl Set {
+    /// As the command line calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Set::First => "first",
+            Set::Second => "second",
+        }
+    }
+}
+
 /// What the injections of a cause are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sense {
@@ -67,6 +89,8 @@ pub struct Cause {
     pub name: &'static str,
     /// What happens.
     pub what: &'static str,
+    /// Which list it stands on.
+    pub set: Set,
     /// Whether it was chosen by whoever wrote the examiner; else it was found by a trial.
     pub own: bool,
     /// How far the evidence has to go.
@@ -81,6 +105,8 @@ pub struct Cause {
     pub nameless: &'static [Accepted],
     /// Said of the right one, this is false or no reason.
     pub false_detail: Option<&'static str>,
+    /// The name or the detail has to say this, else there is no reason: whoever is named only handed on what another did.
+    pub tells: Option<&'static str>,
     /// With a part that says this, name or detail, it is wrong all the same: another mechanism.
     pub never: Option<&'static str>,
     /// In the small set that every test run tries.
@@ -91,6 +117,7 @@ pub struct Cause {
 const CAUSE: Cause = Cause {
     name: "",
     what: "",
+    set: Set::First,
     own: false,
     stage: Stage::Response,
     threshold: "500us",
@@ -98,6 +125,7 @@ const CAUSE: Cause = Cause {
     right: &[],
     nameless: &[],
     false_detail: None,
+    tells: None,
     never: None,
     fast: false,
     make: |_| Ok(()),
@@ -112,7 +140,12 @@ const DISK: &str =
 /// The writer, and whoever writes in its stead, when they keep the victim's CPU after the disk is through.
 const WRITER: Accepted = ("kernel|lower_priority|same_priority|higher_priority", "c-writer|kworker|jbd2");
 
-/// All of them; those that a trial found first.
+/// Both lists.
+pub fn all() -> impl Iterator<Item = &'static Cause> {
+    CAUSES.iter().chain(second::CAUSES)
+}
+
+/// The first list; those that a trial found first.
 pub static CAUSES: &[Cause] = &[
     Cause {
         name: "quota",

@@ -10,6 +10,8 @@ unsafe extern "C" {
         clock: libc::clockid_t,
         until: *const libc::timespec,
     ) -> i32;
+    fn pthread_mutexattr_setprioceiling(attributes: *mut libc::pthread_mutexattr_t, ceiling: i32) -> i32;
+    fn pthread_rwlockattr_setkind_np(attributes: *mut libc::pthread_rwlockattr_t, kind: i32) -> i32;
 }
 
 /// A mutex's nature.
@@ -18,6 +20,15 @@ pub(crate) enum Nature {
     Plain,
     Robust,
     Inheriting,
+    /// Whoever has it has this FIFO priority.
+    Ceiling(i32),
+}
+
+/// Who goes first at a read-write lock that readers hold and a writer waits for.
+#[derive(Clone, Copy)]
+pub(crate) enum First {
+    Readers,
+    Writers,
 }
 
 type Room = UnsafeCell<[u64; 32]>;
@@ -33,6 +44,9 @@ pub(crate) struct ReadWrite(&'static Room);
 
 #[derive(Clone, Copy)]
 pub(crate) struct Condition(&'static Room);
+
+#[derive(Clone, Copy)]
+pub(crate) struct Barrier(&'static Room);
 
 #[derive(Clone, Copy)]
 pub(crate) struct Spin(&'static Room);
@@ -53,6 +67,11 @@ impl Mutex {
                 Nature::Inheriting => {
                     libc::pthread_mutexattr_setprotocol(&mut attributes, libc::PTHREAD_PRIO_INHERIT);
                 }
+                Nature::Ceiling(priority) => {
+                    const PROTECT: i32 = 2;
+                    libc::pthread_mutexattr_setprotocol(&mut attributes, PROTECT);
+                    pthread_mutexattr_setprioceiling(&mut attributes, priority);
+                }
             }
             libc::pthread_mutex_init(mutex.0.get().cast(), &attributes);
         }
@@ -61,7 +80,12 @@ impl Mutex {
 
     pub(crate) fn lock(self) {
         // SAFETY: initialized, and mapped for as long as the process lives.
-        unsafe { libc::pthread_mutex_lock(self.0.get().cast()) };
+        unsafe {
+            // Its holder may have died with it.
+            if libc::pthread_mutex_lock(self.0.get().cast()) == libc::EOWNERDEAD {
+                libc::pthread_mutex_consistent(self.0.get().cast());
+            }
+        }
     }
 
     pub(crate) fn unlock(self) {
@@ -96,11 +120,15 @@ impl Semaphore {
 }
 
 impl ReadWrite {
-    pub(crate) fn new(board: &'static Board, room: usize) -> ReadWrite {
+    pub(crate) fn new(board: &'static Board, room: usize, first: First) -> ReadWrite {
         // SAFETY: the room is large enough, aligned, and nobody uses it yet.
         unsafe {
             let mut attributes: libc::pthread_rwlockattr_t = std::mem::zeroed();
             libc::pthread_rwlockattr_init(&mut attributes);
+            const WRITERS: i32 = 2;
+            if matches!(first, First::Writers) {
+                pthread_rwlockattr_setkind_np(&mut attributes, WRITERS);
+            }
             libc::pthread_rwlockattr_setpshared(&mut attributes, libc::PTHREAD_PROCESS_SHARED);
             libc::pthread_rwlock_init(board.rooms[room].get().cast(), &attributes);
         }
@@ -143,6 +171,29 @@ impl Condition {
     pub(crate) fn signal(self) {
         // SAFETY: initialized.
         unsafe { libc::pthread_cond_signal(self.0.get().cast()) };
+    }
+
+    pub(crate) fn broadcast(self) {
+        // SAFETY: initialized.
+        unsafe { libc::pthread_cond_broadcast(self.0.get().cast()) };
+    }
+}
+
+impl Barrier {
+    pub(crate) fn new(board: &'static Board, room: usize, parties: u32) -> Barrier {
+        // SAFETY: the room is large enough, aligned, and nobody uses it yet.
+        unsafe {
+            let mut attributes: libc::pthread_barrierattr_t = std::mem::zeroed();
+            libc::pthread_barrierattr_init(&mut attributes);
+            libc::pthread_barrierattr_setpshared(&mut attributes, libc::PTHREAD_PROCESS_SHARED);
+            libc::pthread_barrier_init(board.rooms[room].get().cast(), &attributes, parties);
+        }
+        Barrier(&board.rooms[room])
+    }
+
+    pub(crate) fn wait(self) {
+        // SAFETY: initialized.
+        unsafe { libc::pthread_barrier_wait(self.0.get().cast()) };
     }
 }
 

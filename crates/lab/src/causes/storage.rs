@@ -11,7 +11,7 @@ use std::time::Duration;
 const MIB: usize = 1 << 20;
 
 /// Writes much and waits for the disk, all the time.
-fn writer(scene: &mut Scene) -> Made {
+pub(super) fn writer(scene: &mut Scene) -> Made {
     let board = scene.board;
     let path = scene.directory.join("c-much");
     scene.role("c-writer", || {

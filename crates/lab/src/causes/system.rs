@@ -1,4 +1,4 @@
-//! The system calls that causes are made of. The examiner's `unsafe` is here, in `board` and in `primitives`.
+//! The system calls that causes are made of. The examiner's `unsafe` is here, in `board`, in `primitives` and in `second`.
 
 use std::ffi::CString;
 use std::io;

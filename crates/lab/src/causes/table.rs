@@ -101,7 +101,7 @@ pub fn json(results: &[(&Cause, Examined)]) -> String {
             Examined::Failed(reason) => (serde_json::Value::Null, None, Some(reason)),
         };
         serde_json::json!({
-            "cause": cause.name, "what": cause.what, "stage": cause.stage.name(), "own": cause.own,
+            "cause": cause.name, "what": cause.what, "stage": cause.stage.name(), "set": cause.set.name(), "own": cause.own,
             "tally": tally, "skipped": skipped, "failed": failed,
         })
     };

@@ -10,15 +10,19 @@
 //! answers are conditional (`cond`); and, over wants of 0.5, 0.9, 1.001 and 2 times the truth, the share of verdicts
 //! *holds* at the first (`holds`), and of all those at the last two that say *holds* (`false`) or *holds while conditions
 //! stay as recorded* (`f.cond`). `pieces` is how long the recording is, in memories of the process.
+//! The processes of `unseen` were chosen before any answer to them was seen: `--process unseen` is all of them.
 //! Then `hour`: the level exceeded once an hour, with the share refused, and the mean probability that the next hour stays
 //! below what it is said not to exceed (0.95 and more is right).
 
+#[path = "../random/mod.rs"]
 mod random;
+mod unseen;
 
 use punctual_forecast::{Input, Late, Lateness, Method, ObservedTask, Outcome};
 use punctual_recording::{Distribution, Stage};
 use random::Random;
 use std::collections::BTreeMap;
+use unseen::Unseen;
 
 const PERIOD_NS: u64 = 1_000_000;
 /// The scale of lateness, ns.
@@ -53,6 +57,7 @@ enum Process {
     OnOff,
     /// The scale follows the time of day, 30 % up and down.
     Daily,
+    Unseen(Unseen),
 }
 
 const PROCESSES: [(&str, Process, f64); 10] = [
@@ -74,6 +79,9 @@ const BASE: f64 = 3.912;
 impl Process {
     /// Events above `x` scales a second, in the long run.
     fn rate(self, x: f64) -> f64 {
+        if let Process::Unseen(unseen) = self {
+            return unseen.rate(x);
+        }
         let exponential = |scale: f64| 1_000.0 * (-x / scale).exp();
         match self {
             Process::Mixture => 0.9495 * exponential(1.0) + 0.05 * exponential(3.0) + 0.0005 * exponential(6.0),
@@ -159,7 +167,7 @@ impl Process {
                     let angle = std::f64::consts::TAU * (from / 86_400.0 + phase);
                     steady(&mut events, from, 1.0, 1.0 + 0.3 * angle.sin(), random);
                 }
-                Process::Branching => {}
+                Process::Branching | Process::Unseen(_) => {}
             }
         }
         if self == Process::Storms {
@@ -206,7 +214,10 @@ impl Process {
 }
 
 fn record(process: Process, seconds: f64, random: &mut Random) -> Input {
-    let mut cpus = vec![process.run(seconds, random)];
+    let mut cpus = match process {
+        Process::Unseen(unseen) => unseen.run(seconds, random),
+        process => vec![process.run(seconds, random)],
+    };
     if process == Process::Cpus {
         let mut quiet = process.run(seconds, random);
         quiet.retain(|_| random.uniform() < 0.1);
@@ -274,10 +285,14 @@ fn main() {
             (other, _) => panic!("unknown argument {other}: --runs, --seconds, --process NAME,..."),
         }
     }
-    let skip = |name: &str| only.as_ref().is_some_and(|only| !only.split(',').any(|only| only == name));
+    let of_unseen = |name: &str| unseen::PROCESSES.iter().any(|(unseen, ..)| *unseen == name);
+    let is_meant = |only: &str, name: &str| only == name || (only == "unseen" && of_unseen(name));
+    let skip = |name: &str| only.as_ref().is_some_and(|only| !only.split(',').any(|only| is_meant(only, name)));
     println!("{runs} runs a cell, nominal 95 %");
     println!("process      recorded pieces asked    covered  unsafe    cond   holds   false  f.cond");
-    for (number, (name, process, memory)) in PROCESSES.into_iter().enumerate() {
+    let chosen_later =
+        unseen::PROCESSES.into_iter().map(|(name, unseen, memory)| (name, Process::Unseen(unseen), memory));
+    for (number, (name, process, memory)) in PROCESSES.into_iter().chain(chosen_later).enumerate() {
         if skip(name) {
             continue;
         }

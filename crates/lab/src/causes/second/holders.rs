@@ -1,0 +1,191 @@
+//! Who holds what the victim wants: a lock of an address space, of a directory, a mutex.
+
+use super::super::group::Group;
+use super::super::locks::victim_every;
+use super::super::memory::thread;
+use super::super::primitives::{Mutex, Nature};
+use super::super::scene::{MS, Made, Random, Refused, Scene, real_time};
+use super::super::system::{self, Memory, PAGE, now, spin};
+use super::calls;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Duration;
+
+const MIB: usize = 1 << 20;
+
+/// A victim that acts about every `period` ns, and a thread of its process that injects.
+pub(super) fn beside(
+    scene: &mut Scene,
+    name: &'static str,
+    period: u64,
+    act: impl Fn(),
+    mut inject: impl FnMut(&mut Random) + Send + 'static,
+) -> Made {
+    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    scene.culprit("c-victim", || {
+        let done = Arc::new(AtomicBool::new(false));
+        let ended = done.clone();
+        thread(name, move || {
+            system::steady(there);
+            let mut random = Random::new(29);
+            while board.cells[7].load(Acquire) == 0 {
+                system::sleep(MS);
+            }
+            for _ in 0..count {
+                system::sleep(random.between(12 * MS, 28 * MS));
+                if board.is_ending() {
+                    break;
+                }
+                inject(&mut random);
+            }
+            done.store(true, Release);
+        });
+        real_time(70, here)?;
+        board.prepared();
+        board.cells[7].store(1, Release);
+        let mut random = Random::new(31);
+        while !ended.load(Acquire) && !board.is_ending() {
+            let due = now() + random.between(period * 3 / 4, period * 5 / 4);
+            system::sleep_until(due);
+            act();
+            board.waited(due);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// The kernel's lock of an address space, which protecting pages holds as mapping does.
+pub(super) fn protection(scene: &mut Scene) -> Made {
+    let board = scene.board;
+    let memory = Memory::private(32 * MIB)?;
+    memory.advise(libc::MADV_NOHUGEPAGE);
+    let map_and_unmap = || drop(Memory::private(PAGE));
+    beside(scene, "c-protector", 3 * MS / 2, map_and_unmap, move |_| {
+        (0..32 * MIB / PAGE).for_each(|page| memory.touch(page));
+        let start = now();
+        calls::protect(&memory, false);
+        board.injected("c-protector", start, now());
+        calls::protect(&memory, true);
+    })
+}
+
+/// The kernel's lock of a directory: who lists shares it, who makes a file wants it alone.
+pub(super) fn directory(scene: &mut Scene) -> Made {
+    const FILES: usize = 4_000;
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let path = scene.directory.join("many");
+    std::fs::create_dir(&path)?;
+    for number in 0..FILES {
+        std::fs::write(path.join(format!("a-file-of-many-{number}")), "")?;
+    }
+    let listed = std::fs::File::open(&path)?;
+    let own = path.join("c-own");
+    victim_every(scene, Duration::from_millis(2), || {
+        let _ = std::fs::File::create(&own);
+        let _ = std::fs::remove_file(&own);
+    })?;
+    scene.culprit("c-lister", || {
+        system::steady(there);
+        let mut buffer = vec![0; MIB];
+        board.injections(count, (12, 28), |_| {
+            let start = now();
+            calls::list(listed.as_raw_fd(), &mut buffer);
+            board.injected("c-lister", start, now());
+        });
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A process that ends in the middle of its work: the kernel lets its robust mutex go.
+pub(super) fn dead(scene: &mut Scene) -> Made {
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let mutex = Mutex::new(board, 0, Nature::Robust);
+    victim_every(scene, Duration::from_millis(3), || {
+        mutex.lock();
+        mutex.unlock();
+    })?;
+    scene.culprit("c-starter", || {
+        system::steady(there);
+        let mut result = Ok(());
+        board.injections(count, (12, 28), |random| match system::fork() {
+            Ok(0) => {
+                system::set_name("c-holder");
+                mutex.lock();
+                let start = now();
+                spin(start, random.between(3 * MS, 6 * MS));
+                board.injected("c-holder", start, now());
+                system::leave(0);
+            }
+            Ok(child) => {
+                system::reap(child, true);
+            }
+            Err(error) => result = Err(Refused::from(error)),
+        });
+        result
+    })?;
+    Ok(())
+}
+
+const QUOTA_US: u64 = 10_000;
+const PERIOD_US: u64 = 50_000;
+
+/// Works until its group has been out of quota; gives that time. None where it was not, or something else kept it.
+fn work_until_throttled(group: &Group) -> Option<(u64, u64)> {
+    const MIN_GAP: u64 = 20 * MS;
+    let (begin, throttled) = (now(), group.throttled_ns());
+    let mut last = begin;
+    while last < begin + 150 * MS {
+        let time = now();
+        if time - last > MIN_GAP {
+            // Where it waited for its CPU as well, the time would not be the quota's.
+            let by_quota = group.throttled_ns() - throttled;
+            return (by_quota * 10 > (time - last) * 8).then_some((last, time));
+        }
+        last = time;
+    }
+    None
+}
+
+/// The holder's group is out of quota while it holds the mutex; a busy process of another group is innocent.
+pub(super) fn out_of_quota(scene: &mut Scene) -> Made {
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let group = Group::new(scene, "cpu", "quota")?;
+    group.limit(QUOTA_US, PERIOD_US)?;
+    group.weigh(20)?;
+    let mutex = Mutex::new(board, 0, Nature::Plain);
+    victim_every(scene, Duration::from_millis(10), || {
+        mutex.lock();
+        mutex.unlock();
+    })?;
+    scene.role("c-busy", || {
+        system::pin(0, &[there]);
+        board.prepared();
+        while !board.is_ending() {
+            spin(now(), MS);
+        }
+        Ok(())
+    })?;
+    let limit = 1_000 * MS + count as u64 * 350 * MS;
+    scene.culprit("c-holder", || {
+        system::pin(0, &[there]);
+        group.take(system::pid())?;
+        let mut random = Random::new(37);
+        board.prepared();
+        let end = now() + limit;
+        while board.count() < count && now() < end && !board.is_ending() {
+            system::sleep(random.between(20 * MS, 60 * MS));
+            mutex.lock();
+            if let Some((start, end)) = work_until_throttled(&group) {
+                board.injected("c-holder", start, end);
+            }
+            mutex.unlock();
+            board.cells[0].fetch_add(1, Relaxed);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The scheduler's own rules: ceilings, budgets, shares, slack.
+
+use super::super::primitives::{Mutex, Nature};
+use super::super::scene::{MS, Made, Random, Refused, Scene, real_time};
+use super::super::system::{self, Pid, now, sleep_until, spin};
+use super::calls;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::time::Duration;
+
+/// A FIFO 70 victim that wakes every 2 ms and works for `work` ns.
+fn victim(scene: &mut Scene, work: u64) -> Result<Pid, Refused> {
+    let (board, here) = (scene.board, scene.here);
+    scene.role("c-victim", || {
+        // Of no meaning while it is in real time.
+        system::nice(0, 10);
+        real_time(70, here)?;
+        board.cycle(Duration::from_millis(2), || {
+            spin(now(), work);
+        });
+        Ok(())
+    })
+}
+
+/// A mutex that makes whoever holds it go first, whether or not anybody waits for it.
+pub(super) fn ceiling(scene: &mut Scene) -> Made {
+    let (board, here, count) = (scene.board, scene.here, scene.count);
+    victim(scene, MS / 20)?;
+    let mutex = Mutex::new(board, 0, Nature::Ceiling(90));
+    scene.culprit("c-holder", || {
+        real_time(10, here)?;
+        board.injections(count, (12, 28), |random| {
+            mutex.lock();
+            board.occupy("c-holder", random.between(3 * MS, 6 * MS));
+            mutex.unlock();
+        });
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A thread of budget 2 ms in each 10 ms that once in a while works for longer. Normal threads run while it may not.
+pub(super) fn own_budget(scene: &mut Scene) -> Made {
+    const MIN_GAP: u64 = 4 * MS;
+    let (board, count) = (scene.board, scene.count);
+    for cpu in system::cpus() {
+        scene.role("c-busy", || {
+            system::pin(0, &[cpu]);
+            board.prepared();
+            while !board.is_ending() {
+                spin(now(), MS);
+            }
+            Ok(())
+        })?;
+    }
+    scene.culprit("c-victim", || {
+        system::deadline(2 * MS, 10 * MS).map_err(|error| Refused(format!("no SCHED_DEADLINE ({error})")))?;
+        let mut random = Random::new(41);
+        board.prepared();
+        while board.count() < count && !board.is_ending() {
+            let due = now() + random.between(20 * MS, 30 * MS);
+            sleep_until(due);
+            let mut worked = 0;
+            let wanted = if random.between(0, 2) == 0 { MS } else { 3 * MS };
+            let mut last = now();
+            while worked < wanted {
+                let time = now();
+                if time - last > MIN_GAP {
+                    board.injected("c-budget", last, time);
+                } else {
+                    worked += time - last;
+                }
+                last = time;
+            }
+            board.waited(due);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Of a CPU that real-time threads keep, the kernel gives normal ones a twentieth, before whoever has a priority.
+pub(super) fn fair_share(scene: &mut Scene) -> Made {
+    let (board, here, count) = (scene.board, scene.here, scene.count);
+    victim(scene, MS / 20)?;
+    scene.role("c-hog", || {
+        real_time(60, here)?;
+        board.prepared();
+        while !board.is_ending() {
+            spin(now(), MS);
+        }
+        Ok(())
+    })?;
+    scene.culprit("c-normal", || {
+        system::pin(0, &[here]);
+        board.prepared();
+        let end = now() + count as u64 * 400 * MS;
+        while board.count() < count && now() < end && !board.is_ending() {
+            board.occupy("c-normal", 100 * MS);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A manager takes the victim's priority away for a while.
+pub(super) fn demoted(scene: &mut Scene) -> Made {
+    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    let victim = victim(scene, 3 * MS / 4)?;
+    let is_demoted = &board.words[5];
+    scene.role("c-burst", || {
+        // Before other normal threads that may be there.
+        system::steady(here);
+        board.prepared();
+        while !board.is_ending() {
+            if is_demoted.load(Acquire) == 1 {
+                board.occupy("c-burst", 12 * MS);
+                while is_demoted.load(Acquire) == 1 {
+                    spin(now(), MS / 10);
+                }
+            }
+            spin(now(), MS / 10);
+        }
+        Ok(())
+    })?;
+    scene.culprit("c-manager", || {
+        real_time(60, there)?;
+        board.injections(count.div_ceil(2), (20, 40), |_| {
+            let _ = system::schedule(victim as u32, libc::SCHED_OTHER, 0);
+            is_demoted.store(1, Release);
+            system::sleep(14 * MS);
+            is_demoted.store(0, Release);
+            let _ = system::schedule(victim as u32, libc::SCHED_FIFO, 70);
+        });
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A normal thread's timers may be late by what it allowed; the kernel uses that where it can.
+pub(super) fn slack(scene: &mut Scene) -> Made {
+    const SLACK: u64 = 5 * MS;
+    let (board, here, count) = (scene.board, scene.here, scene.count);
+    scene.role("c-idle", || {
+        system::pin(0, &[here]);
+        system::schedule(0, libc::SCHED_IDLE, 0)?;
+        board.prepared();
+        while !board.is_ending() {
+            spin(now(), MS);
+        }
+        Ok(())
+    })?;
+    scene.culprit("c-victim", || {
+        system::steady(here);
+        calls::allow_slack(SLACK);
+        let mut random = Random::new(43);
+        board.prepared();
+        for _ in 0..count * 10 {
+            if board.count() >= count || board.is_ending() {
+                break;
+            }
+            let due = now() + random.between(8 * MS, 14 * MS);
+            sleep_until(due);
+            let woke = now();
+            // What is later than allowed was somebody's.
+            if (600_000..SLACK + MS / 5).contains(&woke.saturating_sub(due)) {
+                board.injected("c-victim", due, woke);
+            }
+            board.waited(due);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! Waits for another's turn, in which somebody stands between the victim and who is slow.
+
+use super::super::board::Board;
+use super::super::locks::{serve, victim};
+use super::super::primitives::{Barrier, Condition, First, Mutex, Nature, ReadWrite};
+use super::super::scene::{MS, Made, Random, Scene, real_time};
+use super::super::system::{self, now, spin};
+use std::os::unix::net::UnixDatagram;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::time::Duration;
+
+/// Three meet; one of them comes late once in a while.
+pub(super) fn barrier(scene: &mut Scene) -> Made {
+    let (board, there) = (scene.board, scene.there);
+    let barrier = Barrier::new(board, 0, 3);
+    victim(scene, || barrier.wait())?;
+    scene.role("c-early", || {
+        system::steady(there);
+        board.prepared();
+        while !board.is_ending() {
+            barrier.wait();
+        }
+        Ok(())
+    })?;
+    let count = scene.count;
+    scene.culprit("c-late", || {
+        system::steady(there);
+        let mut random = Random::new(17);
+        board.prepared();
+        while !board.is_ending() && board.count() < count {
+            if random.between(0, 5) == 0 {
+                let start = now();
+                spin(start, random.between(6 * MS, 10 * MS));
+                board.injected("c-late", start, now());
+            }
+            barrier.wait();
+        }
+        while !board.is_ending() {
+            barrier.wait();
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Whoever waits for a condition is also woken by those to whom it means something else.
+pub(super) fn spurious(scene: &mut Scene) -> Made {
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let mutex = Mutex::new(board, 0, Nature::Plain);
+    let (asked, answered) = (Condition::new(board, 1), Condition::new(board, 2));
+    let (request, reply) = (&board.words[3], &board.words[4]);
+    // When the bystander calls, ns; 0 for not at all.
+    let call = &board.cells[1];
+    victim(scene, || {
+        mutex.lock();
+        let wanted = request.fetch_add(1, Relaxed) + 1;
+        asked.signal();
+        while reply.load(Relaxed) != wanted && !board.is_ending() {
+            answered.wait(mutex);
+        }
+        mutex.unlock();
+    })?;
+    scene.role("c-shouter", || {
+        real_time(60, there)?;
+        board.prepared();
+        while !board.is_ending() {
+            system::sleep(MS / 4);
+            let at = call.load(Acquire);
+            if at != 0 && now() > at && call.swap(0, AcqRel) != 0 {
+                answered.broadcast();
+            }
+        }
+        Ok(())
+    })?;
+    scene.culprit("c-signaller", || {
+        system::steady(there);
+        let mut random = Random::new(19);
+        board.prepared();
+        while !board.is_ending() && board.count() < count {
+            mutex.lock();
+            while request.load(Relaxed) == reply.load(Relaxed) && !board.is_ending() {
+                asked.wait(mutex);
+            }
+            mutex.unlock();
+            if random.between(0, 5) == 0 {
+                let (start, ns) = (now(), random.between(4 * MS, 7 * MS));
+                // Later than half of it: most of the wait comes before a call that means nothing.
+                call.store(start + ns * 7 / 10, Release);
+                spin(start, ns);
+                call.store(0, Release);
+                board.injected("c-signaller", start, now());
+            }
+            mutex.lock();
+            reply.store(request.load(Relaxed), Relaxed);
+            answered.signal();
+            mutex.unlock();
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A reader that comes after a waiting writer waits for the reader that is in.
+pub(super) fn queued_writer(scene: &mut Scene) -> Made {
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let lock = ReadWrite::new(board, 0, First::Writers);
+    victim(scene, || {
+        lock.read();
+        lock.unlock();
+    })?;
+    scene.role("c-queued", || {
+        real_time(60, there)?;
+        board.prepared();
+        while !board.is_ending() {
+            system::futex_wait(&board.words[0], 0);
+            if board.words[0].swap(0, AcqRel) == 1 {
+                lock.write();
+                lock.unlock();
+            }
+        }
+        Ok(())
+    })?;
+    scene.culprit("c-long", || {
+        system::steady(there);
+        board.injections(count, (12, 28), |random| {
+            lock.read();
+            let start = now();
+            spin(start, MS / 5);
+            board.words[0].store(1, Release);
+            system::futex_wake(&board.words[0], 1);
+            spin(now(), random.between(4 * MS, 7 * MS));
+            board.injected("c-long", start, now());
+            lock.unlock();
+        });
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// The broker does nothing of its own.
+pub(super) fn broker(scene: &mut Scene) -> Made {
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let (ask, answer) = (system::pipe()?, system::pipe()?);
+    let (order, result) = (system::pipe()?, system::pipe()?);
+    victim(scene, || {
+        system::write(ask.1, &[1]);
+        system::read(answer.0, &mut [0; 1]);
+    })?;
+    scene.role("c-broker", || {
+        system::steady(there);
+        board.prepared();
+        while !board.is_ending() {
+            system::read(ask.0, &mut [0; 1]);
+            system::write(order.1, &[1]);
+            system::read(result.0, &mut [0; 1]);
+            system::write(answer.1, &[1]);
+        }
+        Ok(())
+    })?;
+    let next = move || {
+        system::read(order.0, &mut [0; 1]);
+    };
+    let done = move || {
+        system::write(result.1, &[1]);
+    };
+    serve(scene, "c-worker", there, count, next, done)
+}
+
+/// Fills a socket's queue: several senders, for each may have only so much in it.
+fn fill(senders: &[UnixDatagram]) {
+    for sender in senders {
+        while sender.send(&[7; 16]).is_ok() {}
+    }
+}
+
+/// A log's reader that pauses while its queue is full.
+pub(super) fn log_socket(scene: &mut Scene) -> Made {
+    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    let path = scene.directory.join("c-log");
+    let reader = UnixDatagram::bind(&path)?;
+    let connected = |nonblocking: bool| -> std::io::Result<UnixDatagram> {
+        let socket = UnixDatagram::unbound()?;
+        socket.connect(&path)?;
+        socket.set_nonblocking(nonblocking)?;
+        Ok(socket)
+    };
+    let own = connected(false)?;
+    let senders = (0..8).map(|_| connected(true)).collect::<std::io::Result<Vec<_>>>()?;
+    scene.role("c-victim", || {
+        real_time(70, here)?;
+        board.cycle(Duration::from_millis(2), || {
+            let _ = own.send(&[1; 16]);
+        });
+        Ok(())
+    })?;
+    scene.role("c-flooder", || {
+        real_time(60, there)?;
+        board.prepared();
+        while !board.is_ending() {
+            system::futex_wait(&board.words[0], 0);
+            if board.words[0].swap(0, AcqRel) == 1 {
+                fill(&senders);
+            }
+        }
+        Ok(())
+    })?;
+    scene.culprit("c-syslog", || read_log(board, there, count, &reader))?;
+    Ok(())
+}
+
+fn read_log(board: &Board, cpu: usize, count: usize, reader: &UnixDatagram) -> Made {
+    system::steady(cpu);
+    reader.set_nonblocking(true)?;
+    let mut random = Random::new(23);
+    let drain = |ns: u64| {
+        let end = now() + ns;
+        while now() < end {
+            while reader.recv(&mut [0; 64]).is_ok() {}
+            system::sleep(MS / 2);
+        }
+    };
+    board.prepared();
+    for _ in 0..count {
+        drain(random.between(12 * MS, 28 * MS));
+        if board.is_ending() {
+            break;
+        }
+        board.words[0].store(1, Release);
+        system::futex_wake(&board.words[0], 1);
+        let start = now();
+        spin(start, random.between(4 * MS, 7 * MS));
+        board.injected("c-syslog", start, now());
+    }
+    while !board.is_ending() {
+        drain(MS);
+    }
+    Ok(())
+}
