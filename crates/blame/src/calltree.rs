@@ -114,6 +114,7 @@ fn is_off_cpu(piece: &Piece) -> bool {
     let is_asleep = matches!(
         last,
         Kind::Sleep
+            | Kind::TimerSlack
             | Kind::Wait
             | Kind::Lock
             | Kind::Io

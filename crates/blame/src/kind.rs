@@ -40,6 +40,8 @@ pub enum Kind {
     Wait,
     /// Whom the victim waited for slept until a timer.
     Sleep,
+    /// The kernel let the victim's timer come later, as that thread allows it to: within its timer slack.
+    TimerSlack,
     /// It was stopped: by a signal, by a tracer, by the freezer of its control group.
     Stopped,
     /// It ran, in its own code.
@@ -54,7 +56,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 22] = [
+    pub const ALL: [Kind; 23] = [
         Kind::Irq,
         Kind::Softirq,
         Kind::IrqOff,
@@ -72,6 +74,7 @@ impl Kind {
         Kind::Lock,
         Kind::Wait,
         Kind::Sleep,
+        Kind::TimerSlack,
         Kind::Stopped,
         Kind::Own,
         Kind::Steal,
@@ -99,6 +102,7 @@ impl Kind {
             Kind::Lock => "lock",
             Kind::Wait => "wait",
             Kind::Sleep => "sleep",
+            Kind::TimerSlack => "timer_slack",
             Kind::Stopped => "stopped",
             Kind::Own => "own",
             Kind::Steal => "steal",
@@ -135,6 +139,7 @@ impl Kind {
             Kind::Lock => "locks",
             Kind::Wait => "waits for other threads",
             Kind::Sleep => "sleeping on timers",
+            Kind::TimerSlack => "timers that were allowed to come later",
             Kind::Stopped => "being stopped",
             Kind::Own => "their own work",
             Kind::Steal => "the host",
@@ -163,6 +168,7 @@ impl Kind {
             Kind::Lock => "lock held by",
             Kind::Wait => "waiting for",
             Kind::Sleep => "sleeping on timer",
+            Kind::TimerSlack => "the timer slack of",
             Kind::Stopped => "being stopped by",
             Kind::Own => "the work of",
             Kind::Steal => "stolen by",
@@ -193,6 +199,7 @@ impl Kind {
             Kind::Wait if name == ENDER_NOT_SEEN => "it waited for another thread, which was not seen".to_owned(),
             Kind::Wait => format!("it waited for {name}"),
             Kind::Sleep => format!("it slept until a timer ({name})"),
+            Kind::TimerSlack => "its timer was allowed to come later".to_owned(),
             Kind::Stopped => format!("it was stopped by {name}"),
             Kind::Own => "it was at work".to_owned(),
             Kind::Steal => "the host ran something else on its CPU".to_owned(),

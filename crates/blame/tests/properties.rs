@@ -161,7 +161,7 @@ proptest! {
             event.steal_ns = event.at_ns + 1;
         }
         let innocent =
-            [Kind::Steal, Kind::Unknown, Kind::KernelWake, Kind::Io, Kind::Lock, Kind::Wait, Kind::Sleep, Kind::Fault, Kind::Stopped, Kind::Own];
+            [Kind::Steal, Kind::Unknown, Kind::KernelWake, Kind::Io, Kind::Lock, Kind::Wait, Kind::Sleep, Kind::TimerSlack, Kind::Fault, Kind::Stopped, Kind::Own];
         for part in split(&episode).parts {
             // A group that is out of quota waits for it, whatever the host does.
             let quota = part.kind == Kind::Throttled && part.detail.as_deref().is_some_and(|detail| detail.contains("quota"));

@@ -5,10 +5,11 @@ mod support;
 
 use punctual_blame::{CallTree, ENDER_NOT_SEEN, Inside, Kind, Part, Room, add_lateness, folded, split};
 use punctual_recording::episode::{
-    Call, Event, EventKind, Frame, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE, LockWaking, Sender,
-    StackSample, WaitEnd, WakingAct, WordState,
+    Call, Event, EventKind, Frame, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
+    LockWaking, Sender, StackSample, WaitEnd, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
+use std::collections::BTreeSet;
 use support::{INTERRUPT, Story, VICTIM, lets_go};
 
 const IDLE: (u32, i16) = (0, 120);
@@ -212,6 +213,50 @@ fn a_packet_that_was_seen_to_be_sent_is_its_senders() {
     let by_nobody = WaitEnd { sender: Sender::NoThread, ..READ };
     let part = wait(&delivered(by_nobody));
     assert_eq!((part.name.as_str(), part.unknown_ns), ("the network", 2_000_000));
+}
+
+/// Who wakes those that wait for a condition without making it true answers nobody; who makes it true does.
+#[test]
+fn whoever_wakes_in_vain_is_not_accused() {
+    let told =
+        LockWaking { act: WakingAct::WakesWord, same_word: Some(true), state: WordState::NoLock, place: 10, owner: 0 };
+    let woken_twice = |looks_us: u64, second: (u32, i16), place: u32, over_lock: bool| {
+        request(|story| {
+            story.switch(1_500, BYSTANDER, WAITS, 4);
+            answers(story, 3_000, told.bits());
+            if over_lock {
+                story.switch(3_010, SERVER, WAITS | LEFT_FOR_LOCK, 2);
+                let let_go = LockWaking { state: WordState::Free, place: 300, ..told };
+                answers(story, 3_400, let_go.bits());
+                story.switch(3_405 + looks_us, second, WAITS, 2);
+            } else {
+                story.switch(3_005 + looks_us, second, WAITS, 2);
+            }
+            answers(story, 4_500, LockWaking { place, ..told }.bits());
+        })
+    };
+    let named = |episode: &Episode| {
+        let waits = parts(episode).into_iter().filter(|part| part.kind == Kind::Wait);
+        waits.map(|part| part.name).collect::<BTreeSet<_>>()
+    };
+    let in_vain = BTreeSet::from([ENDER_NOT_SEEN.to_owned(), "other".to_owned()]);
+    let mut cases = 0;
+    for over_lock in [false, true] {
+        for place in [10, 11] {
+            assert_eq!(named(&woken_twice(20, SERVER, place, over_lock)), in_vain, "{place} {over_lock}");
+            cases += 1;
+        }
+    }
+    // It worked in between, it waited for something else then, the same thread woke it again: that was an answer.
+    for episode in [
+        woken_twice(500, SERVER, 10, false),
+        woken_twice(20, SERVER, 200, false),
+        woken_twice(20, BYSTANDER, 10, false),
+    ] {
+        assert!(!named(&episode).contains(ENDER_NOT_SEEN));
+        cases += 1;
+    }
+    assert_eq!(cases, 7);
 }
 
 /// The server asks the store and sleeps a while; the store is kept from its CPU.

@@ -248,6 +248,53 @@ fn a_normal_thread_that_is_chosen_before_a_real_time_one_has_its_reserved_share(
     assert_eq!(largest(&story.episode).0, Kind::Throttled);
 }
 
+/// An interrupt came over a normal thread's own code and went back there, though a real-time thread was ready: no interrupt was
+/// kept from coming.
+#[test]
+fn a_normal_thread_that_is_let_go_on_has_its_reserved_share() {
+    let goes_on = |interrupted: u64, priority: i16| {
+        let mut story = Story::new((8, priority), 5_020);
+        story.timer(1_005, 0);
+        for at_us in [2_000, 3_000, 4_000] {
+            story.event(at_us, EventKind::VectorBegin, INTERRUPT, 1, interrupted, 2);
+            story.event(at_us + 5, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+        }
+        story.switch(5_009, VICTIM_RUNS, 0, 1).switch(5_100, OTHER, 1, 2);
+        parts(&story.episode)
+    };
+    let ns = |parts: &[(Kind, String, u64)], kind| {
+        parts.iter().filter(|part| part.0 == kind).map(|part| part.2).sum::<u64>()
+    };
+    let parts = goes_on(INTERRUPTED_USER, 120);
+    assert_eq!((ns(&parts, Kind::FairServer), ns(&parts, Kind::Blind)), (3_985_000, 0), "{parts:?}");
+    // One of lower real-time priority has no such share: the victim's own budget was used up.
+    assert_eq!(ns(&goes_on(INTERRUPTED_USER, 50), Kind::Throttled), 3_985_000);
+    // In the kernel it need not let anybody in.
+    assert!(ns(&goes_on(0, 120), Kind::Kernel) > 3_900_000);
+}
+
+/// The thread asked for 1,000 us and allows its timers to come 700 us later.
+#[test]
+fn what_a_thread_allows_its_timer_to_be_late_is_its_own_slack() {
+    for (allowed_ns, slack_ns) in [(1_700_000, 700_000), (1_000_000, 0), (60_000_000, 1_002_000)] {
+        let mut story = Story::new(OTHER, 2_500);
+        story.timer(2_000, INTERRUPTED_USER);
+        for event in story.episode.events.iter_mut().filter(|event| event.kind == EventKind::TimerBegin) {
+            event.extra = allowed_ns;
+        }
+        story.switch(2_010, VICTIM_RUNS, 0, 1).switch(2_500, OTHER, 1, 2);
+        let parts = parts(&story.episode);
+        let slack = parts.iter().filter(|part| part.0 == Kind::TimerSlack);
+        assert_eq!(slack.map(|part| part.2).sum::<u64>(), slack_ns, "{parts:?}");
+    }
+    // A timer on another clock says nothing.
+    let mut story = Story::new(OTHER, 2_500);
+    story.timer(2_000, INTERRUPTED_USER);
+    story.episode.events[1].extra = 1_700_000_000_000_000_000;
+    story.switch(2_010, VICTIM_RUNS, 0, 1).switch(2_500, OTHER, 1, 2);
+    assert!(parts(&story.episode).iter().all(|part| part.0 != Kind::TimerSlack));
+}
+
 #[test]
 fn a_late_interrupt_is_blamed_on_kernel_code_and_never_on_user_code() {
     let late = |interrupted| {

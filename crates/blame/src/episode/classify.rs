@@ -66,7 +66,7 @@ const NORMAL: i16 = 100;
 
 impl Doing {
     pub(crate) fn wants_cpu(self) -> bool {
-        !matches!(self, Doing::Blocked { .. } | Doing::HeldBefore { .. } | Doing::OutOfQuota { .. })
+        !matches!(self, Doing::Slack | Doing::Blocked { .. } | Doing::HeldBefore { .. } | Doing::OutOfQuota { .. })
     }
 }
 
@@ -124,6 +124,7 @@ impl<'a> Classifier<'a> {
             Doing::Spinning { holder } => Some(self.spun_for(holder)),
             Doing::HeldBefore { taker } => Some(self.held_before(taker)),
             Doing::OutOfQuota { name } => Some(self.out_of_quota(name)),
+            Doing::Slack => Some(Blamed::new(Kind::TimerSlack, self.victim())),
             Doing::Due | Doing::Waiting { .. } | Doing::Running => None,
         }
     }
@@ -147,9 +148,11 @@ impl<'a> Classifier<'a> {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
                 None => self.waiting_and_switch(span, slice, start, end, own),
             },
-            Doing::Blocked { .. } | Doing::HeldBefore { .. } | Doing::Spinning { .. } | Doing::OutOfQuota { .. } => {
-                Vec::new()
-            }
+            Doing::Slack
+            | Doing::Blocked { .. }
+            | Doing::HeldBefore { .. }
+            | Doing::Spinning { .. }
+            | Doing::OutOfQuota { .. } => Vec::new(),
         }
     }
 
@@ -285,7 +288,8 @@ impl<'a> Classifier<'a> {
         let Doing::Waiting { since_ns, moved } = span.doing else { return Blamed::unknown("not waiting") };
         let victim = span.priority;
         let name = self.thread(slice.tid);
-        let chosen = slice.since_ns.is_some_and(|since| since >= since_ns);
+        let chosen = slice.since_ns.is_some_and(|since| since >= since_ns)
+            || slice.tid != 0 && self.was_let_go_on(span, slice.tid, since_ns);
         let real_time = victim < NORMAL;
         // Of a worker of the kernel's what it was given to do says more than where it is at that.
         let work = || slice.work().map(|name| format!("work {}", self.episode.name(name)));
@@ -331,6 +335,27 @@ impl<'a> Classifier<'a> {
             return with(Kind::IrqOff);
         }
         with(Kind::Kernel)
+    }
+
+    /// Whether the scheduler let a thread go on though the victim was ready: an interrupt came over its own code, and went back
+    /// there. On that way the scheduler looks whether another is to run.
+    fn was_let_go_on(&self, span: &StateSpan, tid: u32, since_ns: u64) -> bool {
+        let Some(timeline) = self.timelines.get(&span.cpu) else { return false };
+        let mut came = false;
+        for slice in timeline.within(since_ns, span.end_ns) {
+            let is_its_own = slice.tid == tid && slice.open.is_empty();
+            if is_its_own && came && slice.end_ns - slice.start_ns > SWITCH_NS {
+                return true;
+            }
+            let ends_with = &self.episode.events[slice.ends_with];
+            let interrupts = matches!(ends_with.kind, EventKind::VectorBegin | EventKind::HandlerBegin);
+            if is_its_own && interrupts {
+                came = ends_with.at_ns > since_ns && ends_with.extra & INTERRUPTED_USER != 0;
+            } else if slice.tid != tid {
+                came = false;
+            }
+        }
+        false
     }
 
     /// Normal threads take turns by weight, of their groups where those differ.

@@ -10,9 +10,14 @@ use std::collections::BTreeMap;
 /// Any of these: the thread was stopped.
 pub(crate) const STOPPED: u32 = LEFT_STOPPED | LEFT_TRACED | LEFT_FROZEN;
 
+/// A timer that comes so long before it must, ns, is on another clock.
+const MAX_SLACK_NS: u64 = 1_000_000_000;
+
 /// What the thread was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
+    /// It had asked to be woken by then, and allowed its timer to come later: by the end of this.
+    Slack,
     /// Its timer was due and it was not yet woken.
     Due,
     /// It could have run, on this CPU, since then; if it was moved there meanwhile, the position of that event.
@@ -91,8 +96,10 @@ pub(crate) fn story(
             // A sleep that a timer ended: from when that was due it is the timer that was late.
             let due = match doing {
                 Doing::Blocked { .. } => timer_due(episode, event).unwrap_or(event.at_ns).clamp(reached, event.at_ns),
+                Doing::Due => timer_allowed(episode, event).map_or(reached, |due| due.clamp(reached, event.at_ns)),
                 _ => event.at_ns,
             };
+            let doing = if doing == Doing::Due && due > reached { Doing::Slack } else { doing };
             if due > reached {
                 spans.push(StateSpan { start_ns: reached, end_ns: due, cpu, doing, priority });
             }
@@ -187,6 +194,12 @@ fn at_start(
         (None, Doing::Blocked { .. } | Doing::Running) if !subject.is_due => (doing, cpu),
         _ => (asleep, cpu),
     }
+}
+
+/// By when the timer was to have come that woke somebody, where it was on the clock of the events; within the slack that its
+/// thread allows it may come before.
+fn timer_allowed(episode: &Episode, waking: &Event) -> Option<u64> {
+    timer_due(episode, waking).filter(|due| *due < waking.at_ns.saturating_add(MAX_SLACK_NS))
 }
 
 /// When the timer was due whose function woke somebody.

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A share of the free memory that waiting evidence may take, and the most, bytes.
 const SHARE_OF_FREE: u64 = 8;
-const MAX_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 96 << 20;
 
 /// What may wait here, bytes.
 pub(super) fn most_bytes() -> u64 {
@@ -49,6 +49,11 @@ impl<T> BoundedSender<T> {
     /// Whether nothing may be put in that takes memory.
     pub(super) fn is_full(&self) -> bool {
         self.counts.bytes.load(Ordering::Relaxed) >= self.most
+    }
+
+    /// Whether a part in so many of what may wait does.
+    pub(super) fn is_filled_to(&self, part: u64) -> bool {
+        self.counts.bytes.load(Ordering::Relaxed) >= self.most / part
     }
 
     /// How many wait.

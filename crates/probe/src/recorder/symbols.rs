@@ -212,6 +212,8 @@ pub(super) struct ProgramSymbols {
     builds: BTreeMap<String, Option<String>>,
     /// Files that were opened: what stands at their paths may change, and the symbolizer knows them by their descriptors.
     opened: HashMap<String, Option<(OwnedFd, PathBuf)>>,
+    /// Where this process takes more, bytes, the files are let go of.
+    most_bytes: u64,
 }
 
 const REMEMBERED: usize = 50_000;
@@ -221,7 +223,10 @@ const MAX_FOREIGN_BYTES: u64 = 64 << 20;
 /// ... and of others.
 const MAX_OWN_BYTES: u64 = 4 << 30;
 
-/// So many files are looked into.
+/// What was read of files, and what it takes to find something in them, may take so much of memory, bytes, but for the last
+/// file.
+const MAX_FILES_BYTES: u64 = 96 << 20;
+/// So many files are looked into at once.
 const MAX_OPEN: usize = 512;
 
 /// Opens what may be a program's file, and the path of what was opened: whatever stands there by now, it is a file, and not
@@ -241,10 +246,26 @@ fn open_program(path: &str) -> Option<(OwnedFd, PathBuf)> {
     Some((file, opened))
 }
 
+fn symbolizer() -> Symbolizer {
+    Symbolizer::builder().enable_code_info(false).enable_inlined_fns(true).build()
+}
+
+/// What this process takes of memory; 0 where that cannot be read.
+fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
+}
+
 impl ProgramSymbols {
     pub(super) fn new() -> ProgramSymbols {
-        let symbolizer = Symbolizer::builder().enable_code_info(false).enable_inlined_fns(true).build();
-        ProgramSymbols { symbolizer, found: HashMap::new(), builds: BTreeMap::new(), opened: HashMap::new() }
+        ProgramSymbols {
+            symbolizer: symbolizer(),
+            found: HashMap::new(),
+            builds: BTreeMap::new(),
+            opened: HashMap::new(),
+            most_bytes: resident_bytes() + MAX_FILES_BYTES,
+        }
     }
 
     /// The functions at an offset into a file, innermost first: inlined ones come before the one they stand in.
@@ -258,7 +279,16 @@ impl ProgramSymbols {
         }
         let frames = self.look_up(path, offset);
         self.found.insert(key, frames.clone());
+        if resident_bytes() > self.most_bytes {
+            self.forget_files();
+        }
         frames
+    }
+
+    /// Lets go of all files; what was found in them stays.
+    fn forget_files(&mut self) {
+        self.symbolizer = symbolizer();
+        self.opened.clear();
     }
 
     /// The path of a program's file that was opened.
@@ -335,6 +365,18 @@ mod tests {
         let offset = offset_of_unnamed(&frame).unwrap();
         let found = ProgramSymbols::new().find(&frame.module, offset);
         assert!(found.last().unwrap().function.contains("clock_gettime"), "{found:?} of {frame:?}");
+    }
+
+    #[test]
+    fn files_are_let_go_of_where_they_take_much_and_names_stay() {
+        let address = libc::clock_gettime as *const () as u64;
+        let frame = place(&mappings(std::process::id()), address + 8);
+        let offset = offset_of_unnamed(&frame).unwrap();
+        let mut symbols = ProgramSymbols { most_bytes: 0, ..ProgramSymbols::new() };
+        let found = symbols.find(&frame.module, offset);
+        assert!(found.last().unwrap().function.contains("clock_gettime"), "{found:?}");
+        assert!(symbols.opened.is_empty());
+        assert_eq!(symbols.find(&frame.module, offset), found);
     }
 
     #[test]

@@ -63,6 +63,8 @@ const AFTER_NS: u64 = 300_000;
 /// The writing thread has fallen behind when so many wait for it, and has caught up when fewer than these do.
 const BEHIND: u64 = 32;
 const CAUGHT_UP: u64 = 8;
+/// It is far behind when what waits takes this share of what may, a part in so many.
+const FAR_BEHIND: u64 = 4;
 /// The kernel measures the recorder's programs for so long, ns; after that the number of records says what they cost.
 const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -147,7 +149,7 @@ impl Watch {
         let thread = std::thread::Builder::new().name("why".to_owned());
         let thread = thread.spawn(move || write_episodes(writer, &tell_tid, receiver, (&shared, &no_time), most)).ok();
         // Reading the kernel's symbols takes a tenth of a second: not while it is measured.
-        let writing = WritingThread { tid: tid.recv().unwrap_or(0), idle: true };
+        let writing = WritingThread { tid: tid.recv().unwrap_or(0), hurry: Hurry::Spare };
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
         let mut hooks = HookWatch::new(own);
@@ -278,7 +280,13 @@ impl Watch {
         let now = clock::monotonic_ns();
         self.hooks.read(now);
         let waiting = self.sender.as_ref().map_or(0, BoundedSender::waiting);
-        self.writing.set_idle(waiting < if self.writing.idle { BEHIND } else { CAUGHT_UP });
+        self.writing.hurry(match (waiting, self.writing.hurry) {
+            _ if self.sender.as_ref().is_some_and(|sender| sender.is_filled_to(FAR_BEHIND)) => Hurry::AsOthers,
+            (waiting, Hurry::AsOthers) if waiting >= BEHIND => Hurry::AsOthers,
+            (waiting, Hurry::Spare) if waiting < BEHIND => Hurry::Spare,
+            (waiting, _) if waiting < CAUGHT_UP => Hurry::Spare,
+            _ => Hurry::BelowOthers,
+        });
         // Each copies out of all rings: not once the program was asked to end.
         while !ending::is_asked() && self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
@@ -401,7 +409,8 @@ impl Watch {
     /// Waits for what is still to be written, not for ever; whether all of it was.
     fn wait_for_writing(&mut self, over: Instant) -> bool {
         let Some(thread) = self.thread.take() else { return true };
-        self.writing.set_idle(false);
+        // Nothing is measured any more that it could disturb.
+        self.writing.hurry(Hurry::AsOthers);
         let (mut asked, mut given_up) = (None, None);
         while !thread.is_finished() {
             if ending::is_asked() {
@@ -420,22 +429,34 @@ impl Watch {
 }
 
 /// The thread that finds names and writes. That is work, and must not be what makes the threads late that are looked
-/// at: it runs when nobody else wants the CPU, unless it falls behind.
+/// at: it runs when nobody else wants the CPU, unless it falls behind. On a machine where somebody always wants it, evidence
+/// would be lost that was there.
 struct WritingThread {
     tid: u32,
-    idle: bool,
+    hurry: Hurry,
+}
+
+/// How the writing thread gets its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hurry {
+    /// When nobody else wants the CPU.
+    Spare,
+    /// A tenth of what a normal thread gets.
+    BelowOthers,
+    /// As a normal thread.
+    AsOthers,
 }
 
 impl WritingThread {
-    fn set_idle(&mut self, idle: bool) {
-        if self.idle == idle || self.tid == 0 {
+    fn hurry(&mut self, hurry: Hurry) {
+        if self.hurry == hurry || self.tid == 0 {
             return;
         }
-        self.idle = idle;
-        let scheduling = if idle { Scheduling::Idle } else { Scheduling::Other };
+        self.hurry = hurry;
+        let scheduling = if hurry == Hurry::Spare { Scheduling::Idle } else { Scheduling::Other };
         // Where the kernel refuses, it stays as it is: slower, or more in the way.
         let _ = set_scheduling_of(self.tid, scheduling, false);
-        if !idle {
+        if hurry == Hurry::BelowOthers {
             let _ = rustix::process::setpriority_process(rustix::process::Pid::from_raw(self.tid as i32), 10);
         }
     }

@@ -60,6 +60,7 @@ fn happened(kind: Kind, name: &str) -> String {
         Kind::Wait if name == ENDER_NOT_SEEN => "The thread waited for another one, and which was not seen.".to_owned(),
         Kind::Wait => format!("The thread waited for {name}."),
         Kind::Sleep => format!("Whom it waited for slept on a timer ({name})."),
+        Kind::TimerSlack => format!("{name} allows its timers to come later, and the kernel made use of that."),
         Kind::Stopped => format!("The thread was stopped: {name}."),
         Kind::Own => format!("{name} did its own work."),
         Kind::Steal => "The host ran something else on this CPU.".to_owned(),
@@ -102,6 +103,9 @@ fn remedy(kind: Kind, name: &str) -> Option<&'static str> {
              (PTHREAD_PRIO_INHERIT)."
         }
         Kind::Wait => "Look with --episode N at what that one did meanwhile, and ask it earlier or for less at once.",
+        Kind::TimerSlack => {
+            "Allow less: prctl(PR_SET_TIMERSLACK, 1), TimerSlackNSec=1 of a systemd service; real-time threads have none."
+        }
         Kind::Sleep => "Let it wait for what it sleeps for, instead of looking for it by the clock.",
         Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
         Kind::Own => "Look at its call tree with --episode N, and do less at once or begin earlier.",

@@ -17,6 +17,8 @@ const NETWORK: &str = "the network";
 /// A softirq that begins within this of an interrupt's end belongs to that, ns.
 const AFTER_INTERRUPT_NS: u64 = 5_000;
 
+/// Whoever looks whether what it waits for has come, and waits on, takes less time for that, ns.
+const LOOK_NS: u64 = 100_000;
 /// In a count of nesting: softirqs are kept off, or one is being served.
 const SOFTIRQS_OFF: u32 = 0xff << 8;
 
@@ -86,11 +88,50 @@ impl Classifier<'_> {
         match told.act {
             WakingAct::NotTold => End::NotBy(format!("woken by {by}; how is not in the recording")),
             // Another word is the one that it was sent to meanwhile.
+            WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues if self.was_in_vain(woken_by) => {
+                End::NotBy(format!("woken in vain by {by}: it waited on at once"))
+            }
             WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues => End::By(woken_by.tid),
             WakingAct::Else | WakingAct::Signals => {
                 End::NotBy(format!("woken by {by}, over nothing that it waited for"))
             }
         }
+    }
+
+    /// Whether one that waited for a word was woken, looked, and waited on there, until somebody else woke it: what it waited for
+    /// had not come.
+    fn was_in_vain(&self, woken_by: &Event) -> bool {
+        let tid = woken_by.value;
+        let is_its = |event: &&Event| match event.kind {
+            EventKind::Switch => event.value == tid || u64::from(event.tid) == tid,
+            EventKind::Waking => event.value == tid,
+            _ => false,
+        };
+        let mut later: Vec<&Event> =
+            self.episode.events.iter().filter(|event| event.at_ns > woken_by.at_ns).filter(is_its).collect();
+        later.sort_by_key(|event| event.at_ns);
+        // Others may come before it meanwhile, and it may wait for the lock around what it looks at.
+        let mut ran_ns = 0;
+        let mut runs_since = None;
+        let mut goes_on = None;
+        for (position, event) in later.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Switch) {
+            if event.value == tid {
+                runs_since = Some(event.at_ns);
+                continue;
+            }
+            let Some(since) = runs_since.take() else { return false };
+            ran_ns += event.at_ns - since;
+            if event.left_state() != 0 && event.left_state() & LEFT_FOR_LOCK == 0 {
+                goes_on = later[position..].iter().find(|event| event.kind == EventKind::Waking);
+                break;
+            }
+        }
+        let Some(next) = goes_on.filter(|next| ran_ns < LOOK_NS && next.tid != woken_by.tid) else { return false };
+        // A condition of the C library has two words, which stand side by side.
+        let place = |event: &Event| event.lock_waking().place;
+        next.wait_end().is_none()
+            && next.lock_waking().act != WakingAct::NotTold
+            && place(next).abs_diff(place(woken_by)) <= 2
     }
 
     /// The thread that sent what a softirq delivers. Where the recording does not say: the one in which it runs, if that is
