@@ -23,13 +23,16 @@ pub(super) fn protect(memory: &Memory, writable: bool) {
     unsafe { libc::mprotect(memory.start.cast(), memory.length, access) };
 }
 
-/// Lists a directory from its beginning.
+/// Begins to list a directory anew.
+pub(super) fn rewind(descriptor: i32) {
+    // SAFETY: plain numbers.
+    unsafe { libc::lseek(descriptor, 0, libc::SEEK_SET) };
+}
+
+/// Lists as much of a directory as there is room for, in one call.
 pub(super) fn list(descriptor: i32, buffer: &mut [u8]) {
-    // SAFETY: plain numbers; then at most the length of the slice is written into it.
-    unsafe {
-        libc::lseek(descriptor, 0, libc::SEEK_SET);
-        while libc::syscall(libc::SYS_getdents64, descriptor, buffer.as_mut_ptr(), buffer.len()) > 0 {}
-    }
+    // SAFETY: at most the length of the slice is written into it.
+    unsafe { libc::syscall(libc::SYS_getdents64, descriptor, buffer.as_mut_ptr(), buffer.len()) };
 }
 
 /// The calling thread's timers may be late by this, ns.

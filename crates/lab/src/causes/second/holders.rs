@@ -60,11 +60,11 @@ pub(super) fn beside(
 /// The kernel's lock of an address space, which protecting pages holds as mapping does.
 pub(super) fn protection(scene: &mut Scene) -> Made {
     let board = scene.board;
-    let memory = Memory::private(32 * MIB)?;
+    let memory = Memory::private(96 * MIB)?;
     memory.advise(libc::MADV_NOHUGEPAGE);
     let map_and_unmap = || drop(Memory::private(PAGE));
     beside(scene, "c-protector", 3 * MS / 2, map_and_unmap, move |_| {
-        (0..32 * MIB / PAGE).for_each(|page| memory.touch(page));
+        (0..96 * MIB / PAGE).for_each(|page| memory.touch(page));
         let start = now();
         calls::protect(&memory, false);
         board.injected("c-protector", start, now());
@@ -74,7 +74,7 @@ pub(super) fn protection(scene: &mut Scene) -> Made {
 
 /// The kernel's lock of a directory: who lists shares it, who makes a file wants it alone.
 pub(super) fn directory(scene: &mut Scene) -> Made {
-    const FILES: usize = 4_000;
+    const FILES: usize = 12_000;
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let path = scene.directory.join("many");
     std::fs::create_dir(&path)?;
@@ -91,6 +91,8 @@ pub(super) fn directory(scene: &mut Scene) -> Made {
         system::steady(there);
         let mut buffer = vec![0; MIB];
         board.injections(count, (12, 28), |_| {
+            calls::rewind(listed.as_raw_fd());
+            // One call: between two of them the victim may have the lock.
             let start = now();
             calls::list(listed.as_raw_fd(), &mut buffer);
             board.injected("c-lister", start, now());

@@ -43,7 +43,7 @@ pub(super) static CAUSES: &[Cause] = &[
     },
     Cause {
         name: "mprotect",
-        what: "a sibling protects 32 MiB of pages while the victim maps",
+        what: "a sibling protects 96 MiB of pages while the victim maps",
         right: &[("lock", "c-protector")],
         make: holders::protection,
         ..SECOND

@@ -15,7 +15,8 @@ pub(super) fn barrier(scene: &mut Scene) -> Made {
     let barrier = Barrier::new(board, 0, 3);
     victim(scene, || barrier.wait())?;
     scene.role("c-early", || {
-        system::steady(there);
+        // Else it may wait for its CPU, and be the last.
+        real_time(60, there)?;
         board.prepared();
         while !board.is_ending() {
             barrier.wait();
