@@ -1,7 +1,8 @@
 //! Call trees of an episode's samples, and the same folded for flame graphs.
 
-use crate::episode::classify::seen_at;
-use crate::episode::split::{Detail, Piece, Split};
+use crate::episode::detail::Detail;
+use crate::episode::sampling::seen_at;
+use crate::episode::split::{Piece, Split};
 use crate::kind::Kind;
 use punctual_recording::Episode;
 use punctual_recording::episode::StackSample;

@@ -1,6 +1,11 @@
 //! The kinds of blame.
 
-use crate::episode::classify::{ENDER_NOT_SEEN, HOLDER_NOT_SEEN};
+use std::fmt::{Display, Formatter};
+
+/// The name of a lock's holder where nothing says who that is.
+pub const HOLDER_NOT_SEEN: &str = "holder not seen";
+/// The name of who ended a wait where nothing says who that is.
+pub const ENDER_NOT_SEEN: &str = "ender not seen";
 
 /// Why a piece of the lateness passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -177,34 +182,161 @@ impl Kind {
         }
     }
 
-    /// What became of a thread that held a lock meanwhile, as the end of a sentence.
-    pub(crate) fn meanwhile(self, name: &str) -> String {
+    /// What happened, as a sentence.
+    pub fn happened(self, name: &str) -> String {
         match self {
-            Kind::Irq => format!("the interrupt {name} ran on its CPU"),
-            Kind::Softirq => format!("the softirq {name} ran on its CPU"),
-            Kind::IrqOff => format!("{name} kept interrupts off on its CPU"),
-            Kind::Blind => format!("nothing could be seen ({name})"),
-            Kind::Kernel => format!("{name} was on its CPU in kernel code that would not be preempted"),
-            Kind::HigherPriority => format!("{name} ran on its CPU, with the higher priority"),
-            Kind::SamePriority => format!("{name} ran on its CPU, with the same priority"),
-            Kind::LowerPriority => format!("{name} had its fair turn on its CPU"),
-            Kind::Throttled => format!("its budget was used up ({name})"),
-            Kind::FairServer => format!("{name} ran on its CPU in the normal threads' reserved share"),
-            Kind::Migration => format!("{name} moved threads between CPUs"),
-            Kind::IdleExit => "its CPU came out of the idle loop".to_owned(),
-            Kind::Fault => "it waited for a page".to_owned(),
-            Kind::Io => format!("it waited for input or output ({name})"),
-            Kind::Lock if name == HOLDER_NOT_SEEN => "it waited for another lock, whose holder was not seen".to_owned(),
-            Kind::Lock => format!("it waited for another lock, which {name} held"),
-            Kind::Wait if name == ENDER_NOT_SEEN => "it waited for another thread, which was not seen".to_owned(),
-            Kind::Wait => format!("it waited for {name}"),
-            Kind::Sleep => format!("it slept until a timer ({name})"),
-            Kind::TimerSlack => "its timer was allowed to come later".to_owned(),
-            Kind::Stopped => format!("it was stopped by {name}"),
-            Kind::Own => "it was at work".to_owned(),
-            Kind::Steal => "the host ran something else on its CPU".to_owned(),
-            Kind::KernelWake => format!("it was on its ordinary way through the kernel ({name})"),
-            Kind::Unknown => format!("what it did is unknown ({name})"),
+            Kind::Irq => format!("The interrupt {name} ran first."),
+            Kind::Softirq => format!("The softirq {name} ran first."),
+            Kind::IrqOff => format!("{name} kept interrupts off."),
+            Kind::Blind => format!("The interrupt came late, and nothing in this kernel can have kept it ({name})."),
+            Kind::Kernel => format!("{name} was in kernel code that could not be preempted."),
+            Kind::HigherPriority => format!("{name} has the higher priority and ran first."),
+            Kind::SamePriority => format!("{name} has the same priority and was there first."),
+            Kind::LowerPriority => {
+                format!("{name} had its fair turn: normal threads take turns, whatever their weight.")
+            }
+            Kind::Throttled => format!("The budget was used up: {name}."),
+            Kind::FairServer => format!("The kernel gave normal threads their reserved share: {name}."),
+            Kind::Migration => format!("Threads were moved between CPUs: {name}."),
+            Kind::IdleExit => "The CPU was asleep and took its time to wake up.".to_owned(),
+            Kind::Fault => format!("{name} touched memory that was not there and waited for the page."),
+            Kind::Io => format!("The thread waited for input or output ({name})."),
+            Kind::Lock if name == HOLDER_NOT_SEEN => {
+                "The thread waited for a lock, and who held it was not seen.".to_owned()
+            }
+            Kind::Lock => format!("The thread waited for a lock that {name} held."),
+            Kind::Wait if name == ENDER_NOT_SEEN => {
+                "The thread waited for another one, and which was not seen.".to_owned()
+            }
+            Kind::Wait => format!("The thread waited for {name}."),
+            Kind::Sleep => format!("Whom it waited for slept on a timer ({name})."),
+            Kind::TimerSlack => format!("{name} allows its timers to come later, and the kernel made use of that."),
+            Kind::Stopped => format!("The thread was stopped: {name}."),
+            Kind::Own => format!("{name} did its own work."),
+            Kind::Steal => "The host ran something else on this CPU.".to_owned(),
+            Kind::KernelWake => "The wakeup went its ordinary way through the kernel.".to_owned(),
+            Kind::Unknown => format!("Nothing that was seen explains it ({name})."),
         }
+    }
+
+    /// What would change it, in the imperative; `None` where there is nothing to change.
+    pub fn remedy(self, name: &str) -> Option<&'static str> {
+        Some(match self {
+            Kind::Irq if name == "local_timer" => {
+                "Arm fewer timers on this CPU, or keep the tick from it (nohz_full= on the kernel's command line)."
+            }
+            Kind::Irq => "Send it to another CPU: /proc/irq/N/smp_affinity (stop irqbalance first).",
+            Kind::Softirq => {
+                "Send its device's interrupt to another CPU, or let threads do such work: threadirqs on the kernel's command line, \
+                 or a PREEMPT_RT kernel."
+            }
+            Kind::IrqOff => "Keep it off this CPU (taskset, cpuset), or use a PREEMPT_RT kernel.",
+            Kind::Blind => {
+                "Look below this kernel: pin the virtual CPU on the host, or look for firmware's interrupts with `punctual idle`."
+            }
+            Kind::Kernel => {
+                "Boot with preempt=full or use a PREEMPT_RT kernel; or keep it off this CPU (taskset, cpuset)."
+            }
+            Kind::HigherPriority => "Give it another CPU (taskset), or the late thread the higher priority (chrt -f).",
+            Kind::SamePriority => "Give one of them another priority (chrt -f) or another CPU (taskset).",
+            Kind::LowerPriority => "Give the late thread a real-time priority: chrt -f 50, or SCHED_DEADLINE.",
+            Kind::Throttled => {
+                "Raise the budget: cpu.max of the group, the runtime of a SCHED_DEADLINE thread, or kernel.sched_rt_runtime_us."
+            }
+            Kind::FairServer => {
+                "Leave normal threads some time of this CPU, or move them to another; the share is set in \
+                 /sys/kernel/debug/sched/fair_server."
+            }
+            Kind::Migration => "Pin the thread to a CPU (taskset) and keep the balancer from it (cpuset partitions).",
+            Kind::IdleExit => "Forbid deep idle states: hold /dev/cpu_dma_latency at 0 while it matters.",
+            Kind::Fault => "Touch all memory beforehand and lock it: mlockall(MCL_CURRENT | MCL_FUTURE).",
+            Kind::Io => "Hand input and output to another thread, so that this one never waits for it.",
+            Kind::Lock => {
+                "Hold it for a shorter time, hand data over without a lock, or let the holder inherit the waiter's priority \
+                 (PTHREAD_PRIO_INHERIT)."
+            }
+            Kind::Wait => {
+                "Look with --episode N at what that one did meanwhile, and ask it earlier or for less at once."
+            }
+            Kind::TimerSlack => {
+                "Allow less: prctl(PR_SET_TIMERSLACK, 1), TimerSlackNSec=1 of a systemd service; real-time threads have none."
+            }
+            Kind::Sleep => "Let it wait for what it sleeps for, instead of looking for it by the clock.",
+            Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
+            Kind::Own => "Look at its call tree with --episode N, and do less at once or begin earlier.",
+            Kind::Steal => "Give the virtual machine CPUs of its own: pinned, and not shared with others.",
+            Kind::Unknown => "Record again with a higher --sample-rate; the notes say what this kernel does not show.",
+            Kind::KernelWake => return None,
+        })
+    }
+
+    /// What became meanwhile of a thread that others waited for.
+    pub(crate) fn meanwhile(self, name: &str) -> Meanwhile {
+        use Meanwhile::{Another, It};
+        match self {
+            Kind::Irq => Another(format!("the interrupt {name} ran on its CPU")),
+            Kind::Softirq => Another(format!("the softirq {name} ran on its CPU")),
+            Kind::IrqOff => Another(format!("{name} kept interrupts off on its CPU")),
+            Kind::Blind => Another(format!("nothing could be seen ({name})")),
+            Kind::Kernel => Another(format!("{name} was on its CPU in kernel code that would not be preempted")),
+            Kind::HigherPriority => Another(format!("{name} ran on its CPU, with the higher priority")),
+            Kind::SamePriority => Another(format!("{name} ran on its CPU, with the same priority")),
+            Kind::LowerPriority => Another(format!("{name} had its fair turn on its CPU")),
+            Kind::Throttled => Another(format!("its budget was used up ({name})")),
+            Kind::FairServer => Another(format!("{name} ran on its CPU in the normal threads' reserved share")),
+            Kind::Migration => Another(format!("{name} moved threads between CPUs")),
+            Kind::IdleExit => Another("its CPU came out of the idle loop".to_owned()),
+            Kind::Fault => It("waited for a page".to_owned()),
+            Kind::Io => It(format!("waited for input or output ({name})")),
+            Kind::Lock if name == HOLDER_NOT_SEEN => {
+                It("waited for another lock, whose holder was not seen".to_owned())
+            }
+            Kind::Lock => It(format!("waited for another lock, which {name} held")),
+            Kind::Wait if name == ENDER_NOT_SEEN => It("waited for another thread, which was not seen".to_owned()),
+            Kind::Wait => It(format!("waited for {name}")),
+            Kind::Sleep => It(format!("slept until a timer ({name})")),
+            Kind::TimerSlack => It("waited for a timer that it allows to come later".to_owned()),
+            Kind::Stopped => It(format!("was stopped by {name}")),
+            Kind::Own => It("was at work".to_owned()),
+            Kind::Steal => Another("the host ran something else on its CPU".to_owned()),
+            Kind::KernelWake => It(format!("was on its ordinary way through the kernel ({name})")),
+            Kind::Unknown => Another(format!("what it did is unknown ({name})")),
+        }
+    }
+}
+
+/// A clause at the end of a sentence about a thread.
+pub(crate) enum Meanwhile {
+    /// What the thread itself did, without its subject: `it` or a name.
+    It(String),
+    /// What kept it.
+    Another(String),
+}
+
+impl Display for Meanwhile {
+    fn fmt(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Meanwhile::It(did) => write!(out, "it {did}"),
+            Meanwhile::Another(did) => out.write_str(did),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_sentence_and_all_but_the_ordinary_path_a_remedy() {
+        let mut looked_at = 0;
+        for kind in Kind::ALL {
+            let sentence = kind.happened("x");
+            assert!(sentence.ends_with('.') && !sentence.contains(['\n', ';']), "{sentence}");
+            assert_eq!(kind.remedy("x").is_some(), kind != Kind::KernelWake, "{kind:?}");
+            let short = kind.label();
+            assert!(!short.is_empty() && !short.contains(' '), "{short}");
+            looked_at += 1;
+        }
+        assert_eq!(looked_at, Kind::ALL.len());
     }
 }

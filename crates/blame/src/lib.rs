@@ -64,11 +64,11 @@ mod kind;
 
 pub use calltree::{CallTree, Room, add_lateness, folded, late_stacks};
 pub use episode::chain::{Link, chain};
-pub use episode::classify::seen_at;
-pub use episode::classify::{ENDER_NOT_SEEN, HOLDER_NOT_SEEN};
+pub use episode::detail::Detail;
 pub use episode::groups::Turn;
 pub use episode::nesting::is_nesting_known;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
-pub use episode::split::{Detail, Inside, Part, Piece, Split, cgroup, sentence, split};
+pub use episode::sampling::seen_at;
+pub use episode::split::{Inside, Part, Piece, Split, cgroup, split};
 pub use episode::summary::{Cause, Summary, summarize};
-pub use kind::Kind;
+pub use kind::{ENDER_NOT_SEEN, HOLDER_NOT_SEEN, Kind};

@@ -5,7 +5,7 @@ mod support;
 use punctual_blame::{Kind, Part, split};
 use punctual_recording::Stage;
 use punctual_recording::episode::{EventKind, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE};
-use support::{INTERRUPT, Story, VICTIM};
+use support::{INTERRUPT, Story, VICTIM, in_words};
 
 const OTHER: (u32, i16) = (7, 120);
 const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
@@ -49,7 +49,7 @@ fn waits(its_begins: bool, last_done_us: u64, disk: u32) -> (String, Option<Stri
     });
     let part = parts.into_iter().find(|part| part.kind == Kind::Io).unwrap();
     assert_eq!(part.ns, 2_000_000);
-    (part.name, part.detail)
+    (part.name, in_words(&part.detail))
 }
 
 #[test]
@@ -74,5 +74,5 @@ fn a_page_that_takes_long_is_told_with_its_file() {
         story.event(3_000, EventKind::FaultEnd, 0, 0, 0, 0);
     });
     let part = parts.iter().find(|part| part.kind == Kind::Fault).unwrap();
-    assert_eq!((part.ns, part.detail.as_deref()), (990_000, Some("/var/data")));
+    assert_eq!((part.ns, in_words(&part.detail).as_deref()), (990_000, Some("/var/data")));
 }

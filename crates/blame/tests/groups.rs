@@ -5,7 +5,7 @@ mod support;
 use punctual_blame::{Kind, Turn, split, summarize};
 use punctual_recording::episode::{EventKind, Frame, Group, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, StackSample};
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM};
+use support::{INTERRUPT, Story, VICTIM, in_words};
 
 const OTHER: (u32, i16) = (7, 120);
 const VICTIM_RUNS: (u32, i16) = (VICTIM, 120);
@@ -179,7 +179,7 @@ fn one_that_is_stopped_is_told_by_whom() {
         assert_eq!(sum_of(&story.episode, Kind::Stopped, name), 2_000_000);
         let split = split(&story.episode);
         let part = split.parts.iter().find(|part| part.kind == Kind::Stopped).unwrap();
-        assert_eq!(part.detail.as_deref(), Some(detail));
+        assert_eq!(in_words(&part.detail).as_deref(), Some(detail));
     }
 }
 
@@ -200,7 +200,7 @@ fn the_clock_that_the_kernel_lends_is_no_culprit() {
         name: 2,
         frames: vec![0, 1],
     }];
-    assert_eq!(split(&story.episode).parts[0].detail.as_deref(), Some("wait_for_it"));
+    assert_eq!(in_words(&split(&story.episode).parts[0].detail).as_deref(), Some("wait_for_it"));
 }
 
 /// The timer that it slept for was due while it was stopped: armed anew, it comes late, but kept nobody.

@@ -7,7 +7,7 @@ use punctual_recording::episode::{
     EventKind, INTERRUPTED_USER, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LOCK_OF_PROGRAM, LockWaking, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM, lets_go};
+use support::{INTERRUPT, Story, VICTIM, in_words, lets_go};
 
 const OTHER: (u32, i16) = (7, 120);
 const FIRST: (u32, i16) = (8, 110);
@@ -65,7 +65,7 @@ fn only_who_lets_the_lock_go_is_its_holder() {
         let episode = woken(0, LockWaking { act, same_word, state: WordState::NotRead, ..lets_go(PLACE) });
         assert_eq!(locks(&episode), [(HOLDER_NOT_SEEN.to_owned(), 2_000_000, 2_000_000)], "{act:?}");
         let part = parts(&episode).into_iter().find(|part| part.kind == Kind::Lock).unwrap();
-        assert_eq!(part.detail.as_deref(), Some(words));
+        assert_eq!(in_words(&part.detail).as_deref(), Some(words));
     }
 }
 
@@ -85,7 +85,7 @@ fn a_wait_that_times_out_accuses_no_interrupt() {
         episode.names[4] = name.into();
         assert_eq!(locks(&episode), [(HOLDER_NOT_SEEN.to_owned(), 2_000_000, 2_000_000)]);
         let part = parts(&episode).into_iter().find(|part| part.kind == Kind::Lock).unwrap();
-        part.detail.unwrap()
+        in_words(&part.detail).unwrap()
     };
     assert_eq!(ends_with("hrtimer_wakeup"), "the wait ended by its time limit");
     assert_eq!(ends_with("posix_timer_fn"), "the wait ended by posix_timer_fn");

@@ -8,7 +8,7 @@ use punctual_recording::episode::{
     Event, EventKind, Frame, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LockWaking, StackSample, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM, lets_go};
+use support::{INTERRUPT, Story, VICTIM, in_words, lets_go};
 
 const HOLDER: (u32, i16) = (7, 120);
 const BARGER: (u32, i16) = (8, 110);
@@ -104,7 +104,7 @@ fn who_tried_in_vain_did_not_hold_it() {
     let told = locks(&episode);
     assert_eq!(told, [("first".to_owned(), 1_500_000, 0), (HOLDER_NOT_SEEN.to_owned(), 1_500_000, 1_500_000)]);
     let part = parts(&episode).into_iter().find(|part| part.name == HOLDER_NOT_SEEN).unwrap();
-    assert_eq!(part.detail.as_deref(), Some("before first had it"));
+    assert_eq!(in_words(&part.detail).as_deref(), Some("before first had it"));
 }
 
 /// The word is never seen as in a free lock: a caller has written a job's number there.
@@ -176,7 +176,7 @@ fn spinning_in_the_kernel_is_the_lock_and_not_the_threads_own_work() {
     assert!((1_495_000..=1_500_000).contains(&locks(&episode)[0].1), "{:?}", locks(&episode));
     assert!((2_480_000..=2_500_000).contains(&own(&episode)), "before and after: {}", own(&episode));
     let part = parts(&episode).into_iter().find(|part| part.kind == Kind::Lock).unwrap();
-    assert_eq!(part.detail.as_deref(), Some("rwsem_spin_on_owner"));
+    assert_eq!(in_words(&part.detail).as_deref(), Some("rwsem_spin_on_owner"));
     // Two ran there, one after the other: nobody is accused.
     let two = response(|story| {
         on_cpu_1(story, HOLDER, |story| {
@@ -267,7 +267,7 @@ fn what_the_kernel_lends_to_read_the_clock_is_no_culprit_where_its_caller_is_not
         story.episode.samples = vec![sample];
         let part = parts(&story.episode).swap_remove(0);
         assert_eq!((part.kind, part.name.as_str()), (Kind::HigherPriority, "other"));
-        part.detail
+        in_words(&part.detail)
     };
     assert_eq!(told(vec![0]), None);
     assert_eq!(told(vec![1]), None);

@@ -10,7 +10,7 @@ use punctual_recording::episode::{
 };
 use punctual_recording::{Episode, Stage};
 use std::collections::BTreeSet;
-use support::{INTERRUPT, Story, VICTIM, lets_go};
+use support::{INTERRUPT, Story, VICTIM, in_words, lets_go};
 
 const IDLE: (u32, i16) = (0, 120);
 const SERVER: (u32, i16) = (7, 120);
@@ -78,7 +78,7 @@ fn a_wait_is_named_by_who_ended_it_and_by_what_that_one_did() {
     let part = wait(&served(READ.bits()));
     assert_eq!((part.name.as_str(), part.ns, part.unknown_ns, part.call), ("other", 2_000_000, 0, Some(Call::Read)));
     assert_eq!(part.inside, [leaf(Kind::Own, "other", 2_000_000)]);
-    assert_eq!(part.detail.as_deref(), Some("at work"));
+    assert_eq!(in_words(&part.detail).as_deref(), Some("at work"));
     // Whoever asks about responses is told what it always was.
     let mut response = served(READ.bits());
     response.stage = Stage::Response;
@@ -114,7 +114,7 @@ fn whoever_woke_it_over_something_else_is_not_accused() {
     for (bits, words) in cases {
         let part = wait(&served(bits));
         assert_eq!((part.name.as_str(), part.ns, part.unknown_ns), (ENDER_NOT_SEEN, 2_000_000, 2_000_000), "{words}");
-        assert_eq!(part.detail.as_deref(), Some(words));
+        assert_eq!(in_words(&part.detail).as_deref(), Some(words));
     }
 }
 
@@ -140,7 +140,7 @@ fn an_interrupt_ends_a_wait_for_nobody() {
     };
     let part = wait(&ended(true));
     assert_eq!(
-        (part.name.as_str(), part.detail.as_deref()),
+        (part.name.as_str(), in_words(&part.detail).as_deref()),
         (ENDER_NOT_SEEN, Some("the wait ended by its time limit"))
     );
     assert_eq!((part.ns, part.unknown_ns), (1_991_000, 1_991_000));

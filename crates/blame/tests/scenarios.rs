@@ -7,7 +7,7 @@ use punctual_recording::episode::{
     EventKind, Frame, HookedProgram, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, StackSample,
 };
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM, lets_go};
+use support::{INTERRUPT, Story, VICTIM, in_words, lets_go};
 
 const OTHER: (u32, i16) = (7, 120);
 const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
@@ -103,8 +103,11 @@ fn who_keeps_the_holder_of_a_lock_is_told() {
     let split = split(&episode);
     let lock = split.parts.iter().find(|part| part.kind == Kind::Lock).unwrap();
     assert_eq!((lock.name.as_str(), lock.ns), ("other", 2_000_000));
-    assert_eq!(lock.detail.as_deref(), Some("while it held the lock, first ran on its CPU, with the higher priority"));
-    let at_work = split.pieces.iter().filter(|piece| piece.detail == Some(Detail::Seen("at work".to_owned())));
+    assert_eq!(
+        in_words(&lock.detail).as_deref(),
+        Some("while it held the lock, first ran on its CPU, with the higher priority")
+    );
+    let at_work = split.pieces.iter().filter(|piece| piece.detail == Some(Detail::AtWork));
     assert_eq!(at_work.map(|piece| piece.ns).sum::<u64>(), 500_000);
 }
 
@@ -332,7 +335,7 @@ fn a_late_interrupt_is_blamed_on_kernel_code_and_never_on_user_code() {
         name: 2,
         frames: vec![0, 1, 2, 3, 4],
     });
-    assert_eq!(split(&kernel).parts[0].detail.as_deref(), Some("bad_driver"));
+    assert_eq!(in_words(&split(&kernel).parts[0].detail).as_deref(), Some("bad_driver"));
 }
 
 #[test]
@@ -431,7 +434,7 @@ fn a_worker_is_told_with_its_work() {
     story.timer(1_005, INTERRUPTED_USER);
     story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
     let part = &split(&story.episode).parts[0];
-    assert_eq!((part.name.as_str(), part.detail.as_deref()), ("other", Some("work spin_fn")));
+    assert_eq!((part.name.as_str(), in_words(&part.detail).as_deref()), ("other", Some("work spin_fn")));
     // It was through with it.
     let mut story = Story::new((7, 120), 3_020);
     story.event(800, EventKind::WorkBegin, 0, 1, 0, 4);

@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::Scope;
 use std::time::Duration;
 use support::{code, json, run, stderr};
 
@@ -86,14 +87,38 @@ fn culprit(shared: &Shared, mut keeps: impl FnMut(u64) -> Stretch) {
 }
 
 /// The victim: FIFO 50, every millisecond it `works`.
-fn victim(shared: &Shared, cpu: usize, mut works: impl FnMut()) {
-    become_thread(c"why-victim", cpu, Some(50));
+fn victim(shared: &Shared, mut works: impl FnMut()) {
+    become_thread(c"why-victim", 0, Some(50));
     // SAFETY: asks for the calling thread's number.
     shared.victim.store(unsafe { libc::gettid() }, Ordering::Relaxed);
     while !shared.is_over() {
         std::thread::sleep(Duration::from_millis(1));
         works();
     }
+}
+
+/// A thread that keeps others waiting.
+fn spawn_holder<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &Arc<Shared>,
+    (cpu, priority): (usize, Option<i32>),
+    keeps: impl FnMut(u64) -> Stretch + Send + 'scope,
+) {
+    let shared = Arc::clone(shared);
+    scope.spawn(move || {
+        become_thread(c"why-holder", cpu, priority);
+        culprit(&shared, keeps);
+    });
+}
+
+/// The thread that waits.
+fn spawn_victim<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &Arc<Shared>,
+    mut works: impl FnMut(&Shared) + Send + 'scope,
+) {
+    let shared = Arc::clone(shared);
+    scope.spawn(move || victim(&shared, || works(&shared)));
 }
 
 /// Waits by what was said of them.
@@ -194,7 +219,7 @@ fn tally(
     name: &str,
     right: &[&str],
     enough: impl Fn(&Tally) -> bool,
-    threads: impl for<'scope, 'env> Fn(&'scope std::thread::Scope<'scope, 'env>, &Arc<Shared>),
+    threads: impl for<'scope, 'env> Fn(&'scope Scope<'scope, 'env>, &Arc<Shared>),
 ) -> Tally {
     let mut tally = Tally::default();
     for _ in 0..support::MAX_ATTEMPTS {
@@ -297,6 +322,12 @@ impl CMutex {
     }
 }
 
+/// Takes the mutex for a moment.
+fn takes(shared: &Shared, mutex: &CMutex) {
+    logged(shared, || mutex.lock());
+    mutex.unlock();
+}
+
 /// Holds the mutex and works.
 fn holds(mutex: &CMutex, length_ns: u64) -> Stretch {
     mutex.lock();
@@ -312,18 +343,9 @@ fn a_holder_of_a_mutex_is_named() {
     requires!("why holders", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
     let tally = tally("mutex", &["lock why-holder"], met, |scope, shared| {
         let mutex = CMutex::new(false);
-        let (theirs, its) = (Arc::clone(shared), Arc::clone(&mutex));
-        scope.spawn(move || {
-            become_thread(c"why-holder", 0, None);
-            culprit(&theirs, |length_ns| holds(&its, length_ns));
-        });
-        let shared = Arc::clone(shared);
-        scope.spawn(move || {
-            victim(&shared, 0, || {
-                logged(&shared, || mutex.lock());
-                mutex.unlock();
-            });
-        });
+        let its = Arc::clone(&mutex);
+        spawn_holder(scope, shared, (0, None), move |length_ns| holds(&its, length_ns));
+        spawn_victim(scope, shared, move |shared| takes(shared, &mutex));
     });
     names_nobody_wrongly(&tally);
     names_the_holder(&tally);
@@ -338,18 +360,9 @@ fn the_holder_of_a_lock_that_lends_priority_is_named_while_it_runs() {
     }
     let tally = tally("priority-inheriting mutex", &["lock why-holder"], met, |scope, shared| {
         let mutex = CMutex::new(true);
-        let (theirs, its) = (Arc::clone(shared), Arc::clone(&mutex));
-        scope.spawn(move || {
-            become_thread(c"why-holder", 1, Some(40));
-            culprit(&theirs, |length_ns| holds(&its, length_ns));
-        });
-        let shared = Arc::clone(shared);
-        scope.spawn(move || {
-            victim(&shared, 0, || {
-                logged(&shared, || mutex.lock());
-                mutex.unlock();
-            });
-        });
+        let its = Arc::clone(&mutex);
+        spawn_holder(scope, shared, (1, Some(40)), move |length_ns| holds(&its, length_ns));
+        spawn_victim(scope, shared, move |shared| takes(shared, &mutex));
     });
     names_nobody_wrongly(&tally);
     names_the_holder(&tally);
@@ -360,20 +373,14 @@ fn a_wait_that_times_out_accuses_nobody() {
     requires!("why holders", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
     let tally = tally("time limit", &["lock why-holder"], met, |scope, shared| {
         let mutex = CMutex::new(false);
-        let (theirs, its) = (Arc::clone(shared), Arc::clone(&mutex));
-        scope.spawn(move || {
-            become_thread(c"why-holder", 0, None);
-            culprit(&theirs, |length_ns| holds(&its, length_ns + 1_000_000));
-        });
-        let shared = Arc::clone(shared);
-        scope.spawn(move || {
-            victim(&shared, 0, || {
-                let mut has = false;
-                logged(&shared, || has = mutex.lock_within(600_000));
-                if has {
-                    mutex.unlock();
-                }
-            });
+        let its = Arc::clone(&mutex);
+        spawn_holder(scope, shared, (0, None), move |length_ns| holds(&its, length_ns + 1_000_000));
+        spawn_victim(scope, shared, move |shared| {
+            let mut has = false;
+            logged(shared, || has = mutex.lock_within(600_000));
+            if has {
+                mutex.unlock();
+            }
         });
     });
     names_nobody_wrongly(&tally);
@@ -388,15 +395,11 @@ fn whoever_sends_a_signal_to_one_that_waits_holds_no_lock() {
     unsafe { libc::signal(libc::SIGUSR1, nothing as extern "C" fn(libc::c_int) as libc::sighandler_t) };
     let tally = tally("signal", &["lock why-holder"], met, |scope, shared| {
         let mutex = CMutex::new(false);
-        let (theirs, its) = (Arc::clone(shared), Arc::clone(&mutex));
         let in_it = Arc::new(AtomicBool::new(false));
-        let tells = Arc::clone(&in_it);
-        scope.spawn(move || {
-            become_thread(c"why-holder", 0, None);
-            culprit(&theirs, |length_ns| {
-                tells.store(true, Ordering::Release);
-                holds(&its, length_ns)
-            });
+        let (its, tells) = (Arc::clone(&mutex), Arc::clone(&in_it));
+        spawn_holder(scope, shared, (0, None), move |length_ns| {
+            tells.store(true, Ordering::Release);
+            holds(&its, length_ns)
         });
         let theirs = Arc::clone(shared);
         scope.spawn(move || {
@@ -417,13 +420,7 @@ fn whoever_sends_a_signal_to_one_that_waits_holds_no_lock() {
                 }
             }
         });
-        let shared = Arc::clone(shared);
-        scope.spawn(move || {
-            victim(&shared, 0, || {
-                logged(&shared, || mutex.lock());
-                mutex.unlock();
-            });
-        });
+        spawn_victim(scope, shared, move |shared| takes(shared, &mutex));
     });
     names_nobody_wrongly(&tally);
 }
@@ -489,32 +486,27 @@ fn the_holder_of_a_read_write_lock_is_not_found_but_nobody_else_is_named() {
         // SAFETY: the same.
         unsafe impl Send for ReadWrite {}
         let lock = Arc::new(ReadWrite(std::cell::UnsafeCell::new(libc::PTHREAD_RWLOCK_INITIALIZER)));
-        let (theirs, its) = (Arc::clone(shared), Arc::clone(&lock));
-        scope.spawn(move || {
-            become_thread(c"why-holder", 0, None);
-            culprit(&theirs, |length_ns| {
-                // SAFETY: an initialized lock, which this thread has when it lets it go.
-                unsafe { libc::pthread_rwlock_wrlock(its.0.get()) };
-                let start = clock_ns();
-                spin_for(length_ns);
-                let end = clock_ns();
-                // SAFETY: as above.
-                unsafe { libc::pthread_rwlock_unlock(its.0.get()) };
-                (start, end)
-            });
+        let its = Arc::clone(&lock);
+        spawn_holder(scope, shared, (0, None), move |length_ns| {
+            let its = &its;
+            // SAFETY: an initialized lock, which this thread has when it lets it go.
+            unsafe { libc::pthread_rwlock_wrlock(its.0.get()) };
+            let start = clock_ns();
+            spin_for(length_ns);
+            let end = clock_ns();
+            // SAFETY: as above.
+            unsafe { libc::pthread_rwlock_unlock(its.0.get()) };
+            (start, end)
         });
-        let shared = Arc::clone(shared);
-        scope.spawn(move || {
+        spawn_victim(scope, shared, move |shared| {
             let lock = &lock;
-            victim(&shared, 0, || {
-                logged(&shared, || {
-                    // SAFETY: as above.
-                    unsafe { libc::pthread_rwlock_rdlock(lock.0.get()) };
-                });
+            logged(shared, || {
                 // SAFETY: as above.
-                unsafe { libc::pthread_rwlock_unlock(lock.0.get()) };
-                spin_for(320_000);
+                unsafe { libc::pthread_rwlock_rdlock(lock.0.get()) };
             });
+            // SAFETY: as above.
+            unsafe { libc::pthread_rwlock_unlock(lock.0.get()) };
+            spin_for(320_000);
         });
     });
     names_nobody_wrongly(&tally);

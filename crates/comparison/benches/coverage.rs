@@ -10,13 +10,11 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-mod random;
-
 use punctual_comparison::{Gather, Outcome, Run, Side, compare};
+use punctual_forecast::random::Random;
 use punctual_recording::{
     Counters, Distributions, Document, EndReason, Ended, Key, Provenance, SCHEMA, Stage, Task, Wakeup,
 };
-use random::Random;
 
 const SECOND_NS: u64 = 1_000_000_000;
 const PERIOD_NS: u64 = 1_000_000;

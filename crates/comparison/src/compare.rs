@@ -4,7 +4,7 @@ use crate::blocks::{Run, RunStage, measured_ns};
 use crate::devices::{DeviceComparison, compare_devices, joined};
 use crate::differences::{Difference, differences, load_name};
 use crate::error::Error;
-use crate::figure::FIGURES;
+use crate::figure::{Estimate, FIGURES};
 use crate::ratio::{CONFIDENCE, Ratio, ratio_with, runs_needed};
 use crate::standing::{Standing, began};
 use crate::verdict::{Outcome, Verdict, together};
@@ -183,42 +183,19 @@ fn compare_with(a: &Side, b: &Side, devices: &[Profile], confidence: f64) -> Res
     comparable(b, first_a, &a.name)?;
     let measures = measures(a, b)?;
     let is_paired = are_paired(a, b);
-    let mut stages = Vec::new();
-    let mut absent = BTreeSet::new();
-    for measure in &measures {
-        for stage in Stage::ALL {
-            let (left, right) = (stage_of(a, &measure.0, stage), stage_of(b, &measure.1, stage));
-            if left.len() == a.runs.len() && right.len() == b.runs.len() {
-                stages.push((measure.clone(), stage, left, right));
-            } else if !left.is_empty() || !right.is_empty() {
-                absent.insert(stage);
-            }
-        }
-    }
-    let ratios_of = |left: &[&RunStage], right: &[&RunStage]| {
-        left.iter().chain(right).map(|stage| stage.estimates.len()).min().unwrap_or(0)
-    };
+    let (pairs, absent) = pairs(a, b, &measures);
     let family = |total: bool| -> usize {
-        let own = stages.iter().filter(|(_, stage, ..)| (*stage == Stage::Total) == total);
-        own.map(|(_, _, left, right)| ratios_of(left, right)).sum()
+        pairs.iter().filter(|pair| (pair.stage == Stage::Total) == total).map(StagePair::figures).sum()
     };
     let families = [family(false), family(true)];
-    let compared = stages.iter().map(|(measure, stage, left, right)| {
-        let estimates =
-            |side: &[&RunStage], index: usize| -> Vec<_> { side.iter().map(|stage| stage.estimates[index]).collect() };
-        let family = families[usize::from(*stage == Stage::Total)];
-        let ratios: Vec<Ratio> = (0..ratios_of(left, right))
-            .filter_map(|index| {
-                let (left, right) = (estimates(left, index), estimates(right, index));
-                ratio_with(FIGURES[index], &left, &right, is_paired, family, confidence)
-            })
-            .collect();
+    let compared = pairs.iter().map(|pair| {
+        let ratios = pair.ratios(is_paired, families[usize::from(pair.stage == Stage::Total)], confidence);
         let verdict = together(&ratios);
         StageComparison {
-            measure: measure.clone(),
-            stage: *stage,
-            a: quantiles(left),
-            b: quantiles(right),
+            measure: pair.measure.clone(),
+            stage: pair.stage,
+            a: quantiles(&pair.left),
+            b: quantiles(&pair.right),
             ratios,
             verdict,
         }
@@ -226,15 +203,8 @@ fn compare_with(a: &Side, b: &Side, devices: &[Profile], confidence: f64) -> Res
     let stages: Vec<StageComparison> = compared.collect();
     let (outcome, decided_by) = overall(&stages);
     let standing = Standing::of(&a.runs, &b.runs);
-    let needed = stages.iter().filter(|stage| stage.stage == Stage::Total).flat_map(|stage| {
-        let (left, right) = (stage_of(a, &stage.measure.0, stage.stage), stage_of(b, &stage.measure.1, stage.stage));
-        let needed = stage.ratios.iter().enumerate().filter_map(move |(index, ratio)| {
-            let of = |runs: &[&RunStage]| runs.iter().map(|run| run.estimates[index]).collect::<Vec<_>>();
-            runs_needed(ratio, &of(&left), &of(&right), families[1])
-        });
-        needed.collect::<Vec<usize>>()
-    });
-    let runs_needed = needed.min();
+    let totals = pairs.iter().zip(&stages).filter(|(pair, _)| pair.stage == Stage::Total);
+    let needed = totals.flat_map(|(pair, stage)| pair.runs_needed(&stage.ratios, families[1]));
     let device_rows = measures.iter().filter_map(|(left, right)| {
         Some(compare_devices(devices, &joined(&a.inputs, left)?, &joined(&b.inputs, right)?))
     });
@@ -249,15 +219,69 @@ fn compare_with(a: &Side, b: &Side, devices: &[Profile], confidence: f64) -> Res
         b: summary(b),
         outcome,
         standing,
-        runs_needed,
+        runs_needed: needed.min(),
         decided_by,
         devices: device_rows.flatten().collect(),
-        stages,
         throughput: throughput(a, b),
         differences: differences(first_a, first_b),
         notes,
         is_paired,
+        stages,
     })
+}
+
+/// A stage that was seen in every run of both sides.
+struct StagePair<'a> {
+    measure: (String, String),
+    stage: Stage,
+    left: Vec<&'a RunStage>,
+    right: Vec<&'a RunStage>,
+}
+
+impl StagePair<'_> {
+    /// How many figures all runs have.
+    fn figures(&self) -> usize {
+        self.left.iter().chain(&self.right).map(|stage| stage.estimates.len()).min().unwrap_or(0)
+    }
+
+    /// What both sides' runs have of a figure.
+    fn estimates(&self, index: usize) -> [Vec<Estimate>; 2] {
+        [&self.left, &self.right].map(|side| side.iter().map(|stage| stage.estimates[index]).collect())
+    }
+
+    fn ratios(&self, is_paired: bool, family: usize, confidence: f64) -> Vec<Ratio> {
+        let ratio = |index: usize| {
+            let [left, right] = self.estimates(index);
+            ratio_with(FIGURES[index], &left, &right, is_paired, family, confidence)
+        };
+        (0..self.figures()).filter_map(ratio).collect()
+    }
+
+    /// For each ratio that wants more, how many runs would tell.
+    fn runs_needed(&self, ratios: &[Ratio], family: usize) -> Vec<usize> {
+        let needed = ratios.iter().enumerate().filter_map(|(index, ratio)| {
+            let [left, right] = self.estimates(index);
+            runs_needed(ratio, &left, &right, family)
+        });
+        needed.collect()
+    }
+}
+
+/// The stages that can be compared, and those that some runs lack.
+fn pairs<'a>(a: &'a Side, b: &'a Side, measures: &[(String, String)]) -> (Vec<StagePair<'a>>, BTreeSet<Stage>) {
+    let mut pairs = Vec::new();
+    let mut absent = BTreeSet::new();
+    for measure in measures {
+        for stage in Stage::ALL {
+            let (left, right) = (stage_of(a, &measure.0, stage), stage_of(b, &measure.1, stage));
+            if left.len() == a.runs.len() && right.len() == b.runs.len() {
+                pairs.push(StagePair { measure: measure.clone(), stage, left, right });
+            } else if !left.is_empty() || !right.is_empty() {
+                absent.insert(stage);
+            }
+        }
+    }
+    (pairs, absent)
 }
 
 fn first(side: &Side) -> Result<&Document, Error> {
@@ -443,44 +467,49 @@ fn throughput(a: &Side, b: &Side) -> Vec<Throughput> {
     rows.collect()
 }
 
-fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {
+fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
     let mut notes = Vec::new();
-    for (label, side) in [("A", a), ("B", b)] {
-        let summary = summary(side);
-        if summary.lost > 0 {
-            notes.push(format!("{label}: {} wakeups were measured and lost", summary.lost));
-        }
-        if summary.cut {
-            notes.push(format!("{label}: a recording was cut short: up to its last second is missing"));
-        }
-        for run in &side.runs {
-            let provenance = &run.document.provenance;
-            let ended = run.document.ended.as_ref().map(|ended| ended.reason);
-            let early = match ended {
-                Some(EndReason::LimitExceeded) => Some("a recording stopped at its limit, which makes it look late"),
-                Some(EndReason::Watchdog | EndReason::Failed) => Some("a recording was ended early"),
-                _ => None,
-            };
-            let spoken = provenance.load.trouble.iter().chain(&provenance.fallbacks).map(String::as_str).chain(early);
-            for note in spoken.map(|note| format!("{label}: {note}")) {
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
+    let summary = summary(side);
+    if summary.lost > 0 {
+        notes.push(format!("{label}: {} wakeups were measured and lost", summary.lost));
+    }
+    if summary.cut {
+        notes.push(format!("{label}: a recording was cut short: up to its last second is missing"));
+    }
+    for run in &side.runs {
+        let provenance = &run.document.provenance;
+        let ended = run.document.ended.as_ref().map(|ended| ended.reason);
+        let early = match ended {
+            Some(EndReason::LimitExceeded) => Some("a recording stopped at its limit, which makes it look late"),
+            Some(EndReason::Watchdog | EndReason::Failed) => Some("a recording was ended early"),
+            _ => None,
+        };
+        let spoken = provenance.load.trouble.iter().chain(&provenance.fallbacks).map(String::as_str).chain(early);
+        for note in spoken.map(|note| format!("{label}: {note}")) {
+            if !notes.contains(&note) {
+                notes.push(note);
             }
-        }
-        let mut varying: Vec<String> = Vec::new();
-        for run in side.runs.iter().skip(1) {
-            for difference in differences(&side.runs[0].document, &run.document) {
-                let what = format!("{} {}", difference.area, difference.what);
-                if !varying.contains(&what) {
-                    varying.push(what);
-                }
-            }
-        }
-        if !varying.is_empty() {
-            notes.push(format!("{label}: its own runs differ in {}", varying.join(", ")));
         }
     }
+    let mut varying: Vec<String> = Vec::new();
+    for run in side.runs.iter().skip(1) {
+        for difference in differences(&side.runs[0].document, &run.document) {
+            let what = format!("{} {}", difference.area, difference.what);
+            if !varying.contains(&what) {
+                varying.push(what);
+            }
+        }
+    }
+    if !varying.is_empty() {
+        notes.push(format!("{label}: its own runs differ in {}", varying.join(", ")));
+    }
+    notes
+}
+
+fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(notes_of_side("A", a));
+    notes.extend(notes_of_side("B", b));
     let run_ids = |side: &Side| -> BTreeSet<String> {
         side.runs.iter().map(|run| run.document.provenance.run_id.clone()).filter(|id| !id.is_empty()).collect()
     };

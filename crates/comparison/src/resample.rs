@@ -5,6 +5,7 @@
 //! late wakeups stays correlated.
 
 use crate::figure::{Estimate, Figure};
+use punctual_forecast::random::Random;
 
 /// Bins to a doubling: 2.2 % wide.
 const PER_OCTAVE_BITS: u32 = 5;
@@ -63,7 +64,7 @@ impl Stretches {
             drawn.fill(0);
             let mut taken = 0;
             while taken < count {
-                let start = random.below(count);
+                let start = below(&mut random, count);
                 for offset in 0..length.min(count - taken) {
                     add(&mut drawn, stretches[(start + offset) % count]);
                 }
@@ -144,21 +145,9 @@ pub(crate) fn correlated_length(series: &[f64]) -> usize {
     if first == 1 { 1 } else { (2 * first).min(most) }
 }
 
-/// SplitMix64: the same answer from the same recordings.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
+/// One of so many.
+fn below(random: &mut Random, limit: usize) -> usize {
+    (random.bits() % limit.max(1) as u64) as usize
 }
 
 #[cfg(test)]
@@ -167,17 +156,13 @@ mod tests {
     use crate::figure::FIGURES;
     use proptest::prelude::*;
 
-    fn uniform(random: &mut Random) -> f64 {
-        ((random.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
     /// Stretches of 1,000 exponential values each, the scale of each stretch given.
     fn stretches(scales: &[f64], seed: u64) -> Stretches {
         let mut random = Random(seed);
         let stretch = |scale: &f64| {
             let mut counts = std::collections::BTreeMap::new();
             for _ in 0..1_000 {
-                *counts.entry(bin((-uniform(&mut random).ln() * scale) as u64) as u16).or_insert(0u32) += 1;
+                *counts.entry(bin((random.exponential() * scale) as u64) as u16).or_insert(0u32) += 1;
             }
             counts.into_iter().collect()
         };
@@ -202,11 +187,11 @@ mod tests {
         let mut random = Random(7);
         let (mut level, mut series) = (0.0, Vec::new());
         for _ in 0..400 {
-            level = 0.9 * level + (uniform(&mut random) - 0.5);
+            level = 0.9 * level + (random.uniform() - 0.5);
             series.push(level);
         }
         assert!(correlated_length(&series) >= 8, "{}", correlated_length(&series));
-        let white: Vec<f64> = (0..400).map(|_| uniform(&mut random) - 0.5).collect();
+        let white: Vec<f64> = (0..400).map(|_| random.uniform() - 0.5).collect();
         assert!(correlated_length(&white) <= 4, "{}", correlated_length(&white));
     }
 

@@ -1,7 +1,7 @@
 //! Whether runs allow a verdict of the systems, or only one of these runs.
 
 use crate::blocks::Run;
-use crate::resample::Random;
+use punctual_forecast::random::Random;
 
 /// A verdict takes so many runs of each side: fewer do not show by how much runs differ. With two of each, a machine that changes
 /// between two states at random puts both of one side into the one and both of the other into the other once in eight comparisons;
@@ -59,5 +59,5 @@ pub(crate) fn began(run: &Run) -> i128 {
 
 /// Whether B is measured before A in this pair, counted from 1, of a measurement with this seed: the coins of `--repeat`.
 pub fn comes_first(seed: u64, pair: usize) -> bool {
-    Random(seed ^ (pair as u64).wrapping_mul(0xa076_1d64_78bd_642f)).next() >> 63 == 1
+    Random(seed ^ (pair as u64).wrapping_mul(0xa076_1d64_78bd_642f)).bits() >> 63 == 1
 }

@@ -10,11 +10,9 @@
 //! counted as neither. `bound`: the share of runs in which "stalls longer than all seen come at most three times in as
 //! long as was measured" is true; it is printed with every forecast.
 
-mod random;
-
+use punctual_forecast::random::Random;
 use punctual_forecast::{Horizon, Input, Late, Lateness, Method, ObservedTask};
 use punctual_recording::{Distribution, Stage};
-use random::Random;
 use std::collections::BTreeMap;
 
 const STALLS_AN_HOUR: f64 = 5_000.0;

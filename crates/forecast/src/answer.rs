@@ -224,29 +224,11 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
     };
     let usage = question.usage.unwrap_or_else(|| Usage::of(None));
     let compression = input.compression();
-    let mut notes = Vec::new();
     let mut worst = Vec::new();
     let mut total = None;
     for &stage in question.stages.iter().filter(|stage| input.stages.contains_key(stage)) {
         let tail = input.tail(stage)?;
-        let exposure = input.exposure_of(stage) / 1e9;
-        for &horizon in &question.horizons {
-            let seconds = horizon.seconds(usage);
-            let level = tail.level(seconds / compression * 1e9);
-            let further = level.further.map(|further| further * exposure);
-            let in_use = exposure * compression;
-            worst.push(WorstCase {
-                horizon,
-                horizon_s: seconds,
-                stage,
-                measure_further_s: further.filter(|_| !is_known(&level)),
-                level,
-                next: tail.next(seconds / compression * 1e9),
-                longest_ns: input.stages.get(&stage).and_then(|lateness| lateness.distribution.max()),
-                longer_probability: seconds / (seconds + in_use),
-                longer_per_hour: tail.longer_at_most() / in_use * 3_600.0,
-            });
-        }
+        worst.extend(question.horizons.iter().map(|&horizon| worst_case(input, stage, &tail, horizon, usage)));
         if stage == Stage::Total {
             total = Some(tail);
         }
@@ -256,59 +238,10 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
         None if input.stages.contains_key(&Stage::Total) => Some(input.tail(Stage::Total)?),
         None => None,
     };
-    if let Some(tail) = &total {
-        notes.extend(spread_notes(tail));
-    }
-    let compression_is_known = input.compression_thousandths.is_some();
-    if !compression_is_known && input.load != "none" {
-        let load = &input.load;
-        notes.push(format!("nobody knows how many hours of use an hour of `{load}` stands for: taken as one"));
-    }
-    if question.usage.is_none() && usage.continuous {
-        notes.push("a day is 24 hours and a week 168, of use, in horizons as in wants".to_owned());
-    }
-    if input.fills_in(Stage::Total) {
-        let missed: u64 = input.tasks.iter().filter_map(|task| task.missed).sum();
-        notes.push(format!(
-            "{missed} skipped activations are filled in, once, as the late wakeups they would have been"
-        ));
-    }
-    let watch = if devices.is_empty() { None } else { Some(input.watch(question.device_stage)?) };
-    let device_answers = devices
-        .iter()
-        .map(|device| {
-            let underruns = watch
-                .as_ref()
-                .map_or_else(|| input.underruns(device, question.device_stage), |watch| watch.underruns(device))?;
-            let advice = if question.advise { Some(input.advise(device, question.device_stage)?) } else { None };
-            Ok(DeviceAnswer { device: device.clone(), stage: question.device_stage, underruns, advice })
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
-    let several = device_answers.iter().find_map(|answer| answer.underruns.alike);
-    match several {
-        Some(true) => notes.push(
-            "no test tells the CPUs apart: times between underruns are those of an average CPU, from all \
-                                  of them; whether a device holds is judged on the worst"
-                .to_owned(),
-        ),
-        Some(false) => notes.push("the CPUs differ: each device is judged on its worst".to_owned()),
-        None if input.tasks.len() > 1 => {
-            notes.push("the threads could move between CPUs: rates are those of an average thread".to_owned());
-        }
-        None => {}
-    }
-    if device_answers.iter().any(|answer| answer.underruns.is_upper_count) {
-        let text =
-            "below the exact tail, late wakeups are counted where stalls are meant: there are no more stalls than that";
-        notes.push(text.to_owned());
-    }
-    let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(0);
-    if devices.iter().any(|device| device.period_ns < recorded) {
-        notes.push(format!(
-            "recorded every {}, coarser than some devices' periods: their rates are scaled up; record with -i to match",
-            format_ns(recorded)
-        ));
-    }
+    let device_answers = device_answers(input, question, devices)?;
+    let mut notes = total.as_ref().map(spread_notes).unwrap_or_default();
+    notes.extend(exposure_notes(input, question, usage));
+    notes.extend(device_notes(input, &device_answers));
     let mut curves = Vec::new();
     if let Some(curve) = &question.curve {
         for &stage in curve.stages.iter().filter(|stage| input.stages.contains_key(stage)) {
@@ -323,7 +256,7 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
         exposure_s: input.exposure_ns as f64 / 1e9,
         use_s: input.exposure_ns as f64 / 1e9 * compression,
         compression,
-        compression_is_known,
+        compression_is_known: input.compression_thousandths.is_some(),
         usage,
         stalls: total.as_ref().map_or(0, |tail| tail.stalls() as u64),
         extremal_index: input.extremal_index(Stage::Total),
@@ -333,6 +266,91 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
         time_scales,
         notes,
     })
+}
+
+/// The level that is exceeded once in a horizon of use.
+fn worst_case(input: &Input, stage: Stage, tail: &Tail, horizon: Horizon, usage: Usage) -> WorstCase {
+    let compression = input.compression();
+    let exposure = input.exposure_of(stage) / 1e9;
+    let seconds = horizon.seconds(usage);
+    let level = tail.level(seconds / compression * 1e9);
+    let further = level.further.map(|further| further * exposure);
+    let in_use = exposure * compression;
+    WorstCase {
+        horizon,
+        horizon_s: seconds,
+        stage,
+        measure_further_s: further.filter(|_| !is_known(&level)),
+        level,
+        next: tail.next(seconds / compression * 1e9),
+        longest_ns: input.stages.get(&stage).and_then(|lateness| lateness.distribution.max()),
+        longer_probability: seconds / (seconds + in_use),
+        longer_per_hour: tail.longer_at_most() / in_use * 3_600.0,
+    }
+}
+
+/// What there is to say about how long it was measured, and for how much use that stands.
+fn exposure_notes(input: &Input, question: &Question, usage: Usage) -> Vec<String> {
+    let mut notes = Vec::new();
+    if input.compression_thousandths.is_none() && input.load != "none" {
+        let load = &input.load;
+        notes.push(format!("nobody knows how many hours of use an hour of `{load}` stands for: taken as one"));
+    }
+    if question.usage.is_none() && usage.continuous {
+        notes.push("a day is 24 hours and a week 168, of use, in horizons as in wants".to_owned());
+    }
+    if input.fills_in(Stage::Total) {
+        let missed: u64 = input.tasks.iter().filter_map(|task| task.missed).sum();
+        notes.push(format!(
+            "{missed} skipped activations are filled in, once, as the late wakeups they would have been"
+        ));
+    }
+    notes
+}
+
+fn device_answers(input: &Input, question: &Question, devices: &[Profile]) -> Result<Vec<DeviceAnswer>, Error> {
+    let watch = if devices.is_empty() { None } else { Some(input.watch(question.device_stage)?) };
+    devices
+        .iter()
+        .map(|device| {
+            let underruns = watch
+                .as_ref()
+                .map_or_else(|| input.underruns(device, question.device_stage), |watch| watch.underruns(device))?;
+            let advice = if question.advise { Some(input.advise(device, question.device_stage)?) } else { None };
+            Ok(DeviceAnswer { device: device.clone(), stage: question.device_stage, underruns, advice })
+        })
+        .collect()
+}
+
+/// What there is to say about how devices were judged.
+fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let several = answers.iter().find_map(|answer| answer.underruns.alike);
+    match several {
+        Some(true) => notes.push(
+            "no test tells the CPUs apart: times between underruns are those of an average CPU, from all \
+                                  of them; whether a device holds is judged on the worst"
+                .to_owned(),
+        ),
+        Some(false) => notes.push("the CPUs differ: each device is judged on its worst".to_owned()),
+        None if input.tasks.len() > 1 => {
+            notes.push("the threads could move between CPUs: rates are those of an average thread".to_owned());
+        }
+        None => {}
+    }
+    if answers.iter().any(|answer| answer.underruns.is_upper_count) {
+        let text =
+            "below the exact tail, late wakeups are counted where stalls are meant: there are no more stalls than that";
+        notes.push(text.to_owned());
+    }
+    let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(0);
+    if answers.iter().any(|answer| answer.device.period_ns < recorded) {
+        notes.push(format!(
+            "recorded every {}, coarser than some devices' periods: their rates are scaled up; record with -i to match",
+            format_ns(recorded)
+        ));
+    }
+    notes
 }
 
 /// What there is to say about dependence: how much wider intervals are, how many pieces there are, and drift.
@@ -384,6 +402,13 @@ fn verdict(inputs: &[Input], groups: &[Group]) -> String {
     let lost: u64 = inputs.iter().map(|input| input.lost).sum();
     let lossy =
         if lost > 0 { format!("from a lossy recording ({lost} wakeups lost), so optimistic: ") } else { String::new() };
+    let has_devices = groups.iter().any(|group| !group.devices.is_empty());
+    let text = if has_devices { devices_in_words(groups) } else { level_in_words(groups) };
+    format!("{lossy}{text}")
+}
+
+/// Which devices hold, which fail and how often, and of which it cannot be told.
+fn devices_in_words(groups: &[Group]) -> String {
     let many = groups.len() > 1;
     let all = || groups.iter().flat_map(|group| group.devices.iter().map(move |answer| (group, answer)));
     let named = |group: &Group, answer: &DeviceAnswer| {
@@ -394,65 +419,48 @@ fn verdict(inputs: &[Input], groups: &[Group]) -> String {
         }
     };
     let of = |outcome: Outcome| all().filter(move |(_, answer)| answer.underruns.outcome == outcome);
-    let text = if all().next().is_some() {
-        let mut parts = Vec::new();
-        let holding: Vec<String> = of(Outcome::Holds).map(|(group, answer)| named(group, answer)).collect();
-        if !holding.is_empty() {
-            parts.push(format!("{} hold{}", holding.join(", "), if holding.len() == 1 { "s" } else { "" }));
-        }
-        for (group, answer) in of(Outcome::Fails).take(3) {
-            let every = answer.underruns.mttf_s.value.or(answer.underruns.mttf_s.high).unwrap_or(0.0);
-            parts.push(format!("{} fails about every {}", named(group, answer), format_seconds(every)));
-        }
-        let more = of(Outcome::Fails).count().saturating_sub(3);
-        if more > 0 {
-            parts.push(format!("{more} more fail"));
-        }
-        let as_recorded: Vec<String> =
-            of(Outcome::HoldsAsRecorded).map(|(group, answer)| named(group, answer)).collect();
-        if !as_recorded.is_empty() {
-            let plural = if as_recorded.len() == 1 { "s" } else { "" };
-            parts.push(format!("while conditions stay as recorded, {} hold{plural}", as_recorded.join(", ")));
-        }
-        let unknown: Vec<String> = of(Outcome::Unknown).map(|(group, answer)| named(group, answer)).collect();
-        if !unknown.is_empty() {
-            parts.push(format!("{} cannot be told yet", unknown.join(", ")));
-        }
-        parts.join("; ")
-    } else {
-        let first = groups.first().and_then(|group| group.worst.first().map(|worst| (group, worst)));
-        match first {
-            Some((group, worst)) => match (worst.level.level.value, worst.level.level.low) {
-                (Some(value), _) if is_known(&worst.level) => {
-                    let once = format!(
-                        "about {} is exceeded once per {} under {}",
-                        format_ns(value as u64),
-                        worst.horizon,
-                        group.load
-                    );
-                    match &worst.next {
-                        Ok(next) => {
-                            format!(
-                                "{once}; the next {} stays below {} with a probability of 95 %",
-                                worst.horizon,
-                                format_ns(*next)
-                            )
-                        }
-                        Err(_) => once,
-                    }
-                }
-                (_, Some(low)) => {
-                    format!(
-                        "at least {} is exceeded once per {} under {}",
-                        format_ns(low as u64),
-                        worst.horizon,
-                        group.load
-                    )
-                }
-                _ => format!("too short to tell what is exceeded once per {} under {}", worst.horizon, group.load),
-            },
-            None => "nothing was asked that this recording can answer".to_owned(),
-        }
+    let mut parts = Vec::new();
+    let holding: Vec<String> = of(Outcome::Holds).map(|(group, answer)| named(group, answer)).collect();
+    if !holding.is_empty() {
+        parts.push(format!("{} hold{}", holding.join(", "), if holding.len() == 1 { "s" } else { "" }));
+    }
+    for (group, answer) in of(Outcome::Fails).take(3) {
+        let every = answer.underruns.mttf_s.value.or(answer.underruns.mttf_s.high).unwrap_or(0.0);
+        parts.push(format!("{} fails about every {}", named(group, answer), format_seconds(every)));
+    }
+    let more = of(Outcome::Fails).count().saturating_sub(3);
+    if more > 0 {
+        parts.push(format!("{more} more fail"));
+    }
+    let as_recorded: Vec<String> = of(Outcome::HoldsAsRecorded).map(|(group, answer)| named(group, answer)).collect();
+    if !as_recorded.is_empty() {
+        let plural = if as_recorded.len() == 1 { "s" } else { "" };
+        parts.push(format!("while conditions stay as recorded, {} hold{plural}", as_recorded.join(", ")));
+    }
+    let unknown: Vec<String> = of(Outcome::Unknown).map(|(group, answer)| named(group, answer)).collect();
+    if !unknown.is_empty() {
+        parts.push(format!("{} cannot be told yet", unknown.join(", ")));
+    }
+    parts.join("; ")
+}
+
+/// What is exceeded once in the first horizon that was asked for.
+fn level_in_words(groups: &[Group]) -> String {
+    let Some((group, worst)) = groups.first().and_then(|group| Some((group, group.worst.first()?))) else {
+        return "nothing was asked that this recording can answer".to_owned();
     };
-    format!("{lossy}{text}")
+    let (horizon, load) = (worst.horizon, &group.load);
+    match (worst.level.level.value, worst.level.level.low) {
+        (Some(value), _) if is_known(&worst.level) => {
+            let once = format!("about {} is exceeded once per {horizon} under {load}", format_ns(value as u64));
+            match &worst.next {
+                Ok(next) => {
+                    format!("{once}; the next {horizon} stays below {} with a probability of 95 %", format_ns(*next))
+                }
+                Err(_) => once,
+            }
+        }
+        (_, Some(low)) => format!("at least {} is exceeded once per {horizon} under {load}", format_ns(low as u64)),
+        _ => format!("too short to tell what is exceeded once per {horizon} under {load}"),
+    }
 }

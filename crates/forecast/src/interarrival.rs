@@ -12,6 +12,7 @@
 //!   many frequencies is judged by Bonferroni. The events of a cluster point the same way and would pass for a period: where
 //!   there are clusters, each counts once here.
 
+use crate::random::Random;
 use crate::stall::{GAP_NS, Stalls};
 
 /// Fewer events say nothing about how they come.
@@ -139,7 +140,7 @@ fn greenwood(times: &[u64]) -> f64 {
     let count = times.len() - 1;
     // Few events are drawn more often: drawing is cheap there.
     let draws = (DRAWS * 40 / count).clamp(400, DRAWS);
-    let mut random = SplitMix(count as u64);
+    let mut random = Random(count as u64);
     let mut larger = 0usize;
     let mut spaces = vec![0.0; count];
     for _ in 0..draws {
@@ -201,19 +202,6 @@ fn power(since: &[f64], frequency: f64) -> f64 {
     (sine * sine + cosine * cosine) / since.len() as f64
 }
 
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        ((mixed >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-}
-
 /// Events nearer to each other than this are one: the distance within which late wakeups are one stall.
 pub const ONE_EVENT_NS: u64 = GAP_NS;
 
@@ -236,8 +224,8 @@ mod tests {
 
     const SECOND: f64 = 1e9;
 
-    fn times(mut next: impl FnMut(&mut SplitMix) -> f64, count: usize, seed: u64) -> Vec<u64> {
-        let mut random = SplitMix(seed);
+    fn times(mut next: impl FnMut(&mut Random) -> f64, count: usize, seed: u64) -> Vec<u64> {
+        let mut random = Random(seed);
         let mut now = 1e9;
         let points = (0..count).map(|_| {
             now += next(&mut random);
@@ -268,7 +256,7 @@ mod tests {
     fn periods_with_jitter_and_misses_are_found() {
         for (count, jitter, kept) in [(20, 0.05, 1.0), (60, 0.1, 1.0), (100, 0.05, 0.7), (200, 0.15, 0.5)] {
             let make = |seed| {
-                let mut random = SplitMix(seed ^ 0xabcd);
+                let mut random = Random(seed ^ 0xabcd);
                 let grid = (0..count).filter_map(move |index| {
                     let at = (f64::from(index) + jitter * (random.uniform() + random.uniform() - 1.0)) * 0.73 * SECOND;
                     (random.uniform() < kept).then_some((at + SECOND) as u64)
@@ -288,7 +276,7 @@ mod tests {
         for (count, inside) in [(60, 5.0), (200, 4.0), (400, 8.0)] {
             let right = share(
                 |seed| {
-                    let cluster = |random: &mut SplitMix| {
+                    let cluster = |random: &mut Random| {
                         let ends = random.uniform() < 1.0 / inside;
                         -random.uniform().ln() * if ends { 10.0 * SECOND } else { 0.05 * SECOND }
                     };

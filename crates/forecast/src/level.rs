@@ -258,7 +258,7 @@ fn fit(by_length: &[(u64, u64)], exposure: f64) -> Result<(Posterior, f64, usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::veto::tests::Random;
+    use crate::random::Random;
     use proptest::prelude::*;
 
     fn exponential(seed: u64, count: usize) -> Vec<(u64, u64)> {

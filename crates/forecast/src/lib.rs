@@ -55,6 +55,7 @@ pub mod interarrival;
 mod interval;
 mod level;
 mod pareto;
+pub mod random;
 pub mod schedulability;
 mod special;
 mod spread;

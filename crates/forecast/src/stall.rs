@@ -119,17 +119,23 @@ pub fn stalls(largest: &[Late], tasks: &[ObservedTask], level_ns: u64, exposure_
             }
         }
     }
-    // Stalls stand in the order of their beginning, because late wakeups did.
-    let (mut reached, mut first) = (0, 0);
-    for (index, stall) in found.of_tasks.iter_mut().enumerate() {
-        if index == 0 || stall.start_ns > reached || stall.start_ns - first >= MAX_STALL_NS {
-            found.count += 1;
-            (first, reached) = (stall.start_ns, stall.end_ns);
-        }
-        reached = reached.max(stall.end_ns);
-        stall.cause = found.count - 1;
-    }
+    found.tell_causes();
     found
+}
+
+impl Stalls {
+    /// Numbers the causes: stalls that overlap have one. They stand in the order of their beginning, because late wakeups did.
+    fn tell_causes(&mut self) {
+        let (mut reached, mut first) = (0, 0);
+        for (index, stall) in self.of_tasks.iter_mut().enumerate() {
+            if index == 0 || stall.start_ns > reached || stall.start_ns - first >= MAX_STALL_NS {
+                self.count += 1;
+                (first, reached) = (stall.start_ns, stall.end_ns);
+            }
+            reached = reached.max(stall.end_ns);
+            stall.cause = self.count - 1;
+        }
+    }
 }
 
 /// A level above which late wakeups are rare enough that nearness tells causes apart, ns, and above which all are

@@ -287,50 +287,83 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
     count
 }
 
+/// What was counted of one CPU, or of all of them together.
+struct Counted<'a> {
+    count: Count,
+    spread: &'a Spread,
+    /// The most misses that one stall makes of one.
+    largest: f64,
+    cpu: Option<u32>,
+}
+
+impl Counted<'_> {
+    /// Underruns a second. Where the worst of several is looked for, its lower limit allows for that.
+    fn rate(&self, of_several: f64) -> Estimate {
+        let Counted { count, spread, largest, .. } = self;
+        let mut found = spread.interval(count.most, *largest);
+        found.low = (count.sum > 0.0).then(|| spread.lower(count.sum, *largest, 1.0 - 0.025 / of_several));
+        found.value = found.value.map(|_| count.value);
+        found.scaled(1.0 / count.exposure_s)
+    }
+
+    /// Underruns a second, at most.
+    fn upper(&self) -> f64 {
+        self.spread.upper(self.count.most, self.largest, HOLDS_CONFIDENCE) / self.count.exposure_s
+    }
+
+    fn in_short(&self) -> CpuUnderruns {
+        CpuUnderruns { cpu: self.cpu, over: self.count.over, misses: self.count.most, mttf_s: self.rate(1.0).inverse() }
+    }
+}
+
+fn nothing() -> Error {
+    Error::Recording("nothing was measured long enough to be counted".to_owned())
+}
+
 impl Watch {
-    /// The forecast for a device: see [`Input::underruns`].
-    pub(crate) fn underruns(&self, device: &Profile) -> Result<Underruns, Error> {
+    /// What each CPU's recording counts for a device, the worst first.
+    fn count_all(&self, device: &Profile) -> Result<Vec<Counted<'_>>, Error> {
         let slack_ns = device.usable_slack_ns()?;
-        let want_s = device.want_s as f64;
-        let several = self.cpus.len() as f64;
-        let nothing = || Error::Recording("nothing was measured long enough to be counted".to_owned());
-        let mut counted: Vec<(Count, &Spread, f64, Option<u32>)> = Vec::with_capacity(self.cpus.len());
+        let mut counted: Vec<Counted<'_>> = Vec::with_capacity(self.cpus.len());
         for (input, spread) in &self.cpus {
             let lateness = input.stages.get(&self.stage).ok_or_else(nothing)?;
             let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1) as f64;
             let largest = (recorded / device.period_ns as f64).max(1.0);
             let cpu = if input.tasks.len() == 1 { input.tasks[0].cpu } else { None };
-            counted.push((count(input, lateness, self.stage, slack_ns, device.period_ns), spread, largest, cpu));
+            let count = count(input, lateness, self.stage, slack_ns, device.period_ns);
+            counted.push(Counted { count, spread, largest, cpu });
         }
         let per_second = |count: &Count| count.most / count.exposure_s;
         counted.sort_by(|left, right| {
-            per_second(&right.0).total_cmp(&per_second(&left.0)).then(left.0.exposure_s.total_cmp(&right.0.exposure_s))
+            let (left, right) = (&left.count, &right.count);
+            per_second(right).total_cmp(&per_second(left)).then(left.exposure_s.total_cmp(&right.exposure_s))
         });
-        let rate = |(count, spread, largest, _): &(Count, &Spread, f64, Option<u32>), of_several: f64| {
-            let mut found = spread.interval(count.most, *largest);
-            // The worst of several is looked for: its lower limit allows for that.
-            found.low = (count.sum > 0.0).then(|| spread.lower(count.sum, *largest, 1.0 - 0.025 / of_several));
-            found.value = found.value.map(|_| count.value);
-            found.scaled(1.0 / count.exposure_s)
-        };
-        let upper = |(count, spread, largest, _): &(Count, &Spread, f64, Option<u32>)| {
-            spread.upper(count.most, *largest, HOLDS_CONFIDENCE) / count.exposure_s
-        };
-        let safe_upper = counted.iter().map(upper).fold(0.0, f64::max);
+        Ok(counted)
+    }
+
+    /// Underruns a second, and what tells how they are spread: of an average CPU where no test tells them apart, else of the
+    /// worst.
+    fn typical<'a>(&'a self, counted: &[Counted<'a>], worst: &Counted<'a>) -> (Estimate, &'a Spread) {
+        let Some(together) = &self.together else { return (worst.rate(self.cpus.len() as f64), worst.spread) };
+        let sum = |of: &dyn Fn(&Count) -> f64| counted.iter().map(|one| of(&one.count)).sum::<f64>();
+        let exposure = sum(&|count| count.exposure_s);
+        let mut all = together.interval(sum(&|count| count.most), worst.largest);
+        all.low =
+            (sum(&|count| count.sum) > 0.0).then(|| together.lower(sum(&|count| count.sum), worst.largest, 0.975));
+        all.value = all.value.map(|_| sum(&|count| count.value));
+        (if all.value.is_some() { all.scaled(1.0 / exposure) } else { worst.rate(1.0) }, together)
+    }
+
+    /// The forecast for a device: see [`Input::underruns`].
+    pub(crate) fn underruns(&self, device: &Profile) -> Result<Underruns, Error> {
+        let want_s = device.want_s as f64;
+        let several = self.cpus.len() as f64;
+        let counted = self.count_all(device)?;
+        let safe_upper = counted.iter().map(Counted::upper).fold(0.0, f64::max);
         let worst = counted.first().ok_or_else(nothing)?;
-        let at_least = |value: Option<f64>| value.unwrap_or(0.0);
-        let sure = counted.iter().map(|one| at_least(rate(one, several).low)).fold(0.0, f64::max);
-        let (mut interval, mut spread) = (rate(worst, several), worst.1);
-        if let Some(together) = &self.together {
-            let sum = |of: &dyn Fn(&Count) -> f64| counted.iter().map(|one| of(&one.0)).sum::<f64>();
-            let exposure = sum(&|count| count.exposure_s);
-            let mut all = together.interval(sum(&|count| count.most), worst.2);
-            all.low = (sum(&|count| count.sum) > 0.0).then(|| together.lower(sum(&|count| count.sum), worst.2, 0.975));
-            all.value = all.value.map(|_| sum(&|count| count.value));
-            interval = if all.value.is_some() { all.scaled(1.0 / exposure) } else { rate(worst, 1.0) };
-            spread = together;
-        }
-        let is_settled = counted.iter().all(|one| one.1.is_settled());
+        let sure = counted.iter().map(|one| one.rate(several).low.unwrap_or(0.0)).fold(0.0, f64::max);
+        let (interval, spread) = self.typical(&counted, worst);
+        let is_settled = counted.iter().all(|one| one.spread.is_settled());
         let mttf_s = interval.inverse();
         let holds_low_s = 1.0 / safe_upper;
         let outcome = match (holds_low_s >= want_s, sure * want_s > 1.0) {
@@ -339,40 +372,32 @@ impl Watch {
             (_, true) => Outcome::Fails,
             _ => Outcome::Unknown,
         };
-        let count = &worst.0;
-        let pieces = counted.iter().filter_map(|one| one.1.pieces()).reduce(f64::min);
-        let dispersion = worst.1.dispersion(count.most.max(1.0));
+        let count = &worst.count;
+        let pieces = counted.iter().filter_map(|one| one.spread.pieces()).reduce(f64::min);
+        let dispersion = worst.spread.dispersion(count.most.max(1.0));
         let compression = self.cpus.first().map_or(1.0, |cpu| cpu.0.compression());
         let further = || {
-            let more = further_exposure(count.sum, worst.2, dispersion, want_s / count.exposure_s)?;
+            let more = further_exposure(count.sum, worst.largest, dispersion, want_s / count.exposure_s)?;
             let settling = pieces.map_or(0.0, |pieces| MIN_PIECES / pieces - 1.0);
             Some(more.max(settling) * count.exposure_s / compression)
         };
         let undecided = outcome == Outcome::Unknown && !count.is_upper;
-        let (filled, activations) =
-            counted.iter().fold((0u64, 0u64), |sum, one| (sum.0 + one.0.filled, sum.1 + one.0.activations));
+        let filled: u64 = counted.iter().map(|one| one.count.filled).sum();
+        let activations: u64 = counted.iter().map(|one| one.count.activations).sum();
         let probability = (activations > 0).then(|| (filled as f64 / activations as f64).min(1.0));
         let cycle = device.tolerance_ns() as f64 / 1e9;
         Ok(Underruns {
             over: count.over,
             misses: count.most,
-            is_upper_count: counted.iter().any(|one| one.0.is_upper),
-            cpu: worst.3,
-            cpus: counted
-                .iter()
-                .map(|one| CpuUnderruns {
-                    cpu: one.3,
-                    over: one.0.over,
-                    misses: one.0.most,
-                    mttf_s: rate(one, 1.0).inverse(),
-                })
-                .collect(),
+            is_upper_count: counted.iter().any(|one| one.count.is_upper),
+            cpu: worst.cpu,
+            cpus: counted.iter().map(Counted::in_short).collect(),
             alike: (counted.len() > 1).then_some(self.together.is_some()),
             probability,
             extremal_index: count.index,
-            dispersion: if self.together.is_some() { spread.dispersion(count.most.max(1.0)) } else { dispersion },
+            dispersion: spread.dispersion(count.most.max(1.0)),
             pieces,
-            drift: counted.iter().find_map(|one| one.1.drift),
+            drift: counted.iter().find_map(|one| one.spread.drift),
             per_hour: interval.scaled(3_600.0),
             mttf_s,
             holds_low_s,

@@ -139,30 +139,9 @@ fn spacing(peaks: &[Peak]) -> Option<f64> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-
-    /// A small generator: enough for tests, and the same everywhere.
-    pub(crate) struct Random(pub(crate) u64);
-
-    impl Random {
-        pub(crate) fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        }
-
-        /// In (0, 1).
-        pub(crate) fn uniform(&mut self) -> f64 {
-            ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-        }
-
-        pub(crate) fn exponential(&mut self) -> f64 {
-            -self.uniform().ln()
-        }
-    }
+    use crate::random::Random;
 
     fn sorted(mut peaks: Vec<Peak>) -> Vec<Peak> {
         peaks.sort_unstable_by(|left, right| left.at.total_cmp(&right.at));

@@ -6,7 +6,8 @@ mod classes;
 #[path = "../benches/sets/linux.rs"]
 mod linux;
 
-use classes::{CLASSES, Random, one};
+use classes::{CLASSES, one};
+use punctual_forecast::random::Random;
 use punctual_forecast::schedulability::Standing;
 
 /// Sets of each class.

@@ -52,6 +52,7 @@ mod parallel;
 pub mod random;
 pub mod recorded;
 pub mod ring;
+pub mod shipped;
 pub mod sweep;
 pub mod swept;
 pub mod theory;

@@ -1,8 +1,9 @@
 //! The ledger holds, and what experiments may not say is refused in one line with its place.
 
 use punctual_sim::experiment::{Class, Experiment, Value, setting};
-use punctual_sim::ledger::{BUILTIN, all_contradicted, builtin, mutations, papers, ranges};
+use punctual_sim::ledger::{builtin, mutations, papers, ranges};
 use punctual_sim::machine::Mechanism;
+use punctual_sim::shipped::{BUILTIN, all_contradicted};
 
 #[test]
 fn every_prediction_holds_or_is_listed_with_its_reason_on_any_number_of_threads() {

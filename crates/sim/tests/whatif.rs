@@ -195,7 +195,7 @@ fn a_question_is_swept_by_name() {
 /// The plane of Figure 17, small: the same however it is split.
 #[test]
 fn a_sweep_over_an_experiment_is_the_same_in_shards() {
-    let text = punctual_sim::ledger::BUILTIN.iter().find(|(file, _)| *file == "soft-modem-table3.toml").unwrap().1;
+    let text = punctual_sim::shipped::BUILTIN.iter().find(|(file, _)| *file == "soft-modem-table3.toml").unwrap().1;
     let text = text.replacen("duration = \"420s\"", "duration = \"60s\"", 1).replacen("runs = 10", "runs = 1", 1);
     let experiment = Experiment::parse("small.toml", &text).unwrap();
     let sweep = Sweep::new(vec![Axis::parse("runtime=1..3").unwrap(), Axis::parse("period=2..16:7").unwrap()]).unwrap();

@@ -1,122 +1,31 @@
 //! Who had a slice of time, given what the victim was doing.
 
 mod answer;
+mod classifier;
 mod holder;
 mod inside;
 mod sampled;
 mod spinning;
 mod stopped;
 
-pub use self::answer::ENDER_NOT_SEEN;
-pub use self::holder::HOLDER_NOT_SEEN;
+use self::classifier::OWN_PATH_NS;
+pub(crate) use self::classifier::{Blamed, Classifier};
 pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
-pub use self::sampled::seen_at;
-use self::spinning::Spin;
-use crate::episode::disks::Requests;
-use crate::episode::groups::{Turn, turn};
-use crate::episode::replay::{CpuTimeline, Running, Slice};
-use crate::episode::shared::Shared;
-use crate::episode::story::{Doing, StateSpan, waking};
-use crate::episode::subject::Subject;
-use crate::episode::waits::Waits;
+use crate::episode::groups::turn;
+use crate::episode::replay::{Running, Slice};
+use crate::episode::span::{Doing, StateSpan};
 use crate::kind::Kind;
-use punctual_recording::episode::{Call, Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER, StackSample};
-use punctual_recording::{Episode, Stage, Vector};
+use punctual_recording::Vector;
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use std::rc::Rc;
 
-/// A verdict on a slice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Blamed {
-    pub(crate) kind: Kind,
-    pub(crate) name: String,
-    pub(crate) detail: Option<String>,
-    /// See [`Piece::inside`](crate::Piece::inside).
-    pub(crate) inside: Option<(Kind, String)>,
-    /// Whose it is, where that is a thread.
-    pub(crate) tid: Option<u32>,
-    /// Of two normal threads, one of which had its turn.
-    pub(crate) turn: Option<Turn>,
-    /// See [`Piece::call`](crate::Piece::call).
-    pub(crate) call: Option<Call>,
-}
-
-impl Blamed {
-    pub(crate) fn new(kind: Kind, name: impl Into<String>) -> Blamed {
-        Blamed { kind, name: name.into(), detail: None, inside: None, tid: None, turn: None, call: None }
-    }
-
-    pub(crate) fn unknown(why: &str) -> Blamed {
-        Blamed::new(Kind::Unknown, why)
-    }
-
-    pub(crate) fn steal() -> Blamed {
-        Blamed::new(Kind::Steal, "the host")
-    }
-}
-
-/// The victim's own way through the kernel takes microseconds; what is longer and unexplained is not called ordinary.
-const OWN_PATH_NS: u64 = 50_000;
 /// The scheduler takes this long at most to switch once nothing stands in the way.
 const SWITCH_NS: u64 = 10_000;
 /// A thread of this priority number or above is a normal one.
 const NORMAL: i16 = 100;
 
-impl Doing {
-    pub(crate) fn wants_cpu(self) -> bool {
-        !matches!(self, Doing::Slack | Doing::Blocked { .. } | Doing::HeldBefore { .. } | Doing::OutOfQuota { .. })
-    }
-}
-
-/// All that is needed to judge.
-pub(crate) struct Classifier<'a> {
-    episode: &'a Episode,
-    /// Whose time it is: the victim's, or that of whom it waits for.
-    subject: Subject<'a>,
-    /// What each CPU was doing.
-    timelines: &'a BTreeMap<u32, CpuTimeline>,
-    /// The event that woke it.
-    waking: Option<&'a Event>,
-    /// The samples of the clock, each with the time of what it saw.
-    samples: &'a [(u64, &'a StackSample)],
-    /// Names of threads, wherever one was seen.
-    threads: &'a BTreeMap<u32, &'a str>,
-    /// What the victim waited for with the CPU in its hands.
-    waits: Rc<Waits>,
-    /// Where it spun for locks of the kernel, by time.
-    spins: Vec<Spin>,
-    requests: &'a Requests<'a>,
-}
-
-impl<'a> Classifier<'a> {
-    pub(crate) fn new(shared: &'a Shared<'a>, subject: Subject<'a>) -> Classifier<'a> {
-        let episode = shared.episode;
-        let mut classifier = Classifier {
-            episode,
-            subject,
-            timelines: shared.timelines,
-            waking: waking(episode, &subject).map(|index| &episode.events[index]),
-            samples: &shared.samples,
-            threads: &shared.threads,
-            waits: shared.waits(subject.tid),
-            spins: Vec::new(),
-            requests: &shared.requests,
-        };
-        classifier.spins = classifier.find_spins();
-        classifier
-    }
-
-    /// Whether waits for others are a part of what is asked about.
-    pub(crate) fn is_of_a_request(&self) -> bool {
-        self.subject.stage == Stage::Request
-    }
-
-    fn thread(&self, tid: u32) -> String {
-        self.threads.get(&tid).map_or_else(|| format!("thread {tid}"), |&name| name.to_owned())
-    }
-
+impl Classifier<'_> {
     /// The verdict on all of a span in which it does not matter what its CPU was doing.
     pub(crate) fn off_cpu(&self, span: &StateSpan) -> Option<Blamed> {
         match span.doing {

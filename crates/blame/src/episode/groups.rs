@@ -1,6 +1,6 @@
 //! Control groups: which of them ran out of quota, and whose threads have how much weight.
 
-use crate::episode::story::{Doing, StateSpan};
+use crate::episode::span::{Doing, StateSpan};
 use crate::episode::subject::Subject;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, Group};

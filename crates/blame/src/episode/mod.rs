@@ -2,11 +2,14 @@
 
 pub(crate) mod chain;
 pub(crate) mod classify;
+pub(crate) mod detail;
 mod disks;
 pub(crate) mod groups;
 pub(crate) mod nesting;
 pub(crate) mod replay;
+pub(crate) mod sampling;
 mod shared;
+mod span;
 pub(crate) mod split;
 mod story;
 mod subject;

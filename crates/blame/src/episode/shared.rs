@@ -1,8 +1,8 @@
 //! What everybody's time in an episode is judged by, found once.
 
-use crate::episode::classify::seen_at;
 use crate::episode::disks::Requests;
 use crate::episode::replay::CpuTimeline;
+use crate::episode::sampling::seen_at;
 use crate::episode::waits::Waits;
 use punctual_recording::Episode;
 use punctual_recording::episode::{EventKind, StackSample};

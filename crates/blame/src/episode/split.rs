@@ -1,11 +1,13 @@
 //! The exact split of an episode.
 
 use crate::episode::classify::{Blamed, Classifier, Holder};
+use crate::episode::detail::Detail;
 use crate::episode::groups::Turn;
 use crate::episode::nesting::with_nesting;
 use crate::episode::replay::{CpuTimeline, replay};
 use crate::episode::shared::Shared;
-use crate::episode::story::{StateSpan, story};
+use crate::episode::span::StateSpan;
+use crate::episode::story::story;
 use crate::episode::subject::Subject;
 use crate::kind::Kind;
 use punctual_recording::episode::{Call, EventKind};
@@ -48,53 +50,6 @@ impl Piece {
     }
 }
 
-/// How details begin that are sentences, not places in code: what became of the holder of a lock, and of whoever was waited
-/// for otherwise.
-const WHILE_HELD: &str = "while it held the lock, ";
-const MEANWHILE: &str = "meanwhile ";
-
-/// What became of whoever was waited for, where a detail says that and not a place in code.
-pub fn sentence(detail: &str) -> Option<&str> {
-    detail.strip_prefix(WHILE_HELD).or_else(|| detail.strip_prefix(MEANWHILE))
-}
-
-/// What more is known of a piece than whose it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Detail {
-    /// The code that samples or interrupted instructions saw there, or where it ran.
-    Seen(String),
-    /// The holder of a lock was itself kept by this.
-    KeptBy(Kind, String),
-    /// Whoever was waited for otherwise was itself kept by this.
-    Meanwhile(Kind, String),
-    /// Whoever was waited for waited in turn, and so on: as [`Piece::path`], and the code that samples saw at its end.
-    Along(Vec<(Kind, String)>, Option<String>),
-}
-
-impl std::fmt::Display for Detail {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Detail::Seen(what) => out.write_str(what),
-            Detail::KeptBy(kind, name) => write!(out, "{WHILE_HELD}{}", kind.meanwhile(name)),
-            Detail::Meanwhile(kind, name) => write!(out, "{MEANWHILE}{}", kind.meanwhile(name)),
-            Detail::Along(path, seen) => {
-                out.write_str(MEANWHILE)?;
-                let mut before: Option<&str> = None;
-                for (kind, name) in path {
-                    let did = kind.meanwhile(name);
-                    match (before, did.strip_prefix("it ")) {
-                        (None, _) => out.write_str(&did)?,
-                        (Some(before), Some(did)) => write!(out, ", and {before} {did}")?,
-                        (Some(_), None) => write!(out, ", and {did}")?,
-                    }
-                    before = Some(name);
-                }
-                seen.as_ref().map_or(Ok(()), |seen| write!(out, " in {seen}"))
-            }
-        }
-    }
-}
-
 /// What an owner had of the lateness in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
@@ -104,8 +59,8 @@ pub struct Part {
     pub name: String,
     /// How much, ns.
     pub ns: u64,
-    /// The code seen most, where samples saw any.
-    pub detail: Option<String>,
+    /// The code seen most, where samples saw any; of a wait what became most of whoever was waited for.
+    pub detail: Option<Detail>,
     /// How much of it nothing explains, ns: all of [`Kind::Unknown`], and of a lock the time in which what kept the holder
     /// was not seen, or the holder itself.
     pub unknown_ns: u64,
@@ -211,14 +166,10 @@ fn held(judged: Judged, holder: &Holder<'_>, cgroup: Option<&String>) -> Judged 
         path.extend(piece.path);
     }
     let (detail, inside) = match (piece.kind, piece.detail) {
-        (Kind::Own, seen) => (seen.unwrap_or_else(|| Detail::Seen("at work".to_owned())), (Kind::Own, name.clone())),
+        (Kind::Own, seen) => (seen.unwrap_or(Detail::AtWork), (Kind::Own, name.clone())),
         (kind, seen) if path.len() > 1 => {
-            let seen = match seen {
-                Some(Detail::Seen(seen)) if seen != "at work" => Some(seen),
-                Some(Detail::Along(_, seen)) => seen,
-                _ => None,
-            };
-            (Detail::Along(path.clone(), seen.filter(|_| ends_at_work(&path))), (kind, piece.name))
+            let seen = seen.as_ref().and_then(Detail::code).filter(|_| ends_at_work(&path)).map(str::to_owned);
+            (Detail::Along(path.clone(), seen), (kind, piece.name))
         }
         (kind, _) if holder.kind == Kind::Wait => (Detail::Meanwhile(kind, piece.name.clone()), (kind, piece.name)),
         (kind, _) => (Detail::KeptBy(kind, piece.name.clone()), (kind, piece.name)),
@@ -300,19 +251,16 @@ fn judge_span(
         push(at, end - at, Blamed::steal());
         reached = end;
     }
-    if reached < span.end_ns {
-        // After the CPU's last event nothing more is known than what it was doing then.
-        let blamed = match timeline.slices.last() {
-            Some(last) if last.end_ns <= reached => match off_cpu {
-                Some(blamed) => vec![(blamed, span.end_ns - reached)],
-                None => classifier.after_last(span, &episode.events[last.ends_with], span.end_ns - reached),
-            },
-            _ => vec![(Blamed::unknown("no event of this CPU"), span.end_ns - reached)],
-        };
-        for (blamed, ns) in blamed {
-            push(reached, ns, blamed);
-            reached += ns;
-        }
+    let left = span.end_ns.saturating_sub(reached);
+    // After the CPU's last event nothing more is known than what it was doing then.
+    let blamed = match (timeline.slices.last().filter(|last| last.end_ns <= reached), off_cpu) {
+        (Some(_), Some(blamed)) => vec![(blamed, left)],
+        (Some(last), None) => classifier.after_last(span, &episode.events[last.ends_with], left),
+        (None, _) => vec![(Blamed::unknown("no event of this CPU"), left)],
+    };
+    for (blamed, ns) in blamed {
+        push(reached, ns, blamed);
+        reached += ns;
     }
 }
 
@@ -439,7 +387,8 @@ impl<'a> Tree<'a> {
 struct Sum<'a> {
     ns: u64,
     unknown_ns: u64,
-    details: BTreeMap<String, u64>,
+    /// By their words.
+    details: BTreeMap<String, (&'a Detail, u64)>,
     inside: Tree<'a>,
     calls: BTreeMap<Call, u64>,
     /// Whether any of them says what a holder did.
@@ -457,7 +406,7 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
         sum.ns += piece.ns;
         sum.turn = sum.turn.or(piece.turn);
         if let Some(detail) = &piece.detail {
-            *sum.details.entry(detail.to_string()).or_default() += piece.ns;
+            sum.details.entry(detail.to_string()).or_insert((detail, 0)).1 += piece.ns;
         }
         if piece.is_unknown() {
             sum.unknown_ns += piece.ns;
@@ -475,7 +424,7 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
     let mut parts: Vec<Part> = sums
         .into_iter()
         .map(|((kind, name, cgroup), sum)| {
-            let detail = sum.details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail);
+            let detail = sum.details.into_values().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.clone());
             let inside = if sum.is_held { sum.inside.sorted() } else { Vec::new() };
             let call = sum.calls.into_iter().max_by_key(|(_, ns)| *ns).map(|(call, _)| call);
             Part {

@@ -2,6 +2,7 @@
 
 use crate::episode::groups::cut_by_quota;
 use crate::episode::replay::CpuTimeline;
+use crate::episode::span::{Doing, StateSpan};
 use crate::episode::subject::Subject;
 use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED};
@@ -12,38 +13,6 @@ pub(crate) const STOPPED: u32 = LEFT_STOPPED | LEFT_TRACED | LEFT_FROZEN;
 
 /// A timer that comes so long before it must, ns, is on another clock.
 const MAX_SLACK_NS: u64 = 1_000_000_000;
-
-/// What the thread was doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doing {
-    /// It had asked to be woken by then, and allowed its timer to come later: by the end of this.
-    Slack,
-    /// Its timer was due and it was not yet woken.
-    Due,
-    /// It could have run, on this CPU, since then; if it was moved there meanwhile, the position of that event.
-    Waiting { since_ns: u64, moved: Option<usize> },
-    /// The same, but its control group, or one that this is in, was out of quota: the position of that one's name.
-    OutOfQuota { name: u32 },
-    /// It ran.
-    Running,
-    /// It had its CPU and waited there for a lock of its program, which this thread held.
-    Spinning { holder: u32 },
-    /// It slept for a lock of its program, before this thread had that; who held it then was not seen.
-    HeldBefore { taker: u32 },
-    /// It slept again in the kernel; what it left in is [`Event::left_state`], and the position of its waking follows.
-    Blocked { left_state: u32, woken_by: Option<usize> },
-}
-
-/// A span of the thread's story on one CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StateSpan {
-    pub(crate) start_ns: u64,
-    pub(crate) end_ns: u64,
-    pub(crate) cpu: u32,
-    pub(crate) doing: Doing,
-    /// The thread's priority at that time, see [`Event::priority`].
-    pub(crate) priority: i16,
-}
 
 /// Position of the event by which the thread was woken, the first after it was due.
 pub(crate) fn waking(episode: &Episode, subject: &Subject<'_>) -> Option<usize> {

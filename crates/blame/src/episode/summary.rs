@@ -1,5 +1,6 @@
 //! Causes over many episodes.
 
+use crate::episode::detail::Detail;
 use crate::episode::groups::Turn;
 use crate::episode::split::Split;
 use crate::kind::Kind;
@@ -12,8 +13,8 @@ pub struct Cause {
     pub kind: Kind,
     /// Who.
     pub name: String,
-    /// The code seen most there.
-    pub detail: Option<String>,
+    /// See [`Part::detail`](crate::Part::detail); that of most of it.
+    pub detail: Option<Detail>,
     /// See [`crate::Piece::cgroup`].
     pub cgroup: Option<String>,
     /// See [`crate::Piece::turn`].
@@ -43,8 +44,8 @@ pub struct Summary {
     pub unknown_ns: u64,
 }
 
-/// What one episode's part adds to a cause: ns, the episode's number, the code, the ns that nothing explains.
-type Share<'a> = (u64, u64, Option<&'a str>, u64);
+/// What one episode's part adds to a cause: ns, the episode's number, the detail, the ns that nothing explains.
+type Share<'a> = (u64, u64, Option<&'a Detail>, u64);
 /// Whose cause it is: kind, name, control group.
 type Owner<'a> = (Kind, &'a str, Option<&'a str>);
 
@@ -54,19 +55,19 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
     for (episode, split) in splits {
         for part in &split.parts {
             let (shares, turn) = found.entry((part.kind, &part.name, part.cgroup.as_deref())).or_default();
-            shares.push((part.ns, episode, part.detail.as_deref(), part.unknown_ns));
+            shares.push((part.ns, episode, part.detail.as_ref(), part.unknown_ns));
             *turn = turn.or(part.turn);
         }
     }
     let mut causes: Vec<Cause> = found
         .into_iter()
         .map(|((kind, name, cgroup), (mut shares, turn))| {
-            shares.sort_unstable();
+            shares.sort_by_key(|&(ns, episode, ..)| (ns, episode));
             let &(max_ns, example, ..) = shares.last().unwrap_or(&(0, 0, None, 0));
-            let mut details: BTreeMap<&str, u64> = BTreeMap::new();
-            for (ns, _, detail, _) in &shares {
+            let mut details: BTreeMap<String, (&Detail, u64)> = BTreeMap::new();
+            for &(ns, _, detail, _) in &shares {
                 if let Some(detail) = detail {
-                    *details.entry(detail).or_default() += ns;
+                    details.entry(detail.to_string()).or_insert((detail, 0)).1 += ns;
                 }
             }
             Cause {
@@ -74,7 +75,7 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
                 name: name.to_owned(),
                 cgroup: cgroup.map(str::to_owned),
                 turn,
-                detail: details.into_iter().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.to_owned()),
+                detail: details.into_values().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.clone()),
                 episodes: shares.len() as u64,
                 max_ns,
                 typical_ns: shares[shares.len() / 2].0,

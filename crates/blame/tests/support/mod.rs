@@ -2,11 +2,16 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+use punctual_blame::Detail;
 use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, LockWaking, Victim, WakingAct, WordState};
 use punctual_recording::{Episode, Stage};
 
 pub(crate) const VICTIM: u32 = 100;
 pub(crate) const INTERRUPT: u32 = 1 << 16;
+
+pub(crate) fn in_words(detail: &Option<Detail>) -> Option<String> {
+    detail.as_ref().map(Detail::to_string)
+}
 
 /// Writes an episode of a FIFO 80 victim on CPU 0, due at 1,000 us.
 pub(crate) struct Story {

@@ -17,8 +17,9 @@ use punctual_report::sim::{
 };
 use punctual_sim::experiment::{Experiment, Setting, setting};
 use punctual_sim::interference::Interference;
-use punctual_sim::ledger::{self, BUILTIN};
+use punctual_sim::ledger;
 use punctual_sim::machine::Mechanism;
+use punctual_sim::shipped::BUILTIN;
 use punctual_sim::sweep::{Axis, Shard, Sweep};
 use punctual_sim::time::{MILLISECOND, NANOSECOND};
 use punctual_sim::whatif::{Context, WhatIf};

@@ -11,8 +11,6 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 mod process;
-#[path = "../random/mod.rs"]
-mod random;
 
 use process::{Machine, PROCESSES, Process};
 use punctual_comparison::{Comparison, FIGURES, Outcome, Run, Side, Standing, comes_first, compare, is_clear};

@@ -14,13 +14,11 @@
 //! Then `hour`: the level exceeded once an hour, with the share refused, and the mean probability that the next hour stays
 //! below what it is said not to exceed (0.95 and more is right).
 
-#[path = "../random/mod.rs"]
-mod random;
 mod unseen;
 
+use punctual_forecast::random::Random;
 use punctual_forecast::{Input, Late, Lateness, Method, ObservedTask, Outcome};
 use punctual_recording::{Distribution, Stage};
-use random::Random;
 use std::collections::BTreeMap;
 use unseen::Unseen;
 
@@ -30,13 +28,6 @@ const SCALE_NS: f64 = 20_000.0;
 /// Events that are made, a second in the mean: those above a level that a share of 0.02 of wakeups exceeds.
 const EVENTS: f64 = 20.0;
 const KEPT: usize = 10_000;
-
-impl Random {
-    /// Standard normal.
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Process {

@@ -5,8 +5,8 @@
 //! known. Of a process that changes for good (`trend`, `change`) the truth is how it is from the end on: that is what is
 //! forecast.
 
-use super::random::Random;
 use super::{BASE, EVENTS};
+use punctual_forecast::random::Random;
 
 /// Two late wakeups are not due at the same time, s.
 const STEP: f64 = 0.001;

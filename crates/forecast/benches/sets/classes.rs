@@ -1,6 +1,7 @@
 //! Random task sets of each class, and the schedules that are played for each.
 
 use crate::linux::{Circumstances, Job, Thread, play};
+use punctual_forecast::random::Random;
 use punctual_forecast::schedulability::{Policy, Reservation, Standing, Task, TaskSet, analyse};
 
 /// A tick, ns.
@@ -9,22 +10,9 @@ const PERIODS: [u64; 8] = [4, 5, 6, 8, 10, 12, 15, 20];
 /// Two hyperperiods of these and what comes before.
 const TICKS: u64 = 320;
 
-/// SplitMix64.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// One of low..=high.
-    fn within(&mut self, low: u64, high: u64) -> u64 {
-        low + self.next() % (high.max(low) - low + 1)
-    }
+/// One of low..=high.
+fn within(random: &mut Random, low: u64, high: u64) -> u64 {
+    low + random.bits() % (high.max(low) - low + 1)
 }
 
 /// What the sets of a class have.
@@ -117,37 +105,37 @@ pub(crate) struct Found {
 
 /// A set of the class, in ticks: as the analysis takes it.
 fn draw(class: &Class, random: &mut Random) -> TaskSet {
-    let count = if class.cpus > 1 { random.within(3, 4 * u64::from(class.cpus).min(3)) } else { random.within(2, 5) };
+    let count = if class.cpus > 1 { within(random, 3, 4 * u64::from(class.cpus).min(3)) } else { within(random, 2, 5) };
     // All together ask for 40 to 105 % of the CPUs, or of the reservation.
     let reserved = class.reservation.map(|_| {
-        let period = PERIODS[random.within(1, 5) as usize];
-        (random.within(1, period - 1), period)
+        let period = PERIODS[within(random, 1, 5) as usize];
+        (within(random, 1, period - 1), period)
     });
     let whole = match (class.reservation, reserved) {
         (Some(true), Some((budget, period))) => 1_000 * budget / period,
         (Some(false), Some((budget, period))) => 1_000 - 1_000 * budget / period,
         _ => 1_000 * u64::from(class.cpus),
     };
-    let mut left = whole * random.within(40, 105) / 100;
+    let mut left = whole * within(random, 40, 105) / 100;
     let mut tasks = Vec::new();
     for index in 0..count {
-        let period = PERIODS[random.within(0, 7) as usize];
-        let share = if index + 1 == count { left } else { random.within(left / 8, left * 5 / 8) }.min(1_000);
+        let period = PERIODS[within(random, 0, 7) as usize];
+        let share = if index + 1 == count { left } else { within(random, left / 8, left * 5 / 8) }.min(1_000);
         left -= share;
         let compute = ((share * period + 500) / 1_000).clamp(1, period);
-        let deadline = (period * random.within(class.tenths.0, class.tenths.1) / 10).max(compute);
-        let is_deadline = random.within(0, 9) < class.deadline_in_ten;
+        let deadline = (period * within(random, class.tenths.0, class.tenths.1) / 10).max(compute);
+        let is_deadline = within(random, 0, 9) < class.deadline_in_ten;
         tasks.push(Task {
             name: format!("t{index}"),
-            cpu: random.within(0, u64::from(class.cpus) - 1) as u32,
+            cpu: within(random, 0, u64::from(class.cpus) - 1) as u32,
             period_ns: period * TICK_NS,
             compute_ns: compute * TICK_NS,
             deadline_ns: deadline * TICK_NS,
             policy: if is_deadline { Policy::Deadline } else { Policy::Fixed },
-            priority: (class.levels > 0).then(|| random.within(1, class.levels) as u32),
-            jitter_ns: random.within(0, period * class.jitter_tenths / 10) * TICK_NS,
-            offset_ns: if class.offsets { random.within(0, period - 1) * TICK_NS } else { 0 },
-            blocking_ns: random.within(0, class.blocking) * TICK_NS,
+            priority: (class.levels > 0).then(|| within(random, 1, class.levels) as u32),
+            jitter_ns: within(random, 0, period * class.jitter_tenths / 10) * TICK_NS,
+            offset_ns: if class.offsets { within(random, 0, period - 1) * TICK_NS } else { 0 },
+            blocking_ns: within(random, 0, class.blocking) * TICK_NS,
             reservation: (class.reservation == Some(true)).then(|| "r".to_owned()),
             permitted_s: 3_600,
         });
@@ -158,7 +146,7 @@ fn draw(class: &Class, random: &mut Random) -> TaskSet {
     // Priorities are the analysis's own affair where none are given: here they follow the deadlines, one each.
     if class.levels == 0 || class.levels > count {
         let mut order: Vec<usize> = (0..tasks.len()).collect();
-        let drawn: Vec<u64> = (0..tasks.len()).map(|_| random.next()).collect();
+        let drawn: Vec<u64> = (0..tasks.len()).map(|_| random.bits()).collect();
         order.sort_by_key(|&index| if class.levels == 0 { tasks[index].deadline_ns } else { drawn[index] });
         for (place, index) in order.into_iter().enumerate() {
             tasks[index].priority = Some((99 - place) as u32);
@@ -201,7 +189,7 @@ fn jobs(task: &Task, index: usize, coming: &Coming, start: u64, random: &mut Ran
     if matches!(coming, Coming::Leftover) && task.policy == Policy::Deadline && jitter > 0 {
         // The job before was so late that the next, in time, follows `before` its end.
         let deadline = ticks(task.deadline_ns);
-        let before = random.within((period - jitter).max(1), period - 1).min(start);
+        let before = within(random, (period - jitter).max(1), period - 1).min(start);
         let left = (compute * deadline.saturating_sub(before)) / deadline;
         let used = (compute - left).max(1);
         let first = start - period;
@@ -222,7 +210,7 @@ fn jobs(task: &Task, index: usize, coming: &Coming, start: u64, random: &mut Ran
         Coming::Leftover => start - jitter,
         Coming::Together { own, phase } => start - jitter + if *own == index { *phase } else { 0 },
         Coming::Strictly => ticks(task.offset_ns),
-        Coming::Anyhow => start - jitter + random.within(0, period),
+        Coming::Anyhow => start - jitter + within(random, 0, period),
     };
     let mut jobs: Vec<Job> = Vec::new();
     for number in 0.. {
@@ -233,9 +221,10 @@ fn jobs(task: &Task, index: usize, coming: &Coming, start: u64, random: &mut Ran
         let (late, work) = match coming {
             Coming::Together { .. } | Coming::Leftover => (if number == 0 { jitter } else { 0 }, compute),
             Coming::Strictly => (0, compute),
-            Coming::Anyhow => {
-                (random.within(0, jitter), if random.within(0, 2) == 0 { random.within(1, compute) } else { compute })
-            }
+            Coming::Anyhow => (
+                within(random, 0, jitter),
+                if within(random, 0, 2) == 0 { within(random, 1, compute) } else { compute },
+            ),
         };
         let wakes = jobs.last().map_or(0, |job| job.wakes).max(nominal + late);
         jobs.push(Job { nominal, wakes, work });
@@ -248,7 +237,7 @@ fn reserved_jobs(reservation: &Reservation, start: u64, coming: &Coming, random:
     let (budget, period) = (reservation.budget_ns / TICK_NS, reservation.period_ns / TICK_NS);
     if matches!(coming, Coming::Leftover) {
         // From the start on it always has work.
-        let before = random.within(1, period).min(start);
+        let before = within(random, 1, period).min(start);
         let used = (budget - budget * (period - before) / period).max(1);
         let first = Job { nominal: start - before, wakes: start - before, work: used };
         return vec![first, Job { nominal: start, wakes: start, work: TICKS }];
@@ -257,9 +246,9 @@ fn reserved_jobs(reservation: &Reservation, start: u64, coming: &Coming, random:
     let mut at = start;
     let mut jobs = Vec::new();
     while at < TICKS {
-        let work = if is_steady { budget } else { random.within(1, 2 * budget) };
+        let work = if is_steady { budget } else { within(random, 1, 2 * budget) };
         jobs.push(Job { nominal: at, wakes: at, work });
-        at += if is_steady { period } else { random.within(1, 2 * period) };
+        at += if is_steady { period } else { within(random, 1, 2 * period) };
     }
     jobs
 }
@@ -340,11 +329,11 @@ fn misses_within(set: &TaskSet, random: &mut Random) -> bool {
                         period - budget
                     }
                 }
-                _ => random.within(0, period - budget),
+                _ => within(random, 0, period - budget),
             };
             served.extend((0..period).map(|tick| (place..place + budget).contains(&tick)));
         }
-        let begin = if trial < 2 { budget } else { random.within(0, 2 * period) };
+        let begin = if trial < 2 { budget } else { within(random, 0, 2 * period) };
         let mut order: Vec<&Task> = set.tasks.iter().collect();
         order.sort_by_key(|task| std::cmp::Reverse(task.priority));
         let mut waiting: Vec<std::collections::VecDeque<(u64, u64)>> = vec![Default::default(); order.len()];

@@ -9,7 +9,8 @@
 mod classes;
 mod linux;
 
-use classes::{CLASSES, Random, one};
+use classes::{CLASSES, one};
+use punctual_forecast::random::Random;
 use punctual_forecast::schedulability::Standing;
 
 fn main() {

@@ -117,7 +117,6 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
     let count = set.tasks.len();
     let zero = vec![0u64; count];
     let global = global_on(set, &zero);
-    let plain = outcomes(set, &zero);
     let mut notes = set.notes.clone();
     if let Some(tests) = &global {
         notes.push(format!(
@@ -125,116 +124,53 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
             tests.cpus
         ));
     }
-    let mut figures: Vec<Option<LatencyFigure>> = vec![None; count];
-    if let Some((input, stage)) = latency {
-        notes.extend(input.cautions.iter().cloned());
-        let tail = input.tail(stage)?;
-        for (figure, task) in figures.iter_mut().zip(&set.tasks) {
-            *figure = Some(latency_figure(input, &tail, stage, task.permitted_s, task.period_ns)?);
-        }
-        notes.push(format!(
-            "latency: {} of {} under load {}, recorded without these tasks",
-            stage.name(),
-            input.measure,
-            input.load
-        ));
-        if figures.iter().flatten().any(|figure| figure.is_longest_seen) {
-            let text = "the recording is too short for a permitted rate: the longest latency seen is charged, \
-                        and a longer one may come that often";
-            notes.push(text.to_owned());
-        }
-    }
-    let charged = |of: fn(&LatencyFigure) -> u64| -> Option<Vec<u64>> {
-        figures.iter().map(|figure| figure.as_ref().map(of)).collect()
+    let figures = match latency {
+        Some((input, stage)) => latency_figures(set, input, stage, &mut notes)?,
+        None => vec![None; count],
     };
-    let pseudo_ns = charged(|figure| figure.pseudo_ns);
-    let blocking_ns = charged(|figure| figure.charged_ns);
-    let with_pseudo = pseudo_ns.as_ref().map(|extra| outcomes(set, extra));
-    let with_blocking = blocking_ns.as_ref().map(|extra| outcomes(set, extra));
+    let plain = outcomes(set, &zero);
+    let pseudo = Charged::of(set, &figures, |figure| figure.pseudo_ns);
+    let blocking = Charged::of(set, &figures, |figure| figure.charged_ns);
     if set.tasks.iter().any(|task| task.offset_ns > 0) && latency.is_some() {
         notes.push("offsets are left out of account where latency is charged, which is safe".to_owned());
     }
-    let first = |found: &[Outcome]| found.iter().position(|outcome| outcome.meets == Some(false));
-    let given_up = plain.iter().any(|outcome| outcome.meets.is_none());
-    let name = |index: usize| set.tasks[index].name.as_str();
-    let deadline = |index: usize| format_ns(set.tasks[index].deadline_ns);
-    let pseudo_breaks = with_pseudo.as_deref().and_then(first);
-    let blocking_breaks = with_blocking.as_deref().and_then(first);
-    let (standing, breaking, extra, verdict) = if let Some(index) = first(&plain) {
-        let response = plain[index]
-            .response_ns
-            .map_or("has no bound".to_owned(), |response| format!("may take {}", format_ns(response)));
-        let text = match plain[index].analysed {
-            super::Analysed::Demand if global.is_some() => {
-                format!(
-                    "not schedulable: the CPUs that `{}` shares cannot do all that their deadline tasks ask for",
-                    name(index)
-                )
-            }
-            super::Analysed::Demand => {
-                format!("not schedulable: EDF cannot meet the deadlines of `{}`'s CPU", name(index))
-            }
-            _ => format!("not schedulable: `{}` {response} and must be done in {}", name(index), deadline(index)),
-        };
-        (Standing::NotSchedulable, Some(index), &zero, text)
-    } else if given_up {
-        let text = match &global {
-            Some(tests) => format!(
-                "unknown: no test shows that global EDF on {} CPUs meets every deadline (nor that it misses one); with a CPU each \
-                 (exclusive cpusets, `partitioned = true`) it may be known",
-                tests.cpus
-            ),
-            None => "unknown: the set is too intricate to be analysed".to_owned(),
-        };
-        (Standing::Unknown, None, &zero, text)
-    } else if let Some((index, extra)) = pseudo_breaks.zip(pseudo_ns.as_ref()) {
-        let text =
-            format!("not schedulable with the measured latency: `{}` does not keep up even on average", name(index));
-        (Standing::NotSchedulable, Some(index), extra, text)
-    } else if let Some((index, extra)) = blocking_breaks.zip(blocking_ns.as_ref()) {
+    let first_late = |charged: &Option<Charged>| charged.as_ref().and_then(|charged| breaks(&charged.outcomes));
+    let extra = |charged: &Option<Charged>| charged.as_ref().map_or(&zero[..], |charged| &charged.extra_ns).to_vec();
+    let (standing, breaking, extra, mut verdict) = if let Some(index) = breaks(&plain) {
+        (Standing::NotSchedulable, Some(index), zero.clone(), late_in_words(set, global.as_ref(), index, &plain[index]))
+    } else if plain.iter().any(|outcome| outcome.meets.is_none()) {
+        (Standing::Unknown, None, zero.clone(), unknown_in_words(global.as_ref()))
+    } else if let Some(index) = first_late(&pseudo) {
+        let name = &set.tasks[index].name;
+        let text = format!("not schedulable with the measured latency: `{name}` does not keep up even on average");
+        (Standing::NotSchedulable, Some(index), extra(&pseudo), text)
+    } else if let Some(index) = first_late(&blocking) {
+        let extra = extra(&blocking);
         let text = format!(
             "schedulable on average: `{}` keeps up, but is late when a latency of its permitted rate ({}) meets it",
-            name(index),
+            set.tasks[index].name,
             format_ns(extra[index])
         );
         (Standing::OnAverage, Some(index), extra, text)
     } else {
-        let too_short = figures.iter().flatten().any(|figure| figure.is_longest_seen);
-        let with = match latency {
-            None => "",
-            Some(_) if too_short => {
-                ", with the longest latency seen charged to every activation; the recording is too short to know the permitted one"
-            }
-            Some(_) => ", with the latency of the permitted rate charged to every activation",
-        };
-        (Standing::Schedulable, None, &zero, format!("schedulable: every deadline is met{with}"))
+        (Standing::Schedulable, None, zero.clone(), schedulable_in_words(latency.is_some(), &figures))
     };
-    let fixes = breaking.map_or_else(Vec::new, |index| fixes(set, extra, index));
-    let with = |found: &Option<Vec<Outcome>>, index: usize| found.as_ref().map(|found| found[index]);
+    let with = |found: &Option<Charged>, index: usize| found.as_ref().map(|found| found.outcomes[index]);
     let tasks = (0..count)
         .map(|index| TaskAnalysis {
             task: set.tasks[index].clone(),
             plain: plain[index],
             latency: figures[index].clone(),
-            with_pseudo: with(&with_pseudo, index),
-            with_blocking: with(&with_blocking, index),
+            with_pseudo: with(&pseudo, index),
+            with_blocking: with(&blocking, index),
             bears_ns: bearable(set, index),
         })
         .collect();
     let admission = kernel_admission(set);
-    let mut verdict = verdict;
-    if let Some((index, reason)) = admission.as_ref().and_then(|admission| admission.refused.as_ref()) {
-        notes.push(format!("the kernel refuses deadline task or reservation {}: {reason}", index + 1));
+    if admission.as_ref().is_some_and(|admission| admission.refused.is_some()) {
         verdict.push_str("; but the kernel will not admit it");
-    } else if let Some(Admission { should: Edf::Overrun { window_ns, demand_ns }, .. }) = &admission
-        && set.limits.cpus == 1
-    {
-        notes.push(format!(
-            "the kernel admits the deadline tasks, wrongly: within {}, {} must be done",
-            format_ns(*window_ns),
-            format_ns(*demand_ns)
-        ));
     }
+    notes.extend(admission.as_ref().and_then(|admission| admission_note(set, admission)));
     Ok(Analysis {
         standing,
         verdict,
@@ -243,10 +179,108 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
         reservations: set.reservations.iter().map(|reservation| reservation_analysis(set, reservation)).collect(),
         admission,
         global,
-        breaks: breaking.map(|index| name(index).to_owned()),
-        fixes,
+        breaks: breaking.map(|index| set.tasks[index].name.clone()),
+        fixes: breaking.map_or_else(Vec::new, |index| fixes(set, &extra, index)),
         notes,
     })
+}
+
+/// What comes of the tasks when latency is charged to them.
+struct Charged {
+    /// To each of them, ns.
+    extra_ns: Vec<u64>,
+    outcomes: Vec<Outcome>,
+}
+
+impl Charged {
+    fn of(set: &TaskSet, figures: &[Option<LatencyFigure>], ns: fn(&LatencyFigure) -> u64) -> Option<Charged> {
+        let extra_ns: Vec<u64> = figures.iter().map(|figure| figure.as_ref().map(ns)).collect::<Option<_>>()?;
+        Some(Charged { outcomes: outcomes(set, &extra_ns), extra_ns })
+    }
+}
+
+/// The first task that is late.
+fn breaks(outcomes: &[Outcome]) -> Option<usize> {
+    outcomes.iter().position(|outcome| outcome.meets == Some(false))
+}
+
+/// Each task's, of a recorded stage, and what there is to say of the recording.
+fn latency_figures(
+    set: &TaskSet,
+    input: &Input,
+    stage: Stage,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Option<LatencyFigure>>, Error> {
+    notes.extend(input.cautions.iter().cloned());
+    let tail = input.tail(stage)?;
+    let figure = |task: &Task| latency_figure(input, &tail, stage, task.permitted_s, task.period_ns).map(Some);
+    let figures = set.tasks.iter().map(figure).collect::<Result<Vec<_>, Error>>()?;
+    notes.push(format!(
+        "latency: {} of {} under load {}, recorded without these tasks",
+        stage.name(),
+        input.measure,
+        input.load
+    ));
+    if figures.iter().flatten().any(|figure| figure.is_longest_seen) {
+        let text = "the recording is too short for a permitted rate: the longest latency seen is charged, \
+                    and a longer one may come that often";
+        notes.push(text.to_owned());
+    }
+    Ok(figures)
+}
+
+fn late_in_words(set: &TaskSet, global: Option<&GlobalEdf>, index: usize, outcome: &Outcome) -> String {
+    let name = &set.tasks[index].name;
+    match outcome.analysed {
+        super::Analysed::Demand if global.is_some() => {
+            format!("not schedulable: the CPUs that `{name}` shares cannot do all that their deadline tasks ask for")
+        }
+        super::Analysed::Demand => format!("not schedulable: EDF cannot meet the deadlines of `{name}`'s CPU"),
+        _ => {
+            let response = outcome.response_ns;
+            let response = response.map_or("has no bound".to_owned(), |ns| format!("may take {}", format_ns(ns)));
+            let deadline = format_ns(set.tasks[index].deadline_ns);
+            format!("not schedulable: `{name}` {response} and must be done in {deadline}")
+        }
+    }
+}
+
+fn unknown_in_words(global: Option<&GlobalEdf>) -> String {
+    match global {
+        Some(tests) => format!(
+            "unknown: no test shows that global EDF on {} CPUs meets every deadline (nor that it misses one); with a CPU each \
+             (exclusive cpusets, `partitioned = true`) it may be known",
+            tests.cpus
+        ),
+        None => "unknown: the set is too intricate to be analysed".to_owned(),
+    }
+}
+
+fn schedulable_in_words(is_measured: bool, figures: &[Option<LatencyFigure>]) -> String {
+    let too_short = figures.iter().flatten().any(|figure| figure.is_longest_seen);
+    let with = match is_measured {
+        false => "",
+        true if too_short => {
+            ", with the longest latency seen charged to every activation; the recording is too short to know the permitted one"
+        }
+        true => ", with the latency of the permitted rate charged to every activation",
+    };
+    format!("schedulable: every deadline is met{with}")
+}
+
+/// Where the kernel's admission is not what it should be, or refuses.
+fn admission_note(set: &TaskSet, admission: &Admission) -> Option<String> {
+    if let Some((index, reason)) = &admission.refused {
+        return Some(format!("the kernel refuses deadline task or reservation {}: {reason}", index + 1));
+    }
+    match admission.should {
+        Edf::Overrun { window_ns, demand_ns } if set.limits.cpus == 1 => Some(format!(
+            "the kernel admits the deadline tasks, wrongly: within {}, {} must be done",
+            format_ns(window_ns),
+            format_ns(demand_ns)
+        )),
+        _ => None,
+    }
 }
 
 fn reservation_analysis(set: &TaskSet, reservation: &Reservation) -> ReservationAnalysis {

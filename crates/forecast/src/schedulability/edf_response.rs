@@ -23,20 +23,11 @@ pub(crate) fn edf_response(tasks: &[Demand], own: usize, blocking_ns: u64, rests
     let left = |index: usize| if rests(index) { wide(tasks[index].compute_ns) } else { 0 };
     let all_left: u128 = (0..tasks.len()).map(left).sum();
     let mut steps = 0;
-    let mut busy = blocking + all_left + tasks.iter().map(|task| wide(task.compute_ns)).sum::<u128>();
-    loop {
-        let next = blocking
-            + all_left
-            + tasks.iter().map(|task| busy.div_ceil(period(task)) * wide(task.compute_ns)).sum::<u128>();
-        steps += 1;
-        if steps > STEPS {
-            return None;
-        }
-        if next <= busy {
-            break;
-        }
-        busy = next;
-    }
+    let all = blocking + all_left + tasks.iter().map(|task| wide(task.compute_ns)).sum::<u128>();
+    let busy = settled(&mut steps, all, |busy| {
+        let work = tasks.iter().map(|task| busy.div_ceil(period(task)) * wide(task.compute_ns));
+        blocking + all_left + work.sum::<u128>()
+    })?;
     let mut worst = blocking + wide(task.compute_ns);
     for other in tasks {
         // Releases of the task at which its deadline is that of an activation of the other.
@@ -48,28 +39,36 @@ pub(crate) fn edf_response(tasks: &[Demand], own: usize, blocking_ns: u64, rests
             }
             let due = release + wide(task.deadline_ns);
             let own_work = blocking + (1 + release / period(task)) * wide(task.compute_ns);
-            let mut length = own_work;
-            loop {
+            let length = settled(&mut steps, own_work, |length| {
                 let others = (0..tasks.len()).filter(|&index| index != own);
                 let work = others.map(|index| {
                     let other = &tasks[index];
                     let served = length.div_ceil(period(other)) * wide(other.compute_ns) + left(index);
                     served.min(demand_of(other, due, rests(index)))
                 });
-                let next = own_work + work.sum::<u128>();
-                steps += 1;
-                if steps > STEPS {
-                    return None;
-                }
-                if next <= length {
-                    break;
-                }
-                length = next;
-            }
+                own_work + work.sum::<u128>()
+            })?;
             worst = worst.max(length.saturating_sub(release));
         }
     }
     u64::try_from(worst).ok().filter(|&worst| worst <= task.deadline_ns)
+}
+
+/// The least length at which no more work comes than it holds; `None` where the steps, of all that is looked for together, do not
+/// suffice.
+fn settled(steps: &mut usize, from: u128, work: impl Fn(u128) -> u128) -> Option<u128> {
+    let mut length = from;
+    loop {
+        let next = work(length);
+        *steps += 1;
+        if *steps > STEPS {
+            return None;
+        }
+        if next <= length {
+            return Some(length);
+        }
+        length = next;
+    }
 }
 
 #[cfg(test)]

@@ -97,73 +97,91 @@ pub(super) fn outcomes(set: &TaskSet, extra_ns: &[u64]) -> Vec<Outcome> {
         let urgent = Urgent::of(set, cpu, &indices, extra_ns, global.as_ref());
         let played = played_through(set, cpu, &indices, extra_ns);
         for &index in &indices {
-            let task = &set.tasks[index];
-            let blocking = task.blocking_ns + extra_ns[index];
-            let judge = |response: Option<u64>| Some(response.is_some_and(|response| response <= task.deadline_ns));
-            let reservation =
-                task.reservation.as_ref().and_then(|name| set.reservations.iter().find(|found| found.name == *name));
-            let beside = |other: &&usize| {
-                let other_task = &set.tasks[**other];
-                **other != index && other_task.policy == Policy::Fixed && other_task.reservation == task.reservation
-            };
-            let those = |is: fn(&Task, &Task) -> bool| -> Vec<Interferer> {
-                let beside = indices.iter().filter(beside).map(|&other| &set.tasks[other]);
-                beside.filter(|other| is(other, task)).map(interferer).collect()
-            };
-            let (mut above, peers) = (those(before), those(is_peer));
-            found[index] = Some(match (task.policy, reservation) {
+            let (above, peers) = beside(set, &indices, index);
+            let task = Judged { set, index, extra_ns: extra_ns[index], above, peers };
+            let reservation = set.tasks[index].reservation.as_ref();
+            let reservation = reservation.and_then(|name| set.reservations.iter().find(|found| found.name == *name));
+            found[index] = Some(match (set.tasks[index].policy, reservation) {
                 (Policy::Deadline, _) => {
                     let meets = urgent.meets(set, index);
                     Outcome { analysed: Analysed::Demand, response_ns: None, fixed_slot_ns: None, meets }
                 }
-                (Policy::Fixed, Some(reservation)) => {
-                    let within =
-                        |supply: Supply| response_time_among(interferer(task), &above, &peers, blocking, supply);
-                    let response_ns = within(reservation.floating_budget());
-                    // It gives what it promises only if it is served itself.
-                    let meets = match (judge(response_ns), urgent.fits) {
-                        (Some(true), fits) => fits,
-                        (other, _) => other,
-                    };
-                    Outcome {
-                        analysed: Analysed::Reservation,
-                        response_ns,
-                        fixed_slot_ns: within(reservation.fixed_slot()),
-                        meets,
-                    }
-                }
-                (Policy::Fixed, None) => {
-                    above.extend(urgent.above_fixed(set, cpu));
-                    let bound = response_time_among(interferer(task), &above, &peers, blocking, Supply::Processor);
-                    let exact = played.as_ref().and_then(|played| played.iter().find(|entry| entry.0 == index));
-                    match exact {
-                        // Playing through stops being exact below a miss; the bound is safe everywhere.
-                        Some((_, Some(response))) => {
-                            let response = Some(bound.map_or(*response, |bound| bound.min(*response)));
-                            Outcome {
-                                analysed: Analysed::Offsets,
-                                response_ns: response,
-                                fixed_slot_ns: None,
-                                meets: judge(response),
-                            }
-                        }
-                        _ => Outcome {
-                            analysed: Analysed::ResponseTime,
-                            response_ns: bound,
-                            fixed_slot_ns: None,
-                            // How late a deadline task comes to this CPU is known only where it meets its deadline.
-                            meets: match judge(bound) {
-                                Some(true) if urgent.global.is_some() && urgent.fits != Some(true) => None,
-                                judged => judged,
-                            },
-                        },
-                    }
-                }
+                (Policy::Fixed, Some(reservation)) => task.within(reservation, urgent.fits),
+                (Policy::Fixed, None) => task.on(cpu, &urgent, played.as_deref()),
             });
         }
     }
     let none = Outcome { analysed: Analysed::ResponseTime, response_ns: None, fixed_slot_ns: None, meets: None };
     found.into_iter().map(|outcome| outcome.unwrap_or(none)).collect()
+}
+
+/// The fixed-priority tasks of a CPU that go before one, and those of its priority: of its reservation, or of none.
+fn beside(set: &TaskSet, on_cpu: &[usize], index: usize) -> (Vec<Interferer>, Vec<Interferer>) {
+    let task = &set.tasks[index];
+    let is_beside = |other: &&usize| {
+        let other_task = &set.tasks[**other];
+        **other != index && other_task.policy == Policy::Fixed && other_task.reservation == task.reservation
+    };
+    let those = |is: fn(&Task, &Task) -> bool| -> Vec<Interferer> {
+        let others = on_cpu.iter().filter(is_beside).map(|&other| &set.tasks[other]);
+        others.filter(|other| is(other, task)).map(interferer).collect()
+    };
+    (those(before), those(is_peer))
+}
+
+/// A fixed-priority task and what stands in its way.
+struct Judged<'a> {
+    set: &'a TaskSet,
+    index: usize,
+    /// Added to its blocking, ns.
+    extra_ns: u64,
+    above: Vec<Interferer>,
+    peers: Vec<Interferer>,
+}
+
+impl Judged<'_> {
+    fn task(&self) -> &Task {
+        &self.set.tasks[self.index]
+    }
+
+    fn response_ns(&self, above: &[Interferer], supply: Supply) -> Option<u64> {
+        let blocking = self.task().blocking_ns + self.extra_ns;
+        response_time_among(interferer(self.task()), above, &self.peers, blocking, supply)
+    }
+
+    fn meets(&self, response_ns: Option<u64>) -> Option<bool> {
+        Some(response_ns.is_some_and(|response| response <= self.task().deadline_ns))
+    }
+
+    /// Within a reservation, of which is known whether it is served itself.
+    fn within(&self, reservation: &Reservation, fits: Option<bool>) -> Outcome {
+        let response_ns = self.response_ns(&self.above, reservation.floating_budget());
+        // It gives what it promises only if it is served itself.
+        let meets = match self.meets(response_ns) {
+            Some(true) => fits,
+            other => other,
+        };
+        let fixed_slot_ns = self.response_ns(&self.above, reservation.fixed_slot());
+        Outcome { analysed: Analysed::Reservation, response_ns, fixed_slot_ns, meets }
+    }
+
+    /// On a CPU, below what is urgent there.
+    fn on(&self, cpu: u32, urgent: &Urgent<'_>, played: Option<&[(usize, Option<u64>)]>) -> Outcome {
+        let above: Vec<Interferer> = self.above.iter().copied().chain(urgent.above_fixed(self.set, cpu)).collect();
+        let bound = self.response_ns(&above, Supply::Processor);
+        let exact = played.and_then(|played| played.iter().find(|entry| entry.0 == self.index)?.1);
+        let Some(exact) = exact else {
+            // How late a deadline task comes to this CPU is known only where it meets its deadline.
+            let meets = match self.meets(bound) {
+                Some(true) if urgent.global.is_some() && urgent.fits != Some(true) => None,
+                judged => judged,
+            };
+            return Outcome { analysed: Analysed::ResponseTime, response_ns: bound, fixed_slot_ns: None, meets };
+        };
+        // Playing through stops being exact below a miss; the bound is safe everywhere.
+        let response_ns = Some(bound.map_or(exact, |bound| bound.min(exact)));
+        Outcome { analysed: Analysed::Offsets, response_ns, fixed_slot_ns: None, meets: self.meets(response_ns) }
+    }
 }
 
 /// The deadline tasks and reservations that the tasks of a CPU have to do with.

@@ -152,58 +152,70 @@ impl TaskSet {
                 message: "there is no task in it".to_owned(),
             });
         }
-        for (index, reservation) in self.reservations.iter().enumerate() {
-            let place = || format!("reservation `{}`", reservation.name);
-            if reservation.cpu > MAX_CPU {
-                return Err(Error::Tasks { place: place(), message: NO_SUCH_CPU.to_owned() });
-            }
-            if reservation.budget_ns == 0 || reservation.budget_ns > reservation.period_ns {
-                let message = "its budget must be more than 0 and at most its period".to_owned();
-                return Err(Error::Tasks { place: place(), message });
-            }
-            if self.reservations[..index].iter().any(|other| other.name == reservation.name) {
-                return Err(Error::Tasks { place: place(), message: "it stands there twice".to_owned() });
-            }
+        for index in 0..self.reservations.len() {
+            self.check_reservation(index)?;
         }
-        for (index, task) in self.tasks.iter().enumerate() {
-            let wrong = |message: &str| Err(in_task(&task.name, message));
-            if self.tasks[..index].iter().any(|other| other.name == task.name) {
-                return wrong("it stands there twice");
-            }
-            if task.cpu > MAX_CPU {
-                return wrong(NO_SUCH_CPU);
-            }
-            if task.compute_ns == 0 {
-                return wrong("its compute time is 0");
-            }
-            if task.compute_ns > task.period_ns {
-                return wrong("it computes for longer than its period: it can never keep up");
-            }
-            if task.deadline_ns == 0 || task.permitted_s == 0 {
-                return wrong("its deadline, or the time in which it may be late once, is 0");
-            }
-            let longest = u64::MAX / 1_000;
-            if [task.period_ns, task.deadline_ns, task.jitter_ns, task.blocking_ns, task.offset_ns]
-                .iter()
-                .any(|&time| time > longest)
-            {
-                return wrong("its times are beyond what this program can count");
-            }
-            if let Some(name) = &task.reservation {
-                let Some(found) = self.reservations.iter().find(|reservation| reservation.name == *name) else {
-                    return wrong(&format!("there is no reservation `{name}`"));
-                };
-                if found.cpu != task.cpu {
-                    return wrong(&format!("reservation `{name}` is on another CPU"));
-                }
-                if task.policy == Policy::Deadline {
-                    return wrong("a deadline task is a reservation of its own: it runs in no other");
-                }
-            }
+        for index in 0..self.tasks.len() {
+            self.check_task(index)?;
         }
         let cpus = self.tasks.iter().map(|task| task.cpu + 1).max().unwrap_or(1);
         self.limits.cpus = self.limits.cpus.max(cpus);
         Ok(self)
+    }
+
+    fn check_reservation(&self, index: usize) -> Result<(), Error> {
+        let reservation = &self.reservations[index];
+        let place = || format!("reservation `{}`", reservation.name);
+        if reservation.cpu > MAX_CPU {
+            return Err(Error::Tasks { place: place(), message: NO_SUCH_CPU.to_owned() });
+        }
+        if reservation.budget_ns == 0 || reservation.budget_ns > reservation.period_ns {
+            let message = "its budget must be more than 0 and at most its period".to_owned();
+            return Err(Error::Tasks { place: place(), message });
+        }
+        if self.reservations[..index].iter().any(|other| other.name == reservation.name) {
+            return Err(Error::Tasks { place: place(), message: "it stands there twice".to_owned() });
+        }
+        Ok(())
+    }
+
+    fn check_task(&self, index: usize) -> Result<(), Error> {
+        let task = &self.tasks[index];
+        let wrong = |message: &str| Err(in_task(&task.name, message));
+        if self.tasks[..index].iter().any(|other| other.name == task.name) {
+            return wrong("it stands there twice");
+        }
+        if task.cpu > MAX_CPU {
+            return wrong(NO_SUCH_CPU);
+        }
+        if task.compute_ns == 0 {
+            return wrong("its compute time is 0");
+        }
+        if task.compute_ns > task.period_ns {
+            return wrong("it computes for longer than its period: it can never keep up");
+        }
+        if task.deadline_ns == 0 || task.permitted_s == 0 {
+            return wrong("its deadline, or the time in which it may be late once, is 0");
+        }
+        let longest = u64::MAX / 1_000;
+        if [task.period_ns, task.deadline_ns, task.jitter_ns, task.blocking_ns, task.offset_ns]
+            .iter()
+            .any(|&time| time > longest)
+        {
+            return wrong("its times are beyond what this program can count");
+        }
+        if let Some(name) = &task.reservation {
+            let Some(found) = self.reservations.iter().find(|reservation| reservation.name == *name) else {
+                return wrong(&format!("there is no reservation `{name}`"));
+            };
+            if found.cpu != task.cpu {
+                return wrong(&format!("reservation `{name}` is on another CPU"));
+            }
+            if task.policy == Policy::Deadline {
+                return wrong("a deadline task is a reservation of its own: it runs in no other");
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,26 +1,44 @@
 //! Locks: who holds one, and what keeps the holder.
 
 use super::primitives::{Condition, First, Mutex, Nature, ReadWrite, Semaphore, Spin};
-use super::scene::{MS, Made, Scene, real_time};
+use super::scene::{MS, Made, Random, Refused, Scene, call, real_time};
 use super::system::{self, now, spin};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
-const PERIOD: Duration = Duration::from_millis(3);
+pub(super) const PERIOD: Duration = Duration::from_millis(3);
 
-/// A real-time victim that takes the lock for a moment, every period.
-pub(super) fn victim(scene: &mut Scene, take: impl Fn()) -> Made {
-    victim_every(scene, PERIOD, take)
-}
-
-pub(super) fn victim_every(scene: &mut Scene, period: Duration, take: impl Fn()) -> Made {
-    let (board, here) = (scene.board, scene.here);
-    scene.role("c-victim", || {
-        real_time(70, here)?;
-        board.cycle(period, &take);
+/// A thread on the holder's CPU that takes what it is to hold now and then, keeps that, and lets it go: an injection from when
+/// it has it.
+pub(super) fn holder(
+    scene: &mut Scene,
+    name: &'static str,
+    pause_ms: (u64, u64),
+    take: impl Fn(),
+    mut keep: impl FnMut(&mut Random, u64),
+    let_go: impl Fn(),
+) -> Made {
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    scene.culprit(name, || {
+        system::steady(there);
+        board.injections(count, pause_ms, |random| {
+            take();
+            let start = now();
+            keep(random, start);
+            board.injected(name, start, now());
+            let_go();
+        });
         Ok(())
     })?;
     Ok(())
+}
+
+/// A victim that has the mutex for a moment, every period.
+fn victim(scene: &mut Scene, mutex: Mutex) -> Made {
+    scene.victim(PERIOD, || {
+        mutex.lock();
+        mutex.unlock();
+    })
 }
 
 /// A FIFO 60 thread on the holder's CPU that works for as long as `cells[0]` says whenever `words[0]` is set.
@@ -28,41 +46,26 @@ fn bully(scene: &mut Scene) -> Made {
     let (board, there) = (scene.board, scene.there);
     scene.role("c-bully", || {
         real_time(60, there)?;
-        board.prepared();
-        while !board.is_ending() {
-            system::futex_wait(&board.words[0], 0);
-            if board.words[0].swap(0, AcqRel) == 1 {
-                spin(now(), board.cells[0].load(Relaxed));
-            }
-        }
+        board.whenever_called(&board.words[0], || work(board.cells[0].load(Relaxed)));
         Ok(())
     })?;
     Ok(())
 }
 
 fn preempted(scene: &mut Scene, nature: Nature, period: Duration, (low, high): (u64, u64)) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let board = scene.board;
     let mutex = Mutex::new(board, 0, nature);
-    victim_every(scene, period, || {
+    scene.victim(period, || {
         mutex.lock();
         mutex.unlock();
     })?;
     bully(scene)?;
-    scene.culprit("c-holder", || {
-        system::steady(there);
-        board.injections(count, (12, 28), |random| {
-            mutex.lock();
-            let start = now();
-            board.cells[0].store(random.between(low * MS, high * MS), Relaxed);
-            board.words[0].store(1, Release);
-            system::futex_wake(&board.words[0], 1);
-            spin(now(), MS / 5);
-            board.injected("c-holder", start, now());
-            mutex.unlock();
-        });
-        Ok(())
-    })?;
-    Ok(())
+    let keep = |random: &mut Random, _| {
+        board.cells[0].store(random.between(low * MS, high * MS), Relaxed);
+        call(&board.words[0]);
+        work(MS / 5);
+    };
+    holder(scene, "c-holder", (12, 28), || mutex.lock(), keep, || mutex.unlock())
 }
 
 pub(super) fn preempted_holder(scene: &mut Scene) -> Made {
@@ -75,28 +78,19 @@ pub(super) fn robust(scene: &mut Scene) -> Made {
 
 /// The holder works, or sleeps.
 fn held(scene: &mut Scene, nature: Nature, keep: fn(u64)) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
-    let mutex = Mutex::new(board, 0, nature);
-    victim(scene, || {
-        mutex.lock();
-        mutex.unlock();
-    })?;
-    scene.culprit("c-holder", || {
-        system::steady(there);
-        board.injections(count, (12, 28), |random| {
-            mutex.lock();
-            let start = now();
-            keep(random.between(3 * MS, 6 * MS));
-            board.injected("c-holder", start, now());
-            mutex.unlock();
-        });
-        Ok(())
-    })?;
-    Ok(())
+    let mutex = Mutex::new(scene.board, 0, nature);
+    victim(scene, mutex)?;
+    let keep = |random: &mut Random, _| keep(random.between(3 * MS, 6 * MS));
+    holder(scene, "c-holder", (12, 28), || mutex.lock(), keep, || mutex.unlock())
 }
 
 fn work(ns: u64) {
     spin(now(), ns);
+}
+
+/// What most holders do with what they have.
+pub(super) fn works_long(random: &mut Random, start: u64) {
+    spin(start, random.between(3 * MS, 6 * MS));
 }
 
 pub(super) fn inheriting(scene: &mut Scene) -> Made {
@@ -108,33 +102,21 @@ pub(super) fn sleeping_holder(scene: &mut Scene) -> Made {
 }
 
 pub(super) fn timed_out(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
-    let mutex = Mutex::new(board, 0, Nature::Plain);
-    victim(scene, || {
+    let mutex = Mutex::new(scene.board, 0, Nature::Plain);
+    scene.victim(PERIOD, || {
         if mutex.lock_within(2 * MS) {
             mutex.unlock();
         }
     })?;
-    scene.culprit("c-holder", || {
-        system::steady(there);
-        board.injections(count, (15, 30), |random| {
-            mutex.lock();
-            let start = now();
-            spin(start, random.between(6 * MS, 8 * MS));
-            board.injected("c-holder", start, now());
-            mutex.unlock();
-        });
-        Ok(())
-    })?;
-    Ok(())
+    let keep = |random: &mut Random, start| _ = spin(start, random.between(6 * MS, 8 * MS));
+    holder(scene, "c-holder", (15, 30), || mutex.lock(), keep, || mutex.unlock())
 }
 
 extern "C" fn nothing(_: i32) {}
 
 pub(super) fn bystander(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let (board, here) = (scene.board, scene.here);
     let mutex = Mutex::new(board, 0, Nature::Plain);
-    let here = scene.here;
     let victim = scene.role("c-victim", || {
         system::handle(libc::SIGUSR1, nothing);
         real_time(70, here)?;
@@ -147,73 +129,42 @@ pub(super) fn bystander(scene: &mut Scene) -> Made {
         Ok(())
     })?;
     scene.role("c-bystander", || {
-        board.prepared();
-        while !board.is_ending() {
-            system::futex_wait(&board.words[1], 0);
-            if board.words[1].swap(0, AcqRel) == 1 {
-                system::kill(victim, libc::SIGUSR1);
-            }
-        }
+        board.whenever_called(&board.words[1], || system::kill(victim, libc::SIGUSR1));
         Ok(())
     })?;
-    scene.culprit("c-holder", || {
-        system::steady(there);
-        board.injections(count, (15, 30), |random| {
-            mutex.lock();
-            let start = now();
-            // Until the victim waits, and most of the time more.
-            while board.words[2].load(Acquire) == 0 && now() < start + 8 * MS {}
-            spin(now(), random.between(3 * MS, 5 * MS));
-            board.words[1].store(1, Release);
-            system::futex_wake(&board.words[1], 1);
-            spin(now(), random.between(MS, 3 * MS / 2));
-            board.injected("c-holder", start, now());
-            mutex.unlock();
-        });
-        Ok(())
-    })?;
-    Ok(())
+    let keep = |random: &mut Random, start| {
+        // Until the victim waits, and most of the time more.
+        while board.words[2].load(Acquire) == 0 && now() < start + 8 * MS {}
+        work(random.between(3 * MS, 5 * MS));
+        call(&board.words[1]);
+        work(random.between(MS, 3 * MS / 2));
+    };
+    holder(scene, "c-holder", (15, 30), || mutex.lock(), keep, || mutex.unlock())
 }
 
 /// The victim wants the second's lock, the second the first's, and the first works.
 fn chain(scene: &mut Scene, nature: Nature) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let (board, there) = (scene.board, scene.there);
     let outer = Mutex::new(board, 0, nature);
     let inner = Mutex::new(board, 1, nature);
-    victim(scene, || {
-        outer.lock();
-        outer.unlock();
-    })?;
+    victim(scene, outer)?;
     scene.role("c-second", || {
         system::steady(there);
-        board.prepared();
-        while !board.is_ending() {
-            system::futex_wait(&board.words[1], 0);
-            if board.words[1].swap(0, AcqRel) == 1 {
-                outer.lock();
-                inner.lock();
-                inner.unlock();
-                outer.unlock();
-            }
-        }
-        Ok(())
-    })?;
-    scene.culprit("c-first", || {
-        system::steady(there);
-        board.injections(count, (15, 30), |random| {
+        board.whenever_called(&board.words[1], || {
+            outer.lock();
             inner.lock();
-            board.words[1].store(1, Release);
-            system::futex_wake(&board.words[1], 1);
-            // The second gets as far as the inner lock.
-            system::sleep(MS / 2);
-            let start = now();
-            spin(start, random.between(3 * MS, 6 * MS));
-            board.injected("c-first", start, now());
             inner.unlock();
+            outer.unlock();
         });
         Ok(())
     })?;
-    Ok(())
+    let take = || {
+        inner.lock();
+        call(&board.words[1]);
+        // The second gets as far as the inner lock.
+        system::sleep(MS / 2);
+    };
+    holder(scene, "c-first", (15, 30), take, works_long, || inner.unlock())
 }
 
 pub(super) fn convoy(scene: &mut Scene) -> Made {
@@ -225,28 +176,20 @@ pub(super) fn inheriting_chain(scene: &mut Scene) -> Made {
 }
 
 pub(super) fn semaphore(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
-    let (ask, answer) = (Semaphore::new(board, 0), Semaphore::new(board, 1));
-    victim(scene, || {
+    let (ask, answer) = (Semaphore::new(scene.board, 0), Semaphore::new(scene.board, 1));
+    scene.victim(PERIOD, || {
         ask.post();
         answer.wait();
     })?;
-    serve(scene, "c-poster", there, count, move || ask.wait(), move || answer.post())
+    serve(scene, "c-poster", || ask.wait(), || answer.post())
 }
 
 /// A server that is slow once in a while.
-pub(super) fn serve(
-    scene: &mut Scene,
-    name: &'static str,
-    cpu: usize,
-    count: usize,
-    next: impl Fn(),
-    answer: impl Fn(),
-) -> Made {
-    let board = scene.board;
+pub(super) fn serve(scene: &mut Scene, name: &'static str, next: impl Fn(), answer: impl Fn()) -> Made {
+    let (board, there, count) = (scene.board, scene.there, scene.count);
     scene.culprit(name, || {
-        system::steady(cpu);
-        let mut random = super::scene::Random::new(u64::from(system::tid()));
+        system::steady(there);
+        let mut random = Random::new(u64::from(system::tid()));
         board.prepared();
         while !board.is_ending() && board.count() < count {
             let slow = random.between(0, 5) == 0;
@@ -269,32 +212,20 @@ pub(super) fn serve(
 }
 
 pub(super) fn read_write(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
-    let lock = ReadWrite::new(board, 0, First::Readers);
-    victim(scene, || {
+    let lock = ReadWrite::new(scene.board, 0, First::Readers);
+    scene.victim(PERIOD, || {
         lock.read();
         lock.unlock();
     })?;
-    scene.culprit("c-writer", || {
-        system::steady(there);
-        board.injections(count, (12, 28), |random| {
-            lock.write();
-            let start = now();
-            spin(start, random.between(3 * MS, 6 * MS));
-            board.injected("c-writer", start, now());
-            lock.unlock();
-        });
-        Ok(())
-    })?;
-    Ok(())
+    holder(scene, "c-writer", (12, 28), || lock.write(), works_long, || lock.unlock())
 }
 
 pub(super) fn condition(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let board = scene.board;
     let mutex = Mutex::new(board, 0, Nature::Plain);
     let (asked, answered) = (Condition::new(board, 1), Condition::new(board, 2));
     let (request, reply) = (&board.words[3], &board.words[4]);
-    victim(scene, || {
+    scene.victim(PERIOD, || {
         mutex.lock();
         let wanted = request.fetch_add(1, Relaxed) + 1;
         asked.signal();
@@ -316,7 +247,7 @@ pub(super) fn condition(scene: &mut Scene) -> Made {
         answered.signal();
         mutex.unlock();
     };
-    serve(scene, "c-signaller", there, count, next, answer)
+    serve(scene, "c-signaller", next, answer)
 }
 
 /// A word of value 2 that says "no job yet": waiting for it is no lateness.
@@ -349,8 +280,7 @@ pub(super) fn idle_word(scene: &mut Scene) -> Made {
             // From the end of the last job until now nobody waited for anything.
             let (start, end) = (board.cells[2].load(Acquire), now());
             board.cells[1].store(end, Relaxed);
-            word.store(1, Release);
-            system::futex_wake(word, 1);
+            call(word);
             if start > 0 && start < end {
                 board.injected("c-caller", start, end - MS / 10);
             }
@@ -361,97 +291,64 @@ pub(super) fn idle_word(scene: &mut Scene) -> Made {
 }
 
 pub(super) fn spinning(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
-    if scene.here == there {
-        return Err(super::scene::Refused("a spinning victim needs a second CPU".into()));
+    if scene.here == scene.there {
+        return Err(Refused("a spinning victim needs a second CPU".into()));
     }
-    let lock = Spin::new(board, 0);
-    victim(scene, || {
+    let lock = Spin::new(scene.board, 0);
+    scene.victim(PERIOD, || {
         lock.lock();
         lock.unlock();
     })?;
-    scene.culprit("c-holder", || {
-        system::steady(there);
-        board.injections(count, (15, 30), |random| {
-            lock.lock();
-            let start = now();
-            spin(start, random.between(2 * MS, 4 * MS));
-            board.injected("c-holder", start, now());
-            lock.unlock();
-        });
-        Ok(())
-    })?;
-    Ok(())
+    let keep = |random: &mut Random, start| _ = spin(start, random.between(2 * MS, 4 * MS));
+    holder(scene, "c-holder", (15, 30), || lock.lock(), keep, || lock.unlock())
 }
 
 /// The lock is let go, which wakes the victim, and taken by another before the victim has it.
 pub(super) fn barging(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let (board, here) = (scene.board, scene.here);
     let mutex = Mutex::new(board, 0, Nature::Plain);
-    let here = scene.here;
-    victim(scene, || {
-        mutex.lock();
-        mutex.unlock();
-    })?;
+    victim(scene, mutex)?;
     scene.role("c-barger", || {
         // On the victim's CPU and before it, spinning for the lock to be free.
         system::pin(0, &[here]);
         real_time(75, here)?;
-        board.prepared();
-        while !board.is_ending() {
-            system::futex_wait(&board.words[1], 0);
-            if board.words[1].swap(0, AcqRel) == 1 {
-                let limit = now() + 4 * MS;
-                while now() < limit && !mutex.lock_within(0) {}
-                let start = now();
-                if start < limit {
-                    // Asleep, so that the victim runs and finds the lock taken.
-                    system::sleep(3 * MS);
-                    board.injected("c-barger", start, now());
-                    mutex.unlock();
-                }
-            }
-        }
-        Ok(())
-    })?;
-    scene.culprit("c-holder", || {
-        system::steady(there);
-        board.injections(count, (20, 35), |_| {
-            mutex.lock();
+        board.whenever_called(&board.words[1], || {
+            let limit = now() + 4 * MS;
+            while now() < limit && !mutex.lock_within(0) {}
             let start = now();
-            spin(start, 7 * MS / 2);
-            board.words[1].store(1, Release);
-            system::futex_wake(&board.words[1], 1);
-            spin(now(), MS / 3);
-            board.injected("c-holder", start, now());
-            mutex.unlock();
+            if start < limit {
+                // Asleep, so that the victim runs and finds the lock taken.
+                system::sleep(3 * MS);
+                board.injected("c-barger", start, now());
+                mutex.unlock();
+            }
         });
         Ok(())
     })?;
-    Ok(())
+    let keep = |_: &mut Random, start| {
+        spin(start, 7 * MS / 2);
+        call(&board.words[1]);
+        work(MS / 3);
+    };
+    holder(scene, "c-holder", (20, 35), || mutex.lock(), keep, || mutex.unlock())
 }
 
 /// Waiters of a condition are moved to a lock whose holder did not wake them yet.
 pub(super) fn requeue(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
-    let (condition, lock) = (&board.words[5], &board.words[6]);
-    victim(scene, || {
+    let (condition, lock) = (&scene.board.words[5], &scene.board.words[6]);
+    scene.victim(PERIOD, || {
         let seen = condition.load(Acquire);
         system::futex_wait(condition, seen);
     })?;
-    scene.culprit("c-holder", || {
-        system::steady(there);
-        board.injections(count, (2, 5), |random| {
-            lock.store(2, Release);
-            let value = condition.fetch_add(1, AcqRel) + 1;
-            system::futex_requeue(condition, value, lock);
-            let start = now();
-            spin(start, random.between(3 * MS, 5 * MS));
-            board.injected("c-holder", start, now());
-            lock.store(0, Release);
-            system::futex_wake(lock, i32::MAX);
-        });
-        Ok(())
-    })?;
-    Ok(())
+    let take = || {
+        lock.store(2, Release);
+        let value = condition.fetch_add(1, AcqRel) + 1;
+        system::futex_requeue(condition, value, lock);
+    };
+    let keep = |random: &mut Random, start| _ = spin(start, random.between(3 * MS, 5 * MS));
+    let let_go = || {
+        lock.store(0, Release);
+        system::futex_wake(lock, i32::MAX);
+    };
+    holder(scene, "c-holder", (2, 5), take, keep, let_go)
 }

@@ -4,6 +4,8 @@ use super::board::Board;
 use super::system::{self, Pid, now, sleep_until};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Release};
 use std::time::Duration;
 
 /// Why a cause cannot be made on this machine.
@@ -70,6 +72,17 @@ impl Scene {
     /// A process that runs until the culprits have ended. It calls [`Board::prepared`] once.
     pub(crate) fn role(&mut self, name: &str, task: impl FnOnce() -> Made) -> Result<Pid, Refused> {
         self.process(name, false, task)
+    }
+
+    /// A real-time victim that does this about every `period`, and is late when that takes long.
+    pub(crate) fn victim(&mut self, period: Duration, work: impl FnMut()) -> Made {
+        let (board, here) = (self.board, self.here);
+        self.role("c-victim", || {
+            real_time(70, here)?;
+            board.cycle(period, work);
+            Ok(())
+        })?;
+        Ok(())
     }
 
     /// A process that makes the injections and ends.
@@ -152,6 +165,17 @@ impl Board {
         }
     }
 
+    /// Sleeps until it is called through this word, and does its work, until the end.
+    pub(crate) fn whenever_called(&self, word: &AtomicU32, mut work: impl FnMut()) {
+        self.prepared();
+        while !self.is_ending() {
+            system::futex_wait(word, 0);
+            if word.swap(0, AcqRel) == 1 {
+                work();
+            }
+        }
+    }
+
     /// Wakes about every `period` and does its work, until the end.
     pub(crate) fn cycle(&self, period: Duration, mut work: impl FnMut()) {
         let period = period.as_nanos() as u64;
@@ -187,6 +211,12 @@ impl Board {
             self.injected(name, start, end);
         }
     }
+}
+
+/// Calls whoever sleeps in [`Board::whenever_called`].
+pub(crate) fn call(word: &AtomicU32) {
+    word.store(1, Release);
+    system::futex_wake(word, 1);
 }
 
 /// A victim in real time.

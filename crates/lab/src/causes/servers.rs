@@ -1,7 +1,7 @@
 //! Waits for another process.
 
 use super::locks::serve;
-use super::scene::{MS, Made, Scene, real_time};
+use super::scene::{MS, Made, Random, Refused, Scene, real_time};
 use super::system::{self, now, spin};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -9,34 +9,59 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-/// A client that asks through descriptors, and a server that is slow once in a while.
-fn through(scene: &mut Scene, ask: (i32, i32), answer: (i32, i32)) -> Made {
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
-    let one = 1_u64.to_ne_bytes();
-    scene.role("c-victim", || {
-        real_time(70, here)?;
-        board.cycle(Duration::from_millis(3), || {
-            system::write(ask.1, &one);
-            system::read(answer.0, &mut [0; 8]);
-        });
-        Ok(())
-    })?;
-    let next = move || {
-        system::read(ask.0, &mut [0; 8]);
-    };
-    let answer = move || {
-        system::write(answer.1, &one);
-    };
-    serve(scene, "c-server", there, count, next, answer)
+const PERIOD: Duration = Duration::from_millis(3);
+
+/// What passes through a descriptor: an event counter wants eight bytes.
+const WORD: [u8; 8] = 1_u64.to_ne_bytes();
+
+/// Descriptors between a client and a server; of each pair the first is read from, the second written to.
+#[derive(Clone, Copy)]
+struct Channel {
+    ask: (i32, i32),
+    answer: (i32, i32),
+}
+
+impl Channel {
+    fn of_pipes() -> Result<Channel, Refused> {
+        Ok(Channel { ask: system::pipe()?, answer: system::pipe()? })
+    }
+
+    fn ask(self) {
+        system::write(self.ask.1, &WORD);
+    }
+
+    fn wait(self) {
+        system::read(self.answer.0, &mut [0; 8]);
+    }
+
+    /// A server that is slow once in a while.
+    fn serve(self, scene: &mut Scene) -> Made {
+        let next = || {
+            system::read(self.ask.0, &mut [0; 8]);
+        };
+        let answer = || {
+            system::write(self.answer.1, &WORD);
+        };
+        serve(scene, "c-server", next, answer)
+    }
+
+    /// A server, and a client that asks and waits.
+    fn between(self, scene: &mut Scene) -> Made {
+        scene.victim(PERIOD, || {
+            self.ask();
+            self.wait();
+        })?;
+        self.serve(scene)
+    }
 }
 
 pub(super) fn pipes(scene: &mut Scene) -> Made {
-    through(scene, system::pipe()?, system::pipe()?)
+    Channel::of_pipes()?.between(scene)
 }
 
 pub(super) fn sockets(scene: &mut Scene) -> Made {
     let (client, server) = system::socket_pair()?;
-    through(scene, (server, client), (client, server))
+    Channel { ask: (server, client), answer: (client, server) }.between(scene)
 }
 
 pub(super) fn network(scene: &mut Scene) -> Made {
@@ -48,27 +73,26 @@ pub(super) fn network(scene: &mut Scene) -> Made {
     let (to, from) = (client.as_raw_fd(), server.as_raw_fd());
     // The roles have them from here; they close with the scene.
     std::mem::forget((client, server));
-    through(scene, (from, to), (to, from))
+    Channel { ask: (from, to), answer: (to, from) }.between(scene)
 }
 
 pub(super) fn event_counters(scene: &mut Scene) -> Made {
     let (ask, answer) = (system::event_fd(), system::event_fd());
-    through(scene, (ask, ask), (answer, answer))
+    Channel { ask: (ask, ask), answer: (answer, answer) }.between(scene)
 }
 
 extern "C" fn nothing(_: i32) {}
 
 /// A server that is slow to answer, and a bystander that sends the client a signal while it waits.
 pub(super) fn bystander(scene: &mut Scene) -> Made {
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
-    let (ask, answer) = (system::pipe()?, system::pipe()?);
-    let one = 1_u64.to_ne_bytes();
+    let (board, here) = (scene.board, scene.here);
+    let channel = Channel::of_pipes()?;
     let victim = scene.role("c-victim", || {
         system::handle(libc::SIGUSR1, nothing);
         real_time(70, here)?;
-        board.cycle(Duration::from_millis(3), || {
-            system::write(ask.1, &one);
-            system::read(answer.0, &mut [0; 8]);
+        board.cycle(PERIOD, || {
+            channel.ask();
+            channel.wait();
         });
         Ok(())
     })?;
@@ -81,58 +105,36 @@ pub(super) fn bystander(scene: &mut Scene) -> Made {
         }
         Ok(())
     })?;
-    let next = move || {
-        system::read(ask.0, &mut [0; 8]);
-    };
-    let answer = move || {
-        system::write(answer.1, &one);
-    };
-    serve(scene, "c-server", there, count, next, answer)
+    channel.serve(scene)
 }
 
 /// A client that waits 2 ms for its answer, and looks again in its next cycle.
 pub(super) fn impatient(scene: &mut Scene) -> Made {
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
-    let (ask, answer) = (system::pipe()?, system::pipe()?);
-    let one = 1_u64.to_ne_bytes();
-    scene.role("c-victim", || {
-        real_time(70, here)?;
-        let mut asked = false;
-        board.cycle(Duration::from_millis(3), || {
-            if !std::mem::replace(&mut asked, true) {
-                system::write(ask.1, &one);
-            }
-            if system::poll(answer.0, 2) {
-                system::read(answer.0, &mut [0; 8]);
-                asked = false;
-            }
-        });
-        Ok(())
+    let channel = Channel::of_pipes()?;
+    let mut asked = false;
+    scene.victim(PERIOD, || {
+        if !std::mem::replace(&mut asked, true) {
+            channel.ask();
+        }
+        if system::poll(channel.answer.0, 2) {
+            channel.wait();
+            asked = false;
+        }
     })?;
-    let next = move || {
-        system::read(ask.0, &mut [0; 8]);
-    };
-    let answer = move || {
-        system::write(answer.1, &one);
-    };
-    serve(scene, "c-server", there, count, next, answer)
+    channel.serve(scene)
 }
 
 /// The victim writes into a pipe that is full, and whose reader is slow.
 pub(super) fn full_pipe(scene: &mut Scene) -> Made {
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    let (board, there, count) = (scene.board, scene.there, scene.count);
     let (from, to) = system::pipe()?;
-    scene.role("c-victim", || {
-        real_time(70, here)?;
-        board.cycle(Duration::from_millis(3), || {
-            system::write(to, &[0; 16 << 10]);
-        });
-        Ok(())
+    scene.victim(PERIOD, || {
+        system::write(to, &[0; 16 << 10]);
     })?;
     scene.culprit("c-reader", || {
         system::steady(there);
         let mut bytes = vec![0; 64 << 10];
-        let mut random = super::scene::Random::new(3);
+        let mut random = Random::new(3);
         board.prepared();
         while board.count() < count && !board.is_ending() {
             if random.between(0, 5) == 0 {
@@ -153,18 +155,13 @@ pub(super) fn full_pipe(scene: &mut Scene) -> Made {
 
 /// The victim asks for a file to be made and is told by the kernel that it is there.
 pub(super) fn notified(scene: &mut Scene) -> Made {
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     let directory = scene.directory.join("made");
     std::fs::create_dir_all(&directory)?;
     let watcher = system::watch(&directory)?;
     let (from, to) = system::pipe()?;
-    scene.role("c-victim", || {
-        real_time(70, here)?;
-        board.cycle(Duration::from_millis(3), || {
-            system::write(to, &[1]);
-            system::read(watcher, &mut [0; 4096]);
-        });
-        Ok(())
+    scene.victim(PERIOD, || {
+        system::write(to, &[1]);
+        system::read(watcher, &mut [0; 4096]);
     })?;
     let next = move || {
         system::read(from, &mut [0; 1]);
@@ -175,7 +172,7 @@ pub(super) fn notified(scene: &mut Scene) -> Made {
         let _ = std::fs::write(&path, "");
         let _ = std::fs::remove_file(&path);
     };
-    serve(scene, "c-maker", there, count, next, answer)
+    serve(scene, "c-maker", next, answer)
 }
 
 static CHILD_BEGAN: AtomicU64 = AtomicU64::new(0);

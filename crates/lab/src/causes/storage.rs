@@ -1,5 +1,6 @@
 //! Files: what waits for the disk, and what for another who uses the same file.
 
+use super::locks::{holder, works_long};
 use super::memory::{disk, file};
 use super::scene::{MS, Made, Refused, Scene, real_time};
 use super::system::{self, Memory, PAGE, now};
@@ -96,47 +97,28 @@ pub(super) fn msync(scene: &mut Scene) -> Made {
 
 /// A lock of a whole file: the kernel's, not a futex.
 pub(super) fn file_lock(scene: &mut Scene) -> Made {
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
     let path = scene.directory.join("c-lock");
     std::fs::write(&path, "")?;
-    let open = || std::fs::File::open(&path);
-    scene.role("c-victim", || {
-        let file = open()?;
-        real_time(70, here)?;
-        board.cycle(Duration::from_millis(3), || {
-            system::lock_file(file.as_raw_fd(), true);
-            system::lock_file(file.as_raw_fd(), false);
-        });
-        Ok(())
+    // A lock belongs to whoever opened the file: each opens it.
+    let (wanted, held) = (std::fs::File::open(&path)?, std::fs::File::open(&path)?);
+    scene.victim(Duration::from_millis(3), || {
+        system::lock_file(wanted.as_raw_fd(), true);
+        system::lock_file(wanted.as_raw_fd(), false);
     })?;
-    scene.culprit("c-holder", || {
-        let file = open()?;
-        system::steady(there);
-        board.injections(count, (12, 28), |random| {
-            system::lock_file(file.as_raw_fd(), true);
-            let start = now();
-            system::spin(start, random.between(3 * MS, 6 * MS));
-            board.injected("c-holder", start, now());
-            system::lock_file(file.as_raw_fd(), false);
-        });
-        Ok(())
-    })?;
-    Ok(())
+    let take = || system::lock_file(held.as_raw_fd(), true);
+    let let_go = || system::lock_file(held.as_raw_fd(), false);
+    holder(scene, "c-holder", (12, 28), take, works_long, let_go)
 }
 
 /// Both write to one file: the kernel lets one in after the other.
 pub(super) fn same_file(scene: &mut Scene) -> Made {
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    let (board, there, count) = (scene.board, scene.there, scene.count);
     let path = std::path::Path::new("/dev/shm").join(format!("causes-{}", scene.owner));
     let file = std::fs::File::create(&path)?;
     std::fs::remove_file(&path)?;
     let other = file.try_clone()?;
-    scene.role("c-victim", || {
-        real_time(70, here)?;
-        board.cycle(Duration::from_millis(2), || {
-            let _ = file.write_at(&[1], 0);
-        });
-        Ok(())
+    scene.victim(Duration::from_millis(2), || {
+        let _ = file.write_at(&[1], 0);
     })?;
     scene.culprit("c-writer", || {
         system::steady(there);

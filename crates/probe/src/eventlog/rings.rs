@@ -2,6 +2,7 @@
 
 use super::merge::Noted;
 use crate::recorder::rings::{Record, Stack};
+use crate::shared::lossy_ring::{Slot, slot};
 use punctual_kernel::bpf::SharedMemory;
 use punctual_recording::episode::{Event, EventKind};
 use std::sync::atomic::{Ordering, fence};
@@ -21,13 +22,6 @@ struct Ring {
 
 /// A record that is not finished for so long never will be: its CPU is gone, or stands still.
 const PATIENCE_NS: u64 = 1_000_000_000;
-
-/// What stands at a position of a ring.
-enum Slot {
-    Whole(Record),
-    Overwritten,
-    Unfinished,
-}
 
 /// How far a ring was read.
 #[derive(Debug, Default)]
@@ -57,7 +51,7 @@ impl RingCursor {
         now_ns: u64,
         until_ns: u64,
         head: u64,
-        read: impl Fn(u64) -> Slot,
+        read: impl Fn(u64) -> Slot<Record>,
         mut take: impl FnMut(Drained),
     ) -> u64 {
         let gone = head.saturating_sub(self.next).saturating_sub(RECORDS as u64);
@@ -170,25 +164,9 @@ fn head_of(ring: *const Ring) -> u64 {
     head
 }
 
-fn read(ring: *const Ring, position: u64) -> Slot {
-    // SAFETY: the index is taken modulo the number of records, within the mapping. A program may overwrite the record
-    // meanwhile: the copy is plain numbers, and is thrown away if its mark changes.
-    let place = unsafe { &raw const (*ring).records[position as usize & (RECORDS - 1)] };
-    // SAFETY: as above.
-    let mark = || unsafe { (&raw const (*place).sequence).read_volatile() };
-    let before = mark();
-    fence(Ordering::Acquire);
-    // SAFETY: as above.
-    let record = unsafe { place.read_volatile() };
-    fence(Ordering::Acquire);
-    let whole = position + 1;
-    if before == whole && mark() == whole {
-        return Slot::Whole(record);
-    }
-    if before > whole || head_of(ring).saturating_sub(position) > RECORDS as u64 {
-        return Slot::Overwritten;
-    }
-    Slot::Unfinished
+fn read(ring: *const Ring, position: u64) -> Slot<Record> {
+    // SAFETY: within the mapping, see `LogRings::new`; only programs that set marks write there.
+    unsafe { slot((&raw const (*ring).records).cast::<Record>(), RECORDS, &raw const (*ring).head, position) }
 }
 
 fn event(cpu: u32, record: &Record, first_steal: &mut u64) -> Option<Noted> {

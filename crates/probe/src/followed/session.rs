@@ -9,7 +9,7 @@ use super::programs::Programs;
 use super::selection::{Selection, name_of};
 use super::table::Table;
 use crate::recorder::requests::{EndedBy, Pause};
-use crate::recorder::{self, Watch};
+use crate::recorder::{self, FlightRecorder, Watch};
 use crate::shared::error::RunError;
 use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude};
 use crate::shared::plan::Plan;
@@ -45,14 +45,7 @@ pub(crate) fn run(
     let for_requests = plan.why.is_some_and(|settings| settings.stage == Stage::Request);
     let programs = Programs::start_with(selection, for_requests)?;
     if let Some(recorder) = &recorder {
-        // These are known then.
-        let goes_on = plan.why.is_some_and(|settings| settings.stage.holds_work());
-        provenance.blind.retain(|line| {
-            let is_known = [CAUSES, INTERRUPTS_OFF].contains(&line.as_str())
-                || recorder.steal_known() && *line == steal::blindness();
-            !(is_known || goes_on && *line == FIRST_INSTRUCTION)
-        });
-        provenance.blind.extend(recorder.blind());
+        note_what_is_known(plan, recorder, &mut provenance);
     }
     provenance.blind.extend_from_slice(programs.blind());
     if for_requests && !tells_calls() {
@@ -61,12 +54,7 @@ pub(crate) fn run(
     let drain = Drain::start(programs.rings.share())?;
     let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
     writer.followed_mut().asked = selection.asked();
-    let mut watch = match plan.why.zip(recorder) {
-        Some((settings, recorder)) => {
-            Some(Watch::begin(recorder, settings, writer.directory(), &programs.program_ids())?)
-        }
-        None => None,
-    };
+    let mut watch = recorder::begin(plan, recorder, &writer, &programs.program_ids())?;
     drop(getting_ready);
     if let Some(watch) = &mut watch {
         watch.begin_measuring();
@@ -101,18 +89,22 @@ pub(crate) fn run(
         let asked = selection.asked().join(", ");
         return Err(Refused::because("following threads", format!("nobody was there to follow: {asked}")).into());
     }
-    let ended = match session.watch.take().map(Watch::finish) {
-        Some(Err(error)) => ended.and(Err(error)),
-        Some(Ok(summary)) => {
-            writer.set_recorder(summary);
-            ended
-        }
-        None => ended,
-    };
+    let ended = recorder::finish(session.watch.take(), &mut writer, ended);
     if let Ok(ended) = &ended {
         observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
     }
     conclude(plan, writer, ended)
+}
+
+/// What the recorder sees is not blind.
+fn note_what_is_known(plan: &Plan, recorder: &FlightRecorder, provenance: &mut Provenance) {
+    let goes_on = plan.why.is_some_and(|settings| settings.stage.holds_work());
+    provenance.blind.retain(|line| {
+        let is_known =
+            [CAUSES, INTERRUPTS_OFF].contains(&line.as_str()) || recorder.steal_known() && *line == steal::blindness();
+        !(is_known || goes_on && *line == FIRST_INSTRUCTION)
+    });
+    provenance.blind.extend(recorder.blind());
 }
 
 struct Session<'a> {

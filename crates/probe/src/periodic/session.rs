@@ -68,10 +68,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     let fallbacks = provenance.fallbacks.clone();
     let mut writer = Writer::create_of(plan.kind, &plan.output, provenance, tasks)?;
     let own_programs = follower.as_ref().map(StageTracer::program_ids).unwrap_or_default();
-    let mut watch = match plan.why.zip(recorder) {
-        Some((settings, recorder)) => Some(Watch::begin(recorder, settings, writer.directory(), &own_programs)?),
-        None => None,
-    };
+    let mut watch = recorder::begin(plan, recorder, &writer, &own_programs)?;
     drop(getting_ready);
     if let Some(watch) = &mut watch {
         watch.begin_measuring();
@@ -115,14 +112,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     if ended.is_ok() {
         observe(&mut Observation { ended_ns: Some(ended_ns), ..rounds.observation(&mut writer) });
     }
-    let ended = match watch.map(Watch::finish) {
-        Some(Err(error)) => ended.and(Err(error)),
-        Some(Ok(summary)) => {
-            writer.set_recorder(summary);
-            ended
-        }
-        None => ended,
-    };
+    let ended = recorder::finish(watch, &mut writer, ended);
     conclude(plan, writer, ended)
 }
 

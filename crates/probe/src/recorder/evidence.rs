@@ -3,33 +3,15 @@
 use super::faulted::name_faults;
 use super::groups::{Groups, Members};
 use super::kernel_code::KernelCode;
+use super::late::LateWakeup;
 use super::maps::Maps;
 use super::rings::{Copied, Record, Stack};
 use super::symbols::place;
 use crate::followed::shown;
 use punctual_kernel::clock;
 use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
-use punctual_recording::{Episode, Softirq, Stage};
+use punctual_recording::{Episode, Softirq};
 use std::collections::{BTreeSet, HashMap};
-
-/// A late wakeup, as the measuring side knows it.
-#[derive(Debug, Clone)]
-pub struct LateWakeup {
-    /// The thread.
-    pub tid: u32,
-    /// Its name.
-    pub name: String,
-    /// Its priority as the kernel counts, see [`Event::priority`].
-    pub priority: i16,
-    /// Where it ran.
-    pub cpu: u32,
-    /// When its timer was due, or it was woken, ns of `CLOCK_MONOTONIC`.
-    pub expected_ns: u64,
-    /// Where `stage` ends.
-    pub end_ns: u64,
-    /// What was too long, see [`Episode::stage`].
-    pub stage: Stage,
-}
 
 /// All that was taken of an episode; nothing of it is looked up yet.
 pub(super) struct Evidence {
@@ -114,48 +96,16 @@ impl Investigator {
         self.kernel.refresh();
         self.own = own_threads();
         let mut tables = Tables::default();
-        let mut events = Vec::new();
-        let mut samples = Vec::new();
-        let mut broken = None;
-        for (cpu, copied) in &evidence.copied {
-            if let Some(reason) = copied.broken {
-                broken = Some(format!("CPU {cpu}: {reason}"));
-            }
-            // The host's counter is kept from the CPU's first record on: that reads better and compresses.
-            let first_steal = copied.records.first().map_or(0, |record| record.steal.saturating_sub(1));
-            for record in &copied.records {
-                events.extend(self.event(*cpu, record, first_steal, evidence.late.tid, &mut tables));
-            }
-            for stack in &copied.stacks {
-                samples.push(self.sample(*cpu, stack, &mut tables));
-            }
-        }
+        let (mut events, mut samples) = self.named(evidence, &mut tables);
+        let broken =
+            evidence.copied.iter().rev().find_map(|(cpu, copied)| Some(format!("CPU {cpu}: {}", copied.broken?)));
         name_faults(&mut events, &evidence.late, &mut |name| tables.name(name));
         tables.members.ask_for(events.iter().map(|event| event.tid), &mut self.groups, clock::monotonic_ns());
         let (groups, members) = tables.members.into_parts();
         events.sort_by_key(|event| event.at_ns);
         samples.sort_by_key(|sample| sample.at_ns);
         let late = &evidence.late;
-        let own = |event: &&Event| event.kind == EventKind::Waking && event.value == u64::from(late.tid);
-        let seen = |event: &&Event| event.at_ns >= late.expected_ns && event.at_ns <= late.end_ns;
-        let waking = events.iter().filter(own).find(seen).copied();
-        // Two programs stamp one waking, in either order: where a waking begins the wakeup, it does by the recorder's.
-        let tid = u64::from(late.tid);
-        let concerns =
-            |event: &&Event| event.value == tid && matches!(event.kind, EventKind::Waking | EventKind::Switch);
-        let at_once = |event: &&Event| event.at_ns < late.expected_ns && late.expected_ns - event.at_ns < SAME_NS;
-        let last = events.iter().filter(concerns).rfind(at_once);
-        let begins = last.filter(own).copied();
-        let expected_ns = begins.map_or(late.expected_ns, |begins| begins.at_ns);
-        // The same of the switch with which a response ends.
-        let ends = events.iter().rfind(|event| {
-            event.kind == EventKind::Switch && event.tid == late.tid && event.at_ns.abs_diff(late.end_ns) < SAME_NS
-        });
-        let end_ns = match ends {
-            Some(ends) if late.stage.holds_work() => ends.at_ns.max(expected_ns),
-            _ => late.end_ns,
-        };
-        let waking = begins.or(waking);
+        let Bounds { waking, expected_ns, end_ns } = Bounds::of(late, &events);
         let void = broken.or_else(|| waking.is_none().then(|| why_silent(late, &events, &tables.names)));
         Episode {
             id,
@@ -183,6 +133,23 @@ impl Investigator {
             groups,
             members,
         }
+    }
+
+    /// Events and samples with names, CPU by CPU.
+    fn named(&mut self, evidence: &Evidence, tables: &mut Tables) -> (Vec<Event>, Vec<StackSample>) {
+        let mut events = Vec::new();
+        let mut samples = Vec::new();
+        for (cpu, copied) in &evidence.copied {
+            // The host's counter is kept from the CPU's first record on: that reads better and compresses.
+            let first_steal = copied.records.first().map_or(0, |record| record.steal.saturating_sub(1));
+            for record in &copied.records {
+                events.extend(self.event(*cpu, record, first_steal, evidence.late.tid, tables));
+            }
+            for stack in &copied.stacks {
+                samples.push(self.sample(*cpu, stack, tables));
+            }
+        }
+        (events, samples)
     }
 
     /// Keeps the memory maps of those who ran.
@@ -285,6 +252,40 @@ impl Investigator {
             name: tables.name(&self.thread_name(stack.tid, &stack.name)),
             frames,
         }
+    }
+}
+
+/// Where an episode begins and ends, by what the recorder itself saw.
+struct Bounds {
+    /// What woke the thread.
+    waking: Option<Event>,
+    expected_ns: u64,
+    end_ns: u64,
+}
+
+impl Bounds {
+    /// Of events by time.
+    fn of(late: &LateWakeup, events: &[Event]) -> Bounds {
+        let own = |event: &&Event| event.kind == EventKind::Waking && event.value == u64::from(late.tid);
+        let seen = |event: &&Event| event.at_ns >= late.expected_ns && event.at_ns <= late.end_ns;
+        let waking = events.iter().filter(own).find(seen).copied();
+        // Two programs stamp one waking, in either order: where a waking begins the wakeup, it does by the recorder's.
+        let tid = u64::from(late.tid);
+        let concerns =
+            |event: &&Event| event.value == tid && matches!(event.kind, EventKind::Waking | EventKind::Switch);
+        let at_once = |event: &&Event| event.at_ns < late.expected_ns && late.expected_ns - event.at_ns < SAME_NS;
+        let last = events.iter().filter(concerns).rfind(at_once);
+        let begins = last.filter(own).copied();
+        let expected_ns = begins.map_or(late.expected_ns, |begins| begins.at_ns);
+        // The same of the switch with which a response ends.
+        let ends = events.iter().rfind(|event| {
+            event.kind == EventKind::Switch && event.tid == late.tid && event.at_ns.abs_diff(late.end_ns) < SAME_NS
+        });
+        let end_ns = match ends {
+            Some(ends) if late.stage.holds_work() => ends.at_ns.max(expected_ns),
+            _ => late.end_ns,
+        };
+        Bounds { waking: begins.or(waking), expected_ns, end_ns }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What lies where a late thread waited for a page: the file that its process has mapped there.
 
-use super::evidence::LateWakeup;
+use super::late::LateWakeup;
 use punctual_recording::episode::{Event, EventKind};
 use std::io::Read;
 

@@ -13,6 +13,7 @@ mod groups;
 mod handlers;
 mod hooks;
 mod kernel_code;
+mod late;
 mod maps;
 mod naming;
 pub(crate) mod programs;
@@ -23,7 +24,7 @@ pub(crate) mod symbols;
 mod watch;
 
 pub use counter::counter_sampling;
-pub use evidence::LateWakeup;
+pub use late::LateWakeup;
 pub use programs::FlightRecorder;
-pub(crate) use start::start;
+pub(crate) use start::{begin, finish, start};
 pub use watch::{Threshold, Watch, WhySettings};

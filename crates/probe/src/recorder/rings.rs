@@ -1,7 +1,7 @@
 //! The flight recorder's rings as the process sees them: the Rust side of `bpf/recorder.h`.
 
+use crate::shared::lossy_ring::{Marked, Slot, slot};
 use punctual_kernel::bpf::SharedMemory;
-use std::sync::atomic::{Ordering, fence};
 
 pub(super) const RECORDS: usize = 32_768;
 pub(super) const SAMPLES: usize = 1_024;
@@ -19,6 +19,12 @@ pub(crate) struct Record {
     pub(crate) value: u64,
     pub(crate) extra: u64,
     pub(crate) name: [u8; 16],
+}
+
+impl Marked for Record {
+    fn mark(&self) -> u64 {
+        self.sequence
+    }
 }
 
 impl Record {
@@ -55,6 +61,12 @@ pub(crate) struct Stack {
     pad: u64,
     kernel: [u64; FRAMES],
     user: [u64; FRAMES],
+}
+
+impl Marked for Stack {
+    fn mark(&self) -> u64 {
+        self.sequence
+    }
 }
 
 impl Stack {
@@ -135,62 +147,59 @@ impl Rings {
         if cpu as usize >= self.cpus {
             return Copied { broken: Some("the recorder does not know the CPU"), ..Copied::default() };
         }
-        let ring = self.ring(cpu as usize);
-        let heads = || self.heads(cpu as usize);
-        let (head, stack_head) = heads();
         let mut copied = Copied::default();
+        self.copy_records(cpu as usize, start, end, &mut copied);
+        self.copy_stacks(cpu as usize, start, end, &mut copied);
+        // One that was interrupted while it was written stands before what interrupted it, and is later or earlier.
+        copied.records.sort_by_key(|record| record.time);
+        copied.stacks.sort_by_key(|stack| stack.time);
+        copied
+    }
+
+    fn copy_records(&self, cpu: usize, start: u64, end: u64, copied: &mut Copied) {
+        let ring = self.ring(cpu);
+        let (head, _) = self.heads(cpu);
         let oldest = head.saturating_sub(RECORDS as u64);
-        let mut position = head;
-        let mut reached_start = false;
-        while position > oldest {
-            position -= 1;
-            // SAFETY: the index is taken modulo the number of records. A program may overwrite the record meanwhile:
-            // the copy is plain numbers, and is thrown away if its mark or the head says so.
-            let record = unsafe { (&raw const (*ring).records[position as usize & (RECORDS - 1)]).read_volatile() };
-            fence(Ordering::Acquire);
-            if record.sequence != position + 1 {
-                if record.sequence == 0 && head - position < 8 {
-                    // Being written right now, so later than the stretch; a dead one shows when its time would come.
-                    continue;
-                }
-                copied.broken = Some(if record.sequence > position { OVERWRITTEN } else { UNFINISHED });
-                break;
-            }
+        for position in (oldest..head).rev() {
+            // SAFETY: within the mapping; only programs that set marks write there.
+            let found = unsafe {
+                slot((&raw const (*ring).records).cast::<Record>(), RECORDS, &raw const (*ring).head, position)
+            };
+            let record = match found {
+                Slot::Whole(record) => record,
+                // Being written right now, so later than the stretch; a dead one shows when its time would come.
+                Slot::Unfinished if head - position < 8 => continue,
+                Slot::Unfinished => return copied.broken = Some(UNFINISHED),
+                Slot::Overwritten => return copied.broken = Some(OVERWRITTEN),
+            };
             if record.time <= end {
                 copied.records.push(record);
             }
             if record.time < start {
-                reached_start = true;
-                break;
+                return;
             }
         }
-        if !reached_start && oldest > 0 {
-            copied.broken = copied.broken.or(Some(OVERWRITTEN));
-        }
-        if heads().0 - position.min(head) > RECORDS as u64 {
+        if oldest > 0 {
             copied.broken = Some(OVERWRITTEN);
         }
-        // One that was interrupted while it was written stands before what interrupted it, and is later or earlier.
-        copied.records.sort_by_key(|record| record.time);
-        let oldest = stack_head.saturating_sub(SAMPLES as u64);
-        let mut position = stack_head;
-        while position > oldest {
-            position -= 1;
+    }
+
+    fn copy_stacks(&self, cpu: usize, start: u64, end: u64, copied: &mut Copied) {
+        let ring = self.ring(cpu);
+        let (_, head) = self.heads(cpu);
+        for position in (head.saturating_sub(SAMPLES as u64)..head).rev() {
             // SAFETY: as above.
-            let stack = unsafe { (&raw const (*ring).stacks[position as usize & (SAMPLES - 1)]).read_volatile() };
-            fence(Ordering::Acquire);
-            if stack.sequence != position + 1 {
-                continue;
-            }
+            let found = unsafe {
+                slot((&raw const (*ring).stacks).cast::<Stack>(), SAMPLES, &raw const (*ring).stack_head, position)
+            };
+            let Slot::Whole(stack) = found else { continue };
             if stack.time < start {
-                break;
+                return;
             }
-            if stack.time <= end && heads().1 - position <= SAMPLES as u64 {
+            if stack.time <= end {
                 copied.stacks.push(stack);
             }
         }
-        copied.stacks.sort_by_key(|stack| stack.time);
-        copied
     }
 }
 

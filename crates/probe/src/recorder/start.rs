@@ -1,10 +1,10 @@
-//! Starts the recorder for a plan.
+//! Starts the recorder for a plan, and ends it.
 
-use super::FlightRecorder;
+use super::{FlightRecorder, Watch};
 use crate::shared::observation::note;
 use crate::shared::plan::Plan;
 use punctual_kernel::limits;
-use punctual_recording::Provenance;
+use punctual_recording::{Ended, Provenance, Result, Writer};
 
 /// Causes that cannot be recorded are no reason not to measure.
 pub(crate) fn start(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRecorder> {
@@ -18,5 +18,32 @@ pub(crate) fn start(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRe
             note(provenance, format!("what makes wakeups late is not recorded ({refused})"));
             None
         }
+    }
+}
+
+/// Looks at wakeups from now on, beside this writer, where the plan wants that and there is a recorder. `own_programs` are this
+/// process's other programs.
+///
+/// # Errors
+/// As [`Watch::begin`].
+pub(crate) fn begin(
+    plan: &Plan,
+    recorder: Option<FlightRecorder>,
+    writer: &Writer,
+    own_programs: &[u32],
+) -> Result<Option<Watch>> {
+    let wanted = plan.why.zip(recorder);
+    wanted.map(|(settings, recorder)| Watch::begin(recorder, settings, writer.directory(), own_programs)).transpose()
+}
+
+/// Takes what the watch has left into the recording. Where that fails, that is how the measurement ended.
+pub(crate) fn finish(watch: Option<Watch>, writer: &mut Writer, ended: Result<Ended>) -> Result<Ended> {
+    match watch.map(Watch::finish) {
+        Some(Err(error)) => ended.and(Err(error)),
+        Some(Ok(summary)) => {
+            writer.set_recorder(summary);
+            ended
+        }
+        None => ended,
     }
 }

@@ -1,8 +1,9 @@
 //! Looks at each measured wakeup, and keeps the evidence of late ones.
 
 use super::bounded_channel::{BoundedReceiver, BoundedSender, most_bytes, queue};
-use super::evidence::{Evidence, Investigator, LateWakeup};
+use super::evidence::{Evidence, Investigator};
 use super::hooks::HookWatch;
+use super::late::LateWakeup;
 use super::naming::name_places;
 use super::programs::{FlightRecorder, SAMPLER};
 use super::requests::{EndedBy, Pause, Requests, Stretch};

@@ -11,6 +11,37 @@ pub(crate) trait Marked: Copy {
     fn mark(&self) -> u64;
 }
 
+/// What stands at a position of a ring.
+pub(crate) enum Slot<R> {
+    /// The record that was written there.
+    Whole(R),
+    /// A later one, or it is just being written.
+    Overwritten,
+    /// It was begun and is not finished yet.
+    Unfinished,
+}
+
+/// Copies what stands at a position below the head.
+///
+/// # Safety
+/// As [`take`].
+pub(crate) unsafe fn slot<R: Marked>(records: *const R, size: usize, head: *const u64, position: u64) -> Slot<R> {
+    // SAFETY: within the ring, as the position is taken modulo its size. A program may overwrite the record meanwhile: the
+    // copy is plain numbers, and is thrown away if its mark or the head says so.
+    let record = unsafe { records.add(position as usize & (size - 1)).read_volatile() };
+    fence(Ordering::Acquire);
+    // Whoever overwrites it has taken a position of its own before.
+    // SAFETY: the caller's promise; written as a whole word.
+    if unsafe { head.read_volatile() }.saturating_sub(position) > size as u64 {
+        return Slot::Overwritten;
+    }
+    match record.mark() {
+        mark if mark == position + 1 => Slot::Whole(record),
+        mark if mark > position => Slot::Overwritten,
+        _ => Slot::Unfinished,
+    }
+}
+
 /// Hands on the records of a ring from `read` to the head, the oldest first, and moves `read` on; stops before one that is
 /// still being written. Returns how many were overwritten before they could be read.
 ///
@@ -25,23 +56,17 @@ pub(crate) unsafe fn take<R: Marked>(
     mut hand_on: impl FnMut(&R),
 ) -> u64 {
     // SAFETY: the caller's promise; written as a whole word.
-    let head = || unsafe { head.read_volatile() };
-    let end = head();
+    let end = unsafe { head.read_volatile() };
     let oldest = end.saturating_sub(size as u64);
     let mut overwritten = oldest.saturating_sub(*read);
     *read = (*read).max(oldest);
     while *read < end {
-        // SAFETY: within the ring, as the position is taken modulo its size. A program may overwrite the record meanwhile: the
-        // copy is thrown away if its mark or the head says so.
-        let record = unsafe { records.add(*read as usize & (size - 1)).read_volatile() };
-        fence(Ordering::Acquire);
-        if head() - *read > size as u64 {
-            overwritten += 1;
-        } else if record.mark() == *read + 1 {
-            hand_on(&record);
-        } else {
-            // Still being written: it and what follows come next time.
-            break;
+        // SAFETY: the caller's promise.
+        match unsafe { slot(records, size, head, *read) } {
+            Slot::Whole(record) => hand_on(&record),
+            Slot::Overwritten => overwritten += 1,
+            // It and what follows come next time.
+            Slot::Unfinished => break,
         }
         *read += 1;
     }

@@ -15,22 +15,7 @@ pub fn verdict(comparison: &Comparison) -> String {
     let ratio = comparison.decided_by.and_then(|(_, by)| total.ratios.get(by));
     let is_verdict = comparison.standing == Standing::Systems;
     let mut verdict = match (comparison.outcome, ratio) {
-        (Outcome::NoDifference, _) | (_, None) => {
-            let mut words = if is_verdict {
-                "No difference that this data can show".to_owned()
-            } else {
-                format!("{} no difference that they can show", of_these_runs(comparison))
-            };
-            if let Some(ratio) = total.shown() {
-                let (name, low, high) = (ratio.figure.name, factor(ratio.low), factor(ratio.high));
-                let estimate = factor(ratio.estimate);
-                words += &format!(": B's {name} is {estimate} times A's, and anything from {low} to {high} would fit");
-                if is_verdict {
-                    words += &format!("; {} times as much would be found four times of five", factor(ratio.findable));
-                }
-            }
-            words + "."
-        }
+        (Outcome::NoDifference, _) | (_, None) => no_difference(comparison, total),
         (outcome, Some(ratio)) => {
             let word = match (is_verdict, outcome) {
                 (true, Outcome::Worse) => "Worse:".to_owned(),
@@ -57,6 +42,33 @@ pub fn verdict(comparison: &Comparison) -> String {
     {
         verdict += " Further out these data cannot tell.";
     }
+    verdict += &other_way_round(comparison, total);
+    if let Some(words) = throughput_in_words(comparison) {
+        verdict += &format!(" {words}");
+    }
+    verdict
+}
+
+fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
+    let is_verdict = comparison.standing == Standing::Systems;
+    let mut words = if is_verdict {
+        "No difference that this data can show".to_owned()
+    } else {
+        format!("{} no difference that they can show", of_these_runs(comparison))
+    };
+    if let Some(ratio) = total.shown() {
+        let (name, low, high) = (ratio.figure.name, factor(ratio.low), factor(ratio.high));
+        let estimate = factor(ratio.estimate);
+        words += &format!(": B's {name} is {estimate} times A's, and anything from {low} to {high} would fit");
+        if is_verdict {
+            words += &format!("; {} times as much would be found four times of five", factor(ratio.findable));
+        }
+    }
+    words + "."
+}
+
+/// The figures that say the opposite of the verdict.
+fn other_way_round(comparison: &Comparison, total: &StageComparison) -> String {
     let others = total.ratios.iter().filter(|other| {
         let outcome = other.outcome();
         outcome != Outcome::NoDifference && outcome != comparison.outcome
@@ -72,13 +84,7 @@ pub fn verdict(comparison: &Comparison) -> String {
             )
         })
         .collect();
-    if !others.is_empty() {
-        verdict += &format!(" The other way round, its {}.", others.join(", "));
-    }
-    if let Some(words) = throughput_in_words(comparison) {
-        verdict += &format!(" {words}");
-    }
-    verdict
+    if others.is_empty() { String::new() } else { format!(" The other way round, its {}.", others.join(", ")) }
 }
 
 /// How a sentence begins that is of the runs alone.

@@ -2,7 +2,7 @@
 
 use crate::layout::{indented, table};
 use punctual_forecast::{
-    Advice, Answer, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, WorstCase, format_seconds,
+    Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, WorstCase, format_seconds,
 };
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -39,64 +39,76 @@ fn group_text(out: &mut String, group: &Group) {
         let _ = writeln!(out, "  {note}");
     }
     if !group.worst.is_empty() {
-        out.push('\n');
-        let heads =
-            ["exceeded once per", "stage", "about", "between (95 %)", "the next stays below (95 %)", "found by"];
-        indented(out, &table(&heads, 0..0, group.worst.iter().map(worst_row)));
-        if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
-            let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
-            let _ = writeln!(
-                out,
-                "  The longest seen is {longest} ({}); longer ones come at most {} times an hour of use (95 %).",
-                worst.stage.name(),
-                times(worst.longer_per_hour)
-            );
-        }
+        worst_text(out, group);
     }
     if !group.devices.is_empty() {
-        out.push('\n');
-        let time = if group.compression == 1.0 {
-            "time between underruns (95 %)"
-        } else {
-            "time of use between underruns (95 %)"
-        };
-        let several = group.devices.iter().any(|answer| answer.underruns.alike.is_some());
-        let mut heads = vec!["device", "period", "n", "slack", "stalls", "runs dry", time, "want", "verdict"];
-        if several {
-            heads.insert(4, "worst CPU");
-        }
-        indented(out, &table(&heads, 0..0, group.devices.iter().map(|answer| device_row(answer, several))));
-        for answer in &group.devices {
-            if let Some(advice) = &answer.advice {
-                advice_text(out, answer, advice);
-            }
-        }
+        devices_text(out, group);
     }
     for curve in &group.curves {
-        let _ = writeln!(out, "\n  time between underruns against buffering, work after `{}`:", curve.stage.name());
-        let rows = curve.points.iter().map(|point| {
-            vec![
-                format_ns(point.buffering_ns),
-                format_ns(point.slack_ns),
-                interval_text(&point.mttf_s),
-                point.mttf_per_buffer_s.map_or("-".to_owned(), format_seconds),
-            ]
-        });
-        indented(out, &table(&["buffering", "slack", "per stall (95 %)", "per buffer"], 0..0, rows));
+        curve_text(out, curve);
     }
     if !group.time_scales.is_empty() {
-        let _ = writeln!(out, "\n  shortest period met with a reliability of");
-        let rows = group.time_scales.iter().map(|scale| {
-            let period = match (scale.period_ns, scale.measure_further_s) {
-                (Some(period), _) => format_ns(period),
-                (None, Some(further)) => format!("cannot tell yet: measure {} more", format_seconds(further)),
-                (None, None) => "cannot tell".to_owned(),
-            };
-            // As it was asked for: 0.999 is no binary fraction.
-            vec![format!("{} %", (scale.reliability * 1e8).round() / 1e6), period]
-        });
-        indented(out, &table(&[], 0..0, rows));
+        time_scales_text(out, group);
     }
+}
+
+fn worst_text(out: &mut String, group: &Group) {
+    out.push('\n');
+    let heads = ["exceeded once per", "stage", "about", "between (95 %)", "the next stays below (95 %)", "found by"];
+    indented(out, &table(&heads, 0..0, group.worst.iter().map(worst_row)));
+    if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
+        let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
+        let _ = writeln!(
+            out,
+            "  The longest seen is {longest} ({}); longer ones come at most {} times an hour of use (95 %).",
+            worst.stage.name(),
+            times(worst.longer_per_hour)
+        );
+    }
+}
+
+fn devices_text(out: &mut String, group: &Group) {
+    out.push('\n');
+    let time =
+        if group.compression == 1.0 { "time between underruns (95 %)" } else { "time of use between underruns (95 %)" };
+    let several = group.devices.iter().any(|answer| answer.underruns.alike.is_some());
+    let mut heads = vec!["device", "period", "n", "slack", "stalls", "runs dry", time, "want", "verdict"];
+    if several {
+        heads.insert(4, "worst CPU");
+    }
+    indented(out, &table(&heads, 0..0, group.devices.iter().map(|answer| device_row(answer, several))));
+    for answer in &group.devices {
+        if let Some(advice) = &answer.advice {
+            advice_text(out, answer, advice);
+        }
+    }
+}
+
+fn curve_text(out: &mut String, curve: &Curve) {
+    let _ = writeln!(out, "\n  time between underruns against buffering, work after `{}`:", curve.stage.name());
+    let rows = curve.points.iter().map(|point| {
+        vec![
+            format_ns(point.buffering_ns),
+            format_ns(point.slack_ns),
+            interval_text(&point.mttf_s),
+            point.mttf_per_buffer_s.map_or("-".to_owned(), format_seconds),
+        ]
+    });
+    indented(out, &table(&["buffering", "slack", "per stall (95 %)", "per buffer"], 0..0, rows));
+}
+
+fn time_scales_text(out: &mut String, group: &Group) {
+    let _ = writeln!(out, "\n  shortest period met with a reliability of");
+    let rows = group.time_scales.iter().map(|scale| {
+        let period = match (scale.period_ns, scale.measure_further_s) {
+            (Some(period), _) => format_ns(period),
+            (None, Some(further)) => format!("cannot tell yet: measure {} more", format_seconds(further)),
+            (None, None) => "cannot tell".to_owned(),
+        };
+        // As it was asked for: 0.999 is no binary fraction.
+        vec![format!("{} %", (scale.reliability * 1e8).round() / 1e6), period]
+    });
+    indented(out, &table(&[], 0..0, rows));
 }
 
 /// How often, with as many digits as tell anything.

@@ -2,7 +2,8 @@
 
 use super::advice::Advice;
 use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
-use super::{EpisodeView, WhyReport, cost, handlers};
+use super::model::{EpisodeView, WhyReport};
+use super::{cost, handlers};
 use crate::answer::Answer;
 use punctual_blame::{CallTree, Cause, Inside, Kind};
 use punctual_recording::episode::Victim;
@@ -95,7 +96,7 @@ impl KindRow {
 struct CauseRow<'a> {
     kind: &'static str,
     name: &'a str,
-    detail: Option<&'a str>,
+    detail: Option<String>,
     cgroup: Option<&'a str>,
     weight: Option<u64>,
     waiting_weight: Option<u64>,
@@ -118,7 +119,7 @@ impl<'a> CauseRow<'a> {
             remedy,
             kind: cause.kind.name(),
             name: &cause.name,
-            detail: cause.detail.as_deref(),
+            detail: cause.detail.as_ref().map(ToString::to_string),
             cgroup: cause.cgroup.as_deref(),
             weight: cause.turn.map(|turn| turn.weight),
             waiting_weight: cause.turn.map(|turn| turn.waiting_weight),
@@ -166,7 +167,7 @@ struct PartRow<'a> {
     kind: &'static str,
     name: &'a str,
     ns: u64,
-    detail: Option<&'a str>,
+    detail: Option<String>,
     unknown_ns: u64,
     inside: Vec<InsideRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -257,7 +258,7 @@ impl<'a> EpisodeRow<'a> {
             kind: part.kind.name(),
             name: &part.name,
             ns: part.ns,
-            detail: part.detail.as_deref(),
+            detail: part.detail.as_ref().map(ToString::to_string),
             unknown_ns: part.unknown_ns,
             inside: InsideRow::all(&part.inside),
             call: part.call.map(Call::name),

@@ -4,11 +4,15 @@ mod advice;
 mod answer;
 pub mod cost;
 pub mod handlers;
+mod model;
 pub mod page;
 mod text;
 pub mod trace;
 pub mod tree;
+mod verdict;
 mod waits;
+mod words;
 
 pub use answer::{HandlersAnswer, WhyAnswer};
-pub use text::*;
+pub use model::{EpisodeView, WhyReport};
+pub use text::{episode_text, text};

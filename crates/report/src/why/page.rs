@@ -1,10 +1,11 @@
 //! The answer of `punctual why` as a page: causes, a flame graph of the lateness, a section a cause.
 
 use super::advice::Advice;
+use super::model::{EpisodeView, WhyReport};
+use super::waits::rows;
+use super::words::{as_detail, cause_words};
 use crate::encode::plain_page::{coordinate, escape, page};
 use crate::layout::microseconds;
-use crate::why::waits::rows;
-use crate::why::{EpisodeView, WhyReport, as_detail, cause_words};
 use punctual_blame::CallTree;
 use punctual_recording::Stage;
 use std::fmt::Write;
@@ -40,7 +41,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
              <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             cause.kind.name(),
             escape(&cause.name),
-            escape(&as_detail(cause.detail.as_deref().unwrap_or_default())),
+            escape(&cause.detail.as_ref().map(as_detail).unwrap_or_default()),
             cause.episodes,
             microseconds(Some(cause.typical_ns)),
             microseconds(Some(cause.max_ns))
@@ -85,7 +86,7 @@ fn episode(body: &mut String, episode: &EpisodeView) {
             microseconds(Some(part.ns)),
             part.kind.label(),
             escape(&part.name),
-            escape(&as_detail(part.detail.as_deref().unwrap_or_default()))
+            escape(&part.detail.as_ref().map(as_detail).unwrap_or_default())
         );
     }
     let _ = writeln!(

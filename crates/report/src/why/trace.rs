@@ -1,7 +1,7 @@
 //! An episode as a Perfetto trace: each CPU's threads, interrupts and softirqs, the victim's stages, the samples.
 
+use super::waits::step_words;
 use crate::encode::perfetto::{Lane, Tracks, begin_slice, end_slice, instant};
-use crate::why::waits::step_words;
 use punctual_blame::{Running, Slice, Split, replay, split};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{Episode, Stage, Vector};

@@ -1,7 +1,8 @@
 //! Waits within a request: what those did who were waited for.
 
+use super::model::EpisodeView;
+use super::words::cause_words;
 use crate::layout::{microseconds, table};
-use crate::why::{EpisodeView, cause_words};
 use punctual_blame::{Inside, Kind};
 use punctual_recording::Call;
 

@@ -72,9 +72,9 @@ impl Experiment {
         let whole = match base {
             None => written.clone(),
             Some(name) => {
-                let known = crate::ledger::MACHINES.iter().find(|(known, _)| *known == name);
+                let known = crate::shipped::MACHINES.iter().find(|(known, _)| *known == name);
                 let (_, below) = known.ok_or_else(|| {
-                    let names: Vec<&str> = crate::ledger::MACHINES.iter().map(|(known, _)| *known).collect();
+                    let names: Vec<&str> = crate::shipped::MACHINES.iter().map(|(known, _)| *known).collect();
                     let what = format!("there is no machine {name:?}: {} come with the program", names.join(", "));
                     at(place::line_of(text, &["base"]), what)
                 })?;
@@ -333,7 +333,7 @@ impl Experiment {
             assumption: row.assumption.clone(),
             because: row.because.clone(),
             holds: judged.then(|| verdict::holds(row, simulated.as_ref())),
-            contradicted: of_paper.then(|| crate::ledger::contradicted(&row.id)).flatten(),
+            contradicted: of_paper.then(|| crate::shipped::contradicted(&row.id)).flatten(),
             simulated,
         }
     }

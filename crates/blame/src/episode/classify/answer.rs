@@ -1,17 +1,15 @@
 //! Who ends a wait for another thread. Whoever wakes the thread is it only if that is what it waited for.
 
+use super::classifier::{Blamed, Classifier};
 use super::holder::sleepers_call;
 use crate::episode::chain::slice_before;
-use crate::episode::classify::{Blamed, Classifier};
 use crate::episode::story::{STOPPED, timer_due};
-use crate::kind::Kind;
+use crate::kind::{ENDER_NOT_SEEN, Kind};
 use punctual_recording::episode::{
     Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_IO, LEFT_FOR_LOCK, Sender, WakingAct,
 };
 use punctual_recording::{Softirq, Stage};
 
-/// The name of who ended a wait where nothing says who that is.
-pub const ENDER_NOT_SEEN: &str = "ender not seen";
 /// The name of who ended a wait by a packet that no thread of this machine is known to have sent.
 const NETWORK: &str = "the network";
 /// A softirq that begins within this of an interrupt's end belongs to that, ns.

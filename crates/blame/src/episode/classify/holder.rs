@@ -1,16 +1,13 @@
 //! Who holds the lock that a thread waits for. Whoever wakes the thread is it only if it let the lock go.
 
-use crate::episode::classify::{Blamed, Classifier};
-use crate::episode::story::{Doing, StateSpan};
+use super::classifier::{Blamed, Classifier};
+use crate::episode::span::{Doing, StateSpan};
 use crate::episode::subject::Subject;
-use crate::kind::Kind;
+use crate::kind::{HOLDER_NOT_SEEN, Kind};
 use punctual_recording::Stage;
 use punctual_recording::episode::{
     Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_LOCK, LockWaking, WakingAct, WordState,
 };
-
-/// The name of a lock's holder where nothing says who that is.
-pub const HOLDER_NOT_SEEN: &str = "holder not seen";
 
 /// Who holds a lock of a program, or is waited for otherwise.
 pub(crate) struct Holder<'a> {

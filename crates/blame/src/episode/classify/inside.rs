@@ -1,9 +1,10 @@
 //! What becomes of a thread once it has its CPU: its work, page faults, locks, sleeps within the work.
 
+use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
 use crate::episode::chain::waker;
-use crate::episode::classify::{Blamed, Classifier, OWN_PATH_NS};
 use crate::episode::replay::Slice;
-use crate::episode::story::{STOPPED, StateSpan};
+use crate::episode::span::StateSpan;
+use crate::episode::story::STOPPED;
 use crate::kind::Kind;
 use punctual_recording::episode::{
     Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LOCK_OF_PROGRAM,

@@ -1,33 +1,14 @@
 //! What stacks say, and what their absence says.
 
-use crate::episode::classify::{Classifier, OWN_PATH_NS};
+use super::classifier::{Classifier, OWN_PATH_NS};
 use crate::episode::replay::Slice;
-use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind, Frame, IN_NMI, StackSample};
+use punctual_recording::episode::{Event, EventKind, Frame, StackSample};
 use std::collections::BTreeMap;
 
 /// A stack at a late interrupt belongs to an interrupt that began at most this long before it.
 const LATE_STACK_NS: u64 = 200_000;
 /// What libraries call it to read a clock.
 const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "clock_gettime64"];
-/// The sampling clock's interrupt takes no longer to come to the sample, ns.
-const SAMPLING_NS: u64 = 1_000_000;
-
-/// When a sample saw what it saw. A clock that is an interrupt itself sees what it interrupted, which was when the
-/// interrupt began; one that interrupts even interrupts sees its own moment.
-pub fn seen_at(episode: &Episode, sample: &StackSample) -> u64 {
-    if sample.context & IN_NMI != 0 {
-        return sample.at_ns;
-    }
-    let before = episode.events.iter().filter(|event| {
-        event.cpu == sample.cpu && event.at_ns <= sample.at_ns && sample.at_ns - event.at_ns < SAMPLING_NS
-    });
-    let edges = before.filter(|event| matches!(event.kind, EventKind::VectorBegin | EventKind::VectorEnd));
-    match edges.max_by_key(|event| event.at_ns) {
-        Some(begin) if begin.kind == EventKind::VectorBegin => begin.at_ns,
-        _ => sample.at_ns,
-    }
-}
 
 impl Classifier<'_> {
     /// The code that was running when a late interrupt came at last: what kept interrupts off.

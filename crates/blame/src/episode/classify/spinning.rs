@@ -1,10 +1,10 @@
 //! Where a thread spins for a lock of the kernel before that says so: only its stacks tell.
 
-use crate::episode::classify::holder::is_by_a_thread;
-use crate::episode::classify::{Blamed, Classifier, HOLDER_NOT_SEEN};
-use crate::episode::story::{Doing, StateSpan};
+use super::classifier::{Blamed, Classifier, Spin};
+use super::holder::is_by_a_thread;
+use crate::episode::span::{Doing, StateSpan};
 use crate::episode::waits::KernelLock;
-use crate::kind::Kind;
+use crate::kind::{HOLDER_NOT_SEEN, Kind};
 use punctual_recording::episode::{Event, EventKind, LOCK_OF_PROGRAM, StackSample};
 
 /// Functions in which nothing is done but to wait for a lock, as their names begin.
@@ -22,18 +22,6 @@ const WAITING: [&str; 10] = [
 ];
 /// What such functions are called that go on only while the holder is seen to run.
 const ON_OWNER: &str = "_spin_on_owner";
-
-/// A stretch of time in which a thread spun.
-#[derive(Debug)]
-pub(crate) struct Spin {
-    start_ns: u64,
-    end_ns: u64,
-    /// The function that was seen first.
-    function: String,
-    /// Whether the holder ran all the time.
-    on_owner: bool,
-    holder: Option<String>,
-}
 
 impl Classifier<'_> {
     /// The function in which a sample saw the thread wait for a lock.

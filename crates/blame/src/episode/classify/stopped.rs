@@ -1,8 +1,8 @@
 //! Who stopped a thread.
 
+use super::classifier::{Blamed, Classifier};
 use crate::episode::chain::waker;
-use crate::episode::classify::{Blamed, Classifier};
-use crate::episode::story::StateSpan;
+use crate::episode::span::StateSpan;
 use crate::kind::Kind;
 use punctual_recording::episode::{Event, EventKind, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED};
 

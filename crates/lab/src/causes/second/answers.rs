@@ -1,6 +1,6 @@
 //! A system call of the victim that another process has to answer.
 
-use super::super::locks::{serve, victim};
+use super::super::locks::{PERIOD, serve};
 use super::super::memory::{disk, file};
 use super::super::scene::{MS, Made, Random, Refused, Scene, real_time};
 use super::super::storage::writer;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// As container engines do: the supervisor decides of each such call.
 pub(super) fn supervised(scene: &mut Scene) -> Made {
-    let (board, here, there, count) = (scene.board, scene.here, scene.there, scene.count);
+    let (board, here) = (scene.board, scene.here);
     let number = &board.cells[0];
     let victim = scene.role("c-victim", || {
         let listener =
@@ -36,20 +36,19 @@ pub(super) fn supervised(scene: &mut Scene) -> Made {
             listener.allow(asked.get());
         }
     };
-    serve(scene, "c-supervisor", there, count, next, answer)
+    serve(scene, "c-supervisor", next, answer)
 }
 
 /// As virus scanners do: who opens a file waits for their word. The disk is busy, and innocent.
 pub(super) fn scanned(scene: &mut Scene) -> Made {
     disk(scene)?;
-    let (there, count) = (scene.there, scene.count);
     drop(file(scene, "c-file", 0)?);
     let path = scene.directory.join("c-file");
     let scanner = Scanner::of(&path).map_err(|error| Refused(format!("no word in the opening of files ({error})")))?;
     writer(scene)?;
-    victim(scene, || drop(std::fs::File::open(&path)))?;
+    scene.victim(PERIOD, || drop(std::fs::File::open(&path)))?;
     let asked = Cell::new(-1);
-    serve(scene, "c-scanner", there, count, || asked.set(scanner.next()), || scanner.allow(asked.get()))
+    serve(scene, "c-scanner", || asked.set(scanner.next()), || scanner.allow(asked.get()))
 }
 
 /// A file system of which another process is the daemon.

@@ -1,7 +1,6 @@
 //! Who holds what the victim wants: a lock of an address space, of a directory, a mutex.
 
 use super::super::group::Group;
-use super::super::locks::victim_every;
 use super::super::memory::thread;
 use super::super::primitives::{Mutex, Nature};
 use super::super::scene::{MS, Made, Random, Refused, Scene, real_time};
@@ -83,7 +82,7 @@ pub(super) fn directory(scene: &mut Scene) -> Made {
     }
     let listed = std::fs::File::open(&path)?;
     let own = path.join("c-own");
-    victim_every(scene, Duration::from_millis(2), || {
+    scene.victim(Duration::from_millis(2), || {
         let _ = std::fs::File::create(&own);
         let _ = std::fs::remove_file(&own);
     })?;
@@ -106,7 +105,7 @@ pub(super) fn directory(scene: &mut Scene) -> Made {
 pub(super) fn dead(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let mutex = Mutex::new(board, 0, Nature::Robust);
-    victim_every(scene, Duration::from_millis(3), || {
+    scene.victim(Duration::from_millis(3), || {
         mutex.lock();
         mutex.unlock();
     })?;
@@ -159,7 +158,7 @@ pub(super) fn out_of_quota(scene: &mut Scene) -> Made {
     group.limit(QUOTA_US, PERIOD_US)?;
     group.weigh(20)?;
     let mutex = Mutex::new(board, 0, Nature::Plain);
-    victim_every(scene, Duration::from_millis(10), || {
+    scene.victim(Duration::from_millis(10), || {
         mutex.lock();
         mutex.unlock();
     })?;

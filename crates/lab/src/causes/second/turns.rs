@@ -1,7 +1,7 @@
 //! Waits for another's turn, in which somebody stands between the victim and who is slow.
 
 use super::super::board::Board;
-use super::super::locks::{serve, victim};
+use super::super::locks::{PERIOD, serve};
 use super::super::primitives::{Barrier, Condition, First, Mutex, Nature, ReadWrite};
 use super::super::scene::{MS, Made, Random, Scene, real_time};
 use super::super::system::{self, now, spin};
@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(super) fn barrier(scene: &mut Scene) -> Made {
     let (board, there) = (scene.board, scene.there);
     let barrier = Barrier::new(board, 0, 3);
-    victim(scene, || barrier.wait())?;
+    scene.victim(PERIOD, || barrier.wait())?;
     scene.role("c-early", || {
         // Else it may wait for its CPU, and be the last.
         real_time(60, there)?;
@@ -52,7 +52,7 @@ pub(super) fn spurious(scene: &mut Scene) -> Made {
     let (request, reply) = (&board.words[3], &board.words[4]);
     // When the bystander calls, ns; 0 for not at all.
     let call = &board.cells[1];
-    victim(scene, || {
+    scene.victim(PERIOD, || {
         mutex.lock();
         let wanted = request.fetch_add(1, Relaxed) + 1;
         asked.signal();
@@ -105,7 +105,7 @@ pub(super) fn spurious(scene: &mut Scene) -> Made {
 pub(super) fn queued_writer(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let lock = ReadWrite::new(board, 0, First::Writers);
-    victim(scene, || {
+    scene.victim(PERIOD, || {
         lock.read();
         lock.unlock();
     })?;
@@ -140,10 +140,10 @@ pub(super) fn queued_writer(scene: &mut Scene) -> Made {
 
 /// The broker does nothing of its own.
 pub(super) fn broker(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let (board, there) = (scene.board, scene.there);
     let (ask, answer) = (system::pipe()?, system::pipe()?);
     let (order, result) = (system::pipe()?, system::pipe()?);
-    victim(scene, || {
+    scene.victim(PERIOD, || {
         system::write(ask.1, &[1]);
         system::read(answer.0, &mut [0; 1]);
     })?;
@@ -164,7 +164,7 @@ pub(super) fn broker(scene: &mut Scene) -> Made {
     let done = move || {
         system::write(result.1, &[1]);
     };
-    serve(scene, "c-worker", there, count, next, done)
+    serve(scene, "c-worker", next, done)
 }
 
 /// Fills a socket's queue: several senders, for each may have only so much in it.

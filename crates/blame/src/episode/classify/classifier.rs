@@ -1,0 +1,107 @@
+//! What a slice is judged by, and the verdict.
+
+use crate::episode::disks::Requests;
+use crate::episode::groups::Turn;
+use crate::episode::replay::CpuTimeline;
+use crate::episode::shared::Shared;
+use crate::episode::story::waking;
+use crate::episode::subject::Subject;
+use crate::episode::waits::Waits;
+use crate::kind::Kind;
+use punctual_recording::episode::{Call, Event, StackSample};
+use punctual_recording::{Episode, Stage};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The victim's own way through the kernel takes microseconds; what is longer and unexplained is not called ordinary.
+pub(super) const OWN_PATH_NS: u64 = 50_000;
+
+/// A verdict on a slice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Blamed {
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+    pub(crate) detail: Option<String>,
+    /// See [`Piece::inside`](crate::Piece::inside).
+    pub(crate) inside: Option<(Kind, String)>,
+    /// Whose it is, where that is a thread.
+    pub(crate) tid: Option<u32>,
+    /// Of two normal threads, one of which had its turn.
+    pub(crate) turn: Option<Turn>,
+    /// See [`Piece::call`](crate::Piece::call).
+    pub(crate) call: Option<Call>,
+}
+
+impl Blamed {
+    pub(crate) fn new(kind: Kind, name: impl Into<String>) -> Blamed {
+        Blamed { kind, name: name.into(), detail: None, inside: None, tid: None, turn: None, call: None }
+    }
+
+    pub(crate) fn unknown(why: &str) -> Blamed {
+        Blamed::new(Kind::Unknown, why)
+    }
+
+    pub(crate) fn steal() -> Blamed {
+        Blamed::new(Kind::Steal, "the host")
+    }
+}
+
+/// A stretch of time in which a thread spun.
+#[derive(Debug)]
+pub(crate) struct Spin {
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    /// The function that was seen first.
+    pub(super) function: String,
+    /// Whether the holder ran all the time.
+    pub(super) on_owner: bool,
+    pub(super) holder: Option<String>,
+}
+
+/// All that is needed to judge.
+pub(crate) struct Classifier<'a> {
+    pub(super) episode: &'a Episode,
+    /// Whose time it is: the victim's, or that of whom it waits for.
+    pub(super) subject: Subject<'a>,
+    /// What each CPU was doing.
+    pub(super) timelines: &'a BTreeMap<u32, CpuTimeline>,
+    /// The event that woke it.
+    pub(super) waking: Option<&'a Event>,
+    /// The samples of the clock, each with the time of what it saw.
+    pub(super) samples: &'a [(u64, &'a StackSample)],
+    /// Names of threads, wherever one was seen.
+    pub(super) threads: &'a BTreeMap<u32, &'a str>,
+    /// What the victim waited for with the CPU in its hands.
+    pub(super) waits: Rc<Waits>,
+    /// Where it spun for locks of the kernel, by time.
+    pub(super) spins: Vec<Spin>,
+    pub(super) requests: &'a Requests<'a>,
+}
+
+impl<'a> Classifier<'a> {
+    pub(crate) fn new(shared: &'a Shared<'a>, subject: Subject<'a>) -> Classifier<'a> {
+        let episode = shared.episode;
+        let mut classifier = Classifier {
+            episode,
+            subject,
+            timelines: shared.timelines,
+            waking: waking(episode, &subject).map(|index| &episode.events[index]),
+            samples: &shared.samples,
+            threads: &shared.threads,
+            waits: shared.waits(subject.tid),
+            spins: Vec::new(),
+            requests: &shared.requests,
+        };
+        classifier.spins = classifier.find_spins();
+        classifier
+    }
+
+    /// Whether waits for others are a part of what is asked about.
+    pub(crate) fn is_of_a_request(&self) -> bool {
+        self.subject.stage == Stage::Request
+    }
+
+    pub(super) fn thread(&self, tid: u32) -> String {
+        self.threads.get(&tid).map_or_else(|| format!("thread {tid}"), |&name| name.to_owned())
+    }
+}

@@ -1,0 +1,98 @@
+//! What more is known of a piece than whose it is, and its words.
+
+use crate::kind::{Kind, Meanwhile};
+use std::fmt::{Display, Formatter, Result};
+
+/// What more is known of a piece than whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Detail {
+    /// The code that samples or interrupted instructions saw there, or where it ran.
+    Seen(String),
+    /// Whoever was waited for worked, and no sample saw where.
+    AtWork,
+    /// The holder of a lock was itself kept by this.
+    KeptBy(Kind, String),
+    /// Whoever was waited for otherwise was itself kept by this.
+    Meanwhile(Kind, String),
+    /// Whoever was waited for waited in turn, and so on: as [`Piece::path`](crate::Piece::path), and the code that samples saw
+    /// at its end.
+    Along(Vec<(Kind, String)>, Option<String>),
+}
+
+impl Detail {
+    /// What became of whoever was waited for, as the end of a sentence, where it tells that and not a place in code.
+    pub fn fate(&self) -> Option<String> {
+        match self {
+            Detail::Seen(_) | Detail::AtWork => None,
+            Detail::KeptBy(kind, name) | Detail::Meanwhile(kind, name) => Some(kind.meanwhile(name).to_string()),
+            Detail::Along(path, seen) => {
+                let mut told = String::new();
+                let mut before: Option<&str> = None;
+                for (kind, name) in path {
+                    told += &match (before, kind.meanwhile(name)) {
+                        (None, did) => did.to_string(),
+                        (Some(before), Meanwhile::It(did)) => format!(", and {before} {did}"),
+                        (Some(_), did @ Meanwhile::Another(_)) => format!(", and {did}"),
+                    };
+                    before = Some(name);
+                }
+                if let Some(seen) = seen {
+                    told += &format!(" in {seen}");
+                }
+                Some(told)
+            }
+        }
+    }
+
+    /// The code, or where it ran, where it tells that.
+    pub(crate) fn code(&self) -> Option<&str> {
+        match self {
+            Detail::Seen(code) | Detail::Along(_, Some(code)) => Some(code),
+            _ => None,
+        }
+    }
+}
+
+impl Display for Detail {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        match self {
+            Detail::Seen(what) => out.write_str(what),
+            Detail::AtWork => out.write_str("at work"),
+            Detail::KeptBy(..) => write!(out, "while it held the lock, {}", self.fate().unwrap_or_default()),
+            Detail::Meanwhile(..) | Detail::Along(..) => write!(out, "meanwhile {}", self.fate().unwrap_or_default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fate_of_each_who_was_waited_for_follows_the_last() {
+        let along = |name: &str, kind, whose: &str, seen: Option<&str>| {
+            Detail::Along(vec![(Kind::Wait, name.into()), (kind, whose.into())], seen.map(str::to_owned))
+        };
+        let at_work = along("server", Kind::Own, "server", Some("parse"));
+        assert_eq!(at_work.to_string(), "meanwhile it waited for server, and server was at work in parse");
+        assert_eq!(at_work.code(), Some("parse"));
+        // A thread may be called whatever it likes.
+        let kept = along("server", Kind::HigherPriority, "it was", None);
+        assert_eq!(
+            kept.fate().as_deref(),
+            Some("it waited for server, and it was ran on its CPU, with the higher priority")
+        );
+    }
+
+    #[test]
+    fn code_that_reads_like_a_fate_is_code() {
+        for words in ["while it held the lock, it slept", "meanwhile it slept", "at work"] {
+            let code = Detail::Seen(words.into());
+            assert_eq!((code.fate(), code.to_string().as_str(), code.code()), (None, words, Some(words)));
+        }
+        let held = Detail::KeptBy(Kind::Sleep, "tick".into());
+        assert_eq!(held.to_string(), "while it held the lock, it slept until a timer (tick)");
+        assert_eq!(held.fate().as_deref(), Some("it slept until a timer (tick)"));
+        assert_eq!((Detail::AtWork.fate(), Detail::AtWork.to_string().as_str()), (None, "at work"));
+    }
+}

@@ -1,0 +1,22 @@
+//! A late wakeup, as the measuring side knows it.
+
+use punctual_recording::Stage;
+
+/// A late wakeup, as the measuring side knows it.
+#[derive(Debug, Clone)]
+pub struct LateWakeup {
+    /// The thread.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// Its priority as the kernel counts, see [`Event::priority`](punctual_recording::episode::Event::priority).
+    pub priority: i16,
+    /// Where it ran.
+    pub cpu: u32,
+    /// When its timer was due, or it was woken, ns of `CLOCK_MONOTONIC`.
+    pub expected_ns: u64,
+    /// Where `stage` ends.
+    pub end_ns: u64,
+    /// What was too long, see [`Episode::stage`](punctual_recording::Episode::stage).
+    pub stage: Stage,
+}

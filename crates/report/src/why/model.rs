@@ -1,0 +1,201 @@
+//! The late wakeups of a recording and their causes: what the answer of `punctual why` is made of.
+
+use super::words::with_group;
+use punctual_blame::{
+    CallTree, Cause, Kind, Link, Piece, Room, Split, Summary, Turn, chain, is_nesting_known, split, summarize,
+};
+use punctual_recording::episode::Victim;
+use punctual_recording::{Episode, RecorderSummary, Stage};
+use std::path::Path;
+
+/// Causes below this share of the late time are summed up in text, in thousandths.
+const SHOWN_THOUSANDTHS: u64 = 1;
+/// What nothing explains is always shown.
+pub(super) const ALWAYS_SHOWN: [Kind; 2] = [Kind::Unknown, Kind::Blind];
+
+/// An episode and what was made of it.
+pub struct EpisodeView {
+    /// Its number.
+    pub id: u64,
+    /// Why nothing is concluded from it, where nothing is.
+    pub void: Option<String>,
+    /// Whether the kernel's count of nested interrupts was read, and agrees with what else was seen; see
+    /// [`punctual_blame::is_nesting_known`].
+    pub nesting_known: bool,
+    /// Who was late.
+    pub victim: Victim,
+    /// In which control group, where that is known.
+    pub cgroup: Option<String>,
+    /// When it was due, ns of `CLOCK_MONOTONIC`.
+    pub expected_ns: u64,
+    /// How late it was, ns.
+    pub total_ns: u64,
+    /// Where that ends, see [`Episode::stage`].
+    pub stage: Stage,
+    /// The split.
+    pub split: Split,
+    /// Who woke it, and who woke that one.
+    pub chain: Vec<Link>,
+    /// What was being executed meanwhile on the victim's CPU.
+    pub tree: CallTree,
+    /// Stacks that late timer interrupts found below them, innermost first.
+    pub late_stacks: Vec<Vec<String>>,
+    /// Build identifiers of the files in the tree.
+    pub builds: Vec<(String, String)>,
+    /// Whether its pieces, chain, late stacks and builds were let go of, see [`EpisodeView::leave_out_details`].
+    pub without_details: bool,
+}
+
+impl EpisodeView {
+    /// Looks into an episode.
+    pub fn new(episode: &Episode, room: &mut Room) -> EpisodeView {
+        let split = split(episode);
+        EpisodeView {
+            id: episode.id,
+            void: episode.void.clone(),
+            nesting_known: is_nesting_known(episode),
+            victim: episode.victim.clone(),
+            cgroup: punctual_blame::cgroup(episode, episode.victim.tid),
+            expected_ns: episode.expected_ns,
+            total_ns: episode.total_ns(),
+            stage: episode.stage,
+            chain: chain(episode),
+            tree: CallTree::of_samples(episode, &split, room),
+            late_stacks: punctual_blame::late_stacks(episode, &split),
+            builds: episode.builds.clone(),
+            without_details: false,
+            split,
+        }
+    }
+
+    /// How much memory its details take up, bytes, about; without the tree, which keeps to its room.
+    pub fn detail_bytes(&self) -> usize {
+        // A text of its own takes 32 bytes at least.
+        let text = |text: &str| size_of::<String>() + text.len().max(32);
+        let pieces = self.split.pieces.iter().map(|piece| {
+            let path: usize = piece.path.iter().map(|(_, name)| size_of::<Kind>() + text(name)).sum();
+            let detail = piece.detail.as_ref().map_or(0, |detail| text(&detail.to_string()));
+            size_of::<Piece>() + text(&piece.name) + path + detail
+        });
+        let links = self.chain.iter().map(|link| size_of::<Link>() + text(&link.woken) + text(&link.name));
+        let stacks = self.late_stacks.iter().flatten().map(|function| text(function));
+        let builds = self.builds.iter().map(|(path, build)| text(path) + text(build));
+        pieces.chain(links).chain(stacks).chain(builds).sum()
+    }
+
+    /// Lets go of its details; the sums of its parts stay.
+    pub fn leave_out_details(&mut self) {
+        self.split.pieces = Vec::new();
+        self.chain = Vec::new();
+        self.late_stacks = Vec::new();
+        self.builds = Vec::new();
+        self.without_details = true;
+    }
+}
+
+/// A recording's late wakeups and their causes.
+pub struct WhyReport<'a> {
+    /// Where the recording is.
+    pub recording: &'a Path,
+    /// When it began, ns of `CLOCK_MONOTONIC`.
+    pub started_ns: u64,
+    /// What the flight recorder counted.
+    pub recorder: Option<RecorderSummary>,
+    /// The episodes, in order of time.
+    pub episodes: Vec<EpisodeView>,
+    /// Whether the recording or its episodes were cut short.
+    pub cut: bool,
+    /// How the recording's own end is told where it did not end in order and could say so: a full disk.
+    pub failure: Option<String>,
+    /// What could not be seen.
+    pub blind: &'a [String],
+    /// Causes over all episodes that are whole.
+    pub(super) summary: Summary,
+}
+
+impl<'a> WhyReport<'a> {
+    /// Sums up. What a recorder that was cut short counted last is made to agree with the episodes that stand there.
+    pub fn new(
+        recording: &'a Path,
+        started_ns: u64,
+        mut recorder: Option<RecorderSummary>,
+        episodes: Vec<EpisodeView>,
+        cut: bool,
+        failure: Option<String>,
+        blind: &'a [String],
+    ) -> WhyReport<'a> {
+        let cut = cut || failure.is_some();
+        if let Some(recorder) = recorder.as_mut().filter(|_| cut) {
+            let void = episodes.iter().filter(|episode| episode.void.is_some()).count();
+            recorder.kept = recorder.kept.max(episodes.len() as u64);
+            recorder.void = recorder.void.max(void as u64);
+            let unkept = recorder.over_budget.saturating_add(recorder.writing_behind);
+            recorder.late = recorder.late.max(recorder.kept.saturating_add(unkept));
+        }
+        let whole = episodes.iter().filter(|episode| episode.void.is_none());
+        let summary = summarize(whole.map(|episode| (episode.id, &episode.split)));
+        WhyReport { recording, started_ns, recorder, episodes, cut, failure, blind, summary }
+    }
+
+    /// Causes over all episodes that are whole, largest first.
+    pub fn causes(&self) -> &[Cause] {
+        &self.summary.causes
+    }
+
+    fn is_shown(&self, cause: &Cause) -> bool {
+        let least = u128::from(self.summary.late_ns) * u128::from(SHOWN_THOUSANDTHS);
+        u128::from(cause.total_ns) * 1_000 >= least || ALWAYS_SHOWN.contains(&cause.kind)
+    }
+
+    /// The causes that have a line of their own, largest first.
+    pub(crate) fn shown_causes(&self) -> impl Iterator<Item = &Cause> {
+        self.summary.causes.iter().filter(|cause| self.is_shown(cause))
+    }
+
+    /// What all others had, ns.
+    pub(crate) fn rest_ns(&self) -> u64 {
+        sum(self.summary.causes.iter().filter(|cause| !self.is_shown(cause)))
+    }
+
+    /// What each kind had in all, ns, largest first.
+    pub(super) fn kinds(&self) -> Vec<(Kind, u64)> {
+        let mut kinds: Vec<(Kind, u64)> = Kind::ALL.iter().map(|&kind| (kind, self.total_of(kind))).collect();
+        kinds.retain(|(_, ns)| *ns > 0);
+        kinds.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        kinds
+    }
+
+    pub(super) fn total_of(&self, kind: Kind) -> u64 {
+        sum(self.summary.causes.iter().filter(|cause| cause.kind == kind))
+    }
+
+    /// A culprit's name with its control group, where that is not the root or is another one than a victim's.
+    pub(super) fn who(&self, name: &str, cgroup: Option<&str>, turn: Option<Turn>) -> String {
+        let is_theirs = self.episodes.iter().all(|episode| episode.cgroup.as_deref() == cgroup);
+        with_group(name, cgroup, turn, is_theirs)
+    }
+
+    pub(super) fn whole(&self) -> usize {
+        self.episodes.iter().filter(|episode| episode.void.is_none()).count()
+    }
+
+    /// Whether it is about how long threads took to sleep again, not about how late they began.
+    pub(super) fn of_responses(&self) -> bool {
+        self.stage().holds_work()
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        self.recorder.as_ref().map_or(Stage::Total, |recorder| recorder.stage)
+    }
+
+    /// Episodes that the recorder kept and that are not in the recording any more.
+    pub(super) fn missing(&self) -> u64 {
+        let kept = self.recorder.as_ref().map_or(0, |recorder| recorder.kept);
+        kept.saturating_sub(self.episodes.len() as u64)
+    }
+}
+
+/// Late time of causes, ns.
+fn sum<'a>(causes: impl Iterator<Item = &'a Cause>) -> u64 {
+    causes.fold(0, |sum, cause| sum.saturating_add(cause.total_ns))
+}

@@ -1,0 +1,144 @@
+//! The answer of `punctual why` in a sentence or two.
+
+use super::cost::MIN_COUNTED_NS;
+use super::model::WhyReport;
+use super::words::{beside, cause_words, percent};
+use punctual_blame::{Cause, Kind};
+use punctual_recording::{Stage, format_ns};
+use std::fmt::Write;
+
+impl WhyReport<'_> {
+    fn later(&self) -> &'static str {
+        match self.stage() {
+            Stage::Request => "from their waking until they waited for more work longer than",
+            Stage::Response => "from their waking to their next sleep longer than",
+            _ => "later than",
+        }
+    }
+
+    fn threshold(&self) -> String {
+        let Some(recorder) = &self.recorder else { return "the threshold".to_owned() };
+        match recorder.threshold_ns {
+            Some(ns) if recorder.threshold.starts_with('p') => format!("{} ({})", recorder.threshold, format_ns(ns)),
+            Some(ns) => format_ns(ns),
+            None => recorder.threshold.clone(),
+        }
+    }
+
+    /// The verdict where no wakeup is known to have been late.
+    fn nothing_late(&self) -> String {
+        let later = self.later();
+        let counted_ns = self.recorder.as_ref().map_or(0, |recorder| recorder.armed_ns);
+        let has_threshold = self.recorder.as_ref().is_none_or(|recorder| recorder.threshold_ns.is_some());
+        match (self.cut, has_threshold) {
+            (true, _) if counted_ns < MIN_COUNTED_NS => {
+                "Cut short before anything was counted: whether a wakeup was late is not known.".to_owned()
+            }
+            (true, true) => format!(
+                "Cut short. In the first {}, which is all that was counted, no wakeup was {later} {}.",
+                format_ns(counted_ns),
+                self.threshold()
+            ),
+            (cut, false) => format!(
+                "{}There were too few wakeups to know {}: nothing was kept as late.",
+                if cut { "Cut short. " } else { "" },
+                self.threshold()
+            ),
+            (false, true) => format!("No wakeup was {later} {}: there is nothing to explain.", self.threshold()),
+        }
+    }
+
+    /// The answer in a sentence or two.
+    pub fn verdict(&self) -> String {
+        let verdict = self.verdict_on_evidence();
+        match &self.failure {
+            Some(failure) => format!("{verdict} {failure}"),
+            None => verdict,
+        }
+    }
+
+    fn verdict_on_evidence(&self) -> String {
+        let late = self.recorder.as_ref().map_or(self.episodes.len() as u64, |recorder| recorder.late);
+        if late == 0 && self.episodes.is_empty() {
+            return self.nothing_late();
+        }
+        let Some((kind, of_kind_ns, first)) = self.leading() else { return self.nothing_concluded(late) };
+        // Many may share a kind, as the threads of a compiler do.
+        let is_whole = first.total_ns >= of_kind_ns / 10 * 9;
+        let mut verdict = format!(
+            "{}{}, {} {}: {} of the {}{} was {}",
+            self.cut(),
+            many(self.whole() as u64, "wakeup"),
+            self.later(),
+            self.threshold(),
+            percent(if is_whole { first.total_ns } else { of_kind_ns }, self.summary.late_ns),
+            format_ns(self.summary.late_ns),
+            if self.of_responses() { "" } else { " of lateness" },
+            if is_whole {
+                cause_words(kind, &self.who(&first.name, first.cgroup.as_deref(), first.turn))
+            } else {
+                format!("{}: most {}", kind.plural(), first.name)
+            },
+        );
+        verdict.push_str(&beside(&first.name, first.detail.as_ref()));
+        if !is_whole {
+            let _ = write!(verdict, " with {}", percent(first.total_ns, self.summary.late_ns));
+        }
+        let own = match self.total_of(Kind::Own) {
+            0 => String::new(),
+            own => format!(" Their own work: {}.", percent(own, self.summary.late_ns)),
+        };
+        let _ = write!(
+            verdict,
+            ", in {}, at most {}.{own} Unknown: {}, out of sight: {}.",
+            many(first.episodes, "episode"),
+            format_ns(first.max_ns),
+            percent(self.summary.unknown_ns, self.summary.late_ns),
+            percent(self.total_of(Kind::Blind), self.summary.late_ns),
+        );
+        verdict.push_str(&self.left_out());
+        verdict
+    }
+
+    fn cut(&self) -> &'static str {
+        if self.cut { "Cut short. " } else { "" }
+    }
+
+    /// The kind that had most, how much that was, ns, and the largest cause of it. What a thread does itself makes nobody late
+    /// but itself: the cause is looked for elsewhere first.
+    fn leading(&self) -> Option<(Kind, u64, &Cause)> {
+        let kinds = self.kinds();
+        let &(kind, ns) = kinds.iter().find(|(kind, _)| *kind != Kind::Own).or(kinds.first())?;
+        Some((kind, ns, self.summary.causes.iter().find(|cause| cause.kind == kind)?))
+    }
+
+    /// The verdict where wakeups were late and no evidence of them is whole.
+    fn nothing_concluded(&self, late: u64) -> String {
+        let (cut, later, threshold) = (self.cut(), self.later(), self.threshold());
+        let were = if late == 1 { "wakeup was" } else { "wakeups were" };
+        let missing = self.missing();
+        if missing > 0 && self.episodes.is_empty() {
+            let kept = if missing == 1 { "one that was kept".to_owned() } else { format!("{missing} that were kept") };
+            return format!(
+                "{cut}{late} {were} {later} {threshold}, and the evidence of the {kept} is gone from the recording: nothing can \
+                 be concluded."
+            );
+        }
+        let them = if late == 1 { "it" } else { "them" };
+        format!("{cut}{late} {were} {later} {threshold}, and no evidence of {them} is whole: nothing can be concluded.")
+    }
+
+    /// Late wakeups of which the verdict says nothing, where there are any.
+    fn left_out(&self) -> String {
+        let void = self.episodes.len() - self.whole();
+        let without = self.recorder.as_ref().map_or(0, |recorder| recorder.late.saturating_sub(recorder.kept));
+        let parts = [(void as u64, "void"), (without, "without evidence"), (self.missing(), "gone from the recording")];
+        let parts: Vec<String> =
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        if parts.is_empty() { String::new() } else { format!(" Left out: {}.", parts.join(", ")) }
+    }
+}
+
+fn many(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,54 @@
+//! Causes and details in words.
+
+use crate::layout::shortened;
+use punctual_blame::{Detail, ENDER_NOT_SEEN, HOLDER_NOT_SEEN, Kind, Turn};
+
+/// Symbols of generic code are longer than any column is wide.
+const MAX_CHARACTERS: usize = 56;
+
+/// The longest path of a control group that stands whole beside a name, characters.
+const MAX_PATH: usize = 40;
+
+pub(super) fn with_group(name: &str, cgroup: Option<&str>, turn: Option<Turn>, is_the_victims: bool) -> String {
+    let turn = turn.filter(|turn| !is_the_victims && turn.weight != turn.waiting_weight);
+    let path = cgroup.filter(|cgroup| *cgroup != "/").map(|cgroup| shortened(cgroup, MAX_PATH));
+    let weights = turn.map(|Turn { weight, waiting_weight }| format!("weight {weight} against {waiting_weight}"));
+    let words: Vec<String> = path.into_iter().chain(weights).collect();
+    if words.is_empty() { name.to_owned() } else { format!("{name} [{}]", words.join(", ")) }
+}
+
+/// A cause in words.
+pub(super) fn cause_words(kind: Kind, name: &str) -> String {
+    match (kind, name) {
+        (Kind::Lock, HOLDER_NOT_SEEN) => "a lock whose holder was not seen".to_owned(),
+        (Kind::Wait, ENDER_NOT_SEEN) => "waiting for a thread that was not seen".to_owned(),
+        _ => format!("{} {name}", kind.words()),
+    }
+}
+
+/// A detail in a column of its own: code is cut short, what became of somebody is not.
+pub(super) fn as_detail(detail: &Detail) -> String {
+    match detail.fate() {
+        Some(_) => detail.to_string(),
+        None => shortened(&detail.to_string(), MAX_CHARACTERS),
+    }
+}
+
+/// What stands behind a cause's name: the code in brackets, or what became of whoever was waited for as a sentence.
+pub(super) fn beside(name: &str, detail: Option<&Detail>) -> String {
+    let Some(detail) = detail.filter(|detail| !is_name(detail, name)) else { return String::new() };
+    match detail.fate() {
+        Some(_) => format!(": {}", as_detail(detail)),
+        None => format!(" ({})", as_detail(detail)),
+    }
+}
+
+/// Whether a detail says no more than the name that it stands beside.
+pub(super) fn is_name(detail: &Detail, name: &str) -> bool {
+    matches!(detail, Detail::Seen(code) if code == name)
+}
+
+/// A share to the tenth of a percent.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", part as f64 / whole.max(1) as f64 * 100.0)
+}
