@@ -100,8 +100,8 @@ pub(crate) fn run(
 fn note_what_is_known(plan: &Plan, recorder: &FlightRecorder, provenance: &mut Provenance) {
     let goes_on = plan.why.is_some_and(|settings| settings.stage.holds_work());
     provenance.blind.retain(|line| {
-        let is_known = [CAUSES, INTERRUPTS_OFF].contains(&line.as_str())
-            || recorder.steal_known() && *line == steal::blindness();
+        let is_known =
+            [CAUSES, INTERRUPTS_OFF].contains(&line.as_str()) || recorder.steal_known() && *line == steal::blindness();
         !(is_known || goes_on && *line == FIRST_INSTRUCTION)
     });
     provenance.blind.extend(recorder.blind());
