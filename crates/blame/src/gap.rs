@@ -115,7 +115,7 @@ pub fn without_own(mut parts: Vec<GapPart>, own_ns: u64) -> Vec<GapPart> {
         part.ns -= own;
         left -= own;
     }
-    let traced = parts.iter().any(|part| part.ns > 0 && part.kind < CauseKind::Outside);
+    let traced = parts.iter().any(|part| part.kind < CauseKind::Outside);
     for part in parts.iter_mut().filter(|part| traced && part.kind == CauseKind::Outside) {
         if part.ns <= MAX_AROUND_NS {
             (part.kind, part.name) = (CauseKind::Unknown, AROUND.to_owned());
@@ -310,6 +310,10 @@ mod tests {
         assert_eq!(after(0), [timer.clone()]);
         assert_eq!(after(MAX_AROUND_NS), [part(CauseKind::Unknown, AROUND, MAX_AROUND_NS), timer.clone()]);
         assert_eq!(after(MAX_AROUND_NS + 1), [part(CauseKind::Outside, OUTSIDE, MAX_AROUND_NS + 1), timer]);
+        // Each stretch by itself, wherever in the gap it lies.
+        let ran = |at_ns: u64| entry(at_ns, at_ns + 10, Ran::Interrupt("local_timer".to_owned()));
+        let between = attribute(0, 180_020, &[ran(60_000), ran(120_010)]);
+        assert_eq!(between, [part(CauseKind::Unknown, AROUND, 180_000), part(CauseKind::Irq, "local_timer", 20)]);
     }
 
     #[test]
@@ -365,7 +369,9 @@ mod tests {
         // The densest stretch, in its middle; of two that are as dense the shorter.
         let wandering: Vec<(u64, usize)> = (1_000..1_020).map(|interval| (interval, 1)).collect();
         assert_eq!(found(&wandering), Some((1_010, 1_000)));
-        assert_eq!(found(&[(100, 5), (1_000, 20)]), Some((1_000, 800)));
+        let behind: Vec<(u64, usize)> = std::iter::once((100, 5)).chain(wandering).collect();
+        assert_eq!(found(&behind), Some((1_010, 800)));
+        assert_eq!(found(&[(1_000, 10), (4_000, 11)]), None);
         assert_eq!(found(&[(1_000, 10), (4_000, 10)]), Some((1_000, 1_000)));
         assert_eq!(found(&[(1_000, 8), (2_000, 6), (3_000, 6)]), Some((1_000, 1_000)));
         assert_eq!(found(&[(900, 10), (1_000, 10)]), Some((1_000, 1_000)));
