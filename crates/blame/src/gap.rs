@@ -115,7 +115,7 @@ pub fn without_own(mut parts: Vec<GapPart>, own_ns: u64) -> Vec<GapPart> {
         part.ns -= own;
         left -= own;
     }
-    let traced = parts.iter().any(|part| part.ns > 0 && part.kind < CauseKind::Outside);
+    let traced = parts.iter().any(|part| part.kind < CauseKind::Outside);
     for part in parts.iter_mut().filter(|part| traced && part.kind == CauseKind::Outside) {
         if part.ns <= MAX_AROUND_NS {
             (part.kind, part.name) = (CauseKind::Unknown, AROUND.to_owned());
@@ -298,5 +298,82 @@ mod tests {
             assert_eq!(period(&chance), None, "seed {seed}");
         }
         assert_eq!(period(&ticks[..10]), None);
+    }
+    fn part(kind: CauseKind, name: &str, ns: u64) -> GapPart {
+        GapPart { kind, name: name.to_owned(), ns }
+    }
+
+    #[test]
+    fn as_long_as_the_kernel_may_take_is_around_and_a_moment_more_is_outside() {
+        let after = |ns: u64| attribute(0, ns + 10, &[entry(ns, ns + 10, Ran::Interrupt("local_timer".to_owned()))]);
+        let timer = part(CauseKind::Irq, "local_timer", 10);
+        assert_eq!(after(0), [timer.clone()]);
+        assert_eq!(after(MAX_AROUND_NS), [part(CauseKind::Unknown, AROUND, MAX_AROUND_NS), timer.clone()]);
+        assert_eq!(after(MAX_AROUND_NS + 1), [part(CauseKind::Outside, OUTSIDE, MAX_AROUND_NS + 1), timer]);
+        // Each stretch by itself, wherever in the gap it lies.
+        let ran = |at_ns: u64| entry(at_ns, at_ns + 10, Ran::Interrupt("local_timer".to_owned()));
+        let between = attribute(0, 180_020, &[ran(60_000), ran(120_010)]);
+        assert_eq!(between, [part(CauseKind::Unknown, AROUND, 180_000), part(CauseKind::Irq, "local_timer", 20)]);
+    }
+
+    #[test]
+    fn own_time_is_taken_first_out_of_what_nothing_was_seen_to_have() {
+        let (first, second) = (part(CauseKind::Irq, "a", 10), part(CauseKind::Irq, "b", 20));
+        let parts = || {
+            let outside = part(CauseKind::Outside, OUTSIDE, 300_000);
+            vec![first.clone(), second.clone(), outside, part(CauseKind::Unknown, AROUND, 50)]
+        };
+        let around = |ns| part(CauseKind::Unknown, AROUND, ns);
+        let outside = |ns| part(CauseKind::Outside, OUTSIDE, ns);
+        assert_eq!(without_own(parts(), 0), parts());
+        assert_eq!(without_own(parts(), 40), [around(10), outside(300_000), first.clone(), second.clone()]);
+        assert_eq!(without_own(parts(), 200_049), [outside(100_001), first.clone(), second.clone()]);
+        assert_eq!(without_own(parts(), 200_050), [around(100_000), first.clone(), second.clone()]);
+        assert_eq!(without_own(parts(), 300_060), [second.clone()]);
+        // What is too short to be outside is one with what lies around.
+        let short = vec![second.clone(), outside(60_000), around(50)];
+        assert_eq!(without_own(short, 10), [around(60_040), second]);
+        // Where nothing was traced, nothing says that it was the kernel.
+        assert_eq!(without_own(vec![outside(50_000)], 10_000), [outside(40_000)]);
+    }
+
+    #[test]
+    fn a_period_is_held_to_its_limits() {
+        let found = |intervals: &[(u64, usize)]| {
+            let mut at = 1;
+            let each = intervals.iter().flat_map(|&(interval, count)| std::iter::repeat_n(interval, count));
+            let times: Vec<u64> = std::iter::once(at)
+                .chain(each.map(|interval| {
+                    at += interval;
+                    at
+                }))
+                .collect();
+            period(&times)
+        };
+        // Twenty intervals; those of no length are none.
+        assert_eq!(found(&[(1_000, 20)]), Some((1_000, 1_000)));
+        assert_eq!(found(&[(1_000, 19)]), None);
+        assert_eq!(found(&[(1_000, 20), (0, 5)]), Some((1_000, 1_000)));
+        assert_eq!(found(&[(1_000, 19), (0, 5)]), None);
+        // Three of four.
+        assert_eq!(found(&[(1_000, 15), (7_777, 5)]), Some((1_000, 750)));
+        assert_eq!(found(&[(1_000, 14), (7_777, 6)]), None);
+        // Up to four times, to a tenth.
+        let share = |interval| found(&[(1_000, 16), (interval, 4)]).unwrap();
+        for (interval, expected) in [(4_000, 1_000), (5_000, 800), (1_101, 800), (1_100, 1_000), (400, 800)] {
+            assert_eq!(share(interval), (1_000, expected), "{interval}");
+        }
+        for (interval, expected) in [(3_900, 1_000), (3_899, 800), (4_100, 1_000), (4_101, 800)] {
+            assert_eq!(share(interval), (1_000, expected), "{interval}");
+        }
+        // The densest stretch, in its middle; of two that are as dense the shorter.
+        let wandering: Vec<(u64, usize)> = (1_000..1_020).map(|interval| (interval, 1)).collect();
+        assert_eq!(found(&wandering), Some((1_010, 1_000)));
+        let behind: Vec<(u64, usize)> = std::iter::once((100, 5)).chain(wandering).collect();
+        assert_eq!(found(&behind), Some((1_010, 800)));
+        assert_eq!(found(&[(1_000, 10), (4_000, 11)]), None);
+        assert_eq!(found(&[(1_000, 10), (4_000, 10)]), Some((1_000, 1_000)));
+        assert_eq!(found(&[(1_000, 8), (2_000, 6), (3_000, 6)]), Some((1_000, 1_000)));
+        assert_eq!(found(&[(900, 10), (1_000, 10)]), Some((1_000, 1_000)));
     }
 }

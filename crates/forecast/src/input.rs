@@ -23,6 +23,16 @@ pub struct ObservedTask {
 }
 
 impl ObservedTask {
+    fn of(task: &Task) -> ObservedTask {
+        ObservedTask {
+            tid: task.tid,
+            cpu: task.cpu,
+            period_ns: task.period_ns,
+            wakeups: task.counters.wakeups,
+            missed: task.counters.missed,
+        }
+    }
+
     /// How long it was watched, ns.
     pub(crate) fn exposure_ns(&self) -> u64 {
         let activations = self.wakeups.saturating_add(self.missed.unwrap_or(0));
@@ -105,15 +115,7 @@ impl Input {
         let mut inputs = Vec::new();
         for (measure, tasks) in measures {
             let chosen = || tasks.iter().filter(|task| task.period_ns > 0);
-            let tasks: Vec<ObservedTask> = chosen()
-                .map(|task| ObservedTask {
-                    tid: task.tid,
-                    cpu: task.cpu,
-                    period_ns: task.period_ns,
-                    wakeups: task.counters.wakeups,
-                    missed: task.counters.missed,
-                })
-                .collect();
+            let tasks: Vec<ObservedTask> = chosen().map(|task| ObservedTask::of(task)).collect();
             let exposure_ns = tasks.iter().map(ObservedTask::exposure_ns).max().unwrap_or(0);
             let mut cpus: Vec<u32> = tasks.iter().filter_map(|task| task.cpu).collect();
             cpus.sort_unstable();
@@ -145,14 +147,8 @@ impl Input {
                 stages,
             });
         }
-        if inputs.is_empty() && document.followed.is_some() {
-            let message = "it is of other programs' threads, and nobody knows when those should have run: \
-                           without a period there is no forecast (`punctual record` without --pid, --tid, --comm and \
-                           --follow measures periodic threads)";
-            return Err(Error::Recording(message.to_owned()));
-        }
         if inputs.is_empty() {
-            return Err(Error::Recording("it holds no wakeup of a periodic task".to_owned()));
+            return Err(nothing_periodic(document));
         }
         Ok(inputs)
     }
@@ -259,6 +255,16 @@ impl Input {
     pub(crate) fn fills_in(&self, stage: Stage) -> bool {
         stage == Stage::Total && self.tasks.iter().any(|task| task.missed.is_some_and(|missed| missed > 0))
     }
+}
+
+fn nothing_periodic(document: &Document) -> Error {
+    if document.followed.is_some() {
+        let message = "it is of other programs' threads, and nobody knows when those should have run: \
+                       without a period there is no forecast (`punctual record` without --pid, --tid, --comm and \
+                       --follow measures periodic threads)";
+        return Error::Recording(message.to_owned());
+    }
+    Error::Recording("it holds no wakeup of a periodic task".to_owned())
 }
 
 fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {

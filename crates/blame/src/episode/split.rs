@@ -201,6 +201,29 @@ pub fn cgroup(episode: &Episode, tid: u32) -> Option<String> {
     })
 }
 
+/// What a verdict on a stretch, given by its beginning and its length, makes a piece.
+fn piece(
+    episode: &Episode,
+    classifier: &Classifier<'_>,
+    cpu: u32,
+    (start_ns, ns): (u64, u64),
+    blamed: Blamed,
+) -> Piece {
+    Piece {
+        start_ns,
+        ns,
+        cpu,
+        kind: blamed.kind,
+        name: blamed.name,
+        detail: blamed.detail.map(Detail::Seen),
+        path: blamed.inside.iter().filter(|_| classifier.is_of_a_request()).cloned().collect(),
+        inside: blamed.inside,
+        call: blamed.call,
+        cgroup: blamed.tid.and_then(|tid| cgroup(episode, tid)),
+        turn: blamed.turn,
+    }
+}
+
 fn judge_span(
     episode: &Episode,
     classifier: &Classifier<'_>,
@@ -212,19 +235,7 @@ fn judge_span(
     let mut reached = span.start_ns;
     let mut push = |start_ns: u64, ns: u64, blamed: Blamed| {
         if ns > 0 {
-            pieces.push(Piece {
-                start_ns,
-                ns,
-                cpu: span.cpu,
-                kind: blamed.kind,
-                name: blamed.name,
-                detail: blamed.detail.map(Detail::Seen),
-                path: blamed.inside.iter().filter(|_| classifier.is_of_a_request()).cloned().collect(),
-                inside: blamed.inside,
-                call: blamed.call,
-                cgroup: blamed.tid.and_then(|tid| cgroup(episode, tid)),
-                turn: blamed.turn,
-            });
+            pieces.push(piece(episode, classifier, span.cpu, (start_ns, ns), blamed));
         }
     };
     for slice in timeline.within(span.start_ns, span.end_ns) {

@@ -61,6 +61,26 @@ impl Events {
     }
 }
 
+impl Events {
+    /// Those of all phases of a task, or of one without phases.
+    fn of(place: &str, object: &Map<String, Value>) -> Result<Events, Error> {
+        let mut events = Events::default();
+        match object.get("phases") {
+            Some(phases) => {
+                let phases = phases.as_object().ok_or_else(|| wrong(place, "`phases` is no object"))?;
+                for (phase_name, phase) in phases {
+                    let place = format!("{place}, phase `{phase_name}`");
+                    let phase = phase.as_object().ok_or_else(|| wrong(&place, "it is no object"))?;
+                    let repeats = phase.get("loop").and_then(Value::as_u64).unwrap_or(1).max(1);
+                    events.take(&place, phase, repeats)?;
+                }
+            }
+            None => events.take(place, object, 1)?,
+        }
+        Ok(events)
+    }
+}
+
 /// Reads rt-app's JSON.
 pub(super) fn parse(text: &str) -> Result<TaskSet, Error> {
     let document: Value = serde_json::from_str(text)
@@ -74,19 +94,7 @@ pub(super) fn parse(text: &str) -> Result<TaskSet, Error> {
     for (name, value) in tasks {
         let place = format!("task `{name}`");
         let object = value.as_object().ok_or_else(|| wrong(&place, "it is no object"))?;
-        let mut events = Events::default();
-        match object.get("phases") {
-            Some(phases) => {
-                let phases = phases.as_object().ok_or_else(|| wrong(&place, "`phases` is no object"))?;
-                for (phase_name, phase) in phases {
-                    let place = format!("{place}, phase `{phase_name}`");
-                    let phase = phase.as_object().ok_or_else(|| wrong(&place, "it is no object"))?;
-                    let repeats = phase.get("loop").and_then(Value::as_u64).unwrap_or(1).max(1);
-                    events.take(&place, phase, repeats)?;
-                }
-            }
-            None => events.take(&place, object, 1)?,
-        }
+        let events = Events::of(&place, object)?;
         let number = |key: &str| object.get(key).map(|value| microseconds(&place, key, value)).transpose();
         let runtime = number("dl-runtime")?;
         let Some(period_ns) = number("dl-period")?.or(events.period_ns) else {

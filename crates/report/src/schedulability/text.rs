@@ -1,7 +1,7 @@
 //! The analysis of a task set as text for people.
 
 use crate::layout::{indented, table};
-use punctual_forecast::schedulability::{Analysis, Edf, Outcome};
+use punctual_forecast::schedulability::{Analysis, CpuAnalysis, Edf, Outcome};
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
 
@@ -27,19 +27,7 @@ pub fn text(analysis: &Analysis) -> String {
     out.push('\n');
     tasks_text(&mut out, analysis);
     for cpu in &analysis.cpus {
-        let mut parts = vec![format!("utilization {:.1} %", cpu.utilization * 100.0)];
-        if let Some(bound) = cpu.liu_layland {
-            let says = if cpu.utilization <= bound { "passes" } else { "says nothing" };
-            parts.push(format!("Liu-Layland {:.1} % ({says})", bound * 100.0));
-        }
-        if let Some(product) = cpu.hyperbolic {
-            let says = if product <= 2.0 { "passes" } else { "says nothing" };
-            parts.push(format!("hyperbolic {product:.3} of 2 ({says})"));
-        }
-        if let Some(edf) = &cpu.edf {
-            parts.push(edf_text(edf));
-        }
-        let _ = writeln!(out, "  CPU {}: {}", cpu.cpu, parts.join(", "));
+        let _ = writeln!(out, "  CPU {}: {}", cpu.cpu, cpu_text(cpu));
     }
     for found in &analysis.reservations {
         let reservation = &found.reservation;
@@ -71,6 +59,23 @@ pub fn text(analysis: &Analysis) -> String {
         );
     }
     out
+}
+
+/// What the tests say of a CPU.
+fn cpu_text(cpu: &CpuAnalysis) -> String {
+    let mut parts = vec![format!("utilization {:.1} %", cpu.utilization * 100.0)];
+    if let Some(bound) = cpu.liu_layland {
+        let says = if cpu.utilization <= bound { "passes" } else { "says nothing" };
+        parts.push(format!("Liu-Layland {:.1} % ({says})", bound * 100.0));
+    }
+    if let Some(product) = cpu.hyperbolic {
+        let says = if product <= 2.0 { "passes" } else { "says nothing" };
+        parts.push(format!("hyperbolic {product:.3} of 2 ({says})"));
+    }
+    if let Some(edf) = &cpu.edf {
+        parts.push(edf_text(edf));
+    }
+    parts.join(", ")
 }
 
 fn tasks_text(out: &mut String, analysis: &Analysis) {

@@ -67,9 +67,24 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
     let mut spec = rules(&file.machine, mix(file.seed ^ mix(run)))?;
     let mut periods = Periods { shortest: duration };
     spec.clock = file.clock.as_ref().map(|written| clock(written, &mut periods)).transpose()?;
+    add_threads(&mut spec, file, &mut periods)?;
+    for (index, written) in file.source.iter().enumerate() {
+        spec.sources.push(source(index, written, &spec.threads, &mut periods)?);
+    }
+    let devices = add_devices(&mut spec, file, &mut periods)?;
+    let link = file.link.as_ref().map(|link| link_over(link, &devices)).transpose()?;
+    check_events(file, duration, &periods)?;
+    if file.machine.admission {
+        crate::theory::admit(&spec).map_err(|error| wrong(&["machine", "admission"], error.to_string()))?;
+    }
+    Ok(Setup { spec, devices, link, duration })
+}
+
+/// Adds the threads that are present; locks are known by their names.
+fn add_threads(spec: &mut MachineSpec, file: &File, periods: &mut Periods) -> Result<(), Wrong> {
     let mut locks: Vec<&str> = Vec::new();
     for (index, written) in file.thread.iter().enumerate().filter(|(_, thread)| thread.present) {
-        let mut made = thread(index, written, &mut periods)?;
+        let mut made = thread(index, written, periods)?;
         made.hold = written.lock.as_ref().map(|lock| {
             let known = locks.iter().position(|name| *name == lock.name).unwrap_or_else(|| {
                 locks.push(&lock.name);
@@ -79,12 +94,13 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
         });
         spec.threads.push(made);
     }
-    for (index, written) in file.source.iter().enumerate() {
-        spec.sources.push(source(index, written, &spec.threads, &mut periods)?);
-    }
+    Ok(())
+}
+
+fn add_devices(spec: &mut MachineSpec, file: &File, periods: &mut Periods) -> Result<Vec<DeviceSpec>, Wrong> {
     let mut devices: Vec<DeviceSpec> = Vec::new();
     for (number, written) in file.device.iter().enumerate() {
-        let added = add_device(&mut spec, written, number)?;
+        let added = add_device(spec, written, number)?;
         if devices.iter().any(|device| device.name == added.name) {
             return Err(wrong(&["device"], format!("two devices are named {:?}", added.name)));
         }
@@ -98,18 +114,23 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
         }
         devices.push(added);
     }
-    let link = file.link.as_ref().map(|link| {
-        let over = match &link.device {
-            None if devices.is_empty() => return Err(wrong(&["link"], "a link needs a device")),
-            None => 0,
-            Some(name) => devices
-                .iter()
-                .position(|device| device.name == *name)
-                .ok_or_else(|| wrong(&["link", "device"], format!("there is no device {name:?}")))?,
-        };
-        Ok((link_spec(link, &devices[over])?, over))
-    });
-    let link = link.transpose()?;
+    Ok(devices)
+}
+
+/// The link, and the position of the device that it goes over.
+fn link_over(link: &schema::Link, devices: &[DeviceSpec]) -> Result<(LinkSpec, usize), Wrong> {
+    let over = match &link.device {
+        None if devices.is_empty() => return Err(wrong(&["link"], "a link needs a device")),
+        None => 0,
+        Some(name) => devices
+            .iter()
+            .position(|device| device.name == *name)
+            .ok_or_else(|| wrong(&["link", "device"], format!("there is no device {name:?}")))?,
+    };
+    Ok((link_spec(link, &devices[over])?, over))
+}
+
+fn check_events(file: &File, duration: Picoseconds, periods: &Periods) -> Result<(), Wrong> {
     let events =
         u128::from(duration / periods.shortest.max(1)) * u128::from(file.runs) * file.case.len().max(1) as u128;
     if events > MAX_EVENTS {
@@ -122,10 +143,7 @@ pub(super) fn build(file: &File, run: u64) -> Result<Setup, Wrong> {
             ),
         ));
     }
-    if file.machine.admission {
-        crate::theory::admit(&spec).map_err(|error| wrong(&["machine", "admission"], error.to_string()))?;
-    }
-    Ok(Setup { spec, devices, link, duration })
+    Ok(())
 }
 
 /// What recurs in a run: the more often, the longer it takes to simulate.
@@ -313,7 +331,7 @@ fn policy(policy: &schema::Policy) -> Result<Policy, String> {
     })
 }
 
-fn add_device(spec: &mut MachineSpec, device: &schema::Device, number: usize) -> Result<DeviceSpec, Wrong> {
+fn check_device(device: &schema::Device) -> Result<(), Wrong> {
     if device.phase.is_empty() {
         return Err(wrong(&["device"], "a device has at least one phase"));
     }
@@ -326,6 +344,11 @@ fn add_device(spec: &mut MachineSpec, device: &schema::Device, number: usize) ->
             return Err(wrong(&["device", "phase", &index.to_string(), "samples"], what));
         }
     }
+    Ok(())
+}
+
+fn add_device(spec: &mut MachineSpec, device: &schema::Device, number: usize) -> Result<DeviceSpec, Wrong> {
+    check_device(device)?;
     let offset = match device.random_offset.0 {
         0 => 0,
         most => mix(spec.seed ^ 0x0ff5 ^ ((number as u64) << 32)) % most,
