@@ -69,6 +69,6 @@ pub use episode::classify::{ENDER_NOT_SEEN, HOLDER_NOT_SEEN};
 pub use episode::groups::Turn;
 pub use episode::nesting::is_nesting_known;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
-pub use episode::split::{Detail, Inside, Part, Piece, Split, cgroup, sentence, split};
+pub use episode::split::{Detail, Inside, Part, Piece, Split, cgroup, sentence, split, split_awaited};
 pub use episode::summary::{Cause, Summary, summarize};
 pub use kind::Kind;
