@@ -3,6 +3,6 @@
 fn main() {
     punctual_bpf::compile(
         std::path::Path::new("src/bpf"),
-        &["timer", "softirq", "idle", "foreign", "foreign_without_atomics", "recorder", "log", "empty"],
+        &["timer", "softirq", "idle", "foreign", "foreign_without_atomics", "recorder", "log", "terminal", "empty"],
     );
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub type Reader = fn(&Path, &[u8]);
 
 /// All, by the names of their fuzz targets and corpora.
-pub const READERS: [(&str, Reader); 18] = [
+pub const READERS: [(&str, Reader); 21] = [
     ("document", document),
     ("wakeups", wakeups),
     ("tail", tail),
@@ -25,6 +25,9 @@ pub const READERS: [(&str, Reader); 18] = [
     ("log_document", log_document),
     ("gap_rows", gap_rows),
     ("gap_document", gap_document),
+    ("interaction_rows", interaction_rows),
+    ("interaction_parts", interaction_parts),
+    ("interaction_document", interaction_document),
     ("activation_rows", activation_rows),
     ("activation_document", activation_document),
     ("task_set", task_set),
@@ -166,6 +169,23 @@ fn gap_rows(directory: &Path, bytes: &[u8]) {
 fn gap_document(directory: &Path, bytes: &[u8]) {
     put(directory, "gaps.json", bytes);
     let _ = read_gap_document(directory);
+}
+
+/// `interactions/*.parquet`.
+fn interaction_rows(directory: &Path, bytes: &[u8]) {
+    put(directory, "interactions/000001.parquet", bytes);
+    let _ = punctual_recording::read_interactions(directory);
+}
+
+/// `interaction_parts/*.parquet`.
+fn interaction_parts(directory: &Path, bytes: &[u8]) {
+    put(directory, "interaction_parts/000001.parquet", bytes);
+    let _ = punctual_recording::for_each_interaction_part(directory, |_| ());
+}
+
+fn interaction_document(directory: &Path, bytes: &[u8]) {
+    put(directory, "interactions.json", bytes);
+    let _ = punctual_recording::read_interaction_document(directory);
 }
 
 /// `activations/*.parquet`.

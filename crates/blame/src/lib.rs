@@ -69,6 +69,6 @@ pub use episode::groups::Turn;
 pub use episode::nesting::is_nesting_known;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
 pub use episode::sampling::seen_at;
-pub use episode::split::{Inside, Part, Piece, Split, cgroup, split};
+pub use episode::split::{Inside, Part, Piece, Split, cgroup, split, split_awaited};
 pub use episode::summary::{Cause, Summary, summarize};
 pub use kind::{ENDER_NOT_SEEN, HOLDER_NOT_SEEN, Kind};

@@ -59,6 +59,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
         Command::Log(log) => commands::log::run(&log, output),
         Command::Compare(compare) => commands::compare::run(&compare, output),
         Command::Idle(idle) => commands::idle::run(&idle, output),
+        Command::Interact(interact) => commands::interact::run(&interact, output),
         Command::Forecast(forecast) => commands::forecast::run(&forecast, output),
         Command::Schedulability(tasks) => commands::schedulability::run(&tasks, output),
         Command::Sim(sim) => commands::sim::run(&sim.command, output),

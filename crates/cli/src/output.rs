@@ -2,6 +2,7 @@
 
 use crate::cannot_write::CannotWrite;
 use punctual_context::drill::DrillError;
+use punctual_interact::InteractError;
 use punctual_kernel::Refused;
 use punctual_kernel::standard_output;
 use punctual_probe::RunError;
@@ -69,7 +70,15 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
     fn of<E: Hint + 'static>(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
         cause.downcast_ref::<E>()?.hint()
     }
-    let ways = [of::<StudyError>, of::<RunError>, of::<DrillError>, of::<Refused>, of::<Error>, of::<CannotWrite>];
+    let ways = [
+        of::<InteractError>,
+        of::<StudyError>,
+        of::<RunError>,
+        of::<DrillError>,
+        of::<Refused>,
+        of::<Error>,
+        of::<CannotWrite>,
+    ];
     error.chain().find_map(|cause| ways.iter().find_map(|hint| hint(cause)))
 }
 

@@ -162,6 +162,20 @@ fn gaps_of_an_idle_loop() {
 }
 
 #[test]
+fn inputs_to_a_program() {
+    answers(
+        "interact",
+        &[
+            "report interact.punctual",
+            "report interact.punctual --json",
+            "report interact.punctual --limit p90=1us --json",
+            "report interact.punctual --interarrival 100us",
+            "report interact.punctual --csv",
+        ],
+    );
+}
+
+#[test]
 fn a_run_of_a_device() {
     answers("device", &["report device.punctual", "report device.punctual --json", "forecast device.punctual --json"]);
     answers("profiles", &["device list --json", "device show modem", "device show modem --json"]);

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use support::{code, json, run, signal, start, stderr, stdout};
 
 /// Rows that load BPF programs.
-const TRIED: [&str; 6] = ["stages", "softirq path", "followed threads", "flight recorder", "event log", "idle causes"];
+const TRIED: [&str; 7] =
+    ["stages", "softirq path", "followed threads", "flight recorder", "event log", "idle causes", "terminal"];
 
 fn rows(answer: &Value) -> Vec<Value> {
     answer["capabilities"].as_array().expect("a list").clone()

@@ -1,6 +1,6 @@
 //! The tables as a C header.
 
-use crate::{Call, EventKind, Vector};
+use crate::{Call, EventKind, Moment, Vector};
 use std::fmt::Write;
 
 /// What `codes.h` holds: the numbers that programs in the kernel write and this process reads.
@@ -12,6 +12,7 @@ pub fn c_header() -> String {
     enumeration(&mut header, "record_kind", "", &EventKind::SPELT);
     enumeration(&mut header, "vector", "", &Vector::SPELT);
     enumeration(&mut header, "call", "CALL_", &Call::SPELT);
+    enumeration(&mut header, "moment", "MOMENT_", &Moment::SPELT);
     header.push_str("\n#endif\n");
     header
 }

@@ -1,6 +1,6 @@
 //! The numbers and names that programs in the kernel, files and reports share, each written once.
 //!
-//! A table is a type: [`EventKind`], [`Stage`], [`CauseKind`], [`Vector`], [`Softirq`], [`Call`]. [`c_header`] makes the header for the
+//! A table is a type: [`EventKind`], [`Stage`], [`CauseKind`], [`Vector`], [`Softirq`], [`Call`], [`Moment`]. [`c_header`] makes the header for the
 //! programs of it. What is on somebody's disk already keeps its number: new lines get new ones, and a line that goes
 //! leaves its number unused.
 
@@ -11,6 +11,7 @@ mod cpu;
 mod event;
 mod gap;
 mod header;
+mod moment;
 mod stage;
 mod table;
 
@@ -19,6 +20,7 @@ pub use cpu::{Softirq, Vector};
 pub use event::{EventClass, EventKind};
 pub use gap::CauseKind;
 pub use header::c_header;
+pub use moment::Moment;
 pub use stage::Stage;
 
 #[cfg(test)]

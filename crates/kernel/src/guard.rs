@@ -40,6 +40,10 @@ pub struct GuardedCommand {
     pub repeat: bool,
     /// How long from one start to the next; `None` for no longer than it takes.
     pub pace: Option<Duration>,
+    /// The terminal that it leads a session at, and that its input and output are: its own end of a pseudo-terminal. Then it
+    /// runs where the caller is, and is no likelier than others to be ended when memory runs out.
+    #[serde(default)]
+    pub terminal: Option<PathBuf>,
 }
 
 /// What is made ready before the commands are started, in the directory that the guard makes.
@@ -80,6 +84,9 @@ pub enum GuardEvent {
     Started {
         /// The directory that was made for them.
         scratch: PathBuf,
+        /// Of each, its process and when it was begun to be started, ns of `CLOCK_MONOTONIC`.
+        #[serde(default)]
+        processes: Vec<(u32, u64)>,
     },
     /// Nothing could be begun.
     Refused {
@@ -202,7 +209,7 @@ impl Guard {
         while let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.received.drain(..=end).collect();
             let event = serde_json::from_slice::<GuardEvent>(&line).ok();
-            if let Some(GuardEvent::Started { scratch }) = &event {
+            if let Some(GuardEvent::Started { scratch, .. }) = &event {
                 self.scratch = Some(scratch.clone());
             }
             events.extend(event);

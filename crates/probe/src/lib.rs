@@ -12,6 +12,7 @@
 //! * [`recorder`]: the flight recorder, which keeps the evidence of late wakeups.
 //! * [`eventlog`]: chosen classes of events, all of them.
 //! * [`idle`]: the loop that looks for gaps, and what the kernel says of them.
+//! * [`terminal`]: what the threads at one terminal do.
 //! * [`timers`]: the ways to ask for periodic callbacks.
 //! * `shared`: what several of these use.
 
@@ -22,6 +23,7 @@ mod periodic;
 pub mod recorder;
 mod run;
 mod shared;
+pub mod terminal;
 pub mod timers;
 
 pub use followed::{Programs, Selection};

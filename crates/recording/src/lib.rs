@@ -11,6 +11,8 @@
 //! events/log/, events/log.json   of an event log: a row an event, and what was counted
 //! gaps/, gaps.json          of an idle loop: when it did not have its CPU, and what had it
 //! activations/, activations.json   of soft devices: each block they processed, and what became of them
+//! interactions/, interaction_parts/, interactions.json   of inputs to a program: when each was put in, taken and seen, and what
+//!                           the time between was spent on
 //! ```
 //!
 //! Times are whole nanoseconds of `CLOCK_MONOTONIC`; there are no floats on disk.
@@ -53,6 +55,7 @@ mod error;
 mod format;
 mod gaps;
 mod hint;
+mod interactions;
 mod log;
 mod wakeups;
 
@@ -92,11 +95,16 @@ pub use gaps::validation::{
     Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
 };
 pub use hint::{CHOOSE_ANOTHER_PLACE, Hint};
+pub use interactions::files::{
+    INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart, InteractionWriter, MAX_INTERACTIONS,
+    MAX_PARTS, for_each_interaction_part, read_interaction_document, read_interactions,
+};
+pub use interactions::outcome::Outcome;
 pub use log::files::{
     BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
     for_each_log_row, is_log, read_log_document,
 };
-pub use punctual_codes::{Call, CauseKind, EventClass, EventKind, Softirq, Stage, Vector};
+pub use punctual_codes::{Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
 pub use wakeups::wakeup::{FollowedStamps, Stamps, Wakeup};

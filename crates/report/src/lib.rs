@@ -11,6 +11,7 @@ pub mod drill;
 pub mod encode;
 pub mod forecast;
 pub mod idle;
+pub mod interact;
 mod layout;
 mod load;
 pub mod log;
@@ -45,6 +46,7 @@ macro_rules! every_answer {
             "error": "punctual.error/1" = crate::answer::Failure<'_>,
             "forecast": "punctual.forecast/1" = crate::forecast::ForecastAnswer<'_>,
             "idle": "punctual.idle/1" = crate::idle::IdleAnswer<'_>,
+            "interact": "punctual.interact/1" = crate::interact::InteractAnswer<'_>,
             "load-installed": "punctual.load/1" = crate::LoadInstalledAnswer<'_>,
             "load-list": "punctual.load/1" = crate::LoadListAnswer<'_>,
             "load-run": "punctual.load/1" = crate::LoadRunAnswer<'_>,

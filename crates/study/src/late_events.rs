@@ -3,7 +3,7 @@
 use crate::StudyError;
 use punctual_forecast::interarrival::{Interarrival, events_of, interarrival};
 use punctual_forecast::{Late, ObservedTask, stalls};
-use punctual_recording::{Recording, Stage, for_each_gap};
+use punctual_recording::{Recording, Stage, for_each_gap, read_interactions};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -29,6 +29,7 @@ pub struct LateEvents {
 /// [`StudyError`] where the recording cannot be read, or where nearly everything exceeds a threshold.
 pub fn late_events(path: &Path, stage: Stage, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, StudyError> {
     let mut found = late_gaps(path, thresholds_ns)?;
+    found.extend(late_inputs(path, thresholds_ns)?);
     found.extend(late_wakeups(path, stage, thresholds_ns)?);
     Ok(found)
 }
@@ -68,6 +69,26 @@ fn late_gaps(path: &Path, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, Stud
         thresholds_ns.iter().map(above).collect::<Vec<_>>()
     };
     Ok(gaps.into_iter().flat_map(of_cpu).collect())
+}
+
+/// Inputs to a program that took long. Its start is none.
+fn late_inputs(path: &Path, thresholds_ns: &[u64]) -> Result<Vec<LateEvents>, StudyError> {
+    let inputs = read_interactions(path)?;
+    let all: Vec<(u64, u64)> = inputs
+        .iter()
+        .filter(|input| input.kind != "start")
+        .filter_map(|input| Some((input.begin_ns, input.latency_ns()?)))
+        .collect();
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let above = |&threshold: &u64| {
+        let long = all.iter().filter(|(_, latency)| *latency > threshold);
+        let times: Vec<u64> = long.map(|(begin, _)| *begin).collect();
+        let events = interarrival(threshold, &times);
+        LateEvents { whose: "inputs".to_owned(), stage: None, late: times.len() as u64, events }
+    };
+    Ok(thresholds_ns.iter().map(above).collect())
 }
 
 /// A measure's tasks, and their late wakeups.

@@ -100,9 +100,21 @@ pub struct Split {
 
 /// Splits an episode, void or not: a void one is split as far as its evidence goes, the rest is `unknown`.
 pub fn split(episode: &Episode) -> Split {
+    split_of(episode, true)
+}
+
+/// Splits the time in which somebody waited for a thread to do something, as from a key to what a program puts out because of
+/// it. The thread may do anything when that begins. Until it is woken, those are looked into who hand on to one another what it
+/// is woken for; and where it sleeps until a timer that is [`Kind::Sleep`], for nobody else was waited for.
+pub fn split_awaited(episode: &Episode) -> Split {
+    split_of(episode, false)
+}
+
+fn split_of(episode: &Episode, is_due: bool) -> Split {
     let episode = &*with_nesting(episode);
     let timelines = replay(episode);
-    let judged = judge(&Shared::new(episode, &timelines), Subject::victim(episode), &mut Vec::new());
+    let subject = Subject { is_due, ..Subject::victim(episode) };
+    let judged = judge(&Shared::new(episode, &timelines), subject, &mut Vec::new());
     let mut pieces: Vec<Piece> = judged.into_iter().map(|judged| judged.piece).collect();
     debug_assert_eq!(pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
     name_by_programs(episode, &timelines, &mut pieces);

@@ -6,6 +6,7 @@ pub(crate) mod drill;
 mod export;
 mod follow;
 mod idle;
+mod interact;
 mod load;
 pub(crate) mod log;
 mod sim;
@@ -18,6 +19,7 @@ pub(crate) use compare::{CompareArguments, MeasuringArguments};
 pub(crate) use export::ExportArguments;
 pub(crate) use follow::FollowArguments;
 pub(crate) use idle::{IdleArguments, IdlePolicy};
+pub(crate) use interact::{InteractArguments, PaceName};
 pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
 pub(crate) use sim::{SimArguments, SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
 pub(crate) use threads::{PolicyName, ThreadArguments, ViaName};
@@ -83,6 +85,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n  sudo punctual idle --calibrated=100us   the paper's loop of a fixed count, and how unsteady it is\n  sudo punctual idle --validate           100 keystrokes as loop, program and kernel see them\n\nA bare number is seconds for -D, microseconds for the other times."
     )]
     Idle(IdleArguments),
+    /// Use a program at a terminal as a person does: how long each key takes, and what one waits for
+    #[command(
+        after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n\nA bare number is microseconds."
+    )]
+    Interact(InteractArguments),
     /// Say how often it will be too late: worst hour, day and week, and how often devices run dry
     #[command(
         after_help = "Examples:\n  punctual forecast a.punctual\n  punctual forecast a.punctual --device modem --horizon day\n  punctual forecast a.punctual --device audio --period 64@48kHz --want 1/day\n  punctual forecast idle.punctual loaded.punctual --table"

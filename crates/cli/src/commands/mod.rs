@@ -11,6 +11,7 @@ pub(crate) mod forecast;
 pub(crate) mod generate;
 pub(crate) mod hidden;
 pub(crate) mod idle;
+pub(crate) mod interact;
 pub(crate) mod load;
 pub(crate) mod log;
 pub(crate) mod record;

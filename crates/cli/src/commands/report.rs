@@ -110,10 +110,11 @@ fn report_other(
     let alone = recordings.len() == 1;
     let is_exported = arguments.export.0.is_some();
     let refused = match kind {
-        RecordingKind::Gaps | RecordingKind::Log if !alone => Some("report it by itself"),
+        RecordingKind::Gaps | RecordingKind::Log | RecordingKind::Interaction if !alone => Some("report it by itself"),
         RecordingKind::Gaps if is_exported || arguments.limit.is_some() => {
             Some("--csv and --limit do not apply; --json has all its figures")
         }
+        RecordingKind::Interaction if is_exported => Some("--json has all its inputs"),
         RecordingKind::Log if is_exported => Some("punctual log show --csv prints its events"),
         RecordingKind::Log
             if arguments.limit.is_some() || arguments.html.is_some() || !arguments.interarrival.is_empty() =>
@@ -131,6 +132,10 @@ fn report_other(
             super::idle::report(path, output, &interarrival, arguments.html.as_ref())
         }
         RecordingKind::Log => super::log::report(path, output),
+        RecordingKind::Interaction => {
+            let interarrival = interarrival(recordings, arguments)?;
+            super::interact::report(path, arguments, &interarrival, output)
+        }
         // What is asked for only of wakeups is asked of the bystander's.
         RecordingKind::Activations
             if alone

@@ -12,7 +12,8 @@ pub(super) struct Dead {
 /// Takes leave of children that have ended, also of those that were left behind by others.
 pub(super) fn reap() -> Vec<Dead> {
     let mut dead = Vec::new();
-    while let Ok(Some((pid, status))) = rustix::process::waitpid(None, WaitOptions::NOHANG) {
+    // Of whatever process group: those that lead sessions of their own too.
+    while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
         dead.push(Dead { pid: pid.as_raw_nonzero().get() as u32, code: status.exit_status() });
     }
     dead

@@ -61,7 +61,7 @@ pub fn serve() -> Result<(), Refused> {
     let end_by = run.time_limit.map(|limit| Instant::now() + limit);
     let mut runner = Runner { scratch: scratch.clone(), end_by, commands: Vec::new(), disregarded };
     if let Some(setting) = &run.setting {
-        tell(&GuardEvent::Started { scratch: scratch.clone() });
+        tell(&GuardEvent::Started { scratch: scratch.clone(), processes: Vec::new() });
         if !runner.set_up(setting) {
             runner.end();
         }
@@ -69,7 +69,7 @@ pub fn serve() -> Result<(), Refused> {
         return Ok(());
     }
     if runner.prepare(&run.preparations) && runner.start(run.commands) {
-        tell(&GuardEvent::Started { scratch: scratch.clone() });
+        tell(&GuardEvent::Started { scratch: scratch.clone(), processes: runner.processes() });
         runner.watch();
     }
     runner.end();
@@ -203,7 +203,7 @@ impl Runner {
         let started = std::fs::File::create(&words_file).and_then(|words| {
             let mut shell = Command::new("/bin/sh");
             shell.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(words);
-            spawn(shell, None, &self.disregarded)
+            spawn(shell, None, false, &self.disregarded)
         });
         match started.map(|started| self.wait_for(started, &words_file)) {
             Ok(Some(ScriptEnd { code, last_words })) => {
@@ -254,6 +254,15 @@ impl Runner {
             self.commands.push(running);
         }
         all_started
+    }
+
+    /// Those that run, and when each was begun to be started.
+    fn processes(&self) -> Vec<(u32, u64)> {
+        let runs = |running: &Running| match running.state {
+            State::Runs { pid, started_ns, .. } => Some((pid, started_ns)),
+            _ => None,
+        };
+        self.commands.iter().filter_map(runs).collect()
     }
 
     /// Until the input ends or the time is up: repeats, and tells what happens.
@@ -424,7 +433,9 @@ fn start(
     if command.quiet {
         child.current_dir(scratch);
     }
-    if command.tells_lines {
+    if let Some(terminal) = &command.terminal {
+        lead_at(&mut child, terminal)?;
+    } else if command.tells_lines {
         let (reader, writer) = std::io::pipe()?;
         rustix::io::ioctl_fionbio(&reader, true)?;
         child.stdout(writer.try_clone()?).stderr(writer);
@@ -434,14 +445,37 @@ fn start(
     } else {
         child.stdout(std::io::stderr().as_fd().try_clone_to_owned()?);
     }
-    let (id, descriptor) = spawn(child, command.mark.as_deref(), &[])?;
-    // Should memory run out, the load goes first.
-    let _ = std::fs::write(format!("/proc/{id}/oom_score_adj"), "1000");
+    let (id, descriptor) = spawn(child, command.mark.as_deref(), command.terminal.is_some(), &[])?;
+    if command.terminal.is_none() {
+        // Should memory run out, the load goes first.
+        let _ = std::fs::write(format!("/proc/{id}/oom_score_adj"), "1000");
+    }
     Ok((id, descriptor))
 }
 
+/// The kind of terminal that a program is told it sits at, where the caller sits at none.
+const USUAL_TERMINAL: &str = "xterm-256color";
+
+/// Has a program's input and output be a terminal.
+fn lead_at(child: &mut Command, terminal: &Path) -> std::io::Result<()> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = open(terminal, flags, Mode::empty())?;
+    child.stdin(opened.try_clone()?).stdout(opened.try_clone()?).stderr(opened);
+    if std::env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb") {
+        child.env("TERM", USUAL_TERMINAL);
+    }
+    Ok(())
+}
+
 /// Starts a program that the kernel ends with the guard. `heeded`: signals that it heeds although the guard does not.
-fn spawn(mut child: Command, mark: Option<&str>, heeded: &[libc::c_int]) -> std::io::Result<(u32, OwnedFd)> {
+/// With `leads` it leads a session of its own at the terminal that is its input.
+fn spawn(
+    mut child: Command,
+    mark: Option<&str>,
+    leads: bool,
+    heeded: &[libc::c_int],
+) -> std::io::Result<(u32, OwnedFd)> {
     let mark = mark.and_then(|mark| std::ffi::CString::new(mark).ok());
     let heeded = heeded.to_vec();
     // SAFETY: between fork and exec only async-signal-safe system calls on plain data are made.
@@ -453,6 +487,9 @@ fn spawn(mut child: Command, mark: Option<&str>, heeded: &[libc::c_int]) -> std:
             }
             for &signal in &heeded {
                 libc::signal(signal, libc::SIG_DFL);
+            }
+            if leads && (libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0) {
+                return Err(std::io::Error::last_os_error());
             }
             Ok(())
         });

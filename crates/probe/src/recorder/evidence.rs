@@ -14,20 +14,20 @@ use punctual_recording::{Episode, Softirq};
 use std::collections::{BTreeSet, HashMap};
 
 /// All that was taken of an episode; nothing of it is looked up yet.
-pub(super) struct Evidence {
-    pub(super) late: LateWakeup,
-    pub(super) threshold_ns: u64,
-    pub(super) usual_delivery_ns: u64,
-    pub(super) fault_path_ns: u64,
-    pub(super) sample_period_ns: u64,
-    pub(super) nesting_known: bool,
-    pub(super) copied: Vec<(u32, Copied)>,
-    pub(super) programs: Vec<HookedProgram>,
+pub(crate) struct Evidence {
+    pub(crate) late: LateWakeup,
+    pub(crate) threshold_ns: u64,
+    pub(crate) usual_delivery_ns: u64,
+    pub(crate) fault_path_ns: u64,
+    pub(crate) sample_period_ns: u64,
+    pub(crate) nesting_known: bool,
+    pub(crate) copied: Vec<(u32, Copied)>,
+    pub(crate) programs: Vec<HookedProgram>,
 }
 
 impl Evidence {
     /// What it takes of memory, near enough.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let copied = |(_, copied): &(u32, Copied)| {
             copied.records.capacity() * size_of::<Record>() + copied.stacks.capacity() * size_of::<Stack>()
         };
@@ -44,7 +44,7 @@ const SAME_NS: u64 = 10_000;
 const MEASURED: &str = "measure-";
 
 /// Makes episodes; remembers symbols between them.
-pub(super) struct Investigator {
+pub(crate) struct Investigator {
     kernel: KernelCode,
     maps: Maps,
     groups: Groups,
@@ -85,12 +85,12 @@ impl Tables {
 }
 
 impl Investigator {
-    pub(super) fn new() -> Investigator {
+    pub(crate) fn new() -> Investigator {
         Investigator { kernel: KernelCode::read(), maps: Maps::default(), groups: Groups::new(), own: BTreeSet::new() }
     }
 
     /// The episode with this number.
-    pub(super) fn investigate(&mut self, id: u64, evidence: &Evidence) -> Episode {
+    pub(crate) fn investigate(&mut self, id: u64, evidence: &Evidence) -> Episode {
         // First what may vanish: the memory maps of those who ran, and programs loaded since.
         self.see_processes(&evidence.copied);
         self.kernel.refresh();

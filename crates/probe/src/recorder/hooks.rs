@@ -35,7 +35,7 @@ struct Reading {
 }
 
 /// Watches such programs.
-pub(super) struct HookWatch {
+pub(crate) struct HookWatch {
     list: ProgramList,
     /// Programs of this process.
     own: Vec<u32>,
@@ -50,7 +50,7 @@ pub(super) struct HookWatch {
 }
 
 impl HookWatch {
-    pub(super) fn new(own: Vec<u32>) -> HookWatch {
+    pub(crate) fn new(own: Vec<u32>) -> HookWatch {
         HookWatch {
             list: ProgramList::default(),
             own,
@@ -63,7 +63,7 @@ impl HookWatch {
     }
 
     /// Reads the run times; call often.
-    pub(super) fn read(&mut self, now_ns: u64) {
+    pub(crate) fn read(&mut self, now_ns: u64) {
         let is_old = now_ns - self.listed_ns >= LIST_NS || self.listed_ns == 0;
         if is_old || bpf_programs::has_newer(self.newest) {
             self.listed_ns = now_ns;
@@ -93,7 +93,7 @@ impl HookWatch {
     }
 
     /// The programs that were there between two times, with how long they ran in the readings around it.
-    pub(super) fn between(&self, start_ns: u64, end_ns: u64) -> Vec<HookedProgram> {
+    pub(crate) fn between(&self, start_ns: u64, end_ns: u64) -> Vec<HookedProgram> {
         let before = self.readings.iter().rev().find(|reading| reading.done_ns <= start_ns);
         let after = self.readings.iter().find(|reading| reading.begun_ns >= end_ns);
         let of = |reading: Option<&Reading>, id: u32| {

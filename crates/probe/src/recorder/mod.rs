@@ -11,7 +11,7 @@ mod fault_path;
 mod faulted;
 mod groups;
 mod handlers;
-mod hooks;
+pub(crate) mod hooks;
 mod kernel_code;
 mod late;
 mod maps;

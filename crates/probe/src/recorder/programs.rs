@@ -221,7 +221,7 @@ impl FlightRecorder {
     }
 
     /// What a page fault costs outside its stamps, ns; 0 where not known.
-    pub(super) fn fault_path_ns(&self) -> u64 {
+    pub(crate) fn fault_path_ns(&self) -> u64 {
         self.fault_path_ns
     }
 
@@ -235,7 +235,7 @@ impl FlightRecorder {
     }
 
     /// What happened on each CPU between two times in the past.
-    pub(super) fn copy(&self, start: u64, end: u64) -> Vec<(u32, Copied)> {
+    pub(crate) fn copy(&self, start: u64, end: u64) -> Vec<(u32, Copied)> {
         self.cpus.iter().map(|&cpu| (cpu, self.rings.copy(cpu, start, end))).collect()
     }
 }

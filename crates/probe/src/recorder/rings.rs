@@ -97,7 +97,7 @@ struct Ring {
 
 /// What a CPU's ring held of a stretch of time.
 #[derive(Debug, Default)]
-pub(super) struct Copied {
+pub(crate) struct Copied {
     /// By time, with at least one from before the stretch where there ever was one.
     pub(super) records: Vec<Record>,
     pub(super) stacks: Vec<Stack>,

@@ -3,7 +3,7 @@
 use crate::periodic::StageTracer;
 use crate::shared::left_out::lacking;
 use crate::shared::plan::Via;
-use crate::{eventlog, followed, idle, recorder};
+use crate::{eventlog, followed, idle, recorder, terminal};
 use punctual_kernel::features::{MIN_KERNEL, first_with};
 use punctual_kernel::{Found, Missing, Refused, Trial};
 use punctual_recording::EventClass;
@@ -32,6 +32,9 @@ pub fn trials() -> Vec<Trial> {
         Trial::new("event log", "punctual log", "6.1", event_log),
         Trial::new("idle causes", "punctual idle: what took the CPU", first_with(idle::trace::NEEDED), || {
             loads(idle::trace::try_out()?)
+        }),
+        Trial::new("terminal", "punctual interact: what the program was waiting for", "6.1", || {
+            loads(terminal::try_out()?)
         }),
     ]
 }

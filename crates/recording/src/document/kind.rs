@@ -15,6 +15,8 @@ pub enum RecordingKind {
     Activations,
     /// An event log: `events/log.json`.
     Log,
+    /// Inputs to a program, and what came of each: `interactions.json`.
+    Interaction,
 }
 
 impl RecordingKind {
@@ -25,6 +27,7 @@ impl RecordingKind {
             RecordingKind::Gaps => "gaps of idle loops",
             RecordingKind::Activations => "activations of soft devices",
             RecordingKind::Log => "an event log",
+            RecordingKind::Interaction => "inputs to a program",
         }
     }
 }

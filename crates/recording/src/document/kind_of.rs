@@ -32,7 +32,14 @@ mod tests {
     #[test]
     fn a_recording_says_its_kind_from_its_first_moment() {
         let directory = tempfile::tempdir().unwrap();
-        for kind in [RecordingKind::Wakeups, RecordingKind::Gaps, RecordingKind::Activations, RecordingKind::Log] {
+        let kinds = [
+            RecordingKind::Wakeups,
+            RecordingKind::Gaps,
+            RecordingKind::Activations,
+            RecordingKind::Log,
+            RecordingKind::Interaction,
+        ];
+        for kind in kinds {
             let path = directory.path().join(kind.holds());
             let _writer = Writer::create_of(kind, &path, Provenance::default(), Vec::new()).unwrap();
             assert_eq!(kind_of(&path).unwrap(), kind);

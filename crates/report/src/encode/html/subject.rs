@@ -11,4 +11,9 @@ pub enum Subject {
     Wakeups,
     /// Gaps, by their length.
     Gaps,
+    /// Inputs to a program, by their latency.
+    Inputs,
+    /// Microseconds of waiting, by the latency of the input.
+    #[serde(rename = "us of waiting")]
+    Waiting,
 }

@@ -1,0 +1,114 @@
+//! The arguments of `punctual interact`.
+
+use clap::{Args, ValueEnum};
+use punctual_recording::{BareUnit, LimitSpec, parse_duration};
+use punctual_report::interact::KindLimit;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct InteractArguments {
+    /// How the program is used
+    #[arg(long, value_enum, default_value = "pty")]
+    pub(crate) via: ViaTerminal,
+    /// What is typed: a TOML file, or the name of one that comes with the program: bash, less, python3, typing, vim
+    /// [default: the one of the program's name, else typing]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<String>,
+    /// How fast: as a person types, as fast as the terminal takes it, or with the pauses in the script
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) pace: PaceName,
+    /// What the pauses are drawn from: the same number, the same pauses
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(crate) seed: u64,
+    /// Exit with 2 if a kind of input takes longer than this: key:p99=16ms,page:max=100ms; without a kind, all
+    #[arg(long, value_name = "LIMITS", value_parser = limits)]
+    pub(crate) limit: Option<KindLimits>,
+    /// What a kind of input may take before it counts as waiting: key=50ms,save=1s [default: 100ms each]
+    #[arg(long, value_name = "TIMES", value_parser = patience)]
+    pub(crate) patience: Option<Patiences>,
+    /// Do not look into the kernel: latency, CPU time and run delay, without causes
+    #[arg(long)]
+    pub(crate) no_bpf: bool,
+    /// Write a page with pictures
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// The recording to write [default: interact-DATE-TIME.punctual in the current directory]
+    #[arg(short, long, value_name = "NAME.punctual")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ViaTerminal {
+    /// At a pseudo-terminal of its own
+    Pty,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PaceName {
+    /// A key every 150 ms, more or less, as the script says
+    Human,
+    /// Without any pause
+    Full,
+    /// The pauses in the script
+    Recorded,
+}
+
+/// Limits by kind, as one value.
+#[derive(Debug, Clone)]
+pub(crate) struct KindLimits(pub(crate) Vec<KindLimit>);
+
+/// Times by kind, as one value.
+#[derive(Debug, Clone)]
+pub(crate) struct Patiences(pub(crate) Vec<(String, u64)>);
+
+fn limits(text: &str) -> Result<KindLimits, String> {
+    let mut all = Vec::new();
+    for one in text.split(',') {
+        let (kind, limit) = one.split_once(':').unwrap_or(("all", one));
+        let kind = kind.trim();
+        if kind.is_empty() {
+            return Err(format!("`{one}` names no kind of input: write key:p99=16ms, for instance"));
+        }
+        let limits = LimitSpec::parse_list(limit)?;
+        all.extend(limits.into_iter().map(|limit| KindLimit { kind: kind.to_owned(), limit }));
+    }
+    Ok(KindLimits(all))
+}
+
+fn patience(text: &str) -> Result<Patiences, String> {
+    let one = |word: &str| {
+        let (kind, time) = word
+            .split_once('=')
+            .filter(|(kind, _)| !kind.trim().is_empty())
+            .ok_or_else(|| format!("`{word}` is no kind and time: write key=50ms, for instance"))?;
+        Ok((kind.trim().to_owned(), parse_duration(time, BareUnit::Microseconds)?))
+    };
+    text.split(',').map(one).collect::<Result<_, String>>().map(Patiences)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_and_patience_are_read_by_kind() {
+        let read = limits("key:p99=16ms,max=1s").unwrap().0;
+        assert_eq!(read.iter().map(|limit| limit.kind.as_str()).collect::<Vec<_>>(), ["key", "all"]);
+        assert_eq!(
+            patience("key=50ms,save=1s").unwrap().0,
+            [("key".to_owned(), 50_000_000), ("save".to_owned(), 1_000_000_000)]
+        );
+        for wrong in ["", ":p99=1ms", "key:p99", "key:", "p99=1ms,"] {
+            assert!(limits(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "key", "=5ms", "key=x"] {
+            assert!(patience(wrong).is_err(), "{wrong}");
+        }
+    }
+}

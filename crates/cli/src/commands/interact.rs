@@ -1,0 +1,138 @@
+//! `punctual interact`.
+
+use super::artifacts::{self, Artifacts};
+use crate::args::{InteractArguments, PaceName, ReportArguments};
+use crate::output::{self, Output, Usage};
+use crate::progress::StepProgress;
+use crate::signals::Interrupted;
+use punctual_interact::script::{Script, default_for, names, shipped};
+use punctual_interact::{InteractPlan, PaceMode, interact};
+use punctual_recording::{Document, InteractionDocument, Recording, read_interaction_document};
+use punctual_report::forecast::interarrival::InterarrivalRow;
+use punctual_report::interact::{InteractAnswer, InteractReport, KindLimit, Patience, interact_page, text};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A longer script is none.
+const MAX_SCRIPT_BYTES: u64 = 1 << 20;
+
+pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Result<u8> {
+    if arguments.html.is_some() {
+        punctual_report::encode::html::can_draw()?;
+        artifacts::check(arguments.html.as_ref())?;
+    }
+    let script = script(arguments)?;
+    if arguments.pace == PaceName::Recorded && !script.has_recorded_pauses() {
+        let what = "--pace recorded takes a script in which every key has its pause: pauses = [\"150ms\", ...]";
+        return Err(Usage(what.to_owned()).into());
+    }
+    let plan = InteractPlan {
+        script,
+        pace: match arguments.pace {
+            PaceName::Human => PaceMode::Human,
+            PaceName::Full => PaceMode::Full,
+            PaceName::Recorded => PaceMode::Recorded,
+        },
+        seed: arguments.seed,
+        program: arguments.program.clone(),
+        bpf: !arguments.no_bpf,
+        output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("interact-", ".punctual")),
+        command_line: super::command_line(),
+    };
+    let interrupted = Interrupted::watch();
+    let mut progress = StepProgress::new(arguments.quiet, "interact");
+    let median = Duration::from_nanos(plan.script.pace.median_ns);
+    let result = interact(&plan, &mut |now| {
+        let left = median * u32::try_from(now.all.saturating_sub(now.inputs)).unwrap_or(u32::MAX);
+        let step = format!("{} of {} inputs {}", now.inputs, now.all, now.task);
+        progress.show(&step, now.elapsed, now.elapsed + left);
+        interrupted.step()
+    });
+    progress.done();
+    let (document, summary) = result?;
+    let limits = arguments.limit.as_ref().map_or(&[][..], |limits| &limits.0);
+    let patience = arguments.patience.as_ref().map_or_else(Vec::new, |times| times.0.clone());
+    show(&Shown {
+        path: &plan.output,
+        document: &document,
+        summary: &summary,
+        patience: Patience::new(patience),
+        limits,
+        interarrival: &[],
+        page: arguments.html.as_ref(),
+        output,
+    })
+}
+
+/// The script that was asked for, or the one for this program.
+fn script(arguments: &InteractArguments) -> anyhow::Result<Script> {
+    let parse = |name: &str, text: &str| Script::parse(name, text).map_err(|error| Usage(error.to_string()).into());
+    let Some(asked) = &arguments.script else {
+        let program = arguments.program.first().map_or("", String::as_str);
+        let (name, text) = default_for(program);
+        return parse(name, text);
+    };
+    let path = Path::new(asked);
+    if let Some(text) = shipped(asked).filter(|_| !path.exists()) {
+        return parse(asked, text);
+    }
+    let bytes = punctual_recording::input::read_file(path, MAX_SCRIPT_BYTES).map_err(|error| {
+        let known = names().join(", ");
+        Usage(format!("cannot read the script {asked}: {error}; those that come with the program are {known}"))
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| Usage(format!("the script {asked} is no text")))?;
+    parse(asked, &text)
+}
+
+/// Shows a recording of inputs.
+pub(crate) fn report(
+    path: &Path,
+    arguments: &ReportArguments,
+    interarrival: &[InterarrivalRow],
+    output: Output,
+) -> anyhow::Result<Option<u8>> {
+    let Some(summary) = read_interaction_document(path)? else { return Ok(None) };
+    let recording = Recording::open(path)?;
+    let all = |limit: &punctual_recording::LimitSpec| KindLimit { kind: "all".to_owned(), limit: limit.clone() };
+    let limits: Vec<KindLimit> = arguments.limit.iter().flat_map(|limits| limits.0.iter().map(all)).collect();
+    show(&Shown {
+        path,
+        document: recording.document(),
+        summary: &summary,
+        patience: Patience::default(),
+        limits: &limits,
+        interarrival,
+        page: arguments.html.as_ref(),
+        output,
+    })
+    .map(Some)
+}
+
+struct Shown<'a> {
+    path: &'a Path,
+    document: &'a Document,
+    summary: &'a InteractionDocument,
+    patience: Patience,
+    limits: &'a [KindLimit],
+    interarrival: &'a [InterarrivalRow],
+    page: Option<&'a PathBuf>,
+    output: Output,
+}
+
+fn show(shown: &Shown<'_>) -> anyhow::Result<u8> {
+    let report = InteractReport::read(shown.path, shown.document, shown.summary, &shown.patience, shown.limits)?;
+    let mut code = report.exit_code();
+    let mut artifacts = Artifacts::default();
+    if let Some(page) = shown.page {
+        code = code.max(artifacts.write(page, interact_page(&report).html()?));
+    }
+    if shown.output.json {
+        output::answer_beside(artifacts.failure(), InteractAnswer::new(&report, shown.interarrival), code);
+        return Ok(code);
+    }
+    output::print_text(&text(&report));
+    if !shown.interarrival.is_empty() {
+        output::print_text(&format!("\n{}", punctual_report::forecast::interarrival::text(shown.interarrival)));
+    }
+    Ok(code)
+}

@@ -1,0 +1,254 @@
+//! `punctual interact` on a program that does a known thing for each key and logs it (`examples/interact_truth.rs`): each
+//! input's largest part must be that thing, by kind and name, and as long as the log says.
+
+mod support;
+
+use punctual_recording::{
+    Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
+};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use support::{code, json, run, stderr, stdout};
+
+/// Keys, and the kind and name of the part that is theirs; `None`: nothing but the way there and back.
+const KEYS: [(char, Option<(&str, &str)>); 8] = [
+    ('c', Some(("own", "truth"))),
+    ('t', Some(("sleep", ""))),
+    ('r', Some(("sleep", ""))),
+    ('f', Some(("io", ""))),
+    ('m', Some(("fault", "truth"))),
+    ('a', Some(("wait", "truth-server"))),
+    ('l', Some(("lock", "truth-holder"))),
+    ('s', None),
+];
+/// Each key comes so often.
+const ROUNDS: usize = 11;
+/// An input of which others had more than this is set apart: the host, threads and interrupts that had a CPU meanwhile.
+const DISTURBED_NS: u64 = 100_000;
+/// So many are judged at least.
+const MIN_MET: usize = 50;
+
+fn truth_program() -> PathBuf {
+    let own = std::env::current_exe().expect("this test");
+    let target = own.ancestors().nth(2).expect("target/debug");
+    let program = target.join("examples/interact_truth");
+    assert!(program.is_file(), "cargo builds examples with tests: {}", program.display());
+    program
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, Copy)]
+struct Done {
+    key: char,
+    begin_ns: u64,
+    part_ns: u64,
+}
+
+fn done(log: &Path) -> Vec<Done> {
+    let text = std::fs::read_to_string(log).expect("the program wrote its log");
+    let line = |line: &str| {
+        let mut words = line.split(' ');
+        let key = words.next()?.chars().next()?;
+        Some(Done { key, begin_ns: words.next()?.parse().ok()?, part_ns: words.next()?.parse().ok()? })
+    };
+    text.lines().map(|one| line(one).expect("a whole line")).collect()
+}
+
+fn script() -> String {
+    let keys: String = KEYS.iter().map(|(key, _)| *key).cycle().take(KEYS.len() * ROUNDS).collect();
+    format!("name = \"truth\"\n[pace]\nmedian = \"70ms\"\nspread = 0.1\n[[step]]\ntype = \"{keys}\"\n")
+}
+
+/// What disturbs an input, and says nothing of the split.
+fn disturbed_ns(parts: &[InteractionPart]) -> u64 {
+    const OTHERS: [&str; 10] = [
+        "steal",
+        "blind",
+        "same_priority",
+        "higher_priority",
+        "lower_priority",
+        "irq",
+        "softirq",
+        "irq_off",
+        "kernel",
+        "migration",
+    ];
+    parts.iter().filter(|part| OTHERS.contains(&part.kind.as_str())).map(|part| part.ns).sum()
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    right: usize,
+    disturbed: usize,
+    unknown_ns: u64,
+    all_ns: u64,
+    wrong: Vec<String>,
+}
+
+/// The parts of a kind and a name.
+fn named(parts: &[InteractionPart], kind: &str, name: &str) -> u64 {
+    parts.iter().filter(|part| part.kind == kind && part.name.contains(name)).map(|part| part.ns).sum()
+}
+
+fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done: Done) {
+    let latency = input.latency_ns().expect("it was seen");
+    assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), latency, "parts add up: {input:?} {parts:?}");
+    assert!(done.begin_ns >= input.begin_ns, "{input:?} {done:?}");
+    if disturbed_ns(parts) > DISTURBED_NS {
+        tally.disturbed += 1;
+        return;
+    }
+    tally.all_ns += latency;
+    tally.unknown_ns += parts.iter().map(|part| part.unknown_ns).sum::<u64>();
+    let (_, expected) = KEYS.iter().find(|(key, _)| *key == done.key).expect("a known key");
+    let tolerance = (done.part_ns / 20).max(200_000);
+    let is_right = match expected {
+        // The spelling is checked for 20 ms afterwards; nobody waits for that, but the CPU is busy.
+        None => {
+            latency < 10_000_000 && input.busy_ns.is_some_and(|busy| busy.saturating_sub(input.begin_ns) > 19_000_000)
+        }
+        Some((kind, name)) => {
+            // A disk's requests, for one, are ended by several.
+            let of = |kind: &str| parts.iter().filter(|part| part.kind == kind).map(|part| part.ns).sum::<u64>();
+            let largest = parts.iter().map(|part| of(&part.kind)).max();
+            let length = named(parts, kind, name);
+            largest == Some(of(kind)) && length.abs_diff(done.part_ns) <= tolerance
+        }
+    };
+    if is_right {
+        tally.right += 1;
+    } else {
+        tally.wrong.push(format!("{done:?} {latency} {parts:?}"));
+    }
+}
+
+#[test]
+fn each_input_was_waited_for_because_of_what_the_program_did() {
+    requires!("interact truth", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
+    let mut tally = Tally::default();
+    for _ in 0..support::MAX_ATTEMPTS {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
+        std::fs::write(&script_file, script()).unwrap();
+        let (program, log_word) = (truth_program().display().to_string(), log.display().to_string());
+        let scratch = directory.path().display().to_string();
+        let words = ["interact", "-q", "--json", "-o", "a.punctual", "--script", "truth.toml", "--"];
+        let output = run(directory.path(), &[&words[..], &[&program, &log_word, &scratch]].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let answer = json(&output);
+        assert_eq!(answer["followed"], true, "{}", stderr(&output));
+        let recording = directory.path().join("a.punctual");
+        let summary = read_interaction_document(&recording).unwrap().unwrap();
+        assert_eq!((summary.records_lost, summary.inputs as usize), (0, KEYS.len() * ROUNDS));
+        assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
+        let inputs = read_interactions(&recording).unwrap();
+        let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
+        for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
+        let done = done(&log);
+        // The first input is the program's start; the program logs in the order of the keys.
+        let typed: Vec<&Interaction> = inputs.iter().filter(|input| input.kind != "start").collect();
+        assert_eq!(typed.len(), done.len());
+        for (input, done) in typed.iter().zip(&done) {
+            if done.key == '-' || input.outcome == Some(Outcome::Merged) {
+                tally.disturbed += 1;
+                continue;
+            }
+            assert_eq!(input.label.chars().next(), Some(done.key));
+            assert_eq!(input.outcome, Some(Outcome::Seen), "{input:?} {done:?}");
+            match parts.get(&input.number) {
+                Some(parts) => judge(&mut tally, input, parts, *done),
+                // Counted as such.
+                None => assert!(summary.not_split > 0, "{input:?}"),
+            }
+        }
+        let met = tally.right + tally.wrong.len();
+        eprintln!(
+            "{met} met, {} right, {} set apart; unknown {} of {} ns",
+            tally.right, tally.disturbed, tally.unknown_ns, tally.all_ns
+        );
+        if met >= MIN_MET {
+            break;
+        }
+    }
+    let met = tally.right + tally.wrong.len();
+    assert!(met >= MIN_MET, "too few: {tally:?}");
+    assert!(tally.wrong.len() * 100 <= met, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
+    assert!(tally.unknown_ns * 100 <= tally.all_ns, "unknown {} of {} ns", tally.unknown_ns, tally.all_ns);
+}
+
+#[test]
+fn without_privilege_there_are_latencies_and_what_is_missing_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "name = \"few\"\n[pace]\nmedian = \"60ms\"\n[[step]]\ntype = \"abcdefgh\"\n[[step]]\nkey = \"enter\"\n";
+    std::fs::write(directory.path().join("few.toml"), text).unwrap();
+    let words =
+        ["interact", "-q", "--json", "--no-bpf", "-o", "a.punctual", "--script", "few.toml", "--", "bash", "--norc"];
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!(answer["followed"], false);
+    assert!(answer["blind"].to_string().contains("what the program was waiting for"), "{}", answer["blind"]);
+    let inputs = answer["inputs"].as_array().unwrap();
+    // Its start, eight letters, Enter.
+    assert_eq!(inputs.len(), 10);
+    for input in inputs.iter().filter(|input| input["kind"] == "key") {
+        assert!(input["seen_ns"].as_u64().is_some() || input["outcome"] == "merged", "{input}");
+        assert!(input["got_ns"].is_null() && input["think_1996_ns"].is_null(), "{input}");
+    }
+    // And again, out of the recording.
+    let again = run(directory.path(), &["report", "a.punctual"]);
+    assert!(
+        code(&again) == 0 && stdout(&again).contains("ms from input to seen"),
+        "{}{}",
+        stdout(&again),
+        stderr(&again)
+    );
+}
+
+#[test]
+fn limits_scripts_and_programs_that_are_not_there_have_their_exit_codes() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |words: &[&str]| run(directory.path(), words);
+    let script = "name = \"x\"\n[pace]\nmedian = \"40ms\"\n[[step]]\ntype = \"ab\"\n";
+    std::fs::write(directory.path().join("x.toml"), script).unwrap();
+    let limited = |limit: &str, name: &str| {
+        at(&["interact", "-q", "--no-bpf", "--script", "x.toml", "--limit", limit, "-o", name, "--", "bash", "--norc"])
+    };
+    let exceeded = limited("key:max=1ns", "a.punctual");
+    assert_eq!(code(&exceeded), 2, "{}", stderr(&exceeded));
+    assert!(stdout(&exceeded).contains("Limit exceeded"), "{}", stdout(&exceeded));
+    assert_eq!(code(&limited("key:max=1h", "b.punctual")), 0);
+    assert_eq!(code(&limited("page:max=1h", "c.punctual")), 1, "nothing to judge");
+    std::fs::write(directory.path().join("wrong.toml"), script.replace("type", "tipe")).unwrap();
+    let wrong = at(&["interact", "-q", "--script", "wrong.toml", "--", "true"]);
+    assert!(
+        code(&wrong) == 129 && stderr(&wrong).contains("wrong.toml:5:1: unknown field `tipe`"),
+        "{}",
+        stderr(&wrong)
+    );
+    let missing =
+        at(&["interact", "-q", "--no-bpf", "--script", "x.toml", "-o", "d.punctual", "--", "/no/such/program"]);
+    assert!(code(&missing) == 1 && stderr(&missing).contains("/no/such/program"), "{}", stderr(&missing));
+    // A program that ends at once: what is known of it is kept and said.
+    let ended = at(&["interact", "-q", "--no-bpf", "--script", "x.toml", "-o", "e.punctual", "--", "true"]);
+    assert!(stdout(&ended).contains("the program ended with code 0 before the script did"), "{}", stdout(&ended));
+}
+
+#[test]
+fn nothing_of_the_program_is_left_after_a_kill() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "name = \"x\"\n[[step]]\nthink = \"30s\"\n[[step]]\ntype = \"a\"\n";
+    std::fs::write(directory.path().join("x.toml"), script).unwrap();
+    // It takes no notice of a hangup, and leaves its session.
+    let hides = "trap '' HUP TERM; echo $$ > shell; setsid sh -c 'trap \"\" HUP TERM; echo $$ > hidden; sleep 1000' & sleep 1000";
+    let words = ["interact", "-q", "--no-bpf", "--script", "x.toml", "-o", "a.punctual", "--", "sh", "-c", hides];
+    let mut child = support::start(directory.path(), &words);
+    let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap_or_default().trim().to_owned();
+    assert!(support::wait_until(|| !read("shell").is_empty() && !read("hidden").is_empty()), "it did not start");
+    support::signal(&child, libc::SIGKILL);
+    let _ = child.wait();
+    assert!(support::wait_until(|| !support::is_alive(&read("shell")) && !support::is_alive(&read("hidden"))));
+    // The recording that was begun opens.
+    let report = run(directory.path(), &["report", "a.punctual"]);
+    assert!(code(&report) <= 1, "{}", stderr(&report));
+}

@@ -1,0 +1,21 @@
+//! Moments of programs at a terminal, as the kernel's programs note them. Not kept on disk.
+
+use crate::table::codes;
+
+codes! {
+    /// What a thread at a terminal did.
+    pub enum Moment {
+        /// It ran on a CPU: from then to now.
+        Ran = 1, "ran";
+        /// It asked the terminal for input.
+        Asks = 2, "asks";
+        /// It got some.
+        Got = 3, "got";
+        /// It put something out.
+        Wrote = 4, "wrote";
+        /// A thread at the terminal woke another one, or was woken.
+        Woke = 5, "woke";
+        /// It became another program.
+        Became = 6, "became";
+    }
+}

@@ -1,0 +1,102 @@
+//! What is typed: scripts in TOML.
+//!
+//! ```
+//! use punctual_interact::script::{Script, Step};
+//!
+//! let text = r#"
+//! name = "a word"
+//! [[step]]
+//! task = "write"
+//! [[step]]
+//! type = "hello"
+//! [[step]]
+//! key = "page-down"
+//! times = 3
+//! "#;
+//! let script = Script::parse("word.toml", text).unwrap();
+//! assert_eq!((script.inputs(), &script.steps[0]), (8, &Step::Task("write".into())));
+//!
+//! let wrong = Script::parse("word.toml", "name = \"x\"\n[[step]]\nkey = \"pagedown\"\n").unwrap_err();
+//! assert!(wrong.to_string().starts_with("word.toml:3:7: `pagedown` is no key"), "{wrong}");
+//! ```
+
+mod keys;
+mod pace;
+mod read;
+mod shipped;
+
+pub use keys::{Key, key, typed};
+pub use pace::{Pace, Random};
+pub use read::ScriptError;
+pub use shipped::{default_for, names, shipped};
+
+use std::time::Duration;
+
+/// Inputs that one script may have.
+pub const MAX_INPUTS: u32 = punctual_recording::MAX_INTERACTIONS - 1;
+
+/// What is typed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    /// What it calls itself.
+    pub name: String,
+    /// What it is, in a line; may be empty.
+    pub about: String,
+    /// Size of the terminal: columns and rows.
+    pub size: (u16, u16),
+    /// How a person would type it.
+    pub pace: Pace,
+    /// How long is waited for the program to be ready before the first input.
+    pub ready: Quiet,
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+    /// A digest of its text.
+    pub digest: String,
+}
+
+/// A wait for silence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quiet {
+    /// Nothing was put out for so long.
+    pub silence: Duration,
+    /// Longer than this is not waited.
+    pub at_most: Duration,
+}
+
+/// Something that is done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// What follows belongs to this task.
+    Task(String),
+    /// Keys, one after another.
+    Keys(Vec<Press>),
+    /// Nothing for so long: somebody thinks.
+    Think(Duration),
+    /// Waits until the program is silent.
+    Wait(Quiet),
+}
+
+/// A key, its kind as the script has it, and the pause before it that was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Press {
+    /// The key.
+    pub key: Key,
+    /// The kind of input.
+    pub kind: String,
+    /// The pause before it in a recorded session.
+    pub after: Option<Duration>,
+}
+
+impl Script {
+    /// How many inputs it has.
+    pub fn inputs(&self) -> u64 {
+        let of = |step: &Step| if let Step::Keys(keys) = step { keys.len() as u64 } else { 0 };
+        self.steps.iter().map(of).sum()
+    }
+
+    /// Whether every key has the pause of a recorded session.
+    pub fn has_recorded_pauses(&self) -> bool {
+        let mut presses = self.steps.iter().flat_map(|step| if let Step::Keys(keys) = step { &keys[..] } else { &[] });
+        presses.all(|press| press.after.is_some())
+    }
+}

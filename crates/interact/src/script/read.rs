@@ -1,0 +1,317 @@
+//! Reads a script, and says where in it something is wrong and what would be right.
+
+use super::{MAX_INPUTS, Pace, Press, Quiet, Script, Step, key, typed};
+use punctual_recording::{BareUnit, parse_duration};
+use serde::Deserialize;
+use std::ops::Range;
+use std::time::Duration;
+use toml::Spanned;
+
+/// A script that cannot be used, in one line: file, line, column, what is wrong and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ScriptError(String);
+
+/// A longer file is none.
+pub(super) const MAX_BYTES: usize = 1 << 20;
+/// No pause, no wait is longer than this.
+const LONGEST: Duration = Duration::from_secs(3_600);
+/// Names are no longer than this, characters.
+const MAX_NAME: usize = 100;
+/// The silence that is waited for, and how long at most, where the script does not say.
+const QUIET: Quiet = Quiet { silence: Duration::from_millis(300), at_most: Duration::from_secs(10) };
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Spanned<String>,
+    #[serde(default)]
+    about: String,
+    columns: Option<Spanned<u16>>,
+    rows: Option<Spanned<u16>>,
+    pace: Option<WrittenPace>,
+    ready: Option<WrittenQuiet>,
+    #[serde(default)]
+    step: Vec<Spanned<WrittenStep>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenPace {
+    median: Option<Spanned<String>>,
+    spread: Option<Spanned<f64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenQuiet {
+    silence: Option<Spanned<String>>,
+    at_most: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenStep {
+    task: Option<Spanned<String>>,
+    #[serde(rename = "type")]
+    text: Option<Spanned<String>>,
+    key: Option<Spanned<String>>,
+    think: Option<Spanned<String>>,
+    wait: Option<Spanned<String>>,
+    times: Option<Spanned<u32>>,
+    #[serde(rename = "as")]
+    kind: Option<Spanned<String>>,
+    pauses: Option<Spanned<Vec<Spanned<String>>>>,
+    silence: Option<Spanned<String>>,
+    at_most: Option<Spanned<String>>,
+}
+
+/// A file's name and text, for the places of what is wrong.
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn wrong(&self, span: &Range<usize>, what: impl std::fmt::Display) -> ScriptError {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        ScriptError(format!("{}:{line}:{column}: {what}", self.file))
+    }
+
+    fn time(&self, written: &Spanned<String>) -> Result<Duration, ScriptError> {
+        let nanoseconds =
+            parse_duration(written.get_ref(), BareUnit::Seconds).map_err(|what| self.wrong(&written.span(), what))?;
+        let time = Duration::from_nanos(nanoseconds);
+        if time > LONGEST {
+            return Err(self.wrong(&written.span(), format!("`{}` is longer than an hour", written.get_ref())));
+        }
+        Ok(time)
+    }
+
+    fn name(&self, written: &Spanned<String>, what: &str) -> Result<String, ScriptError> {
+        let name = written.get_ref().trim();
+        let is_name = !name.is_empty() && name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control);
+        if is_name {
+            Ok(name.to_owned())
+        } else {
+            Err(self.wrong(&written.span(), format!("{what} takes 1 to {MAX_NAME} printable characters")))
+        }
+    }
+
+    fn quiet(
+        &self,
+        silence: Option<&Spanned<String>>,
+        at_most: Option<&Spanned<String>>,
+    ) -> Result<Quiet, ScriptError> {
+        let silence = silence.map_or(Ok(QUIET.silence), |silence| self.time(silence))?;
+        let at_most = at_most.map_or(Ok(QUIET.at_most.max(silence * 2)), |at_most| self.time(at_most))?;
+        Ok(Quiet { silence, at_most })
+    }
+}
+
+impl Script {
+    /// Reads a script; `file` is its name for what is wrong with it.
+    ///
+    /// # Errors
+    /// One line with the file, line, column, what is wrong there and what would be right.
+    pub fn parse(file: &str, text: &str) -> Result<Script, ScriptError> {
+        let source = Source { file, text };
+        if text.len() > MAX_BYTES {
+            return Err(ScriptError(format!("{file}: is longer than {MAX_BYTES} bytes: that is no script")));
+        }
+        let written: Written = toml::from_str(text).map_err(|error| {
+            let what = error.message().lines().collect::<Vec<_>>().join(" ");
+            source.wrong(&error.span().unwrap_or(0..0), what)
+        })?;
+        let mut pace = Pace::default();
+        if let Some(written) = &written.pace {
+            if let Some(median) = &written.median {
+                pace.median_ns = source.time(median)?.as_nanos() as u64;
+                if pace.median_ns == 0 {
+                    return Err(source.wrong(&median.span(), "a pause of 0 is --pace full: write 150ms, for instance"));
+                }
+            }
+            if let Some(spread) = &written.spread {
+                pace.spread = *spread.get_ref();
+                if !(0.0..=2.0).contains(&pace.spread) {
+                    return Err(source.wrong(&spread.span(), "a spread lies between 0 and 2: write 0.35, for instance"));
+                }
+            }
+        }
+        let side = |written: &Option<Spanned<u16>>, usual: u16| match written {
+            None => Ok(usual),
+            Some(side) if (2..=500).contains(side.get_ref()) => Ok(*side.get_ref()),
+            Some(side) => Err(source.wrong(&side.span(), "a terminal has 2 to 500 columns and rows")),
+        };
+        let ready = written.ready.as_ref();
+        let ready = source
+            .quiet(ready.and_then(|ready| ready.silence.as_ref()), ready.and_then(|ready| ready.at_most.as_ref()))?;
+        let mut steps = Vec::new();
+        let mut inputs = 0;
+        for one in &written.step {
+            let step = step(&source, one)?;
+            if let Step::Keys(keys) = &step {
+                inputs += keys.len();
+            }
+            if inputs > MAX_INPUTS as usize {
+                return Err(source.wrong(&one.span(), format!("the script has more than {MAX_INPUTS} inputs")));
+            }
+            steps.push(step);
+        }
+        if inputs == 0 {
+            let what = "the script has no input: add [[step]] with type = \"...\" or key = \"...\"";
+            return Err(source.wrong(&(text.len()..text.len()), what));
+        }
+        Ok(Script {
+            name: source.name(&written.name, "a name")?,
+            about: written.about,
+            size: (side(&written.columns, 80)?, side(&written.rows, 24)?),
+            pace,
+            ready,
+            steps,
+            digest: format!("{:016x}", punctual_recording::digest(text)),
+        })
+    }
+}
+
+fn step(source: &Source<'_>, spanned: &Spanned<WrittenStep>) -> Result<Step, ScriptError> {
+    let step = spanned.get_ref();
+    let given = [&step.task, &step.text, &step.key, &step.think, &step.wait].into_iter().flatten().count();
+    if given != 1 {
+        let what = "a step has one of task, type, key, think and wait";
+        return Err(source.wrong(&spanned.span(), format!("{what}: this one has {given}")));
+    }
+    let is_typed = step.text.is_some() || step.key.is_some();
+    let only_typed = [
+        ("times", step.times.as_ref().map(Spanned::span)),
+        ("as", step.kind.as_ref().map(Spanned::span)),
+        ("pauses", step.pauses.as_ref().map(Spanned::span)),
+    ];
+    let only_waits =
+        [("silence", step.silence.as_ref().map(Spanned::span)), ("at_most", step.at_most.as_ref().map(Spanned::span))];
+    for (name, span) in only_typed.into_iter().filter(|_| !is_typed) {
+        if let Some(span) = span {
+            return Err(source.wrong(&span, format!("{name} goes with type or key")));
+        }
+    }
+    for (name, span) in only_waits.into_iter().filter(|_| step.wait.is_none()) {
+        if let Some(span) = span {
+            return Err(source.wrong(&span, format!("{name} goes with wait = \"quiet\"")));
+        }
+    }
+    if let Some(task) = &step.task {
+        return source.name(task, "a task").map(Step::Task);
+    }
+    if let Some(think) = &step.think {
+        return source.time(think).map(Step::Think);
+    }
+    if let Some(wait) = &step.wait {
+        if wait.get_ref() != "quiet" {
+            return Err(source.wrong(&wait.span(), "what can be waited for is quiet: write wait = \"quiet\""));
+        }
+        return source.quiet(step.silence.as_ref(), step.at_most.as_ref()).map(Step::Wait);
+    }
+    presses(source, step).map(Step::Keys)
+}
+
+fn presses(source: &Source<'_>, step: &WrittenStep) -> Result<Vec<Press>, ScriptError> {
+    let mut keys = match (&step.text, &step.key) {
+        (Some(text), _) => {
+            let is_strange = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+            if text.get_ref().chars().any(is_strange) {
+                let what = "a text has no control characters but new lines and tabs: write them as key = \"ctrl-c\"";
+                return Err(source.wrong(&text.span(), what));
+            }
+            text.get_ref().chars().map(typed).collect()
+        }
+        (None, Some(name)) => vec![key(name.get_ref()).map_err(|what| source.wrong(&name.span(), what))?],
+        (None, None) => Vec::new(),
+    };
+    if let Some(times) = &step.times {
+        let all = keys.len().saturating_mul(*times.get_ref() as usize);
+        if *times.get_ref() == 0 || all > MAX_INPUTS as usize {
+            return Err(source.wrong(&times.span(), format!("times lies between 1 and {MAX_INPUTS} inputs in all")));
+        }
+        keys = keys.iter().cycle().take(all).cloned().collect();
+    }
+    let kind = step.kind.as_ref().map(|kind| source.name(kind, "a kind")).transpose()?;
+    let mut pauses = vec![None; keys.len()];
+    if let Some(written) = &step.pauses {
+        if written.get_ref().len() != keys.len() {
+            let what = format!("there are {} pauses for {} keys: one for each", written.get_ref().len(), keys.len());
+            return Err(source.wrong(&written.span(), what));
+        }
+        for (pause, written) in pauses.iter_mut().zip(written.get_ref()) {
+            *pause = Some(source.time(written)?);
+        }
+    }
+    let press = |(key, after): (super::Key, Option<Duration>)| {
+        let kind = kind.clone().unwrap_or_else(|| key.kind.to_owned());
+        Press { key, kind, after }
+    };
+    Ok(keys.into_iter().zip(pauses).map(press).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+name = "edit"
+about = "a few words"
+columns = 100
+[pace]
+median = "120ms"
+[[step]]
+wait = "quiet"
+silence = "200ms"
+[[step]]
+task = "write"
+[[step]]
+type = "ab\n"
+pauses = ["100ms", "200ms", "1s"]
+[[step]]
+think = "2s"
+[[step]]
+key = "ctrl-s"
+as = "save"
+times = 2
+"#;
+
+    #[test]
+    fn a_script_is_read() {
+        let script = Script::parse("edit.toml", GOOD).unwrap();
+        assert_eq!((script.name.as_str(), script.size, script.pace.median_ns), ("edit", (100, 24), 120_000_000));
+        assert_eq!((script.steps.len(), script.inputs(), script.has_recorded_pauses()), (5, 5, false));
+        let Step::Keys(keys) = &script.steps[2] else { panic!() };
+        assert_eq!((keys[2].kind.as_str(), keys[2].after), ("enter", Some(Duration::from_secs(1))));
+        let Step::Keys(keys) = &script.steps[4] else { panic!() };
+        assert_eq!((keys.len(), keys[1].kind.as_str(), keys[1].key.label.as_str()), (2, "save", "ctrl-s"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_one_line_with_its_place() {
+        let with = |old: &str, new: &str| Script::parse("edit.toml", &GOOD.replacen(old, new, 1));
+        for (old, new, place, words) in [
+            ("ctrl-s", "strg-s", "edit.toml:18:7:", "page-down"),
+            ("wait = \"quiet\"", "wait = \"idle\"", "edit.toml:8:8:", "write wait = \"quiet\""),
+            ("[\"100ms\", ", "[", "edit.toml:14:10:", "2 pauses for 3 keys"),
+            ("times = 2", "times = 0", "edit.toml:20:9:", "times lies between"),
+            ("think = \"2s\"", "think = \"2 hours\"", "edit.toml:16:9:", "2 hours"),
+            ("columns = 100", "columns = 1", "edit.toml:4:11:", "2 to 500"),
+            ("median = \"120ms\"", "median = \"0\"", "edit.toml:6:10:", "--pace full"),
+            ("task = \"write\"", "task = \"write\"\nkey = \"a\"", "edit.toml:10:1:", "this one has 2"),
+            ("task = \"write\"", "task = \"write\"\ntimes = 3", "edit.toml:12:9:", "times goes with type or key"),
+            ("key = \"ctrl-s\"", "press = \"ctrl-s\"", "edit.toml:18:1:", "unknown field `press`"),
+            ("name = \"edit\"", "name = 5", "edit.toml:2:8:", "expected a string"),
+            ("think = \"2s\"", "think = ", "edit.toml:16:", "value"),
+        ] {
+            let said = with(old, new).unwrap_err().to_string();
+            assert!(said.starts_with(place) && said.contains(words) && said.lines().count() == 1, "{said}");
+        }
+        let said = Script::parse("x.toml", "name = \"x\"\n").unwrap_err().to_string();
+        assert!(said.contains("no input"), "{said}");
+    }
+}

@@ -1,0 +1,60 @@
+//! Scripts that come with the program.
+
+use super::Script;
+
+const SHIPPED: [(&str, &str); 5] = [
+    ("bash", include_str!("../../scenarios/bash.toml")),
+    ("less", include_str!("../../scenarios/less.toml")),
+    ("python3", include_str!("../../scenarios/python3.toml")),
+    ("typing", include_str!("../../scenarios/typing.toml")),
+    ("vim", include_str!("../../scenarios/vim.toml")),
+];
+
+/// Their names.
+pub fn names() -> [&'static str; SHIPPED.len()] {
+    SHIPPED.map(|(name, _)| name)
+}
+
+/// The script of this name: its text.
+pub fn shipped(name: &str) -> Option<&'static str> {
+    SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// The script for a program where none was chosen, by the program's name: its own name and text.
+pub fn default_for(program: &str) -> (&'static str, &'static str) {
+    let file = program.rsplit('/').next().unwrap_or(program);
+    let file = match file {
+        "sh" | "dash" | "zsh" | "fish" => "bash",
+        "vi" | "nvim" | "view" => "vim",
+        "more" | "man" => "less",
+        "python" => "python3",
+        other => other,
+    };
+    let typing = SHIPPED.iter().find(|(name, _)| *name == "typing");
+    SHIPPED.iter().find(|(name, _)| *name == file).or(typing).copied().unwrap_or(("", ""))
+}
+
+impl Script {
+    /// One of those that come with the program; `None` where there is none of this name.
+    pub fn shipped(name: &str) -> Option<Script> {
+        let text = shipped(name)?;
+        // They are all read by a test.
+        Script::parse(name, text).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_can_be_read_and_are_found() {
+        for name in names() {
+            let script = Script::parse(name, shipped(name).unwrap()).unwrap();
+            assert_eq!(script.name, name);
+            assert!(!script.about.is_empty() && script.inputs() >= 20, "{name}");
+        }
+        assert_eq!(default_for("/usr/bin/vim").0, "vim");
+        assert_eq!((default_for("dash").0, default_for("mc").0), ("bash", "typing"));
+    }
+}

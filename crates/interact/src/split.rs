@@ -1,0 +1,184 @@
+//! What the time from an input to its being seen was spent on, as `punctual-blame` splits it.
+
+use punctual_blame::{Inside, Part, split_awaited};
+use punctual_recording::{Episode, InteractionPart, MAX_PARTS};
+
+/// Details are cut to so many characters.
+const MAX_DETAIL: usize = 300;
+/// So much of what is inside a part is told in its detail.
+const MAX_INSIDE: usize = 4;
+
+/// The parts of an input's time; they add up to `end_ns - begin_ns` exactly.
+pub(crate) fn parts(number: u32, begin_ns: u64, end_ns: u64, mut episode: Episode) -> Vec<InteractionPart> {
+    // The investigator fits ends to wakings and switches that are near: here they are stamps of their own.
+    (episode.expected_ns, episode.end_ns) = (begin_ns, end_ns);
+    of(number, split_awaited(&episode).parts)
+}
+
+fn of(number: u32, parts: Vec<Part>) -> Vec<InteractionPart> {
+    let mut told: Vec<InteractionPart> = parts
+        .into_iter()
+        .map(|part| InteractionPart {
+            number,
+            kind: part.kind.name().to_owned(),
+            detail: detail(&part),
+            name: part.name,
+            ns: part.ns,
+            unknown_ns: part.unknown_ns,
+        })
+        .collect();
+    if told.len() > MAX_PARTS {
+        let rest = told.split_off(MAX_PARTS - 1);
+        told.push(InteractionPart {
+            number,
+            kind: "several".to_owned(),
+            name: format!("{} smaller parts", rest.len()),
+            detail: String::new(),
+            ns: rest.iter().map(|part| part.ns).sum(),
+            unknown_ns: rest.iter().map(|part| part.unknown_ns).sum(),
+        });
+    }
+    told
+}
+
+fn detail(part: &Part) -> String {
+    let words = if part.inside.is_empty() {
+        part.detail.as_ref().map(ToString::to_string).unwrap_or_default()
+    } else {
+        let told: Vec<String> = part.inside.iter().take(MAX_INSIDE).map(inside).collect();
+        told.join(", ")
+    };
+    words.chars().take(MAX_DETAIL).collect()
+}
+
+/// What whoever was waited for did, to where it ends: `own worker 10.01 ms`.
+fn inside(inside: &Inside) -> String {
+    let mut at = inside;
+    let mut words = String::new();
+    while let Some(largest) = at.inside.first().filter(|largest| largest.ns * 2 > at.ns) {
+        words.push_str(&format!("{} {} > ", at.kind.label(), at.name));
+        at = largest;
+    }
+    format!("{words}{} {} {}", at.kind.label(), at.name, punctual_recording::format_ns(inside.ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use punctual_blame::Kind;
+    use punctual_recording::Stage;
+    use punctual_recording::episode::{Event, EventKind, Victim};
+
+    fn part(ns: u64, name: &str) -> Part {
+        Part {
+            kind: Kind::Own,
+            name: name.to_owned(),
+            ns,
+            detail: None,
+            unknown_ns: ns / 10,
+            inside: Vec::new(),
+            call: None,
+            cgroup: None,
+            turn: None,
+        }
+    }
+
+    #[test]
+    fn many_parts_become_few_and_nothing_is_lost() {
+        let parts: Vec<Part> = (0..200).map(|number| part(1_000 - number, &format!("p{number}"))).collect();
+        let (all, unknown) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.ns, sum.1 + part.unknown_ns));
+        let told = of(5, parts);
+        assert_eq!(told.len(), MAX_PARTS);
+        assert_eq!(told.iter().map(|part| part.ns).sum::<u64>(), all);
+        assert_eq!(told.iter().map(|part| part.unknown_ns).sum::<u64>(), unknown);
+    }
+
+    fn episode(events: Vec<Event>, begin_ns: u64, end_ns: u64) -> Episode {
+        Episode {
+            id: 1,
+            victim: Victim { tid: 100, name: "editor".into(), priority: 120, cpu: 0 },
+            expected_ns: begin_ns,
+            end_ns,
+            stage: Stage::Request,
+            threshold_ns: 0,
+            void: None,
+            usual_delivery_ns: 0,
+            fault_path_ns: 0,
+            sample_period_ns: 0,
+            nesting_known: true,
+            names: ["editor", "kworker/u4:1", "driver", "idle"].map(str::to_owned).to_vec(),
+            frames: vec![],
+            events,
+            samples: vec![],
+            programs: vec![],
+            builds: vec![],
+            groups: vec![],
+            members: vec![],
+        }
+    }
+
+    fn event(at_us: u64, cpu: u32, kind: EventKind, tid: u32, value: u64, extra: u64, name: u32) -> Event {
+        let at_ns = at_us * 1_000;
+        Event { at_ns, cpu, kind, tid, priority: 120, context: 0, steal_ns: 0, value, extra, name }
+    }
+
+    #[test]
+    fn the_way_of_a_key_through_the_kernel_and_a_timer_of_the_program() {
+        const SLEEPS: u64 = 1 << 32 | 120;
+        let mut events = vec![
+            // The driver on CPU 1 puts it in, and the kernel's worker hands it on.
+            event(1_000, 1, EventKind::Switch, 0, 300, 120, 2),
+            event(1_010, 1, EventKind::Waking, 300, 200, 120, 2),
+            event(1_020, 0, EventKind::Switch, 0, 200, 120, 1),
+            event(1_030, 0, EventKind::Waking, 200, 100, 120, 1),
+            event(1_040, 0, EventKind::Switch, 200, 100, SLEEPS, 0),
+            // The editor works for 2 ms, sleeps on its timer for 25, and puts it out.
+            event(3_040, 0, EventKind::Switch, 100, 0, SLEEPS, 3),
+        ];
+        let mut timer = event(28_035, 0, EventKind::TimerBegin, 0, 0, 28_035_000, 3);
+        timer.context = 1 << 16;
+        let mut waking = event(28_040, 0, EventKind::Waking, 0, 100, 120, 3);
+        waking.context = 1 << 16;
+        let mut over = event(28_042, 0, EventKind::TimerEnd, 0, 0, 0, 3);
+        over.context = 1 << 16;
+        events.extend([timer, waking, over, event(28_050, 0, EventKind::Switch, 0, 100, 120, 0)]);
+        events.push(event(29_000, 0, EventKind::Switch, 100, 0, SLEEPS, 3));
+        let told = parts(9, 1_005_000, 28_950_000, episode(events, 0, 0));
+        assert_eq!(told.iter().map(|part| part.ns).sum::<u64>(), 27_945_000);
+        let of = |kind: &str| told.iter().filter(|part| part.kind == kind).map(|part| part.ns).sum::<u64>();
+        assert_eq!((told[0].kind.as_str(), told[0].ns), ("sleep", 24_995_000), "{told:?}");
+        assert_eq!(of("own"), 2_000_000 + 900_000, "{told:?}");
+    }
+
+    proptest! {
+        /// Whatever events there are, the parts are the whole.
+        #[test]
+        fn parts_add_up(
+            raw in prop::collection::vec((0..40_000u64, 0..2u32, 0..6u8, 0..4u32, 0..4u64, any::<bool>()), 0..60),
+            begin in 0..20_000u64,
+            length in 0..20_000u64,
+        ) {
+            let kinds = [
+                EventKind::Switch,
+                EventKind::Waking,
+                EventKind::SoftirqBegin,
+                EventKind::SoftirqEnd,
+                EventKind::VectorBegin,
+                EventKind::VectorEnd,
+            ];
+            let mut events: Vec<Event> = raw
+                .into_iter()
+                .map(|(at, cpu, kind, tid, value, sleeps)| {
+                    let extra = 120 | u64::from(sleeps) << 32;
+                    event(at, cpu, kinds[kind as usize], tid * 100, value * 100, extra, tid)
+                })
+                .collect();
+            events.sort_by_key(|event| event.at_ns);
+            let (begin, end) = (begin * 1_000, (begin + length) * 1_000);
+            let told = parts(0, begin, end, episode(events, 0, 0));
+            prop_assert_eq!(told.iter().map(|part| part.ns).sum::<u64>(), end - begin);
+            prop_assert!(told.iter().all(|part| part.unknown_ns <= part.ns));
+        }
+    }
+}

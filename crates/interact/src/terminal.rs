@@ -1,0 +1,166 @@
+//! A pseudo-terminal, and a program that leads a session at it.
+
+use punctual_kernel::guard::{Guard, GuardEvent, GuardedCommand, GuardedRun};
+use punctual_kernel::{Refused, clock};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, SpecialCodeIndex, Winsize, tcgetattr, tcsetwinsize};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Both ends of a pseudo-terminal.
+pub(crate) struct Terminal {
+    /// Of whoever types.
+    keyboard: OwnedFd,
+    /// The program's. It is kept open, so that the end of the program is told by its end alone.
+    own: OwnedFd,
+    path: PathBuf,
+    buffer: Box<[u8; 65_536]>,
+}
+
+/// What happened at the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// When, ns of `CLOCK_MONOTONIC`.
+    pub(crate) at_ns: u64,
+    /// How many bytes came.
+    pub(crate) bytes: u64,
+}
+
+impl Terminal {
+    pub(crate) fn make((columns, rows): (u16, u16)) -> Result<Terminal, Refused> {
+        let failed = |error: rustix::io::Errno| {
+            Refused::because("making a pseudo-terminal", std::io::Error::from(error).to_string())
+        };
+        let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).map_err(failed)?;
+        grantpt(&keyboard).map_err(failed)?;
+        unlockpt(&keyboard).map_err(failed)?;
+        let name = ptsname(&keyboard, Vec::new()).map_err(failed)?;
+        let path = PathBuf::from(std::ffi::OsString::from_vec(name.into_bytes()));
+        let own = open(&path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&own, size).map_err(failed)?;
+        let flags = fcntl_getfl(&keyboard).map_err(failed)?;
+        fcntl_setfl(&keyboard, flags | OFlags::NONBLOCK).map_err(failed)?;
+        Ok(Terminal { keyboard, own, path, buffer: Box::new([0; 65_536]) })
+    }
+
+    /// The program's end.
+    pub(crate) fn own_end(&self) -> BorrowedFd<'_> {
+        self.own.as_fd()
+    }
+
+    /// Whether the terminal edits lines by itself now, and hands them on whole.
+    pub(crate) fn edits_lines(&self) -> bool {
+        tcgetattr(&self.keyboard).is_ok_and(|settings| settings.local_modes.contains(LocalModes::ICANON))
+    }
+
+    /// Whether the terminal makes a signal of this byte now.
+    pub(crate) fn makes_signal_of(&self, byte: u8) -> bool {
+        let signals = [SpecialCodeIndex::VINTR, SpecialCodeIndex::VQUIT, SpecialCodeIndex::VSUSP];
+        tcgetattr(&self.keyboard).is_ok_and(|settings| {
+            settings.local_modes.contains(LocalModes::ISIG)
+                && byte != 0
+                && signals.iter().any(|&signal| settings.special_codes[signal] == byte)
+        })
+    }
+
+    /// Puts bytes in; how many were taken.
+    pub(crate) fn put_in(&self, bytes: &[u8]) -> usize {
+        rustix::io::write(&self.keyboard, bytes).unwrap_or_default()
+    }
+
+    /// Waits so long for output, and takes it; `None` where none came.
+    pub(crate) fn listen(&mut self, patience: Duration) -> Option<Arrival> {
+        let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
+        let mut waited = [PollFd::new(&self.keyboard, PollFlags::IN)];
+        if poll(&mut waited, Some(&timeout)).unwrap_or(0) == 0 {
+            return None;
+        }
+        let at_ns = clock::monotonic_ns();
+        match rustix::io::read(&self.keyboard, &mut self.buffer[..]) {
+            Ok(count) if count > 0 => Some(Arrival { at_ns, bytes: count as u64 }),
+            // Nobody is at the other end for the moment, or something else is strange: no reason to spin.
+            _ => {
+                std::thread::sleep(patience.min(Duration::from_millis(1)));
+                None
+            }
+        }
+    }
+}
+
+/// The program, with whoever ends it and all that it starts.
+pub(crate) struct Program {
+    guard: Guard,
+    /// Its process.
+    pub(crate) pid: u32,
+    /// When it was begun to be started, ns of `CLOCK_MONOTONIC`.
+    pub(crate) started_ns: u64,
+    ended: Option<Option<i32>>,
+}
+
+/// The guard may take so long to start something.
+const STARTING: Duration = Duration::from_secs(10);
+
+impl Program {
+    pub(crate) fn start(words: &[String], terminal: &Terminal) -> Result<Program, Refused> {
+        let command = GuardedCommand {
+            words: words.to_vec(),
+            terminal: Some(terminal.path.clone()),
+            ..GuardedCommand::default()
+        };
+        let mut guard = Guard::start(&GuardedRun { commands: vec![command], ..GuardedRun::default() })?;
+        let shown = words.first().map_or("", String::as_str).to_owned();
+        let refused = |reason: String| Refused::because(format!("starting {shown}"), reason);
+        let until = std::time::Instant::now() + STARTING;
+        let (mut ended, mut started) = (None, None);
+        loop {
+            for event in guard.events(Duration::from_millis(50)) {
+                match event {
+                    GuardEvent::Started { processes, .. } => {
+                        let first = processes.first().copied();
+                        started = Some(first.ok_or_else(|| refused("it is not there".to_owned()))?);
+                    }
+                    GuardEvent::NotStarted { reason, .. } | GuardEvent::Refused { reason } => {
+                        return Err(refused(reason));
+                    }
+                    GuardEvent::Ended { code, .. } => ended = Some(code),
+                    _ => {}
+                }
+            }
+            if let Some((pid, started_ns)) = started {
+                return Ok(Program { guard, pid, started_ns, ended });
+            }
+            if guard.is_gone() || std::time::Instant::now() > until {
+                return Err(refused("the guard did not start it".to_owned()));
+            }
+        }
+    }
+
+    /// Whether it has ended, and with which code.
+    pub(crate) fn has_ended(&mut self) -> Option<Option<i32>> {
+        for event in self.guard.events(Duration::ZERO) {
+            if let GuardEvent::Ended { code, .. } = event {
+                self.ended = Some(code);
+            }
+        }
+        if self.ended.is_none() && self.guard.is_gone() {
+            self.ended = Some(None);
+        }
+        self.ended
+    }
+
+    /// Ends it and all that it started, and waits until none of it is left.
+    pub(crate) fn end(self) -> Option<Option<i32>> {
+        let mut ended = self.ended;
+        for event in self.guard.end() {
+            if let GuardEvent::Ended { code, .. } = event {
+                ended = Some(code);
+            }
+        }
+        ended
+    }
+}

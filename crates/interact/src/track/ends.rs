@@ -1,0 +1,49 @@
+//! When a program has done with its CPUs.
+
+use punctual_probe::terminal::Seen;
+use std::collections::HashSet;
+
+/// A pause longer than this ends it, ns: the paper's samples are of 1 ms, research on this kind of machine found 100 us.
+const PAUSE_NS: u64 = 100_000;
+/// Threads that would go on are kept in mind up to so many.
+const MAX_THREADS: usize = 1_024;
+
+/// Finds the end of what began with an input being taken.
+#[derive(Default)]
+pub(super) struct Ends {
+    last_ns: Option<u64>,
+    is_over: bool,
+    /// Threads that were made to leave their CPU and would go on.
+    would_go_on: HashSet<u32>,
+}
+
+impl Ends {
+    pub(super) fn begin(&mut self) {
+        (self.last_ns, self.is_over) = (None, false);
+    }
+
+    /// A thread ran until now, from then; the end, once it is known.
+    pub(super) fn ran(&mut self, seen: &Seen, from_ns: u64) -> Option<u64> {
+        let before = self.last_ns;
+        let had_others = !self.would_go_on.is_empty();
+        if seen.slept() {
+            self.would_go_on.remove(&seen.tid);
+        } else if self.would_go_on.len() < MAX_THREADS {
+            self.would_go_on.insert(seen.tid);
+        }
+        if self.is_over {
+            return None;
+        }
+        if let Some(before) = before.filter(|before| !had_others && from_ns > before + PAUSE_NS) {
+            self.is_over = true;
+            return Some(before);
+        }
+        self.last_ns = Some(seen.at_ns.max(before.unwrap_or(0)));
+        None
+    }
+
+    /// The end, where nothing more comes.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.last_ns.filter(|_| !self.is_over)
+    }
+}

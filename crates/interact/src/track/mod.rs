@@ -1,0 +1,483 @@
+//! What was put in, what threads did and what came out, by time; inputs and their ends out of that. Pure.
+//!
+//! An input is *taken* when the program has got its last byte. What was put out belongs to the input that was taken last, if the
+//! thread that put it out was at work because of it: the thread that took the input; one that such a thread woke; one that an
+//! outsider woke whom such a thread had woken. A thread is not at work because of it any more once it waits for further input
+//! with nothing queued, unless until a time that it had not in mind before: a timer that it set because of the input. What is
+//! put out otherwise is background: a cursor that blinks, a clock.
+
+mod ends;
+mod open;
+
+use crate::machine::Interval;
+use ends::Ends;
+pub use open::Taken;
+use open::{Cause, Open};
+use punctual_probe::terminal::Seen;
+use punctual_recording::{Interaction, Moment, Outcome};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// Threads that are kept in mind; a program with more of them at one terminal is not followed in all.
+const MAX_THREADS: usize = 4_096;
+/// A time limit that is not earlier than the one before by more than this is the one before: limits are given in ms.
+const SAME_LIMIT_NS: u64 = 2_000_000;
+/// Input that was put in so long ago, and that nobody can get any more, was thrown away: the kernel's worker has long
+/// handed it on.
+const THROWN_AWAY_NS: u64 = 100_000_000;
+/// Once nobody is at work because of an input any more, this much later it is done with.
+const DONE_NS: u64 = 100_000_000;
+/// A program that waits for input for so long has started.
+const STARTED_NS: u64 = 200_000_000;
+/// Inputs that are waited for at a time, for each of which is kept what the program did meanwhile.
+const MAX_LOOKED_AT: usize = 64;
+/// Where threads are not seen, so many inputs are kept before the older half of them is given away.
+const MAX_UNSEEN: usize = 128;
+/// Outsiders that were woken may answer; not for longer than this.
+const ANSWERED_NS: u64 = 2_000_000_000;
+
+/// An input, as it was put in.
+#[derive(Debug, Clone, Default)]
+pub struct Input {
+    /// `key`, `enter`, ...
+    pub kind: String,
+    /// What was typed.
+    pub label: String,
+    /// The task.
+    pub task: String,
+    /// Just before it was put in, ns of `CLOCK_MONOTONIC`.
+    pub begin_ns: u64,
+    /// When it had been put in.
+    pub injected_ns: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// Whether it ends a line.
+    pub ends_line: bool,
+    /// Whether the terminal itself takes it: its line editing, or it makes a signal of it.
+    pub is_for_terminal: bool,
+    /// Whether it makes a signal of it: the program never gets the bytes.
+    pub is_signal: bool,
+    /// Whether the program's start is meant, which is taken by itself.
+    pub is_start: bool,
+}
+
+/// Follows inputs through a program.
+#[derive(Default)]
+pub struct Tracker {
+    /// Whether threads are seen at all.
+    followed: bool,
+    open: VecDeque<Open>,
+    repeats: HashMap<(String, String), u32>,
+    counted: u32,
+    put_in: u64,
+    /// Bytes that the program has got.
+    consumed: u64,
+    /// The input that was taken last, by its number.
+    active: Option<u32>,
+    cause: Cause,
+    /// Since when the starting program has waited for input.
+    start_waits: Option<u64>,
+    /// Threads that have got input.
+    readers: HashSet<u32>,
+    /// When each thread's last wait for input would have ended by itself.
+    limits: HashMap<u32, Option<u64>>,
+    /// Since when threads sleep for I/O.
+    io: HashMap<u32, u64>,
+    ends: Ends,
+    background: u64,
+    cpu_ns: u64,
+    reached_ns: u64,
+}
+
+impl Tracker {
+    /// With `followed`, what threads did is told by [`Tracker::seen`]; without, ends are those of the output alone.
+    pub fn new(followed: bool) -> Tracker {
+        Tracker { followed, ..Tracker::default() }
+    }
+
+    /// Something was put in. Call it in order of time, and before what threads did after that.
+    pub fn put_in(&mut self, input: Input) -> u32 {
+        if let Some(last) = self.open.back_mut().filter(|last| last.row.end_ns == 0) {
+            last.row.end_ns = input.begin_ns;
+        }
+        let repeat = self.repeats.entry((input.kind.clone(), input.label.clone())).or_insert(0);
+        *repeat += 1;
+        self.put_in += if input.is_signal { 0 } else { input.bytes };
+        let number = self.counted;
+        self.counted += 1;
+        let row = Interaction {
+            number,
+            kind: input.kind,
+            label: input.label,
+            task: input.task,
+            repeat: *repeat,
+            begin_ns: input.begin_ns,
+            injected_ns: input.injected_ns,
+            bytes: input.bytes,
+            ..Interaction::default()
+        };
+        let mut open = Open::new(row, self.put_in);
+        open.ends_line = input.ends_line;
+        open.is_for_terminal = input.is_for_terminal || input.is_signal;
+        open.is_signal = input.is_signal;
+        if input.is_start {
+            // All that the program does until it is ready is its start.
+            open.is_start = true;
+            self.active = Some(number);
+            self.cause.everybody();
+        }
+        self.open.push_back(open);
+        number
+    }
+
+    /// Output arrived at whoever types.
+    pub fn arrived(&mut self, at_ns: u64, bytes: u64) {
+        // It belongs to the time after the last input that was begun before it; whose doing it is, threads tell.
+        if let Some(open) = self.open.iter_mut().rev().find(|open| open.row.begin_ns <= at_ns) {
+            open.arrive(at_ns, bytes);
+        }
+    }
+
+    /// The program ended.
+    pub fn program_ended(&mut self) {
+        for open in &mut self.open {
+            open.program_ended = true;
+        }
+    }
+
+    /// How much of the program's CPU time was seen, ns.
+    pub fn cpu_ns(&self) -> u64 {
+        self.cpu_ns
+    }
+
+    /// Outputs without an input's doing.
+    pub fn background_outputs(&self) -> u64 {
+        self.background
+    }
+
+    fn open_mut(&mut self, number: Option<u32>) -> Option<&mut Open> {
+        let first = self.open.front()?.row.number;
+        self.open.get_mut(number?.checked_sub(first)? as usize)
+    }
+
+    /// A thread did something. Call it in order of time.
+    pub fn seen(&mut self, seen: &Seen) {
+        self.reached_ns = self.reached_ns.max(seen.at_ns);
+        match seen.kind {
+            Moment::Got => self.got(seen),
+            Moment::Wrote => self.wrote(seen),
+            Moment::Woke => self.cause.woke(seen),
+            Moment::Ran => self.ran(seen),
+            Moment::Became => self.became(seen),
+            Moment::Asks => {}
+        }
+    }
+
+    fn became(&mut self, seen: &Seen) {
+        if let Some(open) = self.open_mut(self.active)
+            && open.is_start
+            && !open.has_begun
+        {
+            // The way to the first instruction of the program is whoever starts it.
+            open.has_begun = true;
+            if seen.at_ns > open.row.begin_ns {
+                open.row.begin_ns = seen.at_ns;
+                open.row.injected_ns = open.row.injected_ns.max(seen.at_ns);
+            }
+        }
+    }
+
+    fn got(&mut self, seen: &Seen) {
+        if self.readers.len() < MAX_THREADS {
+            self.readers.insert(seen.tid);
+        }
+        let put_in_by_then: u64 =
+            self.open.iter().rfind(|open| open.row.begin_ns <= seen.at_ns).map_or(0, |open| open.upto);
+        self.consumed = self.consumed.saturating_add(seen.value).min(put_in_by_then);
+        if seen.takes_lines() {
+            // What was erased never comes; what was typed up to the end of a line does.
+            let is_line =
+                |open: &&Open| open.ends_line && open.row.begin_ns <= seen.at_ns && open.upto >= self.consumed;
+            if let Some(line) = self.open.iter().find(is_line).map(|open| open.upto) {
+                self.consumed = line;
+            }
+        }
+        let consumed = self.consumed;
+        let is_taken = |open: &Open| {
+            let is_waiting = open.row.got_ns.is_none() && !open.is_start && !open.is_signal && !open.was_thrown_away;
+            is_waiting && open.upto <= consumed
+        };
+        let taken: Vec<u32> = self.open.iter().filter(|open| is_taken(open)).map(|open| open.row.number).collect();
+        let Some(&last) = taken.last() else {
+            // A key that sends several bytes is at work from the first on.
+            let began = |open: &&Open| {
+                open.row.got_ns.is_none() && !open.is_start && open.row.begin_ns <= seen.at_ns && {
+                    open.upto > consumed && open.upto - open.row.bytes < consumed
+                }
+            };
+            if let Some(number) = self.open.iter().find(began).map(|open| open.row.number) {
+                self.take(number, seen);
+            }
+            return;
+        };
+        for &number in &taken {
+            if let Some(open) = self.open_mut(Some(number)) {
+                open.row.got_ns = Some(seen.at_ns);
+                open.reader = Some((seen.tid, seen.name.clone()));
+                if number != last {
+                    open.row.merged_into = Some(last);
+                }
+            }
+        }
+        let begins: Vec<u64> =
+            self.open.iter().filter(|open| taken.contains(&open.row.number)).map(|open| open.row.begin_ns).collect();
+        for begin_ns in begins.into_iter().take(MAX_LOOKED_AT) {
+            self.note_interval(Interval::Queue, begin_ns, seen.at_ns);
+        }
+        self.take(last, seen);
+    }
+
+    /// From now on what the program does is because of this input.
+    fn take(&mut self, number: u32, seen: &Seen) {
+        if self.active == Some(number) && self.cause.is_at_work(seen.tid) {
+            return;
+        }
+        self.note_end_of_work();
+        if let Some(before) = self.open_mut(self.active)
+            && (before.row.seen_ns, before.row.blocked_ns) == (None, None)
+            && !before.is_start
+        {
+            // It went on with the next one at once: what it puts out then belongs to both.
+            before.row.merged_into = Some(number);
+        }
+        self.active = Some(number);
+        self.cause.only(seen.tid, self.limits.get(&seen.tid).copied().flatten());
+        self.ends.begin();
+    }
+
+    /// A program that goes on so long after it began to wait for input had started.
+    fn note_going_on(&mut self, at_ns: u64) {
+        if self.cause.is_everybody() && self.start_waits.take_if(|since| *since + STARTED_NS < at_ns).is_some() {
+            self.cause.nobody();
+        }
+    }
+
+    /// What the program did because of the input that was taken last is over, or the next one is taken.
+    fn note_end_of_work(&mut self) {
+        let last = self.ends.last();
+        if let (Some(busy_ns), Some(open)) = (last, self.open_mut(self.active))
+            && open.row.busy_ns.is_none()
+        {
+            open.row.busy_ns = Some(busy_ns);
+        }
+    }
+
+    fn wrote(&mut self, seen: &Seen) {
+        self.note_going_on(if seen.begin_ns > 0 { seen.begin_ns } else { seen.at_ns });
+        if !self.cause.is_at_work(seen.tid) {
+            self.background += 1;
+            return;
+        }
+        let Some(open) = self.open_mut(self.active) else {
+            self.background += 1;
+            return;
+        };
+        open.row.seen_ns = Some(seen.at_ns);
+        open.writer = Some((seen.tid, seen.name.clone()));
+        open.row.output_bytes += seen.value;
+    }
+
+    fn ran(&mut self, seen: &Seen) {
+        let from = if seen.begin_ns == 0 { seen.at_ns } else { seen.begin_ns };
+        self.cpu_ns += seen.at_ns - from.min(seen.at_ns);
+        self.note_going_on(from);
+        if let Some(since) = self.io.remove(&seen.tid) {
+            self.note_interval(Interval::Io, since, from);
+        }
+        self.note_interval(Interval::Cpu, from, seen.at_ns);
+        for open in self.open.iter_mut().rev() {
+            open.add_cpu(from, seen.at_ns);
+            if open.row.begin_ns <= from {
+                break;
+            }
+        }
+        let busy = self.ends.ran(seen, from);
+        if let (Some(busy_ns), Some(open)) = (busy, self.open_mut(self.active))
+            && open.row.busy_ns.is_none()
+        {
+            open.row.busy_ns = Some(busy_ns);
+        }
+        if !seen.slept() {
+            return;
+        }
+        if seen.sleeps_for_io() && self.io.len() < MAX_THREADS {
+            self.io.insert(seen.tid, seen.at_ns);
+        }
+        if seen.for_input() || seen.for_several() && self.readers.contains(&seen.tid) {
+            self.waits_for_input(seen);
+        }
+    }
+
+    /// A thread sleeps until there is input for it.
+    fn waits_for_input(&mut self, seen: &Seen) {
+        let tid = seen.tid;
+        if self.limits.len() < MAX_THREADS || self.limits.contains_key(&tid) {
+            self.limits.insert(tid, seen.limit_ns);
+        }
+        if seen.queued > 0 {
+            return;
+        }
+        if !seen.takes_lines() {
+            self.throw_away(seen.at_ns);
+        }
+        let started = self.cause.is_everybody();
+        let is_new = |before: Option<u64>| match (seen.limit_ns, before) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(limit), Some(before)) => limit + SAME_LIMIT_NS < before,
+        };
+        let sets_timer = !started && is_new(self.cause.limit_before());
+        if !self.cause.is_at_work(tid) {
+            return;
+        }
+        if let Some(open) = self.open_mut(self.active) {
+            let is_reader = open.reader.as_ref().is_some_and(|(reader, _)| *reader == tid);
+            if open.is_start {
+                open.row.blocked_ns = Some(seen.at_ns);
+                open.row.got_ns = Some(open.row.begin_ns);
+            } else if is_reader && open.row.blocked_ns.is_none() {
+                open.row.blocked_ns = Some(seen.at_ns);
+            }
+        }
+        if started {
+            // What it waits for may be an answer of the terminal's: whether it has started shows by how long it waits.
+            self.start_waits = Some(seen.at_ns);
+        } else if !sets_timer {
+            self.cause.rests(tid);
+        }
+    }
+
+    /// Whoever waits for input with nothing queued will not get what was put in long ago.
+    fn throw_away(&mut self, at_ns: u64) {
+        let mut consumed = self.consumed;
+        for open in &mut self.open {
+            let is_old = open.row.injected_ns + THROWN_AWAY_NS < at_ns;
+            if is_old && open.upto > consumed {
+                open.was_thrown_away = open.row.got_ns.is_none();
+                consumed = open.upto;
+            }
+        }
+        self.consumed = consumed;
+    }
+
+    /// For those that are waited for longest, and the last one: between them lie those that wait in the queue anyway.
+    fn note_interval(&mut self, kind: Interval, from: u64, to: u64) {
+        let last = self.open.len().saturating_sub(1);
+        for (index, open) in self.open.iter_mut().enumerate() {
+            if index < MAX_LOOKED_AT || index == last {
+                open.note_interval(kind, from, to);
+            }
+        }
+    }
+
+    /// Inputs that nothing can be added to any more, in order, with all that was seen up to `settled_ns`.
+    pub fn take_done(&mut self, settled_ns: u64) -> Vec<Taken> {
+        let mut done = Vec::new();
+        if !self.followed {
+            if self.open.len() > MAX_UNSEEN {
+                merge_silent(&mut self.open);
+                done.extend(self.open.drain(..MAX_UNSEEN / 2).map(|open| open.finish(false)));
+            }
+            return done;
+        }
+        while let Some(first) = self.open.front() {
+            if !self.is_done(first, settled_ns) {
+                break;
+            }
+            let number = first.row.number;
+            if self.active == Some(number) {
+                self.note_end_of_work();
+                self.active = None;
+                self.cause.nobody();
+            }
+            if let Some(open) = self.open.pop_front() {
+                done.push(open.finish(true));
+            }
+        }
+        done
+    }
+
+    fn is_done(&self, open: &Open, settled_ns: u64) -> bool {
+        if open.row.end_ns == 0 || open.row.end_ns > settled_ns {
+            return false;
+        }
+        if open.was_thrown_away || open.is_signal {
+            return true;
+        }
+        if self.active.is_some_and(|active| active > open.row.number) {
+            // A later one was taken.
+            return true;
+        }
+        let Some(got_ns) = open.row.got_ns else { return false };
+        if open.is_start && self.cause.is_everybody() {
+            return self.start_waits.is_some_and(|since| since + STARTED_NS + DONE_NS < settled_ns);
+        }
+        let last = open.row.seen_ns.max(open.row.blocked_ns).unwrap_or(got_ns);
+        let waits = match (self.cause.is_anybody_at_work(), self.cause.may_be_answered()) {
+            (false, false) => DONE_NS,
+            _ => ANSWERED_NS,
+        };
+        // Whatever keeps a thread at work for longer: its evidence would be gone.
+        !self.cause.is_anybody_at_work() && last + waits < settled_ns
+    }
+
+    /// Nothing more comes: all that is left, in order.
+    pub fn finish(&mut self, end_ns: u64) -> Vec<Taken> {
+        if let Some(last) = self.open.back_mut().filter(|last| last.row.end_ns == 0) {
+            last.row.end_ns = end_ns;
+        }
+        if self.followed {
+            self.note_end_of_work();
+            for (_, since) in std::mem::take(&mut self.io) {
+                self.note_interval(Interval::Io, since, end_ns);
+            }
+        } else {
+            merge_silent(&mut self.open);
+        }
+        let followed = self.followed;
+        self.open.drain(..).map(|open| open.finish(followed)).collect()
+    }
+}
+
+/// Where threads are not seen: an input after which nothing came before the next one belongs to that.
+fn merge_silent(open: &mut VecDeque<Open>) {
+    for index in (0..open.len().saturating_sub(1)).rev() {
+        let next = &open[index + 1];
+        let into = next.row.merged_into.unwrap_or(next.row.number);
+        // People type slower than this: what comes later was not held up by this one.
+        let is_close = next.row.begin_ns.saturating_sub(open[index].row.begin_ns) < DONE_NS;
+        if open[index].has_no_output() && is_close && !open[index].is_for_terminal {
+            open[index].row.merged_into = Some(into);
+        }
+    }
+}
+
+/// What became of an input whose row is whole.
+fn outcome(open: &Open, followed: bool) -> Outcome {
+    if open.is_for_terminal {
+        Outcome::ByTerminal
+    } else if open.row.merged_into.is_some() {
+        Outcome::Merged
+    } else if open.row.seen_ns.is_some() {
+        Outcome::Seen
+    } else if open.program_ended {
+        Outcome::Ended
+    } else if followed && open.row.got_ns.is_none() {
+        Outcome::Unread
+    } else {
+        Outcome::Unanswered
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

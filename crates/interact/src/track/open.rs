@@ -1,0 +1,218 @@
+//! An input of which more may be seen, and who is at work because of the last one.
+
+use super::{ANSWERED_NS, MAX_THREADS, outcome};
+use crate::machine::{Interval, thinking_ns};
+use punctual_probe::terminal::Seen;
+use punctual_recording::{Interaction, Outcome};
+use std::collections::HashSet;
+
+/// Silence that ends what an input put out, where threads are not seen, ns.
+const SILENCE_NS: u64 = 50_000_000;
+/// Intervals that are kept for an input; neighbours are joined, and of more nothing is known.
+const MAX_INTERVALS: usize = 4_096;
+/// Intervals closer than this are one, ns.
+const JOINED_NS: u64 = 2_000;
+
+/// An input that is done with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// What is known of it.
+    pub row: Interaction,
+    /// The thread that put the last out because of it: its id and name. `None` where nobody did, or threads are not seen.
+    pub writer: Option<(u32, String)>,
+}
+
+pub(super) struct Open {
+    pub(super) row: Interaction,
+    /// Bytes that were put in up to its end.
+    pub(super) upto: u64,
+    pub(super) ends_line: bool,
+    pub(super) is_for_terminal: bool,
+    pub(super) is_signal: bool,
+    pub(super) is_start: bool,
+    /// Of the start: the program has been seen to begin.
+    pub(super) has_begun: bool,
+    pub(super) was_thrown_away: bool,
+    pub(super) program_ended: bool,
+    pub(super) reader: Option<(u32, String)>,
+    pub(super) writer: Option<(u32, String)>,
+    /// When output arrived: at first, last without a silence before it, and first not before `seen`.
+    first_arrival: Option<u64>,
+    last_arrival: Option<u64>,
+    is_silent: bool,
+    arrivals: Vec<u64>,
+    arrived_bytes: u64,
+    intervals: Vec<(Interval, u64, u64)>,
+    intervals_lost: bool,
+}
+
+/// Arrivals that are kept for an input; the last of more counts.
+const MAX_ARRIVALS: usize = 256;
+
+impl Open {
+    pub(super) fn new(row: Interaction, upto: u64) -> Open {
+        Open {
+            row,
+            upto,
+            ends_line: false,
+            is_for_terminal: false,
+            is_signal: false,
+            is_start: false,
+            has_begun: false,
+            was_thrown_away: false,
+            program_ended: false,
+            reader: None,
+            writer: None,
+            first_arrival: None,
+            last_arrival: None,
+            is_silent: false,
+            arrivals: Vec::new(),
+            arrived_bytes: 0,
+            intervals: Vec::new(),
+            intervals_lost: false,
+        }
+    }
+
+    pub(super) fn has_no_output(&self) -> bool {
+        self.first_arrival.is_none()
+    }
+
+    pub(super) fn arrive(&mut self, at_ns: u64, bytes: u64) {
+        self.arrived_bytes += bytes;
+        self.first_arrival.get_or_insert(at_ns);
+        self.is_silent |= self.last_arrival.is_some_and(|last| at_ns > last + SILENCE_NS);
+        if !self.is_silent || self.is_start {
+            self.last_arrival = Some(at_ns);
+        }
+        if self.arrivals.len() >= MAX_ARRIVALS {
+            self.arrivals.pop();
+        }
+        self.arrivals.push(at_ns);
+    }
+
+    pub(super) fn add_cpu(&mut self, from: u64, to: u64) {
+        let end = if self.row.end_ns == 0 { u64::MAX } else { self.row.end_ns };
+        let ns = to.min(end).saturating_sub(from.max(self.row.begin_ns));
+        *self.row.cpu_ns.get_or_insert(0) += ns;
+    }
+
+    pub(super) fn note_interval(&mut self, kind: Interval, from: u64, to: u64) {
+        if to <= self.row.begin_ns || from >= to {
+            return;
+        }
+        if let Some(last) = self.intervals.last_mut().filter(|last| last.0 == kind && from <= last.2 + JOINED_NS) {
+            last.1 = last.1.min(from);
+            last.2 = last.2.max(to);
+        } else if self.intervals.len() < MAX_INTERVALS {
+            self.intervals.push((kind, from, to));
+        } else {
+            self.intervals_lost = true;
+        }
+    }
+
+    pub(super) fn finish(mut self, followed: bool) -> Taken {
+        if followed {
+            self.row.arrived_ns = self.row.seen_ns.and_then(|seen| {
+                let first = self.arrivals.partition_point(|at| *at < self.row.begin_ns);
+                // What is put out arrives before the call that put it out is seen to be over, or after it.
+                let mut after = self.arrivals[first..].iter().copied();
+                after.find(|at| *at >= seen).or(self.arrivals.last().copied())
+            });
+        } else {
+            self.row.seen_ns = self.last_arrival.filter(|_| self.row.merged_into.is_none());
+            self.row.arrived_ns = self.row.seen_ns;
+            self.row.output_bytes = self.arrived_bytes;
+        }
+        if self.is_for_terminal {
+            self.row.seen_ns = None;
+            self.row.arrived_ns = self.first_arrival;
+        }
+        let outcome = outcome(&self, followed);
+        self.row.outcome = Some(outcome);
+        if outcome == Outcome::Merged {
+            self.row.seen_ns = None;
+        }
+        if let (true, Some(seen), false) = (followed, self.row.seen_ns, self.intervals_lost) {
+            self.row.think_1996_ns = Some(thinking_ns(self.row.begin_ns, seen, &self.intervals));
+        }
+        Taken { row: self.row, writer: self.writer }
+    }
+}
+
+/// Who is at work because of the input that was taken last.
+#[derive(Default)]
+pub(super) struct Cause {
+    everybody: bool,
+    threads: HashSet<u32>,
+    /// Outsiders whom one of them woke, and until when their answer is waited for.
+    asked: HashSet<u32>,
+    asked_until_ns: u64,
+    now_ns: u64,
+    /// When the wait in which the input came would have ended by itself.
+    limit: Option<u64>,
+}
+
+impl Cause {
+    pub(super) fn everybody(&mut self) {
+        self.everybody = true;
+    }
+
+    pub(super) fn is_everybody(&self) -> bool {
+        self.everybody
+    }
+
+    pub(super) fn nobody(&mut self) {
+        self.everybody = false;
+        self.threads.clear();
+        self.asked.clear();
+    }
+
+    pub(super) fn only(&mut self, tid: u32, limit: Option<u64>) {
+        self.nobody();
+        self.threads.insert(tid);
+        self.limit = limit;
+    }
+
+    pub(super) fn limit_before(&self) -> Option<u64> {
+        self.limit
+    }
+
+    pub(super) fn is_at_work(&self, tid: u32) -> bool {
+        self.everybody || self.threads.contains(&tid)
+    }
+
+    pub(super) fn is_anybody_at_work(&self) -> bool {
+        self.everybody || !self.threads.is_empty()
+    }
+
+    pub(super) fn may_be_answered(&self) -> bool {
+        !self.asked.is_empty() && self.now_ns < self.asked_until_ns
+    }
+
+    pub(super) fn rests(&mut self, tid: u32) {
+        self.threads.remove(&tid);
+    }
+
+    pub(super) fn woke(&mut self, seen: &Seen) {
+        self.now_ns = seen.at_ns;
+        if self.everybody || seen.by_interrupt() {
+            return;
+        }
+        let woken = seen.value as u32;
+        let is_full = self.threads.len() + self.asked.len() >= MAX_THREADS;
+        if is_full {
+            return;
+        }
+        if seen.by_thread_there() && self.threads.contains(&seen.tid) {
+            if seen.woken_is_there() {
+                self.threads.insert(woken);
+            } else if !seen.woken_is_kernels() {
+                // The kernel's own threads hand on what anybody puts in or out.
+                self.asked.insert(woken);
+                self.asked_until_ns = seen.at_ns + ANSWERED_NS;
+            }
+        } else if seen.woken_is_there() && self.asked.contains(&seen.tid) && self.may_be_answered() {
+            self.threads.insert(woken);
+        }
+    }
+}

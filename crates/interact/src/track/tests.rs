@@ -1,0 +1,278 @@
+//! Inputs that are written down event by event, and what must come of them.
+
+use super::*;
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+
+fn input(begin_ms: u64, label: &str) -> Input {
+    Input {
+        kind: "key".to_owned(),
+        label: label.to_owned(),
+        begin_ns: begin_ms * MS,
+        injected_ns: begin_ms * MS + 10_000,
+        bytes: 1,
+        ..Input::default()
+    }
+}
+
+fn got(at: u64, tid: u32, bytes: u64) -> Seen {
+    let mut seen = Seen::invented(at, Moment::Got, tid);
+    seen.value = bytes;
+    seen
+}
+
+fn wrote(at: u64, tid: u32) -> Seen {
+    let mut seen = Seen::invented(at, Moment::Wrote, tid);
+    (seen.value, seen.begin_ns) = (3, at - 5_000);
+    seen
+}
+
+fn ran(from: u64, to: u64, tid: u32) -> Seen {
+    let mut seen = Seen::invented(to, Moment::Ran, tid);
+    seen.begin_ns = from;
+    seen
+}
+
+/// Sleeps for input with nothing queued, until then at most.
+fn waits(from: u64, to: u64, tid: u32, limit_ns: Option<u64>) -> Seen {
+    let mut seen = ran(from, to, tid).sleeping(true, false);
+    seen.limit_ns = limit_ns;
+    seen
+}
+
+fn woke(at: u64, waker: u32, woken: u32) -> Seen {
+    let mut seen = Seen::invented(at, Moment::Woke, waker);
+    seen.value = u64::from(woken);
+    seen
+}
+
+fn outcomes(taken: &[Taken]) -> Vec<Outcome> {
+    taken.iter().filter_map(|taken| taken.row.outcome).collect()
+}
+
+fn seen_ms(taken: &Taken) -> Option<u64> {
+    taken.row.seen_ns.map(|seen| seen / MS)
+}
+
+#[test]
+fn a_key_has_three_ends() {
+    let mut tracker = Tracker::new(true);
+    tracker.put_in(input(100, "a"));
+    tracker.seen(&got(101 * MS, 7, 1));
+    tracker.seen(&wrote(103 * MS, 7));
+    // Spell-checks on the same thread when it has nothing else to do.
+    tracker.seen(&waits(100 * MS + 500_000, 140 * MS, 7, None));
+    tracker.arrived(103 * MS + 100_000, 3);
+    let taken = tracker.finish(300 * MS);
+    let row = &taken[0].row;
+    assert_eq!((row.got_ns, seen_ms(&taken[0]), row.blocked_ns), (Some(101 * MS), Some(103), Some(140 * MS)));
+    assert_eq!((row.busy_ns, row.cpu_ns), (Some(140 * MS), Some(39 * MS + 500_000)));
+    assert_eq!(row.arrived_ns, Some(103 * MS + 100_000));
+    assert_eq!((taken[0].writer.as_ref().unwrap().0, row.outcome, row.repeat), (7, Some(Outcome::Seen), 1));
+}
+
+#[test]
+fn a_timer_that_the_key_set_is_waited_for_and_one_of_before_is_not() {
+    // The cursor blinks every 500 ms: the wait before the key would have ended at 600 ms.
+    let blinks = 600 * MS;
+    for (limit, expected) in [(130 * MS, Some(130)), (blinks, Some(102)), (blinks + 300 * MS, Some(102))] {
+        let mut tracker = Tracker::new(true);
+        tracker.seen(&waits(50 * MS, 51 * MS, 7, Some(blinks)));
+        tracker.put_in(input(100, "a"));
+        tracker.seen(&got(101 * MS, 7, 1));
+        tracker.seen(&wrote(102 * MS, 7));
+        tracker.seen(&waits(101 * MS, 103 * MS, 7, Some(limit)));
+        tracker.seen(&wrote(130 * MS, 7));
+        tracker.seen(&waits(129 * MS, 131 * MS, 7, Some(blinks)));
+        // And after that the cursor blinks.
+        tracker.seen(&wrote(600 * MS, 7));
+        let background = if expected == Some(130) { 1 } else { 2 };
+        let taken = tracker.finish(900 * MS);
+        assert_eq!((seen_ms(&taken[0]), tracker.background_outputs()), (expected, background), "{limit}");
+    }
+}
+
+#[test]
+fn two_keys_before_one_output_are_one() {
+    let mut tracker = Tracker::new(true);
+    tracker.put_in(input(100, "a"));
+    tracker.put_in(input(101, "b"));
+    tracker.put_in(input(102, "c"));
+    tracker.seen(&got(110 * MS, 7, 2));
+    tracker.seen(&wrote(111 * MS, 7));
+    tracker.seen(&got(112 * MS, 7, 1));
+    tracker.seen(&waits(109 * MS, 113 * MS, 7, None));
+    let taken = tracker.finish(500 * MS);
+    assert_eq!(outcomes(&taken), [Outcome::Merged, Outcome::Seen, Outcome::Unanswered]);
+    assert_eq!((taken[0].row.merged_into, seen_ms(&taken[0]), seen_ms(&taken[1])), (Some(1), None, Some(111)));
+}
+
+#[test]
+fn keys_that_are_taken_one_by_one_without_a_pause_are_one_too() {
+    let mut tracker = Tracker::new(true);
+    for number in 0..3 {
+        tracker.put_in(input(100 + number, "a"));
+    }
+    (0..3).for_each(|number| tracker.seen(&got((110 + number) * MS, 7, 1)));
+    tracker.seen(&wrote(114 * MS, 7));
+    let taken = tracker.finish(500 * MS);
+    assert_eq!(outcomes(&taken), [Outcome::Merged, Outcome::Merged, Outcome::Seen]);
+    assert_eq!([taken[0].row.merged_into, taken[1].row.merged_into], [Some(1), Some(2)]);
+}
+
+#[test]
+fn whoever_was_asked_may_put_it_out_and_nobody_else() {
+    let run = |wakings: &[Seen], writer: u32| {
+        let mut tracker = Tracker::new(true);
+        tracker.put_in(input(100, "a"));
+        tracker.seen(&got(101 * MS, 7, 1));
+        wakings.iter().for_each(|waking| tracker.seen(waking));
+        tracker.seen(&wrote(120 * MS, writer));
+        let taken = tracker.finish(500 * MS);
+        (seen_ms(&taken[0]), tracker.background_outputs())
+    };
+    let there = |waking: Seen| waking.among(true, true, false);
+    // A thread beside it that nobody woke: a clock.
+    assert_eq!(run(&[], 8), (None, 1));
+    assert_eq!(run(&[there(woke(110 * MS, 7, 8))], 8), (Some(120), 0));
+    assert_eq!(run(&[there(woke(110 * MS, 9, 8))], 8), (None, 1));
+    // A timer's interrupt while the thread ran woke it, not the thread.
+    assert_eq!(run(&[woke(110 * MS, 7, 8).among(true, true, true)], 8), (None, 1));
+    // By way of a server outside, after the thread has gone back to waiting for input.
+    let by_server = [
+        woke(104 * MS, 7, 50).among(true, false, false),
+        waits(101 * MS, 105 * MS, 7, None),
+        woke(119 * MS, 50, 7).among(false, true, false),
+    ];
+    assert_eq!(run(&by_server, 7), (Some(120), 0));
+    assert_eq!(run(&by_server[1..], 7), (None, 1));
+    // The kernel's worker that hands on the output hands on the next key too.
+    let mut by_worker = by_server.clone();
+    by_worker[0] = by_worker[0].clone().of_kernels();
+    assert_eq!(run(&by_worker, 7), (None, 1));
+}
+
+#[test]
+fn the_start_ends_when_the_program_waits_for_input_for_a_while() {
+    let mut tracker = Tracker::new(true);
+    tracker.put_in(Input { is_start: true, kind: "start".to_owned(), bytes: 0, ..input(10, "vim") });
+    tracker.seen(&Seen::invented(15 * MS, Moment::Became, 7));
+    tracker.seen(&wrote(30 * MS, 7));
+    // An answer of the terminal's is waited for in between.
+    tracker.seen(&waits(15 * MS, 31 * MS, 7, Some(60 * MS)));
+    tracker.seen(&wrote(62 * MS, 7));
+    tracker.seen(&waits(60 * MS, 63 * MS, 7, Some(563 * MS)));
+    tracker.put_in(input(450, "a"));
+    let done = tracker.take_done(451 * MS);
+    assert_eq!(done.len(), 1);
+    let row = &done[0].row;
+    assert_eq!((row.begin_ns, seen_ms(&done[0]), row.blocked_ns), (15 * MS, Some(62), Some(63 * MS)));
+    // The cursor blinks before the key is taken.
+    tracker.seen(&wrote(460 * MS, 7));
+    tracker.seen(&got(470 * MS, 7, 1));
+    tracker.seen(&wrote(471 * MS, 7));
+    assert_eq!(tracker.background_outputs(), 1);
+    assert_eq!(seen_ms(&tracker.finish(700 * MS)[0]), Some(471));
+}
+
+#[test]
+fn a_key_of_several_bytes_is_at_work_from_the_first_and_taken_with_the_last() {
+    let mut tracker = Tracker::new(true);
+    tracker.put_in(Input { bytes: 4, ..input(100, "page-down") });
+    for (at, bytes) in [(101, 1), (103, 3)] {
+        tracker.seen(&got(at * MS, 7, bytes));
+        tracker.seen(&wrote((at + 1) * MS, 7));
+    }
+    let taken = tracker.finish(300 * MS);
+    assert_eq!((taken[0].row.got_ns, seen_ms(&taken[0])), (Some(103 * MS), Some(104)));
+    assert_eq!((tracker.background_outputs(), taken[0].row.output_bytes), (0, 6));
+}
+
+#[test]
+fn a_signal_is_the_terminals_and_its_bytes_are_never_got() {
+    let mut tracker = Tracker::new(true);
+    tracker.put_in(Input { is_signal: true, ..input(100, "ctrl-c") });
+    tracker.seen(&wrote(101 * MS, 7));
+    tracker.put_in(input(200, "a"));
+    tracker.seen(&got(201 * MS, 7, 1));
+    tracker.seen(&wrote(202 * MS, 7));
+    let taken = tracker.finish(300 * MS);
+    assert_eq!(outcomes(&taken), [Outcome::ByTerminal, Outcome::Seen]);
+    assert_eq!((seen_ms(&taken[1]), tracker.background_outputs()), (Some(202), 1));
+}
+
+#[test]
+fn what_was_thrown_away_shifts_nothing() {
+    let mut tracker = Tracker::new(true);
+    tracker.put_in(input(100, "a"));
+    // Flushed: the thread waits long after with nothing queued, and never got it.
+    tracker.seen(&waits(100 * MS, 150 * MS, 7, None));
+    tracker.seen(&waits(240 * MS, 250 * MS, 7, None));
+    tracker.put_in(input(300, "b"));
+    tracker.seen(&got(301 * MS, 7, 1));
+    tracker.seen(&wrote(302 * MS, 7));
+    let taken = tracker.finish(500 * MS);
+    assert_eq!(outcomes(&taken), [Outcome::Unread, Outcome::Seen]);
+    assert_eq!(seen_ms(&taken[1]), Some(302));
+}
+
+#[test]
+fn without_threads_the_output_alone_tells() {
+    let mut tracker = Tracker::new(false);
+    tracker.put_in(input(100, "a"));
+    tracker.arrived(101 * MS, 1);
+    tracker.arrived(140 * MS, 1);
+    // After a silence: a cursor, perhaps.
+    tracker.arrived(240 * MS, 1);
+    tracker.put_in(input(300, "b"));
+    tracker.put_in(input(310, "c"));
+    tracker.arrived(311 * MS, 2);
+    tracker.put_in(input(600, "d"));
+    tracker.put_in(Input { is_for_terminal: true, ..input(900, "e") });
+    tracker.arrived(901 * MS, 1);
+    let taken = tracker.finish(1_000 * MS);
+    use Outcome::{ByTerminal, Merged, Seen, Unanswered};
+    assert_eq!(outcomes(&taken), [Seen, Merged, Seen, Unanswered, ByTerminal]);
+    assert_eq!([seen_ms(&taken[0]), seen_ms(&taken[2]), seen_ms(&taken[4])], [Some(140), Some(311), None]);
+    assert_eq!((taken[1].row.merged_into, taken[4].row.arrived_ns), (Some(2), Some(901 * MS)));
+    assert_eq!((taken[0].row.got_ns, taken[0].row.think_1996_ns), (None, None));
+}
+
+proptest! {
+    /// Whatever a program does: every input has an end, in order, and none is seen before it was put in.
+    #[test]
+    fn every_input_comes_out_once(steps in prop::collection::vec((0..7u8, 1..60u64, 5..12u32, any::<bool>()), 1..200)) {
+        let mut tracker = Tracker::new(true);
+        let (mut now, mut put_in, mut taken) = (100 * MS, 0, Vec::new());
+        for (what, later, tid, flag) in steps {
+            now += later * MS / 2;
+            match what {
+                0 | 1 => {
+                    tracker.put_in(Input { begin_ns: now, injected_ns: now + 1_000, ..input(0, "x") });
+                    put_in += 1;
+                }
+                2 => tracker.seen(&got(now, tid, 1 + u64::from(flag))),
+                3 => tracker.seen(&wrote(now, tid)),
+                4 => tracker.seen(&woke(now, tid, tid + 1).among(flag, true, false)),
+                5 => tracker.seen(&waits(now - MS / 4, now, tid, flag.then_some(now + 9 * MS))),
+                _ => tracker.seen(&ran(now - MS / 4, now, tid).sleeping(false, flag)),
+            }
+            tracker.arrived(now + 1, 1);
+            taken.extend(tracker.take_done(now));
+        }
+        taken.extend(tracker.finish(now + MS));
+        prop_assert_eq!(taken.len(), put_in);
+        for (number, taken) in taken.iter().enumerate() {
+            let row = &taken.row;
+            prop_assert_eq!(row.number as usize, number);
+            prop_assert!(row.outcome.is_some());
+            for end in [row.got_ns, row.seen_ns, row.blocked_ns] {
+                prop_assert!(end.is_none_or(|end| end >= row.begin_ns), "{row:?}");
+            }
+            prop_assert_eq!(row.outcome == Some(Outcome::Seen), row.seen_ns.is_some());
+            let latency = row.latency_ns();
+            prop_assert!(row.think_1996_ns.is_none_or(|think| think <= latency.unwrap_or(0)));
+        }
+    }
+}

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the threads at one terminal do: when they run, ask for input, get it, put something out, wake others. They are
+ * told by their session's terminal, so nothing has to be kept of who started whom. Each becomes a record in a ring of
+ * its CPU; user space maps the rings, and `probe/src/terminal/programs.rs` declares the same records.
+ */
+#include "calls.h"
+#include "kernel.h"
+#include "nesting.h"
+#include "per_cpu.h"
+#include "waits.h"
+
+#define RECORDS 16384
+#define NAME_SIZE 16
+#define MAX_DESCRIPTORS 64
+#define MAX_POLLED 16
+#define ICANON 0000002
+#define QUEUE_MASK 4095
+#define NO_LIMIT (~0ULL)
+#define IN_WORK (SOFTIRQ_MASK | HARDIRQ_MASK | NMI_MASK)
+
+/* Among the flags of a record. */
+#define RAN_AND_SLEPT 1		/* it left its CPU to sleep, not to go on later */
+#define SLEEPS_FOR_IO 2		/* ... for input or output that it waits for */
+#define SLEEPS_FOR_INPUT 4	/* ... in a call that the terminal's input ends */
+#define SLEEPS_FOR_SEVERAL 8	/* ... of which it is not known whether the terminal is among what it waits for */
+#define WAKER_IS_THERE 16	/* the waker is at the terminal */
+#define WOKEN_IS_THERE 32	/* the woken thread is */
+#define BY_INTERRUPT 64		/* no thread woke it but what interrupted that */
+#define WOKEN_IS_KERNELS 256	/* the woken thread is the kernel's own */
+#define TAKES_LINES 128		/* the terminal hands on whole lines */
+
+/* One cache line. Times are ns of CLOCK_MONOTONIC. */
+struct moment_record {
+	__u64 sequence;		/* its position in the ring + 1, written last */
+	__u64 at;
+	__u64 begin;		/* of what took time */
+	__u64 value;		/* bytes; the thread that was woken; the time limit of a call; bytes in the queue */
+	__u32 tid;
+	__u32 process;
+	__u16 kind;
+	__u16 flags;
+	__u32 queued;		/* bytes that can be got */
+	char name[NAME_SIZE];
+};
+
+struct moment_ring {
+	struct moment_record records[RECORDS] __attribute__((aligned(64)));
+	__u64 head;		/* records ever begun */
+	__u64 since;		/* when the current thread was switched in, if it is at the terminal */
+	__u64 pad[6];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct moment_ring);
+} moment_rings SEC(".maps");
+
+/* What a thread is in the kernel for. */
+struct own_call {
+	__u64 begin;
+	__u64 limit;		/* when it ends by itself, ns; NO_LIMIT: never */
+	__u32 kind;
+	__u32 flags;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct own_call);
+} own_calls SEC(".maps");
+
+struct terminal_state {
+	/* The kernel's structure of the terminal; 0: not known yet. */
+	__u64 terminal;
+};
+
+struct terminal_configuration {
+	struct nesting_place nesting;
+	/* The process that types, as the kernel numbers it, and its descriptor of the terminal. */
+	__u64 own_process;
+	__u64 own_descriptor;
+	__u64 switch_tells_state;
+};
+
+struct terminal_state terminal_state;
+const volatile struct terminal_configuration terminal_configuration = {};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* Among a thread's flags: it is the kernel's own. */
+#define OF_KERNEL 0x00200000
+
+struct task_struct___flagged {
+	unsigned int flags;
+};
+
+struct ktermios___lines {
+	__u32 c_lflag;
+};
+
+struct tty_struct {
+	void *disc_data;
+	struct ktermios___lines termios;
+};
+
+struct tty_file_private {
+	struct tty_struct *tty;
+};
+
+struct n_tty_data {
+	unsigned long commit_head;
+	unsigned long canon_head;
+	unsigned long read_tail;
+};
+
+struct file {
+	void *private_data;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct signal_struct___at {
+	struct tty_struct *tty;
+};
+
+struct task_struct___at {
+	int pid;
+	int tgid;
+	unsigned int in_iowait : 1;
+	char comm[NAME_SIZE];
+	struct files_struct *files;
+	struct signal_struct___at *signal;
+};
+
+#pragma clang attribute pop
+
+struct pollfd_of_program {
+	__s32 fd;
+	__s16 events;
+	__s16 revents;
+};
+
+struct times_of_program {
+	__s64 seconds;
+	__s64 rest;
+};
+
+static __always_inline bool is_there(struct task_struct *task)
+{
+	__u64 terminal = terminal_state.terminal;
+
+	return terminal && (__u64)BPF_CORE_READ((struct task_struct___at *)task, signal, tty) == terminal;
+}
+
+/* The terminal that a descriptor of the current process stands for; 0: it is not one. */
+static __always_inline __u64 terminal_at(__u64 descriptor)
+{
+	struct task_struct___at *task = (void *)bpf_get_current_task_btf();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files;
+	struct file *file = 0;
+	struct tty_file_private *private;
+
+	if (!table || descriptor >= BPF_CORE_READ(table, max_fds))
+		return 0;
+	files = BPF_CORE_READ(table, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), files + descriptor) || !file)
+		return 0;
+	private = BPF_CORE_READ(file, private_data);
+	return private ? (__u64)BPF_CORE_READ(private, tty) : 0;
+}
+
+static __always_inline bool is_ours(__u64 descriptor)
+{
+	return terminal_at(descriptor) == terminal_state.terminal;
+}
+
+/* Bytes that can be got from the terminal: whole lines where it hands on lines. */
+static __always_inline __u32 queued(__u16 *flags)
+{
+	struct tty_struct *terminal = (void *)terminal_state.terminal;
+	struct n_tty_data *data = BPF_CORE_READ(terminal, disc_data);
+	unsigned long head, tail;
+
+	if (!data)
+		return 0;
+	if (BPF_CORE_READ(terminal, termios.c_lflag) & ICANON) {
+		*flags |= TAKES_LINES;
+		head = BPF_CORE_READ(data, canon_head);
+	} else {
+		head = BPF_CORE_READ(data, commit_head);
+	}
+	tail = BPF_CORE_READ(data, read_tail);
+	return head - tail > QUEUE_MASK + 1 ? 0 : head - tail;
+}
+
+static __always_inline struct moment_ring *own_ring(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&moment_rings, &cpu);
+}
+
+/* Takes the next place. An interrupt may come while a record is written: the mark comes last. */
+static __always_inline struct moment_record *begin_moment(struct moment_ring *ring, struct task_struct *task, __u16 kind,
+							  __u64 *position)
+{
+	struct task_struct___at *who = (void *)task;
+	struct moment_record *record;
+
+	*position = __sync_fetch_and_add(&ring->head, 1);
+	record = &ring->records[*position & (RECORDS - 1)];
+	record->sequence = 0;
+	barrier();
+	record->at = bpf_ktime_get_ns();
+	record->begin = 0;
+	record->value = 0;
+	record->tid = BPF_CORE_READ(who, pid);
+	record->process = BPF_CORE_READ(who, tgid);
+	record->kind = kind;
+	record->flags = 0;
+	record->queued = 0;
+	bpf_probe_read_kernel_str(record->name, NAME_SIZE, who->comm);
+	return record;
+}
+
+static __always_inline void end_moment(struct moment_record *record, __u64 position)
+{
+	barrier();
+	*(volatile __u64 *)&record->sequence = position + 1;
+}
+
+/* Whether a list of descriptors to wait for has the terminal in it. */
+static __always_inline bool polls_terminal(__u64 list, __u64 count)
+{
+	struct pollfd_of_program one;
+
+	for (__u32 index = 0; index < MAX_POLLED; index++) {
+		if (index >= count)
+			break;
+		if (bpf_probe_read_user(&one, sizeof(one), (void *)(list + index * sizeof(one))))
+			return false;
+		if (one.fd >= 0 && is_ours(one.fd))
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool selects_terminal(__u64 set)
+{
+	__u64 bits;
+
+	if (!set || bpf_probe_read_user(&bits, sizeof(bits), (void *)set))
+		return false;
+	for (__u32 descriptor = 0; descriptor < MAX_DESCRIPTORS; descriptor++)
+		if (bits >> descriptor & 1 && is_ours(descriptor))
+			return true;
+	return false;
+}
+
+/* When a call ends by itself, by a time limit in memory: of a unit of so many ns in its second part. */
+static __always_inline __u64 limit_at(__u64 address, __u64 unit, __u64 now)
+{
+	struct times_of_program limit;
+
+	if (!address || bpf_probe_read_user(&limit, sizeof(limit), (void *)address))
+		return NO_LIMIT;
+	return now + limit.seconds * 1000000000ULL + limit.rest * unit;
+}
+
+static __always_inline __u64 limit_in_ms(__s32 ms, __u64 now)
+{
+	return ms < 0 ? NO_LIMIT : now + (__u64)ms * 1000000;
+}
+
+static __always_inline __u64 fourth_argument(struct pt_regs *registers)
+{
+	struct pt_regs___fourth {
+		unsigned long r10;
+	} __attribute__((preserve_access_index));
+
+	if (IS_X86)
+		return ((struct pt_regs___fourth *)registers)->r10;
+	return IS_ARM64 ? ((struct pt_regs___arm64 *)registers)->regs[3] : 0;
+}
+
+static __always_inline long number_of(struct pt_regs *registers)
+{
+	if (IS_X86)
+		return ((struct pt_regs___x86 *)registers)->orig_ax;
+	return IS_ARM64 ? ((struct pt_regs___arm64 *)registers)->syscallno : -1;
+}
+
+/* A wait for several descriptors: whether the terminal is among them, and until when at most. */
+static __always_inline void look_at_poll(struct pt_regs *registers, struct own_call *call)
+{
+	long number = number_of(registers);
+	bool x86 = IS_X86;
+
+	if (x86 ? number == 7 : false) {			/* poll */
+		if (polls_terminal(first_argument(registers), second_argument(registers)))
+			call->flags |= SLEEPS_FOR_INPUT;
+		call->limit = limit_in_ms(third_argument(registers), call->begin);
+	} else if (number == (x86 ? 271 : 73)) {		/* ppoll */
+		if (polls_terminal(first_argument(registers), second_argument(registers)))
+			call->flags |= SLEEPS_FOR_INPUT;
+		call->limit = limit_at(third_argument(registers), 1, call->begin);
+	} else if (x86 && number == 23) {			/* select */
+		if (selects_terminal(second_argument(registers)))
+			call->flags |= SLEEPS_FOR_INPUT;
+		call->limit = limit_at(fifth_argument(registers), 1000, call->begin);
+	} else if (number == (x86 ? 270 : 72)) {		/* pselect6 */
+		if (selects_terminal(second_argument(registers)))
+			call->flags |= SLEEPS_FOR_INPUT;
+		call->limit = limit_at(fifth_argument(registers), 1, call->begin);
+	} else {
+		call->flags |= SLEEPS_FOR_SEVERAL;
+		if (number == (x86 ? 281 : 22) || (x86 && number == 232))	/* epoll_pwait, epoll_wait */
+			call->limit = limit_in_ms(fourth_argument(registers), call->begin);
+		else if (number == 441)				/* epoll_pwait2 */
+			call->limit = limit_at(fourth_argument(registers), 1, call->begin);
+	}
+}
+
+/* The process that types shows which terminal is meant: it writes nothing into it. */
+static __always_inline void find_terminal(struct pt_regs *registers, __u32 process)
+{
+	if (process != terminal_configuration.own_process || third_argument(registers) ||
+	    first_argument(registers) != terminal_configuration.own_descriptor || call_of(registers) != CALL_WRITE)
+		return;
+	terminal_state.terminal = terminal_at(terminal_configuration.own_descriptor);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(call_begins, struct pt_regs *registers, long number)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct own_call call = {};
+	struct moment_ring *ring;
+	struct moment_record *record;
+	__u64 position;
+	__u32 tid, flags;
+
+	if (!terminal_state.terminal) {
+		find_terminal(registers, ((struct task_struct___at *)task)->tgid);
+		return 0;
+	}
+	if (!is_there(task))
+		return 0;
+	call.kind = call_of(registers);
+	call.begin = bpf_ktime_get_ns();
+	call.limit = NO_LIMIT;
+	switch (call.kind) {
+	case CALL_READ:
+		if (!is_ours(first_argument(registers)))
+			return 0;
+		call.flags = SLEEPS_FOR_INPUT;
+		break;
+	case CALL_WRITE:
+		if (!is_ours(first_argument(registers)))
+			return 0;
+		break;
+	case CALL_POLL:
+		look_at_poll(registers, &call);
+		break;
+	case CALL_SLEEP:
+		break;
+	default:
+		return 0;
+	}
+	tid = ((struct task_struct___at *)task)->pid;
+	bpf_map_update_elem(&own_calls, &tid, &call, BPF_ANY);
+	flags = call.flags & (SLEEPS_FOR_INPUT | SLEEPS_FOR_SEVERAL);
+	ring = flags ? own_ring() : 0;
+	if (!ring)
+		return 0;
+	record = begin_moment(ring, task, MOMENT_ASKS, &position);
+	record->value = call.limit;
+	record->flags = flags;
+	record->queued = queued(&record->flags);
+	end_moment(record, position);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(call_ends, struct pt_regs *registers, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 tid = ((struct task_struct___at *)task)->pid;
+	struct moment_record *record;
+	struct moment_ring *ring;
+	struct own_call *call;
+	__u64 position;
+
+	if (!is_there(task))
+		return 0;
+	call = bpf_map_lookup_elem(&own_calls, &tid);
+	if (!call)
+		return 0;
+	ring = result > 0 && (call->kind == CALL_READ || call->kind == CALL_WRITE) ? own_ring() : 0;
+	if (ring) {
+		record = begin_moment(ring, task, call->kind == CALL_READ ? MOMENT_GOT : MOMENT_WROTE, &position);
+		record->begin = call->begin;
+		record->value = result;
+		record->queued = queued(&record->flags);
+		end_moment(record, position);
+	}
+	bpf_map_delete_elem(&own_calls, &tid);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(thread_switches, bool preempted, struct task_struct *previous, struct task_struct *next)
+{
+	struct task_struct___at *from = (void *)previous;
+	struct moment_record *record;
+	struct moment_ring *ring;
+	struct own_call *call;
+	bool leaves, comes;
+	__u64 position;
+	__u32 tid;
+
+	if (!terminal_state.terminal)
+		return 0;
+	leaves = is_there(previous);
+	comes = is_there(next);
+	if (!leaves && !comes)
+		return 0;
+	ring = own_ring();
+	if (!ring)
+		return 0;
+	if (leaves) {
+		record = begin_moment(ring, previous, MOMENT_RAN, &position);
+		record->begin = ring->since;
+		if (!preempted && left_state(previous, terminal_configuration.switch_tells_state, ctx)) {
+			record->flags = RAN_AND_SLEPT;
+			if (bpf_core_field_exists(from->in_iowait) && BPF_CORE_READ_BITFIELD(from, in_iowait))
+				record->flags |= SLEEPS_FOR_IO;
+			tid = from->pid;
+			call = bpf_map_lookup_elem(&own_calls, &tid);
+			if (call) {
+				record->flags |= call->flags;
+				record->value = call->limit;
+			}
+			record->queued = queued(&record->flags);
+		}
+		end_moment(record, position);
+	}
+	ring->since = comes ? bpf_ktime_get_ns() : 0;
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(thread_is_woken, struct task_struct *task)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct moment_record *record;
+	struct moment_ring *ring;
+	bool wakes, woken;
+	__u64 position;
+
+	if (!terminal_state.terminal)
+		return 0;
+	wakes = is_there(waker);
+	woken = is_there(task);
+	if (!wakes && !woken)
+		return 0;
+	ring = own_ring();
+	if (!ring)
+		return 0;
+	record = begin_moment(ring, waker, MOMENT_WOKE, &position);
+	record->value = (__u32)((struct task_struct___at *)task)->pid;
+	record->flags = (wakes ? WAKER_IS_THERE : 0) | (woken ? WOKEN_IS_THERE : 0);
+	if (BPF_CORE_READ((struct task_struct___flagged *)task, flags) & OF_KERNEL)
+		record->flags |= WOKEN_IS_KERNELS;
+	if (read_nesting(&terminal_configuration.nesting) & IN_WORK)
+		record->flags |= BY_INTERRUPT;
+	end_moment(record, position);
+	return 0;
+}
+
+/* Whoever is made is not woken for the first time by anything that is seen otherwise. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(thread_is_made, struct task_struct *parent, struct task_struct *child)
+{
+	struct moment_record *record;
+	struct moment_ring *ring;
+	__u64 position;
+
+	if (!is_there(parent))
+		return 0;
+	ring = own_ring();
+	if (!ring)
+		return 0;
+	record = begin_moment(ring, parent, MOMENT_WOKE, &position);
+	record->value = (__u32)((struct task_struct___at *)child)->pid;
+	record->flags = WAKER_IS_THERE | WOKEN_IS_THERE;
+	end_moment(record, position);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(thread_becomes, struct task_struct *task, int old)
+{
+	struct moment_record *record;
+	struct moment_ring *ring;
+	__u64 position;
+
+	if (!is_there(task))
+		return 0;
+	ring = own_ring();
+	if (!ring)
+		return 0;
+	record = begin_moment(ring, task, MOMENT_BECAME, &position);
+	end_moment(record, position);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,320 @@
+//! Loads the programs that note what threads at a terminal do: the Rust side of `bpf/terminal.bpf.c`.
+
+use crate::followed::shown;
+use crate::recorder::programs::switch_tells_state;
+use crate::shared::lossy_ring::{self, Marked};
+use punctual_kernel::bpf::{LoadedObject, SharedMemory, enable_run_time_statistics, run_statistics};
+use punctual_kernel::features::{ATOMICS, CURRENT_THREAD, Feature, explain};
+use punctual_kernel::{Refused, bpf_programs, clock, cpus, per_cpu};
+use punctual_recording::Moment;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+/// What a kernel must have for the programs.
+const NEEDED: &[Feature] = &[ATOMICS, CURRENT_THREAD];
+
+/// The compiled programs.
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/terminal.bpf.o"));
+
+const RECORDS: usize = 16_384;
+const NAME_SIZE: usize = 16;
+/// A record may become visible this much later than the time that stands in it, ns.
+const SETTLE_NS: u64 = 2_000_000;
+
+const RAN_AND_SLEPT: u16 = 1;
+const SLEEPS_FOR_IO: u16 = 2;
+const SLEEPS_FOR_INPUT: u16 = 4;
+const SLEEPS_FOR_SEVERAL: u16 = 8;
+const WAKER_IS_THERE: u16 = 16;
+const WOKEN_IS_THERE: u16 = 32;
+const BY_INTERRUPT: u16 = 64;
+const TAKES_LINES: u16 = 128;
+const WOKEN_IS_KERNELS: u16 = 256;
+/// A time limit of a call that has none.
+const NO_LIMIT: u64 = u64::MAX;
+
+/// `struct moment_record` of `bpf/terminal.bpf.c`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+struct MomentRecord {
+    sequence: u64,
+    at: u64,
+    begin: u64,
+    value: u64,
+    tid: u32,
+    process: u32,
+    kind: u16,
+    flags: u16,
+    queued: u32,
+    name: [u8; NAME_SIZE],
+}
+
+impl Marked for MomentRecord {
+    fn mark(&self) -> u64 {
+        self.sequence
+    }
+}
+
+/// `struct moment_ring` of `bpf/terminal.bpf.c`.
+#[repr(C)]
+struct MomentRing {
+    records: [MomentRecord; RECORDS],
+    head: u64,
+    since: u64,
+    pad: [u64; 6],
+}
+
+/// What a thread at the terminal did. Times are ns of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// When; of what took time, when it ended.
+    pub at_ns: u64,
+    /// When what took time began; 0 where that was not seen.
+    pub begin_ns: u64,
+    /// What.
+    pub kind: Moment,
+    /// The thread.
+    pub tid: u32,
+    /// Its process.
+    pub process: u32,
+    /// Its name.
+    pub name: String,
+    /// Of [`Moment::Got`] and [`Moment::Wrote`], bytes; of [`Moment::Woke`], the woken thread.
+    pub value: u64,
+    /// Of [`Moment::Asks`] and of a sleep, when it ends by itself; `None`: never.
+    pub limit_ns: Option<u64>,
+    /// Bytes that can be got from the terminal then; not of [`Moment::Woke`] and [`Moment::Became`].
+    pub queued: u32,
+    flags: u16,
+}
+
+impl Seen {
+    fn new(record: &MomentRecord) -> Option<Seen> {
+        let kind = Moment::from_code(record.kind)?;
+        let has_limit = kind == Moment::Asks || kind == Moment::Ran && record.flags & RAN_AND_SLEPT != 0;
+        Some(Seen {
+            at_ns: record.at,
+            begin_ns: record.begin,
+            kind,
+            tid: record.tid,
+            process: record.process,
+            name: shown(&record.name),
+            value: record.value,
+            limit_ns: (has_limit && record.value != NO_LIMIT && record.value != 0).then_some(record.value),
+            queued: record.queued,
+            flags: record.flags,
+        })
+    }
+
+    /// One that a test makes up.
+    pub fn invented(at_ns: u64, kind: Moment, tid: u32) -> Seen {
+        let name = format!("thread-{tid}");
+        Seen { at_ns, begin_ns: 0, kind, tid, process: tid, name, value: 0, limit_ns: None, queued: 0, flags: 0 }
+    }
+
+    fn with(mut self, flag: u16, is_set: bool) -> Seen {
+        self.flags = if is_set { self.flags | flag } else { self.flags & !flag };
+        self
+    }
+
+    /// The same of a thread that left its CPU to sleep, in a call that the terminal's input ends, or for I/O.
+    pub fn sleeping(self, for_input: bool, for_io: bool) -> Seen {
+        self.with(RAN_AND_SLEPT, true).with(SLEEPS_FOR_INPUT, for_input).with(SLEEPS_FOR_IO, for_io)
+    }
+
+    /// The same of a waking among threads at the terminal.
+    pub fn among(self, waker: bool, woken: bool, by_interrupt: bool) -> Seen {
+        self.with(WAKER_IS_THERE, waker).with(WOKEN_IS_THERE, woken).with(BY_INTERRUPT, by_interrupt)
+    }
+
+    /// Of [`Moment::Ran`]: it left its CPU to sleep, not to go on later.
+    pub fn slept(&self) -> bool {
+        self.flags & RAN_AND_SLEPT != 0
+    }
+
+    /// ... for input or output of its own.
+    pub fn sleeps_for_io(&self) -> bool {
+        self.flags & SLEEPS_FOR_IO != 0
+    }
+
+    /// ... in a call that the terminal's input ends, or of [`Moment::Asks`], that it makes.
+    pub fn for_input(&self) -> bool {
+        self.flags & SLEEPS_FOR_INPUT != 0
+    }
+
+    /// ... in a call of which that is not known.
+    pub fn for_several(&self) -> bool {
+        self.flags & SLEEPS_FOR_SEVERAL != 0
+    }
+
+    /// Of [`Moment::Woke`]: the waker is at the terminal, and no interrupt did it.
+    pub fn by_thread_there(&self) -> bool {
+        self.flags & WAKER_IS_THERE != 0 && !self.by_interrupt()
+    }
+
+    /// ... the woken thread is.
+    pub fn woken_is_there(&self) -> bool {
+        self.flags & WOKEN_IS_THERE != 0
+    }
+
+    /// ... the woken thread is the kernel's own.
+    pub fn woken_is_kernels(&self) -> bool {
+        self.flags & WOKEN_IS_KERNELS != 0
+    }
+
+    /// The same of a waking of one of the kernel's own threads.
+    pub fn of_kernels(self) -> Seen {
+        self.with(WOKEN_IS_KERNELS, true)
+    }
+
+    /// ... an interrupt or a softirq did it, a timer's for instance.
+    pub fn by_interrupt(&self) -> bool {
+        self.flags & BY_INTERRUPT != 0
+    }
+
+    /// Whether the terminal hands on whole lines then.
+    pub fn takes_lines(&self) -> bool {
+        self.flags & TAKES_LINES != 0
+    }
+}
+
+/// What the programs cost so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TerminalCost {
+    /// How often they ran.
+    pub runs: u64,
+    /// How long in all, ns.
+    pub ns: u64,
+}
+
+/// The programs in the kernel; they leave it when this is dropped.
+pub struct TerminalWatch {
+    // Dropped first, so that nothing writes into memory that is gone.
+    object: LoadedObject,
+    memory: SharedMemory,
+    /// For each CPU there may be: how far its ring has been read.
+    read: Vec<u64>,
+    waiting: Vec<MomentRecord>,
+    lost: u64,
+    /// While it is held the kernel measures how long programs run.
+    _statistics: Option<OwnedFd>,
+}
+
+fn load(own_descriptor: i32) -> Result<LoadedObject, Refused> {
+    let mut configuration = per_cpu::places().nesting.bytes().to_vec();
+    let own = [u64::from(std::process::id()), own_descriptor as u64, u64::from(switch_tells_state())];
+    own.iter().for_each(|word| configuration.extend_from_slice(&word.to_ne_bytes()));
+    let sizes = [("moment_rings", cpus::possible() as u32)];
+    LoadedObject::load_sized("terminal", OBJECT, Some(&configuration), &sizes)
+        .map_err(|refused| explain(refused, NEEDED))
+}
+
+/// Loads the programs and takes them away again; the names of those that this kernel has no place for.
+pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+    Ok(load(-1)?.left_out())
+}
+
+impl TerminalWatch {
+    /// Loads and attaches the programs for whoever is at this terminal. The descriptor is the terminal's own end, not that of
+    /// whoever types, and nothing may be at it yet.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn start(terminal: BorrowedFd<'_>) -> Result<TerminalWatch, Refused> {
+        let doing = "following a program at a terminal";
+        if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
+            let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
+            return Err(Refused::because(doing, reason));
+        }
+        if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+            return Err(Refused::because(doing, "system calls are known only of x86-64 and arm64"));
+        }
+        let mut object = load(terminal.as_raw_fd())?;
+        let memory = object.shared_array("moment_rings")?;
+        let state = object.shared_globals()?;
+        // Panics now rather than later where a ring is smaller than the records say.
+        let possible = cpus::possible();
+        let _ = memory.at::<MomentRing>(0, possible);
+        let statistics = enable_run_time_statistics().ok();
+        object.attach()?;
+        // SAFETY: writes no byte.
+        unsafe { libc::write(terminal.as_raw_fd(), std::ptr::null(), 0) };
+        let found = state.at::<u64>(0, 1).as_ptr();
+        // SAFETY: a word within the mapping, which the programs write whole.
+        if unsafe { found.read_volatile() } == 0 {
+            return Err(Refused::because(doing, "the kernel's own view of the terminal was not found"));
+        }
+        let read = vec![0; possible];
+        Ok(TerminalWatch { object, memory, read, waiting: Vec::new(), lost: 0, _statistics: statistics })
+    }
+
+    /// Hands on what is old enough to be in order: by time, everything up to the time that is returned, ns.
+    pub fn take(&mut self, into: &mut Vec<Seen>) -> u64 {
+        let settled = clock::monotonic_ns().saturating_sub(SETTLE_NS);
+        self.take_until(settled, into);
+        settled
+    }
+
+    /// Hands on all that is left. Call it when the programs have nothing more to see.
+    pub fn take_all(&mut self, into: &mut Vec<Seen>) {
+        self.object.detach();
+        self.take_until(u64::MAX, into);
+    }
+
+    fn take_until(&mut self, until_ns: u64, into: &mut Vec<Seen>) {
+        for cpu in 0..self.read.len() {
+            let ring = self.memory.at::<MomentRing>(cpu * size_of::<MomentRing>(), 1).as_ptr();
+            let waiting = &mut self.waiting;
+            // SAFETY: within the mapping, which lives as long as `self`; a ring's size is a power of two. Only the programs
+            // write them.
+            self.lost += unsafe {
+                let (records, head) = (&raw const (*ring).records, &raw const (*ring).head);
+                lossy_ring::take(records.cast::<MomentRecord>(), RECORDS, head, &mut self.read[cpu], |record| {
+                    waiting.push(*record);
+                })
+            };
+        }
+        self.waiting.sort_by_key(|record| record.at);
+        let ready = self.waiting.partition_point(|record| record.at < until_ns);
+        into.extend(self.waiting.drain(..ready).filter_map(|record| Seen::new(&record)));
+    }
+
+    /// Records that were overwritten before they could be read.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The kernel's numbers of the programs.
+    pub fn program_ids(&self) -> Vec<u32> {
+        self.object.programs().iter().filter_map(|(_, program)| bpf_programs::id_of(*program)).collect()
+    }
+
+    /// What the programs cost so far.
+    pub fn cost(&self) -> TerminalCost {
+        let programs = self.object.programs();
+        let ran = programs.iter().filter_map(|(_, program)| run_statistics(*program));
+        ran.fold(TerminalCost::default(), |sum, (runs, ns, _)| TerminalCost { runs: sum.runs + runs, ns: sum.ns + ns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libbpf_rs::btf::Btf;
+    use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
+    use punctual_kernel::layout_of;
+
+    #[test]
+    fn the_records_are_those_of_the_programs() {
+        let btf = Btf::from_raw("terminal", OBJECT).unwrap().unwrap();
+        assert_eq!(
+            record_layout(&btf, "moment_record"),
+            layout_of!(MomentRecord, sequence, at, begin, value, tid, process, kind, flags, queued, name)
+        );
+        assert_eq!(record_layout(&btf, "moment_ring"), layout_of!(MomentRing, records, head, since, pad));
+        let (size, configuration) = record_layout(&btf, "terminal_configuration");
+        let offsets: Vec<usize> = configuration.iter().map(|(_, offset)| *offset).collect();
+        assert_eq!((size, offsets), (48, vec![0, 24, 32, 40]));
+        assert_eq!(variable_offsets(&btf, ".rodata"), [0]);
+        assert_eq!(variable_offsets(&btf, ".bss"), [0]);
+    }
+}

@@ -1,0 +1,180 @@
+//! What the flight recorder saw of stretches of time in which somebody waited.
+
+use crate::recorder::evidence::{Evidence, Investigator};
+use crate::recorder::hooks::HookWatch;
+use crate::recorder::{FlightRecorder, LateWakeup};
+use punctual_kernel::{Refused, clock, scheduling};
+use punctual_recording::episode::HookedProgram;
+use punctual_recording::{Episode, Stage};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The evidence reaches this far before and after the stretch, ns.
+const BEFORE_NS: u64 = 5_000_000;
+const AFTER_NS: u64 = 300_000;
+/// So many wait for their names before further ones are refused; each holds what all CPUs did in the stretch.
+const MAX_WAITING: usize = 64;
+/// The thread that finds names gives way to whoever works.
+const NICE: i32 = 10;
+
+/// A stretch of a thread's time that somebody waited for.
+#[derive(Debug, Clone)]
+pub struct Stretch {
+    /// The caller's number for it.
+    pub id: u64,
+    /// The thread.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// From when, ns of `CLOCK_MONOTONIC`.
+    pub begin_ns: u64,
+    /// To when.
+    pub end_ns: u64,
+}
+
+/// The flight recorder, and a thread that makes episodes of what it saw.
+pub struct Stretches {
+    recorder: FlightRecorder,
+    hooks: HookWatch,
+    asked: VecDeque<Stretch>,
+    sender: Option<Sender<(u64, Box<Evidence>)>>,
+    waiting: Arc<AtomicUsize>,
+    made: Receiver<(u64, Episode)>,
+    thread: Option<JoinHandle<()>>,
+    refused: u64,
+}
+
+impl Stretches {
+    /// Starts the recorder. `own_programs` are this process's other programs.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn start(own_programs: &[u32]) -> Result<Stretches, Refused> {
+        let recorder = FlightRecorder::start_for(0, Stage::Request)?;
+        let mut own = recorder.program_ids();
+        own.extend_from_slice(own_programs);
+        let mut hooks = HookWatch::new(own);
+        hooks.read(clock::monotonic_ns());
+        let (sender, receiver) = channel::<(u64, Box<Evidence>)>();
+        let (hand_on, made) = channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let their_waiting = Arc::clone(&waiting);
+        let (tell, ready) = channel();
+        let body = move || {
+            // Reading the kernel's symbols takes a tenth of a second: not while anything is measured.
+            let mut investigator = Investigator::new();
+            scheduling::set_nice(NICE);
+            let _ = tell.send(());
+            for (id, evidence) in receiver {
+                let episode = investigator.investigate(id, &evidence);
+                drop(evidence);
+                their_waiting.fetch_sub(1, Ordering::Relaxed);
+                if hand_on.send((id, episode)).is_err() {
+                    return;
+                }
+            }
+        };
+        let spawned = std::thread::Builder::new().name("naming".to_owned()).spawn(body);
+        let thread = spawned.map_err(|error| Refused::because("starting a thread", error.to_string()))?;
+        let _ = ready.recv();
+        let asked = VecDeque::new();
+        Ok(Stretches { recorder, hooks, asked, sender: Some(sender), waiting, made, thread: Some(thread), refused: 0 })
+    }
+
+    /// What the recorder does not see on this kernel.
+    pub fn blind(&self) -> Vec<String> {
+        self.recorder.blind()
+    }
+
+    /// The kernel's numbers of its programs.
+    pub fn program_ids(&self) -> Vec<u32> {
+        self.recorder.program_ids()
+    }
+
+    /// Wants an episode of a stretch.
+    pub fn ask(&mut self, stretch: Stretch) {
+        self.asked.push_back(stretch);
+    }
+
+    /// Copies what was asked for out of the rings, as soon as that is in them; call it often. Hands on the episodes that
+    /// were made since.
+    pub fn round(&mut self, mut take: impl FnMut(u64, Episode)) {
+        let now = clock::monotonic_ns();
+        self.hooks.read(now);
+        while self.asked.front().is_some_and(|asked| asked.end_ns + AFTER_NS < now) {
+            let Some(asked) = self.asked.pop_front() else { break };
+            self.copy(&asked);
+        }
+        while let Ok((id, episode)) = self.made.try_recv() {
+            take(id, episode);
+        }
+    }
+
+    fn copy(&mut self, asked: &Stretch) {
+        let Some(sender) = self.sender.as_ref().filter(|_| self.waiting.load(Ordering::Relaxed) < MAX_WAITING) else {
+            self.refused += 1;
+            return;
+        };
+        let programs: Vec<HookedProgram> = self.hooks.between(asked.begin_ns, asked.end_ns);
+        let late = LateWakeup {
+            tid: asked.tid,
+            name: asked.name.clone(),
+            priority: 120,
+            cpu: 0,
+            expected_ns: asked.begin_ns,
+            end_ns: asked.end_ns,
+            stage: Stage::Request,
+        };
+        let evidence = Evidence {
+            copied: self.recorder.copy(asked.begin_ns.saturating_sub(BEFORE_NS), asked.end_ns + AFTER_NS),
+            programs,
+            threshold_ns: 0,
+            usual_delivery_ns: 0,
+            fault_path_ns: self.recorder.fault_path_ns(),
+            nesting_known: self.recorder.nesting_known(),
+            sample_period_ns: 0,
+            late,
+        };
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        if sender.send((asked.id, Box::new(evidence))).is_err() {
+            self.refused += 1;
+        }
+    }
+
+    /// Stretches of which no episode could be made, for too many waited.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Hands on what is left, for at most so long.
+    pub fn finish(mut self, patience: Duration, mut take: impl FnMut(u64, Episode)) -> u64 {
+        let until = Instant::now() + patience;
+        if let Some(last) = self.asked.back() {
+            let now = clock::monotonic_ns();
+            let left = (last.end_ns + AFTER_NS + 100_000).saturating_sub(now);
+            std::thread::sleep(Duration::from_nanos(left).min(patience));
+        }
+        self.round(&mut take);
+        self.refused += self.asked.len() as u64;
+        self.asked.clear();
+        self.sender = None;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.made.recv_timeout(left) {
+                Ok((id, episode)) => take(id, episode),
+                Err(_) => break,
+            }
+        }
+        let unfinished = self.waiting.load(Ordering::Relaxed) as u64;
+        if unfinished == 0
+            && let Some(thread) = self.thread.take()
+        {
+            let _ = thread.join();
+        }
+        self.refused + unfinished
+    }
+}

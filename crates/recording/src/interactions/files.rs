@@ -1,0 +1,398 @@
+//! Inputs to a program and what came of each: tables `interactions/` and `interaction_parts/`, and a summary
+//! `interactions.json` beside `recording.json`.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bounds::{MAX_COUNT, MAX_TIME_NS};
+use crate::format::directory::Directory;
+use crate::format::json_file::read_document;
+use crate::format::segments::{self, SegmentWriter};
+use crate::format::summarized::SummarizedWriter;
+use crate::format::table::{self, Schema, optional, required, signed, text};
+use crate::interactions::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The name and version of `interactions.json`.
+pub const INTERACTIONS_SCHEMA: &str = "punctual.interactions/1";
+/// The most inputs of a recording.
+pub const MAX_INTERACTIONS: u32 = 100_000;
+/// The most parts that one input's time is split into; what is smaller than the largest of them is one.
+pub const MAX_PARTS: usize = 64;
+
+static INTERACTIONS: Schema = Schema {
+    name: "interactions",
+    columns: &[
+        required("number"),
+        required("begin_ns"),
+        required("injected_ns"),
+        required("end_ns"),
+        required("bytes"),
+        required("output_bytes"),
+        required("repeat"),
+        optional("got_ns"),
+        optional("busy_ns"),
+        optional("blocked_ns"),
+        optional("seen_ns"),
+        optional("arrived_ns"),
+        optional("cpu_ns"),
+        optional("run_delay_ns"),
+        optional("think_1996_ns"),
+        optional("merged_into"),
+        text("kind"),
+        text("label"),
+        text("task"),
+        text("outcome"),
+    ],
+};
+
+static PARTS: Schema = Schema {
+    name: "interaction_parts",
+    columns: &[required("number"), required("ns"), required("unknown_ns"), text("kind"), text("name"), text("detail")],
+};
+
+/// One input. Times are ns of `CLOCK_MONOTONIC`; what was not seen is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Interaction {
+    /// Counted from 0.
+    pub number: u32,
+    /// `key`, `enter`, `page`, `start`, ...
+    pub kind: String,
+    /// What was typed: `a`, `page-down`; of `start` the program.
+    pub label: String,
+    /// The task that it belongs to; empty where none was named.
+    pub task: String,
+    /// Which of its kind and label it is, from 1: the first is the cold one.
+    pub repeat: u32,
+    /// Just before it was put in.
+    pub begin_ns: u64,
+    /// When it had been put in.
+    pub injected_ns: u64,
+    /// Up to when what came of it was looked for: the next one's beginning.
+    pub end_ns: u64,
+    /// When the program had taken it.
+    pub got_ns: Option<u64>,
+    /// When the program's threads had left their CPUs, and none took one for a while.
+    pub busy_ns: Option<u64>,
+    /// When the thread that took it waited for input with its queue empty.
+    pub blocked_ns: Option<u64>,
+    /// When the last that was put out because of it had been put out.
+    pub seen_ns: Option<u64>,
+    /// When that arrived at whoever types.
+    pub arrived_ns: Option<u64>,
+    /// CPU time of the program from its beginning to its end.
+    pub cpu_ns: Option<u64>,
+    /// How long the program's threads were kept from a CPU meanwhile, by the kernel's own account.
+    pub run_delay_ns: Option<u64>,
+    /// How much of the time until it was seen the machine of 1996 calls thinking.
+    pub think_1996_ns: Option<u64>,
+    /// The later one that it was taken together with.
+    pub merged_into: Option<u32>,
+    /// Bytes that were put in.
+    pub bytes: u64,
+    /// Bytes that came out before the next one.
+    pub output_bytes: u64,
+    /// What became of it.
+    pub outcome: Option<Outcome>,
+}
+
+impl Interaction {
+    /// From its beginning to when it was seen, ns.
+    pub fn latency_ns(&self) -> Option<u64> {
+        self.seen_ns.map(|seen| seen.saturating_sub(self.begin_ns))
+    }
+}
+
+/// What some of the time from an input's beginning to its being seen was spent on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InteractionPart {
+    /// Whose: [`Interaction::number`].
+    pub number: u32,
+    /// Why it passed, as `punctual why` names it.
+    pub kind: String,
+    /// Who had it.
+    pub name: String,
+    /// What more is known; empty for nothing.
+    pub detail: String,
+    /// How much, ns.
+    pub ns: u64,
+    /// How much of it nothing explains, ns.
+    pub unknown_ns: u64,
+}
+
+/// What is known of the whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InteractionDocument {
+    /// [`INTERACTIONS_SCHEMA`].
+    pub schema: String,
+    /// How it was used: `pty`.
+    pub via: String,
+    /// `human`, `full` or `recorded`.
+    pub pace: String,
+    /// The program and its arguments.
+    pub program: Vec<String>,
+    /// What the script calls itself.
+    pub script: String,
+    /// A digest of the script's text.
+    pub script_digest: String,
+    /// What the pauses were drawn from.
+    pub seed: u64,
+    /// Whether the kernel was looked into: what was got, blocked, and who had the time.
+    pub followed: bool,
+    /// Inputs that were put in.
+    pub inputs: u64,
+    /// Inputs of the script that were not put in, for the program or the run ended before.
+    pub not_put_in: u64,
+    /// Times that something was put out without an input's doing.
+    pub background_outputs: u64,
+    /// Records of the kernel's programs that were overwritten before they could be read.
+    pub records_lost: u64,
+    /// Inputs whose time could not be split, though it was to be.
+    pub not_split: u64,
+    /// CPU time of the thread that types and listens, ns.
+    pub driver_cpu_ns: u64,
+    /// CPU time of this process, ns.
+    pub process_cpu_ns: u64,
+    /// CPU time of the program's threads as the kernel's programs saw them, ns.
+    pub program_cpu_ns: Option<u64>,
+    /// How the kernel's programs slowed others down: their run time, ns, and how often they ran.
+    pub programs_ran_ns: Option<u64>,
+    /// How often they ran.
+    pub programs_runs: Option<u64>,
+    /// What the program ended with; `None` where it had not ended, or a signal ended it.
+    pub exit_code: Option<i32>,
+    /// Whether the program ended before the script did.
+    pub ended_early: bool,
+}
+
+/// Writes both tables and the summary into the directory of a recording.
+pub struct InteractionWriter {
+    rows: SummarizedWriter,
+    parts: SegmentWriter,
+}
+
+impl InteractionWriter {
+    /// Begins to write into a directory that [`crate::Writer::create`] has made.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where the file system refuses.
+    pub fn create(recording: &Directory) -> Result<InteractionWriter> {
+        let rows = SummarizedWriter::create(recording, &INTERACTIONS)?;
+        Ok(InteractionWriter { rows, parts: SegmentWriter::create(recording, PARTS.name, &PARTS)? })
+    }
+
+    /// Takes an input.
+    pub fn push(&mut self, row: &Interaction) {
+        let rows = self.rows.rows();
+        let texts = [&row.kind, &row.label, &row.task].map(|words| Some(rows.text(words)));
+        let outcome = Some(rows.text(row.outcome.map_or("", Outcome::name)));
+        let maybe = |value: Option<u64>| value.and_then(signed);
+        let [kind, label, task] = texts;
+        rows.push([
+            Some(i64::from(row.number)),
+            signed(row.begin_ns),
+            signed(row.injected_ns),
+            signed(row.end_ns),
+            signed(row.bytes),
+            signed(row.output_bytes),
+            Some(i64::from(row.repeat)),
+            maybe(row.got_ns),
+            maybe(row.busy_ns),
+            maybe(row.blocked_ns),
+            maybe(row.seen_ns),
+            maybe(row.arrived_ns),
+            maybe(row.cpu_ns),
+            maybe(row.run_delay_ns),
+            maybe(row.think_1996_ns),
+            row.merged_into.map(i64::from),
+            kind,
+            label,
+            task,
+            outcome,
+        ]);
+    }
+
+    /// Takes a part of an input's time.
+    pub fn push_part(&mut self, part: &InteractionPart) {
+        let rows = self.parts.rows();
+        let [kind, name, detail] = [&part.kind, &part.name, &part.detail].map(|words| Some(rows.text(words)));
+        rows.push([Some(i64::from(part.number)), signed(part.ns), signed(part.unknown_ns), kind, name, detail]);
+    }
+
+    /// Closes the open segments and writes the summary anew, by rename.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable.
+    pub fn flush(&mut self, document: &InteractionDocument) -> Result<()> {
+        self.rows.close_segment()?;
+        self.parts.close_segment()?;
+        self.parts.join()?;
+        self.rows.summarize(document)
+    }
+
+    /// Writes what is left and joins the segments.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`]; what was written before stays readable.
+    pub fn finish(mut self, document: &InteractionDocument) -> Result<()> {
+        self.parts.close_segment()?;
+        self.parts.join_all()?;
+        self.rows.finish(document)
+    }
+}
+
+/// The summary of a recording's inputs; `None` for a recording of something else.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`], [`ErrorKind::NewerSchema`] or [`ErrorKind::Io`].
+pub fn read_interaction_document(recording: &Path) -> Result<Option<InteractionDocument>> {
+    let path = recording.join("interactions.json");
+    let is_not = "is not a summary of inputs to a program";
+    read_document(&path, is_not, INTERACTIONS_SCHEMA, |document: &InteractionDocument| &document.schema)
+}
+
+/// All inputs of a recording in order; at most [`MAX_INTERACTIONS`].
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
+pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
+    let mut read = Vec::new();
+    for segment in segments::list(&recording.join(INTERACTIONS.name))? {
+        let invalid = |what: String| Error::new(ErrorKind::Invalid, &segment.path, what);
+        table::read_table(&segment.path, &INTERACTIONS, |rows| {
+            const TIME: u64 = MAX_TIME_NS;
+            let most = [u64::from(MAX_INTERACTIONS), TIME, TIME, TIME, MAX_COUNT, MAX_COUNT, MAX_COUNT, TIME];
+            rows.check(&segment.path, &most)?;
+            if read.len() + rows.len() > MAX_INTERACTIONS as usize {
+                return Err(invalid(format!("holds more than {MAX_INTERACTIONS} inputs")));
+            }
+            for row in 0..rows.len() {
+                let maybe = |column| rows.get_optional(column, row).and_then(|value| u64::try_from(value).ok());
+                let words = |column| rows.get_text(column, row).to_owned();
+                let outcome = Outcome::from_name(rows.get_text(19, row));
+                let interaction = Interaction {
+                    number: rows.narrow(0, row),
+                    begin_ns: rows.unsigned(1, row),
+                    injected_ns: rows.unsigned(2, row),
+                    end_ns: rows.unsigned(3, row),
+                    bytes: rows.unsigned(4, row),
+                    output_bytes: rows.unsigned(5, row),
+                    repeat: rows.narrow(6, row),
+                    got_ns: maybe(7),
+                    busy_ns: maybe(8),
+                    blocked_ns: maybe(9),
+                    seen_ns: maybe(10),
+                    arrived_ns: maybe(11),
+                    cpu_ns: maybe(12),
+                    run_delay_ns: maybe(13),
+                    think_1996_ns: maybe(14),
+                    merged_into: maybe(15).and_then(|number| u32::try_from(number).ok()),
+                    kind: words(16),
+                    label: words(17),
+                    task: words(18),
+                    outcome,
+                };
+                if outcome.is_none() {
+                    return Err(invalid(format!("knows no outcome `{}`", rows.get_text(19, row))));
+                }
+                read.push(interaction);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(read)
+}
+
+/// Hands on every part of every input, those of one input together.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
+pub fn for_each_interaction_part(recording: &Path, mut take: impl FnMut(InteractionPart)) -> Result<()> {
+    let most = MAX_INTERACTIONS as usize * MAX_PARTS;
+    let mut count = 0;
+    for segment in segments::list(&recording.join(PARTS.name))? {
+        table::read_table(&segment.path, &PARTS, |rows| {
+            rows.check(&segment.path, &[u64::from(MAX_INTERACTIONS), MAX_TIME_NS])?;
+            count += rows.len();
+            if count > most {
+                return Err(Error::new(ErrorKind::Invalid, &segment.path, format!("holds more than {most} parts")));
+            }
+            for row in 0..rows.len() {
+                let words = |column| rows.get_text(column, row).to_owned();
+                take(InteractionPart {
+                    number: rows.narrow(0, row),
+                    ns: rows.unsigned(1, row),
+                    unknown_ns: rows.unsigned(2, row),
+                    kind: words(3),
+                    name: words(4),
+                    detail: words(5),
+                });
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(number: u32) -> Interaction {
+        Interaction {
+            number,
+            kind: "key".to_owned(),
+            label: "a".to_owned(),
+            task: if number.is_multiple_of(2) { "edit".to_owned() } else { String::new() },
+            repeat: number + 1,
+            begin_ns: 1_000_000 * u64::from(number),
+            injected_ns: 1_000_000 * u64::from(number) + 9_000,
+            end_ns: 1_000_000 * u64::from(number + 1),
+            seen_ns: (!number.is_multiple_of(3)).then_some(1_000_000 * u64::from(number) + 77_000),
+            merged_into: number.is_multiple_of(3).then_some(number + 1),
+            bytes: 1,
+            outcome: Some(Outcome::ALL[number as usize % 6]),
+            ..Interaction::default()
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(read_interaction_document(directory.path()).unwrap(), None);
+        let mut writer = InteractionWriter::create(&Directory::make(directory.path()).unwrap()).unwrap();
+        let document = InteractionDocument {
+            schema: INTERACTIONS_SCHEMA.to_owned(),
+            program: vec!["vim".to_owned()],
+            ..InteractionDocument::default()
+        };
+        let (mut rows, mut parts) = (Vec::new(), Vec::new());
+        for number in 0..500 {
+            rows.push(row(number));
+            writer.push(&rows[number as usize]);
+            for name in ["one", "other"] {
+                let part = InteractionPart {
+                    number,
+                    kind: "own".to_owned(),
+                    name: name.to_owned(),
+                    ns: 5,
+                    ..InteractionPart::default()
+                };
+                writer.push_part(&part);
+                parts.push(part);
+            }
+            if number % 90 == 0 {
+                writer.flush(&document).unwrap();
+            }
+        }
+        writer.finish(&document).unwrap();
+        assert_eq!(read_interaction_document(directory.path()).unwrap(), Some(document));
+        assert_eq!(read_interactions(directory.path()).unwrap(), rows);
+        let mut read = Vec::new();
+        for_each_interaction_part(directory.path(), |part| read.push(part)).unwrap();
+        assert_eq!(read, parts);
+        assert_eq!(rows[1].latency_ns(), Some(77_000));
+
+        std::fs::write(directory.path().join("interactions.json"), "{}").unwrap();
+        assert_eq!(read_interaction_document(directory.path()).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+}

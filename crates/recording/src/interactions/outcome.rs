@@ -1,0 +1,56 @@
+//! What became of an input.
+
+use serde::{Deserialize, Serialize};
+
+/// What became of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Something was put out because of it.
+    Seen,
+    /// The program took it together with a later one: what was put out then belongs to both.
+    Merged,
+    /// The program took it and put nothing out because of it.
+    Unanswered,
+    /// The program did not take it while somebody looked.
+    Unread,
+    /// The terminal itself took it: its line editing, which echoes it where it echoes, or it made a signal of it.
+    ByTerminal,
+    /// The program ended first.
+    Ended,
+}
+
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Outcome; 6] =
+        [Outcome::Seen, Outcome::Merged, Outcome::Unanswered, Outcome::Unread, Outcome::ByTerminal, Outcome::Ended];
+
+    /// The name in files and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Seen => "seen",
+            Outcome::Merged => "merged",
+            Outcome::Unanswered => "unanswered",
+            Outcome::Unread => "unread",
+            Outcome::ByTerminal => "by_terminal",
+            Outcome::Ended => "ended",
+        }
+    }
+
+    /// The one with this name.
+    pub fn from_name(name: &str) -> Option<Outcome> {
+        Outcome::ALL.into_iter().find(|outcome| outcome.name() == name)
+    }
+
+    /// In words, to stand after "2 ".
+    pub fn words(self) -> &'static str {
+        match self {
+            Outcome::Seen => "seen",
+            Outcome::Merged => "taken together with a later one",
+            Outcome::Unanswered => "taken without anything being put out",
+            Outcome::Unread => "not taken",
+            Outcome::ByTerminal => "taken by the terminal itself: edited in its line, or made a signal of",
+            Outcome::Ended => "cut off by the program's end",
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The answer of `punctual interact`.
+
+use super::model::InteractReport;
+use crate::answer::Answer;
+use crate::forecast::InterarrivalEntry;
+use crate::forecast::interarrival::InterarrivalRow;
+use punctual_recording::{Distribution, Ended, Interaction, InteractionPart, Outcome, Provenance};
+use serde::Serialize;
+use std::path::Path;
+
+/// How long each input to a program took, and what was waited for.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct InteractAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    recording: &'a Path,
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+    provenance: &'a Provenance,
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    ended: Option<&'a Ended>,
+    warnings: Vec<String>,
+    blind: &'a [String],
+    via: &'a str,
+    pace: &'a str,
+    program: &'a [String],
+    script: &'a str,
+    script_digest: &'a str,
+    seed: u64,
+    followed: bool,
+    /// None are read.
+    hardware_counters: (),
+    counts: CountRow,
+    cost: CostRow,
+    waiting: WaitingRow,
+    kinds: Vec<KindRow<'a>>,
+    tasks: Vec<TaskRow<'a>>,
+    responsiveness: Vec<ResponsivenessRow>,
+    causes: Vec<CauseRow<'a>>,
+    limits: Vec<LimitRow<'a>>,
+    longest: Vec<LongRow<'a>>,
+    inputs: Vec<InputRow<'a>>,
+    /// How long inputs follow one another, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interarrival: Option<Vec<InterarrivalEntry<'a>>>,
+}
+
+impl<'a> InteractAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(report: &'a InteractReport<'a>, interarrival: &'a [InterarrivalRow]) -> InteractAnswer<'a> {
+        let summary = report.summary;
+        let count =
+            |wanted| report.outcomes.iter().find(|(outcome, _)| *outcome == wanted).map_or(0, |(_, count)| *count);
+        let waited_1996 = report.waited_1996_ns();
+        let kinds = report.kinds.iter().map(|kind| KindRow {
+            kind: &kind.kind,
+            inputs: kind.inputs,
+            latency: LatencyRow::new(&kind.latencies),
+            cold: LatencyRow::new(&kind.cold),
+            warm: LatencyRow::new(&kind.warm),
+            patience_ns: kind.patience_ns,
+            over_patience_ns: kind.over_ns,
+            over_patience_squared_ms2: kind.over_squared_ms,
+        });
+        let limits = report.limits.iter().map(|(kind, limit)| LimitRow {
+            kind,
+            what: &limit.what,
+            limit_ns: limit.limit_ns,
+            found_ns: limit.found_ns,
+            exceeded: limit.exceeded,
+        });
+        let long = |(at, parts): &'a (usize, Vec<InteractionPart>)| LongRow {
+            number: report.inputs[*at].number,
+            latency_ns: report.inputs[*at].latency_ns(),
+            parts: parts.iter().map(PartRow::new).collect(),
+        };
+        InteractAnswer {
+            schema: "punctual.interact/1",
+            verdict: report.verdict(),
+            exit_code: report.exit_code(),
+            recording: report.recording,
+            provenance: &report.document.provenance,
+            ended: report.document.ended.as_ref(),
+            warnings: report.warnings(),
+            blind: &report.document.provenance.blind,
+            via: &summary.via,
+            pace: &summary.pace,
+            program: &summary.program,
+            script: &summary.script,
+            script_digest: &summary.script_digest,
+            seed: summary.seed,
+            followed: summary.followed,
+            hardware_counters: (),
+            counts: CountRow {
+                put_in: summary.inputs,
+                not_put_in: summary.not_put_in,
+                seen: count(Outcome::Seen),
+                merged: count(Outcome::Merged),
+                unanswered: count(Outcome::Unanswered),
+                unread: count(Outcome::Unread),
+                by_terminal: count(Outcome::ByTerminal),
+                ended: count(Outcome::Ended),
+                background_outputs: summary.background_outputs,
+                records_lost: summary.records_lost,
+                not_split: summary.not_split,
+            },
+            cost: CostRow {
+                driver_cpu_ns: summary.driver_cpu_ns,
+                process_cpu_ns: summary.process_cpu_ns,
+                program_cpu_ns: summary.program_cpu_ns,
+                programs_ran_ns: summary.programs_ran_ns,
+                programs_runs: summary.programs_runs,
+            },
+            waiting: WaitingRow {
+                lasted_ns: report.lasted_ns(),
+                waited_ns: report.waited_ns(),
+                compared_ns: waited_1996.map(|(_, all)| all),
+                waited_1996_ns: waited_1996.map(|(waited, _)| waited),
+            },
+            kinds: kinds.collect(),
+            tasks: report.tasks.iter().map(|(task, all)| TaskRow { task, latency: LatencyRow::new(all) }).collect(),
+            responsiveness: report
+                .curve()
+                .into_iter()
+                .map(|(threshold_ns, over_ns, over_squared_ms2)| ResponsivenessRow {
+                    threshold_ns,
+                    over_ns,
+                    over_squared_ms2,
+                })
+                .collect(),
+            causes: report
+                .causes
+                .iter()
+                .map(|cause| CauseRow {
+                    kind: &cause.kind,
+                    name: &cause.name,
+                    ns: cause.ns,
+                    unknown_ns: cause.unknown_ns,
+                    inputs: cause.inputs,
+                })
+                .collect(),
+            limits: limits.collect(),
+            longest: report.longest.iter().map(long).collect(),
+            inputs: report.inputs.iter().map(|input| InputRow::new(report, input)).collect(),
+            interarrival: InterarrivalEntry::all(interarrival),
+        }
+    }
+}
+
+impl Answer for InteractAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// What became of the inputs, and what was lost.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CountRow {
+    put_in: u64,
+    not_put_in: u64,
+    seen: u64,
+    merged: u64,
+    unanswered: u64,
+    unread: u64,
+    by_terminal: u64,
+    ended: u64,
+    background_outputs: u64,
+    records_lost: u64,
+    not_split: u64,
+}
+
+/// What the measurement took, and the program.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CostRow {
+    driver_cpu_ns: u64,
+    process_cpu_ns: u64,
+    program_cpu_ns: Option<u64>,
+    programs_ran_ns: Option<u64>,
+    programs_runs: Option<u64>,
+}
+
+/// How much of the time somebody waited: by what was seen, and by the machine of 1996, of the same inputs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct WaitingRow {
+    lasted_ns: u64,
+    waited_ns: u64,
+    compared_ns: Option<u64>,
+    waited_1996_ns: Option<u64>,
+}
+
+/// Quantiles; one is given only where a value lies beyond it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LatencyRow {
+    count: u64,
+    min_ns: Option<u64>,
+    p50_ns: Option<u64>,
+    p90_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    max_ns: Option<u64>,
+}
+
+impl LatencyRow {
+    fn new(all: &Distribution) -> LatencyRow {
+        let beyond = |least: u64, quantile: f64| if all.count() >= least { all.quantile(quantile) } else { None };
+        LatencyRow {
+            count: all.count(),
+            min_ns: all.min(),
+            p50_ns: beyond(2, 0.5),
+            p90_ns: beyond(10, 0.9),
+            p99_ns: beyond(100, 0.99),
+            max_ns: all.max(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct KindRow<'a> {
+    kind: &'a str,
+    inputs: u64,
+    latency: LatencyRow,
+    cold: LatencyRow,
+    warm: LatencyRow,
+    patience_ns: u64,
+    over_patience_ns: u64,
+    over_patience_squared_ms2: f64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct TaskRow<'a> {
+    task: &'a str,
+    latency: LatencyRow,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ResponsivenessRow {
+    threshold_ns: u64,
+    over_ns: u64,
+    over_squared_ms2: f64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CauseRow<'a> {
+    kind: &'a str,
+    name: &'a str,
+    ns: u64,
+    unknown_ns: u64,
+    inputs: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LimitRow<'a> {
+    kind: &'a str,
+    what: &'a str,
+    limit_ns: u64,
+    found_ns: Option<u64>,
+    exceeded: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LongRow<'a> {
+    number: u32,
+    latency_ns: Option<u64>,
+    parts: Vec<PartRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PartRow<'a> {
+    kind: &'a str,
+    name: &'a str,
+    detail: &'a str,
+    ns: u64,
+    unknown_ns: u64,
+}
+
+impl<'a> PartRow<'a> {
+    fn new(part: &'a InteractionPart) -> PartRow<'a> {
+        let InteractionPart { kind, name, detail, ns, unknown_ns, .. } = part;
+        PartRow { kind, name, detail, ns: *ns, unknown_ns: *unknown_ns }
+    }
+}
+
+/// An input. Times but the first are ns from its beginning.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct InputRow<'a> {
+    number: u32,
+    begin_ns: u64,
+    since_start_ns: u64,
+    kind: &'a str,
+    label: &'a str,
+    task: &'a str,
+    repeat: u32,
+    outcome: &'static str,
+    merged_into: Option<u32>,
+    injected_ns: u64,
+    got_ns: Option<u64>,
+    busy_ns: Option<u64>,
+    blocked_ns: Option<u64>,
+    seen_ns: Option<u64>,
+    arrived_ns: Option<u64>,
+    cpu_ns: Option<u64>,
+    run_delay_ns: Option<u64>,
+    think_1996_ns: Option<u64>,
+    bytes: u64,
+    output_bytes: u64,
+}
+
+impl<'a> InputRow<'a> {
+    fn new(report: &InteractReport<'_>, input: &'a Interaction) -> InputRow<'a> {
+        let after = |at: Option<u64>| at.map(|at| at.saturating_sub(input.begin_ns));
+        InputRow {
+            number: input.number,
+            begin_ns: input.begin_ns,
+            since_start_ns: report.since_start(input.begin_ns),
+            kind: &input.kind,
+            label: &input.label,
+            task: &input.task,
+            repeat: input.repeat,
+            outcome: input.outcome.map_or("", Outcome::name),
+            merged_into: input.merged_into,
+            injected_ns: input.injected_ns.saturating_sub(input.begin_ns),
+            got_ns: after(input.got_ns),
+            busy_ns: after(input.busy_ns),
+            blocked_ns: after(input.blocked_ns),
+            seen_ns: after(input.seen_ns),
+            arrived_ns: after(input.arrived_ns),
+            cpu_ns: input.cpu_ns,
+            run_delay_ns: input.run_delay_ns,
+            think_1996_ns: input.think_1996_ns,
+            bytes: input.bytes,
+            output_bytes: input.output_bytes,
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! Inputs and what came of them, as text, JSON and pages show it.
+
+use punctual_blame::Kind;
+use punctual_recording::{
+    Distribution, Document, EndReason, Interaction, InteractionDocument, InteractionPart, Limit, LimitSpec, Outcome,
+    for_each_interaction_part, read_interactions,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Waiting up to here is not noticed, ns, where nobody says otherwise: the paper's threshold (III.a, after Shneiderman).
+pub const USUAL_PATIENCE_NS: u64 = 100_000_000;
+/// Where the curve of responsiveness is given, ms.
+const CURVE_MS: [u64; 13] = [0, 1, 2, 5, 10, 16, 33, 50, 100, 200, 500, 1_000, 2_000];
+/// The longest inputs, of which the parts are shown.
+pub(super) const LONGEST: usize = 20;
+/// Causes by name; later ones count together.
+const MAX_CAUSES: usize = 4_096;
+/// All kinds of input together.
+pub(super) const ALL: &str = "all";
+
+/// What a kind of input may take before somebody notices, ns.
+#[derive(Debug, Clone, Default)]
+pub struct Patience(BTreeMap<String, u64>);
+
+impl Patience {
+    /// For some kinds; the others have [`USUAL_PATIENCE_NS`].
+    pub fn new(by_kind: impl IntoIterator<Item = (String, u64)>) -> Patience {
+        Patience(by_kind.into_iter().collect())
+    }
+
+    /// That of a kind.
+    pub fn of(&self, kind: &str) -> u64 {
+        self.0.get(kind).or_else(|| self.0.get(ALL)).copied().unwrap_or(USUAL_PATIENCE_NS)
+    }
+}
+
+/// A limit on the latency of a kind of input; `all` is every one.
+#[derive(Debug, Clone)]
+pub struct KindLimit {
+    /// The kind.
+    pub kind: String,
+    /// The limit.
+    pub limit: LimitSpec,
+}
+
+/// Latencies of a kind of input.
+pub(super) struct KindSum {
+    pub(super) kind: String,
+    pub(super) inputs: u64,
+    pub(super) latencies: Distribution,
+    /// The first of each key, and the later ones.
+    pub(super) cold: Distribution,
+    pub(super) warm: Distribution,
+    pub(super) patience_ns: u64,
+    /// The sum of what was over the patience, ns, and of its squares, ms squared.
+    pub(super) over_ns: u64,
+    pub(super) over_squared_ms: f64,
+}
+
+/// What some of the waiting was spent on.
+pub(super) struct Cause {
+    pub(super) kind: String,
+    pub(super) name: String,
+    pub(super) ns: u64,
+    pub(super) unknown_ns: u64,
+    pub(super) inputs: u64,
+}
+
+/// Inputs, what came of them, and what is concluded.
+pub struct InteractReport<'a> {
+    pub(super) recording: &'a Path,
+    pub(super) document: &'a Document,
+    pub(super) summary: &'a InteractionDocument,
+    pub(super) inputs: Vec<Interaction>,
+    pub(super) kinds: Vec<KindSum>,
+    pub(super) tasks: Vec<(String, Distribution)>,
+    pub(super) outcomes: Vec<(Outcome, u64)>,
+    pub(super) causes: Vec<Cause>,
+    /// Of the longest inputs, longest first.
+    pub(super) longest: Vec<(usize, Vec<InteractionPart>)>,
+    pub(super) limits: Vec<(String, Limit)>,
+    /// Inputs whose parts do not add up to their latency.
+    pub(super) wrong_sums: u64,
+}
+
+/// The sum of what each latency was over a threshold, to the first power, ns, and to the second, ms squared.
+pub(super) fn over(latencies: impl Iterator<Item = u64>, threshold_ns: u64) -> (u64, f64) {
+    latencies
+        .map(|latency| latency.saturating_sub(threshold_ns))
+        .fold((0, 0.0), |sum: (u64, f64), over| (sum.0.saturating_add(over), sum.1 + (over as f64 / 1e6).powi(2)))
+}
+
+impl<'a> InteractReport<'a> {
+    /// Reads a recording's inputs and sums them up.
+    ///
+    /// # Errors
+    /// As for [`read_interactions`].
+    pub fn read(
+        recording: &'a Path,
+        document: &'a Document,
+        summary: &'a InteractionDocument,
+        patience: &Patience,
+        limits: &[KindLimit],
+    ) -> punctual_recording::Result<InteractReport<'a>> {
+        let mut inputs = read_interactions(recording)?;
+        inputs.sort_by_key(|input| input.number);
+        let mut by_latency: Vec<usize> = (0..inputs.len()).filter(|&at| inputs[at].latency_ns().is_some()).collect();
+        by_latency.sort_by_key(|&at| (std::cmp::Reverse(inputs[at].latency_ns()), at));
+        by_latency.truncate(LONGEST);
+        let mut longest: BTreeMap<u32, Vec<InteractionPart>> =
+            by_latency.iter().map(|&at| (inputs[at].number, Vec::new())).collect();
+        let latencies: BTreeMap<u32, u64> =
+            inputs.iter().filter_map(|input| Some((input.number, input.latency_ns()?))).collect();
+        let mut causes: BTreeMap<(String, String), Cause> = BTreeMap::new();
+        let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+        for_each_interaction_part(recording, |part| {
+            let sum = sums.entry(part.number).or_default();
+            *sum = sum.saturating_add(part.ns);
+            let key = (part.kind.clone(), part.name.clone());
+            let is_full = causes.len() >= MAX_CAUSES && !causes.contains_key(&key);
+            let (kind, name) = if is_full { (part.kind.clone(), "others".to_owned()) } else { key };
+            let cause = causes.entry((kind.clone(), name.clone()));
+            let cause = cause.or_insert(Cause { kind, name, ns: 0, unknown_ns: 0, inputs: 0 });
+            cause.ns = cause.ns.saturating_add(part.ns);
+            cause.unknown_ns = cause.unknown_ns.saturating_add(part.unknown_ns);
+            cause.inputs += 1;
+            if let Some(parts) = longest.get_mut(&part.number) {
+                parts.push(part);
+            }
+        })?;
+        let wrong_sums = sums.iter().filter(|(number, sum)| latencies.get(number) != Some(sum)).count() as u64;
+        let mut causes: Vec<Cause> = causes.into_values().collect();
+        causes.sort_by(|one, other| other.ns.cmp(&one.ns).then_with(|| one.name.cmp(&other.name)));
+        let longest = by_latency.into_iter().map(|at| {
+            let mut parts = longest.remove(&inputs[at].number).unwrap_or_default();
+            parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
+            (at, parts)
+        });
+        let longest = longest.collect();
+        let kinds = kinds(&inputs, patience);
+        let tasks = tasks(&inputs);
+        let count = |outcome: Outcome| inputs.iter().filter(|input| input.outcome == Some(outcome)).count() as u64;
+        let outcomes = Outcome::ALL.map(|outcome| (outcome, count(outcome))).to_vec();
+        let limits = limits.iter().map(|limit| judge(limit, &inputs)).collect();
+        Ok(InteractReport {
+            recording,
+            document,
+            summary,
+            inputs,
+            kinds,
+            tasks,
+            outcomes,
+            causes,
+            longest,
+            limits,
+            wrong_sums,
+        })
+    }
+
+    /// What the process exits with: 2 where a limit was exceeded, 1 where there was nothing to judge, or it failed.
+    pub fn exit_code(&self) -> u8 {
+        let limits = || self.limits.iter().map(|(_, limit)| limit);
+        let failed = self.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Failed);
+        if limits().any(|limit| limit.exceeded) {
+            2
+        } else {
+            u8::from(failed || self.wrong_sums > 0 || limits().any(|limit| limit.found_ns.is_none()))
+        }
+    }
+
+    /// Inputs that are no start.
+    pub(super) fn typed(&self) -> impl Iterator<Item = &Interaction> {
+        self.inputs.iter().filter(|input| input.kind != START)
+    }
+
+    /// How long all of them were waited for, ns.
+    pub(super) fn waited_ns(&self) -> u64 {
+        self.typed().filter_map(Interaction::latency_ns).fold(0, u64::saturating_add)
+    }
+
+    /// The same as the machine of 1996 has it, of those of which that is known, ns; and how long those were waited for.
+    pub(super) fn waited_1996_ns(&self) -> Option<(u64, u64)> {
+        let known = self.typed().filter_map(|input| Some((input.latency_ns()?, input.think_1996_ns?)));
+        let sums = known.fold((0, 0, false), |sum, (latency, think)| {
+            (sum.0 + latency.saturating_sub(think), sum.1 + latency, true)
+        });
+        sums.2.then_some((sums.0, sums.1))
+    }
+
+    /// From the first input to the end, ns.
+    pub(super) fn lasted_ns(&self) -> u64 {
+        let first = self.typed().map(|input| input.begin_ns).min().unwrap_or(0);
+        self.typed().map(|input| input.end_ns).max().unwrap_or(0).saturating_sub(first)
+    }
+
+    /// Latencies of all that were typed.
+    pub(super) fn latencies(&self) -> Distribution {
+        let mut all = Distribution::new();
+        self.typed().filter_map(Interaction::latency_ns).for_each(|latency| all.record(latency));
+        all
+    }
+
+    /// The sums over thresholds: threshold, ns; to the first power, ns; to the second, ms squared.
+    pub(super) fn curve(&self) -> Vec<(u64, u64, f64)> {
+        let at = |ms: u64| {
+            let (one, two) = over(self.typed().filter_map(Interaction::latency_ns), ms * 1_000_000);
+            (ms * 1_000_000, one, two)
+        };
+        CURVE_MS.map(at).to_vec()
+    }
+
+    /// Of all waiting, how much is in events that took at least so long: latency, ns, and ns of waiting; descending.
+    pub(super) fn cumulative(&self) -> Vec<(u64, u64)> {
+        let mut latencies: Vec<u64> = self.typed().filter_map(Interaction::latency_ns).collect();
+        latencies.sort_unstable_by(|one, other| other.cmp(one));
+        let mut sum = 0u64;
+        latencies
+            .into_iter()
+            .map(|latency| {
+                sum = sum.saturating_add(latency);
+                (latency, sum)
+            })
+            .collect()
+    }
+
+    /// What was counted that makes the result less than whole, in lines.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.document.ended.is_none() {
+            lines.push("the recording was cut short: up to its last second is missing".to_owned());
+        }
+        if self.wrong_sums > 0 {
+            lines.push(format!("the parts of {} inputs do not add up: the recording is damaged", self.wrong_sums));
+        }
+        let summary = self.summary;
+        if summary.ended_early {
+            let code = summary.exit_code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"));
+            lines.push(format!(
+                "the program ended {code} before the script did: {} inputs were not put in",
+                summary.not_put_in
+            ));
+        } else if summary.not_put_in > 0 {
+            lines.push(format!("{} inputs of the script were not put in", summary.not_put_in));
+        }
+        if summary.records_lost > 0 {
+            let lost = summary.records_lost;
+            lines.push(format!(
+                "{lost} of the kernel's records were overwritten before they could be read: ends may be wrong"
+            ));
+        }
+        if summary.not_split > 0 {
+            lines.push(format!("the time of {} inputs could not be split: too many came at once", summary.not_split));
+        }
+        for (outcome, count) in self.outcomes.iter().filter(|(outcome, count)| *count > 0 && *outcome != Outcome::Seen)
+        {
+            lines.push(format!("{count} inputs were {}", outcome.words()));
+        }
+        if summary.background_outputs > 0 {
+            lines.push(format!("{} outputs came without an input's doing", summary.background_outputs));
+        }
+        if !summary.followed {
+            let what = "not followed through the kernel: an input ends with the last output before 50 ms of silence, whoever's \
+                        doing that was";
+            lines.push(what.to_owned());
+        }
+        lines
+    }
+
+    /// The answer in a sentence or two.
+    pub fn verdict(&self) -> String {
+        let program = self.summary.program.first().map_or("the program", String::as_str);
+        let ended = self.document.ended.as_ref();
+        let failed = ended.filter(|ended| ended.reason == EndReason::Failed);
+        let before = match failed.and_then(|ended| ended.detail.as_deref()) {
+            Some(detail) => format!("Ended early: {detail}. "),
+            None if ended.is_some_and(|ended| ended.reason == EndReason::Interrupted) => "Interrupted. ".to_owned(),
+            None => String::new(),
+        };
+        let all = self.latencies();
+        let (Some(median), Some(longest)) = (all.quantile(0.5), all.max()) else {
+            return format!("{before}{program} answered none of {} inputs.", self.typed().count());
+        };
+        let show = punctual_recording::format_ns;
+        let mut verdict = format!(
+            "{before}{program} answered {} of {} inputs, half of them within {}, the slowest in {}",
+            all.count(),
+            self.typed().count(),
+            show(median),
+            show(longest)
+        );
+        if let Some(cause) = self.causes.iter().find(|_| self.summary.followed) {
+            let waited: u64 = self.causes.iter().map(|cause| cause.ns).sum();
+            let share = cause.ns as f64 / waited.max(1) as f64 * 100.0;
+            verdict.push_str(&format!(
+                "; most of the waiting was {} ({share:.0} %)",
+                cause_in_words(&cause.kind, &cause.name)
+            ));
+        }
+        verdict.push('.');
+        for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
+            match limit.found_ns {
+                Some(found) => verdict.push_str(&format!(
+                    " Limit exceeded: {} of {kind} is {}, above {}.",
+                    limit.what,
+                    show(found),
+                    show(limit.limit_ns)
+                )),
+                None => {
+                    verdict.push_str(&format!(" No input of the kind {kind} was seen: its limit could not be judged."))
+                }
+            }
+        }
+        verdict
+    }
+
+    /// When a time was, from the beginning, ns.
+    pub(super) fn since_start(&self, ns: u64) -> u64 {
+        ns.saturating_sub(self.document.provenance.started_ns)
+    }
+}
+
+/// The kind of the program's own start.
+pub(super) const START: &str = "start";
+
+/// `sleeping on timer hrtimer_wakeup`.
+pub(super) fn cause_in_words(kind: &str, name: &str) -> String {
+    let known = Kind::ALL.into_iter().find(|known| known.name() == kind);
+    known.map_or_else(|| format!("{kind} {name}"), |kind| format!("{} {name}", kind.words()))
+}
+
+fn kinds(inputs: &[Interaction], patience: &Patience) -> Vec<KindSum> {
+    let names: BTreeSet<&str> = inputs.iter().map(|input| input.kind.as_str()).collect();
+    let of = |name: &str| {
+        let own = || inputs.iter().filter(|input| input.kind == name);
+        let distribution = |wanted: &dyn Fn(&Interaction) -> bool| {
+            let mut distribution = Distribution::new();
+            own().filter(|one| wanted(one)).filter_map(Interaction::latency_ns).for_each(|ns| distribution.record(ns));
+            distribution
+        };
+        let patience_ns = patience.of(name);
+        let (over_ns, over_squared_ms) = over(own().filter_map(Interaction::latency_ns), patience_ns);
+        KindSum {
+            kind: name.to_owned(),
+            inputs: own().count() as u64,
+            latencies: distribution(&|_| true),
+            cold: distribution(&|input| input.repeat == 1),
+            warm: distribution(&|input| input.repeat > 1),
+            patience_ns,
+            over_ns,
+            over_squared_ms,
+        }
+    };
+    let mut kinds: Vec<KindSum> = names.into_iter().map(of).collect();
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.inputs));
+    kinds
+}
+
+fn tasks(inputs: &[Interaction]) -> Vec<(String, Distribution)> {
+    let mut tasks: Vec<(String, Distribution)> = Vec::new();
+    for input in inputs.iter().filter(|input| !input.task.is_empty()) {
+        let Some(latency) = input.latency_ns() else { continue };
+        let found = tasks.iter().position(|(name, _)| *name == input.task);
+        let at = found.unwrap_or(tasks.len());
+        if found.is_none() && at < MAX_CAUSES {
+            tasks.push((input.task.clone(), Distribution::new()));
+        }
+        if let Some((_, distribution)) = tasks.get_mut(at) {
+            distribution.record(latency);
+        }
+    }
+    tasks
+}
+
+fn judge(limit: &KindLimit, inputs: &[Interaction]) -> (String, Limit) {
+    let mut distribution = Distribution::new();
+    let is_it = |input: &&Interaction| match limit.kind.as_str() {
+        ALL => input.kind != START,
+        kind => input.kind == kind,
+    };
+    inputs.iter().filter(is_it).filter_map(Interaction::latency_ns).for_each(|latency| distribution.record(latency));
+    (limit.kind.clone(), limit.limit.judge(&distribution))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn responsiveness_is_what_is_over_the_threshold() {
+        let latencies = [50_000_000, 100_000_000, 101_000_000, 250_000_000];
+        let (one, two) = over(latencies.into_iter(), 100_000_000);
+        assert_eq!(one, 151_000_000);
+        assert!((two - (1.0 + 150.0 * 150.0)).abs() < 1e-9, "{two}");
+        assert_eq!(over([].into_iter(), 0), (0, 0.0));
+        let patience = Patience::new([("page".to_owned(), 1), ("all".to_owned(), 2)]);
+        assert_eq!((patience.of("page"), patience.of("key"), Patience::default().of("key")), (1, 2, USUAL_PATIENCE_NS));
+    }
+}

@@ -1,0 +1,243 @@
+//! Inputs and what came of them: text for people.
+
+use super::model::{InteractReport, KindSum, START, cause_in_words};
+use crate::idle::percent;
+use crate::layout::{indented, microseconds, shortened, table};
+use punctual_recording::{Distribution, Interaction, format_ns};
+use std::fmt::Write as _;
+
+/// Causes, and longest inputs, that are shown; JSON has all.
+const SHOWN: usize = 12;
+/// Parts of a long input that are shown.
+const PARTS: usize = 4;
+
+fn milliseconds(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.2}", ns as f64 / 1e6))
+}
+
+fn beyond(all: &Distribution, least: u64, quantile: f64) -> Option<u64> {
+    if all.count() >= least { all.quantile(quantile) } else { None }
+}
+
+/// The report as text: the verdict, what is missing, then tables.
+pub fn text(report: &InteractReport<'_>) -> String {
+    let mut text = format!("{}\n", report.verdict());
+    for note in report.document.provenance.fallbacks.iter().chain(&report.warnings()) {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let summary = report.summary;
+    let _ = writeln!(
+        text,
+        "\n{} by {}, script {}, pace {}, seed {}",
+        shortened(&summary.program.join(" "), 60),
+        summary.via,
+        summary.script,
+        summary.pace,
+        summary.seed
+    );
+    latencies(&mut text, report);
+    ends(&mut text, report);
+    waiting(&mut text, report);
+    causes(&mut text, report);
+    longest(&mut text, report);
+    responsiveness(&mut text, report);
+    limits(&mut text, report);
+    cost(&mut text, report);
+    if !report.document.provenance.blind.is_empty() {
+        let _ = writeln!(text, "\nnot seen");
+        for line in &report.document.provenance.blind {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    let _ = writeln!(text, "\nrecording: {}", report.recording.display());
+    text
+}
+
+fn latencies(text: &mut String, report: &InteractReport<'_>) {
+    let row = |name: String, inputs: u64, all: &Distribution| {
+        vec![
+            name,
+            inputs.to_string(),
+            all.count().to_string(),
+            milliseconds(all.min()),
+            milliseconds(beyond(all, 2, 0.5)),
+            milliseconds(beyond(all, 10, 0.9)),
+            milliseconds(beyond(all, 100, 0.99)),
+            milliseconds(all.max()),
+        ]
+    };
+    let header = ["ms from input to seen", "inputs", "seen", "min", "p50", "p90", "p99", "max"];
+    let rows = report.kinds.iter().map(|kind| row(kind.kind.clone(), kind.inputs, &kind.latencies));
+    let tasks = report.tasks.iter().map(|(task, all)| row(format!("task {}", shortened(task, 40)), all.count(), all));
+    let _ = writeln!(text, "\n{}", table(&header, 1..8, rows.chain(tasks)));
+    let warm = |kind: &&KindSum| kind.kind != START && kind.cold.count() > 0 && kind.warm.count() > 0;
+    let rows: Vec<Vec<String>> = report
+        .kinds
+        .iter()
+        .filter(warm)
+        .map(|kind| {
+            let of = |all: &Distribution| {
+                [all.count().to_string(), milliseconds(all.quantile(0.5)), milliseconds(all.max())]
+            };
+            [kind.kind.clone()].into_iter().chain(of(&kind.cold)).chain(of(&kind.warm)).collect()
+        })
+        .collect();
+    if !rows.is_empty() {
+        let header = ["ms, first of each and later", "first", "median", "max", "later", "median", "max"];
+        let _ = writeln!(text, "\n{}", table(&header, 1..7, rows));
+    }
+}
+
+/// The three ends side by side: medians over those that have all of them.
+fn ends(text: &mut String, report: &InteractReport<'_>) {
+    if !report.summary.followed {
+        return;
+    }
+    let median = |end: &dyn Fn(&Interaction) -> Option<u64>| {
+        let mut all = Distribution::new();
+        report
+            .typed()
+            .filter_map(|input| Some(end(input)?.saturating_sub(input.begin_ns)))
+            .for_each(|ns| all.record(ns));
+        vec![all.count().to_string(), microseconds(all.quantile(0.5)), microseconds(beyond(&all, 10, 0.9))]
+    };
+    let rows = [
+        ("taken by the program", median(&|input| input.got_ns)),
+        ("blocked: asks for more, nothing queued", median(&|input| input.blocked_ns)),
+        ("busy: its CPUs fall idle", median(&|input| input.busy_ns)),
+        ("seen: the last that it put out because of it", median(&|input| input.seen_ns)),
+        ("arrived at whoever types", median(&|input| input.arrived_ns)),
+    ];
+    let rows = rows.into_iter().map(|(name, cells)| [name.to_owned()].into_iter().chain(cells).collect());
+    let _ = writeln!(text, "\n{}", table(&["us from input to", "inputs", "p50", "p90"], 1..4, rows));
+}
+
+fn waiting(text: &mut String, report: &InteractReport<'_>) {
+    let (waited, lasted) = (report.waited_ns(), report.lasted_ns());
+    let _ = writeln!(text, "\nwaiting: {} of {} ({})", format_ns(waited), format_ns(lasted), percent(waited, lasted));
+    if let Some((waited_1996, compared)) = report.waited_1996_ns() {
+        let _ = writeln!(
+            text,
+            "  of {} until inputs were seen, the machine of 1996 (CPU, queue, synchronous I/O) calls {} waiting, {} thinking",
+            format_ns(compared),
+            format_ns(waited_1996),
+            format_ns(compared.saturating_sub(waited_1996))
+        );
+    }
+    let cumulative = report.cumulative();
+    let all = cumulative.last().map_or(0, |last| last.1);
+    if all > 0 {
+        let rows = [1u64, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].map(|ms| {
+            let within = cumulative.partition_point(|(latency, _)| *latency >= ms * 1_000_000);
+            let waited = within.checked_sub(1).map_or(0, |at| cumulative[at].1);
+            (ms, within, waited)
+        });
+        let rows = rows.into_iter().filter(|(_, count, _)| *count > 0);
+        let rows = rows.map(|(ms, count, waited)| vec![format!("{ms} ms"), count.to_string(), percent(waited, all)]);
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            let _ = writeln!(text, "\n{}", table(&["inputs of at least", "inputs", "of all waiting"], 1..3, rows));
+        }
+    }
+}
+
+fn causes(text: &mut String, report: &InteractReport<'_>) {
+    let all: u64 = report.causes.iter().map(|cause| cause.ns).sum();
+    if all == 0 {
+        return;
+    }
+    let rows = report.causes.iter().take(SHOWN).map(|cause| {
+        vec![
+            shortened(&cause_in_words(&cause.kind, &cause.name), 60),
+            percent(cause.ns, all),
+            milliseconds(Some(cause.ns)),
+            cause.inputs.to_string(),
+        ]
+    });
+    let _ = writeln!(text, "\n{}", table(&["what was waited for", "share", "ms", "inputs"], 1..4, rows));
+    let unknown: u64 = report.causes.iter().map(|cause| cause.unknown_ns).sum();
+    let _ = writeln!(text, "unexplained: {} ({})", format_ns(unknown), percent(unknown, all));
+}
+
+fn longest(text: &mut String, report: &InteractReport<'_>) {
+    if report.longest.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\nlongest");
+    let mut rows = Vec::new();
+    for (at, parts) in report.longest.iter().take(SHOWN) {
+        let input = &report.inputs[*at];
+        let told: Vec<String> = parts
+            .iter()
+            .take(PARTS)
+            .map(|part| {
+                let detail =
+                    if part.detail.is_empty() { String::new() } else { format!(" [{}]", shortened(&part.detail, 60)) };
+                format!("{} {}{detail}", format_ns(part.ns), shortened(&cause_in_words(&part.kind, &part.name), 48))
+            })
+            .collect();
+        rows.push(vec![
+            format!("{:.3} s", report.since_start(input.begin_ns) as f64 / 1e9),
+            format!("{} {}", input.kind, shortened(&input.label, 20)),
+            format!("{} ms", milliseconds(input.latency_ns())),
+            told.first().cloned().unwrap_or_default(),
+        ]);
+        rows.extend(told.into_iter().skip(1).map(|part| vec![String::new(), String::new(), String::new(), part]));
+    }
+    indented(text, &table(&[], 2..3, rows));
+}
+
+fn responsiveness(text: &mut String, report: &InteractReport<'_>) {
+    let rows: Vec<Vec<String>> = report
+        .kinds
+        .iter()
+        .filter(|kind| kind.latencies.count() > 0)
+        .map(|kind| {
+            vec![
+                kind.kind.clone(),
+                format_ns(kind.patience_ns),
+                format_ns(kind.over_ns),
+                format!("{:.1}", kind.over_squared_ms),
+            ]
+        })
+        .collect();
+    let header = ["responsiveness", "patience T", "sum of max(0, latency - T)", "of its squares, ms2"];
+    let _ = writeln!(text, "\n{}", table(&header, 1..4, rows));
+    let curve: Vec<String> = report
+        .curve()
+        .iter()
+        .filter(|(_, over, _)| *over > 0)
+        .map(|(threshold, over, _)| format!("{}: {}", format_ns(*threshold), format_ns(*over)))
+        .collect();
+    if !curve.is_empty() {
+        let _ = writeln!(text, "over other T: {}", curve.join(", "));
+    }
+}
+
+fn limits(text: &mut String, report: &InteractReport<'_>) {
+    for (kind, limit) in &report.limits {
+        let found = limit.found_ns.map_or_else(|| "nothing to judge".to_owned(), format_ns);
+        let judged = match limit.found_ns {
+            None => "NOT JUDGED",
+            Some(_) if limit.exceeded => "EXCEEDED",
+            Some(_) => "kept",
+        };
+        let _ = writeln!(text, "limit {kind}:{} {}: {found}, {judged}", limit.what, format_ns(limit.limit_ns));
+    }
+}
+
+fn cost(text: &mut String, report: &InteractReport<'_>) {
+    let summary = report.summary;
+    let program = summary.program_cpu_ns.map_or_else(String::new, |ns| format!("; the program {}", format_ns(ns)));
+    let _ = write!(
+        text,
+        "\nCPU time: whoever types {}, punctual in all {}{program}",
+        format_ns(summary.driver_cpu_ns),
+        format_ns(summary.process_cpu_ns)
+    );
+    if let (Some(ns), Some(runs)) = (summary.programs_ran_ns, summary.programs_runs) {
+        let each = ns.checked_div(runs).unwrap_or(0);
+        let _ = write!(text, "; the kernel's programs at the terminal {} in {runs} runs of {each} ns", format_ns(ns));
+    }
+    let _ = writeln!(text, "; no hardware counters are read");
+}
