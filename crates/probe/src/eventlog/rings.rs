@@ -17,7 +17,7 @@ struct Ring {
     head: u64,
     stack_head: u64,
     last_late: u64,
-    open: [u64; 13],
+    open: [u64; 14],
 }
 
 /// A record that is not finished for so long never will be: its CPU is gone, or stands still.
