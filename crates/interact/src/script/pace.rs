@@ -16,7 +16,7 @@ const MEDIAN_NS: u64 = 150_000_000;
 /// Two thirds of the pauses lie between 70 % and 140 % of the median.
 const SPREAD: f64 = 0.35;
 /// No pause is longer than this many times the median, nor shorter than that part of it.
-const MOST: f64 = 5.0;
+const MAX_FACTOR: f64 = 5.0;
 
 impl Default for Pace {
     fn default() -> Pace {
@@ -62,7 +62,7 @@ impl Random {
 
     /// A pause.
     pub fn pause(&mut self, pace: Pace) -> Duration {
-        let factor = (pace.spread * self.normal()).exp().clamp(1.0 / MOST, MOST);
+        let factor = (pace.spread * self.normal()).exp().clamp(1.0 / MAX_FACTOR, MAX_FACTOR);
         Duration::from_nanos((pace.median_ns as f64 * factor) as u64)
     }
 }

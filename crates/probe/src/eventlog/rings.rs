@@ -1,7 +1,7 @@
 //! Empties the rings of `bpf/log.bpf.c` while programs write into them.
 
 use super::merge::Noted;
-use crate::recorder::rings::{Record, Stack};
+use crate::recorder::rings::{OPEN_WORDS, Record, Stack};
 use crate::shared::lossy_ring::{Slot, slot};
 use punctual_kernel::bpf::SharedMemory;
 use punctual_recording::episode::{Event, EventKind};
@@ -17,7 +17,7 @@ struct Ring {
     head: u64,
     stack_head: u64,
     last_late: u64,
-    open: [u64; 14],
+    open: [u64; OPEN_WORDS],
 }
 
 /// A record that is not finished for so long never will be: its CPU is gone, or stands still.

@@ -83,6 +83,9 @@ fn frames(frames: &[u64; FRAMES], bytes: i32) -> &[u64] {
     &frames[..(usize::try_from(bytes).unwrap_or(0) / 8).min(FRAMES)]
 }
 
+/// Words of `struct open_handlers` of `bpf/recorder.h`.
+pub(crate) const OPEN_WORDS: usize = 14;
+
 /// `struct ring` of `bpf/recorder.h`.
 #[repr(C, align(64))]
 struct Ring {
@@ -92,7 +95,7 @@ struct Ring {
     stack_head: u64,
     last_late: u64,
     /// What is open, for the programs' sums.
-    open: [u64; 14],
+    open: [u64; OPEN_WORDS],
 }
 
 /// What a CPU's ring held of a stretch of time.
