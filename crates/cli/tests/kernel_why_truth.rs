@@ -273,12 +273,19 @@ fn nothing_is_lost(truth: &Truth) {
     let runs = figure("program_runs") as f64 / figure("cpus").max(1) as f64;
     let (mut whole, mut events, mut switches, mut broken) = (0, 0, 0, 0);
     for episode in truth.evidence.values().filter(|episode| episode.void.is_none()) {
-        let own = episode.events.iter().filter(|event| event.cpu == episode.victim.cpu);
-        events = events.max(own.clone().count());
-        let chain: Vec<&Event> = own.filter(|event| event.kind == EventKind::Switch).collect();
+        let own = || episode.events.iter().filter(|event| event.cpu == episode.victim.cpu);
+        events = events.max(own().count());
+        let chain: Vec<&Event> = own().filter(|event| event.kind == EventKind::Switch).collect();
         for pair in chain.windows(2).filter(|pair| pair[0].value != u64::from(pair[1].tid)) {
             let during = pair[0].at_ns < episode.end_ns && pair[1].at_ns > episode.expected_ns;
-            assert!(!during, "a switch is missing in episode {}", episode.id);
+            assert!(
+                !during,
+                "a switch is missing in episode {}, late from {} to {}: {:#?}",
+                episode.id,
+                episode.expected_ns,
+                episode.end_ns,
+                own().filter(|event| (pair[0].at_ns..=pair[1].at_ns).contains(&event.at_ns)).collect::<Vec<_>>()
+            );
             broken += 1;
         }
         whole += 1;
