@@ -126,6 +126,31 @@ fn a_standstill_on_the_way_back_is_out_of_sight() {
     assert_eq!(sum_of(&story.episode, Kind::Unknown, "on the way back to the program"), 44_000);
 }
 
+/// A CPU is switched to one thread, and the next event is another's: which of them had the time between is not known. What a
+/// thread does while it is being switched away is no sign of that.
+#[test]
+fn a_switch_that_was_not_seen_leaves_its_time_unknown() {
+    let (unseen, fifo) = ((75, 19), (7, 9));
+    for is_seen in [true, false] {
+        let mut story = Story::new(OTHER, 3_020);
+        story.timer(1_005, INTERRUPTED_USER).switch(1_020, unseen, 0, 3);
+        if is_seen {
+            story.current = OTHER;
+            story.event(1_022, EventKind::LockBegin, 0, 0, 0, 2);
+            story.current = unseen;
+            story.switch(1_500, fifo, 0, 2);
+        } else {
+            story.current = fifo;
+        }
+        story.event(2_000, EventKind::FaultUser, 0, 0, 0, 2);
+        story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        let unknown = sum_of(&story.episode, Kind::Unknown, "a switch was not seen");
+        let other = sum_of(&story.episode, Kind::HigherPriority, "other");
+        let expected = if is_seen { (0, 1_509_000) } else { (980_000, 1_009_000) };
+        assert_eq!((unknown, other), expected, "{:?}", parts(&story.episode));
+    }
+}
+
 /// It was preempted, not asleep, when its timer was due: that its interrupt did not come kept nobody.
 #[test]
 fn one_that_was_preempted_when_it_was_due_waits() {

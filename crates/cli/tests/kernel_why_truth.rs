@@ -14,7 +14,9 @@ mod support;
 mod truth;
 
 use punctual_kernel::scheduling::pin_to;
+use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind};
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -266,34 +268,36 @@ fn at_a_hundred_thousand_events_a_second_nothing_is_lost_inside_an_episode() {
     assert_blamed(&trials.scores[0]);
 }
 
-/// In every episode that is not void.
+/// In every episode that is not void. A kernel may hide a thread from programs, those of a sandbox's first process for example:
+/// nothing that is noted was ever done by it, and who comes after it is not known.
 fn nothing_is_lost(truth: &Truth) {
     let recorder = &truth.answer["recorder"];
     let figure = |name: &str| recorder[name].as_u64().unwrap_or(0);
     let runs = figure("program_runs") as f64 / figure("cpus").max(1) as f64;
-    let (mut whole, mut events, mut switches, mut broken) = (0, 0, 0, 0);
-    for episode in truth.evidence.values().filter(|episode| episode.void.is_none()) {
+    let whole: Vec<&Episode> = truth.evidence.values().filter(|episode| episode.void.is_none()).collect();
+    let seen: BTreeSet<u64> = whole.iter().flat_map(|episode| &episode.events).map(|event| event.tid.into()).collect();
+    let (mut events, mut switches, mut hidden) = (0, 0, 0);
+    for episode in &whole {
         let own = || episode.events.iter().filter(|event| event.cpu == episode.victim.cpu);
         events = events.max(own().count());
         let chain: Vec<&Event> = own().filter(|event| event.kind == EventKind::Switch).collect();
         for pair in chain.windows(2).filter(|pair| pair[0].value != u64::from(pair[1].tid)) {
-            let during = pair[0].at_ns < episode.end_ns && pair[1].at_ns > episode.expected_ns;
+            hidden += 1;
             assert!(
-                !during,
+                !seen.contains(&pair[0].value),
                 "a switch is missing in episode {}, late from {} to {}: {:#?}",
                 episode.id,
                 episode.expected_ns,
                 episode.end_ns,
                 own().filter(|event| (pair[0].at_ns..=pair[1].at_ns).contains(&event.at_ns)).collect::<Vec<_>>()
             );
-            broken += 1;
         }
-        whole += 1;
         switches += chain.len();
     }
+    let whole = whole.len();
     eprintln!(
         "{:.0} program runs a second and CPU, which took {:.2} % of each; {whole} whole episodes of {}, up to {events} \
-         events of the CPU each, {switches} switches, none missing within lateness and {broken} around it; out of the rings at most {:.1} ms \
+         events of the CPU each, {switches} switches, none missing but {hidden} by threads that are hidden from programs; out of the rings at most {:.1} ms \
          after it was noticed",
         runs / (figure("armed_ns").max(1) as f64 / 1e9),
         truth.answer["cpu_share"].as_f64().unwrap_or(0.0) * 100.0,

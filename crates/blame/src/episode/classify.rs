@@ -13,15 +13,15 @@ pub(crate) use self::classifier::{Blamed, Classifier};
 pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
 use crate::episode::groups::turn;
-use crate::episode::replay::{Running, Slice};
+use crate::episode::replay::{Running, SWITCH_NS, Slice};
 use crate::episode::span::{Doing, StateSpan};
 use crate::kind::Kind;
 use punctual_recording::Vector;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER};
 use std::cmp::Ordering;
 
-/// The scheduler takes this long at most to switch once nothing stands in the way.
-const SWITCH_NS: u64 = 10_000;
+/// Either of two threads had the CPU, and which one when is not known.
+const SWITCH_NOT_SEEN: &str = "a switch was not seen";
 /// A thread of this priority number or above is a normal one.
 const NORMAL: i16 = 100;
 
@@ -139,6 +139,9 @@ impl Classifier<'_> {
         if slice.tid == 0 && slice.softirq().is_none() {
             return vec![(Blamed::new(Kind::IdleExit, "idle"), own)];
         }
+        if slice.instead_of.is_some() {
+            return vec![(Blamed::unknown(SWITCH_NOT_SEEN), own)];
+        }
         // As long as an interrupt usually takes to come, nobody held it.
         let usual = own.min(self.episode.usual_delivery_ns);
         let mut verdicts = vec![(Blamed::new(Kind::KernelWake, "interrupt delivery"), usual)];
@@ -181,6 +184,9 @@ impl Classifier<'_> {
         if slice.tid == self.subject.tid && self.subject.stage.holds_work() {
             // It is on its CPU, and the switch that brought it there was not seen.
             return self.running(slice, start, end, own);
+        }
+        if slice.instead_of.is_some() {
+            return vec![(Blamed::unknown(SWITCH_NOT_SEEN), own)];
         }
         let ends_with = &self.episode.events[slice.ends_with];
         let blamed = self.waiting(span, slice, start, end, ends_with);

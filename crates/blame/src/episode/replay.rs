@@ -5,6 +5,9 @@ use punctual_recording::Episode;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ};
 use std::collections::BTreeMap;
 
+/// The scheduler takes this long at most to switch once nothing stands in the way.
+pub(crate) const SWITCH_NS: u64 = 10_000;
+
 /// Something that has begun on a CPU and not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
@@ -40,6 +43,9 @@ pub struct Slice {
     pub open: Vec<Running>,
     /// Position in the episode's events of the event that ends it.
     pub ends_with: usize,
+    /// The thread that the CPU had been switched to, where another one stands at the end: a switch within was not seen, and
+    /// nobody knows when it was.
+    pub instead_of: Option<u32>,
 }
 
 impl Slice {
@@ -115,6 +121,8 @@ struct Cpu {
     last: Event,
     /// The current thread and its priority after the last event.
     current: (u32, i16),
+    /// From which thread to which the last switch went.
+    switched: Option<(u32, u32)>,
 }
 
 /// Plays the events back, CPU by CPU.
@@ -145,6 +153,7 @@ fn replay_cpu(events: &[Event], indexes: &[usize]) -> Vec<Slice> {
         since_ns: None,
         last: events[first],
         current: (events[first].tid, events[first].priority),
+        switched: None,
     };
     let mut slices = Vec::with_capacity(indexes.len());
     // Each event says what the CPU was doing when it came, so the time before the first one is known too.
@@ -157,12 +166,13 @@ fn replay_cpu(events: &[Event], indexes: &[usize]) -> Vec<Slice> {
         since_ns: None,
         open: cpu.open.clone(),
         ends_with: first,
+        instead_of: None,
     });
     cpu.apply(&events[first]);
     for &index in rest {
         let event = &events[index];
         let (tid, before) = cpu.current;
-        cpu.reconcile(event);
+        let instead_of = cpu.reconcile(event);
         let length = event.at_ns - cpu.last.at_ns;
         let steal = event.steal_ns.saturating_sub(cpu.last.steal_ns).min(length);
         slices.push(Slice {
@@ -174,6 +184,7 @@ fn replay_cpu(events: &[Event], indexes: &[usize]) -> Vec<Slice> {
             since_ns: cpu.since_ns,
             open: cpu.open.clone(),
             ends_with: index,
+            instead_of,
         });
         cpu.apply(event);
         cpu.last = *event;
@@ -223,8 +234,9 @@ fn is_in_interrupt(begin: EventKind, event: &Event) -> bool {
 }
 
 impl Cpu {
-    /// Beginnings and ends can be missing where a program was running already: the nesting count tells.
-    fn reconcile(&mut self, event: &Event) {
+    /// Beginnings and ends can be missing where a program was running already: the nesting count tells. So can switches: gives
+    /// the thread that was thought to be on the CPU where it is another one.
+    fn reconcile(&mut self, event: &Event) -> Option<u32> {
         let begins_interrupt = event.kind == EventKind::VectorBegin;
         if begins_interrupt || event.context & IN_INTERRUPT == 0 {
             // Interrupts do not interrupt one another.
@@ -233,11 +245,22 @@ impl Cpu {
         if event.context & IN_SOFTIRQ == 0 && event.kind != EventKind::SoftirqEnd {
             self.open.retain(|open| open.in_interrupt || open.kind == EventKind::WorkBegin);
         }
+        let mut instead_of = None;
         if event.tid != self.current.0 {
+            instead_of = (!self.is_switching(event)).then_some(self.current.0);
             self.current = (event.tid, event.priority);
             self.since_ns = None;
         }
         self.current.1 = event.priority;
+        instead_of
+    }
+
+    /// A switch is noted before it is done: what comes in between is still of the thread that leaves.
+    fn is_switching(&self, event: &Event) -> bool {
+        self.switched.is_some_and(|(from, to)| {
+            let is_leaving = event.tid == from && event.at_ns - self.last.at_ns <= SWITCH_NS;
+            is_leaving || self.current.0 == from && event.tid == to
+        })
     }
 
     fn apply(&mut self, event: &Event) {
@@ -247,6 +270,7 @@ impl Cpu {
             self.open.clear();
             self.open.extend(self.left.remove(&(event.value as u32)));
             self.current = (event.value as u32, event.other_priority());
+            self.switched = Some((event.tid, event.value as u32));
             self.since_ns = Some(event.at_ns);
         } else if end_of(event.kind).is_some() {
             self.open.push(Running {
