@@ -52,4 +52,5 @@ pub use error::Error;
 pub use figure::{Estimate, FIGURES, Figure};
 pub use ratio::{CONFIDENCE, Ratio};
 pub use standing::{MIN_RUNS, Standing, comes_first};
+pub use student::student_quantile;
 pub use verdict::{Outcome, Verdict};

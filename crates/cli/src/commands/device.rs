@@ -256,8 +256,9 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
         .map(|verified| {
             let mttf = &verified.answer.underruns.mttf_s;
             VerifiedRow {
-                run: shown(&verified.run),
+                runs: verified.runs.iter().map(shown).collect(),
                 mttf_s: (mttf.low, mttf.value, mttf.high),
+                range: verified.range,
                 exposure_s: verified.exposure_s,
                 expected: verified.expected(),
                 counted: verified.counted(),
@@ -266,7 +267,7 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
         })
         .collect();
     if output.json {
-        output::answer(VerifyAnswer::new(&rows, &verification.recording, verification.exposure_s), 0);
+        output::answer(VerifyAnswer::new(&rows, &verification.recordings, verification.exposure_s), 0);
     } else {
         output::print_text(&study_report::verified_text(&rows, verification.exposure_s));
     }

@@ -8,7 +8,7 @@ use crate::{StageRow, load_name};
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_recording::{DeviceSummary, Distribution, Provenance};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The name and version of the JSON of what ran.
 const SCHEMA: &str = "punctual.study/1";
@@ -399,7 +399,8 @@ pub struct VerifyAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
-    recording: &'a Path,
+    /// Those without a device, one a round.
+    recordings: &'a [PathBuf],
     exposure_s: f64,
     contexts: Vec<VerifiedDevice<'a>>,
 }
@@ -407,9 +408,11 @@ pub struct VerifyAnswer<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct VerifiedDevice<'a> {
-    #[serde(flatten)]
-    device: DeviceRow<'a>,
+    device: &'a str,
+    context: &'a str,
     forecast: ForecastRow,
+    /// The runs with the device, one a round.
+    rounds: Vec<DeviceRow<'a>>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -418,6 +421,8 @@ struct ForecastRow {
     mttf_s: Mttf,
     exposure_s: f64,
     expected_stalls: Expected,
+    /// By which factor the machine itself may have changed the rate meanwhile: part of what is expected. `null` for fewer than three rounds.
+    range: Option<f64>,
     counted_stalls: u64,
     agrees: bool,
 }
@@ -438,8 +443,8 @@ struct Expected {
 }
 
 impl<'a> VerifyAnswer<'a> {
-    /// The answer for programs, with the recording that was forecast from and its length.
-    pub fn new(rows: &[VerifiedRow<'a>], recording: &'a Path, exposure_s: f64) -> VerifyAnswer<'a> {
+    /// The answer for programs, with the recordings that were forecast from and their length together, s.
+    pub fn new(rows: &[VerifiedRow<'a>], recordings: &'a [PathBuf], exposure_s: f64) -> VerifyAnswer<'a> {
         let mut contexts = Vec::new();
         for row in rows {
             let (low, estimate, high) = row.mttf_s;
@@ -447,12 +452,16 @@ impl<'a> VerifyAnswer<'a> {
                 mttf_s: Mttf { low, estimate, high },
                 exposure_s: row.exposure_s,
                 expected_stalls: Expected { low: row.expected.0, high: row.expected.1 },
+                range: row.range,
                 counted_stalls: row.counted,
                 agrees: row.agrees,
             };
-            contexts.extend(DeviceRow::all(&row.run).into_iter().map(|device| VerifiedDevice { device, forecast }));
+            let rounds: Vec<DeviceRow<'_>> = row.runs.iter().flat_map(DeviceRow::all).collect();
+            if let Some(first) = rounds.first() {
+                contexts.push(VerifiedDevice { device: first.device, context: first.context, forecast, rounds });
+            }
         }
-        VerifyAnswer { schema: SCHEMA, verdict: verified_verdict(rows), exit_code: 0, recording, exposure_s, contexts }
+        VerifyAnswer { schema: SCHEMA, verdict: verified_verdict(rows), exit_code: 0, recordings, exposure_s, contexts }
     }
 }
 

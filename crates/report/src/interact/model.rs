@@ -292,8 +292,9 @@ impl<'a> InteractReport<'a> {
         if let Some(cause) = self.causes.iter().find(|_| self.summary.followed) {
             let waited: u64 = self.causes.iter().map(|cause| cause.ns).sum();
             let share = cause.ns as f64 / waited.max(1) as f64 * 100.0;
+            let part = if share > 50.0 { "most" } else { "the largest part" };
             verdict.push_str(&format!(
-                "; most of the waiting was {} ({share:.0} %)",
+                "; {part} of the waiting was {} ({share:.0} %)",
                 cause_in_words(&cause.kind, &cause.name)
             ));
         }

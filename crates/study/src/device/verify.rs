@@ -1,13 +1,14 @@
-//! A forecast made from a recording without a device, and the underruns counted with the device beside it.
+//! A forecast made from recordings without a device, and the underruns counted with the device beside them, in turn.
 
 use super::run::{DevicePart, DeviceRun, DeviceRunPlan, run};
+use super::turns::{Turn, order_of, range_between, rounds_of};
 use crate::{StudyError, record_under};
 use punctual_context::Context;
 use punctual_forecast::{DeviceAnswer, Input, Question, answer};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Policy, Step};
-use punctual_recording::Recording;
+use punctual_recording::{Directory, Recording, Stage};
 use std::path::PathBuf;
 
 /// What to verify.
@@ -32,20 +33,24 @@ pub struct VerifyPlan {
 pub struct Verified {
     /// The forecast.
     pub answer: DeviceAnswer,
-    /// The run with the device.
-    pub run: DeviceRun,
-    /// How long that was, s.
+    /// The runs with the device, one a round.
+    pub runs: Vec<DeviceRun>,
+    /// How long they were together, s.
     pub exposure_s: f64,
+    /// By which factor, at most, the rate in these rounds may differ from that in the rounds without a device because the
+    /// machine itself changed, with 95 %: from how much rounds without a device differ from each other. 1 where they differ
+    /// by no more than chance; `None` for fewer than three rounds, which tell nothing of that.
+    pub range: Option<f64>,
 }
 
 /// What came of it.
 #[derive(Debug)]
 pub struct Verification {
-    /// The recording without a device.
-    pub recording: PathBuf,
-    /// How long that was, s.
+    /// The recordings without a device, one a round.
+    pub recordings: Vec<PathBuf>,
+    /// How long they were together, s.
     pub exposure_s: f64,
-    /// Each device that was reached.
+    /// Each device.
     pub devices: Vec<Verified>,
 }
 
@@ -53,26 +58,28 @@ impl Verified {
     /// Stalls to be expected in the time the device ran: fewest and, where the forecast has a limit, most.
     pub fn expected(&self) -> (f64, Option<f64>) {
         let mttf = &self.answer.underruns.mttf_s;
+        let range = self.range.unwrap_or(1.0);
         let count = |mttf_s: f64| self.exposure_s / mttf_s.max(1e-9);
-        (mttf.high.map_or(0.0, count), mttf.low.map(count))
+        (mttf.high.map_or(0.0, count) / range, mttf.low.map(|low| count(low) * range))
     }
 
     /// Stalls that were counted, which is what the forecast forecasts.
     pub fn counted(&self) -> u64 {
-        self.run.activations.devices.first().map_or(0, |device| device.stalls)
+        self.runs.iter().filter_map(|run| run.activations.devices.first()).map(|device| device.stalls).sum()
     }
 
     /// Whether the count is one that a rate within the forecast's interval would produce.
     pub fn agrees(&self) -> bool {
         let (fewest, most) = self.expected();
-        // Two standard deviations of a Poisson count, and one for what cannot be halved.
-        let spread = |mean: f64| 2.0 * mean.sqrt() + 1.0;
+        // Two standard deviations of a count that varies as counts without a device do, and one for what cannot be halved.
+        let dispersion = self.answer.underruns.dispersion.max(1.0);
+        let spread = |mean: f64| 2.0 * (mean * dispersion).sqrt() + 1.0;
         let counted = self.counted() as f64;
         most.is_none_or(|most| counted <= most + spread(most)) && counted >= fewest - spread(fewest)
     }
 }
 
-/// Records without a device, then runs each device, and lays the two side by side.
+/// Records without a device and with each, in turn, and lays the two side by side.
 ///
 /// # Errors
 /// [`StudyError`].
@@ -80,54 +87,118 @@ pub fn verify(
     plan: &VerifyPlan,
     observe: &mut dyn FnMut(&str, &mut Observation<'_>) -> Step,
 ) -> Result<Verification, StudyError> {
-    let path = plan.directory.join("without.punctual");
-    let mut probe = Plan::new(&path);
-    (probe.policy, probe.priorities) = match plan.devices.first().map(|device| device.context) {
-        Some(Context::Thread(Scheduling::Fifo(priority))) => (Policy::Fifo, vec![priority]),
-        Some(Context::Thread(Scheduling::RoundRobin(priority))) => (Policy::RoundRobin, vec![priority]),
-        _ => (Policy::Other, Vec::new()),
+    let rounds = rounds_of(plan.duration_ns);
+    let mut verifying = Verifying {
+        plan,
+        rounds,
+        without: Vec::new(),
+        recordings: Vec::new(),
+        runs: plan.devices.iter().map(|_| Vec::new()).collect(),
     };
-    probe.cpus = Some(vec![plan.cpu]);
-    probe.duration_ns = Some(plan.duration_ns / 2);
-    probe.command_line = plan.command_line.clone();
-    let mut stopped = false;
-    record_under(probe, &plan.load, &mut |observation| {
-        let step = observe("without a device", observation);
-        stopped |= step != Step::Go;
-        step
-    })?;
-    let recording = Recording::open(&path)?;
-    let document = recording.document();
-    let (tail, maxima) = recording.tail_and_maxima()?;
-    let inputs = Input::from_recording(document, &tail, &maxima, recording.damaged())?;
-    let devices = plan.devices.iter().map(|device| device.profile.clone()).collect();
-    let answer = answer(&inputs, &Question { devices, horizons: Vec::new(), ..Question::default() })?;
-    let exposure_s = answer.groups.first().map_or(0.0, |group| group.exposure_s);
-    let answers: Vec<DeviceAnswer> = answer.groups.into_iter().take(1).flat_map(|group| group.devices).collect();
-    let each_ns = plan.duration_ns / 2 / (plan.devices.len().max(1) as u64);
-    let mut verified = Vec::new();
-    for (number, (device, answer)) in plan.devices.iter().zip(answers).enumerate() {
+    for turn in order_of(rounds, plan.devices.len()) {
+        let mut stopped = false;
+        let mut watched = |what: &str, observation: &mut Observation<'_>| {
+            let step = observe(what, observation);
+            stopped |= step != Step::Go;
+            step
+        };
+        match turn {
+            Turn::Without { round } => verifying.record(round, &mut watched)?,
+            Turn::With { round, device } => verifying.run(round, device, &mut watched)?,
+        }
         if stopped {
             break;
         }
+    }
+    verifying.conclude()
+}
+
+struct Verifying<'a> {
+    plan: &'a VerifyPlan,
+    rounds: u32,
+    /// What was seen without a device, by round.
+    without: Vec<Input>,
+    recordings: Vec<PathBuf>,
+    /// By device and round.
+    runs: Vec<Vec<DeviceRun>>,
+}
+
+impl Verifying<'_> {
+    fn record(
+        &mut self,
+        round: u32,
+        observe: &mut dyn FnMut(&str, &mut Observation<'_>) -> Step,
+    ) -> Result<(), StudyError> {
+        let plan = self.plan;
+        let path = plan.directory.join(format!("without-{round}.punctual"));
+        let mut probe = Plan::new(&path);
+        (probe.policy, probe.priorities) = match plan.devices.first().map(|device| device.context) {
+            Some(Context::Thread(Scheduling::Fifo(priority))) => (Policy::Fifo, vec![priority]),
+            Some(Context::Thread(Scheduling::RoundRobin(priority))) => (Policy::RoundRobin, vec![priority]),
+            _ => (Policy::Other, Vec::new()),
+        };
+        probe.cpus = Some(vec![plan.cpu]);
+        probe.duration_ns = Some(plan.duration_ns / 2 / u64::from(self.rounds));
+        probe.command_line = plan.command_line.clone();
+        record_under(probe, &plan.load, &mut |observation| observe("without a device", observation))?;
+        let recording = Recording::open(&path)?;
+        let (tail, maxima) = recording.tail_and_maxima()?;
+        let inputs = Input::from_recording(recording.document(), &tail, &maxima, recording.damaged())?;
+        self.without.extend(inputs.into_iter().next());
+        self.recordings.push(path);
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        round: u32,
+        device: usize,
+        observe: &mut dyn FnMut(&str, &mut Observation<'_>) -> Step,
+    ) -> Result<(), StudyError> {
+        let (plan, part) = (self.plan, &self.plan.devices[device]);
+        let shares = u64::from(self.rounds) * plan.devices.len() as u64;
+        // Several of one kind are told apart by their place.
+        let directory = plan.directory.join(format!("{device:02}-{}", part.profile.id));
+        Directory::make(&directory).map(drop)?;
         let run_plan = DeviceRunPlan {
-            devices: vec![device.clone()],
+            devices: vec![part.clone()],
             competitors: Vec::new(),
             load: plan.load.clone(),
             cpu: plan.cpu,
-            duration_ns: each_ns,
-            output: plan.directory.join(format!("{number:02}-{}.punctual", device.profile.id)),
+            duration_ns: plan.duration_ns / 2 / shares,
+            output: directory.join(format!("{round}.punctual")),
             command_line: plan.command_line.clone(),
             refuse_every: 0,
         };
-        let run = run(&run_plan, &mut |observation| {
-            let step = observe(&device.profile.id, observation);
-            stopped |= step != Step::Go;
-            step
-        })?;
-        let blocks = run.activations.devices.first().map_or(0, |device| device.arrived);
-        let exposure_s = blocks as f64 * device.profile.period_ns as f64 / 1e9;
-        verified.push(Verified { answer, run, exposure_s });
+        self.runs[device].push(run(&run_plan, &mut |observation| observe(&part.profile.id, observation))?);
+        Ok(())
     }
-    Ok(Verification { recording: path, exposure_s, devices: verified })
+
+    fn conclude(self) -> Result<Verification, StudyError> {
+        let mut without = self.without.iter().cloned();
+        let Some(first) = without.next() else { return Err(StudyError::Interrupted) };
+        let all = without.try_fold(first, Input::followed_by)?;
+        let devices = self.plan.devices.iter().map(|device| device.profile.clone()).collect();
+        let question = Question { devices, horizons: Vec::new(), ..Question::default() };
+        let answer = answer(&[all], &question)?;
+        let exposure_s = answer.groups.first().map_or(0.0, |group| group.exposure_s);
+        let answers = answer.groups.into_iter().take(1).flat_map(|group| group.devices);
+        let mut devices = Vec::new();
+        for (answer, runs) in answers.zip(self.runs).filter(|(_, runs)| !runs.is_empty()) {
+            let slack_ns = answer.device.usable_slack_ns().map_err(punctual_forecast::Error::from)?;
+            let late: Vec<(Vec<u64>, f64)> = self.without.iter().map(values).collect();
+            let range = range_between(&late, slack_ns);
+            let blocks = |run: &DeviceRun| run.activations.devices.first().map_or(0, |device| device.arrived);
+            let blocks: u64 = runs.iter().map(blocks).sum();
+            let exposure_s = blocks as f64 * answer.device.period_ns as f64 / 1e9;
+            devices.push(Verified { answer, runs, exposure_s, range });
+        }
+        Ok(Verification { recordings: self.recordings, exposure_s, devices })
+    }
+}
+
+/// The largest latenesses of a round, ns, and how long it was, s.
+fn values(input: &Input) -> (Vec<u64>, f64) {
+    let largest = input.stages.get(&Stage::Total).map(|lateness| lateness.largest.iter());
+    (largest.into_iter().flatten().map(|late| late.value_ns).collect(), input.exposure_ns as f64 / 1e9)
 }
