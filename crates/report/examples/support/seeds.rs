@@ -94,7 +94,7 @@ pub(crate) fn write(corpus: &Path) {
     let directory = Directory::make(&path).expect("a directory");
     let writer = EpisodeWriter::create(&directory).and_then(|mut writer| {
         writer.push(&episode())?;
-        writer.write_summary(&RecorderSummary { late: 1, kept: 1, ..RecorderSummary::default() })?;
+        write_recorder_summary(&directory, &RecorderSummary { late: 1, kept: 1, ..RecorderSummary::default() })?;
         Ok(writer)
     });
     writer.expect("episodes");
