@@ -107,6 +107,9 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     assert_sound(&answer);
     assert_counts_agree(&answer);
     let recorder = &answer["recorder"];
+    // Its own sampling is told apart by its name.
+    let by_clock = recorder["sample_clock"] == "cpu-clock" && number(&recorder["samples"]) > 100;
+    assert!(!by_clock || number(&recorder["sampling_ns"]) > 0, "{recorder}");
     // However busy the machine is: what the budget allows is kept, 240 in a burst.
     assert_eq!(number(&recorder["writing_behind"]), 0, "{recorder}");
     assert!(number(&recorder["kept"]) >= number(&recorder["late"]).min(240), "{recorder}");
