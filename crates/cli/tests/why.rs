@@ -37,6 +37,7 @@ fn episode(id: u64) -> Episode {
         fault_path_ns: 0,
         sample_period_ns: 1_000_000,
         nesting_known: true,
+        missed_runs: 0,
         names: vec!["measure-0".into(), "other".into()],
         frames: vec![Frame { function: "function".into(), module: "kernel".into() }],
         events: vec![

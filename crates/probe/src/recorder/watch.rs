@@ -4,6 +4,7 @@ use super::bounded_channel::{BoundedReceiver, BoundedSender, most_bytes, queue};
 use super::evidence::{Evidence, Investigator};
 use super::hooks::HookWatch;
 use super::late::LateWakeup;
+use super::missed::MissedRuns;
 use super::naming::name_places;
 use super::programs::{FlightRecorder, SAMPLER};
 use super::requests::{EndedBy, Pause, Requests, Stretch};
@@ -117,6 +118,7 @@ pub struct Watch {
     accepted: u64,
     pending: VecDeque<(LateWakeup, u64, u64)>,
     hooks: HookWatch,
+    missed: MissedRuns,
     summary: RecorderSummary,
     sender: Option<BoundedSender<Box<Evidence>>>,
     writing: WritingThread,
@@ -174,6 +176,8 @@ impl Watch {
         let mut hooks = HookWatch::new(own);
         // The first late wakeup may come with the first of all.
         hooks.read(clock::monotonic_ns());
+        let mut missed = MissedRuns::default();
+        missed.read(clock::monotonic_ns(), &recorder);
         Ok(Watch {
             recorder,
             recording: recording.clone(),
@@ -192,6 +196,7 @@ impl Watch {
             accepted: 0,
             pending: VecDeque::new(),
             hooks,
+            missed,
             summary,
             sender: Some(sender),
             writing,
@@ -289,6 +294,7 @@ impl Watch {
     pub fn round(&mut self) -> punctual_recording::Result<()> {
         let now = clock::monotonic_ns();
         self.hooks.read(now);
+        self.missed.read(now, &self.recorder);
         let waiting = self.sender.as_ref().map_or(0, BoundedSender::waiting);
         self.writing.hurry(match (waiting, self.writing.hurry) {
             _ if self.sender.as_ref().is_some_and(|sender| sender.is_filled_to(FAR_BEHIND)) => Hurry::AsOthers,
@@ -335,6 +341,7 @@ impl Watch {
             usual_delivery_ns: self.deliveries.quantile(0.25).unwrap_or(0).min(MAX_USUAL_NS),
             fault_path_ns: self.recorder.fault_path_ns(),
             nesting_known: self.recorder.nesting_known(),
+            missed_runs: self.missed.since(start, &self.recorder),
             sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
             late,
         };

@@ -314,6 +314,7 @@ mod tests {
             fault_path_ns: 3,
             sample_period_ns: 1_000_000,
             nesting_known: false,
+            missed_runs: 2,
             names: vec!["x".into()],
             frames: vec![Frame { function: "f".into(), module: "kernel".into() }],
             events: vec![event(900, EventKind::Switch), event(1_200, EventKind::TaskletEnd)],

@@ -22,6 +22,7 @@ fn episode() -> Episode {
         threshold_ns: 3_000,
         void: None,
         nesting_known: true,
+        missed_runs: 0,
         usual_delivery_ns: 10,
         fault_path_ns: 3,
         sample_period_ns: 1_000_000,
