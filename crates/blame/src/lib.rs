@@ -36,6 +36,7 @@
 //!     fault_path_ns: 0,
 //!     sample_period_ns: 0,
 //!     nesting_known: true,
+//!     missed_runs: 0,
 //!     names: vec!["?".into(), "copier".into()],
 //!     frames: vec![],
 //!     events: vec![

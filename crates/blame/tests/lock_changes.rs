@@ -170,7 +170,11 @@ fn own(episode: &Episode) -> u64 {
 #[test]
 fn spinning_in_the_kernel_is_the_lock_and_not_the_threads_own_work() {
     // It waits for whom it sees running: on the other CPU that is one thread.
-    let episode = response(|story| sampled(story, &[2_000, 2_500, 3_000], &SPINS));
+    let episode = response(|story| {
+        sampled(story, &[2_000, 2_500, 3_000], &SPINS);
+        story.event(4_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff, 1);
+        story.event(4_001, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
+    });
     assert_eq!(locks(&episode).iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), ["other"]);
     // From one period of the samples before the first stack to the last one.
     assert!((1_495_000..=1_500_000).contains(&locks(&episode)[0].1), "{:?}", locks(&episode));

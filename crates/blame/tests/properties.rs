@@ -69,6 +69,7 @@ fn episode() -> impl Strategy<Value = Episode> {
                 fault_path_ns: usual / 2,
                 sample_period_ns: period,
                 nesting_known: true,
+                missed_runs: 0,
                 names: vec!["a".into(), "b".into(), "migration/0".into()],
                 frames: Vec::new(),
                 events,
@@ -173,7 +174,7 @@ proptest! {
     fn an_episode_without_events_is_unknown(total in 1..1_000_000u64) {
         let mut episode = Episode {
             id: 1, victim: Victim { tid: 1, name: "v".into(), priority: 1, cpu: 0 }, expected_ns: 5, end_ns: 5 + total, stage: Stage::Total,
-            threshold_ns: 0, void: None, usual_delivery_ns: 0, fault_path_ns: 0, sample_period_ns: 0, nesting_known: true, names: vec![], frames: vec![],
+            threshold_ns: 0, void: None, usual_delivery_ns: 0, fault_path_ns: 0, sample_period_ns: 0, nesting_known: true, missed_runs: 0, names: vec![], frames: vec![],
             events: vec![], samples: vec![], programs: vec![], builds: vec![], groups: vec![], members: vec![],
         };
         let parts = split(&episode).parts;

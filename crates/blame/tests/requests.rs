@@ -239,11 +239,14 @@ fn whoever_wakes_in_vain_is_not_accused() {
         let waits = parts(episode).into_iter().filter(|part| part.kind == Kind::Wait);
         waits.map(|part| part.name).collect::<BTreeSet<_>>()
     };
-    let in_vain = BTreeSet::from([ENDER_NOT_SEEN.to_owned(), "other".to_owned()]);
+    // Who ends it at last was waited for all the time.
+    let at_last = BTreeSet::from(["other".to_owned()]);
     let mut cases = 0;
     for over_lock in [false, true] {
         for place in [10, 11] {
-            assert_eq!(named(&woken_twice(20, SERVER, place, over_lock)), in_vain, "{place} {over_lock}");
+            let episode = woken_twice(20, SERVER, place, over_lock);
+            assert_eq!(named(&episode), at_last, "{place} {over_lock}");
+            assert!(wait(&episode).ns >= 2_500_000, "{:?}", wait(&episode));
             cases += 1;
         }
     }
@@ -257,6 +260,32 @@ fn whoever_wakes_in_vain_is_not_accused() {
         cases += 1;
     }
     assert_eq!(cases, 7);
+}
+
+/// A wait for a signal ends with it: whoever sends that is who was waited for, unless it is waited on for another one.
+#[test]
+fn who_waits_for_a_signal_waits_for_its_sender() {
+    let sent = WaitEnd { sleeper: Call::Signal, ..signalled() };
+    let part = wait(&served(sent.bits()));
+    assert_eq!((part.name.as_str(), part.ns, part.unknown_ns), ("other", 2_000_000, 0));
+    // Of one that reads, it is no answer.
+    assert_eq!(wait(&served(signalled().bits())).name, ENDER_NOT_SEEN);
+    let twice = |looks_us: u64| {
+        request(|story| {
+            story.switch(1_500, BYSTANDER, WAITS, 4);
+            answers(story, 3_000, sent.bits());
+            story.switch(3_005 + looks_us, SERVER, WAITS, 2);
+            answers(story, 4_500, sent.bits());
+        })
+    };
+    let names = |episode: &Episode| {
+        let waits = parts(episode).into_iter().filter(|part| part.kind == Kind::Wait);
+        waits.map(|part| (part.name, part.ns)).collect::<Vec<_>>()
+    };
+    let waited_ns = 1_500_000 + 1_475_000;
+    assert_eq!(names(&twice(20)), [("other".to_owned(), waited_ns)]);
+    // It worked in between: two waits, the second for whoever ended that.
+    assert_eq!(names(&twice(500)), [("other".to_owned(), 1_500_000 + 995_000)]);
 }
 
 /// The server asks the store and sleeps a while; the store is kept from its CPU.

@@ -34,6 +34,63 @@ fn assert_sound(answer: &Value) {
     assert_eq!(causes.iter().map(|cause| number(&cause["total_ns"])).sum::<u64>(), late);
 }
 
+/// What the recorder counted is told once: what was late is what stands there and what was left out.
+fn assert_counts_agree(answer: &Value) {
+    let recorder = &answer["recorder"];
+    let count = |name: &str| number(&recorder[name]);
+    let episodes = answer["episodes"].as_array().unwrap();
+    let is_concluded = episodes.iter().any(|episode| episode["void"] == false);
+    assert_eq!(count("kept"), episodes.len() as u64 + number(&answer["missing_episodes"]), "{recorder}");
+    let without = count("late") - count("kept");
+    let verdict = answer["verdict"].as_str().unwrap();
+    assert_eq!(verdict.contains(&format!("{without} without evidence")), without > 0 && is_concluded, "{verdict}");
+    if answer["cut"] == false {
+        assert_eq!(without, count("over_budget") + count("writing_behind"), "{recorder}");
+    }
+}
+
+/// Processes that want a CPU all the time.
+struct Loops(Vec<std::process::Child>);
+
+impl Loops {
+    fn start(many: usize) -> Loops {
+        let start = |_| std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        Loops((0..many).map(start).collect())
+    }
+}
+
+impl Drop for Loops {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// However busy the machine is, a recording is left, and whenever it ends its counts agree.
+#[test]
+fn beside_busy_loops_a_recording_is_left_whose_counts_agree() {
+    requires!("why busy", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let loops = Loops::start(4);
+    let output = run(directory.path(), &["record", "-q", "-D", "400ms", "--why", "1us", "-o", "a.punctual"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    drop(loops);
+    let mut child = start(directory.path(), &["record", "-q", "--why", "1us", "-D", "60s", "-o", "b.punctual"]);
+    assert!(wait_until(|| directory.path().join("b.punctual/events/episodes.jsonl").exists()), "it is not armed");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    support::signal(&child, libc::SIGKILL);
+    let _ = child.wait();
+    for (name, cut) in [("a.punctual", false), ("b.punctual", true)] {
+        let answer = json(&run(directory.path(), &["why", name, "--json"]));
+        assert_sound(&answer);
+        assert_eq!(answer["cut"], cut);
+        assert_counts_agree(&answer);
+        assert!(cut || number(&answer["recorder"]["late"]) > 0, "{}", answer["recorder"]);
+    }
+}
+
 /// Every other form of the answer, from one recording of everything.
 #[test]
 fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
@@ -48,7 +105,11 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     };
     let answer = json(&why(&["--json"]));
     assert_sound(&answer);
+    assert_counts_agree(&answer);
     let recorder = &answer["recorder"];
+    // Its own sampling is told apart by its name.
+    let by_clock = recorder["sample_clock"] == "cpu-clock" && number(&recorder["samples"]) > 100;
+    assert!(!by_clock || number(&recorder["sampling_ns"]) > 0, "{recorder}");
     // However busy the machine is: what the budget allows is kept, 240 in a burst.
     assert_eq!(number(&recorder["writing_behind"]), 0, "{recorder}");
     assert!(number(&recorder["kept"]) >= number(&recorder["late"]).min(240), "{recorder}");

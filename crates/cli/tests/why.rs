@@ -37,6 +37,7 @@ fn episode(id: u64) -> Episode {
         fault_path_ns: 0,
         sample_period_ns: 1_000_000,
         nesting_known: true,
+        missed_runs: 0,
         names: vec!["measure-0".into(), "other".into()],
         frames: vec![Frame { function: "function".into(), module: "kernel".into() }],
         events: vec![
@@ -69,7 +70,7 @@ fn write(path: &Path, episodes: u64, summary: &RecorderSummary, ended: Option<En
     for id in 1..=episodes {
         evidence.push(&episode(id)).unwrap();
     }
-    evidence.write_summary(summary).unwrap();
+    write_recorder_summary(writer.directory(), summary).unwrap();
     write_handler_sums(writer.directory(), &[]).unwrap();
     if let Some(ended) = ended {
         writer.finish(ended, Vec::new()).unwrap();
@@ -139,6 +140,26 @@ fn what_was_lost_to_slow_writing_is_counted_apart() {
     assert!(text.contains("of 10 late wakeups 5 left no evidence, for it could not be written"), "{text}");
     let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
     assert_eq!(answer["recorder"]["writing_behind"], 5);
+}
+
+/// The first line and the table tell the same count of what is left out.
+#[test]
+fn what_is_left_out_is_counted_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let told = |name: &str, summary: RecorderSummary, episodes: u64, ended: Option<Ended>| {
+        write(&directory.path().join(name), episodes, &summary, ended);
+        stdout(&run(directory.path(), &["why", name]))
+    };
+    for (name, ended) in [("a.punctual", None), ("b.punctual", completed())] {
+        let text = told(name, summary(25, 5), 5, ended);
+        assert!(text.lines().next().unwrap().contains("Left out: 20 without evidence."), "{text}");
+        assert!(text.contains("late 25   kept 5   void 0   without evidence 20   "), "{text}");
+        assert!(text.contains("of 25 late wakeups 20 had no evidence yet when this was counted"), "{text}");
+    }
+    // What was counted last is older than the episodes, though the recording ended.
+    let text = told("c.punctual", RecorderSummary { over_budget: 1, ..summary(10, 4) }, 19, completed());
+    assert!(text.contains("late 20   kept 19   void 0   without evidence 1   "), "{text}");
+    assert!(text.lines().next().unwrap().contains("Left out: 1 without evidence."), "{text}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ codes! {
     pub enum Call {
         /// Something else.
         Other = 1, "another call";
-        /// To sleep: until a time, or for a signal.
+        /// To sleep until a time.
         Sleep = 2, "sleep";
         /// To wait for a word in memory, or wake those who do: locks, conditions and semaphores of programs.
         Futex = 3, "futex";
@@ -27,5 +27,7 @@ codes! {
         Queue = 10, "semaphore or queue";
         /// For nothing: it faulted, or was interrupted in its program.
         None = 11, "no call";
+        /// To wait for a signal.
+        Signal = 12, "signal";
     }
 }

@@ -76,7 +76,7 @@ pub use document::writer::{OTHERS, Totals, Writer};
 pub use episodes::episode::{self, Episode};
 pub use episodes::files::{
     EpisodeWriter, HandlerSum, RecorderSummary, for_each_episode, read_handler_sums, read_recorder_summary,
-    rewrite_episodes, write_handler_sums,
+    rewrite_episodes, write_handler_sums, write_recorder_summary,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use format::digest::digest;

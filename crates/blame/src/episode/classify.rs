@@ -7,6 +7,7 @@ mod inside;
 mod sampled;
 mod spinning;
 mod stopped;
+mod unseen;
 
 use self::classifier::OWN_PATH_NS;
 pub(crate) use self::classifier::{Blamed, Classifier};
@@ -70,6 +71,9 @@ impl Classifier<'_> {
         let runs_victim = last.kind == EventKind::Switch && last.value == u64::from(self.subject.tid)
             || last.kind != EventKind::Switch && last.tid == self.subject.tid;
         match span.doing {
+            Doing::Running if runs_victim && self.subject.stage.holds_work() && self.is_silent(ns, 0) => {
+                vec![(Blamed::unknown("no event of this CPU"), ns)]
+            }
             Doing::Running if runs_victim && self.subject.stage.holds_work() => vec![(self.own_work(None), ns)],
             Doing::Running if runs_victim => path(ns, unexplained()),
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
@@ -154,17 +158,20 @@ impl Classifier<'_> {
         let blamed = match (slice.softirq(), interrupted) {
             (None, Some(event)) if event.extra & INTERRUPTED_USER != 0 => {
                 // User code cannot turn interrupts off.
-                Blamed::new(Kind::Blind, "outside this kernel")
+                self.by_exclusion(slice, start, end, Blamed::new(Kind::Blind, "outside this kernel"))
             }
             (Some((inner, _)), Some(event)) => Blamed {
                 detail: self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)),
                 ..Blamed::new(Kind::IrqOff, format!("softirq {}", self.running_name(inner)))
             },
-            (None, Some(event)) => Blamed {
-                detail: self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)),
-                tid: Some(slice.tid),
-                ..Blamed::new(Kind::IrqOff, self.thread(slice.tid))
-            },
+            (None, Some(event)) => {
+                let blamed = Blamed {
+                    detail: self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)),
+                    tid: Some(slice.tid),
+                    ..Blamed::new(Kind::IrqOff, self.thread(slice.tid))
+                };
+                self.by_exclusion(slice, start, end, blamed)
+            }
             // Something else happened first, so interrupts were not off all the time.
             (_, None) => Blamed::new(Kind::Blind, format!("while {} ran", self.thread(slice.tid))),
         };
@@ -244,12 +251,10 @@ impl Classifier<'_> {
         let came_late = ends_with.kind == EventKind::VectorBegin && ends_with.extra & INTERRUPTED_USER != 0;
         if came_late && end - start > OWN_PATH_NS {
             // User code is preempted by the interrupt that tells of the waking: it did not come.
-            return Blamed::new(Kind::Blind, "outside this kernel");
+            return self.by_exclusion(slice, start, end, Blamed::new(Kind::Blind, "outside this kernel"));
         }
-        if self.sampling_stopped(slice, start, end) || self.timer_was_kept(slice, start, end) {
-            return with(Kind::IrqOff);
-        }
-        with(Kind::Kernel)
+        let kept_off = self.sampling_stopped(slice, start, end) || self.timer_was_kept(slice, start, end);
+        self.by_exclusion(slice, start, end, with(if kept_off { Kind::IrqOff } else { Kind::Kernel }))
     }
 
     /// Whether the scheduler let a thread go on though the victim was ready: an interrupt came over its own code, and went back

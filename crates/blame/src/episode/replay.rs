@@ -2,7 +2,7 @@
 
 use crate::episode::nesting::with_nesting;
 use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ};
+use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, IN_NMI, IN_SOFTIRQ};
 use std::collections::BTreeMap;
 
 /// The scheduler takes this long at most to switch once nothing stands in the way.
@@ -23,6 +23,15 @@ pub struct Running {
     pub began_ns: Option<u64>,
 }
 
+/// What was not seen to begin or to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missed {
+    /// An interrupt.
+    Interrupt,
+    /// A softirq.
+    Softirq,
+}
+
 /// The time between two neighbouring events of a CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice {
@@ -41,6 +50,8 @@ pub struct Slice {
     pub since_ns: Option<u64>,
     /// What is open, outermost first.
     pub open: Vec<Running>,
+    /// Of what a beginning or an end in it was not seen, where one was not: it was not only what is open.
+    pub missed: Option<Missed>,
     /// Position in the episode's events of the event that ends it.
     pub ends_with: usize,
     /// The thread that the CPU had been switched to, where another one stands at the end: a switch within was not seen, and
@@ -115,8 +126,9 @@ fn begin_of(kind: EventKind) -> Option<EventKind> {
 
 struct Cpu {
     open: Vec<Running>,
-    /// The work items of workers that left the CPU in the middle of them.
-    left: BTreeMap<u32, Running>,
+    /// What threads left the CPU in the middle of: work items of workers, and softirqs where a thread that serves them can be
+    /// preempted.
+    left: BTreeMap<u32, Vec<Running>>,
     since_ns: Option<u64>,
     last: Event,
     /// The current thread and its priority after the last event.
@@ -165,6 +177,7 @@ fn replay_cpu(events: &[Event], indexes: &[usize]) -> Vec<Slice> {
         priority: cpu.current.1,
         since_ns: None,
         open: cpu.open.clone(),
+        missed: None,
         ends_with: first,
         instead_of: None,
     });
@@ -172,6 +185,7 @@ fn replay_cpu(events: &[Event], indexes: &[usize]) -> Vec<Slice> {
     for &index in rest {
         let event = &events[index];
         let (tid, before) = cpu.current;
+        let missed = cpu.missed(event);
         let instead_of = cpu.reconcile(event);
         let length = event.at_ns - cpu.last.at_ns;
         let steal = event.steal_ns.saturating_sub(cpu.last.steal_ns).min(length);
@@ -183,6 +197,7 @@ fn replay_cpu(events: &[Event], indexes: &[usize]) -> Vec<Slice> {
             priority: if tid == cpu.current.0 { cpu.current.1.min(before) } else { cpu.current.1 },
             since_ns: cpu.since_ns,
             open: cpu.open.clone(),
+            missed,
             ends_with: index,
             instead_of,
         });
@@ -234,6 +249,30 @@ fn is_in_interrupt(begin: EventKind, event: &Event) -> bool {
 }
 
 impl Cpu {
+    /// What, by the next event and its nesting count, has begun or ended since the last one and was not seen to.
+    fn missed(&self, event: &Event) -> Option<Missed> {
+        let ended = begin_of(event.kind);
+        let is_open = |kind| self.open.iter().any(|open| open.kind == kind);
+        let in_interrupt = event.context & (IN_INTERRUPT | IN_NMI) != 0;
+        let in_softirq = event.context & IN_SOFTIRQ != 0;
+        let is_softirq = |open: &Running| !open.in_interrupt && open.kind != EventKind::WorkBegin;
+        let (has_interrupt, has_softirq) =
+            (self.open.iter().any(|open| open.in_interrupt), self.open.iter().any(is_softirq));
+        let is_edge = |begin, end| event.kind == begin || event.kind == end;
+        let of_interrupt = is_edge(EventKind::VectorBegin, EventKind::VectorEnd)
+            || is_edge(EventKind::HandlerBegin, EventKind::HandlerEnd);
+        let of_softirq = is_edge(EventKind::SoftirqBegin, EventKind::SoftirqEnd);
+        match event.kind {
+            EventKind::VectorEnd | EventKind::HandlerEnd if !ended.is_some_and(is_open) => Some(Missed::Interrupt),
+            EventKind::VectorBegin if has_interrupt => Some(Missed::Interrupt),
+            EventKind::SoftirqEnd if !is_open(EventKind::SoftirqBegin) => Some(Missed::Softirq),
+            // That one began need not have been seen: not every class of interrupts has a tracepoint.
+            _ if !of_interrupt && has_interrupt && !in_interrupt => Some(Missed::Interrupt),
+            _ if !of_softirq && in_softirq != has_softirq => Some(Missed::Softirq),
+            _ => None,
+        }
+    }
+
     /// Beginnings and ends can be missing where a program was running already: the nesting count tells. So can switches: gives
     /// the thread that was thought to be on the CPU where it is another one.
     fn reconcile(&mut self, event: &Event) -> Option<u32> {
@@ -265,10 +304,12 @@ impl Cpu {
 
     fn apply(&mut self, event: &Event) {
         if event.kind == EventKind::Switch {
-            let work = self.open.iter().rfind(|open| open.kind == EventKind::WorkBegin).copied();
-            self.left.extend(work.map(|work| (event.tid, work)));
-            self.open.clear();
-            self.open.extend(self.left.remove(&(event.value as u32)));
+            let in_softirq = event.context & IN_SOFTIRQ != 0;
+            self.open.retain(|open| open.kind == EventKind::WorkBegin || in_softirq && !open.in_interrupt);
+            if !self.open.is_empty() {
+                self.left.insert(event.tid, std::mem::take(&mut self.open));
+            }
+            self.open.extend(self.left.remove(&(event.value as u32)).unwrap_or_default());
             self.current = (event.value as u32, event.other_priority());
             self.switched = Some((event.tid, event.value as u32));
             self.since_ns = Some(event.at_ns);

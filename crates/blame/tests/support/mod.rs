@@ -35,6 +35,7 @@ impl Story {
                 fault_path_ns: 0,
                 sample_period_ns: 0,
                 nesting_known: true,
+                missed_runs: 0,
                 names: vec!["?".into(), "victim".into(), "other".into(), "first".into(), "spin_fn".into()],
                 frames: Vec::new(),
                 events: Vec::new(),

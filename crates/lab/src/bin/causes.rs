@@ -26,7 +26,7 @@ struct Arguments {
     /// Only the small set of test runs
     #[arg(long)]
     fast: bool,
-    /// Only this list [default: both]
+    /// Only this list [default: all]
     #[arg(long, value_enum)]
     set: Option<Chosen>,
     /// Injections of each
@@ -59,6 +59,8 @@ enum Chosen {
     First,
     /// Chosen by somebody who had not read the judge, before any answer was seen
     Second,
+    /// Chosen by somebody who had read it, before any answer was seen
+    Third,
 }
 
 impl Chosen {
@@ -66,6 +68,7 @@ impl Chosen {
         match self {
             Chosen::First => Set::First,
             Chosen::Second => Set::Second,
+            Chosen::Third => Set::Third,
         }
     }
 }

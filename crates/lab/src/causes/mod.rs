@@ -3,7 +3,7 @@
 //! A cause is a scene: a victim, one or several culprits, each a process of its own. The culprits write down when they
 //! kept the victim (`board`), the victim when it was due and through; `examine` records the victim meanwhile, and
 //! `judge` holds what `why --json` says against both logs. [`CAUSES`] is the list, with what counts as right; `second` is a
-//! list that was chosen before any answer to it was seen. [`all`] is both.
+//! list that was chosen before any answer to it was seen, and so is `third`. [`all`] are all three.
 //!
 //! `scripts/causes` is its command line.
 
@@ -22,6 +22,7 @@ mod stops;
 mod storage;
 mod system;
 mod table;
+mod third;
 
 pub use examine::{Examined, Examiner, SCENE, play, sweep};
 pub use judge::Tally;
@@ -58,6 +59,8 @@ pub enum Set {
     First,
     /// By somebody who had not read the judge, before any answer to them was seen.
     Second,
+    /// By somebody who had read the judge, before any answer to them was seen.
+    Third,
 }
 
 impl Set {
@@ -67,6 +70,7 @@ impl Set {
         match self {
             Set::First => "first",
             Set::Second => "second",
+            Set::Third => "third",
         }
     }
 }
@@ -140,9 +144,9 @@ const DISK: &str =
 /// The writer, and whoever writes in its stead, when they keep the victim's CPU after the disk is through.
 const WRITER: Accepted = ("kernel|lower_priority|same_priority|higher_priority", "c-writer|kworker|jbd2");
 
-/// Both lists.
+/// All lists.
 pub fn all() -> impl Iterator<Item = &'static Cause> {
-    CAUSES.iter().chain(second::CAUSES)
+    CAUSES.iter().chain(second::CAUSES).chain(third::CAUSES)
 }
 
 /// The first list; those that a trial found first.

@@ -11,12 +11,13 @@
 static __always_inline __u32 call_of_x86(long number)
 {
 	switch (number) {
-	case 34:	/* pause */
 	case 35:	/* nanosleep */
-	case 128:	/* rt_sigtimedwait */
-	case 130:	/* rt_sigsuspend */
 	case 230:	/* clock_nanosleep */
 		return CALL_SLEEP;
+	case 34:	/* pause */
+	case 128:	/* rt_sigtimedwait */
+	case 130:	/* rt_sigsuspend */
+		return CALL_SIGNAL;
 	case 202:	/* futex */
 	case 449:	/* futex_waitv */
 	case 454:	/* futex_wake */
@@ -85,9 +86,10 @@ static __always_inline __u32 call_of_arm64(long number)
 	switch (number) {
 	case 101:	/* nanosleep */
 	case 115:	/* clock_nanosleep */
+		return CALL_SLEEP;
 	case 133:	/* rt_sigsuspend */
 	case 137:	/* rt_sigtimedwait */
-		return CALL_SLEEP;
+		return CALL_SIGNAL;
 	case 98:	/* futex */
 	case 449:	/* futex_waitv */
 	case 454:	/* futex_wake */

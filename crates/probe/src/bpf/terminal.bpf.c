@@ -376,6 +376,7 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 		look_at_poll(registers, &call);
 		break;
 	case CALL_SLEEP:
+	case CALL_SIGNAL:
 		break;
 	default:
 		return 0;

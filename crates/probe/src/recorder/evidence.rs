@@ -21,6 +21,7 @@ pub(crate) struct Evidence {
     pub(crate) fault_path_ns: u64,
     pub(crate) sample_period_ns: u64,
     pub(crate) nesting_known: bool,
+    pub(crate) missed_runs: u64,
     pub(crate) copied: Vec<(u32, Copied)>,
     pub(crate) programs: Vec<HookedProgram>,
 }
@@ -124,6 +125,7 @@ impl Investigator {
             fault_path_ns: evidence.fault_path_ns,
             sample_period_ns: evidence.sample_period_ns,
             nesting_known: evidence.nesting_known,
+            missed_runs: evidence.missed_runs,
             names: tables.names,
             frames: tables.frames,
             events,

@@ -1,6 +1,7 @@
 //! The sums of every handler, softirq and callback over a run.
 
-use super::symbols::KernelSymbols;
+use super::kernel_code::KernelCode;
+use punctual_kernel::clock;
 use punctual_recording::HandlerSum;
 use punctual_recording::{EventKind, Softirq, Vector};
 
@@ -12,8 +13,8 @@ type Entry = (Vec<u8>, Vec<Vec<u8>>);
 
 /// Names what was summed up, the longest first.
 pub(super) fn handler_sums(entries: &[Entry]) -> Vec<HandlerSum> {
-    let symbols = if entries.is_empty() { KernelSymbols::default() } else { KernelSymbols::read() };
-    let mut sums: Vec<HandlerSum> = entries.iter().filter_map(|entry| handler_sum(entry, &symbols)).collect();
+    let mut code = if entries.is_empty() { KernelCode::default() } else { KernelCode::read() };
+    let mut sums: Vec<HandlerSum> = entries.iter().filter_map(|entry| handler_sum(entry, &mut code)).collect();
     sums.sort_by(|left, right| right.longest_ns.cmp(&left.longest_ns).then_with(|| left.name.cmp(&right.name)));
     sums
 }
@@ -22,10 +23,13 @@ fn word(bytes: &[u8], number: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(number * 8..number * 8 + 8)?.try_into().ok()?))
 }
 
-fn handler_sum((key, values): &Entry, symbols: &KernelSymbols) -> Option<HandlerSum> {
+fn handler_sum((key, values): &Entry, code: &mut KernelCode) -> Option<HandlerSum> {
     let half = |at: usize| Some(u32::from_ne_bytes(key.get(at..at + 4)?.try_into().ok()?));
     let (kind, number, function) = (half(0)?, half(4)?, word(key, 1)?);
-    let named = || symbols.find(function).map_or_else(|| format!("{function:#x}"), |frame| frame.function);
+    let mut named = || {
+        let found = code.find(function, clock::monotonic_ns());
+        found.map_or_else(|| format!("{function:#x}"), |frame| frame.function)
+    };
     let listed = |name: Option<&str>| name.map_or_else(|| number.to_string(), str::to_owned);
     let (kind, name) = match EventKind::from_code(u8::try_from(kind).ok()?) {
         _ if kind == QUEUED => ("softirq_queue", "all softirqs of a CPU".to_owned()),

@@ -15,6 +15,7 @@ pub(crate) mod hooks;
 mod kernel_code;
 mod late;
 mod maps;
+pub(crate) mod missed;
 mod naming;
 pub(crate) mod programs;
 pub(crate) mod requests;

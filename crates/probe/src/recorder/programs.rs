@@ -172,6 +172,12 @@ impl FlightRecorder {
         Some(counted.filter_map(|(_, program)| run_statistics(program)).fold(ProgramCost::default(), add))
     }
 
+    /// How often one of its programs was to run and did not, for it was running already on that CPU.
+    pub(crate) fn missed_runs(&self) -> u64 {
+        let missed = |(_, program): (String, i32)| run_statistics(program).map_or(0, |(_, _, missed)| missed);
+        self.object.programs().into_iter().map(missed).sum()
+    }
+
     /// The CPUs that it watches.
     pub fn cpus(&self) -> usize {
         self.cpus.len()

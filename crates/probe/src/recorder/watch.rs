@@ -4,13 +4,15 @@ use super::bounded_channel::{BoundedReceiver, BoundedSender, most_bytes, queue};
 use super::evidence::{Evidence, Investigator};
 use super::hooks::HookWatch;
 use super::late::LateWakeup;
+use super::missed::MissedRuns;
 use super::naming::name_places;
 use super::programs::{FlightRecorder, SAMPLER};
 use super::requests::{EndedBy, Pause, Requests, Stretch};
-use punctual_kernel::scheduling::{Scheduling, set_scheduling, set_scheduling_of};
+use punctual_kernel::scheduling::{Scheduling, set_scheduling_of};
 use punctual_kernel::{clock, ending, hold};
 use punctual_recording::{
     Directory, Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums,
+    write_recorder_summary,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,11 +80,6 @@ const ASKED: Duration = Duration::from_millis(700);
 /// The episode that is being written may take so long beyond that.
 const LAST: Duration = Duration::from_millis(500);
 
-enum Message {
-    Episode(Box<Evidence>),
-    Summary(Box<RecorderSummary>),
-}
-
 /// What the writing thread shares.
 #[derive(Default)]
 struct Written {
@@ -94,8 +91,14 @@ struct Written {
     /// CPU time of the writing thread: before the first episode, reading the kernel's symbols; and since then.
     starting_ns: u64,
     cpu_ns: u64,
+    /// Why the first one of these could not be, and the same for whoever has to act on it.
+    failure: Option<String>,
     failed: Option<punctual_recording::Error>,
 }
+
+/// What the writing thread writes into. Gone when the measurement's end does not wait for it any longer: what it has counted
+/// by then is what stands there.
+type Episodes = Mutex<Option<EpisodeWriter>>;
 
 /// Watches wakeups. Call [`Watch::wakeup`] for each and [`Watch::round`] every 10 ms or so.
 pub struct Watch {
@@ -115,9 +118,11 @@ pub struct Watch {
     accepted: u64,
     pending: VecDeque<(LateWakeup, u64, u64)>,
     hooks: HookWatch,
+    missed: MissedRuns,
     summary: RecorderSummary,
-    sender: Option<BoundedSender<Message>>,
+    sender: Option<BoundedSender<Box<Evidence>>>,
     writing: WritingThread,
+    episodes: Arc<Episodes>,
     written: Arc<Mutex<Written>>,
     /// CPU time of the writing thread while it was measured, ns, when that is over.
     collected_ns: Option<u64>,
@@ -139,23 +144,6 @@ impl Watch {
         recording: &Directory,
         own_programs: &[u32],
     ) -> punctual_recording::Result<Watch> {
-        let writer = EpisodeWriter::create(recording)?;
-        let (sender, receiver) = queue(most_bytes());
-        let (tell_tid, tid) = sync_channel(1);
-        let written = Arc::new(Mutex::new(Written::default()));
-        let shared = Arc::clone(&written);
-        let given_up = Arc::new(AtomicBool::new(false));
-        let no_time = Arc::clone(&given_up);
-        let most = settings.most_episodes;
-        let thread = std::thread::Builder::new().name("why".to_owned());
-        let thread = thread.spawn(move || write_episodes(writer, &tell_tid, receiver, (&shared, &no_time), most)).ok();
-        // Reading the kernel's symbols takes a tenth of a second: not while it is measured.
-        let writing = WritingThread { tid: tid.recv().unwrap_or(0), hurry: Hurry::Spare };
-        let mut own = recorder.program_ids();
-        own.extend_from_slice(own_programs);
-        let mut hooks = HookWatch::new(own);
-        // The first late wakeup may come with the first of all.
-        hooks.read(clock::monotonic_ns());
         let summary = RecorderSummary {
             threshold: settings.threshold.name(),
             stage: settings.stage,
@@ -166,6 +154,30 @@ impl Watch {
             cpus: recorder.cpus() as u64,
             ..RecorderSummary::default()
         };
+        // Before there is a place for episodes: where that is, somebody says what it is of.
+        write_recorder_summary(recording, &summary)?;
+        let episodes = Arc::new(Mutex::new(Some(EpisodeWriter::create(recording)?)));
+        let (sender, receiver) = queue(most_bytes());
+        let (tell_tid, tid) = sync_channel(1);
+        let written = Arc::new(Mutex::new(Written::default()));
+        let given_up = Arc::new(AtomicBool::new(false));
+        let thread = std::thread::Builder::new().name("why".to_owned());
+        let body = {
+            let (episodes, shared, no_time) = (Arc::clone(&episodes), Arc::clone(&written), Arc::clone(&given_up));
+            move || write_episodes(&episodes, &tell_tid, receiver, (&shared, &no_time), settings.most_episodes)
+        };
+        let thread = thread.spawn(body).ok();
+        // Reading the kernel's symbols takes a tenth of a second: not while it is measured. Until then the thread is a normal
+        // one: where every CPU is wanted all the time, one that runs when nobody else wants to would never say that it is ready.
+        let mut writing = WritingThread { tid: tid.recv().unwrap_or(0), hurry: Hurry::AsOthers };
+        writing.hurry(Hurry::Spare);
+        let mut own = recorder.program_ids();
+        own.extend_from_slice(own_programs);
+        let mut hooks = HookWatch::new(own);
+        // The first late wakeup may come with the first of all.
+        hooks.read(clock::monotonic_ns());
+        let mut missed = MissedRuns::default();
+        missed.read(clock::monotonic_ns(), &recorder);
         Ok(Watch {
             recorder,
             recording: recording.clone(),
@@ -184,9 +196,11 @@ impl Watch {
             accepted: 0,
             pending: VecDeque::new(),
             hooks,
+            missed,
             summary,
             sender: Some(sender),
             writing,
+            episodes,
             written,
             collected_ns: None,
             given_up,
@@ -280,6 +294,7 @@ impl Watch {
     pub fn round(&mut self) -> punctual_recording::Result<()> {
         let now = clock::monotonic_ns();
         self.hooks.read(now);
+        self.missed.read(now, &self.recorder);
         let waiting = self.sender.as_ref().map_or(0, BoundedSender::waiting);
         self.writing.hurry(match (waiting, self.writing.hurry) {
             _ if self.sender.as_ref().is_some_and(|sender| sender.is_filled_to(FAR_BEHIND)) => Hurry::AsOthers,
@@ -304,10 +319,7 @@ impl Watch {
                 self.threshold_ns = self.values.quantile(quantile);
             }
             self.read_cost();
-            let summary = Message::Summary(Box::new(self.summary()));
-            if let Some(sender) = &self.sender {
-                sender.put(summary, 0);
-            }
+            write_recorder_summary(&self.recording, &self.summary())?;
         }
         match self.written.lock().ok().and_then(|mut written| written.failed.take()) {
             Some(error) => Err(error),
@@ -329,11 +341,12 @@ impl Watch {
             usual_delivery_ns: self.deliveries.quantile(0.25).unwrap_or(0).min(MAX_USUAL_NS),
             fault_path_ns: self.recorder.fault_path_ns(),
             nesting_known: self.recorder.nesting_known(),
+            missed_runs: self.missed.since(start, &self.recorder),
             sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
             late,
         };
         let bytes = evidence.bytes();
-        if !sender.put(Message::Episode(Box::new(evidence)), bytes) {
+        if !sender.put(Box::new(evidence), bytes) {
             self.summary.writing_behind += 1;
         }
     }
@@ -359,6 +372,7 @@ impl Watch {
             summary.void = written.void;
             summary.over_budget += written.over_budget;
             summary.writing_behind += written.unwritten;
+            summary.failure.clone_from(&written.failure);
             summary.starting_ns = written.starting_ns;
             // While it was measured; the rest is the end's.
             summary.collecting_ns = self.collected_ns.unwrap_or(written.cpu_ns);
@@ -380,18 +394,21 @@ impl Watch {
             std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
         }
         let result = self.round();
-        self.summary.writing_behind += std::mem::take(&mut self.pending).len() as u64;
+        drop(self.sender.take());
         self.read_cost();
         let sums = self.recorder.handler_sums();
         let sampled_ns = self.sampled_ns().saturating_sub(self.sampled_before_ns);
         self.summary.sampling_ns = self.recorder.clock().map(|_| sampled_ns);
-        let summary = Message::Summary(Box::new(self.summary()));
-        if let Some(sender) = self.sender.take() {
-            sender.put(summary, 0);
-        }
         let is_written = self.wait_for_writing(over);
+        // From here on nothing is added to what is counted, and both that tell it are given the same.
+        if let Ok(mut episodes) = self.episodes.lock() {
+            *episodes = None;
+        }
+        let mut summary = self.summary();
+        summary.nothing_is_written_any_more();
+        let counted = write_recorder_summary(&self.recording, &summary);
         result?;
-        let summary = self.summary();
+        counted?;
         let failed = self.written.lock().ok().and_then(|mut written| written.failed.take());
         let recording = self.recording.clone();
         let written = write_handler_sums(&recording, &sums);
@@ -464,9 +481,9 @@ impl WritingThread {
 }
 
 fn write_episodes(
-    mut writer: EpisodeWriter,
+    episodes: &Episodes,
     tell_tid: &SyncSender<u32>,
-    receiver: BoundedReceiver<Message>,
+    receiver: BoundedReceiver<Box<Evidence>>,
     (shared, given_up): (&Mutex<Written>, &AtomicBool),
     most: u64,
 ) {
@@ -475,55 +492,42 @@ fn write_episodes(
     if let Ok(mut written) = shared.lock() {
         written.starting_ns = starting_ns;
     }
-    let _ = set_scheduling(Scheduling::Idle);
     let _ = tell_tid.send(clock::thread_id());
-    let mut kept = 0;
-    let mut failure: Option<String> = None;
-    receiver.for_each(|message| {
-        let result = match message {
-            Message::Summary(mut summary) => {
-                if let Ok(written) = shared.lock() {
-                    (summary.kept, summary.void) = (written.kept, written.void);
-                    if failure.is_some() {
-                        summary.failure.clone_from(&failure);
-                        // Counted when the summary was sent: those that failed since are missing.
-                        let counted = summary.kept + summary.over_budget + summary.writing_behind;
-                        summary.writing_behind += summary.late.saturating_sub(counted);
-                    }
-                }
-                writer.write_summary(&summary)
-            }
-            // A smaller one might fit, and take the room for what is to be said of the end.
-            Message::Episode(_) if failure.is_some() || given_up.load(Ordering::Relaxed) => {
-                if let Ok(mut written) = shared.lock() {
-                    written.unwritten += 1;
-                }
-                Ok(())
-            }
-            Message::Episode(_) if kept >= most || writer.bytes() > MAX_BYTES => {
-                if let Ok(mut written) = shared.lock() {
-                    written.over_budget += 1;
-                }
-                Ok(())
-            }
-            Message::Episode(evidence) => {
-                let episode = investigator.investigate(kept + 1, &evidence);
-                let result = writer.push(&episode);
-                if let (Err(error), Ok(mut written)) = (&result, shared.lock()) {
-                    failure = Some(error.to_string());
-                    written.unwritten += 1;
-                }
-                if let (Ok(()), Ok(mut written)) = (&result, shared.lock()) {
-                    kept += 1;
-                    written.kept = kept;
-                    written.void += u64::from(episode.void.is_some());
-                    written.cpu_ns = clock::thread_cpu_ns().saturating_sub(starting_ns);
-                }
-                result
+    let (mut kept, mut bytes, mut has_failed) = (0, 0, false);
+    receiver.for_each(|evidence| {
+        let count = |count: &mut dyn FnMut(&mut Written)| {
+            if let Ok(mut written) = shared.lock() {
+                count(&mut written);
             }
         };
-        if let (Err(error), Ok(mut written)) = (result, shared.lock()) {
-            written.failed.get_or_insert(error);
+        // A smaller one might fit, and take the room for what is to be said of the end.
+        if has_failed || given_up.load(Ordering::Relaxed) {
+            return count(&mut |written| written.unwritten += 1);
+        }
+        if kept >= most || bytes > MAX_BYTES {
+            return count(&mut |written| written.over_budget += 1);
+        }
+        let episode = investigator.investigate(kept + 1, &evidence);
+        // Held until it is counted: whoever closes the file counts what stands in it.
+        let Ok(mut episodes) = episodes.lock() else { return };
+        let Some(writer) = episodes.as_mut() else { return };
+        match writer.push(&episode) {
+            Ok(()) => {
+                (kept, bytes) = (kept + 1, writer.bytes());
+                let cpu_ns = clock::thread_cpu_ns().saturating_sub(starting_ns);
+                count(&mut |written| {
+                    (written.kept, written.cpu_ns) = (kept, cpu_ns);
+                    written.void += u64::from(episode.void.is_some());
+                });
+            }
+            Err(error) => {
+                has_failed = true;
+                if let Ok(mut written) = shared.lock() {
+                    written.unwritten += 1;
+                    written.failure = Some(error.to_string());
+                    written.failed.get_or_insert(error);
+                }
+            }
         }
     });
 }

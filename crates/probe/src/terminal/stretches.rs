@@ -2,6 +2,7 @@
 
 use crate::recorder::evidence::{Evidence, Investigator};
 use crate::recorder::hooks::HookWatch;
+use crate::recorder::missed::MissedRuns;
 use crate::recorder::{FlightRecorder, LateWakeup};
 use punctual_kernel::{Refused, clock, scheduling};
 use punctual_recording::episode::HookedProgram;
@@ -40,6 +41,7 @@ pub struct Stretch {
 pub struct Stretches {
     recorder: FlightRecorder,
     hooks: HookWatch,
+    missed: MissedRuns,
     asked: VecDeque<Stretch>,
     sender: Option<Sender<(u64, Box<Evidence>)>>,
     waiting: Arc<AtomicUsize>,
@@ -82,7 +84,17 @@ impl Stretches {
         let thread = spawned.map_err(|error| Refused::because("starting a thread", error.to_string()))?;
         let _ = ready.recv();
         let asked = VecDeque::new();
-        Ok(Stretches { recorder, hooks, asked, sender: Some(sender), waiting, made, thread: Some(thread), refused: 0 })
+        Ok(Stretches {
+            recorder,
+            hooks,
+            missed: MissedRuns::default(),
+            asked,
+            sender: Some(sender),
+            waiting,
+            made,
+            thread: Some(thread),
+            refused: 0,
+        })
     }
 
     /// What the recorder does not see on this kernel.
@@ -105,6 +117,7 @@ impl Stretches {
     pub fn round(&mut self, mut take: impl FnMut(u64, Episode)) {
         let now = clock::monotonic_ns();
         self.hooks.read(now);
+        self.missed.read(now, &self.recorder);
         while self.asked.front().is_some_and(|asked| asked.end_ns + AFTER_NS < now) {
             let Some(asked) = self.asked.pop_front() else { break };
             self.copy(&asked);
@@ -136,6 +149,7 @@ impl Stretches {
             usual_delivery_ns: 0,
             fault_path_ns: self.recorder.fault_path_ns(),
             nesting_known: self.recorder.nesting_known(),
+            missed_runs: self.missed.since(asked.begin_ns, &self.recorder),
             sample_period_ns: 0,
             late,
         };

@@ -165,6 +165,9 @@ pub struct Episode {
     pub sample_period_ns: u64,
     /// Whether [`Event::context`] was read on the machine. If not, it is 0 and says nothing.
     pub nesting_known: bool,
+    /// How often a program of the recorder was to run in this time, or shortly before, and did not. That something was not seen
+    /// says nothing then.
+    pub missed_runs: u64,
     /// Names of threads, handlers, functions.
     pub names: Vec<String>,
     /// Places in code.

@@ -80,6 +80,33 @@ pub struct RecorderSummary {
     pub nesting_known: bool,
 }
 
+impl RecorderSummary {
+    /// Late wakeups of which no evidence was kept, for whatever reason.
+    pub fn without_evidence(&self) -> u64 {
+        self.late.saturating_sub(self.kept)
+    }
+
+    /// Those of them for which neither the budget nor slow writing is known to be the reason: their evidence was still to be
+    /// written when this was counted.
+    pub fn unwritten_yet(&self) -> u64 {
+        self.without_evidence().saturating_sub(self.over_budget.saturating_add(self.writing_behind))
+    }
+
+    /// Counts what is still to be written as what could not be: nothing is written any more.
+    pub fn nothing_is_written_any_more(&mut self) {
+        self.writing_behind = self.writing_behind.saturating_add(self.unwritten_yet());
+    }
+
+    /// Agrees with the episodes that stand in the recording, so many and so many of them void: what was counted last may be
+    /// older than they are.
+    pub fn agree_with(&mut self, episodes: u64, void: u64) {
+        self.kept = self.kept.max(episodes);
+        self.void = self.void.max(void);
+        let unkept = self.over_budget.saturating_add(self.writing_behind);
+        self.late = self.late.max(self.kept.saturating_add(unkept));
+    }
+}
+
 fn yes() -> bool {
     true
 }
@@ -115,6 +142,14 @@ pub fn read_handler_sums(recording: &Path) -> Result<Option<Vec<HandlerSum>>> {
     read_json(&directory(recording).join("handlers.json"), "are no sums of handlers")
 }
 
+/// Writes what was counted so far into a recording, with `events/` where that is not there.
+///
+/// # Errors
+/// [`ErrorKind::Io`].
+pub fn write_recorder_summary(recording: &Directory, summary: &RecorderSummary) -> Result<()> {
+    write_json(&recording.below("events")?, "recorder.json", summary)
+}
+
 /// Writes the sums into a recording that has `events/`.
 ///
 /// # Errors
@@ -133,7 +168,6 @@ fn directory(recording: &Path) -> PathBuf {
 pub struct EpisodeWriter {
     file: File,
     path: PathBuf,
-    directory: Directory,
     bytes: u64,
 }
 
@@ -146,7 +180,7 @@ impl EpisodeWriter {
         let directory = recording.below("events")?;
         let path = directory.path().join(EPISODES);
         let file = directory.create_new(EPISODES).map_err(|error| Error::io(&path, "cannot create", error))?;
-        Ok(EpisodeWriter { file, path, directory, bytes: 0 })
+        Ok(EpisodeWriter { file, path, bytes: 0 })
     }
 
     /// Writes an episode in one go, so that a kill leaves at most one broken line at the end.
@@ -170,14 +204,6 @@ impl EpisodeWriter {
     /// Bytes written so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
-    }
-
-    /// Writes what was counted so far.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Io`].
-    pub fn write_summary(&self, summary: &RecorderSummary) -> Result<()> {
-        write_json(&self.directory, "recorder.json", summary)
     }
 }
 
@@ -288,6 +314,7 @@ mod tests {
             fault_path_ns: 3,
             sample_period_ns: 1_000_000,
             nesting_known: false,
+            missed_runs: 2,
             names: vec!["x".into()],
             frames: vec![Frame { function: "f".into(), module: "kernel".into() }],
             events: vec![event(900, EventKind::Switch), event(1_200, EventKind::TaskletEnd)],
@@ -315,7 +342,7 @@ mod tests {
         let mut writer = EpisodeWriter::create(&Directory::make(recording).unwrap()).unwrap();
         writer.push(&episode()).unwrap();
         let summary = RecorderSummary { late: 2, kept: 1, ..RecorderSummary::default() };
-        writer.write_summary(&summary).unwrap();
+        write_recorder_summary(&Directory::make(recording).unwrap(), &summary).unwrap();
         assert_eq!(read_recorder_summary(recording).unwrap(), Some(summary));
         let mut read = Vec::new();
         assert!(!for_each_episode(recording, |episode| read.push(episode)).unwrap());
@@ -334,6 +361,29 @@ mod tests {
         std::fs::write(&path, [&whole[..], b"garbage\n"].concat()).unwrap();
         let error = for_each_episode(recording, |_| ()).unwrap_err();
         assert!(error.to_string().contains("line 2 is damaged"), "{error}");
+    }
+
+    #[test]
+    fn a_count_that_is_told_twice_comes_from_one_place() {
+        // Late, kept, over budget, not written; of so many episodes.
+        let counted = |late, kept, over_budget, writing_behind, episodes| {
+            let mut summary = RecorderSummary { late, kept, over_budget, writing_behind, ..RecorderSummary::default() };
+            summary.agree_with(episodes, 0);
+            let (without, yet) = (summary.without_evidence(), summary.unwritten_yet());
+            assert_eq!(without, summary.over_budget + summary.writing_behind + yet);
+            let mut over = summary.clone();
+            over.nothing_is_written_any_more();
+            assert_eq!((over.without_evidence(), over.unwritten_yet()), (without, 0));
+            (summary.late, summary.kept, without, yet)
+        };
+        assert_eq!(counted(9, 2, 4, 3, 2), (9, 2, 7, 0));
+        assert_eq!(counted(25, 5, 0, 0, 5), (25, 5, 20, 20), "killed while twenty waited");
+        assert_eq!(counted(10, 4, 1, 0, 19), (20, 19, 1, 0), "nine were counted after the last count that was written");
+        assert_eq!(counted(25, 5, 0, 0, 9), (25, 9, 16, 16));
+        assert_eq!(counted(9, 9, 0, 0, 3), (9, 9, 0, 0), "six are gone");
+        let mut hostile = RecorderSummary { kept: 1, over_budget: u64::MAX, ..RecorderSummary::default() };
+        hostile.agree_with(2, 3);
+        assert_eq!((hostile.late, hostile.unwritten_yet()), (u64::MAX, 0));
     }
 
     /// What reading a line says in the place of the sound episode, changed.

@@ -30,6 +30,8 @@ struct Line {
     sample_period_ns: u64,
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     nesting_known: bool,
+    #[serde(default, skip_serializing_if = "is_none")]
+    missed_runs: u64,
     #[serde(default)]
     names: Vec<String>,
     #[serde(default)]
@@ -53,6 +55,10 @@ fn yes() -> bool {
     true
 }
 
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 fn is_yes(value: &bool) -> bool {
     *value
 }
@@ -72,6 +78,7 @@ impl Serialize for Episode {
             fault_path_ns: self.fault_path_ns,
             sample_period_ns: self.sample_period_ns,
             nesting_known: self.nesting_known,
+            missed_runs: self.missed_runs,
             names: self.names.clone(),
             frames: self.frames.clone(),
             events: self
@@ -128,6 +135,7 @@ impl<'de> Deserialize<'de> for Episode {
             fault_path_ns: line.fault_path_ns,
             sample_period_ns: line.sample_period_ns,
             nesting_known: line.nesting_known,
+            missed_runs: line.missed_runs,
             names: line.names,
             frames: line.frames,
             events,

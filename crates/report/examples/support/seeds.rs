@@ -22,6 +22,7 @@ fn episode() -> Episode {
         threshold_ns: 3_000,
         void: None,
         nesting_known: true,
+        missed_runs: 0,
         usual_delivery_ns: 10,
         fault_path_ns: 3,
         sample_period_ns: 1_000_000,
@@ -94,7 +95,7 @@ pub(crate) fn write(corpus: &Path) {
     let directory = Directory::make(&path).expect("a directory");
     let writer = EpisodeWriter::create(&directory).and_then(|mut writer| {
         writer.push(&episode())?;
-        writer.write_summary(&RecorderSummary { late: 1, kept: 1, ..RecorderSummary::default() })?;
+        write_recorder_summary(&directory, &RecorderSummary { late: 1, kept: 1, ..RecorderSummary::default() })?;
         Ok(writer)
     });
     writer.expect("episodes");

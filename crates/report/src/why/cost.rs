@@ -19,7 +19,7 @@ pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
         recorder.late,
         recorder.kept,
         recorder.void,
-        recorder.over_budget.saturating_add(recorder.writing_behind),
+        recorder.without_evidence(),
         format_ns(recorder.longest_collection_ns)
     );
     let _ = match (recorder.programs_ns, recorder.program_runs) {
@@ -83,6 +83,8 @@ mod tests {
     #[test]
     fn what_was_lost_to_slow_writing_is_told_apart() {
         let recorder = RecorderSummary { late: 9, kept: 2, over_budget: 4, writing_behind: 3, ..Default::default() };
+        let waiting = RecorderSummary { late: 25, kept: 5, ..Default::default() };
+        assert!(recorder_lines(&waiting, true).contains("kept 5   void 0   without evidence 20   "));
         let lines = recorder_lines(&recorder, false);
         assert!(lines.contains("without evidence 7 (3 of them not written)   "), "{lines}");
         assert!(recorder_lines(&recorder, true).starts_with("flight recorder, cut short, counts at least: late 9"));

@@ -114,7 +114,7 @@ pub struct WhyReport<'a> {
 }
 
 impl<'a> WhyReport<'a> {
-    /// Sums up. What a recorder that was cut short counted last is made to agree with the episodes that stand there.
+    /// Sums up. What the recorder counted last is made to agree with the episodes that stand there.
     pub fn new(
         recording: &'a Path,
         started_ns: u64,
@@ -125,12 +125,9 @@ impl<'a> WhyReport<'a> {
         blind: &'a [String],
     ) -> WhyReport<'a> {
         let cut = cut || failure.is_some();
-        if let Some(recorder) = recorder.as_mut().filter(|_| cut) {
+        if let Some(recorder) = &mut recorder {
             let void = episodes.iter().filter(|episode| episode.void.is_some()).count();
-            recorder.kept = recorder.kept.max(episodes.len() as u64);
-            recorder.void = recorder.void.max(void as u64);
-            let unkept = recorder.over_budget.saturating_add(recorder.writing_behind);
-            recorder.late = recorder.late.max(recorder.kept.saturating_add(unkept));
+            recorder.agree_with(episodes.len() as u64, void as u64);
         }
         let whole = episodes.iter().filter(|episode| episode.void.is_none());
         let summary = summarize(whole.map(|episode| (episode.id, &episode.split)));

@@ -87,6 +87,14 @@ fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &Recor
             recorder.late, recorder.writing_behind
         );
     }
+    if recorder.unwritten_yet() > 0 {
+        let _ = writeln!(
+            text,
+            "note: of {} late wakeups {} had no evidence yet when this was counted, or had not been looked at",
+            recorder.late,
+            recorder.unwritten_yet()
+        );
+    }
     if recorder.without_end > 0 {
         let _ = writeln!(
             text,

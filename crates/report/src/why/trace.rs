@@ -184,6 +184,7 @@ mod tests {
             fault_path_ns: 0,
             sample_period_ns: 0,
             nesting_known: true,
+            missed_runs: 0,
             names: vec!["other".into(), "victim".into(), "expired".into()],
             frames: Vec::new(),
             events: vec![

@@ -4,7 +4,7 @@ use super::cost::MIN_COUNTED_NS;
 use super::model::WhyReport;
 use super::words::{beside, cause_words, percent};
 use punctual_blame::{Cause, Kind};
-use punctual_recording::{Stage, format_ns};
+use punctual_recording::{RecorderSummary, Stage, format_ns};
 use std::fmt::Write;
 
 impl WhyReport<'_> {
@@ -131,7 +131,7 @@ impl WhyReport<'_> {
     /// Late wakeups of which the verdict says nothing, where there are any.
     fn left_out(&self) -> String {
         let void = self.episodes.len() - self.whole();
-        let without = self.recorder.as_ref().map_or(0, |recorder| recorder.late.saturating_sub(recorder.kept));
+        let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
         let parts = [(void as u64, "void"), (without, "without evidence"), (self.missing(), "gone from the recording")];
         let parts: Vec<String> =
             parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();

@@ -17,6 +17,8 @@ const AFTER_INTERRUPT_NS: u64 = 5_000;
 
 /// Whoever looks whether what it waits for has come, and waits on, takes less time for that, ns.
 const LOOK_NS: u64 = 100_000;
+/// So many times in a row may a wait be ended in vain.
+const MAX_IN_VAIN: usize = 64;
 /// In a count of nesting: softirqs are kept off, or one is being served.
 const SOFTIRQS_OFF: u32 = 0xff << 8;
 
@@ -76,19 +78,27 @@ impl Classifier<'_> {
             return End::NotBy("woken out of the idle loop".to_owned());
         }
         let told = woken_by.lock_waking();
-        if told.act == WakingAct::Signals {
+        let for_signal = waits_for_signal(woken_by);
+        if told.act == WakingAct::Signals && !for_signal {
             return End::NotBy(format!("the wait ended with a signal of {by}"));
         }
-        if woken_by.wait_end().is_some() {
+        if woken_by.wait_end().is_some() && !for_signal {
+            return End::By(woken_by.tid);
+        }
+        if let Some(last) = self.ended_at_last(woken_by) {
+            // What it waited for came with the last of them.
+            return match self.end(last) {
+                End::By(tid) => End::By(tid),
+                _ => End::NotBy(format!("woken in vain by {by}: it waited on at once")),
+            };
+        }
+        if for_signal {
             return End::By(woken_by.tid);
         }
         // What is left is a wait for a word in memory, or a recording that does not say.
         match told.act {
             WakingAct::NotTold => End::NotBy(format!("woken by {by}; how is not in the recording")),
             // Another word is the one that it was sent to meanwhile.
-            WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues if self.was_in_vain(woken_by) => {
-                End::NotBy(format!("woken in vain by {by}: it waited on at once"))
-            }
             WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues => End::By(woken_by.tid),
             WakingAct::Else | WakingAct::Signals => {
                 End::NotBy(format!("woken by {by}, over nothing that it waited for"))
@@ -96,17 +106,35 @@ impl Classifier<'_> {
         }
     }
 
-    /// Whether one that waited for a word was woken, looked, and waited on there, until somebody else woke it: what it waited for
-    /// had not come.
-    fn was_in_vain(&self, woken_by: &Event) -> bool {
+    /// Of one that was woken in vain, the waking after which it did not wait on at once.
+    fn ended_at_last(&self, woken_by: &Event) -> Option<&Event> {
+        let mut last = None;
+        for _ in 0..MAX_IN_VAIN {
+            match self.next_if_in_vain(last.unwrap_or(woken_by)) {
+                Some(next) => last = Some(next),
+                None => return last,
+            }
+        }
+        last
+    }
+
+    /// Whether one that waited for a word or a signal was woken, looked, and waited on there, until somebody else woke it: what it
+    /// waited for had not come. Then that waking.
+    fn next_if_in_vain(&self, woken_by: &Event) -> Option<&Event> {
+        let told = woken_by.lock_waking().act;
+        let wakes_word = matches!(told, WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues);
+        if !(wakes_word && woken_by.wait_end().is_none() || waits_for_signal(woken_by)) {
+            return None;
+        }
         let tid = woken_by.value;
         let is_its = |event: &&Event| match event.kind {
             EventKind::Switch => event.value == tid || u64::from(event.tid) == tid,
             EventKind::Waking => event.value == tid,
             _ => false,
         };
+        let events = &self.episode.events;
         let mut later: Vec<&Event> =
-            self.episode.events.iter().filter(|event| event.at_ns > woken_by.at_ns).filter(is_its).collect();
+            events.iter().filter(|event| event.at_ns > woken_by.at_ns).filter(is_its).collect();
         later.sort_by_key(|event| event.at_ns);
         // Others may come before it meanwhile, and it may wait for the lock around what it looks at.
         let mut ran_ns = 0;
@@ -117,19 +145,25 @@ impl Classifier<'_> {
                 runs_since = Some(event.at_ns);
                 continue;
             }
-            let Some(since) = runs_since.take() else { return false };
+            let since = runs_since.take()?;
             ran_ns += event.at_ns - since;
             if event.left_state() != 0 && event.left_state() & LEFT_FOR_LOCK == 0 {
                 goes_on = later[position..].iter().find(|event| event.kind == EventKind::Waking);
                 break;
             }
         }
-        let Some(next) = goes_on.filter(|next| ran_ns < LOOK_NS && next.tid != woken_by.tid) else { return false };
+        let next = *goes_on.filter(|next| ran_ns < LOOK_NS && next.tid != woken_by.tid)?;
         // A condition of the C library has two words, which stand side by side.
         let place = |event: &Event| event.lock_waking().place;
-        next.wait_end().is_none()
-            && next.lock_waking().act != WakingAct::NotTold
-            && place(next).abs_diff(place(woken_by)) <= 2
+        let on_there = match waits_for_signal(woken_by) {
+            true => waits_for_signal(next),
+            false => {
+                next.wait_end().is_none()
+                    && next.lock_waking().act != WakingAct::NotTold
+                    && place(next).abs_diff(place(woken_by)) <= 2
+            }
+        };
+        on_there.then_some(next)
     }
 
     /// The thread that sent what a softirq delivers. Where the recording does not say: the one in which it runs, if that is
@@ -188,6 +222,11 @@ impl Classifier<'_> {
             End::NotBy(words) => not_seen(ENDER_NOT_SEEN, words),
         }
     }
+}
+
+/// Whether who is woken had called the kernel to wait for a signal.
+fn waits_for_signal(woken_by: &Event) -> bool {
+    woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Signal)
 }
 
 fn not_seen(name: &str, why: String) -> Blamed {

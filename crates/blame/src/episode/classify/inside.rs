@@ -26,7 +26,8 @@ impl Classifier<'_> {
             return vec![(Blamed::new(Kind::Fault, self.subject.name), own)];
         }
         if own > OWN_PATH_NS && self.timer_was_kept(slice, start, end) {
-            return path(own, Blamed::new(Kind::Blind, "outside this kernel"));
+            let outside = Blamed::new(Kind::Blind, "outside this kernel");
+            return path(own, self.by_exclusion(slice, start, end, outside));
         }
         path(own, unexplained())
     }
@@ -51,7 +52,7 @@ impl Classifier<'_> {
             // Of the way into the kernel and out of it nothing tells but how long it usually is.
             let ended = start == slice.start_ns && self.waits.fault_ended_at(start);
             let path = if ended { own.min(self.episode.fault_path_ns) } else { 0 };
-            return vec![(fault(), path), (self.own_work(detail()), own - path)];
+            return vec![(fault(), path), (self.own_or_unseen(slice, start, end, detail()), own - path)];
         }
         self.own_path(slice, start, end, own)
     }

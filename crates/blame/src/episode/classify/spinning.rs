@@ -110,6 +110,10 @@ impl Classifier<'_> {
 
     /// The only thread that ran on another CPU all that time. Who spins on an owner goes on only while that one runs.
     fn alone_on_other_cpus(&self, spin: &Spin) -> Option<String> {
+        let tells_all = |timeline| self.tells_all(timeline, spin.start_ns, spin.end_ns);
+        if self.episode.missed_runs > 0 || !self.timelines.values().all(tells_all) {
+            return None;
+        }
         let here = self.samples.iter().find(|(at_ns, _)| *at_ns == spin.end_ns).map(|(_, sample)| sample.cpu)?;
         let mut ran = self.timelines.iter().filter(|(cpu, _)| **cpu != here).filter_map(|(_, timeline)| {
             let slices = timeline.within(spin.start_ns, spin.end_ns).iter().map(|slice| slice.tid);

@@ -15,7 +15,7 @@ use std::time::Duration;
 const MIB: usize = 1 << 20;
 
 /// A victim that acts about every `period` ns, and a thread of its process that injects.
-pub(super) fn beside(
+pub(in super::super) fn beside(
     scene: &mut Scene,
     name: &'static str,
     period: u64,

@@ -12,6 +12,8 @@ mod policies;
 mod stops;
 mod turns;
 
+pub(super) use holders::beside;
+
 use super::{CAUSE, Cause, Set, Stage};
 
 /// Chosen on one morning, as what is heard of audio engines, games, servers, containers and garbage collectors.

@@ -1,0 +1,130 @@
+//! The system calls that the third list is made of.
+
+use super::super::system::Memory;
+use std::ffi::CStr;
+use std::io;
+use std::sync::atomic::AtomicU32;
+
+fn checked(code: i64) -> io::Result<i32> {
+    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(code as i32) }
+}
+
+/// A message queue for messages of a byte, which nobody else finds.
+pub(super) fn message_queue(name: &CStr) -> io::Result<i32> {
+    // SAFETY: the name ends with NUL; the attributes are whole: zeroes but for two numbers, and live through the call.
+    unsafe {
+        let mut attributes: libc::mq_attr = std::mem::zeroed();
+        (attributes.mq_maxmsg, attributes.mq_msgsize) = (4, 8);
+        let (flags, mode): (i32, libc::mode_t) = (libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, 0o600);
+        let queue = checked(libc::mq_open(name.as_ptr(), flags, mode, &mut attributes).into())?;
+        libc::mq_unlink(name.as_ptr());
+        Ok(queue)
+    }
+}
+
+pub(super) fn send(queue: i32) {
+    // SAFETY: reads a byte that lives.
+    unsafe { libc::mq_send(queue, [1].as_ptr(), 1, 0) };
+}
+
+pub(super) fn receive(queue: i32) {
+    let mut message = [0; 8];
+    // SAFETY: writes at most the length of the array into it.
+    unsafe { libc::mq_receive(queue, message.as_mut_ptr(), message.len(), std::ptr::null_mut()) };
+}
+
+/// A System V semaphore of 1.
+#[derive(Clone, Copy)]
+pub(super) struct Semaphore(i32);
+
+impl Semaphore {
+    pub(super) fn new() -> io::Result<Semaphore> {
+        // SAFETY: plain numbers.
+        let semaphore = Semaphore(checked(unsafe { libc::semget(libc::IPC_PRIVATE, 1, 0o600) }.into())?);
+        semaphore.change(1);
+        Ok(semaphore)
+    }
+
+    /// By 1 to let it go, by -1 to take it.
+    pub(super) fn change(self, by: i16) {
+        let mut operation = libc::sembuf { sem_num: 0, sem_op: by, sem_flg: 0 };
+        // SAFETY: one operation, which lives through the call.
+        unsafe { libc::semop(self.0, &mut operation, 1) };
+    }
+
+    /// Else it would outlive all who use it.
+    pub(super) fn remove(self) {
+        // SAFETY: plain numbers.
+        unsafe { libc::semctl(self.0, 0, libc::IPC_RMID) };
+    }
+}
+
+/// Sleeps until one of two words has another value than 0, or somebody wakes those who wait for it.
+pub(super) fn wait_for_either(words: [&AtomicU32; 2]) {
+    const SIZE_32: u32 = 2;
+    #[repr(C)]
+    struct Waiter {
+        value: u64,
+        address: u64,
+        flags: u32,
+        reserved: u32,
+    }
+    let waiter = |word: &AtomicU32| Waiter { value: 0, address: word.as_ptr() as u64, flags: SIZE_32, reserved: 0 };
+    let waiters = words.map(waiter);
+    let none = std::ptr::null::<libc::timespec>();
+    // SAFETY: reads two structures of <linux/futex.h> that live through the call; the words are mapped.
+    unsafe { libc::syscall(libc::SYS_futex_waitv, waiters.as_ptr(), 2, 0, none, 0) };
+}
+
+/// Keeps a signal back until it is waited for.
+pub(super) fn keep_back(signal: i32) {
+    // SAFETY: an initialized set that lives through the call.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigaddset(&mut set, signal);
+        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+    }
+}
+
+/// Waits for a signal that is kept back.
+pub(super) fn wait_for_signal(signal: i32) {
+    // SAFETY: an initialized set that lives through the call.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigaddset(&mut set, signal);
+        libc::sigwaitinfo(&set, std::ptr::null_mut());
+    }
+}
+
+pub(super) fn make_pipe(path: &CStr) -> io::Result<()> {
+    // SAFETY: the path ends with NUL.
+    checked(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }.into()).map(drop)
+}
+
+/// Locks a range of a file for this description of it, or lets it go.
+pub(super) fn lock_range(descriptor: i32, lock: bool) {
+    const LOCK_AND_WAIT: i32 = 38;
+    // SAFETY: the structure is whole: zeroes but for what kind of lock, and lives through the call.
+    unsafe {
+        let mut range: libc::flock = std::mem::zeroed();
+        range.l_type = if lock { libc::F_WRLCK } else { libc::F_UNLCK } as i16;
+        range.l_len = 4096;
+        libc::fcntl(descriptor, LOCK_AND_WAIT, &range);
+    }
+}
+
+/// Takes the pages of a private memory away; the next touch finds zeroes.
+pub(super) fn give_back(memory: &Memory) {
+    memory.advise(libc::MADV_DONTNEED);
+}
+
+/// Gives the blocks of a file back.
+pub(super) fn punch(descriptor: i32, length: i64) {
+    // SAFETY: plain numbers.
+    unsafe { libc::fallocate(descriptor, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, 0, length) };
+}
+
+pub(super) fn yield_cpu() {
+    // SAFETY: takes nothing.
+    unsafe { libc::sched_yield() };
+}

@@ -1,0 +1,124 @@
+//! Causes that were put down before any answer to them was seen, as what audio, robot, radio and game programs meet. Unlike the
+//! second list they were chosen by somebody who had read the judge, not by a stranger.
+
+mod calls;
+mod queues;
+mod shares;
+
+use super::{CAUSE, Cause, Set, Stage};
+
+const THIRD: Cause = Cause { set: Set::Third, ..CAUSE };
+/// With waits for other processes.
+const ASKED: Cause = Cause { stage: Stage::Request, ..THIRD };
+
+/// The list.
+pub(super) static CAUSES: &[Cause] = &[
+    Cause {
+        name: "dispatcher",
+        what: "a dispatcher that serves many sockets works for another client first",
+        right: &[("wait", "c-dispatcher")],
+        make: queues::dispatched,
+        ..ASKED
+    },
+    Cause {
+        name: "posix-queue",
+        what: "a server is slow to answer through a POSIX message queue",
+        right: &[("wait", "c-server")],
+        make: queues::messages,
+        ..ASKED
+    },
+    Cause {
+        name: "sysv-semaphore",
+        what: "another process has taken a System V semaphore, and works",
+        right: &[("wait", "c-holder")],
+        make: queues::semaphore,
+        ..ASKED
+    },
+    Cause {
+        name: "futex-waitv",
+        what: "the victim waits for two words at once (futex_waitv); the server of the second is slow",
+        right: &[("wait", "c-server")],
+        make: queues::two_words,
+        ..ASKED
+    },
+    Cause {
+        name: "sigwait",
+        what: "the victim asks by a signal and waits for one; the server works first",
+        right: &[("wait", "c-server")],
+        make: queues::signals,
+        ..ASKED
+    },
+    Cause {
+        name: "named-pipe",
+        what: "the victim opens a named pipe, whose other end is opened late",
+        right: &[("wait", "c-opener"), ("io", "c-opener")],
+        make: queues::named_pipe,
+        ..ASKED
+    },
+    Cause {
+        name: "full-socket",
+        what: "the victim writes into a stream whose reader is slow",
+        right: &[("wait", "c-reader")],
+        make: queues::full_socket,
+        ..ASKED
+    },
+    Cause {
+        name: "joined",
+        what: "the victim joins a thread that works first",
+        right: &[("wait", "c-worker")],
+        make: queues::joined,
+        ..ASKED
+    },
+    Cause {
+        name: "range-lock",
+        what: "another process has locked a range of a file, and works",
+        right: &[("wait", "c-holder")],
+        make: shares::range,
+        ..ASKED
+    },
+    Cause {
+        name: "unmapping",
+        what: "a sibling unmaps 96 MiB of pages while the victim maps",
+        right: &[("lock", "c-unmapper")],
+        make: shares::unmapping,
+        ..THIRD
+    },
+    Cause {
+        name: "dropping",
+        what: "a sibling gives back the pages of 96 MiB (MADV_DONTNEED) while the victim maps",
+        right: &[("lock", "c-dropper")],
+        make: shares::dropping,
+        ..THIRD
+    },
+    Cause {
+        name: "punching",
+        what: "another process gives back the blocks of the file that the victim writes to",
+        right: &[("lock", "c-puncher")],
+        nameless: &[("lock", "")],
+        make: shares::punching,
+        ..THIRD
+    },
+    Cause {
+        name: "idle-holder",
+        what: "a SCHED_IDLE thread has the mutex, and a normal one its CPU",
+        right: &[("lock", "c-holder")],
+        tells: Some("c-busy"),
+        make: shares::idle_holder,
+        ..THIRD
+    },
+    Cause {
+        name: "yielding",
+        what: "a FIFO thread of the victim's priority yields its CPU only every few milliseconds",
+        right: &[("same_priority", "c-equal")],
+        make: shares::equal,
+        ..THIRD
+    },
+    Cause {
+        name: "batch",
+        what: "a SCHED_BATCH thread of nice -10, beside a normal victim",
+        right: &[("entitled", "c-burst")],
+        threshold: "4ms",
+        make: shares::batch,
+        ..THIRD
+    },
+];

@@ -1,0 +1,184 @@
+//! What is shared by the kernel's rules: files, address spaces, a CPU.
+
+use super::super::locks::PERIOD;
+use super::super::memory::file;
+use super::super::primitives::{Mutex, Nature};
+use super::super::scene::{MS, Made, Scene, real_time};
+use super::super::second::beside;
+use super::super::system::{self, Memory, PAGE, now, spin};
+use super::calls;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+const MIB: usize = 1 << 20;
+
+/// As databases lock their files: a range, by each opening of the file.
+pub(super) fn range(scene: &mut Scene) -> Made {
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    drop(file(scene, "c-locked", MIB)?);
+    let path = scene.directory.join("c-locked");
+    let open = || std::fs::File::options().read(true).write(true).open(&path);
+    let (own, other) = (open()?, open()?);
+    scene.victim(PERIOD, || {
+        calls::lock_range(own.as_raw_fd(), true);
+        calls::lock_range(own.as_raw_fd(), false);
+    })?;
+    scene.culprit("c-holder", || {
+        system::steady(there);
+        board.injections(count, (12, 28), |random| {
+            calls::lock_range(other.as_raw_fd(), true);
+            let start = now();
+            spin(start, random.between(4 * MS, 7 * MS));
+            board.injected("c-holder", start, now());
+            calls::lock_range(other.as_raw_fd(), false);
+        });
+        Ok(())
+    })?;
+    Ok(())
+}
+
+pub(super) fn unmapping(scene: &mut Scene) -> Made {
+    let board = scene.board;
+    let map_and_unmap = || drop(Memory::private(PAGE));
+    beside(scene, "c-unmapper", 3 * MS / 2, map_and_unmap, move |_| {
+        let Ok(memory) = Memory::private(96 * MIB) else { return };
+        memory.advise(libc::MADV_NOHUGEPAGE);
+        (0..96 * MIB / PAGE).for_each(|page| memory.touch(page));
+        let start = now();
+        drop(memory);
+        board.injected("c-unmapper", start, now());
+    })
+}
+
+pub(super) fn dropping(scene: &mut Scene) -> Made {
+    let board = scene.board;
+    let memory = Memory::private(96 * MIB)?;
+    memory.advise(libc::MADV_NOHUGEPAGE);
+    let map_and_unmap = || drop(Memory::private(PAGE));
+    beside(scene, "c-dropper", 3 * MS / 2, map_and_unmap, move |_| {
+        (0..96 * MIB / PAGE).for_each(|page| memory.touch(page));
+        let start = now();
+        calls::give_back(&memory);
+        board.injected("c-dropper", start, now());
+    })
+}
+
+/// The lock of a file, which whoever changes its blocks has as whoever writes to it.
+pub(super) fn punching(scene: &mut Scene) -> Made {
+    const LENGTH: usize = 48 * MIB;
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let file = file(scene, "c-file", LENGTH)?;
+    scene.victim(Duration::from_millis(2), || {
+        let _ = file.write_at(&[1], LENGTH as u64);
+    })?;
+    let block = vec![7; MIB];
+    scene.culprit("c-puncher", || {
+        system::steady(there);
+        board.injections(count, (12, 28), |_| {
+            for number in 0..LENGTH / MIB {
+                let _ = file.write_at(&block, (number * MIB) as u64);
+                // Between two of them the victim may write.
+                system::sleep(MS / 10);
+            }
+            let start = now();
+            calls::punch(file.as_raw_fd(), LENGTH as i64);
+            board.injected("c-puncher", start, now());
+        });
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// A thread that runs when nobody else wants the CPU has what others want.
+pub(super) fn idle_holder(scene: &mut Scene) -> Made {
+    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let mutex = Mutex::new(board, 0, Nature::Plain);
+    scene.victim(Duration::from_millis(3), || {
+        mutex.lock();
+        mutex.unlock();
+    })?;
+    scene.role("c-busy", || {
+        system::pin(0, &[there]);
+        board.prepared();
+        let mut random = super::super::scene::Random::new(61);
+        while !board.is_ending() {
+            system::sleep(random.between(2 * MS, 6 * MS));
+            spin(now(), random.between(6 * MS, 9 * MS));
+        }
+        Ok(())
+    })?;
+    scene.culprit("c-holder", || {
+        system::pin(0, &[there]);
+        system::schedule(0, libc::SCHED_IDLE, 0)?;
+        board.injections(count, (8, 20), |random| {
+            mutex.lock();
+            let (start, ns) = (now(), random.between(MS / 2, 2 * MS));
+            let cpu_ns = cpu_time();
+            while cpu_time() - cpu_ns < ns && !board.is_ending() {
+                spin(now(), MS / 20);
+            }
+            let end = now();
+            // It was kept from its CPU for most of it, or it was its own work.
+            if end - start > 3 * ns {
+                board.injected("c-holder", start, end);
+            }
+            mutex.unlock();
+        });
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// What the calling thread has had of its CPU, ns.
+fn cpu_time() -> u64 {
+    let mut time = system::timespec(0);
+    // SAFETY: writes into a structure that lives.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// FIFO threads of one priority have the CPU until they give it away.
+pub(super) fn equal(scene: &mut Scene) -> Made {
+    let (board, here, count) = (scene.board, scene.here, scene.count);
+    scene.role("c-victim", || {
+        real_time(70, here)?;
+        board.cycle(Duration::from_millis(2), || {
+            spin(now(), MS / 20);
+        });
+        Ok(())
+    })?;
+    scene.culprit("c-equal", || {
+        real_time(70, here)?;
+        board.injections(count, (12, 28), |random| {
+            for _ in 0..2 {
+                let start = now();
+                spin(start, random.between(2 * MS, 4 * MS));
+                board.injected("c-equal", start, now());
+                calls::yield_cpu();
+            }
+        });
+        Ok(())
+    })?;
+    Ok(())
+}
+
+pub(super) fn batch(scene: &mut Scene) -> Made {
+    let (board, here, count) = (scene.board, scene.here, scene.count);
+    scene.role("c-victim", || {
+        system::pin(0, &[here]);
+        // Work enough that it has no credit.
+        board.cycle(Duration::from_millis(4), || {
+            spin(now(), 2 * MS);
+        });
+        Ok(())
+    })?;
+    scene.culprit("c-burst", || {
+        system::pin(0, &[here]);
+        system::schedule(0, libc::SCHED_BATCH, 0)?;
+        system::nice(0, -10);
+        board.injections(count, (8, 20), |random| board.occupy("c-burst", random.between(8 * MS, 16 * MS)));
+        Ok(())
+    })?;
+    Ok(())
+}
