@@ -18,7 +18,7 @@ mod maps;
 mod naming;
 pub(crate) mod programs;
 pub(crate) mod requests;
-pub(crate) mod rings;
+mod rings;
 mod start;
 pub(crate) mod symbols;
 mod watch;
