@@ -22,6 +22,7 @@ mod rings;
 mod start;
 pub(crate) mod symbols;
 mod watch;
+mod writing;
 
 pub use counter::counter_sampling;
 pub use late::LateWakeup;
