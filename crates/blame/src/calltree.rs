@@ -51,7 +51,7 @@ impl CallTree {
     pub fn of_samples(episode: &Episode, split: &Split, room: &mut Room) -> CallTree {
         let mut tree = CallTree::default();
         for (sample, piece) in samples_within(episode, split) {
-            let mut path = vec![format!("{} {}", piece.kind.name(), piece.name)];
+            let mut path = vec![format!("{} {}", piece.kind.name(), piece.who)];
             path.extend(steps(piece));
             path.extend(names(episode, sample));
             tree.add(&path, 1, room);
@@ -185,7 +185,7 @@ pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split, room:
         seen.entry(position).or_default().push(sample);
     }
     for (position, piece) in split.pieces.iter().enumerate() {
-        let cause = vec![piece.kind.name().to_owned(), piece.name.clone()];
+        let cause = vec![piece.kind.name().to_owned(), piece.who.name().to_owned()];
         let samples = seen.get(&position).map_or(&[][..], Vec::as_slice);
         if samples.is_empty() {
             let below = match piece.path.is_empty() {

@@ -1,11 +1,7 @@
 //! The kinds of blame.
 
+use crate::who::Who;
 use std::fmt::{Display, Formatter};
-
-/// The name of a lock's holder where nothing says who that is.
-pub const HOLDER_NOT_SEEN: &str = "holder not seen";
-/// The name of who ended a wait where nothing says who that is.
-pub const ENDER_NOT_SEEN: &str = "ender not seen";
 
 /// Why a piece of the lateness passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -183,46 +179,46 @@ impl Kind {
     }
 
     /// What happened, as a sentence.
-    pub fn happened(self, name: &str) -> String {
+    pub fn happened(self, who: &Who) -> String {
         match self {
-            Kind::Irq => format!("The interrupt {name} ran first."),
-            Kind::Softirq => format!("The softirq {name} ran first."),
-            Kind::IrqOff => format!("{name} kept interrupts off."),
-            Kind::Blind => format!("The interrupt came late, and nothing in this kernel can have kept it ({name})."),
-            Kind::Kernel => format!("{name} was in kernel code that could not be preempted."),
-            Kind::HigherPriority => format!("{name} has the higher priority and ran first."),
-            Kind::SamePriority => format!("{name} has the same priority and was there first."),
+            Kind::Irq => format!("The interrupt {who} ran first."),
+            Kind::Softirq => format!("The softirq {who} ran first."),
+            Kind::IrqOff => format!("{who} kept interrupts off."),
+            Kind::Blind => format!("The interrupt came late, and nothing in this kernel can have kept it ({who})."),
+            Kind::Kernel => format!("{who} was in kernel code that could not be preempted."),
+            Kind::HigherPriority => format!("{who} has the higher priority and ran first."),
+            Kind::SamePriority => format!("{who} has the same priority and was there first."),
             Kind::LowerPriority => {
-                format!("{name} had its fair turn: normal threads take turns, whatever their weight.")
+                format!("{who} had its fair turn: normal threads take turns, whatever their weight.")
             }
-            Kind::Throttled => format!("The budget was used up: {name}."),
-            Kind::FairServer => format!("The kernel gave normal threads their reserved share: {name}."),
-            Kind::Migration => format!("Threads were moved between CPUs: {name}."),
+            Kind::Throttled => format!("The budget was used up: {who}."),
+            Kind::FairServer => format!("The kernel gave normal threads their reserved share: {who}."),
+            Kind::Migration => format!("Threads were moved between CPUs: {who}."),
             Kind::IdleExit => "The CPU was asleep and took its time to wake up.".to_owned(),
-            Kind::Fault => format!("{name} touched memory that was not there and waited for the page."),
-            Kind::Io => format!("The thread waited for input or output ({name})."),
-            Kind::Lock if name == HOLDER_NOT_SEEN => {
+            Kind::Fault => format!("{who} touched memory that was not there and waited for the page."),
+            Kind::Io => format!("The thread waited for input or output ({who})."),
+            Kind::Lock if who.not_seen().is_some() => {
                 "The thread waited for a lock, and who held it was not seen.".to_owned()
             }
-            Kind::Lock => format!("The thread waited for a lock that {name} held."),
-            Kind::Wait if name == ENDER_NOT_SEEN => {
+            Kind::Lock => format!("The thread waited for a lock that {who} held."),
+            Kind::Wait if who.not_seen().is_some() => {
                 "The thread waited for another one, and which was not seen.".to_owned()
             }
-            Kind::Wait => format!("The thread waited for {name}."),
-            Kind::Sleep => format!("Whom it waited for slept on a timer ({name})."),
-            Kind::TimerSlack => format!("{name} allows its timers to come later, and the kernel made use of that."),
-            Kind::Stopped => format!("The thread was stopped: {name}."),
-            Kind::Own => format!("{name} did its own work."),
+            Kind::Wait => format!("The thread waited for {who}."),
+            Kind::Sleep => format!("Whom it waited for slept on a timer ({who})."),
+            Kind::TimerSlack => format!("{who} allows its timers to come later, and the kernel made use of that."),
+            Kind::Stopped => format!("The thread was stopped: {who}."),
+            Kind::Own => format!("{who} did its own work."),
             Kind::Steal => "The host ran something else on this CPU.".to_owned(),
             Kind::KernelWake => "The wakeup went its ordinary way through the kernel.".to_owned(),
-            Kind::Unknown => format!("Nothing that was seen explains it ({name})."),
+            Kind::Unknown => format!("Nothing that was seen explains it ({who})."),
         }
     }
 
     /// What would change it, in the imperative; `None` where there is nothing to change.
-    pub fn remedy(self, name: &str) -> Option<&'static str> {
+    pub fn remedy(self, who: &Who) -> Option<&'static str> {
         Some(match self {
-            Kind::Irq if name == "local_timer" => {
+            Kind::Irq if who.name() == "local_timer" => {
                 "Arm fewer timers on this CPU, or keep the tick from it (nohz_full= on the kernel's command line)."
             }
             Kind::Irq => "Send it to another CPU: /proc/irq/N/smp_affinity (stop irqbalance first).",
@@ -271,36 +267,36 @@ impl Kind {
     }
 
     /// What became meanwhile of a thread that others waited for.
-    pub(crate) fn meanwhile(self, name: &str) -> Meanwhile {
+    pub(crate) fn meanwhile(self, who: &Who) -> Meanwhile {
         use Meanwhile::{Another, It};
         match self {
-            Kind::Irq => Another(format!("the interrupt {name} ran on its CPU")),
-            Kind::Softirq => Another(format!("the softirq {name} ran on its CPU")),
-            Kind::IrqOff => Another(format!("{name} kept interrupts off on its CPU")),
-            Kind::Blind => Another(format!("nothing could be seen ({name})")),
-            Kind::Kernel => Another(format!("{name} was on its CPU in kernel code that would not be preempted")),
-            Kind::HigherPriority => Another(format!("{name} ran on its CPU, with the higher priority")),
-            Kind::SamePriority => Another(format!("{name} ran on its CPU, with the same priority")),
-            Kind::LowerPriority => Another(format!("{name} had its fair turn on its CPU")),
-            Kind::Throttled => Another(format!("its budget was used up ({name})")),
-            Kind::FairServer => Another(format!("{name} ran on its CPU in the normal threads' reserved share")),
-            Kind::Migration => Another(format!("{name} moved threads between CPUs")),
+            Kind::Irq => Another(format!("the interrupt {who} ran on its CPU")),
+            Kind::Softirq => Another(format!("the softirq {who} ran on its CPU")),
+            Kind::IrqOff => Another(format!("{who} kept interrupts off on its CPU")),
+            Kind::Blind => Another(format!("nothing could be seen ({who})")),
+            Kind::Kernel => Another(format!("{who} was on its CPU in kernel code that would not be preempted")),
+            Kind::HigherPriority => Another(format!("{who} ran on its CPU, with the higher priority")),
+            Kind::SamePriority => Another(format!("{who} ran on its CPU, with the same priority")),
+            Kind::LowerPriority => Another(format!("{who} had its fair turn on its CPU")),
+            Kind::Throttled => Another(format!("its budget was used up ({who})")),
+            Kind::FairServer => Another(format!("{who} ran on its CPU in the normal threads' reserved share")),
+            Kind::Migration => Another(format!("{who} moved threads between CPUs")),
             Kind::IdleExit => Another("its CPU came out of the idle loop".to_owned()),
             Kind::Fault => It("waited for a page".to_owned()),
-            Kind::Io => It(format!("waited for input or output ({name})")),
-            Kind::Lock if name == HOLDER_NOT_SEEN => {
+            Kind::Io => It(format!("waited for input or output ({who})")),
+            Kind::Lock if who.not_seen().is_some() => {
                 It("waited for another lock, whose holder was not seen".to_owned())
             }
-            Kind::Lock => It(format!("waited for another lock, which {name} held")),
-            Kind::Wait if name == ENDER_NOT_SEEN => It("waited for another thread, which was not seen".to_owned()),
-            Kind::Wait => It(format!("waited for {name}")),
-            Kind::Sleep => It(format!("slept until a timer ({name})")),
+            Kind::Lock => It(format!("waited for another lock, which {who} held")),
+            Kind::Wait if who.not_seen().is_some() => It("waited for another thread, which was not seen".to_owned()),
+            Kind::Wait => It(format!("waited for {who}")),
+            Kind::Sleep => It(format!("slept until a timer ({who})")),
             Kind::TimerSlack => It("waited for a timer that it allows to come later".to_owned()),
-            Kind::Stopped => It(format!("was stopped by {name}")),
+            Kind::Stopped => It(format!("was stopped by {who}")),
             Kind::Own => It("was at work".to_owned()),
             Kind::Steal => Another("the host ran something else on its CPU".to_owned()),
-            Kind::KernelWake => It(format!("was on its ordinary way through the kernel ({name})")),
-            Kind::Unknown => Another(format!("what it did is unknown ({name})")),
+            Kind::KernelWake => It(format!("was on its ordinary way through the kernel ({who})")),
+            Kind::Unknown => Another(format!("what it did is unknown ({who})")),
         }
     }
 }
@@ -330,9 +326,9 @@ mod tests {
     fn every_kind_has_a_sentence_and_all_but_the_ordinary_path_a_remedy() {
         let mut looked_at = 0;
         for kind in Kind::ALL {
-            let sentence = kind.happened("x");
+            let sentence = kind.happened(&"x".into());
             assert!(sentence.ends_with('.') && !sentence.contains(['\n', ';']), "{sentence}");
-            assert_eq!(kind.remedy("x").is_some(), kind != Kind::KernelWake, "{kind:?}");
+            assert_eq!(kind.remedy(&"x".into()).is_some(), kind != Kind::KernelWake, "{kind:?}");
             let short = kind.label();
             assert!(!short.is_empty() && !short.contains(' '), "{short}");
             looked_at += 1;

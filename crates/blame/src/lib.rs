@@ -53,7 +53,7 @@
 //! let split = split(&episode);
 //! // Less the 10 us that a switch may take.
 //! let largest = &split.parts[0];
-//! assert_eq!((largest.kind, largest.name.as_str(), largest.ns), (Kind::Kernel, "copier", 888_000));
+//! assert_eq!((largest.kind, largest.who.name(), largest.ns), (Kind::Kernel, "copier", 888_000));
 //! // Whatever happened, the parts are the whole.
 //! assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
 //! ```
@@ -62,6 +62,7 @@ mod calltree;
 mod episode;
 pub mod gap;
 mod kind;
+mod who;
 
 pub use calltree::{CallTree, Room, add_lateness, folded, late_stacks};
 pub use episode::chain::{Link, chain};
@@ -72,4 +73,5 @@ pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
 pub use episode::sampling::seen_at;
 pub use episode::split::{Inside, Part, Piece, Split, cgroup, split, split_awaited};
 pub use episode::summary::{Cause, Summary, summarize};
-pub use kind::{ENDER_NOT_SEEN, HOLDER_NOT_SEEN, Kind};
+pub use kind::Kind;
+pub use who::{Awaited, Who};

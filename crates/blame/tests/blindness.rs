@@ -67,7 +67,7 @@ fn told(episode: &Episode, accused: (Kind, &str), from_us: u64, to_us: u64) -> u
     let split = split(episode);
     assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
     let is_it = |kind: Kind, name: &str| kind == accused.0 && (name == accused.1 || accused.1.is_empty());
-    let pieces = split.pieces.iter().filter(|piece| is_it(piece.kind, &piece.name));
+    let pieces = split.pieces.iter().filter(|piece| is_it(piece.kind, piece.who.name()));
     let within = |start: u64, end: u64| end.min(to_us * 1_000).saturating_sub(start.max(from_us * 1_000));
     pieces.map(|piece| within(piece.start_ns, piece.start_ns + piece.ns)).sum()
 }

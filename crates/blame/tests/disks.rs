@@ -5,10 +5,8 @@ mod support;
 use punctual_blame::{Kind, Part, split};
 use punctual_recording::Stage;
 use punctual_recording::episode::{EventKind, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE};
-use support::{INTERRUPT, Story, VICTIM, in_words};
+use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, in_words};
 
-const OTHER: (u32, i16) = (7, 120);
-const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
 const IO: u32 = LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE;
 
 /// Names of the story from number 5 on: a disk, another one, a file.
@@ -49,7 +47,7 @@ fn waits(its_begins: bool, last_done_us: u64, disk: u32) -> (String, Option<Stri
     });
     let part = parts.into_iter().find(|part| part.kind == Kind::Io).unwrap();
     assert_eq!(part.ns, 2_000_000);
-    (part.name, in_words(&part.detail))
+    (part.who.to_string(), in_words(&part.detail))
 }
 
 #[test]

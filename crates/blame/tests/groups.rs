@@ -5,9 +5,8 @@ mod support;
 use punctual_blame::{Kind, Turn, split, summarize};
 use punctual_recording::episode::{EventKind, Frame, Group, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED, StackSample};
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM, in_words};
+use support::{INTERRUPT, OTHER, Story, VICTIM, in_words};
 
-const OTHER: (u32, i16) = (7, 120);
 const VICTIM_RUNS: (u32, i16) = (VICTIM, 120);
 /// The number of a name in the stories.
 const GROUP: u32 = 5;
@@ -47,7 +46,7 @@ fn wake_at(story: &mut Story, at_us: u64, is_without: bool) {
 fn sum_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
     let split = split(episode);
     assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-    split.parts.iter().filter(|part| part.kind == kind && part.name == name).map(|part| part.ns).sum()
+    split.parts.iter().filter(|part| part.kind == kind && part.who.name() == name).map(|part| part.ns).sum()
 }
 
 #[test]
@@ -143,7 +142,7 @@ fn threads_of_one_name_in_two_groups_are_two_causes() {
     let split = split(&story.episode);
     let summary = summarize([(1, &split)]);
     let groups: Vec<_> =
-        summary.causes.iter().filter(|cause| cause.name == "other").map(|cause| &cause.cgroup).collect();
+        summary.causes.iter().filter(|cause| cause.who.name() == "other").map(|cause| &cause.cgroup).collect();
     assert_eq!(groups, [&Some("/light".to_owned()), &Some("/".to_owned())]);
 }
 

@@ -2,28 +2,15 @@
 
 mod support;
 
-use punctual_blame::{HOLDER_NOT_SEEN, Inside, Kind, Part, split, summarize};
+use punctual_blame::{Inside, Kind, Part, Who, split, summarize};
+use punctual_recording::Episode;
 use punctual_recording::episode::{
     EventKind, INTERRUPTED_USER, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LOCK_OF_PROGRAM, LockWaking, WakingAct, WordState,
 };
-use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM, in_words, lets_go};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, OTHER, VICTIM, VICTIM_RUNS, in_words, lets_go, response};
 
-const OTHER: (u32, i16) = (7, 120);
 const FIRST: (u32, i16) = (8, 110);
-const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
 const PLACE: u32 = 0x1234;
-
-/// The victim's activation: due at 1,000 us, in at 1,010, asleep again at 5,000.
-fn response(build: impl FnOnce(&mut Story)) -> Episode {
-    let mut story = Story::new((0, 120), 5_000);
-    story.episode.stage = Stage::Response;
-    story.timer(1_002, 0);
-    story.switch(1_010, VICTIM_RUNS, 0, 1);
-    build(&mut story);
-    story.switch(5_000, OTHER, 1, 2);
-    story.episode
-}
 
 fn parts(episode: &Episode) -> Vec<Part> {
     let split = split(episode);
@@ -35,9 +22,9 @@ fn parts(episode: &Episode) -> Vec<Part> {
 }
 
 /// The waits for locks: name, ns and how much of it is unknown.
-fn locks(episode: &Episode) -> Vec<(String, u64, u64)> {
+fn locks(episode: &Episode) -> Vec<(Who, u64, u64)> {
     let parts = parts(episode).into_iter().filter(|part| part.kind == Kind::Lock);
-    parts.map(|part| (part.name, part.ns, part.unknown_ns)).collect()
+    parts.map(|part| (part.who, part.ns, part.unknown_ns)).collect()
 }
 
 /// The victim sleeps for a lock from 1,500 us on, and is woken so at 3,500; thread 7, `other`, is current then.
@@ -51,9 +38,9 @@ fn woken(context: u32, told: LockWaking) -> Episode {
 
 #[test]
 fn only_who_lets_the_lock_go_is_its_holder() {
-    assert_eq!(locks(&woken(0, lets_go(PLACE))), [("other".to_owned(), 2_000_000, 0)]);
+    assert_eq!(locks(&woken(0, lets_go(PLACE))), [("other".into(), 2_000_000, 0)]);
     let unlocks = LockWaking { act: WakingAct::UnlocksWord, state: WordState::NotRead, ..lets_go(PLACE) };
-    assert_eq!(locks(&woken(0, unlocks)), [("other".to_owned(), 2_000_000, 0)]);
+    assert_eq!(locks(&woken(0, unlocks)), [("other".into(), 2_000_000, 0)]);
     let bystanders = [
         (WakingAct::Signals, None, "the wait ended with a signal of other"),
         (WakingAct::Requeues, Some(true), "other sent it to wait for something else"),
@@ -63,7 +50,7 @@ fn only_who_lets_the_lock_go_is_its_holder() {
     ];
     for (act, same_word, words) in bystanders {
         let episode = woken(0, LockWaking { act, same_word, state: WordState::NotRead, ..lets_go(PLACE) });
-        assert_eq!(locks(&episode), [(HOLDER_NOT_SEEN.to_owned(), 2_000_000, 2_000_000)], "{act:?}");
+        assert_eq!(locks(&episode), [(HOLDER_NOT_SEEN, 2_000_000, 2_000_000)], "{act:?}");
         let part = parts(&episode).into_iter().find(|part| part.kind == Kind::Lock).unwrap();
         assert_eq!(in_words(&part.detail).as_deref(), Some(words));
     }
@@ -83,7 +70,7 @@ fn a_wait_that_times_out_accuses_no_interrupt() {
             story.switch(3_505, VICTIM_RUNS, 0, 1);
         });
         episode.names[4] = name.into();
-        assert_eq!(locks(&episode), [(HOLDER_NOT_SEEN.to_owned(), 2_000_000, 2_000_000)]);
+        assert_eq!(locks(&episode), [(HOLDER_NOT_SEEN, 2_000_000, 2_000_000)]);
         let part = parts(&episode).into_iter().find(|part| part.kind == Kind::Lock).unwrap();
         in_words(&part.detail).unwrap()
     };
@@ -100,7 +87,7 @@ fn the_owner_that_the_kernel_knows_is_the_holder_though_the_wait_timed_out() {
         story.event(3_500, EventKind::Waking, INTERRUPT, u64::from(VICTIM), told.bits() | 19, 3);
         story.switch(3_505, VICTIM_RUNS, 0, 1);
     });
-    assert_eq!(locks(&episode), [("first".to_owned(), 2_000_000, 0)]);
+    assert_eq!(locks(&episode), [("first".into(), 2_000_000, 0)]);
     // It had let it go to somebody else before.
     let episode = response(|story| {
         story.switch(1_500, FIRST, LEFT_FOR_LOCK | 1, 3);
@@ -110,7 +97,7 @@ fn the_owner_that_the_kernel_knows_is_the_holder_though_the_wait_timed_out() {
     });
     let mut told = locks(&episode);
     told.sort();
-    assert_eq!(told, [("first".to_owned(), 500_000, 0), (HOLDER_NOT_SEEN.to_owned(), 1_500_000, 1_500_000)]);
+    assert_eq!(told, [("first".into(), 500_000, 0), (HOLDER_NOT_SEEN, 1_500_000, 1_500_000)]);
 }
 
 #[test]
@@ -118,7 +105,7 @@ fn a_word_that_stands_as_no_lock_does_is_none() {
     let episode = woken(0, LockWaking { state: WordState::NoLock, ..lets_go(PLACE) });
     assert_eq!(locks(&episode), []);
     let unknown = parts(&episode).into_iter().find(|part| part.kind == Kind::Unknown).unwrap();
-    assert_eq!((unknown.name.as_str(), unknown.ns), ("it waited for a word of other, which is no lock", 2_000_000));
+    assert_eq!((unknown.who.name(), unknown.ns), ("it waited for a word of other, which is no lock", 2_000_000));
 }
 
 /// The holder is first seen when it gets its CPU: until then it waited for that, whatever kept it before the evidence.
@@ -135,8 +122,9 @@ fn a_holder_that_is_first_seen_as_it_is_switched_in_has_waited() {
             story.switch(3_505, VICTIM_RUNS, 0, 1);
         });
         let lock = parts(&episode).into_iter().find(|part| part.kind == Kind::Lock).unwrap();
-        assert_eq!((lock.name.as_str(), lock.ns), ("other", 2_000_000));
-        let waited: u64 = lock.inside.iter().filter(|inside| inside.name == "first").map(|inside| inside.ns).sum();
+        assert_eq!((lock.who.name(), lock.ns), ("other", 2_000_000));
+        let waited: u64 =
+            lock.inside.iter().filter(|inside| inside.who.name() == "first").map(|inside| inside.ns).sum();
         // It stood on another CPU until it was moved, and of that one there are no events.
         let unseen = if moved { 1_000_000 } else { 0 };
         assert_eq!((waited, lock.unknown_ns), (1_500_000 - unseen, unseen), "{lock:?}");
@@ -154,7 +142,7 @@ fn what_is_unknown_within_a_lock_is_counted_as_unknown() {
         story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(PLACE).bits() | 19, 2);
         story.switch(3_505, VICTIM_RUNS, 0, 1);
     });
-    assert_eq!(locks(&episode), [("other".to_owned(), 2_000_000, 1_600_000)]);
+    assert_eq!(locks(&episode), [("other".into(), 2_000_000, 1_600_000)]);
     let split = split(&episode);
     let summary = summarize([(1, &split), (2, &split)]);
     let unknown: u64 = split.parts.iter().map(|part| part.unknown_ns).sum();
@@ -194,12 +182,12 @@ fn of_two_holders_one_after_the_other_each_has_its_time() {
     };
     let mut both = locks(&convoy(PLACE));
     both.sort();
-    assert_eq!(both, [("first".to_owned(), 1_000_000, 0), ("other".to_owned(), 1_000_000, 0)]);
+    assert_eq!(both, [("first".into(), 1_000_000, 0), ("other".into(), 1_000_000, 0)]);
     // It was another lock that the second waited for.
     let episode = convoy(PLACE + 1);
-    assert_eq!(locks(&episode), [("first".to_owned(), 2_000_000, 0)]);
+    assert_eq!(locks(&episode), [("first".into(), 2_000_000, 0)]);
     let lock = parts(&episode).into_iter().find(|part| part.kind == Kind::Lock).unwrap();
-    let inside = |kind, name: &str| Inside { kind, name: name.into(), ns: 1_000_000, inside: Vec::new() };
+    let inside = |kind, name: &str| Inside { kind, who: name.into(), ns: 1_000_000, inside: Vec::new() };
     assert!(lock.inside.contains(&inside(Kind::Lock, "other")), "{lock:?}");
     assert!(lock.inside.contains(&inside(Kind::Own, "first")), "{lock:?}");
 }
@@ -218,7 +206,7 @@ fn holders_that_wait_in_a_circle_come_to_an_end() {
         story.switch(3_505, VICTIM_RUNS, 0, 1);
     });
     let locks = locks(&episode);
-    assert_eq!((locks[0].0.as_str(), locks[0].1), ("other", 2_000_000));
+    assert_eq!((locks[0].0.name(), locks[0].1), ("other", 2_000_000));
     assert!(locks[0].2 >= 1_700_000, "what the circle hides is unknown: {locks:?}");
 }
 
@@ -233,7 +221,7 @@ fn a_lock_within_a_page_fault_is_the_lock() {
         story.event(2_911, EventKind::LockEnd, 0, 0xffff_0000, 0, 0);
         story.event(3_000, EventKind::FaultEnd, 0, 0, 0, 0);
     });
-    assert_eq!(locks(&asleep)[0], ("other".to_owned(), 896_000, 0));
+    assert_eq!(locks(&asleep)[0], ("other".into(), 896_000, 0));
     let fault: u64 = parts(&asleep).iter().filter(|part| part.kind == Kind::Fault).map(|part| part.ns).sum();
     assert_eq!(fault, 5_000 + 89_000);
     let spinning = response(|story| {
@@ -242,7 +230,7 @@ fn a_lock_within_a_page_fault_is_the_lock() {
         story.event(2_905, EventKind::LockEnd, 0, 0xffff_0000, 0, 0);
         story.event(3_000, EventKind::FaultEnd, 0, 0, 0, 0);
     });
-    assert_eq!(locks(&spinning), [("another CPU".to_owned(), 900_000, 0)]);
+    assert_eq!(locks(&spinning), [("another CPU".into(), 900_000, 0)]);
     // The lock was had at once, and the wait is for the page.
     let page = response(|story| {
         story.event(2_000, EventKind::FaultUser, 0, 4096, 0, 0);
@@ -253,7 +241,7 @@ fn a_lock_within_a_page_fault_is_the_lock() {
         story.switch(2_910, VICTIM_RUNS, 0, 1);
         story.event(3_000, EventKind::FaultEnd, 0, 0, 0, 0);
     });
-    assert_eq!(locks(&page), [("another CPU".to_owned(), 1_000, 0)]);
+    assert_eq!(locks(&page), [("another CPU".into(), 1_000, 0)]);
 }
 
 /// No thread let a lock of the kernel go: a timer or a signal ended the wait.
@@ -265,7 +253,7 @@ fn a_lock_of_the_kernel_is_no_interrupts() {
         story.event(2_900, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
         story.switch(2_910, VICTIM_RUNS, 0, 1);
     });
-    assert!(locks(&episode).contains(&(HOLDER_NOT_SEEN.to_owned(), 890_000, 890_000)), "{:?}", locks(&episode));
+    assert!(locks(&episode).contains(&(HOLDER_NOT_SEEN, 890_000, 890_000)), "{:?}", locks(&episode));
 }
 
 /// The holder runs on the other CPU; the victim, which could have the lock lend it its priority, waits without sleeping.
@@ -292,7 +280,7 @@ fn waiting_in_the_kernel_for_a_lock_that_lends_priority_is_the_lock() {
         })
     };
     let episode = spins(false);
-    assert_eq!(locks(&episode), [("other".to_owned(), 2_000_000, 0)]);
+    assert_eq!(locks(&episode), [("other".into(), 2_000_000, 0)]);
     // It was seen in its program before the lock was let go: it had it by then, since when is not known.
     assert_eq!(locks(&spins(true)), []);
 }

@@ -3,16 +3,15 @@
 
 mod support;
 
-use punctual_blame::{HOLDER_NOT_SEEN, Kind, Part, split};
+use punctual_blame::{Kind, Part, Who, split};
 use punctual_recording::episode::{
     Event, EventKind, Frame, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LockWaking, StackSample, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM, in_words, lets_go};
+use support::{HOLDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words, lets_go};
 
 const HOLDER: (u32, i16) = (7, 120);
 const BARGER: (u32, i16) = (8, 110);
-const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
 const PLACE: u32 = 0x1234;
 
 /// The victim's activation: due at 1,000 us, in at 1,010, asleep again at 5,000; on CPU 0. On CPU 1 the holder, `other`, has
@@ -46,16 +45,16 @@ fn parts(episode: &Episode) -> Vec<Part> {
 }
 
 /// The waits for locks: name, ns and how much of it is unknown; by name.
-fn locks(episode: &Episode) -> Vec<(String, u64, u64)> {
+fn locks(episode: &Episode) -> Vec<(Who, u64, u64)> {
     let parts = parts(episode).into_iter().filter(|part| part.kind == Kind::Lock);
-    let mut locks: Vec<_> = parts.map(|part| (part.name, part.ns, part.unknown_ns)).collect();
+    let mut locks: Vec<_> = parts.map(|part| (part.who, part.ns, part.unknown_ns)).collect();
     locks.sort();
     locks
 }
 
 fn unknown(episode: &Episode) -> Vec<(String, u64)> {
     let parts = parts(episode).into_iter().filter(|part| part.kind == Kind::Unknown);
-    parts.map(|part| (part.name, part.ns)).collect()
+    parts.map(|part| (part.who.to_string(), part.ns)).collect()
 }
 
 /// The holder lets the lock go to the barger, which is awake and wakes the victim with it in the end: each had its time.
@@ -70,7 +69,7 @@ fn who_let_the_lock_go_in_between_held_it_until_then() {
         });
         story.switch(4_505, VICTIM_RUNS, 0, 1);
     });
-    assert_eq!(locks(&episode), [("first".to_owned(), 1_000_000, 0), ("other".to_owned(), 2_000_000, 0)]);
+    assert_eq!(locks(&episode), [("first".into(), 1_000_000, 0), ("other".into(), 2_000_000, 0)]);
     // Another lock went from hand to hand.
     let episode = response(|story| {
         story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
@@ -82,7 +81,7 @@ fn who_let_the_lock_go_in_between_held_it_until_then() {
         story.switch(4_505, VICTIM_RUNS, 0, 1);
     });
     assert_eq!(
-        locks(&episode).iter().map(|(name, ns, _)| (name.as_str(), *ns)).collect::<Vec<_>>(),
+        locks(&episode).iter().map(|(name, ns, _)| (name.name(), *ns)).collect::<Vec<_>>(),
         [("first", 3_000_000)]
     );
 }
@@ -102,8 +101,8 @@ fn who_tried_in_vain_did_not_hold_it() {
         story.switch(4_505, VICTIM_RUNS, 0, 1);
     });
     let told = locks(&episode);
-    assert_eq!(told, [("first".to_owned(), 1_500_000, 0), (HOLDER_NOT_SEEN.to_owned(), 1_500_000, 1_500_000)]);
-    let part = parts(&episode).into_iter().find(|part| part.name == HOLDER_NOT_SEEN).unwrap();
+    assert_eq!(told, [("first".into(), 1_500_000, 0), (HOLDER_NOT_SEEN, 1_500_000, 1_500_000)]);
+    let part = parts(&episode).into_iter().find(|part| part.who == HOLDER_NOT_SEEN).unwrap();
     assert_eq!(in_words(&part.detail).as_deref(), Some("before first had it"));
 }
 
@@ -127,7 +126,7 @@ fn a_word_that_was_never_free_may_be_no_lock() {
     assert_eq!(locks(&alone), []);
     assert_eq!(unknown(&alone), [("it waited for a word of other, which may be no lock".to_owned(), 2_000_000)]);
     // The same word is seen free: another one was faster then.
-    let lock = [("other".to_owned(), 2_000_000, 0)];
+    let lock = [("other".into(), 2_000_000, 0)];
     assert_eq!(locks(&woken(Some(lets_go(PLACE)), held, 0)), lock);
     assert_eq!(locks(&woken(Some(lets_go(PLACE + 1)), held, 0)), []);
     // Its owner stands in it.
@@ -135,7 +134,7 @@ fn a_word_that_was_never_free_may_be_no_lock() {
     // Nobody came until the patience ended, and it was no lock before.
     let in_vain = LockWaking { act: WakingAct::Else, same_word: None, state: WordState::NotRead, ..lets_go(PLACE) };
     assert_eq!(locks(&woken(Some(held), in_vain, INTERRUPT)), []);
-    let not_seen = [(HOLDER_NOT_SEEN.to_owned(), 2_000_000, 2_000_000)];
+    let not_seen = [(HOLDER_NOT_SEEN, 2_000_000, 2_000_000)];
     assert_eq!(locks(&woken(None, in_vain, INTERRUPT)), not_seen);
     assert_eq!(locks(&woken(Some(lets_go(PLACE)), in_vain, INTERRUPT)), not_seen);
 }
@@ -175,7 +174,7 @@ fn spinning_in_the_kernel_is_the_lock_and_not_the_threads_own_work() {
         story.event(4_000, EventKind::VectorBegin, INTERRUPT, 1, 0xffff, 1);
         story.event(4_001, EventKind::VectorEnd, INTERRUPT, 1, 0, 1);
     });
-    assert_eq!(locks(&episode).iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), ["other"]);
+    assert_eq!(locks(&episode).iter().map(|(who, ..)| who.name()).collect::<Vec<_>>(), ["other"]);
     // From one period of the samples before the first stack to the last one.
     assert!((1_495_000..=1_500_000).contains(&locks(&episode)[0].1), "{:?}", locks(&episode));
     assert!((2_480_000..=2_500_000).contains(&own(&episode)), "before and after: {}", own(&episode));
@@ -217,7 +216,7 @@ fn spinning_before_a_sleep_is_for_whoever_ends_the_sleep() {
     };
     let episode = build(&[]);
     let told = locks(&episode);
-    assert_eq!(told.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), ["other"], "{told:?}");
+    assert_eq!(told.iter().map(|(who, ..)| who.name()).collect::<Vec<_>>(), ["other"], "{told:?}");
     assert!(told[0].1 > 2_950_000, "{told:?}");
     // Another one had the same lock meanwhile: of whose spinning it was is not known.
     let had = Event {
@@ -233,7 +232,7 @@ fn spinning_before_a_sleep_is_for_whoever_ends_the_sleep() {
         name: 0,
     };
     let names: Vec<_> = locks(&build(&[had])).into_iter().map(|(name, ..)| name).collect();
-    assert_eq!(names, [HOLDER_NOT_SEEN.to_owned(), "other".to_owned()]);
+    assert_eq!(names, [HOLDER_NOT_SEEN, "other".into()]);
 }
 
 /// It was a normal thread as the last event before came, and goes before the victim as the next one comes.
@@ -248,7 +247,7 @@ fn a_thread_that_was_given_the_higher_priority_has_it() {
     story.current = (7, 120);
     story.switch(4_990, VICTIM_RUNS, 0, 1);
     let part = &parts(&story.episode)[0];
-    assert_eq!((part.kind, part.name.as_str()), (Kind::HigherPriority, "other"));
+    assert_eq!((part.kind, part.who.name()), (Kind::HigherPriority, "other"));
     assert!(part.ns > 3_970_000, "{part:?}");
 }
 
@@ -270,7 +269,7 @@ fn what_the_kernel_lends_to_read_the_clock_is_no_culprit_where_its_caller_is_not
             StackSample { at_ns: 2_000_000, cpu: 0, tid: 7, context: 0, at_late_interrupt: false, name: 2, frames };
         story.episode.samples = vec![sample];
         let part = parts(&story.episode).swap_remove(0);
-        assert_eq!((part.kind, part.name.as_str()), (Kind::HigherPriority, "other"));
+        assert_eq!((part.kind, part.who.name()), (Kind::HigherPriority, "other"));
         in_words(&part.detail)
     };
     assert_eq!(told(vec![0]), None);

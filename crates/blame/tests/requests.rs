@@ -3,20 +3,19 @@
 
 mod support;
 
-use punctual_blame::{CallTree, ENDER_NOT_SEEN, Inside, Kind, Part, Room, add_lateness, folded, split};
+use punctual_blame::{CallTree, Inside, Kind, Part, Room, add_lateness, folded, split};
 use punctual_recording::episode::{
     Call, Event, EventKind, Frame, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
     LockWaking, Sender, StackSample, WaitEnd, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
 use std::collections::BTreeSet;
-use support::{INTERRUPT, Story, VICTIM, in_words, lets_go};
+use support::{ENDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words, lets_go};
 
 const IDLE: (u32, i16) = (0, 120);
 const SERVER: (u32, i16) = (7, 120);
 const STORE: (u32, i16) = (8, 120);
 const BYSTANDER: (u32, i16) = (9, 120);
-const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
 /// Asleep so that a signal would wake it.
 const WAITS: u32 = 1;
 const READ: WaitEnd =
@@ -62,7 +61,7 @@ fn wait(episode: &Episode) -> Part {
 }
 
 fn leaf(kind: Kind, name: &str, ns: u64) -> Inside {
-    Inside { kind, name: name.into(), ns, inside: Vec::new() }
+    Inside { kind, who: name.into(), ns, inside: Vec::new() }
 }
 
 /// The server runs on the victim's CPU from 1,500 us, and answers at 3,500.
@@ -76,14 +75,16 @@ fn served(bits: u64) -> Episode {
 #[test]
 fn a_wait_is_named_by_who_ended_it_and_by_what_that_one_did() {
     let part = wait(&served(READ.bits()));
-    assert_eq!((part.name.as_str(), part.ns, part.unknown_ns, part.call), ("other", 2_000_000, 0, Some(Call::Read)));
+    assert_eq!((part.who.name(), part.ns, part.unknown_ns, part.call), ("other", 2_000_000, 0, Some(Call::Read)));
     assert_eq!(part.inside, [leaf(Kind::Own, "other", 2_000_000)]);
     assert_eq!(in_words(&part.detail).as_deref(), Some("at work"));
     // Whoever asks about responses is told what it always was.
     let mut response = served(READ.bits());
     response.stage = Stage::Response;
     assert!(parts(&response).iter().all(|part| part.kind != Kind::Wait));
-    assert!(parts(&response).iter().any(|part| part.name == "asleep until woken by other" && part.ns == 2_000_000));
+    assert!(
+        parts(&response).iter().any(|part| part.who.name() == "asleep until woken by other" && part.ns == 2_000_000)
+    );
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn a_word_in_memory_is_waited_for_too() {
     ];
     for word in words {
         let part = wait(&served(word.bits()));
-        assert_eq!((part.name.as_str(), part.ns, part.call), ("other", 2_000_000, Some(Call::Futex)), "{word:?}");
+        assert_eq!((part.who.name(), part.ns, part.call), ("other", 2_000_000, Some(Call::Futex)), "{word:?}");
     }
 }
 
@@ -113,7 +114,7 @@ fn whoever_woke_it_over_something_else_is_not_accused() {
     ];
     for (bits, words) in cases {
         let part = wait(&served(bits));
-        assert_eq!((part.name.as_str(), part.ns, part.unknown_ns), (ENDER_NOT_SEEN, 2_000_000, 2_000_000), "{words}");
+        assert_eq!((&part.who, part.ns, part.unknown_ns), (&ENDER_NOT_SEEN, 2_000_000, 2_000_000), "{words}");
         assert_eq!(in_words(&part.detail).as_deref(), Some(words));
     }
 }
@@ -140,11 +141,11 @@ fn an_interrupt_ends_a_wait_for_nobody() {
     };
     let part = wait(&ended(true));
     assert_eq!(
-        (part.name.as_str(), in_words(&part.detail).as_deref()),
-        (ENDER_NOT_SEEN, Some("the wait ended by its time limit"))
+        (&part.who, in_words(&part.detail).as_deref()),
+        (&ENDER_NOT_SEEN, Some("the wait ended by its time limit"))
     );
     assert_eq!((part.ns, part.unknown_ns), (1_991_000, 1_991_000));
-    assert!(parts(&ended(false)).iter().any(|part| part.kind == Kind::Io && part.name == "spin_fn"));
+    assert!(parts(&ended(false)).iter().any(|part| part.kind == Kind::Io && part.who.name() == "spin_fn"));
 }
 
 /// A softirq delivers what the thread sends in which it runs, but not what an interrupt brought in between.
@@ -165,13 +166,13 @@ fn a_packet_is_its_senders_or_the_networks() {
         })
     };
     let part = wait(&delivered(Call::Write, false));
-    assert_eq!((part.name.as_str(), part.unknown_ns), ("other", 0));
+    assert_eq!((part.who.name(), part.unknown_ns), ("other", 0));
     // The interrupt came while softirqs were kept off: the sender's own are served once it lets them.
     let mut kept_off = delivered(Call::Write, true);
     for event in kept_off.events.iter_mut().filter(|event| event.kind == EventKind::HandlerEnd) {
         event.context |= 2 << 8;
     }
-    assert_eq!(wait(&kept_off).name, "other");
+    assert_eq!(wait(&kept_off).who.name(), "other");
     // What the interrupt brought was served before, and is over.
     let mut over = delivered(Call::Write, true);
     let begin = *over.events.iter().find(|event| event.kind == EventKind::SoftirqBegin).unwrap();
@@ -185,10 +186,10 @@ fn a_packet_is_its_senders_or_the_networks() {
         };
     }
     over.events.sort_by_key(|event| event.at_ns);
-    assert_eq!(wait(&over).name, "other");
+    assert_eq!(wait(&over).who.name(), "other");
     for (call, after_interrupt) in [(Call::Write, true), (Call::None, false), (Call::Read, false)] {
         let part = wait(&delivered(call, after_interrupt));
-        assert_eq!((part.name.as_str(), part.unknown_ns), ("the network", 2_000_000), "{call:?}");
+        assert_eq!((part.who.name(), part.unknown_ns), ("the network", 2_000_000), "{call:?}");
     }
 }
 
@@ -208,11 +209,11 @@ fn a_packet_that_was_seen_to_be_sent_is_its_senders() {
     let by = |sender| WaitEnd { waker: Some(Call::None), sender, ..READ };
     let part = wait(&delivered(by(Sender::Thread(SERVER.0))));
     // Since it sent that, it sleeps, and nothing says for what.
-    assert_eq!((part.name.as_str(), part.unknown_ns), ("other", 100_000));
+    assert_eq!((part.who.name(), part.unknown_ns), ("other", 100_000));
     // A bystander that was sending something else when the softirq came over it.
     let by_nobody = WaitEnd { sender: Sender::NoThread, ..READ };
     let part = wait(&delivered(by_nobody));
-    assert_eq!((part.name.as_str(), part.unknown_ns), ("the network", 2_000_000));
+    assert_eq!((part.who.name(), part.unknown_ns), ("the network", 2_000_000));
 }
 
 /// Who wakes those that wait for a condition without making it true answers nobody; who makes it true does.
@@ -237,10 +238,10 @@ fn whoever_wakes_in_vain_is_not_accused() {
     };
     let named = |episode: &Episode| {
         let waits = parts(episode).into_iter().filter(|part| part.kind == Kind::Wait);
-        waits.map(|part| part.name).collect::<BTreeSet<_>>()
+        waits.map(|part| part.who).collect::<BTreeSet<_>>()
     };
     // Who ends it at last was waited for all the time.
-    let at_last = BTreeSet::from(["other".to_owned()]);
+    let at_last = BTreeSet::from(["other".into()]);
     let mut cases = 0;
     for over_lock in [false, true] {
         for place in [10, 11] {
@@ -256,7 +257,7 @@ fn whoever_wakes_in_vain_is_not_accused() {
         woken_twice(20, SERVER, 200, false),
         woken_twice(20, BYSTANDER, 10, false),
     ] {
-        assert!(!named(&episode).contains(ENDER_NOT_SEEN));
+        assert!(!named(&episode).contains(&ENDER_NOT_SEEN));
         cases += 1;
     }
     assert_eq!(cases, 7);
@@ -267,9 +268,9 @@ fn whoever_wakes_in_vain_is_not_accused() {
 fn who_waits_for_a_signal_waits_for_its_sender() {
     let sent = WaitEnd { sleeper: Call::Signal, ..signalled() };
     let part = wait(&served(sent.bits()));
-    assert_eq!((part.name.as_str(), part.ns, part.unknown_ns), ("other", 2_000_000, 0));
+    assert_eq!((part.who.name(), part.ns, part.unknown_ns), ("other", 2_000_000, 0));
     // Of one that reads, it is no answer.
-    assert_eq!(wait(&served(signalled().bits())).name, ENDER_NOT_SEEN);
+    assert_eq!(wait(&served(signalled().bits())).who, ENDER_NOT_SEEN);
     let twice = |looks_us: u64| {
         request(|story| {
             story.switch(1_500, BYSTANDER, WAITS, 4);
@@ -280,7 +281,7 @@ fn who_waits_for_a_signal_waits_for_its_sender() {
     };
     let names = |episode: &Episode| {
         let waits = parts(episode).into_iter().filter(|part| part.kind == Kind::Wait);
-        waits.map(|part| (part.name, part.ns)).collect::<Vec<_>>()
+        waits.map(|part| (part.who.name().to_owned(), part.ns)).collect::<Vec<_>>()
     };
     let waited_ns = 1_500_000 + 1_475_000;
     assert_eq!(names(&twice(20)), [("other".to_owned(), waited_ns)]);
@@ -302,12 +303,12 @@ fn what_keeps_whoever_is_waited_for_is_told_along_the_chain() {
         answers(story, 3_500, READ.bits());
     });
     let part = wait(&episode);
-    assert_eq!((part.name.as_str(), part.ns, part.unknown_ns), ("other", 2_000_000, 0));
+    assert_eq!((part.who.name(), part.ns, part.unknown_ns), ("other", 2_000_000, 0));
     let ns = |inside: &[Inside], kind| inside.iter().filter(|one| one.kind == kind).map(|one| one.ns).sum::<u64>();
     assert_eq!(ns(&part.inside, Kind::Own), 990_000);
     assert_eq!(ns(&part.inside, Kind::Wait), 1_000_000);
     let store = part.inside.iter().find(|inside| inside.kind == Kind::Wait).unwrap();
-    assert_eq!(store.name, "first");
+    assert_eq!(store.who.name(), "first");
     assert_eq!(ns(&store.inside, Kind::HigherPriority), 500_000, "{store:?}");
     assert_eq!(ns(&store.inside, Kind::Own), 500_000);
     let pieces = split(&episode).pieces;
@@ -337,7 +338,7 @@ fn whoever_sleeps_on_a_timer_or_waits_for_the_disk_is_told_so() {
         })
     };
     let sleeps = wait(&kept(WAITS, EventKind::TimerBegin, Call::Sleep));
-    assert_eq!((sleeps.name.as_str(), sleeps.unknown_ns), ("other", 0));
+    assert_eq!((sleeps.who.name(), sleeps.unknown_ns), ("other", 0));
     assert!(sleeps.inside.contains(&leaf(Kind::Sleep, "spin_fn", 1_397_000)), "{sleeps:?}");
     let reads = wait(&kept(LEFT_UNINTERRUPTIBLE | LEFT_FOR_IO, EventKind::HandlerBegin, Call::Read));
     assert!(reads.inside.contains(&leaf(Kind::Io, "spin_fn", 1_400_000)), "{reads:?}");
@@ -385,7 +386,7 @@ fn circles_and_long_chains_come_to_an_end() {
         answers(story, 3_500, READ.bits());
     });
     let part = wait(&circle);
-    assert_eq!((part.name.as_str(), part.ns), ("other", 2_000_000));
+    assert_eq!((part.who.name(), part.ns), ("other", 2_000_000));
     assert!(part.unknown_ns >= 1_700_000, "what the circle hides is unknown: {part:?}");
 
     const LONG: u32 = 20;

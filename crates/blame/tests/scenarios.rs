@@ -3,19 +3,16 @@
 mod support;
 
 use punctual_blame::{Detail, Kind, chain, split, summarize};
+use punctual_recording::Episode;
 use punctual_recording::episode::{
     EventKind, Frame, HookedProgram, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, StackSample,
 };
-use punctual_recording::{Episode, Stage};
-use support::{INTERRUPT, Story, VICTIM, in_words, lets_go};
-
-const OTHER: (u32, i16) = (7, 120);
-const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
+use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, in_words, lets_go, response};
 
 fn parts(episode: &Episode) -> Vec<(Kind, String, u64)> {
     let split = split(episode);
     assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
-    split.parts.into_iter().map(|part| (part.kind, part.name, part.ns)).collect()
+    split.parts.into_iter().map(|part| (part.kind, part.who.to_string(), part.ns)).collect()
 }
 
 fn largest(episode: &Episode) -> (Kind, String, u64) {
@@ -64,17 +61,6 @@ fn without_the_nesting_count_a_softirq_and_what_interrupts_it_are_told_apart() {
     }
 }
 
-/// The victim's activation: due at 1,000 us, in at 1,010, asleep again at 5,000.
-fn response(build: impl FnOnce(&mut Story)) -> Episode {
-    let mut story = Story::new((0, 120), 5_000);
-    story.episode.stage = Stage::Response;
-    story.timer(1_002, 0);
-    story.switch(1_010, VICTIM_RUNS, 0, 1);
-    build(&mut story);
-    story.switch(5_000, OTHER, 1, 2);
-    story.episode
-}
-
 fn sum_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
     parts(episode).iter().filter(|part| part.0 == kind && part.1 == name).map(|part| part.2).sum()
 }
@@ -102,7 +88,7 @@ fn who_keeps_the_holder_of_a_lock_is_told() {
     });
     let split = split(&episode);
     let lock = split.parts.iter().find(|part| part.kind == Kind::Lock).unwrap();
-    assert_eq!((lock.name.as_str(), lock.ns), ("other", 2_000_000));
+    assert_eq!((lock.who.name(), lock.ns), ("other", 2_000_000));
     assert_eq!(
         in_words(&lock.detail).as_deref(),
         Some("while it held the lock, first ran on its CPU, with the higher priority")
@@ -459,7 +445,7 @@ fn a_worker_is_told_with_its_work() {
     story.timer(1_005, INTERRUPTED_USER);
     story.switch(3_009, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
     let part = &split(&story.episode).parts[0];
-    assert_eq!((part.name.as_str(), in_words(&part.detail).as_deref()), ("other", Some("work spin_fn")));
+    assert_eq!((part.who.name(), in_words(&part.detail).as_deref()), ("other", Some("work spin_fn")));
     // It was through with it.
     let mut story = Story::new((7, 120), 3_020);
     story.event(800, EventKind::WorkBegin, 0, 1, 0, 4);

@@ -11,7 +11,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use punctual_comparison::{Gather, Outcome, Run, Side, compare};
-use punctual_forecast::random::Random;
+use punctual_random::Random;
 use punctual_recording::{
     Counters, Distributions, Document, EndReason, Ended, Key, Provenance, SCHEMA, Stage, Task, Wakeup,
 };

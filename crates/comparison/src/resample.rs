@@ -5,7 +5,7 @@
 //! late wakeups stays correlated.
 
 use crate::figure::{Estimate, Figure};
-use punctual_forecast::random::Random;
+use punctual_random::Random;
 
 /// Bins to a doubling: 2.2 % wide.
 const PER_OCTAVE_BITS: u32 = 5;

@@ -1,7 +1,7 @@
 //! Whether runs allow a verdict of the systems, or only one of these runs.
 
 use crate::blocks::Run;
-use punctual_forecast::random::Random;
+use punctual_random::Random;
 
 /// A verdict takes so many runs of each side: fewer do not show by how much runs differ. With two of each, a machine that changes
 /// between two states at random puts both of one side into the one and both of the other into the other once in eight comparisons;

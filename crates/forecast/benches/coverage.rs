@@ -10,8 +10,8 @@
 //! counted as neither. `bound`: the share of runs in which "stalls longer than all seen come at most three times in as
 //! long as was measured" is true; it is printed with every forecast.
 
-use punctual_forecast::random::Random;
 use punctual_forecast::{Horizon, Input, Late, Lateness, Method, ObservedTask};
+use punctual_random::Random;
 use punctual_recording::{Distribution, Stage};
 use std::collections::BTreeMap;
 

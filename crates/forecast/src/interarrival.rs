@@ -12,8 +12,8 @@
 //!   many frequencies is judged by Bonferroni. The events of a cluster point the same way and would pass for a period: where
 //!   there are clusters, each counts once here.
 
-use crate::random::Random;
 use crate::stall::{GAP_NS, Stalls};
+use punctual_random::Random;
 
 /// Fewer events say nothing about how they come.
 pub const MIN_EVENTS: usize = 8;

@@ -258,8 +258,8 @@ fn fit(by_length: &[(u64, u64)], exposure: f64) -> Result<(Posterior, f64, usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
     use proptest::prelude::*;
+    use punctual_random::Random;
 
     fn exponential(seed: u64, count: usize) -> Vec<(u64, u64)> {
         let mut random = Random(seed);

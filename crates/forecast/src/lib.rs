@@ -55,7 +55,6 @@ pub mod interarrival;
 mod interval;
 mod level;
 mod pareto;
-pub mod random;
 pub mod schedulability;
 mod special;
 mod spread;

@@ -4,7 +4,7 @@ use crate::input::{Input, Late, Lateness, ObservedTask};
 use punctual_device::{OnMiss, Profile, Source, Sources};
 use punctual_recording::{Distribution, Stage};
 
-pub(crate) use crate::random::Random;
+pub(crate) use punctual_random::Random;
 
 /// A device with these numbers and a want of an hour.
 pub(crate) fn device(period_ns: u64, buffers: u32, compute_ns: u64) -> Profile {

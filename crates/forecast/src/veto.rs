@@ -141,7 +141,7 @@ fn spacing(peaks: &[Peak]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use punctual_random::Random;
 
     fn sorted(mut peaks: Vec<Peak>) -> Vec<Peak> {
         peaks.sort_unstable_by(|left, right| left.at.total_cmp(&right.at));

@@ -7,8 +7,8 @@ mod classes;
 mod linux;
 
 use classes::{CLASSES, one};
-use punctual_forecast::random::Random;
 use punctual_forecast::schedulability::Standing;
+use punctual_random::Random;
 
 /// Sets of each class.
 const SETS: u64 = 25;

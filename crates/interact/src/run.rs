@@ -1,7 +1,7 @@
 //! Types at a program, follows it, and writes down what came of each input.
 
 use crate::processes::{Spent, spent_by};
-use crate::script::{Press, Quiet, Random, Script, Step as ScriptStep};
+use crate::script::{Press, Quiet, Script, Step as ScriptStep};
 use crate::split::parts;
 use crate::terminal::{Program, Terminal};
 use crate::track::{Input, Taken, Tracker};
@@ -9,6 +9,7 @@ use punctual_kernel::{Refused, clock, host};
 use punctual_probe::Step;
 use punctual_probe::terminal::stretches::{Stretch, Stretches};
 use punctual_probe::terminal::{Seen, TerminalWatch};
+use punctual_random::Random;
 use punctual_recording::{
     Configuration, Document, EndReason, Ended, INTERACTIONS_SCHEMA, InteractionDocument, InteractionWriter, Outcome,
     Provenance, RecordingKind, Writer,
@@ -133,7 +134,7 @@ pub fn interact(
     let eyes = Eyes::open(plan, &terminal, &mut provenance);
     provenance.configuration.bpf = eyes.is_some();
     provenance.started_ns = clock::monotonic_ns();
-    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - clock::monotonic_ns() as i64;
+    provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
     let fallbacks = provenance.fallbacks.clone();
     let writer = Writer::create_of(RecordingKind::Interaction, &plan.output, provenance, Vec::new())?;
     let rows = InteractionWriter::create(writer.directory())?;
@@ -145,7 +146,7 @@ pub fn interact(
         program,
         eyes,
         tracker: Tracker::new(followed),
-        random: Random::new(plan.seed),
+        random: Random(plan.seed),
         writer,
         rows,
         unsplit: HashMap::new(),
@@ -287,7 +288,7 @@ impl Driver<'_> {
             let pause = match (self.plan.pace, press.after) {
                 (PaceMode::Full, _) => Duration::ZERO,
                 (PaceMode::Recorded, Some(after)) => after,
-                _ => self.random.pause(self.plan.script.pace),
+                _ => self.plan.script.pace.pause(&mut self.random),
             };
             if let Some(over) = self.pause(pause)? {
                 return Ok(Some(over));

@@ -22,7 +22,7 @@ fn of(number: u32, parts: Vec<Part>) -> Vec<InteractionPart> {
             number,
             kind: part.kind.name().to_owned(),
             detail: detail(&part),
-            name: part.name,
+            name: part.who.to_string(),
             ns: part.ns,
             unknown_ns: part.unknown_ns,
         })
@@ -56,10 +56,10 @@ fn inside(inside: &Inside) -> String {
     let mut at = inside;
     let mut words = String::new();
     while let Some(largest) = at.inside.first().filter(|largest| largest.ns * 2 > at.ns) {
-        words.push_str(&format!("{} {} > ", at.kind.label(), at.name));
+        words.push_str(&format!("{} {} > ", at.kind.label(), at.who));
         at = largest;
     }
-    format!("{words}{} {} {}", at.kind.label(), at.name, punctual_recording::format_ns(inside.ns))
+    format!("{words}{} {} {}", at.kind.label(), at.who, punctual_recording::format_ns(inside.ns))
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     fn part(ns: u64, name: &str) -> Part {
         Part {
             kind: Kind::Own,
-            name: name.to_owned(),
+            who: name.into(),
             ns,
             detail: None,
             unknown_ns: ns / 10,

@@ -60,6 +60,62 @@ pub fn optional_programs(elf: &[u8]) -> Vec<String> {
     optional.map(|program| program.name().to_string_lossy().into_owned()).collect()
 }
 
+/// Loads an object without the programs that are left out by name.
+fn load(
+    name: &str,
+    elf: &[u8],
+    read_only: Option<&[u8]>,
+    sizes: &[(&str, u32)],
+    is_left_out: &dyn Fn(&str) -> bool,
+) -> libbpf_rs::Result<Object> {
+    bpf_words::begin();
+    let mut builder = ObjectBuilder::default();
+    builder.name(name)?;
+    let mut open = builder.open_memory(elf)?;
+    if let Some(data) = read_only {
+        let mut map = open
+            .maps_mut()
+            .find(|map| map.name().to_string_lossy().ends_with(".rodata"))
+            .ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("it has no read-only data")))?;
+        map.set_initial_value(data)?;
+    }
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        if let Some((_, entries)) = sizes.iter().find(|(sized, _)| *sized == name) {
+            map.set_max_entries(*entries)?;
+        }
+    }
+    leave_out_missing(&mut open);
+    for mut program in open.progs_mut() {
+        if is_left_out(&program.name().to_string_lossy()) {
+            program.set_autoload(false);
+        }
+        if verifier::is_measuring() {
+            program.set_log_level(verifier::LOG_STATISTICS);
+        }
+    }
+    open.load()
+}
+
+/// Why an object was not loaded, by what the library and the verifier said.
+fn why_refused(name: &str, error: &libbpf_rs::Error) -> Refused {
+    let doing = format!("loading the BPF programs of `{name}`");
+    let said = bpf_words::said();
+    let denied = matches!(error.kind(), libbpf_rs::ErrorKind::PermissionDenied);
+    let reason = match bpf_words::lack(&said) {
+        Some(missing) => missing.line(),
+        None if said.contains("failed to create: -E2BIG") => {
+            Missing::new("room for BPF memory as large as these programs share", None).line()
+        }
+        None if denied => return Refused::for_want_of_privilege(doing),
+        None => match bpf_words::refused_program(&said) {
+            Some(program) => format!("this kernel refuses the BPF program `{program}` (-v shows its words)"),
+            None => plain(error),
+        },
+    };
+    Refused::because(doing, reason)
+}
+
 /// A loaded and attached BPF object.
 pub struct LoadedObject {
     // Dropped first, so that no program runs while its maps go.
@@ -107,42 +163,12 @@ impl LoadedObject {
         sizes: &[(&str, u32)],
         chosen: &dyn Fn(&str) -> bool,
     ) -> Result<LoadedObject, Refused> {
-        let doing = || format!("loading the BPF programs of `{name}`");
         ending::refuse_if_asked()?;
-        let load = |refused: &[String]| {
-            bpf_words::begin();
-            let mut builder = ObjectBuilder::default();
-            builder.name(name)?;
-            let mut open = builder.open_memory(elf)?;
-            if let Some(data) = read_only {
-                let mut map = open
-                    .maps_mut()
-                    .find(|map| map.name().to_string_lossy().ends_with(".rodata"))
-                    .ok_or_else(|| libbpf_rs::Error::from(std::io::Error::other("it has no read-only data")))?;
-                map.set_initial_value(data)?;
-            }
-            for mut map in open.maps_mut() {
-                let name = map.name().to_string_lossy().into_owned();
-                if let Some((_, entries)) = sizes.iter().find(|(sized, _)| *sized == name) {
-                    map.set_max_entries(*entries)?;
-                }
-            }
-            leave_out_missing(&mut open);
-            for mut program in open.progs_mut() {
-                let name = program.name().to_string_lossy().into_owned();
-                if !chosen(&name) || refused.contains(&name) {
-                    program.set_autoload(false);
-                }
-                if verifier::is_measuring() {
-                    program.set_log_level(verifier::LOG_STATISTICS);
-                }
-            }
-            open.load()
-        };
         let optional = optional_programs(elf);
         let mut refused = Vec::new();
         let loaded = loop {
-            let loaded = load(&refused);
+            let is_left_out = |program: &str| !chosen(program) || refused.iter().any(|other| other == program);
+            let loaded = load(name, elf, read_only, sizes, &is_left_out);
             let said = bpf_words::said();
             match bpf_words::refused_program(&said).filter(|name| optional.iter().any(|other| other == name)) {
                 Some(name) if loaded.is_err() && !refused.iter().any(|other| other == name) => {
@@ -151,22 +177,7 @@ impl LoadedObject {
                 _ => break loaded,
             }
         };
-        let object = loaded.map_err(|error: libbpf_rs::Error| {
-            let said = bpf_words::said();
-            let denied = matches!(error.kind(), libbpf_rs::ErrorKind::PermissionDenied);
-            let reason = match bpf_words::lack(&said) {
-                Some(missing) => missing.line(),
-                None if said.contains("failed to create: -E2BIG") => {
-                    Missing::new("room for BPF memory as large as these programs share", None).line()
-                }
-                None if denied => return Refused::for_want_of_privilege(doing()),
-                None => match bpf_words::refused_program(&said) {
-                    Some(program) => format!("this kernel refuses the BPF program `{program}` (-v shows its words)"),
-                    None => plain(&error),
-                },
-            };
-            Refused::because(doing(), reason)
-        })?;
+        let object = loaded.map_err(|error| why_refused(name, &error))?;
         if verifier::is_measuring() {
             verifier::note(name, &bpf_words::said());
         }

@@ -91,6 +91,11 @@ pub fn in_pid_namespace() -> bool {
     std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() != FIRST)
 }
 
+/// What is to be added to a time of `CLOCK_MONOTONIC` to get the time of day, ns, as of now.
+pub fn monotonic_to_unix_ns() -> i64 {
+    unix_ns() as i64 - monotonic_ns() as i64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

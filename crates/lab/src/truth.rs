@@ -244,11 +244,7 @@ fn judge_injection(score: &mut Score, episode: &Value, injection: &Injection, ev
     if close {
         return;
     }
-    let undecidable = *kind == "irq_off" && largest.starts_with(&format!("kernel {name}")) && {
-        let is_due = |due: u64| due > injection.start_ns && due + HELD_NS < injection.end_ns;
-        let timers = evidence.events.iter().filter(|event| u64::from(event.cpu) == injection.cpu);
-        !timers.clone().any(|event| event.kind == EventKind::TimerBegin && is_due(event.extra))
-    };
+    let undecidable = is_undecidable(injection, evidence, kind, &format!("kernel {name}"), largest);
     let beside_steal = !undecidable && steal_ns > CLOSE_NS;
     score.undecidable += u64::from(undecidable);
     score.beside_steal += u64::from(beside_steal);
@@ -257,9 +253,23 @@ fn judge_injection(score: &mut Score, episode: &Value, injection: &Injection, ev
     } else {
         score.misnamed += u64::from(!named);
     }
+    score.misses.push(miss(injection, evidence.id, overlap_ns, steal_ns, &blamed));
+}
+
+/// Whether nothing was due on the CPU while a drill kept its interrupts off: then that cannot be told from kernel code which
+/// is not preempted.
+fn is_undecidable(injection: &Injection, evidence: &Episode, kind: &str, not_preempted: &str, largest: &str) -> bool {
+    kind == "irq_off" && largest.starts_with(not_preempted) && {
+        let is_due = |due: u64| due > injection.start_ns && due + HELD_NS < injection.end_ns;
+        let mut timers = evidence.events.iter().filter(|event| u64::from(event.cpu) == injection.cpu);
+        !timers.any(|event| event.kind == EventKind::TimerBegin && is_due(event.extra))
+    }
+}
+
+/// A line about an injection that was not told as it was.
+fn miss(injection: &Injection, id: u64, overlap_ns: u64, steal_ns: u64, blamed: &BTreeMap<String, u64>) -> String {
     let mut line = format!(
-        "episode {}, injection {}: {:.1} us shared, {:.1} us stolen; blamed",
-        evidence.id,
+        "episode {id}, injection {}: {:.1} us shared, {:.1} us stolen; blamed",
         injection.number,
         overlap_ns as f64 / 1e3,
         steal_ns as f64 / 1e3
@@ -267,7 +277,7 @@ fn judge_injection(score: &mut Score, episode: &Value, injection: &Injection, ev
     for (owner, ns) in blamed.iter().filter(|(_, ns)| **ns > 0) {
         let _ = write!(line, " {owner} {:.1};", *ns as f64 / 1e3);
     }
-    score.misses.push(line);
+    line
 }
 
 impl Score {

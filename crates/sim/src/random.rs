@@ -1,6 +1,7 @@
 //! Random numbers in whole numbers only: the same on every machine, from the seed alone.
 
 use crate::time::Picoseconds;
+use punctual_random::Random as SplitMix64;
 
 /// A generator (xoshiro256**), seeded through splitmix64.
 #[derive(Debug, Clone)]
@@ -8,12 +9,9 @@ pub struct Random {
     state: [u64; 4],
 }
 
-/// Mixes 64 bits: the finalizer of splitmix64. Also makes the seed of a point of a sweep from its index.
+/// Mixes 64 bits, as splitmix64 does. Also makes the seed of a point of a sweep from its index.
 pub fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    SplitMix64(value).bits()
 }
 
 impl Random {

@@ -258,6 +258,49 @@ impl WhatIf {
     /// # Errors
     /// A line that names what is impossible.
     pub fn machine(&self) -> Result<MachineSpec> {
+        self.check()?;
+        let (path, switch) = self.interference.as_ref().map_or((0, 0), Interference::path);
+        let mut spec =
+            MachineSpec { seed: self.seed, quantum: self.quantum, context_switch: switch, ..MachineSpec::default() };
+        // The device's thread first, then bystander, competitors and whatever was measured.
+        let policy = self.policy();
+        if let Some(policy) = policy {
+            spec.threads.push(ThreadSpec::new("device", policy, Activity::Signalled, Cost::default()));
+        }
+        if let Some((priority, period)) = self.bystander {
+            let policy = Policy::Priority(priority);
+            spec.threads.push(ThreadSpec::new("bystander", policy, Activity::Signalled, Cost::default()));
+            spec.sources.push(SourceSpec {
+                // Just after the device's interrupt wherever the two coincide, so that it meets the worst case.
+                arrival: Arrival::Periodic { period, offset: 1 },
+                thread: Some(spec.threads.len() - 1),
+                ..timer("bystander's timer", path)
+            });
+        }
+        for &priority in &self.competitors {
+            spec.threads.push(ThreadSpec::spinner("competitor", priority));
+        }
+        if let Some(interference) = &self.interference {
+            let (sources, taker) = interference.sources(self.period, 0, spec.threads.len(), self.seed);
+            spec.sources.extend(sources);
+            spec.threads.push(taker);
+        }
+        spec.sources.push(SourceSpec {
+            arrival: Arrival::Periodic { period: self.period, offset: self.period },
+            work: Cost::constant(self.compute),
+            context: match self.context {
+                Context::Irq => WorkContext::Irq,
+                Context::Softirq => WorkContext::Dpc,
+                _ => WorkContext::Thread,
+            },
+            thread: policy.is_some().then_some(0),
+            ..timer("device", path)
+        });
+        Ok(spec)
+    }
+
+    /// Refuses what is impossible.
+    fn check(&self) -> Result<()> {
         let refuse = |what: String| Err(Error::Machine(what));
         if self.period == 0 || self.duration == 0 {
             return refuse("the device's period and the simulated time must not be 0".to_owned());
@@ -276,10 +319,12 @@ impl WhatIf {
         if shortest == 0 || self.duration > MAX_TIME || self.duration / shortest > MAX_ACTIVATIONS {
             return refuse(format!("more than {MAX_ACTIVATIONS} activations: shorten the simulated time"));
         }
-        let (path, switch) = self.interference.as_ref().map_or((0, 0), Interference::path);
-        let mut spec =
-            MachineSpec { seed: self.seed, quantum: self.quantum, context_switch: switch, ..MachineSpec::default() };
-        let policy = match self.context {
+        Ok(())
+    }
+
+    /// How the device's thread is scheduled, if it has one.
+    fn policy(&self) -> Option<Policy> {
+        match self.context {
             Context::Irq | Context::Softirq => None,
             Context::Thread(priority) => Some(Policy::Priority(priority)),
             Context::Reservation { runtime, period } => {
@@ -293,59 +338,7 @@ impl WhatIf {
                 from: 0,
                 before_priority: 1,
             }),
-        };
-        // The device's thread first, then bystander, competitors and whatever was measured.
-        if let Some(policy) = policy {
-            spec.threads.push(ThreadSpec::new("device", policy, Activity::Signalled, Cost::default()));
         }
-        if let Some((priority, period)) = self.bystander {
-            spec.threads.push(ThreadSpec::new(
-                "bystander",
-                Policy::Priority(priority),
-                Activity::Signalled,
-                Cost::default(),
-            ));
-            spec.sources.push(SourceSpec {
-                name: "bystander's timer".to_owned(),
-                cpu: 0,
-                irql: 20,
-                // Just after the device's interrupt wherever the two coincide, so that it meets the worst case.
-                arrival: Arrival::Periodic { period, offset: 1 },
-                latched: false,
-                isr: Cost::constant(path),
-                dpc: Cost::default(),
-                important: false,
-                work: Cost::default(),
-                context: WorkContext::Thread,
-                thread: Some(spec.threads.len() - 1),
-            });
-        }
-        for &priority in &self.competitors {
-            spec.threads.push(ThreadSpec::spinner("competitor", priority));
-        }
-        if let Some(interference) = &self.interference {
-            let (sources, taker) = interference.sources(self.period, 0, spec.threads.len(), self.seed);
-            spec.sources.extend(sources);
-            spec.threads.push(taker);
-        }
-        spec.sources.push(SourceSpec {
-            name: "device".to_owned(),
-            cpu: 0,
-            irql: 20,
-            arrival: Arrival::Periodic { period: self.period, offset: self.period },
-            latched: false,
-            isr: Cost::constant(path),
-            dpc: Cost::default(),
-            important: false,
-            work: Cost::constant(self.compute),
-            context: match self.context {
-                Context::Irq => WorkContext::Irq,
-                Context::Softirq => WorkContext::Dpc,
-                _ => WorkContext::Thread,
-            },
-            thread: policy.is_some().then_some(0),
-        });
-        Ok(spec)
     }
 
     /// The answer with its interval, on up to `threads` threads: the question again and again, each time on the
@@ -448,5 +441,22 @@ impl WhatIf {
         answer.shares = [of(device), of(competitors), of(engine.cpu_time(0).idle)];
         answer.events = engine.events();
         Ok(answer)
+    }
+}
+
+/// An interrupt of the first CPU whose handler takes `path`, and wakes a thread if it has one.
+fn timer(name: &str, path: Picoseconds) -> SourceSpec {
+    SourceSpec {
+        name: name.to_owned(),
+        cpu: 0,
+        irql: 20,
+        arrival: Arrival::Times(Vec::new()),
+        latched: false,
+        isr: Cost::constant(path),
+        dpc: Cost::default(),
+        important: false,
+        work: Cost::default(),
+        context: WorkContext::Thread,
+        thread: None,
     }
 }

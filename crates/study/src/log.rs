@@ -134,7 +134,7 @@ fn provenance(plan: &LogPlan, load: &Load) -> Provenance {
         },
         tuning: host::tuning(),
         started_ns: clock::monotonic_ns(),
-        monotonic_to_unix_ns: clock::unix_ns() as i64 - clock::monotonic_ns() as i64,
+        monotonic_to_unix_ns: clock::monotonic_to_unix_ns(),
         fallbacks: Vec::new(),
         normal_priority: None,
         blind: blind(&plan.classes),

@@ -264,7 +264,7 @@ fn provenance(plan: &TimersPlan) -> Provenance {
         },
         load: LoadInfo { name: "none".to_owned(), ..LoadInfo::default() },
         started_ns: clock::monotonic_ns(),
-        monotonic_to_unix_ns: clock::unix_ns() as i64 - clock::monotonic_ns() as i64,
+        monotonic_to_unix_ns: clock::monotonic_to_unix_ns(),
         blind: vec![blind.to_owned()],
         ..host::provenance(&plan.command_line)
     }

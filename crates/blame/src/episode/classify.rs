@@ -13,6 +13,7 @@ use self::classifier::OWN_PATH_NS;
 pub(crate) use self::classifier::{Blamed, Classifier};
 pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
+use crate::episode::detail::Detail;
 use crate::episode::groups::turn;
 use crate::episode::replay::{Running, SWITCH_NS, Slice};
 use crate::episode::span::{Doing, StateSpan};
@@ -83,7 +84,7 @@ impl Classifier<'_> {
     /// Its group has used up the time that it may have in a period. Who ran meanwhile kept it from nothing.
     fn out_of_quota(&self, name: u32) -> Blamed {
         Blamed {
-            detail: Some("the quota of its control group".to_owned()),
+            detail: Some(Detail::Seen("the quota of its control group".to_owned())),
             ..Blamed::new(Kind::Throttled, self.episode.name(name))
         }
     }
@@ -104,7 +105,7 @@ impl Classifier<'_> {
         }
         let mut blamed = Blamed::new(Kind::Irq, name);
         if inner != outer {
-            blamed.detail = Some(format!("in {}", self.running_name(outer)));
+            blamed.detail = Some(Detail::Seen(format!("in {}", self.running_name(outer))));
         }
         blamed
     }
@@ -121,10 +122,8 @@ impl Classifier<'_> {
 
     fn softirq(&self, slice: &Slice, inner: &Running, outer: &Running, start: u64, end: u64) -> Blamed {
         let mut blamed = Blamed::new(Kind::Softirq, self.running_name(inner));
-        blamed.detail = self.sampled(slice, start, end);
-        if blamed.detail.is_none() && inner != outer {
-            blamed.detail = Some(format!("in softirq {}", self.running_name(outer)));
-        }
+        let around = || (inner != outer).then(|| format!("in softirq {}", self.running_name(outer)));
+        blamed.detail = self.sampled(slice, start, end).or_else(around).map(Detail::Seen);
         blamed
     }
 
@@ -155,18 +154,19 @@ impl Classifier<'_> {
         }
         let interrupted =
             (ends_with.kind == EventKind::VectorBegin && ends_with.at_ns == slice.end_ns).then_some(ends_with);
+        let code = |event| self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)).map(Detail::Seen);
         let blamed = match (slice.softirq(), interrupted) {
             (None, Some(event)) if event.extra & INTERRUPTED_USER != 0 => {
                 // User code cannot turn interrupts off.
                 self.by_exclusion(slice, start, end, Blamed::new(Kind::Blind, "outside this kernel"))
             }
             (Some((inner, _)), Some(event)) => Blamed {
-                detail: self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)),
+                detail: code(event),
                 ..Blamed::new(Kind::IrqOff, format!("softirq {}", self.running_name(inner)))
             },
             (None, Some(event)) => {
                 let blamed = Blamed {
-                    detail: self.interrupted_code(event).or_else(|| self.sampled(slice, start, end)),
+                    detail: code(event),
                     tid: Some(slice.tid),
                     ..Blamed::new(Kind::IrqOff, self.thread(slice.tid))
                 };
@@ -215,7 +215,7 @@ impl Classifier<'_> {
         let real_time = victim < NORMAL;
         // Of a worker of the kernel's what it was given to do says more than where it is at that.
         let work = || slice.work().map(|name| format!("work {}", self.episode.name(name)));
-        let detail = || work().or_else(|| self.sampled(slice, start, end));
+        let detail = || work().or_else(|| self.sampled(slice, start, end)).map(Detail::Seen);
         let with = |kind| Blamed { detail: detail(), tid: Some(slice.tid), ..Blamed::new(kind, name.clone()) };
         if slice.tid == self.subject.tid {
             // On its way out: it was woken before it had gone.
@@ -226,8 +226,10 @@ impl Classifier<'_> {
         {
             return self.migration(moved.tid, moved.at_ns);
         }
-        let throttled =
-            || Blamed { detail: Some(format!("while {name} ran")), ..Blamed::new(Kind::Throttled, self.victim()) };
+        let throttled = || Blamed {
+            detail: Some(Detail::Seen(format!("while {name} ran"))),
+            ..Blamed::new(Kind::Throttled, self.victim())
+        };
         if slice.tid == 0 {
             return if chosen { throttled() } else { Blamed::new(Kind::IdleExit, "idle") };
         }
@@ -301,7 +303,9 @@ impl Classifier<'_> {
         });
         let mover = self.thread(tid);
         match asked.max_by_key(|event| event.at_ns).filter(|event| event.context & IN_INTERRUPT == 0) {
-            Some(event) => Blamed { detail: Some(mover), ..Blamed::new(Kind::Migration, self.thread(event.tid)) },
+            Some(event) => {
+                Blamed { detail: Some(Detail::Seen(mover)), ..Blamed::new(Kind::Migration, self.thread(event.tid)) }
+            }
             None => Blamed::new(Kind::Migration, mover),
         }
     }

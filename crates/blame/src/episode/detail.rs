@@ -1,6 +1,7 @@
 //! What more is known of a piece than whose it is, and its words.
 
 use crate::kind::{Kind, Meanwhile};
+use crate::who::Who;
 use std::fmt::{Display, Formatter, Result};
 
 /// What more is known of a piece than whose it is.
@@ -8,33 +9,35 @@ use std::fmt::{Display, Formatter, Result};
 pub enum Detail {
     /// The code that samples or interrupted instructions saw there, or where it ran.
     Seen(String),
+    /// Why it was not seen who was waited for.
+    NotSeen(String),
     /// Whoever was waited for worked, and no sample saw where.
     AtWork,
     /// The holder of a lock was itself kept by this.
-    KeptBy(Kind, String),
+    KeptBy(Kind, Who),
     /// Whoever was waited for otherwise was itself kept by this.
-    Meanwhile(Kind, String),
+    Meanwhile(Kind, Who),
     /// Whoever was waited for waited in turn, and so on: as [`Piece::path`](crate::Piece::path), and the code that samples saw
     /// at its end.
-    Along(Vec<(Kind, String)>, Option<String>),
+    Along(Vec<(Kind, Who)>, Option<String>),
 }
 
 impl Detail {
     /// What became of whoever was waited for, as the end of a sentence, where it tells that and not a place in code.
     pub fn fate(&self) -> Option<String> {
         match self {
-            Detail::Seen(_) | Detail::AtWork => None,
-            Detail::KeptBy(kind, name) | Detail::Meanwhile(kind, name) => Some(kind.meanwhile(name).to_string()),
+            Detail::Seen(_) | Detail::NotSeen(_) | Detail::AtWork => None,
+            Detail::KeptBy(kind, who) | Detail::Meanwhile(kind, who) => Some(kind.meanwhile(who).to_string()),
             Detail::Along(path, seen) => {
                 let mut told = String::new();
-                let mut before: Option<&str> = None;
-                for (kind, name) in path {
-                    told += &match (before, kind.meanwhile(name)) {
+                let mut before: Option<&Who> = None;
+                for (kind, who) in path {
+                    told += &match (before, kind.meanwhile(who)) {
                         (None, did) => did.to_string(),
                         (Some(before), Meanwhile::It(did)) => format!(", and {before} {did}"),
                         (Some(_), did @ Meanwhile::Another(_)) => format!(", and {did}"),
                     };
-                    before = Some(name);
+                    before = Some(who);
                 }
                 if let Some(seen) = seen {
                     told += &format!(" in {seen}");
@@ -56,7 +59,7 @@ impl Detail {
 impl Display for Detail {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         match self {
-            Detail::Seen(what) => out.write_str(what),
+            Detail::Seen(words) | Detail::NotSeen(words) => out.write_str(words),
             Detail::AtWork => out.write_str("at work"),
             Detail::KeptBy(..) => write!(out, "while it held the lock, {}", self.fate().unwrap_or_default()),
             Detail::Meanwhile(..) | Detail::Along(..) => write!(out, "meanwhile {}", self.fate().unwrap_or_default()),

@@ -10,6 +10,7 @@ use crate::episode::span::StateSpan;
 use crate::episode::story::story;
 use crate::episode::subject::Subject;
 use crate::kind::Kind;
+use crate::who::Who;
 use punctual_recording::episode::{Call, EventKind};
 use punctual_recording::{Episode, Stage};
 use std::collections::BTreeMap;
@@ -26,15 +27,15 @@ pub struct Piece {
     /// Why it passed.
     pub kind: Kind,
     /// Who had it.
-    pub name: String,
+    pub who: Who,
     /// What more is known of it.
     pub detail: Option<Detail>,
     /// Of a wait for a lock or for another thread: what whoever held it or ended it was doing meanwhile; [`Kind::Unknown`]
     /// where that was not seen.
-    pub inside: Option<(Kind, String)>,
+    pub inside: Option<(Kind, Who)>,
     /// Of a wait within a request: what that one was doing, and where it waited in turn what whoever it waited for did, to
     /// the end. Else empty.
-    pub path: Vec<(Kind, String)>,
+    pub path: Vec<(Kind, Who)>,
     /// Of a wait for another thread: what the late one had called the kernel for, where that is known.
     pub call: Option<Call>,
     /// The control group of the thread that had it, where that is known.
@@ -56,7 +57,7 @@ pub struct Part {
     /// Why it passed.
     pub kind: Kind,
     /// Who had it.
-    pub name: String,
+    pub who: Who,
     /// How much, ns.
     pub ns: u64,
     /// The code seen most, where samples saw any; of a wait what became most of whoever was waited for.
@@ -81,7 +82,7 @@ pub struct Inside {
     /// Why it passed for the holder.
     pub kind: Kind,
     /// Who had it.
-    pub name: String,
+    pub who: Who,
     /// How much, ns.
     pub ns: u64,
     /// Of a wait within a request, what whoever was waited for did meanwhile, largest first; they add up to `ns`. Else
@@ -171,20 +172,20 @@ fn held(judged: Judged, holder: &Holder<'_>, cgroup: Option<&String>) -> Judged 
         // It waited for the same lock: whoever held it before kept both.
         return Judged { piece, place };
     }
-    let name = holder.subject.name.to_owned();
+    let who = Who::from(holder.subject.name);
     let mut path = Vec::new();
     if holder.subject.stage == Stage::Request {
-        path.push((piece.kind, if piece.kind == Kind::Own { name.clone() } else { piece.name.clone() }));
+        path.push((piece.kind, if piece.kind == Kind::Own { who.clone() } else { piece.who.clone() }));
         path.extend(piece.path);
     }
     let (detail, inside) = match (piece.kind, piece.detail) {
-        (Kind::Own, seen) => (seen.unwrap_or(Detail::AtWork), (Kind::Own, name.clone())),
+        (Kind::Own, seen) => (seen.unwrap_or(Detail::AtWork), (Kind::Own, who.clone())),
         (kind, seen) if path.len() > 1 => {
             let seen = seen.as_ref().and_then(Detail::code).filter(|_| ends_at_work(&path)).map(str::to_owned);
-            (Detail::Along(path.clone(), seen), (kind, piece.name))
+            (Detail::Along(path.clone(), seen), (kind, piece.who))
         }
-        (kind, _) if holder.kind == Kind::Wait => (Detail::Meanwhile(kind, piece.name.clone()), (kind, piece.name)),
-        (kind, _) => (Detail::KeptBy(kind, piece.name.clone()), (kind, piece.name)),
+        (kind, _) if holder.kind == Kind::Wait => (Detail::Meanwhile(kind, piece.who.clone()), (kind, piece.who)),
+        (kind, _) => (Detail::KeptBy(kind, piece.who.clone()), (kind, piece.who)),
     };
     // What is not known of a lock within is not known of this one.
     let inside = match piece.inside {
@@ -193,11 +194,11 @@ fn held(judged: Judged, holder: &Holder<'_>, cgroup: Option<&String>) -> Judged 
     };
     let (detail, inside, cgroup) = (Some(detail), Some(inside), cgroup.cloned());
     let (kind, call) = (holder.kind, holder.call);
-    let piece = Piece { kind, name, detail, inside, path, call, cgroup, turn: None, ..piece };
+    let piece = Piece { kind, who, detail, inside, path, call, cgroup, turn: None, ..piece };
     Judged { piece, place: holder.place }
 }
 
-fn ends_at_work(path: &[(Kind, String)]) -> bool {
+fn ends_at_work(path: &[(Kind, Who)]) -> bool {
     path.last().is_some_and(|(kind, _)| *kind == Kind::Own)
 }
 
@@ -226,8 +227,8 @@ fn piece(
         ns,
         cpu,
         kind: blamed.kind,
-        name: blamed.name,
-        detail: blamed.detail.map(Detail::Seen),
+        who: blamed.who,
+        detail: blamed.detail,
         path: blamed.inside.iter().filter(|_| classifier.is_of_a_request()).cloned().collect(),
         inside: blamed.inside,
         call: blamed.call,
@@ -324,8 +325,8 @@ fn name_by_programs(episode: &Episode, timelines: &BTreeMap<u32, CpuTimeline>, p
             candidates.sort_by_key(|program| piece.ns.abs_diff(program.ran_ns.unwrap_or(0)));
         }
         if let Some(program) = candidates.first() {
-            piece.detail = Some(Detail::Seen(format!("BPF program at {}, in {}", program.hook, piece.name)));
-            piece.name.clone_from(&program.name);
+            piece.detail = Some(Detail::Seen(format!("BPF program at {}, in {}", program.hook, piece.who)));
+            piece.who = program.name.as_str().into();
             if piece.kind == Kind::KernelWake {
                 piece.kind = if slice.interrupt().is_some() { Kind::Irq } else { Kind::Softirq };
             }
@@ -357,7 +358,7 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
         match joined.last_mut() {
             Some(last)
                 if last.kind == piece.kind
-                    && last.name == piece.name
+                    && last.who == piece.who
                     && last.detail == piece.detail
                     && last.inside == piece.inside
                     && last.path == piece.path
@@ -377,10 +378,10 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
 
 /// Times by what they were spent on, and that in turn; each is the sum of what is in it and of what ends there.
 #[derive(Default)]
-struct Tree<'a>(BTreeMap<(Kind, &'a str), (u64, Tree<'a>)>);
+struct Tree<'a>(BTreeMap<(Kind, &'a Who), (u64, Tree<'a>)>);
 
 impl<'a> Tree<'a> {
-    fn add(&mut self, mut path: impl Iterator<Item = (Kind, &'a str)>, ns: u64) {
+    fn add(&mut self, mut path: impl Iterator<Item = (Kind, &'a Who)>, ns: u64) {
         let mut inside = self;
         for step in path.by_ref() {
             let (sum, further) = inside.0.entry(step).or_default();
@@ -390,14 +391,14 @@ impl<'a> Tree<'a> {
     }
 
     fn sorted(self) -> Vec<Inside> {
-        let inside = |((kind, name), (ns, inside)): ((Kind, &str), (u64, Tree<'_>))| {
+        let inside = |((kind, who), (ns, inside)): ((Kind, &Who), (u64, Tree<'_>))| {
             let mut inside = inside.sorted();
             let told: u64 = inside.iter().map(|inside| inside.ns).sum();
             if !inside.is_empty() && told < ns {
                 // Nothing more is known of the rest.
-                inside.push(Inside { kind, name: name.to_owned(), ns: ns - told, inside: Vec::new() });
+                inside.push(Inside { kind, who: who.clone(), ns: ns - told, inside: Vec::new() });
             }
-            Inside { kind, name: name.to_owned(), ns, inside }
+            Inside { kind, who: who.clone(), ns, inside }
         };
         let mut sorted: Vec<Inside> = self.0.into_iter().map(inside).collect();
         sorted.sort_by_key(|inside| std::cmp::Reverse(inside.ns));
@@ -419,13 +420,13 @@ struct Sum<'a> {
     turn: Option<Turn>,
 }
 
-/// Who has a part: kind, name, control group.
-type Owner<'a> = (Kind, &'a str, Option<&'a str>);
+/// Who has a part: kind, who, control group.
+type Owner<'a> = (Kind, &'a Who, Option<&'a str>);
 
 fn parts(pieces: &[Piece]) -> Vec<Part> {
     let mut sums: BTreeMap<Owner<'_>, Sum<'_>> = BTreeMap::new();
     for piece in pieces {
-        let sum = sums.entry((piece.kind, &piece.name, piece.cgroup.as_deref())).or_default();
+        let sum = sums.entry((piece.kind, &piece.who, piece.cgroup.as_deref())).or_default();
         sum.ns += piece.ns;
         sum.turn = sum.turn.or(piece.turn);
         if let Some(detail) = &piece.detail {
@@ -437,22 +438,22 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
         if let Some(call) = piece.call {
             *sum.calls.entry(call).or_default() += piece.ns;
         }
-        let inside = piece.inside.as_ref().map_or((piece.kind, &*piece.name), |(kind, name)| (*kind, &**name));
+        let inside = piece.inside.as_ref().map_or((piece.kind, &piece.who), |(kind, who)| (*kind, who));
         match piece.path.is_empty() {
             true => sum.inside.add([inside].into_iter(), piece.ns),
-            false => sum.inside.add(piece.path.iter().map(|(kind, name)| (*kind, &**name)), piece.ns),
+            false => sum.inside.add(piece.path.iter().map(|(kind, who)| (*kind, who)), piece.ns),
         }
         sum.is_held |= piece.inside.is_some();
     }
     let mut parts: Vec<Part> = sums
         .into_iter()
-        .map(|((kind, name, cgroup), sum)| {
+        .map(|((kind, who, cgroup), sum)| {
             let detail = sum.details.into_values().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.clone());
             let inside = if sum.is_held { sum.inside.sorted() } else { Vec::new() };
             let call = sum.calls.into_iter().max_by_key(|(_, ns)| *ns).map(|(call, _)| call);
             Part {
                 kind,
-                name: name.to_owned(),
+                who: who.clone(),
                 ns: sum.ns,
                 detail,
                 unknown_ns: sum.unknown_ns,
@@ -464,7 +465,7 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
         })
         .collect();
     parts.sort_by(|left, right| {
-        let by_name = left.name.cmp(&right.name).then(left.cgroup.cmp(&right.cgroup));
+        let by_name = left.who.cmp(&right.who).then(left.cgroup.cmp(&right.cgroup));
         right.ns.cmp(&left.ns).then(left.kind.cmp(&right.kind)).then(by_name)
     });
     parts

@@ -4,6 +4,7 @@ use crate::episode::detail::Detail;
 use crate::episode::groups::Turn;
 use crate::episode::split::Split;
 use crate::kind::Kind;
+use crate::who::Who;
 use std::collections::BTreeMap;
 
 /// What an owner had of the lateness of all episodes.
@@ -12,7 +13,7 @@ pub struct Cause {
     /// Why.
     pub kind: Kind,
     /// Who.
-    pub name: String,
+    pub who: Who,
     /// See [`Part::detail`](crate::Part::detail); that of most of it.
     pub detail: Option<Detail>,
     /// See [`crate::Piece::cgroup`].
@@ -46,22 +47,22 @@ pub struct Summary {
 
 /// What one episode's part adds to a cause: ns, the episode's number, the detail, the ns that nothing explains.
 type Share<'a> = (u64, u64, Option<&'a Detail>, u64);
-/// Whose cause it is: kind, name, control group.
-type Owner<'a> = (Kind, &'a str, Option<&'a str>);
+/// Whose cause it is: kind, who, control group.
+type Owner<'a> = (Kind, &'a Who, Option<&'a str>);
 
 /// Sums up splits, each with its episode's number. Leave void episodes out.
 pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summary {
     let mut found: BTreeMap<Owner<'_>, (Vec<Share<'_>>, Option<Turn>)> = BTreeMap::new();
     for (episode, split) in splits {
         for part in &split.parts {
-            let (shares, turn) = found.entry((part.kind, &part.name, part.cgroup.as_deref())).or_default();
+            let (shares, turn) = found.entry((part.kind, &part.who, part.cgroup.as_deref())).or_default();
             shares.push((part.ns, episode, part.detail.as_ref(), part.unknown_ns));
             *turn = turn.or(part.turn);
         }
     }
     let mut causes: Vec<Cause> = found
         .into_iter()
-        .map(|((kind, name, cgroup), (mut shares, turn))| {
+        .map(|((kind, who, cgroup), (mut shares, turn))| {
             shares.sort_by_key(|&(ns, episode, ..)| (ns, episode));
             let &(max_ns, example, ..) = shares.last().unwrap_or(&(0, 0, None, 0));
             let mut details: BTreeMap<String, (&Detail, u64)> = BTreeMap::new();
@@ -72,7 +73,7 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
             }
             Cause {
                 kind,
-                name: name.to_owned(),
+                who: who.clone(),
                 cgroup: cgroup.map(str::to_owned),
                 turn,
                 detail: details.into_values().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.clone()),
@@ -86,7 +87,7 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
         })
         .collect();
     causes.sort_by(|left, right| {
-        let by_name = left.name.cmp(&right.name).then(left.cgroup.cmp(&right.cgroup));
+        let by_name = left.who.cmp(&right.who).then(left.cgroup.cmp(&right.cgroup));
         right.total_ns.cmp(&left.total_ns).then(left.kind.cmp(&right.kind)).then(by_name)
     });
     let late_ns = causes.iter().map(|cause| cause.total_ns).sum();

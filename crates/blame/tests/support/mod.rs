@@ -2,12 +2,16 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use punctual_blame::Detail;
+use punctual_blame::{Awaited, Detail, Who};
 use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, LockWaking, Victim, WakingAct, WordState};
 use punctual_recording::{Episode, Stage};
 
 pub(crate) const VICTIM: u32 = 100;
 pub(crate) const INTERRUPT: u32 = 1 << 16;
+pub(crate) const OTHER: (u32, i16) = (7, 120);
+pub(crate) const VICTIM_RUNS: (u32, i16) = (VICTIM, 19);
+pub(crate) const HOLDER_NOT_SEEN: Who = Who::NotSeen(Awaited::Holder);
+pub(crate) const ENDER_NOT_SEEN: Who = Who::NotSeen(Awaited::Ender);
 
 pub(crate) fn in_words(detail: &Option<Detail>) -> Option<String> {
     detail.as_ref().map(Detail::to_string)
@@ -100,4 +104,15 @@ impl Story {
 /// Somebody lets go of the lock in the word at `place`, with which the woken thread waits for it.
 pub(crate) fn lets_go(place: u32) -> LockWaking {
     LockWaking { act: WakingAct::WakesWord, same_word: Some(true), state: WordState::Free, place, owner: 0 }
+}
+
+/// The victim's activation: due at 1,000 us, in at 1,010, asleep again at 5,000.
+pub(crate) fn response(build: impl FnOnce(&mut Story)) -> Episode {
+    let mut story = Story::new((0, 120), 5_000);
+    story.episode.stage = Stage::Response;
+    story.timer(1_002, 0);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    build(&mut story);
+    story.switch(5_000, OTHER, 1, 2);
+    story.episode
 }

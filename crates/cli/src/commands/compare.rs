@@ -116,16 +116,7 @@ fn measure(
 ) -> anyhow::Result<(Vec<Opened>, Option<usize>, Option<StudyError>)> {
     let mut plan = super::record::plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
     plan.duration_ns = Some(arguments.duration);
-    let limit = Some(Duration::from_nanos(arguments.duration));
-    let machine = punctual_study::local_machine();
-    let side = |before: &Option<String>, meanwhile: &[String]| {
-        let mut load = Load::of_sources(&arguments.load, limit, &machine)?;
-        for command in arguments.load_command.iter().chain(meanwhile) {
-            load.add_shell_command(command);
-        }
-        Ok::<_, NotRunnable>(SidePlan { before: before.clone(), load })
-    };
-    let sides = [side(&arguments.a, &arguments.while_a)?, side(&arguments.b, &arguments.while_b)?];
+    let sides = sides(arguments)?;
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("compare-", ""));
     let alternation = Alternation {
         plan,
@@ -166,6 +157,25 @@ fn measure(
         "interrupted before both sides were measured: what there is stands in {}",
         directory.display()
     );
+    Ok((open(arguments, &directory, made)?, clear_after, trouble))
+}
+
+/// What is done before and beside the runs of each side.
+fn sides(arguments: &MeasuringArguments) -> Result<[SidePlan; 2], NotRunnable> {
+    let limit = Some(Duration::from_nanos(arguments.duration));
+    let machine = punctual_study::local_machine();
+    let side = |before: &Option<String>, meanwhile: &[String]| {
+        let mut load = Load::of_sources(&arguments.load, limit, &machine)?;
+        for command in arguments.load_command.iter().chain(meanwhile) {
+            load.add_shell_command(command);
+        }
+        Ok(SidePlan { before: before.clone(), load })
+    };
+    Ok([side(&arguments.a, &arguments.while_a)?, side(&arguments.b, &arguments.while_b)?])
+}
+
+/// Opens what was recorded, each side under a name that says what was set there.
+fn open(arguments: &MeasuringArguments, directory: &Path, made: [Vec<PathBuf>; 2]) -> anyhow::Result<Vec<Opened>> {
     let settings = [(&arguments.a, &arguments.while_a), (&arguments.b, &arguments.while_b)];
     let sides = made.into_iter().zip(settings).zip(["a", "b"]).map(|((paths, (before, meanwhile)), label)| {
         let words: Vec<&str> = before.iter().chain(meanwhile).map(String::as_str).collect();
@@ -173,5 +183,5 @@ fn measure(
         let name = if words.is_empty() { place } else { format!("{place} ({})", words.join("; ")) };
         Opened::open(&name, paths)
     });
-    Ok((sides.collect::<Result<_, _>>()?, clear_after, trouble))
+    Ok(sides.collect::<Result<_, _>>()?)
 }

@@ -1,7 +1,7 @@
 //! Machines that are made up: how late each wakeup of a run is, and how runs of one machine differ.
 
 use punctual_comparison::{Gather, Run};
-use punctual_forecast::random::Random;
+use punctual_random::Random;
 use punctual_recording::{
     Counters, Distributions, Document, EndReason, Ended, Key, Provenance, SCHEMA, Stage, Task, Wakeup,
 };

@@ -1,6 +1,7 @@
 //! When injections begin and how long they last: pure, from the seed alone.
 
 use super::Lengths;
+use punctual_random::Random;
 
 /// One injection to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub(crate) struct Planned {
 /// periodic victim. With at most half of an interval as the length, two never meet.
 #[derive(Debug, Clone)]
 pub(crate) struct Schedule {
-    state: u64,
+    random: Random,
     lengths: Lengths,
     every_ns: u64,
     number: u64,
@@ -28,20 +29,12 @@ impl Schedule {
     /// `part` tells the schedules of one drill apart.
     pub(crate) fn new(seed: u64, part: u32, lengths: Lengths, every_ns: u64) -> Schedule {
         let state = seed ^ (u64::from(part) + 1).wrapping_mul(0xd134_2543_de82_ef95);
-        Schedule { state, lengths, every_ns, number: 0 }
-    }
-
-    /// splitmix64.
-    fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        Schedule { random: Random(state), lengths, every_ns, number: 0 }
     }
 
     /// A whole number up to and with `most`.
     fn up_to(&mut self, most: u64) -> u64 {
-        ((u128::from(self.bits()) * (u128::from(most) + 1)) >> 64) as u64
+        self.random.below(most + 1)
     }
 }
 

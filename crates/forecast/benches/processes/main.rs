@@ -16,8 +16,8 @@
 
 mod unseen;
 
-use punctual_forecast::random::Random;
 use punctual_forecast::{Input, Late, Lateness, Method, ObservedTask, Outcome};
+use punctual_random::Random;
 use punctual_recording::{Distribution, Stage};
 use std::collections::BTreeMap;
 use unseen::Unseen;

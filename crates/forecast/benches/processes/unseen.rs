@@ -6,7 +6,7 @@
 //! forecast.
 
 use super::{BASE, EVENTS};
-use punctual_forecast::random::Random;
+use punctual_random::Random;
 
 /// Two late wakeups are not due at the same time, s.
 const STEP: f64 = 0.001;

@@ -1,8 +1,8 @@
 //! Random task sets of each class, and the schedules that are played for each.
 
 use crate::linux::{Circumstances, Job, Thread, play};
-use punctual_forecast::random::Random;
 use punctual_forecast::schedulability::{Policy, Reservation, Standing, Task, TaskSet, analyse};
+use punctual_random::Random;
 
 /// A tick, ns.
 const TICK_NS: u64 = 1_000_000;

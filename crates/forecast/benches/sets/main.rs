@@ -10,8 +10,8 @@ mod classes;
 mod linux;
 
 use classes::{CLASSES, one};
-use punctual_forecast::random::Random;
 use punctual_forecast::schedulability::Standing;
+use punctual_random::Random;
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();

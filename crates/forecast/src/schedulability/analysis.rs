@@ -134,27 +134,14 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
     if set.tasks.iter().any(|task| task.offset_ns > 0) && latency.is_some() {
         notes.push("offsets are left out of account where latency is charged, which is safe".to_owned());
     }
-    let first_late = |charged: &Option<Charged>| charged.as_ref().and_then(|charged| breaks(&charged.outcomes));
-    let extra = |charged: &Option<Charged>| charged.as_ref().map_or(&zero[..], |charged| &charged.extra_ns).to_vec();
-    let (standing, breaking, extra, mut verdict) = if let Some(index) = breaks(&plain) {
-        (Standing::NotSchedulable, Some(index), zero.clone(), late_in_words(set, global.as_ref(), index, &plain[index]))
-    } else if plain.iter().any(|outcome| outcome.meets.is_none()) {
-        (Standing::Unknown, None, zero.clone(), unknown_in_words(global.as_ref()))
-    } else if let Some(index) = first_late(&pseudo) {
-        let name = &set.tasks[index].name;
-        let text = format!("not schedulable with the measured latency: `{name}` does not keep up even on average");
-        (Standing::NotSchedulable, Some(index), extra(&pseudo), text)
-    } else if let Some(index) = first_late(&blocking) {
-        let extra = extra(&blocking);
-        let text = format!(
-            "schedulable on average: `{}` keeps up, but is late when a latency of its permitted rate ({}) meets it",
-            set.tasks[index].name,
-            format_ns(extra[index])
-        );
-        (Standing::OnAverage, Some(index), extra, text)
-    } else {
-        (Standing::Schedulable, None, zero.clone(), schedulable_in_words(latency.is_some(), &figures))
-    };
+    let charged = [pseudo.as_ref(), blocking.as_ref()];
+    let Judgement { standing, breaks: breaking, extra_ns, mut verdict } = judge(set, global.as_ref(), &plain, charged)
+        .unwrap_or_else(|| Judgement {
+            standing: Standing::Schedulable,
+            breaks: None,
+            extra_ns: zero.clone(),
+            verdict: schedulable_in_words(latency.is_some(), &figures),
+        });
     let with = |found: &Option<Charged>, index: usize| found.as_ref().map(|found| found.outcomes[index]);
     let tasks = (0..count)
         .map(|index| TaskAnalysis {
@@ -180,9 +167,54 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
         admission,
         global,
         breaks: breaking.map(|index| set.tasks[index].name.clone()),
-        fixes: breaking.map_or_else(Vec::new, |index| fixes(set, &extra, index)),
+        fixes: breaking.map_or_else(Vec::new, |index| fixes(set, &extra_ns, index)),
         notes,
     })
+}
+
+/// How a set stands.
+struct Judgement {
+    standing: Standing,
+    /// The first task that breaks.
+    breaks: Option<usize>,
+    /// What is charged to each task when it does, ns.
+    extra_ns: Vec<u64>,
+    verdict: String,
+}
+
+/// How a set stands that is not schedulable for sure: without latency, with that of the long run (`pseudo`), and with one
+/// that may come at any time (`blocking`).
+fn judge(
+    set: &TaskSet,
+    global: Option<&GlobalEdf>,
+    plain: &[Outcome],
+    [pseudo, blocking]: [Option<&Charged>; 2],
+) -> Option<Judgement> {
+    let none = || vec![0u64; set.tasks.len()];
+    if let Some(index) = breaks(plain) {
+        let verdict = late_in_words(set, global, index, &plain[index]);
+        let standing = Standing::NotSchedulable;
+        return Some(Judgement { standing, breaks: Some(index), extra_ns: none(), verdict });
+    }
+    if plain.iter().any(|outcome| outcome.meets.is_none()) {
+        let verdict = unknown_in_words(global);
+        return Some(Judgement { standing: Standing::Unknown, breaks: None, extra_ns: none(), verdict });
+    }
+    let first_late = |charged: Option<&Charged>| {
+        charged.and_then(|charged| breaks(&charged.outcomes).map(|index| (index, charged.extra_ns.clone())))
+    };
+    if let Some((index, extra_ns)) = first_late(pseudo) {
+        let name = &set.tasks[index].name;
+        let verdict = format!("not schedulable with the measured latency: `{name}` does not keep up even on average");
+        return Some(Judgement { standing: Standing::NotSchedulable, breaks: Some(index), extra_ns, verdict });
+    }
+    let (index, extra_ns) = first_late(blocking)?;
+    let verdict = format!(
+        "schedulable on average: `{}` keeps up, but is late when a latency of its permitted rate ({}) meets it",
+        set.tasks[index].name,
+        format_ns(extra_ns[index])
+    );
+    Some(Judgement { standing: Standing::OnAverage, breaks: Some(index), extra_ns, verdict })
 }
 
 /// What comes of the tasks when latency is charged to them.

@@ -26,7 +26,7 @@ mod read;
 mod shipped;
 
 pub use keys::{Key, key, typed};
-pub use pace::{Pace, Random};
+pub use pace::Pace;
 pub use read::ScriptError;
 pub use shipped::{default_for, names, shipped};
 

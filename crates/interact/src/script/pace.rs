@@ -1,5 +1,6 @@
 //! Pauses of a person who types.
 
+use punctual_random::Random;
 use std::time::Duration;
 
 /// How the pauses between keys come about.
@@ -24,46 +25,11 @@ impl Default for Pace {
     }
 }
 
-/// Numbers that look random and are the same every time for a seed: xorshift64*.
-#[derive(Debug, Clone)]
-pub struct Random(u64);
-
-impl Random {
-    /// From a seed.
-    pub fn new(seed: u64) -> Random {
-        let mut random = Random(seed ^ 0x9e37_79b9_7f4a_7c15);
-        if random.0 == 0 {
-            random.0 = 1;
-        }
-        // Seeds that lie together begin alike.
-        for _ in 0..8 {
-            random.next();
-        }
-        random
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// Above 0 and below 1.
-    fn unit(&mut self) -> f64 {
-        ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    /// Of mean 0 and standard deviation 1: Box and Muller.
-    fn normal(&mut self) -> f64 {
-        let (one, other) = (self.unit(), self.unit());
-        (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
-    }
-
+impl Pace {
     /// A pause.
-    pub fn pause(&mut self, pace: Pace) -> Duration {
-        let factor = (pace.spread * self.normal()).exp().clamp(1.0 / MAX_FACTOR, MAX_FACTOR);
-        Duration::from_nanos((pace.median_ns as f64 * factor) as u64)
+    pub fn pause(self, random: &mut Random) -> Duration {
+        let factor = (self.spread * random.normal()).exp().clamp(1.0 / MAX_FACTOR, MAX_FACTOR);
+        Duration::from_nanos((self.median_ns as f64 * factor) as u64)
     }
 }
 
@@ -74,8 +40,9 @@ mod tests {
     #[test]
     fn pauses_have_their_median_and_spread_and_come_again() {
         let pauses = |seed| {
-            let mut random = Random::new(seed);
-            let mut pauses: Vec<u64> = (0..20_001).map(|_| random.pause(Pace::default()).as_nanos() as u64).collect();
+            let mut random = Random(seed);
+            let mut pauses: Vec<u64> =
+                (0..20_001).map(|_| Pace::default().pause(&mut random).as_nanos() as u64).collect();
             pauses.sort_unstable();
             pauses
         };

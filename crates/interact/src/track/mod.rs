@@ -12,13 +12,11 @@ mod open;
 use crate::machine::Interval;
 use ends::Ends;
 pub use open::Taken;
-use open::{Cause, Open};
+use open::{ANSWERED_NS, Cause, MAX_THREADS, Open};
 use punctual_probe::terminal::Seen;
-use punctual_recording::{Interaction, Moment, Outcome};
+use punctual_recording::{Interaction, Moment};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Threads that are kept in mind; a program with more of them at one terminal is not followed in all.
-const MAX_THREADS: usize = 4_096;
 /// A time limit that is not earlier than the one before by more than this is the one before: limits are given in ms.
 const SAME_LIMIT_NS: u64 = 2_000_000;
 /// Input that was put in so long ago, and that nobody can get any more, was thrown away: the kernel's worker has long
@@ -32,8 +30,6 @@ const STARTED_NS: u64 = 200_000_000;
 const MAX_LOOKED_AT: usize = 64;
 /// Where threads are not seen, so many inputs are kept before the older half of them is given away.
 const MAX_UNSEEN: usize = 128;
-/// Outsiders that were woken may answer; not for longer than this.
-const ANSWERED_NS: u64 = 2_000_000_000;
 
 /// An input, as it was put in.
 #[derive(Debug, Clone, Default)]
@@ -458,23 +454,6 @@ fn merge_silent(open: &mut VecDeque<Open>) {
         if open[index].has_no_output() && is_close && !open[index].is_for_terminal {
             open[index].row.merged_into = Some(into);
         }
-    }
-}
-
-/// What became of an input whose row is whole.
-fn outcome(open: &Open, followed: bool) -> Outcome {
-    if open.is_for_terminal {
-        Outcome::ByTerminal
-    } else if open.row.merged_into.is_some() {
-        Outcome::Merged
-    } else if open.row.seen_ns.is_some() {
-        Outcome::Seen
-    } else if open.program_ended {
-        Outcome::Ended
-    } else if followed && open.row.got_ns.is_none() {
-        Outcome::Unread
-    } else {
-        Outcome::Unanswered
     }
 }
 

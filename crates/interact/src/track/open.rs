@@ -1,11 +1,14 @@
 //! An input of which more may be seen, and who is at work because of the last one.
 
-use super::{ANSWERED_NS, MAX_THREADS, outcome};
 use crate::machine::{Interval, thinking_ns};
 use punctual_probe::terminal::Seen;
 use punctual_recording::{Interaction, Outcome};
 use std::collections::HashSet;
 
+/// Threads that are kept in mind; a program with more of them at one terminal is not followed in all.
+pub(super) const MAX_THREADS: usize = 4_096;
+/// Outsiders that were woken may answer; not for longer than this, ns.
+pub(super) const ANSWERED_NS: u64 = 2_000_000_000;
 /// Silence that ends what an input put out, where threads are not seen, ns.
 const SILENCE_NS: u64 = 50_000_000;
 /// Intervals that are kept for an input; neighbours are joined, and of more nothing is known.
@@ -127,7 +130,7 @@ impl Open {
             self.row.seen_ns = None;
             self.row.arrived_ns = self.first_arrival;
         }
-        let outcome = outcome(&self, followed);
+        let outcome = self.outcome(followed);
         self.row.outcome = Some(outcome);
         if outcome == Outcome::Merged {
             self.row.seen_ns = None;
@@ -136,6 +139,23 @@ impl Open {
             self.row.think_1996_ns = Some(thinking_ns(self.row.begin_ns, seen, &self.intervals));
         }
         Taken { row: self.row, writer: self.writer }
+    }
+
+    /// What became of it, once its row is whole.
+    fn outcome(&self, followed: bool) -> Outcome {
+        if self.is_for_terminal {
+            Outcome::ByTerminal
+        } else if self.row.merged_into.is_some() {
+            Outcome::Merged
+        } else if self.row.seen_ns.is_some() {
+            Outcome::Seen
+        } else if self.program_ended {
+            Outcome::Ended
+        } else if followed && self.row.got_ns.is_none() {
+            Outcome::Unread
+        } else {
+            Outcome::Unanswered
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use punctual_recording::Outcome;
 
 const MS: u64 = 1_000_000;
 

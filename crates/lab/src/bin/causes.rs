@@ -136,7 +136,26 @@ fn examine(arguments: &Arguments) -> Result<ExitCode> {
         keep: arguments.keep.clone(),
         is_ending,
     };
-    let prints_text = !arguments.json && !arguments.markdown;
+    let mut results = try_each(&examiner, chosen, !arguments.json && !arguments.markdown);
+    if arguments.json {
+        println!("{}", causes::json(&results));
+    }
+    if arguments.markdown {
+        print!("{}", causes::markdown(&results));
+    }
+    if arguments.document {
+        results.retain(|(cause, _)| cause.set == Set::First);
+        document(&results)?;
+    }
+    if is_ending() {
+        eprintln!("causes: ended by a signal after {} causes", results.len());
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(conclusion(&results))
+}
+
+/// Tries one cause after another, until all were or a signal ends it.
+fn try_each(examiner: &Examiner, chosen: Vec<&'static Cause>, prints_text: bool) -> Vec<(&'static Cause, Examined)> {
     if prints_text {
         println!("{}", causes::heading());
     }
@@ -154,24 +173,20 @@ fn examine(arguments: &Arguments) -> Result<ExitCode> {
         }
         results.push((cause, examined));
     }
-    if arguments.json {
-        println!("{}", causes::json(&results));
-    }
-    if arguments.markdown {
-        print!("{}", causes::markdown(&results));
-    }
-    if arguments.document {
-        results.retain(|(cause, _)| cause.set == Set::First);
-        let path = Path::new("docs/why.md");
-        let text = std::fs::read_to_string(path).context("docs/why.md (run from the checkout)")?;
-        let text = causes::rewrite(&text, &causes::markdown(&results))
-            .context("docs/why.md lacks the markers of the generated table")?;
-        std::fs::write(path, text)?;
-    }
-    if is_ending() {
-        eprintln!("causes: ended by a signal after {} causes", results.len());
-        return Ok(ExitCode::FAILURE);
-    }
+    results
+}
+
+/// Writes the table of the page anew.
+fn document(results: &[(&Cause, Examined)]) -> Result<()> {
+    let path = Path::new("docs/why.md");
+    let text = std::fs::read_to_string(path).context("docs/why.md (run from the checkout)")?;
+    let text = causes::rewrite(&text, &causes::markdown(results))
+        .context("docs/why.md lacks the markers of the generated table")?;
+    Ok(std::fs::write(path, text)?)
+}
+
+/// Whether all were told right.
+fn conclusion(results: &[(&Cause, Examined)]) -> ExitCode {
     let fails = |examined: &Examined| match examined {
         Examined::Told(tally) => tally.fails(),
         Examined::Skipped(_) => false,
@@ -180,8 +195,8 @@ fn examine(arguments: &Arguments) -> Result<ExitCode> {
     let failed: Vec<&str> =
         results.iter().filter(|(_, examined)| fails(examined)).map(|(cause, _)| cause.name).collect();
     if failed.is_empty() {
-        return Ok(ExitCode::SUCCESS);
+        return ExitCode::SUCCESS;
     }
     eprintln!("causes: more than 1 % wrong with a name, or none met: {}", failed.join(", "));
-    Ok(ExitCode::FAILURE)
+    ExitCode::FAILURE
 }

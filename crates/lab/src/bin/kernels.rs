@@ -258,17 +258,11 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     let length = if wanted.all { Length::FULL } else { Length::FAST };
     let began = Instant::now();
     let keep = wanted.keep.as_deref();
-    let parts: &[Part] = match wanted.only.as_deref() {
-        _ if wanted.command.is_some() => &[Part::Commands],
-        Some("commands") => &[Part::Commands],
-        Some("drills") => &[Part::Drills],
-        Some(_) => &[Part::Repeated],
-        None => &[Part::Drills, Part::Commands, Part::Repeated],
-    };
     let program = wanted.program.as_path();
     let matching = wanted.command.as_ref();
     let brief = wanted.kernels.is_empty() && !wanted.all && matching.is_none();
-    let trial = Trial { kernels: &images, program, length, parts, matching, brief, keep, at_once: wanted.jobs };
+    let trial =
+        Trial { kernels: &images, program, length, parts: parts(wanted), matching, brief, keep, at_once: wanted.jobs };
     let results = trial.run(&boots, print);
     if guest::is_ending() {
         bail!("ended by a signal");
@@ -280,13 +274,28 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     let seconds = began.elapsed().as_secs();
     println!("kernels: {} right, {wrong} wrong, on {} kernels and variants in {seconds} s", all - wrong, boots.len());
     if wanted.document {
-        let path = Path::new("docs/kernels.md");
-        let text = std::fs::read_to_string(path).context("docs/kernels.md (run from the checkout)")?;
-        let text =
-            matrix::rewrite(&text, &results).context("docs/kernels.md lacks the markers of the generated table")?;
-        std::fs::write(path, text)?;
+        document(&results)?;
     }
     Ok(if wrong > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What of the matrix is tried.
+fn parts(wanted: &Test) -> &'static [Part] {
+    match wanted.only.as_deref() {
+        _ if wanted.command.is_some() => &[Part::Commands],
+        Some("commands") => &[Part::Commands],
+        Some("drills") => &[Part::Drills],
+        Some(_) => &[Part::Repeated],
+        None => &[Part::Drills, Part::Commands, Part::Repeated],
+    }
+}
+
+/// Writes the table of the page anew.
+fn document(results: &[TrialResult]) -> Result<()> {
+    let path = Path::new("docs/kernels.md");
+    let text = std::fs::read_to_string(path).context("docs/kernels.md (run from the checkout)")?;
+    let text = matrix::rewrite(&text, results).context("docs/kernels.md lacks the markers of the generated table")?;
+    Ok(std::fs::write(path, text)?)
 }
 
 /// A line a kernel, and one for each thing that is wrong.

@@ -334,7 +334,7 @@ pub(super) fn timers(scene: &mut Scene) -> Made {
         if timers.contains(&-1) {
             return Err(Refused(format!("no {TIMERS} timers")));
         }
-        let mut random = super::scene::Random::new(7);
+        let mut random = punctual_random::Random(7);
         board.prepared();
         for _ in 0..count {
             let at = now() + random.between(25 * MS, 30 * MS);

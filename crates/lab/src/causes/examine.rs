@@ -1,8 +1,9 @@
 //! Plays a scene while the program under examination records the victim, and asks it why.
 
+use super::cause::{Cause, Stage};
 use super::judge::{Tally, Truth, judge};
 use super::scene::{Refused, Scene};
-use super::{Cause, Stage, all, group, system};
+use super::{all, group, system};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -92,45 +93,19 @@ impl Examiner {
         let settle = (began.elapsed() / 5).clamp(Duration::from_millis(300), Duration::from_secs(10));
         std::thread::sleep(settle);
         scene.0.stdin.take().expect("piped").write_all(b"go\n")?;
-        while scene.0.try_wait()?.is_none() {
-            if (self.is_ending)() {
-                return Ok(Examined::Failed("ended by a signal".into()));
-            }
-            if recorder.0.try_wait()?.is_some() {
-                let text = std::fs::read_to_string(directory.path().join("record.txt")).unwrap_or_default();
-                return Ok(Examined::Failed(format!("the recorder ended early: {}", first_line(&text))));
-            }
-            std::thread::sleep(Duration::from_millis(20));
+        if let Some(failure) = self.play_out(&mut scene, &mut recorder, directory.path())? {
+            return Ok(Examined::Failed(failure));
         }
         if !scene.0.wait()?.success() {
             return Ok(refused(&mut scene));
         }
         std::thread::sleep(settle);
-        system::kill(recorder.0.id() as system::Pid, libc::SIGINT);
-        let limit = Instant::now() + Duration::from_secs(90);
-        while recorder.0.try_wait()?.is_none() {
-            if Instant::now() > limit {
-                return Ok(Examined::Failed("the recorder did not end 90 s after Ctrl-C".into()));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        if !recording.exists() {
-            let text = std::fs::read_to_string(directory.path().join("record.txt")).unwrap_or_default();
-            return Ok(Examined::Failed(format!("no recording was written: {}", first_line(&text))));
+        if let Some(failure) = end(&mut recorder, &recording, directory.path())? {
+            return Ok(Examined::Failed(failure));
         }
         let answer = Command::new(&self.program).arg("why").arg(&recording).arg("--json").output()?;
         let truth = std::fs::read_to_string(directory.path().join("truth.jsonl"))?;
-        if let Some(keep) = &self.keep {
-            let place = keep.join(cause.name);
-            std::fs::create_dir_all(&place)?;
-            for (name, bytes) in [("why.json", &answer.stdout), ("truth.jsonl", &truth.clone().into_bytes())] {
-                std::fs::write(place.join(name), bytes)?;
-            }
-            let copied = Command::new("cp").arg("-r").arg(&recording).arg(&place).status()?;
-            if !copied.success() {
-                eprintln!("causes: {}: the recording was not kept", cause.name);
-            }
-        }
+        self.keep(cause, &recording, &answer.stdout, truth.as_bytes())?;
         let Ok(value) = serde_json::from_slice::<Value>(&answer.stdout) else {
             return Ok(Examined::Failed(format!("why: {}", first_line(&String::from_utf8_lossy(&answer.stderr)))));
         };
@@ -138,6 +113,35 @@ impl Examiner {
             return Ok(Examined::Failed(format!("why: {}", first_line(&value.to_string()))));
         }
         Ok(Examined::Told(judge(cause, &Truth::read(&truth), &value)))
+    }
+
+    /// Waits until the scene is over; says what went wrong.
+    fn play_out(&self, scene: &mut Ended, recorder: &mut Ended, directory: &Path) -> std::io::Result<Option<String>> {
+        while scene.0.try_wait()?.is_none() {
+            if (self.is_ending)() {
+                return Ok(Some("ended by a signal".into()));
+            }
+            if recorder.0.try_wait()?.is_some() {
+                return Ok(Some(format!("the recorder ended early: {}", said(directory))));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(None)
+    }
+
+    /// Keeps what was recorded, said and true, where that is wanted.
+    fn keep(&self, cause: &Cause, recording: &Path, answer: &[u8], truth: &[u8]) -> std::io::Result<()> {
+        let Some(keep) = &self.keep else { return Ok(()) };
+        let place = keep.join(cause.name);
+        std::fs::create_dir_all(&place)?;
+        for (name, bytes) in [("why.json", answer), ("truth.jsonl", truth)] {
+            std::fs::write(place.join(name), bytes)?;
+        }
+        let copied = Command::new("cp").arg("-r").arg(recording).arg(&place).status()?;
+        if !copied.success() {
+            eprintln!("causes: {}: the recording was not kept", cause.name);
+        }
+        Ok(())
     }
 
     fn record(&self, cause: &Cause, recording: &Path, directory: &Path) -> std::io::Result<Child> {
@@ -205,6 +209,27 @@ impl Examiner {
             }
         }
     }
+}
+
+/// Ends the recorder as Ctrl-C does; says what went wrong.
+fn end(recorder: &mut Ended, recording: &Path, directory: &Path) -> std::io::Result<Option<String>> {
+    system::kill(recorder.0.id() as system::Pid, libc::SIGINT);
+    let limit = Instant::now() + Duration::from_secs(90);
+    while recorder.0.try_wait()?.is_none() {
+        if Instant::now() > limit {
+            return Ok(Some("the recorder did not end 90 s after Ctrl-C".into()));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    if !recording.exists() {
+        return Ok(Some(format!("no recording was written: {}", said(directory))));
+    }
+    Ok(None)
+}
+
+/// The first line that the recorder wrote.
+fn said(directory: &Path) -> String {
+    first_line(&std::fs::read_to_string(directory.join("record.txt")).unwrap_or_default())
 }
 
 /// The reason that a scene gave.

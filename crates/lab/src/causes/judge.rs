@@ -1,6 +1,6 @@
 //! What `why --json` says, held against the logs of a scene.
 
-use super::{Accepted, Cause, Sense};
+use super::cause::{Accepted, Cause, Sense};
 use regex::Regex;
 use serde::Serialize;
 use serde_json::Value;
@@ -239,12 +239,18 @@ fn said<'a>(pieces: &[&'a Piece], window: (u64, u64)) -> BTreeMap<(&'a str, &'a 
     said
 }
 
+/// The episode of the victim that holds most of the time in which it was kept, and how much.
+fn most_of<'a>(episodes: &'a [Late], kept: &Span) -> Option<(&'a Late, u64)> {
+    let window = (kept.start, kept.end);
+    let covered = |late: &Late| late.pieces.iter().map(|piece| shared(window, (piece.start, piece.end))).sum::<u64>();
+    let of_victim = episodes.iter().filter(|late| late.tid == kept.tid).map(|late| (late, covered(late)));
+    of_victim.max_by_key(|(_, covered)| *covered).filter(|(_, covered)| *covered > MIN_MET)
+}
+
 fn one(tally: &mut Tally, cause: &Cause, episodes: &[Late], kept: &Span) {
     tally.kept += 1;
     let window = (kept.start, kept.end);
-    let of_victim = episodes.iter().filter(|late| late.tid == kept.tid);
-    let covered = |late: &&Late| late.pieces.iter().map(|piece| shared(window, (piece.start, piece.end))).sum::<u64>();
-    let Some(late) = of_victim.max_by_key(covered).filter(|late| covered(late) > MIN_MET) else {
+    let Some((late, covered)) = most_of(episodes, kept) else {
         tally.not_found += 1;
         return;
     };
@@ -253,63 +259,61 @@ fn one(tally: &mut Tally, cause: &Cause, episodes: &[Late], kept: &Span) {
         return;
     }
     // Half of it, or the answer is about something else: the evidence ended before the culprit did.
-    if covered(&late) * 2 < kept.end - kept.start {
+    if covered * 2 < kept.end - kept.start {
         tally.not_found += 1;
         return;
     }
     tally.met += 1;
     let right: Vec<Rule> = cause.right.iter().map(|rule| Rule::new(rule, &kept.name)).collect();
-    let nameless: Vec<Rule> = cause.nameless.iter().map(|rule| Rule::new(rule, &kept.name)).collect();
-    let nobody = Regex::new(NOBODY).expect("a regular expression");
-    let steal: u64 = late
-        .pieces
-        .iter()
-        .filter(|piece| piece.kind == "steal")
-        .map(|piece| shared(window, (piece.start, piece.end)))
-        .sum();
-    let own_above = |piece: &Piece| right.iter().any(|rule| rule.fits(piece));
-    let is_above = |piece: &&Piece| ABOVE.contains(&piece.kind.as_str()) && !own_above(piece);
-    let above: u64 = late.pieces.iter().filter(is_above).map(|piece| shared(window, (piece.start, piece.end))).sum();
+    let fits = |piece: &Piece| right.iter().any(|rule| rule.fits(piece));
+    let is_above = |piece: &&Piece| ABOVE.contains(&piece.kind.as_str()) && !fits(piece);
+    let of_window = |wanted: &dyn Fn(&&Piece) -> bool| -> u64 {
+        late.pieces.iter().filter(|piece| wanted(piece)).map(|piece| shared(window, (piece.start, piece.end))).sum()
+    };
+    let steal = of_window(&|piece| piece.kind == "steal");
+    let above = of_window(&is_above);
     let pieces: Vec<&Piece> = late.pieces.iter().filter(|piece| piece.kind != "steal" && !is_above(piece)).collect();
     let said = said(&pieces, window);
     let Some((_, (_, most))) = said.iter().max_by_key(|(_, (ns, _))| *ns) else {
         tally.steal += 1;
         return;
     };
-    let is_right = right.iter().any(|rule| rule.fits(most));
+    let is_right = fits(most);
     if !is_right && steal > CLOSE_NS && steal * 5 > kept.end - kept.start {
         tally.steal += 1;
         return;
     }
-    let whole = (kept.end - kept.start).saturating_sub(steal + above);
     let detail = if most.detail.is_empty() { String::new() } else { format!(" ({})", most.detail) };
     let words = format!("{} {}{detail}", most.kind, most.name);
     *tally.said.entry(words.clone()).or_default() += 1;
     tally.example.entry(words.clone()).or_insert(late.id);
-    let never = cause.never.map(|words| Regex::new(words).expect("a regular expression of the table"));
-    if never.is_some_and(|never| never.is_match(&words)) {
+    if cause.never.is_some_and(|never| of_table(never).is_match(&words)) {
         tally.wrong += 1;
     } else if is_right {
         tally.right += 1;
-        let fitting = pieces.iter().filter(|piece| right.iter().any(|rule| rule.fits(piece)));
+        let whole = (kept.end - kept.start).saturating_sub(steal + above);
+        let fitting = pieces.iter().filter(|piece| fits(piece));
         let part: u64 = fitting.map(|piece| shared(window, (piece.start, piece.end))).sum();
         tally.within += u64::from(part.abs_diff(whole) <= (whole / 20).max(CLOSE_NS));
-        if let Some(wrong) = cause.false_detail {
-            let wrong = Regex::new(wrong).expect("a regular expression of the table");
-            tally.false_reason += u64::from(wrong.is_match(&most.detail));
-        }
-        if let Some(tells) = cause.tells {
-            let tells = Regex::new(tells).expect("a regular expression of the table");
-            tally.false_reason += u64::from(!tells.is_match(&words));
-        }
-    } else if ["unknown", "blind"].contains(&most.kind.as_str()) {
+        let is_false = cause.false_detail.is_some_and(|wrong| of_table(wrong).is_match(&most.detail));
+        let is_silent = cause.tells.is_some_and(|tells| !of_table(tells).is_match(&words));
+        tally.false_reason += u64::from(is_false) + u64::from(is_silent);
+    } else {
+        not_right(tally, cause, kept, most);
+    }
+}
+
+/// What is said is not the right one: nothing, the right kind of nobody, or somebody else.
+fn not_right(tally: &mut Tally, cause: &Cause, kept: &Span, most: &Piece) {
+    let is_nameless = cause.nameless.iter().any(|rule| Rule::new(rule, &kept.name).fits(most));
+    if ["unknown", "blind"].contains(&most.kind.as_str()) {
         tally.unknown += 1;
-    } else if nameless.iter().any(|rule| rule.fits(most)) {
+    } else if is_nameless {
         tally.nameless += 1;
-    } else if nobody.is_match(&most.name) {
+    } else if of_table(NOBODY).is_match(&most.name) {
         let any_name = |(kind, _): &Accepted| (*kind, "");
-        let kinds = cause.right.iter().map(any_name);
-        if kinds.map(|rule| Rule::new(&rule, "")).any(|rule| rule.fits(most)) {
+        let mut kinds = cause.right.iter().map(any_name);
+        if kinds.any(|rule| Rule::new(&rule, "").fits(most)) {
             tally.nameless += 1;
         } else {
             tally.unknown += 1;
@@ -317,6 +321,10 @@ fn one(tally: &mut Tally, cause: &Cause, episodes: &[Late], kept: &Span) {
     } else {
         tally.wrong += 1;
     }
+}
+
+fn of_table(words: &str) -> Regex {
+    Regex::new(words).expect("a regular expression of the table")
 }
 
 /// Nothing kept the victim: whoever is named for more than a fifth of it is innocent.

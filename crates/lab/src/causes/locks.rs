@@ -1,8 +1,9 @@
 //! Locks: who holds one, and what keeps the holder.
 
 use super::primitives::{Condition, First, Mutex, Nature, ReadWrite, Semaphore, Spin};
-use super::scene::{MS, Made, Random, Refused, Scene, call, real_time};
+use super::scene::{MS, Made, Refused, Scene, call, real_time};
 use super::system::{self, now, spin};
+use punctual_random::Random;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
@@ -189,7 +190,7 @@ pub(super) fn serve(scene: &mut Scene, name: &'static str, next: impl Fn(), answ
     let (board, there, count) = (scene.board, scene.there, scene.count);
     scene.culprit(name, || {
         system::steady(there);
-        let mut random = Random::new(u64::from(system::tid()));
+        let mut random = Random(u64::from(system::tid()));
         board.prepared();
         while !board.is_ending() && board.count() < count {
             let slow = random.between(0, 5) == 0;

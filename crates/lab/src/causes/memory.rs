@@ -51,7 +51,7 @@ pub(super) fn major_fault(scene: &mut Scene) -> Made {
     let file = file(scene, "c-file", LENGTH)?;
     scene.culprit("c-victim", || {
         real_time(70, here)?;
-        let mut random = super::scene::Random::new(5);
+        let mut random = punctual_random::Random(5);
         board.prepared();
         for _ in 0..count {
             if board.is_ending() {
@@ -92,7 +92,7 @@ fn beside(
         let big = Memory::private(length)?;
         thread(name, move || {
             system::steady(there);
-            let mut random = super::scene::Random::new(11);
+            let mut random = punctual_random::Random(11);
             while board.cells[7].load(Acquire) == 0 {
                 system::sleep(MS);
             }
@@ -113,7 +113,7 @@ fn beside(
         real_time(70, here)?;
         board.prepared();
         board.cells[7].store(1, Release);
-        let mut random = super::scene::Random::new(13);
+        let mut random = punctual_random::Random(13);
         let mut cycle = 0;
         while !ended.load(Acquire) && !board.is_ending() {
             let due = now() + random.between(MS, 2 * MS);

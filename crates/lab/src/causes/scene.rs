@@ -2,6 +2,7 @@
 
 use super::board::Board;
 use super::system::{self, Pid, now, sleep_until};
+use punctual_random::Random;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
@@ -18,23 +19,6 @@ impl From<std::io::Error> for Refused {
 }
 
 pub(crate) type Made = Result<(), Refused>;
-
-/// Pseudo-random numbers, so that culprits do not beat with their victims.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// From `low` to below `high`.
-    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        low + self.0 % (high - low)
-    }
-}
 
 /// What the roles of a cause are made with.
 pub(crate) struct Scene {
@@ -154,7 +138,7 @@ impl Scene {
 impl Board {
     /// Injects `count` times, each after a pause of `low` to `high` ms.
     pub(crate) fn injections(&self, count: usize, (low, high): (u64, u64), mut inject: impl FnMut(&mut Random)) {
-        let mut random = Random::new(u64::from(system::tid()));
+        let mut random = Random(u64::from(system::tid()));
         self.prepared();
         for _ in 0..count {
             if self.is_ending() {
@@ -179,7 +163,7 @@ impl Board {
     /// Wakes about every `period` and does its work, until the end.
     pub(crate) fn cycle(&self, period: Duration, mut work: impl FnMut()) {
         let period = period.as_nanos() as u64;
-        let mut random = Random::new(u64::from(system::tid()));
+        let mut random = Random(u64::from(system::tid()));
         self.prepared();
         let mut due = now();
         while !self.is_ending() {

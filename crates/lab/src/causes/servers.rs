@@ -1,8 +1,9 @@
 //! Waits for another process.
 
 use super::locks::serve;
-use super::scene::{MS, Made, Random, Refused, Scene, real_time};
+use super::scene::{MS, Made, Refused, Scene, real_time};
 use super::system::{self, now, spin};
+use punctual_random::Random;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -134,7 +135,7 @@ pub(super) fn full_pipe(scene: &mut Scene) -> Made {
     scene.culprit("c-reader", || {
         system::steady(there);
         let mut bytes = vec![0; 64 << 10];
-        let mut random = Random::new(3);
+        let mut random = Random(3);
         board.prepared();
         while board.count() < count && !board.is_ending() {
             if random.between(0, 5) == 0 {

@@ -1,7 +1,8 @@
 //! What came of all causes, as tables.
 
+use super::cause::Cause;
 use super::examine::Examined;
-use super::{Cause, Tally};
+use super::judge::Tally;
 use std::fmt::Write;
 
 const BEGIN: &str = "<!-- causes: begin -->";

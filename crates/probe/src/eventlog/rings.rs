@@ -1,24 +1,14 @@
 //! Empties the rings of `bpf/log.bpf.c` while programs write into them.
 
 use super::merge::Noted;
-use crate::recorder::rings::{OPEN_WORDS, Record, Stack};
-use crate::shared::lossy_ring::{Slot, slot};
+use crate::shared::event_ring::{EventRings, Record};
+use crate::shared::lossy_ring::Slot;
 use punctual_kernel::bpf::SharedMemory;
 use punctual_recording::episode::{Event, EventKind};
-use std::sync::atomic::{Ordering, fence};
 
-pub(super) const RECORDS: usize = 65_536;
-
-/// `struct ring` of `bpf/recorder.h`, as `bpf/log.bpf.c` sizes it.
-#[repr(C, align(64))]
-struct Ring {
-    records: [Record; RECORDS],
-    stacks: [Stack; 1],
-    head: u64,
-    stack_head: u64,
-    last_late: u64,
-    open: [u64; OPEN_WORDS],
-}
+/// As `bpf/log.bpf.c` sizes them.
+const RECORDS: usize = 65_536;
+const STACKS: usize = 1;
 
 /// A record that is not finished for so long never will be: its CPU is gone, or stands still.
 const PATIENCE_NS: u64 = 1_000_000_000;
@@ -94,7 +84,7 @@ impl RingCursor {
 
 /// The rings of all CPUs that are logged.
 pub(super) struct LogRings {
-    memory: SharedMemory,
+    rings: EventRings<RECORDS, STACKS>,
     cursors: Vec<(u32, RingCursor)>,
     /// The host's counter of each CPU when its first record came.
     first_steal: Vec<u64>,
@@ -103,34 +93,23 @@ pub(super) struct LogRings {
 impl LogRings {
     /// Reads what comes from now on. The rings are those of so many possible CPUs.
     pub(super) fn new(memory: SharedMemory, possible: usize, cpus: &[u32]) -> LogRings {
-        // Panics now rather than later where the map is smaller than the records say.
-        let _ = memory.at::<Ring>(0, possible);
         let known = cpus.iter().copied().filter(|cpu| (*cpu as usize) < possible);
-        let cursors: Vec<(u32, RingCursor)> = known.map(|cpu| (cpu, RingCursor::default())).collect();
-        let mut rings = LogRings { memory, first_steal: vec![0; cursors.len()], cursors };
-        for index in 0..rings.cursors.len() {
-            let ring = rings.ring(rings.cursors[index].0);
-            rings.cursors[index].1.next = head_of(ring);
-        }
-        rings
-    }
-
-    fn ring(&self, cpu: u32) -> *const Ring {
-        self.memory.at::<Ring>(cpu as usize * size_of::<Ring>(), 1).as_ptr()
+        let rings = EventRings::new(memory, possible);
+        let from_now_on = |cpu| RingCursor { next: rings.heads(cpu as usize).0, ..RingCursor::default() };
+        let cursors: Vec<(u32, RingCursor)> = known.map(|cpu| (cpu, from_now_on(cpu))).collect();
+        LogRings { first_steal: vec![0; cursors.len()], cursors, rings }
     }
 
     /// Takes what has come. Returns the time up to which everything has.
     pub(super) fn drain(&mut self, now_ns: u64, until_ns: u64, noted: &mut Vec<Noted>) -> u64 {
         let mut reached = now_ns;
-        for index in 0..self.cursors.len() {
-            let cpu = self.cursors[index].0;
-            let ring = self.ring(cpu);
-            let (cursor, first_steal) = (&mut self.cursors[index].1, &mut self.first_steal[index]);
+        for ((cpu, cursor), first_steal) in self.cursors.iter_mut().zip(&mut self.first_steal) {
+            let cpu = *cpu;
             let up_to = cursor.advance(
                 now_ns,
                 until_ns,
-                head_of(ring),
-                |position| read(ring, position),
+                self.rings.heads(cpu as usize).0,
+                |position| self.rings.record(cpu as usize, position),
                 |out| match out {
                     Drained::Record(record) => noted.extend(event(cpu, &record, first_steal)),
                     Drained::Lost(number, at_ns) => noted.push(dropped(cpu, number, at_ns, "ring")),
@@ -155,18 +134,6 @@ impl LogRings {
     pub(super) fn dropped(&self) -> Vec<(u32, u64)> {
         self.cursors.iter().map(|(cpu, cursor)| (*cpu, cursor.dropped)).collect()
     }
-}
-
-fn head_of(ring: *const Ring) -> u64 {
-    // SAFETY: within the mapping, see `LogRings::new`; written by the programs as a whole word.
-    let head = unsafe { (&raw const (*ring).head).read_volatile() };
-    fence(Ordering::Acquire);
-    head
-}
-
-fn read(ring: *const Ring, position: u64) -> Slot<Record> {
-    // SAFETY: within the mapping, see `LogRings::new`; only programs that set marks write there.
-    unsafe { slot((&raw const (*ring).records).cast::<Record>(), RECORDS, &raw const (*ring).head, position) }
 }
 
 fn event(cpu: u32, record: &Record, first_steal: &mut u64) -> Option<Noted> {
@@ -209,19 +176,11 @@ pub(super) fn dropped(cpu: u32, number: u64, at_ns: u64, whence: &str) -> Noted 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use libbpf_rs::btf::Btf;
     use proptest::prelude::*;
-    use punctual_kernel::bpf_layout::record_layout;
-    use punctual_kernel::layout_of;
 
     #[test]
     fn the_rings_are_those_of_the_programs() {
-        let btf = Btf::from_raw("log", crate::eventlog::programs::OBJECT).unwrap().unwrap();
-        assert_eq!(record_layout(&btf, "ring"), layout_of!(Ring, records, stacks, head, stack_head, last_late, open));
-        assert_eq!(
-            record_layout(&btf, "record"),
-            layout_of!(Record, sequence, time, steal, task, context, value, extra, name)
-        );
+        EventRings::<RECORDS, STACKS>::are_those_of(crate::eventlog::programs::OBJECT);
     }
 
     fn record(position: u64) -> Record {

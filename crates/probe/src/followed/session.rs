@@ -63,7 +63,7 @@ pub(crate) fn run(
     let start = clock::monotonic_ns();
     let provenance = writer.provenance_mut();
     provenance.started_ns = start;
-    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - start as i64;
+    provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
     let mut session = Session {
         watch,
         plan,

@@ -3,6 +3,7 @@
 
 use punctual_kernel::scheduling::{allowed_cpus, pin_to};
 use punctual_kernel::{Refused, clock, hold};
+use punctual_random::Random;
 use punctual_recording::Keystroke;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -147,11 +148,9 @@ impl Keyboard {
 /// Types; for each key whose echo came: when it was typed and when the echo was seen.
 fn type_keys(master: &OwnedFd, keystrokes: usize, stop: &AtomicBool, count: &AtomicU64) -> Vec<(u64, u64)> {
     let mut typed = Vec::with_capacity(keystrokes);
-    // Looks random and is the same every time: a linear congruential generator.
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = Random(0);
     while typed.len() < keystrokes && !stop.load(Ordering::Relaxed) {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let pause = PAUSE_NS.0 + (state >> 33) % (PAUSE_NS.1 - PAUSE_NS.0);
+        let pause = random.between(PAUSE_NS.0, PAUSE_NS.1);
         std::thread::sleep(Duration::from_nanos(pause));
         let typed_ns = clock::monotonic_ns();
         if !write_byte(master, b'x') || !wait_for(master, stop) {

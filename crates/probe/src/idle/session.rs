@@ -132,7 +132,7 @@ impl IdleSession {
         session.note_blindness();
         let start = clock::monotonic_ns() + 2_000_000;
         session.provenance.started_ns = start;
-        session.provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - clock::monotonic_ns() as i64;
+        session.provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
         for measured in &mut session.measured {
             measured.steal_before = steal::steal_ns(&[measured.cpu]);
         }

@@ -39,6 +39,10 @@ struct Measured {
     slot: Option<u32>,
 }
 
+/// Where threads had to rest.
+const RESTED: &str = "the measuring threads fell behind: where they would have left their CPUs nothing they rested for 10 of \
+                      every 100 ms, and those points of the grid count as missed";
+
 /// Carries out a plan that follows nobody else's threads.
 pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -> Result<Outcome, RunError> {
     let cpus = plan.measured_cpus()?;
@@ -59,12 +63,9 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     provenance.configuration.bpf = follower.is_some();
     note_blindness(&mut provenance, steal_known, recorder.as_ref());
 
-    for (thread, equipment) in measured.iter_mut().zip(equipment) {
-        thread.slot = equipment.slot.as_ref().map(SlotReader::number);
-        thread.thread.begin(equipment);
-    }
+    begin_threads(&mut measured, equipment);
     provenance.started_ns = clock::monotonic_ns();
-    provenance.monotonic_to_unix_ns = clock::unix_ns() as i64 - provenance.started_ns as i64;
+    provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
     let fallbacks = provenance.fallbacks.clone();
     let mut writer = Writer::create_of(plan.kind, &plan.output, provenance, tasks)?;
     let own_programs = follower.as_ref().map(StageTracer::program_ids).unwrap_or_default();
@@ -96,16 +97,9 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     control.stop();
     rounds.wait_for_threads(&mut measured, &mut writer);
     rounds.count(&measured, &mut writer);
-    let ended = ended.map(|ended| match rounds.what_never_came(&measured, &writer) {
-        Some(detail) if ended.reason != EndReason::Watchdog => {
-            Ended { reason: EndReason::Failed, detail: Some(detail), at_ns: 0 }
-        }
-        _ => ended,
-    });
+    let ended = ended.map(|ended| rounds.unless_much_never_came(ended, &measured, &writer));
     if control.rests() > 0 {
-        let note = "the measuring threads fell behind: where they would have left their CPUs nothing they rested for 10 of \
-                    every 100 ms, and those points of the grid count as missed";
-        writer.provenance_mut().fallbacks.push(note.to_owned());
+        writer.provenance_mut().fallbacks.push(RESTED.to_owned());
     }
     // Out of the kernel before the writing, which may take long.
     rounds.follower = None;
@@ -114,6 +108,14 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     }
     let ended = recorder::finish(watch, &mut writer, ended);
     conclude(plan, writer, ended)
+}
+
+/// Lets the threads go to wait for the start, each with what it measures with.
+fn begin_threads(measured: &mut [Measured], equipment: Vec<Equipment>) {
+    for (thread, equipment) in measured.iter_mut().zip(equipment) {
+        thread.slot = equipment.slot.as_ref().map(SlotReader::number);
+        thread.thread.begin(equipment);
+    }
 }
 
 struct StopOnDrop(Arc<Control>);
@@ -378,6 +380,16 @@ impl Rounds<'_> {
             std::thread::sleep(Duration::from_millis(1));
         }
         self.take(measured, writer);
+    }
+
+    /// How it ended: a run in which much never came has failed, whatever ended it but the watchdog.
+    fn unless_much_never_came(&self, ended: Ended, measured: &[Measured], writer: &Writer) -> Ended {
+        match self.what_never_came(measured, writer) {
+            Some(detail) if ended.reason != EndReason::Watchdog => {
+                Ended { reason: EndReason::Failed, detail: Some(detail), at_ns: 0 }
+            }
+            _ => ended,
+        }
     }
 
     /// In a chain through a softirq callback: what was to come and never came, in words.

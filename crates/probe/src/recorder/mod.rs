@@ -19,10 +19,11 @@ pub(crate) mod missed;
 mod naming;
 pub(crate) mod programs;
 pub(crate) mod requests;
-pub(crate) mod rings;
+mod rings;
 mod start;
 pub(crate) mod symbols;
 mod watch;
+mod writing;
 
 pub use counter::counter_sampling;
 pub use late::LateWakeup;

@@ -1,25 +1,20 @@
 //! Looks at each measured wakeup, and keeps the evidence of late ones.
 
-use super::bounded_channel::{BoundedReceiver, BoundedSender, most_bytes, queue};
-use super::evidence::{Evidence, Investigator};
+use super::evidence::Evidence;
 use super::hooks::HookWatch;
 use super::late::LateWakeup;
 use super::missed::MissedRuns;
 use super::naming::name_places;
 use super::programs::{FlightRecorder, SAMPLER};
 use super::requests::{EndedBy, Pause, Requests, Stretch};
-use punctual_kernel::scheduling::{Scheduling, set_scheduling_of};
+use super::writing::WritingThread;
 use punctual_kernel::{clock, ending, hold};
 use punctual_recording::{
     Directory, Distribution, EpisodeWriter, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums,
     write_recorder_summary,
 };
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What counts as late.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,48 +53,15 @@ const MIN_WAKEUPS: u64 = 1_000;
 /// Episodes that may be kept at once, and every second after that: 240 a minute.
 const BURST: u64 = 240;
 const A_SECOND: u64 = 4;
-/// The evidence of one recording takes no more than this, bytes.
-const MAX_BYTES: u64 = 256 << 20;
 /// The evidence reaches this far before and after the wakeup, ns.
 const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
-/// The writing thread has fallen behind when so many wait for it, and has caught up when fewer than these do.
-const BEHIND: u64 = 32;
-const CAUGHT_UP: u64 = 8;
-/// It is far behind when what waits takes this share of what may, a part in so many.
-const FAR_BEHIND: u64 = 4;
 /// The kernel measures the recorder's programs for so long, ns; after that the number of records says what they cost.
 const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 /// The usual delivery of a timer interrupt is not believed beyond this, ns: on a busy machine the median is not what
 /// nobody could help.
 const MAX_USUAL_NS: u64 = 15_000;
-/// When the measurement is over, what waits to be written may take so long, or so long after the program was asked to end.
-const WRITING: Duration = Duration::from_secs(10);
-const ASKED: Duration = Duration::from_millis(700);
-/// The episode that is being written may take so long beyond that.
-const LAST: Duration = Duration::from_millis(500);
-
-/// What the writing thread shares.
-#[derive(Default)]
-struct Written {
-    kept: u64,
-    void: u64,
-    over_budget: u64,
-    /// Episodes that came after one that could not be written, and that one.
-    unwritten: u64,
-    /// CPU time of the writing thread: before the first episode, reading the kernel's symbols; and since then.
-    starting_ns: u64,
-    cpu_ns: u64,
-    /// Why the first one of these could not be, and the same for whoever has to act on it.
-    failure: Option<String>,
-    failed: Option<punctual_recording::Error>,
-}
-
-/// What the writing thread writes into. Gone when the measurement's end does not wait for it any longer: what it has counted
-/// by then is what stands there.
-type Episodes = Mutex<Option<EpisodeWriter>>;
-
 /// Watches wakeups. Call [`Watch::wakeup`] for each and [`Watch::round`] every 10 ms or so.
 pub struct Watch {
     recorder: FlightRecorder,
@@ -120,17 +82,11 @@ pub struct Watch {
     hooks: HookWatch,
     missed: MissedRuns,
     summary: RecorderSummary,
-    sender: Option<BoundedSender<Box<Evidence>>>,
     writing: WritingThread,
-    episodes: Arc<Episodes>,
-    written: Arc<Mutex<Written>>,
     /// CPU time of the writing thread while it was measured, ns, when that is over.
     collected_ns: Option<u64>,
-    /// Set when there is no time left to write episodes.
-    given_up: Arc<AtomicBool>,
     /// What the sampling clock had taken when the measurement began, ns.
     sampled_before_ns: u64,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
@@ -156,21 +112,7 @@ impl Watch {
         };
         // Before there is a place for episodes: where that is, somebody says what it is of.
         write_recorder_summary(recording, &summary)?;
-        let episodes = Arc::new(Mutex::new(Some(EpisodeWriter::create(recording)?)));
-        let (sender, receiver) = queue(most_bytes());
-        let (tell_tid, tid) = sync_channel(1);
-        let written = Arc::new(Mutex::new(Written::default()));
-        let given_up = Arc::new(AtomicBool::new(false));
-        let thread = std::thread::Builder::new().name("why".to_owned());
-        let body = {
-            let (episodes, shared, no_time) = (Arc::clone(&episodes), Arc::clone(&written), Arc::clone(&given_up));
-            move || write_episodes(&episodes, &tell_tid, receiver, (&shared, &no_time), settings.most_episodes)
-        };
-        let thread = thread.spawn(body).ok();
-        // Reading the kernel's symbols takes a tenth of a second: not while it is measured. Until then the thread is a normal
-        // one: where every CPU is wanted all the time, one that runs when nobody else wants to would never say that it is ready.
-        let mut writing = WritingThread { tid: tid.recv().unwrap_or(0), hurry: Hurry::AsOthers };
-        writing.hurry(Hurry::Spare);
+        let writing = WritingThread::start(EpisodeWriter::create(recording)?, settings.most_episodes);
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
         let mut hooks = HookWatch::new(own);
@@ -198,14 +140,9 @@ impl Watch {
             hooks,
             missed,
             summary,
-            sender: Some(sender),
             writing,
-            episodes,
-            written,
             collected_ns: None,
-            given_up,
             sampled_before_ns: 0,
-            thread,
         })
     }
 
@@ -295,14 +232,7 @@ impl Watch {
         let now = clock::monotonic_ns();
         self.hooks.read(now);
         self.missed.read(now, &self.recorder);
-        let waiting = self.sender.as_ref().map_or(0, BoundedSender::waiting);
-        self.writing.hurry(match (waiting, self.writing.hurry) {
-            _ if self.sender.as_ref().is_some_and(|sender| sender.is_filled_to(FAR_BEHIND)) => Hurry::AsOthers,
-            (waiting, Hurry::AsOthers) if waiting >= BEHIND => Hurry::AsOthers,
-            (waiting, Hurry::Spare) if waiting < BEHIND => Hurry::Spare,
-            (waiting, _) if waiting < CAUGHT_UP => Hurry::Spare,
-            _ => Hurry::BelowOthers,
-        });
+        self.writing.keep_up();
         // Each copies out of all rings: not once the program was asked to end.
         while !ending::is_asked() && self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
@@ -321,17 +251,14 @@ impl Watch {
             self.read_cost();
             write_recorder_summary(&self.recording, &self.summary())?;
         }
-        match self.written.lock().ok().and_then(|mut written| written.failed.take()) {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        self.writing.failure().map_or(Ok(()), Err)
     }
 
     fn take(&mut self, late: LateWakeup, threshold_ns: u64) {
-        let Some(sender) = self.sender.as_ref().filter(|sender| !sender.is_full()) else {
+        if self.writing.is_full() {
             self.summary.writing_behind += 1;
             return;
-        };
+        }
         let start = late.expected_ns.saturating_sub(BEFORE_NS);
         let end = late.end_ns + AFTER_NS;
         let evidence = Evidence {
@@ -345,8 +272,7 @@ impl Watch {
             sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
             late,
         };
-        let bytes = evidence.bytes();
-        if !sender.put(Box::new(evidence), bytes) {
+        if !self.writing.episode(evidence) {
             self.summary.writing_behind += 1;
         }
     }
@@ -367,7 +293,7 @@ impl Watch {
         let mut summary = self.summary.clone();
         summary.threshold_ns = self.threshold_ns;
         summary.without_end = self.requests.given_up();
-        if let Ok(written) = self.written.lock() {
+        if let Some(written) = self.writing.written() {
             summary.kept = written.kept;
             summary.void = written.void;
             summary.over_budget += written.over_budget;
@@ -387,29 +313,25 @@ impl Watch {
     /// Where episodes could not be written.
     pub fn finish(mut self) -> punctual_recording::Result<RecorderSummary> {
         let over = Instant::now();
-        self.collected_ns = self.written.lock().ok().map(|written| written.cpu_ns);
+        self.collected_ns = self.writing.written().map(|written| written.cpu_ns);
         let last = self.pending.back().map_or(0, |(late, ..)| late.end_ns + AFTER_NS);
         let now = clock::monotonic_ns();
         if last >= now {
             std::thread::sleep(std::time::Duration::from_nanos(last - now + 100_000));
         }
         let result = self.round();
-        drop(self.sender.take());
+        self.writing.no_more();
         self.read_cost();
         let sums = self.recorder.handler_sums();
         let sampled_ns = self.sampled_ns().saturating_sub(self.sampled_before_ns);
         self.summary.sampling_ns = self.recorder.clock().map(|_| sampled_ns);
-        let is_written = self.wait_for_writing(over);
-        // From here on nothing is added to what is counted, and both that tell it are given the same.
-        if let Ok(mut episodes) = self.episodes.lock() {
-            *episodes = None;
-        }
+        let is_written = self.writing.finish(over);
         let mut summary = self.summary();
         summary.nothing_is_written_any_more();
         let counted = write_recorder_summary(&self.recording, &summary);
         result?;
         counted?;
-        let failed = self.written.lock().ok().and_then(|mut written| written.failed.take());
+        let failed = self.writing.failure();
         let recording = self.recording.clone();
         let written = write_handler_sums(&recording, &sums);
         // Out of the kernel before what takes long. Locked memory would have every file that is looked into read whole.
@@ -421,113 +343,4 @@ impl Watch {
         written?;
         failed.map_or(Ok(summary), Err)
     }
-}
-
-impl Watch {
-    /// Waits for what is still to be written, not for ever; whether all of it was.
-    fn wait_for_writing(&mut self, over: Instant) -> bool {
-        let Some(thread) = self.thread.take() else { return true };
-        // Nothing is measured any more that it could disturb.
-        self.writing.hurry(Hurry::AsOthers);
-        let (mut asked, mut given_up) = (None, None);
-        while !thread.is_finished() {
-            if ending::is_asked() {
-                asked.get_or_insert_with(Instant::now);
-            }
-            if over.elapsed() > WRITING || asked.is_some_and(|asked: Instant| asked.elapsed() > ASKED) {
-                self.given_up.store(true, Ordering::Relaxed);
-                if given_up.get_or_insert_with(Instant::now).elapsed() > LAST {
-                    return false;
-                }
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        thread.join().is_ok()
-    }
-}
-
-/// The thread that finds names and writes. That is work, and must not be what makes the threads late that are looked
-/// at: it runs when nobody else wants the CPU, unless it falls behind. On a machine where somebody always wants it, evidence
-/// would be lost that was there.
-struct WritingThread {
-    tid: u32,
-    hurry: Hurry,
-}
-
-/// How the writing thread gets its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hurry {
-    /// When nobody else wants the CPU.
-    Spare,
-    /// A tenth of what a normal thread gets.
-    BelowOthers,
-    /// As a normal thread.
-    AsOthers,
-}
-
-impl WritingThread {
-    fn hurry(&mut self, hurry: Hurry) {
-        if self.hurry == hurry || self.tid == 0 {
-            return;
-        }
-        self.hurry = hurry;
-        let scheduling = if hurry == Hurry::Spare { Scheduling::Idle } else { Scheduling::Other };
-        // Where the kernel refuses, it stays as it is: slower, or more in the way.
-        let _ = set_scheduling_of(self.tid, scheduling, false);
-        if hurry == Hurry::BelowOthers {
-            let _ = rustix::process::setpriority_process(rustix::process::Pid::from_raw(self.tid as i32), 10);
-        }
-    }
-}
-
-fn write_episodes(
-    episodes: &Episodes,
-    tell_tid: &SyncSender<u32>,
-    receiver: BoundedReceiver<Box<Evidence>>,
-    (shared, given_up): (&Mutex<Written>, &AtomicBool),
-    most: u64,
-) {
-    let mut investigator = Investigator::new();
-    let starting_ns = clock::thread_cpu_ns();
-    if let Ok(mut written) = shared.lock() {
-        written.starting_ns = starting_ns;
-    }
-    let _ = tell_tid.send(clock::thread_id());
-    let (mut kept, mut bytes, mut has_failed) = (0, 0, false);
-    receiver.for_each(|evidence| {
-        let count = |count: &mut dyn FnMut(&mut Written)| {
-            if let Ok(mut written) = shared.lock() {
-                count(&mut written);
-            }
-        };
-        // A smaller one might fit, and take the room for what is to be said of the end.
-        if has_failed || given_up.load(Ordering::Relaxed) {
-            return count(&mut |written| written.unwritten += 1);
-        }
-        if kept >= most || bytes > MAX_BYTES {
-            return count(&mut |written| written.over_budget += 1);
-        }
-        let episode = investigator.investigate(kept + 1, &evidence);
-        // Held until it is counted: whoever closes the file counts what stands in it.
-        let Ok(mut episodes) = episodes.lock() else { return };
-        let Some(writer) = episodes.as_mut() else { return };
-        match writer.push(&episode) {
-            Ok(()) => {
-                (kept, bytes) = (kept + 1, writer.bytes());
-                let cpu_ns = clock::thread_cpu_ns().saturating_sub(starting_ns);
-                count(&mut |written| {
-                    (written.kept, written.cpu_ns) = (kept, cpu_ns);
-                    written.void += u64::from(episode.void.is_some());
-                });
-            }
-            Err(error) => {
-                has_failed = true;
-                if let Ok(mut written) = shared.lock() {
-                    written.unwritten += 1;
-                    written.failure = Some(error.to_string());
-                    written.failed.get_or_insert(error);
-                }
-            }
-        }
-    });
 }

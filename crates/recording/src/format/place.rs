@@ -274,17 +274,10 @@ fn walk(path: &Path, make: bool) -> Result<Place> {
                     let message = format!("the link {} belongs to another user", name.to_string_lossy());
                     return Err(Error::new(ErrorKind::PermissionDenied, message));
                 }
-                if rustix::fs::fstatfs(&opened).is_ok_and(|system| system.f_type as u64 == PROC_SUPER_MAGIC) {
-                    if ahead.is_empty() {
-                        return found(directory, Some(name), true);
-                    }
-                    directory = rustix::fs::openat(&directory, &name, passing, Mode::empty())?;
-                    continue;
-                }
-                let target = rustix::fs::readlinkat(&opened, "", Vec::new())?;
-                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
-                for part in parts(&target).into_iter().rev() {
-                    ahead.push_front(part);
+                match target_of(&opened)? {
+                    Some(target) => parts(&target).into_iter().rev().for_each(|part| ahead.push_front(part)),
+                    None if ahead.is_empty() => return found(directory, Some(name), true),
+                    None => directory = rustix::fs::openat(&directory, &name, passing, Mode::empty())?,
                 }
             }
             FileType::Directory if !ahead.is_empty() => directory = opened,
@@ -293,6 +286,15 @@ fn walk(path: &Path, make: bool) -> Result<Place> {
         }
     }
     found(directory, None, false)
+}
+
+/// Where a link leads; `None` for one of `/proc`, which leads to what no path may name.
+fn target_of(link: &OwnedFd) -> Result<Option<PathBuf>> {
+    if rustix::fs::fstatfs(link).is_ok_and(|system| system.f_type as u64 == PROC_SUPER_MAGIC) {
+        return Ok(None);
+    }
+    let target = rustix::fs::readlinkat(link, "", Vec::new())?;
+    Ok(Some(PathBuf::from(OsString::from_vec(target.into_bytes()))))
 }
 
 enum Part {

@@ -53,12 +53,23 @@ fn episode() -> Episode {
 /// Writes the corpora.
 pub(crate) fn write(corpus: &Path) {
     let scratch = readers_place();
-    let copy = |from: &Path, reader: &str, name: &str| {
-        let target = corpus.join(reader);
-        std::fs::create_dir_all(&target).expect("a writable corpus");
-        std::fs::copy(from, target.join(name)).expect("a file to copy");
-    };
     let path = scratch.join("a.punctual");
+    wakeups(corpus, &path);
+    episodes(corpus, &path);
+    log(corpus, &scratch.join("log.punctual"));
+    gaps(corpus, &scratch.join("idle.punctual"));
+    activations(corpus, &scratch.join("device.punctual"));
+    written_by_people(corpus);
+    let _ = std::fs::remove_dir_all(scratch);
+}
+
+fn copy(corpus: &Path, from: &Path, reader: &str, name: &str) {
+    let target = corpus.join(reader);
+    std::fs::create_dir_all(&target).expect("a writable corpus");
+    std::fs::copy(from, target.join(name)).expect("a file to copy");
+}
+
+fn wakeups(corpus: &Path, path: &Path) {
     let provenance = Provenance {
         run_id: "00".to_owned(),
         configuration: Configuration { interval_ns: MS, policy: "fifo".into(), bpf: true, ..Configuration::default() },
@@ -70,7 +81,7 @@ pub(crate) fn write(corpus: &Path) {
     };
     let task =
         |tid| Task { measure: "fifo:80".into(), tid, cpu: Some(0), period_ns: MS, counters: Counters::default() };
-    let mut writer = Writer::create(&path, provenance, vec![task(100), task(101)]).expect("a recording");
+    let mut writer = Writer::create(path, provenance, vec![task(100), task(101)]).expect("a recording");
     for index in 0..300_u64 {
         let (expected, late) = (5_000 * MS + index * MS, 2_000 + index * 37 % 900);
         let stamps = Stamps {
@@ -87,12 +98,14 @@ pub(crate) fn write(corpus: &Path) {
     }
     let ended = Ended { reason: EndReason::Completed, detail: None, at_ns: 0 };
     writer.finish(ended, Vec::new()).expect("a recording");
-    copy(&path.join("recording.json"), "document", "whole.json");
-    copy(&path.join("wakeups/000001.parquet"), "wakeups", "two-tasks.parquet");
-    copy(&path.join("tail.parquet"), "tail", "two-tasks.parquet");
-    copy(&path.join("maxima/000001.parquet"), "maxima", "two-tasks.parquet");
+    copy(corpus, &path.join("recording.json"), "document", "whole.json");
+    copy(corpus, &path.join("wakeups/000001.parquet"), "wakeups", "two-tasks.parquet");
+    copy(corpus, &path.join("tail.parquet"), "tail", "two-tasks.parquet");
+    copy(corpus, &path.join("maxima/000001.parquet"), "maxima", "two-tasks.parquet");
+}
 
-    let directory = Directory::make(&path).expect("a directory");
+fn episodes(corpus: &Path, path: &Path) {
+    let directory = Directory::make(path).expect("a directory");
     let writer = EpisodeWriter::create(&directory).and_then(|mut writer| {
         writer.push(&episode())?;
         write_recorder_summary(&directory, &RecorderSummary { late: 1, kept: 1, ..RecorderSummary::default() })?;
@@ -108,23 +121,25 @@ pub(crate) fn write(corpus: &Path) {
         longest_at_ns: 5_000,
     };
     write_handler_sums(&directory, &[sum]).expect("sums");
-    copy(&path.join("events/episodes.jsonl"), "episodes", "one.jsonl");
-    copy(&path.join("events/recorder.json"), "recorder", "one.json");
-    copy(&path.join("events/handlers.json"), "handlers", "one.json");
+    copy(corpus, &path.join("events/episodes.jsonl"), "episodes", "one.jsonl");
+    copy(corpus, &path.join("events/recorder.json"), "recorder", "one.json");
+    copy(corpus, &path.join("events/handlers.json"), "handlers", "one.json");
+}
 
-    let path = scratch.join("log.punctual");
-    let mut writer = LogWriter::create(&Directory::make(&path).expect("a directory")).expect("a log");
+fn log(corpus: &Path, path: &Path) {
+    let mut writer = LogWriter::create(&Directory::make(path).expect("a directory")).expect("a log");
     for index in 0..200 {
         let kind = EventKind::ALL[index as usize % EventKind::ALL.len()];
         let name = format!("name-{}", index % 9);
         writer.push(&LogRow { event: event(1_000 + index, kind, index), thread: "program", name: &name });
     }
     writer.finish(&mut LogDocument { cpus: vec![1], ..LogDocument::default() }).expect("a log");
-    copy(&path.join("events/log/000001.parquet"), "log_rows", "all-kinds.parquet");
-    copy(&path.join("events/log.json"), "log_document", "all-kinds.json");
+    copy(corpus, &path.join("events/log/000001.parquet"), "log_rows", "all-kinds.parquet");
+    copy(corpus, &path.join("events/log.json"), "log_document", "all-kinds.json");
+}
 
-    let path = scratch.join("idle.punctual");
-    let mut writer = GapWriter::create(&Directory::make(&path).expect("a directory")).expect("gaps");
+fn gaps(corpus: &Path, path: &Path) {
+    let mut writer = GapWriter::create(&Directory::make(path).expect("a directory")).expect("gaps");
     let mut document = GapDocument { schema: GAPS_SCHEMA.into(), names: vec!["a".into()], ..GapDocument::default() };
     for index in 0..100 {
         let kind = CauseKind::ALL[index as usize % CauseKind::ALL.len()];
@@ -134,11 +149,12 @@ pub(crate) fn write(corpus: &Path) {
         writer.push(&gap);
     }
     writer.finish(&document).expect("gaps");
-    copy(&path.join("gaps/000001.parquet"), "gap_rows", "all-kinds.parquet");
-    copy(&path.join("gaps.json"), "gap_document", "all-kinds.json");
+    copy(corpus, &path.join("gaps/000001.parquet"), "gap_rows", "all-kinds.parquet");
+    copy(corpus, &path.join("gaps.json"), "gap_document", "all-kinds.json");
+}
 
-    let path = scratch.join("device.punctual");
-    let mut writer = ActivationWriter::create(&Directory::make(&path).expect("a directory")).expect("activations");
+fn activations(corpus: &Path, path: &Path) {
+    let mut writer = ActivationWriter::create(&Directory::make(path).expect("a directory")).expect("activations");
     let mut summary = DeviceSummary { device: "modem".to_owned(), ..DeviceSummary::default() };
     for block in 0..60 {
         let at = block * 8 * MS;
@@ -156,20 +172,22 @@ pub(crate) fn write(corpus: &Path) {
     let schema = ACTIVATIONS_SCHEMA.to_owned();
     let document = ActivationDocument { schema, devices: vec![summary], ..ActivationDocument::default() };
     writer.finish(&document).expect("activations");
-    copy(&path.join("activations/000001.parquet"), "activation_rows", "modem.parquet");
-    copy(&path.join("activations.json"), "activation_document", "modem.json");
+    copy(corpus, &path.join("activations/000001.parquet"), "activation_rows", "modem.parquet");
+    copy(corpus, &path.join("activations.json"), "activation_document", "modem.json");
+}
 
+/// What people write, or other programs.
+fn written_by_people(corpus: &Path) {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    copy(&top.join("examples/modem-and-audio.toml"), "task_set", "modem-and-audio.toml");
-    copy(&top.join("experiments/soft-modem-dialup.toml"), "simulation", "soft-modem-dialup.toml");
-    copy(&top.join("experiments/nt-timers-table2.toml"), "simulation", "nt-timers-table2.toml");
-    copy(&top.join("loads/office.toml"), "load_file", "office.toml");
-    copy(&top.join("crates/device/src/catalogue.toml"), "profiles", "catalogue.toml");
+    copy(corpus, &top.join("examples/modem-and-audio.toml"), "task_set", "modem-and-audio.toml");
+    copy(corpus, &top.join("experiments/soft-modem-dialup.toml"), "simulation", "soft-modem-dialup.toml");
+    copy(corpus, &top.join("experiments/nt-timers-table2.toml"), "simulation", "nt-timers-table2.toml");
+    copy(corpus, &top.join("loads/office.toml"), "load_file", "office.toml");
+    copy(corpus, &top.join("crates/device/src/catalogue.toml"), "profiles", "catalogue.toml");
     let rt_app = r#"{"global":{"duration":2},"tasks":{"audio":{"policy":"SCHED_FIFO","priority":80,"cpus":[0],"loop":-1,
 "run":2000,"timer":{"ref":"tick","period":10000}},"modem":{"priority":70,"phases":{"a":{"run":500,"timer":{"ref":"t","period":8000}}}}}}"#;
     std::fs::create_dir_all(corpus.join("task_set_rt_app")).expect("a writable corpus");
     std::fs::write(corpus.join("task_set_rt_app/two.json"), rt_app).expect("a writable corpus");
-    let _ = std::fs::remove_dir_all(scratch);
 }
 
 fn readers_place() -> std::path::PathBuf {

@@ -1,10 +1,12 @@
 //! The answer of `punctual interact`.
 
-use super::model::InteractReport;
+use super::model::{Cause, InteractReport, KindSum};
 use crate::answer::Answer;
 use crate::forecast::InterarrivalEntry;
 use crate::forecast::interarrival::InterarrivalRow;
-use punctual_recording::{Distribution, Ended, Interaction, InteractionPart, Outcome, Provenance};
+use punctual_recording::{
+    Distribution, Ended, Interaction, InteractionDocument, InteractionPart, Limit, Outcome, Provenance,
+};
 use serde::Serialize;
 use std::path::Path;
 
@@ -50,31 +52,9 @@ impl<'a> InteractAnswer<'a> {
     /// The answer for programs.
     pub fn new(report: &'a InteractReport<'a>, interarrival: &'a [InterarrivalRow]) -> InteractAnswer<'a> {
         let summary = report.summary;
-        let count =
-            |wanted| report.outcomes.iter().find(|(outcome, _)| *outcome == wanted).map_or(0, |(_, count)| *count);
-        let waited_1996 = report.waited_1996_ns();
-        let kinds = report.kinds.iter().map(|kind| KindRow {
-            kind: &kind.kind,
-            inputs: kind.inputs,
-            latency: LatencyRow::new(&kind.latencies),
-            cold: LatencyRow::new(&kind.cold),
-            warm: LatencyRow::new(&kind.warm),
-            patience_ns: kind.patience_ns,
-            over_patience_ns: kind.over_ns,
-            over_patience_squared_ms2: kind.over_squared_ms,
+        let responsiveness = report.curve().into_iter().map(|(threshold_ns, over_ns, over_squared_ms2)| {
+            ResponsivenessRow { threshold_ns, over_ns, over_squared_ms2 }
         });
-        let limits = report.limits.iter().map(|(kind, limit)| LimitRow {
-            kind,
-            what: &limit.what,
-            limit_ns: limit.limit_ns,
-            found_ns: limit.found_ns,
-            exceeded: limit.exceeded,
-        });
-        let long = |(at, parts): &'a (usize, Vec<InteractionPart>)| LongRow {
-            number: report.inputs[*at].number,
-            latency_ns: report.inputs[*at].latency_ns(),
-            parts: parts.iter().map(PartRow::new).collect(),
-        };
         InteractAnswer {
             schema: "punctual.interact/1",
             verdict: report.verdict(),
@@ -92,56 +72,15 @@ impl<'a> InteractAnswer<'a> {
             seed: summary.seed,
             followed: summary.followed,
             hardware_counters: (),
-            counts: CountRow {
-                put_in: summary.inputs,
-                not_put_in: summary.not_put_in,
-                seen: count(Outcome::Seen),
-                merged: count(Outcome::Merged),
-                unanswered: count(Outcome::Unanswered),
-                unread: count(Outcome::Unread),
-                by_terminal: count(Outcome::ByTerminal),
-                ended: count(Outcome::Ended),
-                background_outputs: summary.background_outputs,
-                records_lost: summary.records_lost,
-                not_split: summary.not_split,
-            },
-            cost: CostRow {
-                driver_cpu_ns: summary.driver_cpu_ns,
-                process_cpu_ns: summary.process_cpu_ns,
-                program_cpu_ns: summary.program_cpu_ns,
-                programs_ran_ns: summary.programs_ran_ns,
-                programs_runs: summary.programs_runs,
-            },
-            waiting: WaitingRow {
-                lasted_ns: report.lasted_ns(),
-                waited_ns: report.waited_ns(),
-                compared_ns: waited_1996.map(|(_, all)| all),
-                waited_1996_ns: waited_1996.map(|(waited, _)| waited),
-            },
-            kinds: kinds.collect(),
+            counts: CountRow::new(report),
+            cost: CostRow::new(summary),
+            waiting: WaitingRow::new(report),
+            kinds: report.kinds.iter().map(KindRow::new).collect(),
             tasks: report.tasks.iter().map(|(task, all)| TaskRow { task, latency: LatencyRow::new(all) }).collect(),
-            responsiveness: report
-                .curve()
-                .into_iter()
-                .map(|(threshold_ns, over_ns, over_squared_ms2)| ResponsivenessRow {
-                    threshold_ns,
-                    over_ns,
-                    over_squared_ms2,
-                })
-                .collect(),
-            causes: report
-                .causes
-                .iter()
-                .map(|cause| CauseRow {
-                    kind: &cause.kind,
-                    name: &cause.name,
-                    ns: cause.ns,
-                    unknown_ns: cause.unknown_ns,
-                    inputs: cause.inputs,
-                })
-                .collect(),
-            limits: limits.collect(),
-            longest: report.longest.iter().map(long).collect(),
+            responsiveness: responsiveness.collect(),
+            causes: report.causes.iter().map(CauseRow::new).collect(),
+            limits: report.limits.iter().map(LimitRow::new).collect(),
+            longest: report.longest.iter().map(|(at, parts)| LongRow::new(&report.inputs[*at], parts)).collect(),
             inputs: report.inputs.iter().map(|input| InputRow::new(report, input)).collect(),
             interarrival: InterarrivalEntry::all(interarrival),
         }
@@ -171,6 +110,27 @@ struct CountRow {
     not_split: u64,
 }
 
+impl CountRow {
+    fn new(report: &InteractReport<'_>) -> CountRow {
+        let summary = report.summary;
+        let count =
+            |wanted| report.outcomes.iter().find(|(outcome, _)| *outcome == wanted).map_or(0, |(_, count)| *count);
+        CountRow {
+            put_in: summary.inputs,
+            not_put_in: summary.not_put_in,
+            seen: count(Outcome::Seen),
+            merged: count(Outcome::Merged),
+            unanswered: count(Outcome::Unanswered),
+            unread: count(Outcome::Unread),
+            by_terminal: count(Outcome::ByTerminal),
+            ended: count(Outcome::Ended),
+            background_outputs: summary.background_outputs,
+            records_lost: summary.records_lost,
+            not_split: summary.not_split,
+        }
+    }
+}
+
 /// What the measurement took, and the program.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -182,6 +142,18 @@ struct CostRow {
     programs_runs: Option<u64>,
 }
 
+impl CostRow {
+    fn new(summary: &InteractionDocument) -> CostRow {
+        CostRow {
+            driver_cpu_ns: summary.driver_cpu_ns,
+            process_cpu_ns: summary.process_cpu_ns,
+            program_cpu_ns: summary.program_cpu_ns,
+            programs_ran_ns: summary.programs_ran_ns,
+            programs_runs: summary.programs_runs,
+        }
+    }
+}
+
 /// How much of the time somebody waited: by what was seen, and by the machine of 1996, of the same inputs.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -190,6 +162,18 @@ struct WaitingRow {
     waited_ns: u64,
     compared_ns: Option<u64>,
     waited_1996_ns: Option<u64>,
+}
+
+impl WaitingRow {
+    fn new(report: &InteractReport<'_>) -> WaitingRow {
+        let waited_1996 = report.waited_1996_ns();
+        WaitingRow {
+            lasted_ns: report.lasted_ns(),
+            waited_ns: report.waited_ns(),
+            compared_ns: waited_1996.map(|(_, all)| all),
+            waited_1996_ns: waited_1996.map(|(waited, _)| waited),
+        }
+    }
 }
 
 /// Quantiles; one is given only where a value lies beyond it.
@@ -231,6 +215,21 @@ struct KindRow<'a> {
     over_patience_squared_ms2: f64,
 }
 
+impl<'a> KindRow<'a> {
+    fn new(kind: &'a KindSum) -> KindRow<'a> {
+        KindRow {
+            kind: &kind.kind,
+            inputs: kind.inputs,
+            latency: LatencyRow::new(&kind.latencies),
+            cold: LatencyRow::new(&kind.cold),
+            warm: LatencyRow::new(&kind.warm),
+            patience_ns: kind.patience_ns,
+            over_patience_ns: kind.over_ns,
+            over_patience_squared_ms2: kind.over_squared_ms,
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TaskRow<'a> {
@@ -256,6 +255,18 @@ struct CauseRow<'a> {
     inputs: u64,
 }
 
+impl<'a> CauseRow<'a> {
+    fn new(cause: &'a Cause) -> CauseRow<'a> {
+        CauseRow {
+            kind: &cause.kind,
+            name: &cause.name,
+            ns: cause.ns,
+            unknown_ns: cause.unknown_ns,
+            inputs: cause.inputs,
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LimitRow<'a> {
@@ -266,12 +277,31 @@ struct LimitRow<'a> {
     exceeded: bool,
 }
 
+impl<'a> LimitRow<'a> {
+    fn new((kind, limit): &'a (String, Limit)) -> LimitRow<'a> {
+        LimitRow {
+            kind,
+            what: &limit.what,
+            limit_ns: limit.limit_ns,
+            found_ns: limit.found_ns,
+            exceeded: limit.exceeded,
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LongRow<'a> {
     number: u32,
     latency_ns: Option<u64>,
     parts: Vec<PartRow<'a>>,
+}
+
+impl<'a> LongRow<'a> {
+    fn new(input: &Interaction, parts: &'a [InteractionPart]) -> LongRow<'a> {
+        let parts = parts.iter().map(PartRow::new).collect();
+        LongRow { number: input.number, latency_ns: input.latency_ns(), parts }
+    }
 }
 
 #[derive(Debug, Serialize)]

@@ -91,23 +91,7 @@ fn latencies(report: &InteractReport<'_>) -> Section {
             Drawing::Curve(curve),
         ));
     }
-    let rows = report.kinds.iter().filter(|kind| kind.cold.count() > 0 && kind.warm.count() > 0 && kind.kind != START);
-    let rows: Vec<Vec<Value>> = rows
-        .map(|kind| {
-            let of = |all: &Distribution| {
-                [Value::Count(Some(all.count())), Value::Ns(all.quantile(0.5)), Value::Ns(all.max())]
-            };
-            [Value::text(kind.kind.clone())].into_iter().chain(of(&kind.cold)).chain(of(&kind.warm)).collect()
-        })
-        .collect();
-    if !rows.is_empty() {
-        let numbers = ["first", "median us", "max us", "later", "median us", "max us"];
-        blocks.push(Block::Table(Table {
-            caption: "The first of each key, and later ones".into(),
-            columns: [Column::words("input")].into_iter().chain(numbers.map(Column::numbers)).collect(),
-            rows,
-        }));
-    }
+    blocks.extend(first_and_later(report).map(Block::Table));
     if report.summary.followed {
         blocks.push(Block::Table(ends(report)));
     }
@@ -117,6 +101,26 @@ fn latencies(report: &InteractReport<'_>) -> Section {
         lead: "From the moment an input was put in to the last that the program put out because of it.".into(),
         blocks,
     }
+}
+
+/// The first of each key beside later ones, of kinds that have both.
+fn first_and_later(report: &InteractReport<'_>) -> Option<Table> {
+    let rows = report.kinds.iter().filter(|kind| kind.cold.count() > 0 && kind.warm.count() > 0 && kind.kind != START);
+    let rows: Vec<Vec<Value>> = rows
+        .map(|kind| {
+            let of = |all: &Distribution| {
+                [Value::Count(Some(all.count())), Value::Ns(all.quantile(0.5)), Value::Ns(all.max())]
+            };
+            [Value::text(kind.kind.clone())].into_iter().chain(of(&kind.cold)).chain(of(&kind.warm)).collect()
+        })
+        .collect();
+    let numbers = ["first", "median us", "max us", "later", "median us", "max us"];
+    let table = Table {
+        caption: "The first of each key, and later ones".into(),
+        columns: [Column::words("input")].into_iter().chain(numbers.map(Column::numbers)).collect(),
+        rows,
+    };
+    (!table.rows.is_empty()).then_some(table)
 }
 
 fn ends(report: &InteractReport<'_>) -> Table {
@@ -297,25 +301,43 @@ fn waiting(report: &InteractReport<'_>) -> Section {
             Drawing::Curve(curve),
         ));
     }
-    let curve: Vec<_> = report.curve().into_iter().filter(|(threshold, over, _)| *over > 0 && *threshold > 0).collect();
-    if curve.len() > 1 {
-        let line = BandLine {
-            name: "p = 1".into(),
-            style: 0,
-            ns: curve.iter().map(|(threshold, ..)| *threshold).collect(),
-            seconds: curve
-                .iter()
-                .map(|(_, over, _)| Interval { low: None, estimate: Some(*over as f64 / 1e9), high: None })
-                .collect(),
-        };
-        let band = Band { x_axis: "T, ms".into(), y_axis: "sum of max(0, latency - T)".into(), lines: vec![line] };
-        blocks.push(picture(
-            "responsiveness",
-            "Responsiveness over the threshold.",
-            "What inputs took longer than T, all together.",
-            Drawing::Band(band),
-        ));
+    blocks.extend(responsiveness(report));
+    blocks.push(Block::Table(responsiveness_by_kind(report)));
+    Section {
+        id: "waiting".into(),
+        title: "Waiting".into(),
+        lead: "What is over a threshold of patience T counts, to the first and to the second power. Sums of this kind leave \
+               much out: read them beside the curves."
+            .into(),
+        blocks,
     }
+}
+
+/// How much inputs took longer than a threshold, over all thresholds.
+fn responsiveness(report: &InteractReport<'_>) -> Option<Block> {
+    let curve: Vec<_> = report.curve().into_iter().filter(|(threshold, over, _)| *over > 0 && *threshold > 0).collect();
+    if curve.len() < 2 {
+        return None;
+    }
+    let line = BandLine {
+        name: "p = 1".into(),
+        style: 0,
+        ns: curve.iter().map(|(threshold, ..)| *threshold).collect(),
+        seconds: curve
+            .iter()
+            .map(|(_, over, _)| Interval { low: None, estimate: Some(*over as f64 / 1e9), high: None })
+            .collect(),
+    };
+    let band = Band { x_axis: "T, ms".into(), y_axis: "sum of max(0, latency - T)".into(), lines: vec![line] };
+    Some(picture(
+        "responsiveness",
+        "Responsiveness over the threshold.",
+        "What inputs took longer than T, all together.",
+        Drawing::Band(band),
+    ))
+}
+
+fn responsiveness_by_kind(report: &InteractReport<'_>) -> Table {
     let rows = report.kinds.iter().filter(|kind| kind.latencies.count() > 0).map(|kind| {
         vec![
             Value::text(kind.kind.clone()),
@@ -324,7 +346,7 @@ fn waiting(report: &InteractReport<'_>) -> Section {
             Value::text(format!("{:.1}", kind.over_squared_ms)),
         ]
     });
-    blocks.push(Block::Table(Table {
+    Table {
         caption: "Responsiveness by kind".into(),
         columns: vec![
             Column::words("input"),
@@ -333,14 +355,6 @@ fn waiting(report: &InteractReport<'_>) -> Section {
             Column::numbers("of its squares ms2"),
         ],
         rows: rows.collect(),
-    }));
-    Section {
-        id: "waiting".into(),
-        title: "Waiting".into(),
-        lead: "What is over a threshold of patience T counts, to the first and to the second power. Sums of this kind leave \
-               much out: read them beside the curves."
-            .into(),
-        blocks,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::encode::plain_page::{escape, page};
 use punctual_sim::experiment::Point;
-use punctual_sim::sweep::Sweep;
+use punctual_sim::sweep::{Axis, Sweep};
 use std::fmt::Write;
 
 /// What stands at a point of a plane. A point that is absent was not asked for.
@@ -108,6 +108,44 @@ fn draw(cell: &Cell, most: u64, x: f64, y: f64, side: f64, name: &str, out: &mut
     out.push_str("</g>\n");
 }
 
+/// The line around a plane of so many rows, and the axis below it.
+fn draw_right_axis(right: &Axis, side: f64, rows: usize, out: &mut String) {
+    let columns = right.values.len();
+    let bottom = TOP + side * rows as f64;
+    let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom:.1}H{:.1}\"/>", LEFT + side * columns as f64);
+    let longest = (0..columns).map(|column| right.written(column).len()).max().unwrap_or(1);
+    let every = ((longest as f64 * 7.5 + 6.0) / side).ceil().max(1.0) as usize;
+    for column in (0..columns).step_by(every) {
+        let value = escape(&right.written(column));
+        let x = LEFT + side * (column as f64 + 0.5);
+        let _ = write!(out, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{value}</text>", bottom + 16.0);
+    }
+    let middle = LEFT + side * columns as f64 / 2.0;
+    let _ = writeln!(
+        out,
+        "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+        bottom + 38.0,
+        escape(&right.name)
+    );
+}
+
+/// The axis beside a plane.
+fn draw_up_axis(up: &Axis, side: f64, out: &mut String) {
+    let rows = up.values.len();
+    let every = (14.0 / side).ceil() as usize;
+    for row in (0..rows).step_by(every.max(1)) {
+        let value = escape(&up.written(row));
+        let y = TOP + side * ((rows - 1 - row) as f64 + 0.5) + 4.0;
+        let _ = write!(out, "<text x=\"{}\" y=\"{y:.1}\" text-anchor=\"end\">{value}</text>", LEFT - 6.0);
+    }
+    let y = TOP + side * rows as f64 / 2.0;
+    let _ = writeln!(
+        out,
+        "<text transform=\"translate(14 {y:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+        escape(&up.name)
+    );
+}
+
 /// One plane as SVG: the last two axes of the sweep, the last but one upwards, the last to the right, as in Figure 17.
 /// A sweep of one axis is one row. With more than two axes, `leading` says which plane (0 is the first). `None` where
 /// there is nothing to draw, or too much.
@@ -141,35 +179,9 @@ pub fn plane_svg(sweep: &Sweep, cells: &[(u64, Cell)], leading: u64, title: &str
         let y = TOP + side * (rows - 1 - row) as f64;
         draw(cell, most, LEFT + side * column as f64, y, side, &name, &mut out);
     }
-    let bottom = TOP + side * rows as f64;
-    let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom:.1}H{:.1}\"/>", LEFT + side * columns as f64);
-    let longest = (0..columns).map(|column| right.written(column).len()).max().unwrap_or(1);
-    let every = ((longest as f64 * 7.5 + 6.0) / side).ceil().max(1.0) as usize;
-    for column in (0..columns).step_by(every) {
-        let value = escape(&right.written(column));
-        let x = LEFT + side * (column as f64 + 0.5);
-        let _ = write!(out, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{value}</text>", bottom + 16.0);
-    }
-    let middle = LEFT + side * columns as f64 / 2.0;
-    let _ = writeln!(
-        out,
-        "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-        bottom + 38.0,
-        escape(&right.name)
-    );
+    draw_right_axis(right, side, rows, &mut out);
     if let Some(up) = up {
-        let every = (14.0 / side).ceil() as usize;
-        for row in (0..rows).step_by(every.max(1)) {
-            let value = escape(&up.written(row));
-            let y = TOP + side * ((rows - 1 - row) as f64 + 0.5) + 4.0;
-            let _ = write!(out, "<text x=\"{}\" y=\"{y:.1}\" text-anchor=\"end\">{value}</text>", LEFT - 6.0);
-        }
-        let y = TOP + side * rows as f64 / 2.0;
-        let _ = writeln!(
-            out,
-            "<text transform=\"translate(14 {y:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-            escape(&up.name)
-        );
+        draw_up_axis(up, side, &mut out);
     }
     out.push_str("</svg>\n");
     Some(out)
@@ -243,7 +255,6 @@ pub fn plane_html(sweep: &Sweep, cells: &[(u64, Cell)], title: &str) -> String {
 mod tests {
     use super::*;
     use crate::encode::plain_page::tests::assert_well_formed;
-    use punctual_sim::sweep::Axis;
 
     fn sweep(axes: &[&str]) -> Sweep {
         Sweep::new(axes.iter().map(|text| Axis::parse(text).unwrap()).collect()).unwrap()

@@ -19,13 +19,13 @@ pub(super) struct Advice {
 
 impl Advice {
     pub(super) fn on(cause: &Cause) -> Advice {
-        let mut happened = cause.kind.happened(&cause.name);
+        let mut happened = cause.kind.happened(&cause.who);
         if let Some(fate) = cause.detail.as_ref().and_then(Detail::fate) {
             // Of a wait what matters is what kept whoever was waited for.
             happened.pop();
             happened.push_str(&format!(", and meanwhile {fate}."));
         }
-        Advice { happened, remedy: cause.kind.remedy(&cause.name) }
+        Advice { happened, remedy: cause.kind.remedy(&cause.who) }
     }
 }
 
@@ -40,13 +40,13 @@ pub(super) fn leading<'a>(report: &'a WhyReport<'_>) -> impl Iterator<Item = Adv
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_blame::{HOLDER_NOT_SEEN, Kind};
+    use punctual_blame::{Awaited, Kind, Who};
 
     #[test]
     fn what_kept_the_holder_of_a_lock_is_a_sentence() {
-        let cause = |name: &str, detail: Detail| Cause {
+        let cause = |who: Who, detail: Detail| Cause {
             kind: Kind::Lock,
-            name: name.into(),
+            who,
             detail: Some(detail),
             cgroup: None,
             turn: None,
@@ -57,16 +57,17 @@ mod tests {
             unknown_ns: 0,
             example: 1,
         };
-        let told = Advice::on(&cause("reader", Detail::KeptBy(Kind::LowerPriority, "rustc".into()))).happened;
+        let told = Advice::on(&cause("reader".into(), Detail::KeptBy(Kind::LowerPriority, "rustc".into()))).happened;
         assert_eq!(
             told,
             "The thread waited for a lock that reader held, and meanwhile rustc had its fair turn on its CPU."
         );
         let told =
-            Advice::on(&cause(HOLDER_NOT_SEEN, Detail::Seen("the wait ended by its time limit".into()))).happened;
+            Advice::on(&cause(Awaited::Holder.into(), Detail::NotSeen("the wait ended by its time limit".into())))
+                .happened;
         assert_eq!(told, "The thread waited for a lock, and who held it was not seen.");
         assert_eq!(
-            Advice::on(&cause("reader", Detail::Seen("memcpy".into()))).happened,
+            Advice::on(&cause("reader".into(), Detail::Seen("memcpy".into()))).happened,
             "The thread waited for a lock that reader held."
         );
     }

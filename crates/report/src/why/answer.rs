@@ -5,7 +5,7 @@ use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
 use super::model::{EpisodeView, WhyReport};
 use super::{cost, handlers};
 use crate::answer::Answer;
-use punctual_blame::{CallTree, Cause, Inside, Kind};
+use punctual_blame::{Awaited, CallTree, Cause, Inside, Kind, Who};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Call, HandlerSum, RecorderSummary, Stage};
 use serde::Serialize;
@@ -80,6 +80,10 @@ struct KindRow {
     share: f64,
 }
 
+fn not_seen(who: &Who) -> Option<&'static str> {
+    who.not_seen().map(Awaited::name)
+}
+
 fn share(part_ns: u64, late_ns: u64) -> f64 {
     part_ns as f64 / late_ns.max(1) as f64
 }
@@ -96,6 +100,9 @@ impl KindRow {
 struct CauseRow<'a> {
     kind: &'static str,
     name: &'a str,
+    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_seen: Option<&'static str>,
     detail: Option<String>,
     cgroup: Option<&'a str>,
     weight: Option<u64>,
@@ -118,7 +125,8 @@ impl<'a> CauseRow<'a> {
             happened,
             remedy,
             kind: cause.kind.name(),
-            name: &cause.name,
+            name: cause.who.name(),
+            not_seen: not_seen(&cause.who),
             detail: cause.detail.as_ref().map(ToString::to_string),
             cgroup: cause.cgroup.as_deref(),
             weight: cause.turn.map(|turn| turn.weight),
@@ -166,6 +174,9 @@ struct EpisodeRow<'a> {
 struct PartRow<'a> {
     kind: &'static str,
     name: &'a str,
+    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_seen: Option<&'static str>,
     ns: u64,
     detail: Option<String>,
     unknown_ns: u64,
@@ -184,6 +195,9 @@ struct PartRow<'a> {
 struct InsideRow<'a> {
     kind: &'static str,
     name: &'a str,
+    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_seen: Option<&'static str>,
     ns: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inside: Vec<InsideRow<'a>>,
@@ -193,7 +207,8 @@ impl<'a> InsideRow<'a> {
     fn all(inside: &'a [Inside]) -> Vec<InsideRow<'a>> {
         let row = |inside: &'a Inside| InsideRow {
             kind: inside.kind.name(),
-            name: &inside.name,
+            name: inside.who.name(),
+            not_seen: not_seen(&inside.who),
             ns: inside.ns,
             inside: InsideRow::all(&inside.inside),
         };
@@ -210,6 +225,9 @@ struct PieceRow<'a> {
     cpu: u32,
     kind: &'static str,
     name: &'a str,
+    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_seen: Option<&'static str>,
     detail: Option<String>,
     cgroup: Option<&'a str>,
 }
@@ -256,7 +274,8 @@ impl<'a> EpisodeRow<'a> {
     fn new(episode: &'a EpisodeView) -> EpisodeRow<'a> {
         let parts = episode.split.parts.iter().map(|part| PartRow {
             kind: part.kind.name(),
-            name: &part.name,
+            name: part.who.name(),
+            not_seen: not_seen(&part.who),
             ns: part.ns,
             detail: part.detail.as_ref().map(ToString::to_string),
             unknown_ns: part.unknown_ns,
@@ -271,7 +290,8 @@ impl<'a> EpisodeRow<'a> {
             ns: piece.ns,
             cpu: piece.cpu,
             kind: piece.kind.name(),
-            name: &piece.name,
+            name: piece.who.name(),
+            not_seen: not_seen(&piece.who),
             detail: piece.detail.as_ref().map(ToString::to_string),
             cgroup: piece.cgroup.as_deref(),
         });

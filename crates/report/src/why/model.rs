@@ -2,7 +2,7 @@
 
 use super::words::with_group;
 use punctual_blame::{
-    CallTree, Cause, Kind, Link, Piece, Room, Split, Summary, Turn, chain, is_nesting_known, split, summarize,
+    CallTree, Cause, Kind, Link, Piece, Room, Split, Summary, Turn, Who, chain, is_nesting_known, split, summarize,
 };
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage};
@@ -73,9 +73,9 @@ impl EpisodeView {
         // A text of its own takes 32 bytes at least.
         let text = |text: &str| size_of::<String>() + text.len().max(32);
         let pieces = self.split.pieces.iter().map(|piece| {
-            let path: usize = piece.path.iter().map(|(_, name)| size_of::<Kind>() + text(name)).sum();
+            let path: usize = piece.path.iter().map(|(_, who)| size_of::<Kind>() + text(who.name())).sum();
             let detail = piece.detail.as_ref().map_or(0, |detail| text(&detail.to_string()));
-            size_of::<Piece>() + text(&piece.name) + path + detail
+            size_of::<Piece>() + text(piece.who.name()) + path + detail
         });
         let links = self.chain.iter().map(|link| size_of::<Link>() + text(&link.woken) + text(&link.name));
         let stacks = self.late_stacks.iter().flatten().map(|function| text(function));
@@ -167,9 +167,9 @@ impl<'a> WhyReport<'a> {
     }
 
     /// A culprit's name with its control group, where that is not the root or is another one than a victim's.
-    pub(super) fn who(&self, name: &str, cgroup: Option<&str>, turn: Option<Turn>) -> String {
+    pub(super) fn who(&self, who: &Who, cgroup: Option<&str>, turn: Option<Turn>) -> Who {
         let is_theirs = self.episodes.iter().all(|episode| episode.cgroup.as_deref() == cgroup);
-        with_group(name, cgroup, turn, is_theirs)
+        with_group(who, cgroup, turn, is_theirs)
     }
 
     pub(super) fn whole(&self) -> usize {

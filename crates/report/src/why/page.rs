@@ -40,7 +40,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
             "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{share:.1} %</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             cause.kind.name(),
-            escape(&cause.name),
+            escape(cause.who.name()),
             escape(&cause.detail.as_ref().map(as_detail).unwrap_or_default()),
             cause.episodes,
             microseconds(Some(cause.typical_ns)),
@@ -62,7 +62,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
     }
     for cause in report.causes().iter().take(SECTIONS) {
         let Some(example) = report.episodes.iter().find(|episode| episode.id == cause.example) else { continue };
-        let _ = writeln!(body, "<h2>{}</h2>", escape(&cause_words(cause.kind, &cause.name)));
+        let _ = writeln!(body, "<h2>{}</h2>", escape(&cause_words(cause.kind, &cause.who)));
         let Advice { happened, remedy } = Advice::on(cause);
         let _ = writeln!(body, "<p>{} {}</p>", escape(&happened), escape(remedy.unwrap_or_default()));
         let _ = writeln!(
@@ -85,7 +85,7 @@ fn episode(body: &mut String, episode: &EpisodeView) {
             "<tr><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             microseconds(Some(part.ns)),
             part.kind.label(),
-            escape(&part.name),
+            escape(part.who.name()),
             escape(&part.detail.as_ref().map(as_detail).unwrap_or_default())
         );
     }

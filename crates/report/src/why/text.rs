@@ -123,8 +123,8 @@ fn cause_table(report: &WhyReport<'_>) -> String {
         row
     };
     for cause in report.shown_causes() {
-        let who = report.who(&cause.name, cause.cgroup.as_deref(), cause.turn);
-        let name = format!("{who}{}", beside(&cause.name, cause.detail.as_ref()));
+        let who = report.who(&cause.who, cause.cgroup.as_deref(), cause.turn);
+        let name = format!("{who}{}", beside(&cause.who, cause.detail.as_ref()));
         rows.push(row(
             cause.kind.label(),
             name,
@@ -213,14 +213,14 @@ fn part_table(episode: &EpisodeView, whole: bool) -> String {
             rest += part.ns;
             continue;
         }
-        let detail = part.detail.as_ref().filter(|detail| !is_name(detail, &part.name)).map(as_detail);
+        let detail = part.detail.as_ref().filter(|detail| !is_name(detail, &part.who)).map(as_detail);
         let who = with_group(
-            &part.name,
+            &part.who,
             part.cgroup.as_deref(),
             part.turn,
             episode.cgroup.as_deref() == part.cgroup.as_deref(),
         );
-        let cells = [part.kind.label().to_owned(), who, detail.unwrap_or_default()];
+        let cells = [part.kind.label().to_owned(), who.to_string(), detail.unwrap_or_default()];
         let figures = [microseconds(Some(part.ns)), percent(part.ns, episode.total_ns)];
         rows.push(figures.into_iter().chain(cells).collect());
     }

@@ -60,11 +60,11 @@ fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &E
     };
     begin_slice(body, first, episode.expected_ns, uuid, "late wakeup", &title, 0);
     for piece in &split.pieces {
-        let title = format!("{} {}", piece.kind.name(), piece.name);
+        let title = format!("{} {}", piece.kind.name(), piece.who);
         begin_slice(body, first, piece.start_ns, uuid, piece.kind.name(), &title, piece.ns);
         // Within a wait what whoever was waited for did, and whom that one waited for.
-        for (kind, name) in &piece.path {
-            begin_slice(body, first, piece.start_ns, uuid, kind.name(), &step_words(*kind, name), piece.ns);
+        for (kind, who) in &piece.path {
+            begin_slice(body, first, piece.start_ns, uuid, kind.name(), &step_words(*kind, who), piece.ns);
         }
         for _ in 0..=piece.path.len() {
             end_slice(body, first, piece.start_ns + piece.ns, uuid);

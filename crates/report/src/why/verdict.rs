@@ -75,12 +75,12 @@ impl WhyReport<'_> {
             format_ns(self.summary.late_ns),
             if self.of_responses() { "" } else { " of lateness" },
             if is_whole {
-                cause_words(kind, &self.who(&first.name, first.cgroup.as_deref(), first.turn))
+                cause_words(kind, &self.who(&first.who, first.cgroup.as_deref(), first.turn))
             } else {
-                format!("{}: most {}", kind.plural(), first.name)
+                format!("{}: most {}", kind.plural(), first.who)
             },
         );
-        verdict.push_str(&beside(&first.name, first.detail.as_ref()));
+        verdict.push_str(&beside(&first.who, first.detail.as_ref()));
         if !is_whole {
             let _ = write!(verdict, " with {}", percent(first.total_ns, self.summary.late_ns));
         }

@@ -3,7 +3,7 @@
 use super::model::EpisodeView;
 use super::words::cause_words;
 use crate::layout::{microseconds, table};
-use punctual_blame::{Inside, Kind};
+use punctual_blame::{Inside, Kind, Who};
 use punctual_recording::Call;
 
 /// A wait, or what whoever was waited for did meanwhile.
@@ -11,7 +11,7 @@ pub(super) struct WaitRow<'a> {
     /// 0 for what the late thread waited for, one more for each that was waited for in turn.
     pub(super) depth: usize,
     kind: Kind,
-    name: &'a str,
+    who: &'a Who,
     /// How much of the episode, ns.
     pub(super) ns: u64,
     /// Of the late thread's own waits: what it had called the kernel for.
@@ -21,9 +21,9 @@ pub(super) struct WaitRow<'a> {
 impl WaitRow<'_> {
     pub(super) fn words(&self) -> String {
         match (self.depth, self.call) {
-            (0, Some(call)) => format!("{} (in {})", cause_words(self.kind, self.name), call.name()),
-            (0, None) => cause_words(self.kind, self.name),
-            _ => step_words(self.kind, self.name),
+            (0, Some(call)) => format!("{} (in {})", cause_words(self.kind, self.who), call.name()),
+            (0, None) => cause_words(self.kind, self.who),
+            _ => step_words(self.kind, self.who),
         }
     }
 }
@@ -32,15 +32,15 @@ impl WaitRow<'_> {
 /// out.
 pub(super) fn rows(episode: &EpisodeView) -> Vec<WaitRow<'_>> {
     fn add<'a>(inside: &'a [Inside], depth: usize, least: u64, rows: &mut Vec<WaitRow<'a>>) {
-        for Inside { kind, name, ns, inside } in inside.iter().filter(|inside| inside.ns >= least) {
-            rows.push(WaitRow { depth, kind: *kind, name, ns: *ns, call: None });
+        for Inside { kind, who, ns, inside } in inside.iter().filter(|inside| inside.ns >= least) {
+            rows.push(WaitRow { depth, kind: *kind, who, ns: *ns, call: None });
             add(inside, depth + 1, least, rows);
         }
     }
     let least = (episode.total_ns / 1_000).max(1);
     let mut rows = Vec::new();
     for part in episode.split.parts.iter().filter(|part| !part.inside.is_empty() && part.ns >= least) {
-        rows.push(WaitRow { depth: 0, kind: part.kind, name: &part.name, ns: part.ns, call: part.call });
+        rows.push(WaitRow { depth: 0, kind: part.kind, who: &part.who, ns: part.ns, call: part.call });
         add(&part.inside, 1, least, &mut rows);
     }
     rows
@@ -58,9 +58,9 @@ pub(super) fn text(episode: &EpisodeView) -> String {
 }
 
 /// What somebody did who was waited for.
-pub(super) fn step_words(kind: Kind, name: &str) -> String {
+pub(super) fn step_words(kind: Kind, who: &Who) -> String {
     match kind {
-        Kind::Own => format!("{name} worked"),
-        _ => cause_words(kind, name),
+        Kind::Own => format!("{who} worked"),
+        _ => cause_words(kind, who),
     }
 }

@@ -1,7 +1,7 @@
 //! Causes and details in words.
 
 use crate::layout::shortened;
-use punctual_blame::{Detail, ENDER_NOT_SEEN, HOLDER_NOT_SEEN, Kind, Turn};
+use punctual_blame::{Awaited, Detail, Kind, Turn, Who};
 
 /// Symbols of generic code are longer than any column is wide.
 const MAX_CHARACTERS: usize = 56;
@@ -9,20 +9,23 @@ const MAX_CHARACTERS: usize = 56;
 /// The longest path of a control group that stands whole beside a name, characters.
 const MAX_PATH: usize = 40;
 
-pub(super) fn with_group(name: &str, cgroup: Option<&str>, turn: Option<Turn>, is_the_victims: bool) -> String {
+pub(super) fn with_group(who: &Who, cgroup: Option<&str>, turn: Option<Turn>, is_the_victims: bool) -> Who {
     let turn = turn.filter(|turn| !is_the_victims && turn.weight != turn.waiting_weight);
     let path = cgroup.filter(|cgroup| *cgroup != "/").map(|cgroup| shortened(cgroup, MAX_PATH));
     let weights = turn.map(|Turn { weight, waiting_weight }| format!("weight {weight} against {waiting_weight}"));
     let words: Vec<String> = path.into_iter().chain(weights).collect();
-    if words.is_empty() { name.to_owned() } else { format!("{name} [{}]", words.join(", ")) }
+    match who {
+        Who::Seen(name) if !words.is_empty() => Who::Seen(format!("{name} [{}]", words.join(", "))),
+        who => who.clone(),
+    }
 }
 
 /// A cause in words.
-pub(super) fn cause_words(kind: Kind, name: &str) -> String {
-    match (kind, name) {
-        (Kind::Lock, HOLDER_NOT_SEEN) => "a lock whose holder was not seen".to_owned(),
-        (Kind::Wait, ENDER_NOT_SEEN) => "waiting for a thread that was not seen".to_owned(),
-        _ => format!("{} {name}", kind.words()),
+pub(super) fn cause_words(kind: Kind, who: &Who) -> String {
+    match who {
+        Who::NotSeen(Awaited::Holder) => "a lock whose holder was not seen".to_owned(),
+        Who::NotSeen(Awaited::Ender) => "waiting for a thread that was not seen".to_owned(),
+        Who::Seen(name) => format!("{} {name}", kind.words()),
     }
 }
 
@@ -35,8 +38,8 @@ pub(super) fn as_detail(detail: &Detail) -> String {
 }
 
 /// What stands behind a cause's name: the code in brackets, or what became of whoever was waited for as a sentence.
-pub(super) fn beside(name: &str, detail: Option<&Detail>) -> String {
-    let Some(detail) = detail.filter(|detail| !is_name(detail, name)) else { return String::new() };
+pub(super) fn beside(who: &Who, detail: Option<&Detail>) -> String {
+    let Some(detail) = detail.filter(|detail| !is_name(detail, who)) else { return String::new() };
     match detail.fate() {
         Some(_) => format!(": {}", as_detail(detail)),
         None => format!(" ({})", as_detail(detail)),
@@ -44,11 +47,36 @@ pub(super) fn beside(name: &str, detail: Option<&Detail>) -> String {
 }
 
 /// Whether a detail says no more than the name that it stands beside.
-pub(super) fn is_name(detail: &Detail, name: &str) -> bool {
-    matches!(detail, Detail::Seen(code) if code == name)
+pub(super) fn is_name(detail: &Detail, who: &Who) -> bool {
+    matches!((detail, who), (Detail::Seen(code), Who::Seen(name)) if code == name)
 }
 
 /// A share to the tenth of a percent.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 / whole.max(1) as f64 * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_is_called_as_if_nobody_was_seen_is_named() {
+        for awaited in [Awaited::Holder, Awaited::Ender] {
+            let nobody = Who::from(awaited);
+            let called_so = Who::from(nobody.name());
+            assert_ne!(nobody, called_so);
+            assert_eq!(cause_words(Kind::Lock, &called_so), format!("lock held by {called_so}"));
+            assert_eq!(Kind::Wait.happened(&called_so), format!("The thread waited for {called_so}."));
+            assert!(cause_words(Kind::Lock, &nobody).ends_with("not seen"));
+            assert!(Kind::Lock.happened(&nobody).ends_with("was not seen."));
+        }
+    }
+
+    #[test]
+    fn only_who_was_seen_has_a_group() {
+        let told = |who: &Who| with_group(who, Some("/background"), None, false).to_string();
+        assert_eq!(told(&"rustc".into()), "rustc [/background]");
+        assert_eq!(told(&Awaited::Holder.into()), "holder not seen");
+    }
 }

@@ -1,17 +1,14 @@
 //! The event loop, interrupts and deferred procedures.
 
+use super::NONE;
 use super::ready::ReadyQueue;
 use super::slots::SlotPlan;
 use super::source::{Source, block_time};
 use super::specification::{Arrival, MachineSpec, WorkContext};
 use super::thread::Thread;
-use super::{NONE, SourceSpec};
 use crate::calendar::Calendar;
-use crate::cost::Cost;
 use crate::error::Result;
 use crate::observe::{Activation, Level, Observer, Slice, Unit};
-use crate::random::Random;
-use crate::ring::Ring;
 use crate::time::{NEVER, Picoseconds};
 use std::collections::VecDeque;
 
@@ -22,8 +19,6 @@ const DEEPEST: usize = 32;
 /// Work that waits in one queue at most: what is beyond is counted as lost, so that an overloaded machine needs no
 /// more memory the longer it runs.
 pub(super) const MAX_WAITING: usize = 1 << 18;
-/// The part of the random numbers that all replays share, so that they draw the same blocks.
-const REPLAY_PART: u64 = 0xb10c;
 
 /// Where the time of one CPU went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,6 +61,24 @@ pub(super) struct Cpu {
 }
 
 impl Cpu {
+    /// One on which nothing has run yet, with room for what so many threads and sources of interrupts may leave there.
+    fn new(threads: usize, sources: usize) -> Cpu {
+        Cpu {
+            frames: Vec::with_capacity(DEEPEST),
+            raised: Vec::with_capacity(sources),
+            dpcs: VecDeque::with_capacity(sources),
+            dpc: NONE,
+            dpc_remaining: 0,
+            thread: NONE,
+            last_thread: NONE,
+            ready: ReadyQueue::new(threads),
+            since: 0,
+            plan: SlotPlan::default(),
+            slot_owner: NONE,
+            time: CpuTime::default(),
+        }
+    }
+
     /// Whether a handler or a deferred procedure is on the CPU.
     pub(super) fn above_threads(&self) -> bool {
         !self.frames.is_empty() || self.dpc != NONE
@@ -105,86 +118,28 @@ impl Engine {
         let mut clock = NONE;
         if let Some(clock_spec) = &spec.clock {
             clock = source_specs.len() as u32;
-            source_specs.push(SourceSpec {
-                name: "clock".to_owned(),
-                cpu: clock_spec.cpu,
-                irql: clock_spec.irql,
-                arrival: match clock_spec.period {
-                    Some(period) => Arrival::Periodic { period, offset: clock_spec.offset },
-                    None => Arrival::Times(Vec::new()),
-                },
-                latched: true,
-                isr: clock_spec.isr.clone(),
-                dpc: clock_spec.dpc.clone(),
-                important: false,
-                work: Cost::default(),
-                context: WorkContext::Dpc,
-                thread: None,
-            });
+            source_specs.push(clock_spec.as_source());
         }
-        let mut cpus: Vec<Cpu> = (0..spec.cpus)
-            .map(|_| Cpu {
-                frames: Vec::with_capacity(DEEPEST),
-                raised: Vec::with_capacity(source_specs.len()),
-                dpcs: VecDeque::with_capacity(source_specs.len()),
-                dpc: NONE,
-                dpc_remaining: 0,
-                thread: NONE,
-                last_thread: NONE,
-                ready: ReadyQueue::new(spec.threads.len()),
-                since: 0,
-                plan: SlotPlan::default(),
-                slot_owner: NONE,
-                time: CpuTime::default(),
-            })
-            .collect();
+        let mut cpus: Vec<Cpu> = (0..spec.cpus).map(|_| Cpu::new(spec.threads.len(), source_specs.len())).collect();
         for (index, cpu) in cpus.iter_mut().enumerate() {
             cpu.plan = super::check::plan(&spec, index)?;
         }
         let slots = 3 * spec.cpus + 2 * spec.threads.len() + source_specs.len();
-        let sources = source_specs
-            .into_iter()
-            .enumerate()
-            .map(|(index, source)| Source {
-                random: match source.arrival {
-                    Arrival::Replay { .. } => Random::new(spec.seed, REPLAY_PART),
-                    _ => Random::new(spec.seed, 1_000_000 + index as u64),
-                },
-                sequence: 0,
-                waiting: VecDeque::with_capacity(16),
-                deferred: VecDeque::with_capacity(16),
-                queued: false,
-                current: None,
-                started: 0,
-                lost: 0,
-                phase: 0,
-                position: 0,
-                block_start: 0,
-                block: 0,
-                samples: 0,
-                ring: match &source.arrival {
-                    Arrival::Phases(phases) if phases.ring < u64::MAX => Some(Ring::new(phases.ring, phases.offset)),
-                    _ => None,
-                },
-                spec: source,
-            })
-            .collect();
+        let sources = source_specs.into_iter().enumerate();
+        let sources = sources.map(|(index, source)| Source::new(source, spec.seed, index)).collect();
         let threads =
             spec.threads.iter().enumerate().map(|(index, thread)| Thread::new(thread, &spec, index)).collect();
-        let unit = Unit::new(0, None, NEVER);
+        let held = spec.threads.iter().filter_map(|thread| thread.hold).map(|hold| hold.lock + 1);
+        let locks = held.max().unwrap_or(0) as usize;
         let mut engine = Engine {
             calendar: Calendar::new(slots),
             cpus,
             threads,
             sources,
-            locks: vec![
-                NONE;
-                spec.threads.iter().filter_map(|thread| thread.hold).map(|hold| hold.lock + 1).max().unwrap_or(0)
-                    as usize
-            ],
+            locks: vec![NONE; locks],
             clock,
             system_time: 0,
-            tick: unit,
+            tick: Unit::new(0, None, NEVER),
             now: 0,
             events: 0,
             dirty: 0,

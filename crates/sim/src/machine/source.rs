@@ -1,6 +1,6 @@
 //! A source of interrupts as it runs: what waits, and when the next one comes.
 
-use super::specification::{Phases, SourceSpec};
+use super::specification::{Arrival, Phases, SourceSpec};
 use crate::observe::Unit;
 use crate::random::Random;
 use crate::ring::Ring;
@@ -32,7 +32,37 @@ pub(super) struct Source {
     pub(super) ring: Option<Ring>,
 }
 
+/// The part of the random numbers that all replays share, so that they draw the same blocks.
+const REPLAY_PART: u64 = 0xb10c;
+
 impl Source {
+    /// One of which nothing has come yet; `index` tells the random numbers of a machine's sources apart.
+    pub(super) fn new(spec: SourceSpec, seed: u64, index: usize) -> Source {
+        Source {
+            random: match spec.arrival {
+                Arrival::Replay { .. } => Random::new(seed, REPLAY_PART),
+                _ => Random::new(seed, 1_000_000 + index as u64),
+            },
+            sequence: 0,
+            waiting: VecDeque::with_capacity(16),
+            deferred: VecDeque::with_capacity(16),
+            queued: false,
+            current: None,
+            started: 0,
+            lost: 0,
+            phase: 0,
+            position: 0,
+            block_start: 0,
+            block: 0,
+            samples: 0,
+            ring: match &spec.arrival {
+                Arrival::Phases(phases) if phases.ring < u64::MAX => Some(Ring::new(phases.ring, phases.offset)),
+                _ => None,
+            },
+            spec,
+        }
+    }
+
     /// Whether the ring has run over the samples of this block: then there is nothing to process.
     #[inline]
     pub(super) fn has_lost(&self, unit: &Unit) -> bool {

@@ -77,6 +77,28 @@ pub struct ClockSpec {
     pub dpc: Cost,
 }
 
+impl ClockSpec {
+    /// The source of the clock's interrupts.
+    pub(super) fn as_source(&self) -> SourceSpec {
+        SourceSpec {
+            name: "clock".to_owned(),
+            cpu: self.cpu,
+            irql: self.irql,
+            arrival: match self.period {
+                Some(period) => Arrival::Periodic { period, offset: self.offset },
+                None => Arrival::Times(Vec::new()),
+            },
+            latched: true,
+            isr: self.isr.clone(),
+            dpc: self.dpc.clone(),
+            important: false,
+            work: Cost::default(),
+            context: WorkContext::Dpc,
+            thread: None,
+        }
+    }
+}
+
 /// When the interrupts of a source come.
 #[derive(Debug, Clone)]
 pub enum Arrival {

@@ -77,11 +77,7 @@ pub fn measure_and_inspect(
     let mut flushed = Instant::now();
     let ended = loop {
         for index in 0..session.loops().len() {
-            let taken = session.take(index);
-            tally.take(index, taken, |gap, inside| {
-                files.gaps.push(gap);
-                inspect(gap, inside);
-            });
+            take(&mut session, index, &mut tally, &mut files, inspect);
         }
         if flushed.elapsed() >= FLUSH {
             flushed = Instant::now();
@@ -114,20 +110,7 @@ pub fn measure_and_inspect(
         std::thread::sleep(ROUND);
     };
     session.stop();
-    for index in 0..session.loops().len() {
-        // A gap that ends between the taking and the look at the open one is taken the second time.
-        for _ in 0..2 {
-            let taken = session.take(index);
-            tally.take(index, taken, |gap, inside| {
-                files.gaps.push(gap);
-                inspect(gap, inside);
-            });
-            if let Some(gap) = session.open_gap(index) {
-                files.gaps.push(&tally.take_open(index, gap));
-                break;
-            }
-        }
-    }
+    take_the_rest(&mut session, &mut tally, &mut files, inspect);
     count(&session, &mut tally, &mut files);
     let at_ns = punctual_kernel::clock::monotonic_ns();
     // Out of the kernel before the writing, which may take long.
@@ -138,6 +121,40 @@ pub fn measure_and_inspect(
     let ended = Ended { reason: ended.0, detail: ended.1, at_ns };
     let directory = writer.directory().clone();
     Ok((writer.finish(ended, Vec::new()).map_err(RunError::Recording)?, document, directory))
+}
+
+/// Takes the gaps that a loop has found.
+fn take(
+    session: &mut IdleSession,
+    index: usize,
+    tally: &mut Tally,
+    files: &mut Files,
+    inspect: &mut dyn FnMut(&Gap, &[TraceEntry]),
+) {
+    let taken = session.take(index);
+    tally.take(index, taken, |gap, inside| {
+        files.gaps.push(gap);
+        inspect(gap, inside);
+    });
+}
+
+/// Takes what there is once the loops have ended: gaps that were found, and those in which the loops were at the end.
+fn take_the_rest(
+    session: &mut IdleSession,
+    tally: &mut Tally,
+    files: &mut Files,
+    inspect: &mut dyn FnMut(&Gap, &[TraceEntry]),
+) {
+    for index in 0..session.loops().len() {
+        // A gap that ends between the taking and the look at the open one is taken the second time.
+        for _ in 0..2 {
+            take(session, index, tally, files, inspect);
+            if let Some(gap) = session.open_gap(index) {
+                files.gaps.push(&tally.take_open(index, gap));
+                break;
+            }
+        }
+    }
 }
 
 fn create(plan: &IdlePlan, session: &IdleSession, provenance: Provenance) -> RecordingResult<Files> {

@@ -3,8 +3,10 @@
 use super::classifier::{Blamed, Classifier};
 use super::holder::sleepers_call;
 use crate::episode::chain::slice_before;
+use crate::episode::detail::Detail;
 use crate::episode::story::{STOPPED, timer_due};
-use crate::kind::{ENDER_NOT_SEEN, Kind};
+use crate::kind::Kind;
+use crate::who::{Awaited, Who};
 use punctual_recording::episode::{
     Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_IO, LEFT_FOR_LOCK, Sender, WakingAct,
 };
@@ -204,22 +206,22 @@ impl Classifier<'_> {
     /// The thread waited for another one, and what that did is not looked into, or it was none.
     pub(crate) fn not_answered(&self, woken_by: Option<&Event>, by: String) -> Blamed {
         let Some(woken_by) = woken_by else {
-            return not_seen(ENDER_NOT_SEEN, "nobody ended it before the evidence ends".to_owned());
+            return not_seen(Awaited::Ender, "nobody ended it before the evidence ends".to_owned());
         };
         let is_sleep = woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Sleep);
         match self.end(woken_by) {
             // Those who wait in a circle, one without a name, or one too many.
             End::By(tid) => {
                 let name = self.thread(tid);
-                let inside = Some((Kind::Unknown, format!("what {name} did")));
+                let inside = Some((Kind::Unknown, format!("what {name} did").into()));
                 let call = sleepers_call(woken_by);
                 Blamed { inside, call, tid: Some(tid), ..Blamed::new(Kind::Wait, name) }
             }
             End::Timer if is_sleep || !self.subject.is_due => Blamed::new(Kind::Sleep, by),
-            End::Timer => not_seen(ENDER_NOT_SEEN, "the wait ended by its time limit".to_owned()),
+            End::Timer => not_seen(Awaited::Ender, "the wait ended by its time limit".to_owned()),
             End::Device => Blamed::new(Kind::Io, by),
             End::Network => not_seen(NETWORK, format!("who sent it: it came by softirq {by}")),
-            End::NotBy(words) => not_seen(ENDER_NOT_SEEN, words),
+            End::NotBy(words) => not_seen(Awaited::Ender, words),
         }
     }
 }
@@ -229,7 +231,7 @@ fn waits_for_signal(woken_by: &Event) -> bool {
     woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Signal)
 }
 
-fn not_seen(name: &str, why: String) -> Blamed {
-    let inside = Some((Kind::Unknown, why.clone()));
-    Blamed { detail: Some(why), inside, ..Blamed::new(Kind::Wait, name) }
+fn not_seen(who: impl Into<Who>, why: String) -> Blamed {
+    let inside = Some((Kind::Unknown, why.clone().into()));
+    Blamed { detail: Some(Detail::NotSeen(why)), inside, ..Blamed::new(Kind::Wait, who) }
 }

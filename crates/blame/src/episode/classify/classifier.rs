@@ -1,5 +1,6 @@
 //! What a slice is judged by, and the verdict.
 
+use crate::episode::detail::Detail;
 use crate::episode::disks::Requests;
 use crate::episode::groups::Turn;
 use crate::episode::replay::CpuTimeline;
@@ -8,6 +9,7 @@ use crate::episode::story::waking;
 use crate::episode::subject::Subject;
 use crate::episode::waits::Waits;
 use crate::kind::Kind;
+use crate::who::Who;
 use punctual_recording::episode::{Call, Event, StackSample};
 use punctual_recording::{Episode, Stage};
 use std::collections::BTreeMap;
@@ -20,10 +22,10 @@ pub(super) const OWN_PATH_NS: u64 = 50_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Blamed {
     pub(crate) kind: Kind,
-    pub(crate) name: String,
-    pub(crate) detail: Option<String>,
+    pub(crate) who: Who,
+    pub(crate) detail: Option<Detail>,
     /// See [`Piece::inside`](crate::Piece::inside).
-    pub(crate) inside: Option<(Kind, String)>,
+    pub(crate) inside: Option<(Kind, Who)>,
     /// Whose it is, where that is a thread.
     pub(crate) tid: Option<u32>,
     /// Of two normal threads, one of which had its turn.
@@ -33,8 +35,8 @@ pub(crate) struct Blamed {
 }
 
 impl Blamed {
-    pub(crate) fn new(kind: Kind, name: impl Into<String>) -> Blamed {
-        Blamed { kind, name: name.into(), detail: None, inside: None, tid: None, turn: None, call: None }
+    pub(crate) fn new(kind: Kind, who: impl Into<Who>) -> Blamed {
+        Blamed { kind, who: who.into(), detail: None, inside: None, tid: None, turn: None, call: None }
     }
 
     pub(crate) fn unknown(why: &str) -> Blamed {

@@ -1,9 +1,11 @@
 //! Who holds the lock that a thread waits for. Whoever wakes the thread is it only if it let the lock go.
 
 use super::classifier::{Blamed, Classifier};
+use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::subject::Subject;
-use crate::kind::{HOLDER_NOT_SEEN, Kind};
+use crate::kind::Kind;
+use crate::who::Awaited;
 use punctual_recording::Stage;
 use punctual_recording::episode::{
     Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_LOCK, LockWaking, WakingAct, WordState,
@@ -233,12 +235,12 @@ fn ended_by_interrupt(by: &str) -> String {
 }
 
 fn not_seen(how_it_ended: String) -> Blamed {
-    let inside = Some((Kind::Unknown, how_it_ended.clone()));
-    Blamed { detail: Some(how_it_ended), inside, ..Blamed::new(Kind::Lock, HOLDER_NOT_SEEN) }
+    let inside = Some((Kind::Unknown, how_it_ended.clone().into()));
+    Blamed { detail: Some(Detail::NotSeen(how_it_ended)), inside, ..Blamed::new(Kind::Lock, Awaited::Holder) }
 }
 
 /// The holder is known, and what it did meanwhile is not.
 fn not_seen_inside(holder: String) -> Blamed {
-    let inside = Some((Kind::Unknown, format!("what {holder} did")));
+    let inside = Some((Kind::Unknown, format!("what {holder} did").into()));
     Blamed { inside, ..Blamed::new(Kind::Lock, holder) }
 }

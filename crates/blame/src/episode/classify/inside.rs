@@ -2,6 +2,7 @@
 
 use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
 use crate::episode::chain::waker;
+use crate::episode::detail::Detail;
 use crate::episode::replay::Slice;
 use crate::episode::span::StateSpan;
 use crate::episode::story::STOPPED;
@@ -40,13 +41,14 @@ impl Classifier<'_> {
         if let Some(lock) = self.waits.in_lock(start, end) {
             let detail = detail().or_else(|| Some(format!("kernel {}", lock.words)));
             let name = self.who_ends(&lock, lock.begin_ns).unwrap_or_else(|| "another CPU".to_owned());
-            return vec![(Blamed { detail, ..Blamed::new(Kind::Lock, name) }, own)];
+            return vec![(Blamed { detail: detail.map(Detail::Seen), ..Blamed::new(Kind::Lock, name) }, own)];
         }
         if let Some(spin) = self.spins_at(start, end) {
             return vec![(self.spun(spin), own)];
         }
         if let Some(memory) = self.waits.in_fault(start, end) {
-            return vec![(Blamed { detail: self.memory(memory).or_else(detail), ..fault() }, own)];
+            let detail = self.memory(memory).or_else(detail).map(Detail::Seen);
+            return vec![(Blamed { detail, ..fault() }, own)];
         }
         if self.subject.stage.holds_work() {
             // Of the way into the kernel and out of it nothing tells but how long it usually is.
@@ -68,15 +70,15 @@ impl Classifier<'_> {
             |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking.at_ns);
         match woken_by.and_then(waited) {
             Some(wait) => {
-                let detail = wait.served.or_else(|| Some(format!("woken by {by}")));
-                Blamed { detail, ..Blamed::new(Kind::Io, wait.disk) }
+                let detail = wait.served.unwrap_or_else(|| format!("woken by {by}"));
+                Blamed { detail: Some(Detail::Seen(detail)), ..Blamed::new(Kind::Io, wait.disk) }
             }
             None => Blamed::new(Kind::Io, by),
         }
     }
 
     pub(crate) fn own_work(&self, detail: Option<String>) -> Blamed {
-        Blamed { detail, ..Blamed::new(Kind::Own, self.victim()) }
+        Blamed { detail: detail.map(Detail::Seen), ..Blamed::new(Kind::Own, self.victim()) }
     }
 
     pub(crate) fn victim(&self) -> &str {
@@ -131,8 +133,10 @@ impl Classifier<'_> {
         // Where the ends of faults are seen, one that has none is none.
         let ends_are_seen = self.subject.stage.holds_work();
         let memory = self.waits.in_fault(span.start_ns, span.end_ns).filter(|_| ends_are_seen);
-        let fault =
-            memory.map(|memory| Blamed { detail: self.memory(memory), ..Blamed::new(Kind::Fault, self.victim()) });
+        let fault = memory.map(|memory| Blamed {
+            detail: self.memory(memory).map(Detail::Seen),
+            ..Blamed::new(Kind::Fault, self.victim())
+        });
         let is_answered = woken_by.is_some_and(|waking| self.who_answered(waking).is_some());
         if let Some(fault) = fault.clone().filter(|_| !is_answered) {
             return fault;

@@ -2,9 +2,11 @@
 
 use super::classifier::{Blamed, Classifier, Spin};
 use super::holder::is_by_a_thread;
+use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::waits::KernelLock;
-use crate::kind::{HOLDER_NOT_SEEN, Kind};
+use crate::kind::Kind;
+use crate::who::Awaited;
 use punctual_recording::episode::{Event, EventKind, LOCK_OF_PROGRAM, StackSample};
 
 /// Functions in which nothing is done but to wait for a lock, as their names begin.
@@ -137,12 +139,12 @@ impl Classifier<'_> {
     }
 
     pub(crate) fn spun(&self, spin: &Spin) -> Blamed {
-        let detail = Some(spin.function.clone());
+        let detail = Some(Detail::Seen(spin.function.clone()));
         match &spin.holder {
             Some(holder) => Blamed { detail, ..Blamed::new(Kind::Lock, &**holder) },
             None => {
-                let inside = Some((Kind::Unknown, format!("who held it ({})", spin.function)));
-                Blamed { detail, inside, ..Blamed::new(Kind::Lock, HOLDER_NOT_SEEN) }
+                let inside = Some((Kind::Unknown, format!("who held it ({})", spin.function).into()));
+                Blamed { detail, inside, ..Blamed::new(Kind::Lock, Awaited::Holder) }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::classifier::{Blamed, Classifier};
 use crate::episode::chain::waker;
+use crate::episode::detail::Detail;
 use crate::episode::span::StateSpan;
 use crate::kind::Kind;
 use punctual_recording::episode::{Event, EventKind, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED};
@@ -14,16 +15,18 @@ impl Classifier<'_> {
             (_, name, Some(tid)) if name == "?" => Some((self.thread(tid), tid)),
             (_, name, tid) => Some((name, tid?)),
         });
-        let by = |verb: &str| continues.as_ref().map(|(name, _)| format!("{verb} by {name}"));
+        let by = |verb: &str| continues.as_ref().map(|(name, _)| Detail::Seen(format!("{verb} by {name}")));
         if left_state & LEFT_FROZEN != 0 && left_state & (LEFT_STOPPED | LEFT_TRACED) == 0 {
             return Blamed { detail: by("thawed"), ..Blamed::new(Kind::Stopped, "the freezer of its control group") };
         }
         if left_state & LEFT_TRACED != 0 {
             // Whoever traces it is who lets it go on.
             return match continues {
-                Some((name, tid)) => {
-                    Blamed { detail: Some("its tracer".to_owned()), tid: Some(tid), ..Blamed::new(Kind::Stopped, name) }
-                }
+                Some((name, tid)) => Blamed {
+                    detail: Some(Detail::Seen("its tracer".to_owned())),
+                    tid: Some(tid),
+                    ..Blamed::new(Kind::Stopped, name)
+                },
                 None => Blamed::new(Kind::Stopped, "its tracer"),
             };
         }
@@ -34,7 +37,7 @@ impl Classifier<'_> {
         });
         match asked.max_by_key(|event| event.at_ns) {
             Some(asked) => Blamed {
-                detail: Some(format!("signal {}", signal(asked.extra >> 32))),
+                detail: Some(Detail::Seen(format!("signal {}", signal(asked.extra >> 32)))),
                 tid: Some(asked.tid),
                 ..Blamed::new(Kind::Stopped, self.episode.name(asked.name))
             },

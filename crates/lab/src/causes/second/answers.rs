@@ -2,11 +2,12 @@
 
 use super::super::locks::{PERIOD, serve};
 use super::super::memory::{disk, file};
-use super::super::scene::{MS, Made, Random, Refused, Scene, real_time};
+use super::super::scene::{MS, Made, Refused, Scene, real_time};
 use super::super::storage::writer;
 use super::super::system::{self, now, spin};
 use super::calls::{self, Listener, Scanner};
 use super::daemon::Daemon;
+use punctual_random::Random;
 use std::cell::{Cell, OnceCell};
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
@@ -66,7 +67,7 @@ pub(super) fn file_system(scene: &mut Scene) -> Made {
         }
         calls::detach(&place)?;
         system::steady(there);
-        let mut random = Random::new(47);
+        let mut random = Random(47);
         board.prepared();
         // Who asked a daemon cannot be killed: it answers to the end.
         while !board.is_ending() && board.count() < count {

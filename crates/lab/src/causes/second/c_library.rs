@@ -42,7 +42,7 @@ pub(super) fn stream(scene: &mut Scene) -> Made {
     scene.role("c-reader", || {
         system::steady(there);
         let mut bytes = vec![0; 256 << 10];
-        let mut random = super::super::scene::Random::new(53);
+        let mut random = punctual_random::Random(53);
         board.prepared();
         while !board.is_ending() {
             if system::poll(from, 20) {

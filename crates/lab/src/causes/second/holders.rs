@@ -3,9 +3,10 @@
 use super::super::group::Group;
 use super::super::memory::thread;
 use super::super::primitives::{Mutex, Nature};
-use super::super::scene::{MS, Made, Random, Refused, Scene, real_time};
+use super::super::scene::{MS, Made, Refused, Scene, real_time};
 use super::super::system::{self, Memory, PAGE, now, spin};
 use super::calls;
+use punctual_random::Random;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +29,7 @@ pub(in super::super) fn beside(
         let ended = done.clone();
         thread(name, move || {
             system::steady(there);
-            let mut random = Random::new(29);
+            let mut random = Random(29);
             while board.cells[7].load(Acquire) == 0 {
                 system::sleep(MS);
             }
@@ -44,7 +45,7 @@ pub(in super::super) fn beside(
         real_time(70, here)?;
         board.prepared();
         board.cells[7].store(1, Release);
-        let mut random = Random::new(31);
+        let mut random = Random(31);
         while !ended.load(Acquire) && !board.is_ending() {
             let due = now() + random.between(period * 3 / 4, period * 5 / 4);
             system::sleep_until(due);
@@ -174,7 +175,7 @@ pub(super) fn out_of_quota(scene: &mut Scene) -> Made {
     scene.culprit("c-holder", || {
         system::pin(0, &[there]);
         group.take(system::pid())?;
-        let mut random = Random::new(37);
+        let mut random = Random(37);
         board.prepared();
         let end = now() + limit;
         while board.count() < count && now() < end && !board.is_ending() {

@@ -14,7 +14,7 @@ mod turns;
 
 pub(super) use holders::beside;
 
-use super::{CAUSE, Cause, Set, Stage};
+use super::cause::{CAUSE, Cause, Set, Stage};
 
 /// Chosen on one morning, as what is heard of audio engines, games, servers, containers and garbage collectors.
 const SECOND: Cause = Cause { set: Set::Second, ..CAUSE };

@@ -1,9 +1,10 @@
 //! The scheduler's own rules: ceilings, budgets, shares, slack.
 
 use super::super::primitives::{Mutex, Nature};
-use super::super::scene::{MS, Made, Random, Refused, Scene, real_time};
+use super::super::scene::{MS, Made, Refused, Scene, real_time};
 use super::super::system::{self, Pid, now, sleep_until, spin};
 use super::calls;
+use punctual_random::Random;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ pub(super) fn own_budget(scene: &mut Scene) -> Made {
     }
     scene.culprit("c-victim", || {
         system::deadline(2 * MS, 10 * MS).map_err(|error| Refused(format!("no SCHED_DEADLINE ({error})")))?;
-        let mut random = Random::new(41);
+        let mut random = Random(41);
         board.prepared();
         while board.count() < count && !board.is_ending() {
             let due = now() + random.between(20 * MS, 30 * MS);
@@ -152,7 +153,7 @@ pub(super) fn slack(scene: &mut Scene) -> Made {
     scene.culprit("c-victim", || {
         system::steady(here);
         calls::allow_slack(SLACK);
-        let mut random = Random::new(43);
+        let mut random = Random(43);
         board.prepared();
         for _ in 0..count * 10 {
             if board.count() >= count || board.is_ending() {

@@ -3,8 +3,9 @@
 use super::super::board::Board;
 use super::super::locks::{PERIOD, serve};
 use super::super::primitives::{Barrier, Condition, First, Mutex, Nature, ReadWrite};
-use super::super::scene::{MS, Made, Random, Scene, real_time};
+use super::super::scene::{MS, Made, Scene, real_time};
 use super::super::system::{self, now, spin};
+use punctual_random::Random;
 use std::os::unix::net::UnixDatagram;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub(super) fn barrier(scene: &mut Scene) -> Made {
     let count = scene.count;
     scene.culprit("c-late", || {
         system::steady(there);
-        let mut random = Random::new(17);
+        let mut random = Random(17);
         board.prepared();
         while !board.is_ending() && board.count() < count {
             if random.between(0, 5) == 0 {
@@ -75,7 +76,7 @@ pub(super) fn spurious(scene: &mut Scene) -> Made {
     })?;
     scene.culprit("c-signaller", || {
         system::steady(there);
-        let mut random = Random::new(19);
+        let mut random = Random(19);
         board.prepared();
         while !board.is_ending() && board.count() < count {
             mutex.lock();
@@ -212,7 +213,7 @@ pub(super) fn log_socket(scene: &mut Scene) -> Made {
 fn read_log(board: &Board, cpu: usize, count: usize, reader: &UnixDatagram) -> Made {
     system::steady(cpu);
     reader.set_nonblocking(true)?;
-    let mut random = Random::new(23);
+    let mut random = Random(23);
     let drain = |ns: u64| {
         let end = now() + ns;
         while now() < end {

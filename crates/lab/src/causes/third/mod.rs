@@ -5,7 +5,7 @@ mod calls;
 mod queues;
 mod shares;
 
-use super::{CAUSE, Cause, Set, Stage};
+use super::cause::{CAUSE, Cause, Set, Stage};
 
 const THIRD: Cause = Cause { set: Set::Third, ..CAUSE };
 /// With waits for other processes.

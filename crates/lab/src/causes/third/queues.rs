@@ -1,9 +1,10 @@
 //! Somebody is slow to answer, through what audio, robot and game programs use beside pipes and sockets.
 
 use super::super::locks::{PERIOD, serve};
-use super::super::scene::{MS, Made, Random, Refused, Scene, real_time};
+use super::super::scene::{MS, Made, Refused, Scene, real_time};
 use super::super::system::{self, now, spin};
 use super::calls::{self, Semaphore};
+use punctual_random::Random;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicU32;
@@ -21,7 +22,7 @@ pub(super) fn dispatched(scene: &mut Scene) -> Made {
     scene.role("c-client", || {
         real_time(60, there)?;
         board.prepared();
-        let mut random = Random::new(41);
+        let mut random = Random(41);
         while !board.is_ending() {
             system::sleep(random.between(12 * MS, 28 * MS));
             system::write(others.1, &[1]);
@@ -30,7 +31,7 @@ pub(super) fn dispatched(scene: &mut Scene) -> Made {
     })?;
     scene.culprit("c-dispatcher", || {
         system::steady(there);
-        let mut random = Random::new(43);
+        let mut random = Random(43);
         board.prepared();
         while !board.is_ending() && board.count() < count {
             if system::poll(others.0, 0) {
@@ -184,7 +185,7 @@ pub(super) fn full_socket(scene: &mut Scene) -> Made {
     scene.culprit("c-reader", || {
         system::steady(there);
         let mut bytes = vec![0; 256 << 10];
-        let mut random = Random::new(53);
+        let mut random = Random(53);
         board.prepared();
         while board.count() < count && !board.is_ending() {
             if random.between(0, 5) == 0 {
@@ -208,7 +209,7 @@ pub(super) fn joined(scene: &mut Scene) -> Made {
     scene.culprit("c-victim", || {
         system::pin(0, &[here]);
         board.prepared();
-        let mut random = Random::new(59);
+        let mut random = Random(59);
         let mut jobs = 0;
         while jobs < count && !board.is_ending() {
             let due = now() + random.between(4 * MS, 8 * MS);

@@ -101,7 +101,7 @@ pub(super) fn idle_holder(scene: &mut Scene) -> Made {
     scene.role("c-busy", || {
         system::pin(0, &[there]);
         board.prepared();
-        let mut random = super::super::scene::Random::new(61);
+        let mut random = punctual_random::Random(61);
         while !board.is_ending() {
             system::sleep(random.between(2 * MS, 6 * MS));
             spin(now(), random.between(6 * MS, 9 * MS));

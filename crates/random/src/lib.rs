@@ -1,4 +1,11 @@
 //! Numbers by chance that are the same on every machine: SplitMix64.
+//!
+//! ```
+//! use punctual_random::Random;
+//!
+//! let (mut one, mut other) = (Random(7), Random(7));
+//! assert_eq!(one.below(1_000), other.below(1_000));
+//! ```
 
 /// A generator; its state is whatever it is seeded with.
 #[derive(Debug, Clone)]
@@ -12,6 +19,16 @@ impl Random {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
+    }
+
+    /// A whole number below `limit`, which must not be 0 (the bias is below 2^-64 * limit).
+    pub fn below(&mut self, limit: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(limit)) >> 64) as u64
+    }
+
+    /// From `low` to below `high`, which must be more.
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low)
     }
 
     /// Between 0 and 1, neither of them.
@@ -40,6 +57,17 @@ mod tests {
         let mut random = Random(1_234_567);
         let first = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!(first.map(|_| random.bits()), first);
+    }
+
+    #[test]
+    fn what_is_below_a_limit_is_anything_below_it() {
+        let mut random = Random(3);
+        let mut found = [0; 3];
+        for _ in 0..300 {
+            found[random.below(3) as usize] += 1;
+        }
+        assert!(found.iter().all(|count| (60..140).contains(count)), "{found:?}");
+        assert_eq!((random.below(1), random.between(7, 8)), (0, 7));
     }
 
     #[test]

@@ -1,0 +1,226 @@
+//! The thread that finds names and writes episodes.
+
+use super::bounded_channel::{BoundedReceiver, BoundedSender, most_bytes, queue};
+use super::evidence::{Evidence, Investigator};
+use punctual_kernel::scheduling::{Scheduling, set_scheduling_of};
+use punctual_kernel::{clock, ending};
+use punctual_recording::EpisodeWriter;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The evidence of one recording takes no more than this, bytes.
+const MAX_BYTES: u64 = 256 << 20;
+/// The writing thread has fallen behind when so many wait for it, and has caught up when fewer than these do.
+const BEHIND: u64 = 32;
+const CAUGHT_UP: u64 = 8;
+/// It is far behind when what waits takes this share of what may, a part in so many.
+const FAR_BEHIND: u64 = 4;
+/// When the measurement is over, what waits to be written may take so long, or so long after the program was asked to end.
+const WRITING: Duration = Duration::from_secs(10);
+const ASKED: Duration = Duration::from_millis(700);
+/// The episode that is being written may take so long beyond that.
+const LAST: Duration = Duration::from_millis(500);
+
+/// What the writing thread writes into. Gone when the measurement's end does not wait for it any longer: what it has counted
+/// by then is what stands there.
+type Episodes = Mutex<Option<EpisodeWriter>>;
+
+/// What the thread tells of its work.
+#[derive(Default)]
+pub(super) struct Written {
+    pub(super) kept: u64,
+    pub(super) void: u64,
+    pub(super) over_budget: u64,
+    /// Episodes that came after one that could not be written, and that one.
+    pub(super) unwritten: u64,
+    /// CPU time of the writing thread: before the first episode, reading the kernel's symbols; and since then.
+    pub(super) starting_ns: u64,
+    pub(super) cpu_ns: u64,
+    /// Why the first one of these could not be, and the same for whoever has to act on it.
+    pub(super) failure: Option<String>,
+    failed: Option<punctual_recording::Error>,
+}
+
+/// The thread that finds names and writes. That is work, and must not be what makes the threads late that are looked
+/// at: it runs when nobody else wants the CPU, unless it falls behind. On a machine where somebody always wants it, evidence
+/// would be lost that was there.
+pub(super) struct WritingThread {
+    /// `None` once nothing more comes.
+    sender: Option<BoundedSender<Box<Evidence>>>,
+    episodes: Arc<Episodes>,
+    written: Arc<Mutex<Written>>,
+    /// Set when there is no time left to write episodes.
+    given_up: Arc<AtomicBool>,
+    tid: u32,
+    hurry: Hurry,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How the writing thread gets its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hurry {
+    /// When nobody else wants the CPU.
+    Spare,
+    /// A tenth of what a normal thread gets.
+    BelowOthers,
+    /// As a normal thread.
+    AsOthers,
+}
+
+impl WritingThread {
+    /// Starts it. It keeps no more than so many episodes.
+    pub(super) fn start(writer: EpisodeWriter, most_episodes: u64) -> WritingThread {
+        let episodes = Arc::new(Mutex::new(Some(writer)));
+        let (sender, receiver) = queue(most_bytes());
+        let (tell_tid, tid) = sync_channel(1);
+        let written = Arc::new(Mutex::new(Written::default()));
+        let given_up = Arc::new(AtomicBool::new(false));
+        let body = {
+            let (episodes, shared, no_time) = (Arc::clone(&episodes), Arc::clone(&written), Arc::clone(&given_up));
+            move || write_episodes(&episodes, &tell_tid, receiver, (&shared, &no_time), most_episodes)
+        };
+        let thread = std::thread::Builder::new().name("why".to_owned()).spawn(body).ok();
+        // Reading the kernel's symbols takes a tenth of a second: not while it is measured. Until then the thread is a normal
+        // one: where every CPU is wanted all the time, one that runs when nobody else wants to would never say that it is ready.
+        let tid = tid.recv().unwrap_or(0);
+        let sender = Some(sender);
+        let mut writing = WritingThread { sender, episodes, written, given_up, tid, hurry: Hurry::AsOthers, thread };
+        writing.hurry(Hurry::Spare);
+        writing
+    }
+
+    /// Whether no further episode has room.
+    pub(super) fn is_full(&self) -> bool {
+        self.sender.as_ref().is_none_or(BoundedSender::is_full)
+    }
+
+    /// Hands on the evidence of an episode; whether there was room for it.
+    pub(super) fn episode(&self, evidence: Evidence) -> bool {
+        let bytes = evidence.bytes();
+        self.sender.as_ref().is_some_and(|sender| sender.put(Box::new(evidence), bytes))
+    }
+
+    /// No evidence comes any more.
+    pub(super) fn no_more(&mut self) {
+        self.sender = None;
+    }
+
+    /// What was written so far.
+    pub(super) fn written(&self) -> Option<MutexGuard<'_, Written>> {
+        self.written.lock().ok()
+    }
+
+    /// The first error since this was called last.
+    pub(super) fn failure(&self) -> Option<punctual_recording::Error> {
+        self.written()?.failed.take()
+    }
+
+    /// Gives it as much of the CPUs as it takes not to fall behind.
+    pub(super) fn keep_up(&mut self) {
+        let waiting = self.sender.as_ref().map_or(0, BoundedSender::waiting);
+        self.hurry(match (waiting, self.hurry) {
+            _ if self.sender.as_ref().is_some_and(|sender| sender.is_filled_to(FAR_BEHIND)) => Hurry::AsOthers,
+            (waiting, Hurry::AsOthers) if waiting >= BEHIND => Hurry::AsOthers,
+            (waiting, Hurry::Spare) if waiting < BEHIND => Hurry::Spare,
+            (waiting, _) if waiting < CAUGHT_UP => Hurry::Spare,
+            _ => Hurry::BelowOthers,
+        });
+    }
+
+    fn hurry(&mut self, hurry: Hurry) {
+        if self.hurry == hurry || self.tid == 0 {
+            return;
+        }
+        self.hurry = hurry;
+        let scheduling = if hurry == Hurry::Spare { Scheduling::Idle } else { Scheduling::Other };
+        // Where the kernel refuses, it stays as it is: slower, or more in the way.
+        let _ = set_scheduling_of(self.tid, scheduling, false);
+        if hurry == Hurry::BelowOthers {
+            let _ = rustix::process::setpriority_process(rustix::process::Pid::from_raw(self.tid as i32), 10);
+        }
+    }
+
+    /// Waits for what is still to be written, not for ever: nothing was measured any more from this time on. Whether all of it
+    /// was written. From here on nothing is added to what is counted.
+    pub(super) fn finish(&mut self, over: Instant) -> bool {
+        self.no_more();
+        let is_written = self.wait(over);
+        if let Ok(mut episodes) = self.episodes.lock() {
+            *episodes = None;
+        }
+        is_written
+    }
+
+    fn wait(&mut self, over: Instant) -> bool {
+        let Some(thread) = self.thread.take() else { return true };
+        // Nothing is measured any more that it could disturb.
+        self.hurry(Hurry::AsOthers);
+        let (mut asked, mut given_up) = (None, None);
+        while !thread.is_finished() {
+            if ending::is_asked() {
+                asked.get_or_insert_with(Instant::now);
+            }
+            if over.elapsed() > WRITING || asked.is_some_and(|asked: Instant| asked.elapsed() > ASKED) {
+                self.given_up.store(true, Ordering::Relaxed);
+                if given_up.get_or_insert_with(Instant::now).elapsed() > LAST {
+                    return false;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        thread.join().is_ok()
+    }
+}
+
+fn write_episodes(
+    episodes: &Episodes,
+    tell_tid: &SyncSender<u32>,
+    receiver: BoundedReceiver<Box<Evidence>>,
+    (shared, given_up): (&Mutex<Written>, &AtomicBool),
+    most: u64,
+) {
+    let mut investigator = Investigator::new();
+    let starting_ns = clock::thread_cpu_ns();
+    let count = |count: &mut dyn FnMut(&mut Written)| {
+        if let Ok(mut written) = shared.lock() {
+            count(&mut written);
+        }
+    };
+    count(&mut |written| written.starting_ns = starting_ns);
+    let _ = tell_tid.send(clock::thread_id());
+    let (mut kept, mut bytes, mut has_failed) = (0, 0, false);
+    receiver.for_each(|evidence| {
+        // A smaller one might fit, and take the room for what is to be said of the end.
+        if has_failed || given_up.load(Ordering::Relaxed) {
+            return count(&mut |written| written.unwritten += 1);
+        }
+        if kept >= most || bytes > MAX_BYTES {
+            return count(&mut |written| written.over_budget += 1);
+        }
+        let episode = investigator.investigate(kept + 1, &evidence);
+        // Held until it is counted: whoever closes the file counts what stands in it.
+        let Ok(mut episodes) = episodes.lock() else { return };
+        let Some(writer) = episodes.as_mut() else { return };
+        match writer.push(&episode) {
+            Ok(()) => {
+                (kept, bytes) = (kept + 1, writer.bytes());
+                let cpu_ns = clock::thread_cpu_ns().saturating_sub(starting_ns);
+                count(&mut |written| {
+                    (written.kept, written.cpu_ns) = (kept, cpu_ns);
+                    written.void += u64::from(episode.void.is_some());
+                });
+            }
+            Err(error) => {
+                has_failed = true;
+                if let Ok(mut written) = shared.lock() {
+                    written.unwritten += 1;
+                    written.failure = Some(error.to_string());
+                    written.failed.get_or_insert(error);
+                }
+            }
+        }
+    });
+}
