@@ -112,19 +112,7 @@ fn steps(piece: &Piece) -> Vec<String> {
 /// Whether whoever was waited for within a request had no CPU then: what ran on its last one has nothing to do with it.
 fn is_off_cpu(piece: &Piece) -> bool {
     let last = piece.path.last().map_or(piece.kind, |(kind, _)| *kind);
-    let is_asleep = matches!(
-        last,
-        Kind::Sleep
-            | Kind::TimerSlack
-            | Kind::Wait
-            | Kind::Lock
-            | Kind::Io
-            | Kind::Fault
-            | Kind::Stopped
-            | Kind::Throttled
-            | Kind::Unknown
-    );
-    is_asleep && (!piece.path.is_empty() || piece.kind == Kind::Wait)
+    last.is_off_cpu() && (!piece.path.is_empty() || piece.kind == Kind::Wait)
 }
 
 fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<Item = (&'a StackSample, &'a Piece)> {

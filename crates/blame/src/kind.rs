@@ -178,6 +178,35 @@ impl Kind {
         }
     }
 
+    /// Whether whomever it befalls has no CPU then, nor wants one: what ran on its last one has nothing to do with it.
+    pub fn is_off_cpu(self) -> bool {
+        match self {
+            Kind::Throttled
+            | Kind::Fault
+            | Kind::Io
+            | Kind::Lock
+            | Kind::Wait
+            | Kind::Sleep
+            | Kind::TimerSlack
+            | Kind::Stopped
+            | Kind::Unknown => true,
+            Kind::Irq
+            | Kind::Softirq
+            | Kind::IrqOff
+            | Kind::Blind
+            | Kind::Kernel
+            | Kind::HigherPriority
+            | Kind::SamePriority
+            | Kind::LowerPriority
+            | Kind::FairServer
+            | Kind::Migration
+            | Kind::IdleExit
+            | Kind::Own
+            | Kind::Steal
+            | Kind::KernelWake => false,
+        }
+    }
+
     /// What happened, as a sentence.
     pub fn happened(self, who: &Who) -> String {
         match self {

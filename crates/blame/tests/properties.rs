@@ -161,12 +161,12 @@ proptest! {
         for event in &mut episode.events {
             event.steal_ns = event.at_ns + 1;
         }
-        let innocent =
-            [Kind::Steal, Kind::Unknown, Kind::KernelWake, Kind::Io, Kind::Lock, Kind::Wait, Kind::Sleep, Kind::TimerSlack, Kind::Fault, Kind::Stopped, Kind::Own];
         for part in split(&episode).parts {
             // A group that is out of quota waits for it, whatever the host does.
             let quota = part.kind == Kind::Throttled && matches!(&part.detail, Some(Detail::Seen(detail)) if detail.contains("quota"));
-            prop_assert!(innocent.contains(&part.kind) || quota, "{:?}", part);
+            let waits = part.kind.is_off_cpu() && part.kind != Kind::Throttled;
+            let is_innocent = waits || matches!(part.kind, Kind::Steal | Kind::KernelWake | Kind::Own);
+            prop_assert!(is_innocent || quota, "{:?}", part);
         }
     }
 

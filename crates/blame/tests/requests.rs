@@ -8,7 +8,7 @@ use punctual_recording::episode::{
     Call, Event, EventKind, Frame, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
     LockWaking, Sender, StackSample, WaitEnd, WakingAct, WordState,
 };
-use punctual_recording::{Episode, Stage};
+use punctual_recording::{Episode, Softirq, Stage};
 use std::collections::BTreeSet;
 use support::{ENDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words, lets_go};
 
@@ -146,6 +146,30 @@ fn an_interrupt_ends_a_wait_for_nobody() {
     );
     assert_eq!((part.ns, part.unknown_ns), (1_991_000, 1_991_000));
     assert!(parts(&ended(false)).iter().any(|part| part.kind == Kind::Io && part.who.name() == "spin_fn"));
+}
+
+/// The softirqs of timers end a wait by its time limit, also where no function of a timer was seen; that of disks does not.
+#[test]
+fn a_softirq_ends_a_wait_for_nobody() {
+    let ended_by = |softirq: Softirq| {
+        request(|story| {
+            story.switch(1_500, SERVER, WAITS, 2);
+            story.event(3_480, EventKind::SoftirqBegin, IN_SOFTIRQ, softirq.code().into(), 0, 3);
+            let bits = WaitEnd { waker: Some(Call::None), ..READ }.bits();
+            story.event(3_500, EventKind::Waking, IN_SOFTIRQ, u64::from(VICTIM), bits | 19, 2);
+            story.event(3_510, EventKind::SoftirqEnd, IN_SOFTIRQ, softirq.code().into(), 0, 3);
+            story.switch(3_515, VICTIM_RUNS, 0, 1);
+        })
+    };
+    let mut cases = 0;
+    for softirq in [Softirq::Timer, Softirq::Hrtimer] {
+        let part = wait(&ended_by(softirq));
+        assert_eq!(part.who, ENDER_NOT_SEEN, "{softirq:?}");
+        assert_eq!(in_words(&part.detail).as_deref(), Some("the wait ended by its time limit"), "{softirq:?}");
+        cases += 1;
+    }
+    assert_eq!(cases, 2);
+    assert!(parts(&ended_by(Softirq::Block)).iter().any(|part| part.kind == Kind::Io && part.ns == 2_000_000));
 }
 
 /// A softirq delivers what the thread sends in which it runs, but not what an interrupt brought in between.

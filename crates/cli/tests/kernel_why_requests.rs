@@ -145,6 +145,7 @@ fn judge(tally: &mut Tally, shared: &Shared, answer: &Value) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a scene of three programs, in the order in which it is played")]
 fn a_slow_store_behind_a_server_is_told_along_the_chain() {
     requires!("why requests", "BPF", "BTF", "kernel's thread ids", "unshifted clock", "real-time priority");
     let last = std::thread::available_parallelism().map_or(1, usize::from) - 1;

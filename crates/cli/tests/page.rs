@@ -141,6 +141,7 @@ addEventListener('load', () => setTimeout(() => {
 }, 100));";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one look at one page: each number on it in turn")]
 fn the_page_shows_what_the_recordings_hold() {
     const NAME: &str = "the_page_shows_what_the_recordings_hold";
     let directory = tempfile::tempdir().unwrap();

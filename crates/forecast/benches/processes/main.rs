@@ -106,6 +106,7 @@ impl Process {
     }
 
     /// Late wakeups of one CPU: (when s, by how many scales).
+    #[expect(clippy::too_many_lines, reason = "one flat match: what each process does in a second")]
     fn run(self, seconds: f64, random: &mut Random) -> Vec<(f64, f64)> {
         let mut events: Vec<(f64, f64)> = Vec::new();
         // So many a second in the mean, from here for a second, above a level, of this scale.
@@ -264,6 +265,7 @@ struct Cell {
 }
 
 #[allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
+#[expect(clippy::too_many_lines, reason = "a benchmark reads as its table: what is tried, counted and printed")]
 fn main() {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let (mut runs, mut seconds, mut only) = (200u32, vec![60.0f64, 600.0, 2_000.0], None);

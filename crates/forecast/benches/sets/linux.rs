@@ -64,6 +64,7 @@ pub(crate) struct Circumstances {
 }
 
 /// How late each thread's latest job was done, from its nominal release; `u64::MAX` for one that was not done although its deadline was over.
+#[expect(clippy::too_many_lines, reason = "the rules of one tick, in the order in which the kernel applies them")]
 pub(crate) fn play(threads: &[Thread], circumstances: Circumstances) -> Vec<u64> {
     let Circumstances { cpus, is_global, blocked, last, ticks } = circumstances;
     let mut order: Vec<usize> = (0..threads.len()).collect();

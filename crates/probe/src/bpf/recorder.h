@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The flight recorder's rings, one a CPU, which always overwrite. User space maps them read-only and copies what it
- * needs after a late wakeup; `rings.rs` declares the same records, and a test holds the two together.
+ * needs after a late wakeup; `shared/event_ring.rs` declares the same records, and a test holds the two together.
  */
 #ifndef PUNCTUAL_RECORDER_H
 #define PUNCTUAL_RECORDER_H

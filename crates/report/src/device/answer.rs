@@ -110,6 +110,24 @@ struct Blocks<'a> {
     records_lost: u64,
 }
 
+impl<'a> Blocks<'a> {
+    fn new(device: &'a DeviceSummary) -> Blocks<'a> {
+        Blocks {
+            arrived: device.arrived,
+            processed: device.processed,
+            dropped: device.dropped,
+            lost: device.lost,
+            refused: device.refused,
+            cut: device.cut,
+            coalesced: device.coalesced,
+            unobserved: device.unobserved,
+            callbacks_refused: device.callbacks_refused,
+            refusal: device.refusal.as_deref(),
+            records_lost: device.records_lost,
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Calibration {
@@ -226,19 +244,7 @@ impl<'a> DeviceRow<'a> {
             compute_ns: device.compute_ns,
             samples: device.samples,
             ring: device.ring,
-            blocks: Blocks {
-                arrived: device.arrived,
-                processed: device.processed,
-                dropped: device.dropped,
-                lost: device.lost,
-                refused: device.refused,
-                cut: device.cut,
-                coalesced: device.coalesced,
-                unobserved: device.unobserved,
-                callbacks_refused: device.callbacks_refused,
-                refusal: device.refusal.as_deref(),
-                records_lost: device.records_lost,
-            },
+            blocks: Blocks::new(device),
             overruns: device.overruns,
             elsewhere: device.elsewhere,
             interrupts: device.interrupts,

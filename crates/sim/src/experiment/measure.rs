@@ -64,6 +64,7 @@ impl Measure {
     }
 
     /// Reads it off the runs; `None` where nothing of the kind happened.
+    #[expect(clippy::too_many_lines, reason = "one flat match: each measure is read in its own arm")]
     pub(super) fn read(&self, subject: &Subject, runs: &[Run]) -> Result<Option<Value>, String> {
         let number = |value: f64| Ok(Some(Value::Number(value)));
         let maybe = |value: Option<f64>| Ok(value.map(Value::Number));

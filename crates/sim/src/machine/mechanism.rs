@@ -107,6 +107,7 @@ impl Mechanism {
     }
 
     /// Breaks it.
+    #[expect(clippy::too_many_lines, reason = "one flat match: how each mechanism is broken")]
     pub fn break_in(self, spec: &mut MachineSpec) {
         let slow = |cost: &mut Cost| *cost = cost.times(10, 50 * MICROSECOND);
         match self {
