@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use punctual_lab::cache::{Cache, Held, version_of};
 use punctual_lab::guest::{self, Guest, QEMU, splats};
-use punctual_lab::matrix::{self, Length, Part, Trial, TrialResult, Verdict};
+use punctual_lab::matrix::{self, Ledger, Part, Trial, TrialResult, Verdict};
 use punctual_lab::table::{self, Kernel};
 use punctual_lab::userland;
 use std::collections::BTreeMap;
@@ -97,9 +97,15 @@ struct Test {
     /// Keep what the guests left in this directory; what the same program left there before is judged, not run again
     #[arg(long, value_name = "DIRECTORY")]
     keep: Option<PathBuf>,
+    /// Gather what came of rows in this file; --document then writes all that stands there, of earlier runs too
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
     /// Only a part
     #[arg(long, value_parser = ["commands", "drills", "bytes"])]
     only: Option<String>,
+    /// Only this variant: plain, two CPUs ... [default: plain, with --all every one]
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
     /// Only commands with a name in which this regular expression is found, and nothing else
     #[arg(long, value_name = "REGEX")]
     command: Option<regex::Regex>,
@@ -238,31 +244,31 @@ fn test(wanted: &Test) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
     }
-    let (mut versions, mut images) = (Vec::new(), BTreeMap::new());
-    for (kernel, held) in kernels.iter().zip(Cache::new().fetch(&kernels, false)) {
-        match held {
-            Ok(held) => {
-                tell(kernel, &held);
-                versions.push(((*kernel).clone(), held.package.version));
-                images.insert(kernel.name.clone(), held.elf);
-            }
-            Err(error) => skip(&format!("{}: {error}", kernel.name)),
-        }
-    }
+    let (versions, images) = fetched(&kernels);
     if images.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
     // Not before: a download ends at once.
     guest::end_on_signals()?;
-    let boots = matrix::plan(&versions, wanted.all);
-    let length = if wanted.all { Length::FULL } else { Length::FAST };
+    let mut boots = matrix::plan(&versions, wanted.all || wanted.variant.is_some());
+    let is_wanted = |boot: &matrix::Boot| wanted.variant.as_ref().is_none_or(|name| boot.variant.name == *name);
     let began = Instant::now();
     let keep = wanted.keep.as_deref();
     let program = wanted.program.as_path();
+    let planned = boots.clone();
+    boots.retain(is_wanted);
     let matching = wanted.command.as_ref();
-    let brief = wanted.kernels.is_empty() && !wanted.all && matching.is_none();
-    let trial =
-        Trial { kernels: &images, program, length, parts: parts(wanted), matching, brief, keep, at_once: wanted.jobs };
+    let brief = is_brief(wanted);
+    let trial = Trial {
+        kernels: &images,
+        program,
+        all: wanted.all,
+        parts: parts(wanted),
+        matching,
+        brief,
+        keep,
+        at_once: wanted.jobs,
+    };
     let results = trial.run(&boots, print);
     if guest::is_ending() {
         bail!("ended by a signal");
@@ -273,10 +279,40 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     // ./test reads this line.
     let seconds = began.elapsed().as_secs();
     println!("kernels: {} right, {wrong} wrong, on {} kernels and variants in {seconds} s", all - wrong, boots.len());
+    let mut ledger = match &wanted.results {
+        Some(path) => Ledger::read(path).with_context(|| format!("{}", path.display()))?,
+        None => Ledger::default(),
+    };
+    let digest = matrix::digest_of(program).with_context(|| format!("{}", program.display()))?;
+    results.iter().for_each(|result| ledger.take(result, &digest));
+    if let Some(path) = &wanted.results {
+        ledger.write(path).with_context(|| format!("{}", path.display()))?;
+    }
     if wanted.document {
-        document(&results)?;
+        document(&ledger, &planned)?;
     }
     Ok(if wrong > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Those of the kernels that could be had, with their versions and images; others are skipped with the reason.
+fn fetched(kernels: &[&Kernel]) -> (Vec<(Kernel, String)>, BTreeMap<String, PathBuf>) {
+    let (mut versions, mut images) = (Vec::new(), BTreeMap::new());
+    for (kernel, held) in kernels.iter().zip(Cache::new().fetch(kernels, false)) {
+        match held {
+            Ok(held) => {
+                tell(kernel, &held);
+                versions.push(((*kernel).clone(), held.package.version));
+                images.insert(kernel.name.clone(), held.elf);
+            }
+            Err(error) => skip(&format!("{}: {error}", kernel.name)),
+        }
+    }
+    (versions, images)
+}
+
+/// Whether it is the part of `./test`.
+fn is_brief(wanted: &Test) -> bool {
+    wanted.kernels.is_empty() && !wanted.all && wanted.command.is_none()
 }
 
 /// What of the matrix is tried.
@@ -286,15 +322,18 @@ fn parts(wanted: &Test) -> &'static [Part] {
         Some("commands") => &[Part::Commands],
         Some("drills") => &[Part::Drills],
         Some(_) => &[Part::Repeated],
+        // One boot less.
+        None if is_brief(wanted) => &[Part::Both, Part::Repeated],
         None => &[Part::Drills, Part::Commands, Part::Repeated],
     }
 }
 
 /// Writes the table of the page anew.
-fn document(results: &[TrialResult]) -> Result<()> {
+fn document(ledger: &Ledger, planned: &[matrix::Boot]) -> Result<()> {
     let path = Path::new("docs/kernels.md");
     let text = std::fs::read_to_string(path).context("docs/kernels.md (run from the checkout)")?;
-    let text = matrix::rewrite(&text, results).context("docs/kernels.md lacks the markers of the generated table")?;
+    let text = matrix::rewrite(&text, &ledger.results(planned), &ledger.programs(planned))
+        .context("docs/kernels.md lacks the markers of the generated table")?;
     Ok(std::fs::write(path, text)?)
 }
 

@@ -3,11 +3,13 @@
 use super::expected::{Expected, NAMES_A_VERSION};
 use crate::guest::splats;
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
 
 /// What came of a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// A whole result, as it must be; with what was counted.
     Right(String),
@@ -17,6 +19,8 @@ pub enum Verdict {
     Refused,
     /// Left out, because what it reads is not there.
     LeftOut,
+    /// Nobody has tried it.
+    NotRun,
     /// Something else, and what.
     Wrong(String),
 }
@@ -130,9 +134,10 @@ fn says(text: &str, reason: &str) -> bool {
     Regex::new(reason).expect("the table's reasons are tested").is_match(text)
 }
 
-/// One line on standard error with the reason, and nothing on standard output.
+/// One line on standard error with the reason; a hint at what would help may follow it.
 fn refusal(printed: &Printed, reason: &str) -> Verdict {
-    let lines: Vec<&str> = printed.stderr.lines().filter(|line| !line.trim().is_empty()).collect();
+    let is_said = |line: &&str| !line.trim().is_empty() && !line.starts_with("hint: ");
+    let lines: Vec<&str> = printed.stderr.lines().filter(is_said).collect();
     let error = lines.iter().find(|line| line.starts_with("error:"));
     match error {
         None => Verdict::Wrong(format!("it refuses without an error line: {}", printed.first_line())),
@@ -165,6 +170,8 @@ mod tests {
         let expected = Expected::Refused("PREEMPT_RT".to_owned());
         let error = "error: PREEMPT_RT kernels refuse bpf_timer\n";
         assert_eq!(judge(&printed(1, "", error, ""), &expected, |_| Ok(String::new())), Verdict::Refused);
+        let hinted = format!("{error}hint: another way\n");
+        assert_eq!(judge(&printed(1, "", &hinted, ""), &expected, |_| Ok(String::new())), Verdict::Refused);
         assert!(is_wrong(&printed(1, "", "error: no\n", ""), &expected));
         assert!(is_wrong(&printed(1, "", &format!("libbpf: no\n{error}"), ""), &expected));
         assert!(is_wrong(&printed(1, "", &format!("another line\n{error}"), ""), &expected));

@@ -2,10 +2,12 @@
 
 use super::cell::Printed;
 use punctual_recording::{
-    Recording, Stage, count_log_rows, read_activation_document, read_gap_document, read_log_document,
+    Outcome, Recording, Stage, count_log_rows, for_each_interaction_part, read_activation_document, read_gap_document,
+    read_interaction_document, read_interactions, read_log_document,
 };
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The checks of `matrix.toml`.
@@ -22,6 +24,9 @@ pub(crate) enum Check {
     /// Such, woken by a softirq.
     #[serde(rename = "softirq recording")]
     SoftirqRecording,
+    /// Such, where interrupts were held up for longer than a thread waits for them.
+    #[serde(rename = "softirq recording held up")]
+    HeldUp,
     /// Wakeups of somebody else's threads.
     #[serde(rename = "followed recording")]
     FollowedRecording,
@@ -36,36 +41,47 @@ pub(crate) enum Check {
     /// The two recordings of `check`.
     #[serde(rename = "check")]
     BothRecordings,
+    /// Inputs to a program.
+    Inputs,
     /// Something was printed.
     Text,
 }
 
 /// One in a hundred wakeups may have come without the kernel's events.
 const UNOBSERVED: u64 = 100;
+/// So many wakeups may have found the thread awake, on its way to sleep: one in this many; where the guest's clock is the
+/// host's, which may take the CPU away just then, ...
+const AWAKE: u64 = 100;
+/// ... one in this many.
+const AWAKE_BY_HOST: u64 = 4;
 
 type Counted = Result<String, String>;
 
 impl Check {
-    /// Looks at a result; with less than `whole`, only at what must be there all the same.
-    pub(super) fn look(self, printed: &Printed, recording: Option<&Path>, whole: bool) -> Counted {
+    /// Looks at a result; with less than `whole`, only at what must be there all the same. `by_host`: the guest's clock is the
+    /// host's.
+    pub(super) fn look(self, printed: &Printed, recording: Option<&Path>, whole: bool, by_host: bool) -> Counted {
         let path = recording.unwrap_or(Path::new(""));
+        let awake = if by_host { AWAKE_BY_HOST } else { AWAKE };
+        let followed = |stages| Some(Followed { stages, awake });
+        let through_timer = || followed(&[Stage::Irq, Stage::Wake]).filter(|_| whole);
         match self {
             Check::Capabilities => capabilities(printed),
-            Check::Recording => wakeups(path, whole.then_some(&[Stage::Irq, Stage::Wake, Stage::Thread][..]), true),
+            Check::Recording => wakeups(path, through_timer(), true),
             Check::ArmedLate if !whole => wakeups(path, None, true),
             Check::ArmedLate => armed_late(path),
-            Check::SoftirqRecording => {
-                wakeups(path, Some(&[Stage::Irq, Stage::Softirq, Stage::Wake, Stage::Thread]), true)
-            }
-            Check::FollowedRecording => wakeups(path, Some(&[Stage::Thread]), false),
+            Check::SoftirqRecording => wakeups(path, followed(&[Stage::Irq, Stage::Softirq, Stage::Wake]), true),
+            Check::HeldUp => held_up(path),
+            Check::FollowedRecording => wakeups(path, followed(&[]), false),
             Check::Log => log(printed, path),
             Check::Gaps => gaps(path, whole),
             Check::Timers => timers(printed),
-            Check::Device => device(path),
+            Check::Device => device(path, by_host),
+            Check::Inputs => inputs(path, whole),
             Check::BothRecordings => {
                 let both = [path.join("idle.punctual"), path.join("loaded.punctual")];
-                let stages = whole.then_some(&[Stage::Irq, Stage::Wake, Stage::Thread][..]);
-                let counts: Result<Vec<String>, String> = both.iter().map(|path| wakeups(path, stages, true)).collect();
+                let one = |path| wakeups(path, through_timer(), true);
+                let counts: Result<Vec<String>, String> = both.iter().map(|path| one(path)).collect();
                 Ok(counts?.join(", "))
             }
             Check::Text if printed.stdout.trim().is_empty() => Err("it prints nothing".to_owned()),
@@ -103,8 +119,17 @@ pub(super) fn promises(printed: &Printed, name: &str) -> Result<bool, String> {
     Ok(line["available"] != "no")
 }
 
-/// Wakeups that add up, and with `stages` almost all of them followed through these. Those of a `grid` are all there.
-fn wakeups(path: &Path, stages: Option<&[Stage]>, grid: bool) -> Counted {
+/// How wakeups were to be followed.
+#[derive(Clone, Copy)]
+struct Followed {
+    /// The stages before the thread's own switch.
+    stages: &'static [Stage],
+    /// One in so many may lack the switch, for the thread had not left its CPU yet.
+    awake: u64,
+}
+
+/// Wakeups that add up, and almost all of them followed. Those of a `grid` are all there.
+fn wakeups(path: &Path, followed: Option<Followed>, grid: bool) -> Counted {
     let recording = Recording::open(path).map_err(|error| format!("the recording: {error}"))?;
     if recording.is_cut() {
         return Err("the recording is cut".to_owned());
@@ -123,15 +148,26 @@ fn wakeups(path: &Path, stages: Option<&[Stage]>, grid: bool) -> Counted {
     if counters.lost > 0 {
         return Err(format!("{} wakeups lost", counters.lost));
     }
-    if let Some(stages) = stages {
-        let mut without = 0;
+    if let Some(Followed { stages, awake: one_in }) = followed {
+        let (mut without, mut awake, mut never_slept) = (0, 0, 0u64);
         let count = |wakeup: &punctual_recording::Wakeup| {
-            without += u64::from(stages.iter().any(|stage| wakeup.stage(*stage).is_none()));
+            let lacks = |stage: &Stage| wakeup.stage(*stage).is_none();
+            // A timer that was due when it was armed: no interrupt came, and nothing woke the thread.
+            if wakeup.is_observed() && !stages.is_empty() && stages.iter().all(lacks) {
+                never_slept += 1;
+            } else if stages.iter().any(lacks) {
+                without += 1;
+            } else if lacks(&Stage::Thread) {
+                awake += 1;
+            }
         };
         recording.for_each_wakeup(count).map_err(sum)?;
-        let unseen = without.max(counters.unobserved);
+        let unseen = counters.unobserved.max(without + never_slept.saturating_sub(counters.armed_late.unwrap_or(0)));
         if unseen * UNOBSERVED > counters.wakeups {
             return Err(format!("of {} wakeups {unseen} were not followed through the kernel", counters.wakeups));
+        }
+        if awake * one_in > counters.wakeups {
+            return Err(format!("of {} wakeups {awake} found the thread awake", counters.wakeups));
         }
     }
     Ok(format!("{} wakeups", counters.wakeups))
@@ -149,6 +185,26 @@ fn armed_late(path: &Path) -> Counted {
         }
         Some(late) => Ok(format!("{counted}, {late} armed late")),
     }
+}
+
+/// A thread looks after its interrupt this long after it was due, ns.
+const TIME_LIMIT_NS: u64 = 1_000_000;
+
+/// Wakeups by callbacks that came later than the thread's own time limit, with all that the kernel did for them.
+fn held_up(path: &Path) -> Counted {
+    let recording = Recording::open(path).map_err(|error| format!("the recording: {error}"))?;
+    let (mut late, mut followed) = (0, 0);
+    let count = |wakeup: &punctual_recording::Wakeup| {
+        if wakeup.irq_ns.is_none_or(|irq| irq > TIME_LIMIT_NS) && wakeup.total_ns > TIME_LIMIT_NS {
+            late += 1;
+            followed += u64::from(wakeup.softirq_ns.is_some() && wakeup.wake_ns.is_some());
+        }
+    };
+    recording.for_each_wakeup(count).map_err(|error| format!("the recording: {error}"))?;
+    if late < 10 || followed * 10 < late * 9 {
+        return Err(format!("{late} wakeups whose interrupt was held up, {followed} of them followed"));
+    }
+    Ok(format!("{followed} of {late} held up"))
 }
 
 fn log(printed: &Printed, path: &Path) -> Counted {
@@ -189,14 +245,47 @@ fn timers(printed: &Printed) -> Counted {
     if present == 0 { Err("no way has a callback".to_owned()) } else { Ok(format!("{present} ways")) }
 }
 
-/// Blocks arrived, and nearly all of them were processed.
-fn device(path: &Path) -> Counted {
+/// Blocks arrived, and nearly all of them were processed: by the host's clock, as many as came in time.
+fn device(path: &Path, by_host: bool) -> Counted {
     let document = read_activation_document(path).map_err(|error| format!("the activations: {error}"))?;
     let document = document.ok_or("there are no activations in the recording")?;
     let Some(device) = document.devices.first() else { return Err("no device".to_owned()) };
     let taken = device.processed + device.dropped + device.lost + device.refused;
-    if device.arrived < 50 || device.processed * 10 < device.arrived * 8 || taken > device.arrived {
+    if device.arrived < 50
+        || device.processed * 10 < device.arrived * if by_host { 1 } else { 8 }
+        || taken > device.arrived
+    {
         return Err(format!("{} of {} blocks were processed", device.processed, device.arrived));
     }
     Ok(format!("{} blocks", device.processed))
+}
+
+/// Inputs were seen; where the program was followed, each was taken and its time split into parts that add up.
+fn inputs(path: &Path, whole: bool) -> Counted {
+    let said = |error| format!("the inputs: {error}");
+    let document = read_interaction_document(path).map_err(said)?.ok_or("there are no inputs in the recording")?;
+    let inputs = read_interactions(path).map_err(said)?;
+    let mut parts: BTreeMap<u32, u64> = BTreeMap::new();
+    for_each_interaction_part(path, |part| *parts.entry(part.number).or_default() += part.ns).map_err(said)?;
+    // A key that was taken with the one before it has no time of its own.
+    let seen: Vec<_> = inputs.iter().filter(|input| input.outcome == Some(Outcome::Seen)).collect();
+    let merged = inputs.iter().filter(|input| input.outcome == Some(Outcome::Merged)).count();
+    if document.not_put_in > 0 || seen.len() < 10 || (seen.len() + merged) * 10 < inputs.len() * 9 {
+        return Err(format!("of {} inputs {} were seen, {} not put in", inputs.len(), seen.len(), document.not_put_in));
+    }
+    if !whole {
+        return Ok(format!("{} inputs", inputs.len()));
+    }
+    if !document.followed || document.not_split > 0 || document.records_lost > 0 {
+        let (split, lost) = (document.not_split, document.records_lost);
+        return Err(format!("followed: {}, {split} inputs not split, {lost} records lost", document.followed));
+    }
+    let adds_up = |number: u32, latency: Option<u64>| latency.is_some() && parts.get(&number).copied() == latency;
+    if let Some(input) = seen.iter().find(|input| !adds_up(input.number, input.latency_ns())) {
+        return Err(format!("the parts of input {} ({}) do not add up", input.number, input.label));
+    }
+    if let Some(input) = seen.iter().find(|input| input.got_ns.is_none() && input.kind != "start") {
+        return Err(format!("it is not known when input {} ({}) was taken", input.number, input.label));
+    }
+    Ok(format!("{} inputs", inputs.len()))
 }

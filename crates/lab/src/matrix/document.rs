@@ -11,15 +11,15 @@ pub const END: &str = "<!-- end of the generated part -->";
 
 /// A text with its generated part replaced; `None` where it has no markers.
 #[must_use]
-pub fn rewrite(text: &str, results: &[Result]) -> Option<String> {
+pub fn rewrite(text: &str, results: &[Result], programs: &str) -> Option<String> {
     let (head, rest) = text.split_once(BEGIN)?;
     let (_, tail) = rest.split_once(END)?;
-    Some(format!("{head}{BEGIN}\n\n{}\n{END}{tail}", table(results)))
+    Some(format!("{head}{BEGIN}\n\n{}\n{END}{tail}", table(results, programs)))
 }
 
 /// The kernels, what came of each command on each, and what was wrong.
 #[must_use]
-pub fn table(results: &[Result]) -> String {
+pub fn table(results: &[Result], programs: &str) -> String {
     let (plain, variants): (Vec<&Result>, Vec<&Result>) = results.iter().partition(|result| result.boot.is_plain());
     let mut text = String::new();
     for part in [plain, variants] {
@@ -27,7 +27,8 @@ pub fn table(results: &[Result]) -> String {
             write_part(&mut text, &part);
         }
     }
-    let _ = writeln!(text, "Versions: {}.", versions(results));
+    let _ = writeln!(text, "{} {programs}", sums(results));
+    let _ = writeln!(text, "\nVersions: {}.", versions(results));
     let wrong: Vec<String> = results.iter().flat_map(wrong_lines).collect();
     if !wrong.is_empty() {
         let _ = writeln!(text, "\nWrong:\n\n{}", wrong.join("\n"));
@@ -61,9 +62,18 @@ fn write_part(text: &mut String, results: &[&Result]) {
     text.push('\n');
 }
 
+/// How many rows came out how.
+fn sums(results: &[Result]) -> String {
+    let of =
+        |word: &str| results.iter().flat_map(|result| &result.cells).filter(|cell| cell.verdict.word() == word).count();
+    let [right, degraded, refused, wrong, not_run] = ["right", "degraded", "refused", "WRONG", "not run"].map(of);
+    format!("{right} right, {degraded} degraded, {refused} refused, {wrong} wrong, {not_run} not run.")
+}
+
 fn word(cell: &Cell) -> &'static str {
     match cell.verdict {
         Verdict::Wrong(_) => "**wrong**",
+        Verdict::NotRun => "*not run*",
         _ => cell.verdict.word(),
     }
 }
@@ -91,8 +101,8 @@ mod tests {
     #[test]
     fn only_what_is_between_the_markers_changes() {
         let text = format!("head\n{BEGIN}\nold\n{END}\ntail\n");
-        let new = rewrite(&text, &[]).unwrap();
+        let new = rewrite(&text, &[], "").unwrap();
         assert!(new.starts_with("head\n") && new.ends_with("\ntail\n") && !new.contains("old"), "{new}");
-        assert!(rewrite("no markers", &[]).is_none());
+        assert!(rewrite("no markers", &[], "").is_none());
     }
 }

@@ -50,8 +50,15 @@ fn said_of(work: &Path, recording: &str, which: &str) -> String {
     std::fs::read_to_string(work.join(format!("{recording}.{which}"))).unwrap_or_default()
 }
 
-/// Judges each drill of a guest.
-pub(super) fn cells(boot: &Boot, program: &Path, out: &Path, costs: &Costs, length: Length) -> Vec<Cell> {
+/// Judges each drill of a guest that was wanted.
+pub(super) fn cells(
+    boot: &Boot,
+    program: &Path,
+    out: &Path,
+    costs: &Costs,
+    length: Length,
+    wanted: impl Fn(&Drill) -> bool,
+) -> Vec<Cell> {
     let work = out.join(WORK);
     let mut answers: BTreeMap<&str, Result<Answer, String>> = BTreeMap::new();
     let cell = |drill: &Drill| {
@@ -71,7 +78,7 @@ pub(super) fn cells(boot: &Boot, program: &Path, out: &Path, costs: &Costs, leng
         let cost = costs.of(&format!("drill-{}", drill.name));
         Cell { row: format!("drill {}", drill.name), verdict, cost }
     };
-    table().drill.iter().map(cell).collect()
+    table().drill.iter().filter(|drill| wanted(drill)).map(cell).collect()
 }
 
 fn blamed(

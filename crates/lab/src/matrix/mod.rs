@@ -8,11 +8,13 @@ mod document;
 mod drills;
 mod expected;
 mod kept;
+mod ledger;
 mod plan;
 mod script;
 mod trial;
 
 pub use cell::{Cell, Verdict};
 pub use document::{BEGIN, END, rewrite, table as document_table};
+pub use ledger::{Ledger, digest_of};
 pub use plan::{Boot, Length, Variant, plan};
 pub use trial::{Part, Result as TrialResult, Trial};

@@ -1,7 +1,7 @@
 //! What is booted, what is run in it and what is to come of that: `matrix.toml`.
 
 use super::checks::Check;
-use super::expected::Expected;
+use super::expected::{Expected, NAMES_A_VERSION};
 use crate::table::Kernel;
 use serde::Deserialize;
 
@@ -78,6 +78,9 @@ pub(crate) struct Drill {
     #[serde(default)]
     pub(super) uses: Vec<String>,
     pub(super) refused_before: Option<String>,
+    /// The kernels on which it is a part of `./test`.
+    #[serde(default)]
+    pub(super) fast: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -125,6 +128,18 @@ impl Boot {
         self.variant.name == PLAIN
     }
 
+    /// Whether the guest's clock is the host's.
+    pub(super) fn is_by_host(&self) -> bool {
+        self.variant.cpus > 1
+    }
+
+    /// How many injections of each drill it gets. On kernels where nobody can be named, many show no more than few; and what a
+    /// cloud kernel names its sister names, of the same source.
+    pub(super) fn length(&self, all: bool) -> Length {
+        let is_held = series(&self.version) >= HELD_FROM && !self.kernel.flavour.starts_with("cloud-");
+        if all && is_held { Length::FULL } else { Length::FAST }
+    }
+
     fn is_lacking(&self, feature: &Feature) -> bool {
         let too_old = feature.since.as_ref().is_some_and(|since| series(&self.version) < series(since));
         let too_soft = feature.real_time == Some(false) && self.kernel.flavour.starts_with("rt-");
@@ -139,20 +154,21 @@ impl Boot {
             let reasons: Vec<String> = missing.map(|feature| format!("(?:{})", feature.reason)).collect();
             (!reasons.is_empty()).then(|| reasons.join("|"))
         };
+        let is_old = refused_before.is_some_and(|version| series(&self.version) < series(version));
         if let Some(reason) = reasons(needs) {
-            return Expected::Refused(reason);
+            return Expected::Refused(if is_old { format!("{reason}|{NAMES_A_VERSION}") } else { reason });
         }
         if let Some(reason) = reasons(uses) {
             return Expected::Degraded(reason);
         }
-        match refused_before {
-            Some(version) if series(&self.version) < series(version) => Expected::RightOrRefused,
-            _ => Expected::Right,
-        }
+        if is_old { Expected::RightOrRefused } else { Expected::Right }
     }
 }
 
 const PLAIN: &str = "plain";
+
+/// From this version on causes are recorded.
+const HELD_FROM: (u64, u64) = (5, 12);
 
 /// What is booted: the plain variant of each kernel, and with `all` the others of those that have them.
 ///
@@ -208,7 +224,7 @@ impl Length {
 
 #[cfg(test)]
 mod tests {
-    use super::{Boot, Expected, plan, table};
+    use super::{Boot, Expected, NAMES_A_VERSION, plan, table};
     use crate::table::kernels;
 
     fn boots() -> Vec<Boot> {
@@ -234,6 +250,10 @@ mod tests {
             let is_fast = |name: &String| kernels().iter().any(|kernel| kernel.name == *name && kernel.fast);
             assert!(command.fast.iter().all(is_fast), "{command:?}");
         }
+        for drill in &table.drill {
+            let is_fast = |name: &String| kernels().iter().any(|kernel| kernel.name == *name && kernel.fast);
+            assert!(!drill.fast.is_empty() && drill.fast.iter().all(is_fast), "{drill:?}");
+        }
         for also in &table.also {
             assert!(also.kernels.iter().all(|name| kernels().iter().any(|kernel| kernel.name == *name)), "{also:?}");
         }
@@ -257,6 +277,8 @@ mod tests {
         assert!(matches!(expected("5.10", "plain", "log"), Expected::Refused(_)));
         assert!(matches!(expected("5.10", "plain", "record --why"), Expected::Degraded(_)));
         assert_eq!(expected("5.10", "plain", "device irq"), Expected::RightOrRefused);
+        let without_privilege = expected("5.10", "unprivileged", "device irq");
+        assert!(matches!(&without_privilege, Expected::Refused(reason) if reason.contains(NAMES_A_VERSION)));
         assert!(matches!(expected("6.1", "lockdown", "device irq"), Expected::Refused(_)));
         assert_eq!(expected("6.12", "lockdown", "device irq"), Expected::Right);
         assert!(matches!(expected("6.1", "no BTF", "record"), Expected::Degraded(_)));

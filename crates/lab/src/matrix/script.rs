@@ -1,6 +1,6 @@
 //! The shell scripts that guests run.
 
-use super::plan::{Boot, Command, Length, table};
+use super::plan::{Boot, Command, Drill, Length, table};
 use crate::truth::culprit;
 use std::fmt::Write as _;
 
@@ -38,17 +38,21 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// A script of these parts, one after the other.
+pub(super) fn whole(parts: &[String]) -> String {
+    format!("{HEAD}{}{END}", parts.concat())
+}
+
 /// All commands that are wanted, one after the other.
 pub(super) fn commands(boot: &Boot, wanted: impl Fn(&Command) -> bool) -> String {
     let variant = &boot.variant;
-    let mut script = format!("{HEAD}limit={MAX_COMMAND_S}\nwrap={}\n{}\n", quoted(&variant.wrap), variant.prelude);
+    let mut script = format!("limit={MAX_COMMAND_S}\nwrap={}\n{}\n", quoted(&variant.wrap), variant.prelude);
     for (position, command) in table().command.iter().enumerate() {
         if !wanted(command) {
             continue;
         }
         let _ = writeln!(script, "cell {position} {}", quoted(&command.run));
     }
-    script.push_str(END);
     script
 }
 
@@ -85,13 +89,21 @@ beside() {
     mkdir -p "/out/cells/$recording"
     punctual record -q -D 60m --why 500us $words -o "$recording" >"$recording.out" 2>&1 &
     measuring=$!
+    starting=
+    if [ -n "$first" ]; then
+        punctual drill "$first" -q --yes --for 300us --every 20ms -D 10m >/dev/null 2>&1 &
+        starting=$!
+    fi
     tries=600
     until has_wakeups "$recording"; do
         tries=$((tries - 1))
         [ $tries -gt 0 ] && is_recording || break
-        [ -z "$first" ] || punctual drill "$first" -q --for 300us --every 20ms --count 5 >/dev/null 2>&1
         sleep 0.1
     done
+    if [ -n "$starting" ]; then
+        kill -INT $starting
+        wait $starting
+    fi
     times "/out/cells/$recording/times" $began
     for drill; do drill "$drill"; done
     sleep 0.5
@@ -102,19 +114,22 @@ beside() {
 }
 "#;
 
-/// Every drill beside a recording: of the measuring thread that it disturbs, or of the victim that it brings.
-pub(super) fn drills(length: Length) -> String {
-    let mut script = format!("{HEAD}count={}\nevery={}\n", length.injections, length.every);
+/// The drills that are wanted, each beside a recording: of the measuring thread that it disturbs, or of the victim that it
+/// brings.
+pub(super) fn drills(length: Length, wanted: impl Fn(&Drill) -> bool) -> String {
+    let mut script = format!("count={}\nevery={}\n", length.injections, length.every);
     script.push_str(DRILLS);
     for (recording, brings_victim, words) in
         [(DISTURBED, false, ""), (VICTIMS, true, "--comm ^drill-victim --why-stage response")]
     {
-        let drills = table().drill.into_iter().map(|drill| drill.name);
+        let drills = table().drill.into_iter().filter(&wanted).map(|drill| drill.name);
         let drills: Vec<String> = drills.filter(|name| culprit(name).brings_victim == brings_victim).collect();
+        if drills.is_empty() {
+            continue;
+        }
         let first = if brings_victim { "lock" } else { "''" };
         let _ = writeln!(script, "beside {recording} {first} {} {}", quoted(words), drills.join(" "));
     }
-    script.push_str(END);
     script
 }
 
@@ -132,3 +147,7 @@ pub(super) fn recording_of(drill: &str) -> &'static str {
 /// A recording whose bytes are to be the same in two runs.
 pub(super) const REPEATED: &str =
     "mkdir -p /out/work && cd /out/work && punctual record -q --why 15us -D 300ms -o late.punctual";
+
+/// The same without causes, which takes half as long.
+pub(super) const REPEATED_IN_BRIEF: &str =
+    "mkdir -p /out/work && cd /out/work && punctual record -q -D 300ms -o plain.punctual";

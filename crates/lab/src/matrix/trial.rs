@@ -2,8 +2,8 @@
 
 use super::cell::{Cell, Printed, Verdict, judge};
 use super::checks::promises;
-use super::kept::{self, Costs};
-use super::plan::{Boot, Command, Length, table};
+use super::kept::{self, Costs, Left};
+use super::plan::{Boot, Command, Drill, table};
 use super::{drills, script};
 use crate::guest::{Guest, GuestError, is_ending, splats};
 use regex::Regex;
@@ -32,6 +32,8 @@ pub enum Part {
     Commands,
     /// Every drill.
     Drills,
+    /// Both, in one guest.
+    Both,
     /// The same twice.
     Repeated,
 }
@@ -49,8 +51,8 @@ pub struct Trial<'a> {
     pub kernels: &'a BTreeMap<String, PathBuf>,
     /// The program that is tried.
     pub program: &'a Path,
-    /// How long drills go on, and what their blame is held to.
-    pub length: Length,
+    /// Whether each drill has as many injections as its kernel is held to, or those of `./test`.
+    pub all: bool,
     /// What is run on plain boots; on others only commands are.
     pub parts: &'a [Part],
     /// The commands that are run, by name; all if there is none.
@@ -75,11 +77,11 @@ struct Tried {
 
 impl Tried {
     /// With what no row is about: the boot, the beginning and the end.
-    fn new(part: &str, cells: Vec<Cell>, mut beside: Vec<(String, Duration)>, used: Duration) -> Tried {
-        let known: Duration =
-            cells.iter().filter_map(|cell| cell.cost).chain(beside.iter().map(|beside| beside.1)).sum();
-        beside.push((format!("{part}: the boot, the rest"), used.saturating_sub(known)));
-        Tried { cells, beside, used }
+    fn with_the_rest(mut self) -> Tried {
+        let rows = self.cells.iter().filter_map(|cell| cell.cost);
+        let known: Duration = rows.chain(self.beside.iter().map(|beside| beside.1)).sum();
+        self.beside.push(("the boot, the rest".to_owned(), self.used.saturating_sub(known)));
+        self
     }
 
     fn failed(row: &str, error: &GuestError) -> Tried {
@@ -104,13 +106,14 @@ impl Trial<'_> {
 }
 
 fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> Vec<Result> {
-    let Trial { kernels, program, length, parts, matching, brief, keep, at_once } = *trial;
+    let Trial { kernels, program, all, parts, matching, brief, keep, at_once } = *trial;
     let wanted = |boot: &Boot, command: &Command| {
         matching.is_none_or(|pattern| pattern.is_match(&command.name))
             && (!brief || command.fast.contains(&boot.kernel.name))
     };
+    let drilled = |boot: &Boot, drill: &Drill| !brief || drill.fast.contains(&boot.kernel.name);
     let parts = |boot: &Boot| -> Vec<Part> {
-        let is_beside = |part: Part| brief && part == Part::Repeated && boot.kernel.name != REPEATED_IN_BRIEF;
+        let is_beside = |part: Part| part == Part::Repeated && brief && boot.kernel.name != REPEATED_IN_BRIEF;
         let wanted = |part: &&Part| (boot.is_plain() || **part == Part::Commands) && !is_beside(**part);
         parts.iter().filter(wanted).copied().collect()
     };
@@ -126,11 +129,18 @@ fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> 
             }
             let Some((number, part)) = jobs.lock().expect("no panic while it is held").pop_front() else { return };
             let boot = &boots[number];
-            let guest = guest(boot, &kernels[&boot.kernel.name], program, length);
+            let guest = guest(boot, &kernels[&boot.kernel.name], program, all);
+            let wanted = |command: &Command| wanted(boot, command);
+            let drilled = |drill: &Drill| drilled(boot, drill);
+            let named = |part: &str| format!("{}-{part}", boot.name());
+            let of_commands = || script::commands(boot, wanted);
+            let of_drills = || script::drills(boot.length(all), drilled);
+            let job = Job { boot, guest: &guest, program, all, wanted: &wanted, drilled: &drilled, keep };
             let tried = match part {
-                Part::Commands => commands(boot, &guest, &|command| wanted(boot, command), keep),
-                Part::Drills => of_drills(boot, &guest, program, length, keep),
-                Part::Repeated => repeated(boot, &guest, keep),
+                Part::Commands => job.run(&named("commands"), &[of_commands()], &[Job::commands]),
+                Part::Drills => job.run(&named("drills"), &[of_drills()], &[Job::drills]),
+                Part::Both => job.run(&named("both"), &[of_commands(), of_drills()], &[Job::commands, Job::drills]),
+                Part::Repeated => repeated(boot, &guest, brief, keep),
             };
             let mut done = done.lock().expect("no panic while it is held");
             done.entry(number).or_default().insert(part, tried);
@@ -158,47 +168,91 @@ fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> 
     results.into_inner().expect("no panic while it was held").into_values().collect()
 }
 
-fn guest(boot: &Boot, kernel: &Path, program: &Path, length: Length) -> Guest {
+fn guest(boot: &Boot, kernel: &Path, program: &Path, all: bool) -> Guest {
     let mut guest = Guest::new(kernel);
     guest.program = Some(program.to_owned());
     guest.cpus = boot.variant.cpus;
     guest.append.clone_from(&boot.variant.append);
     guest.shift = SHIFT;
-    guest.limit = Duration::from_secs(u64::from(length.injections) * 2 + 300);
+    guest.limit = Duration::from_secs(u64::from(boot.length(all).injections) * 2 + 300);
     guest
 }
 
-fn commands(boot: &Boot, guest: &Guest, wanted: &dyn Fn(&Command) -> bool, keep: Option<&Path>) -> Tried {
-    let left = match kept::boot(guest, &script::commands(boot, wanted), keep, &format!("{}-commands", boot.name())) {
-        Ok(left) => left,
-        Err(error) => return Tried::failed("boot", &error),
-    };
-    let out = left.files.join(script::CELLS);
-    let costs = Costs::new(&left, out.clone(), guest.cpus);
-    let read = |position: usize| Printed::read(&out.join(position.to_string()));
-    let commands = table().command;
-    let mut cells: Vec<Cell> = Vec::new();
-    for (position, command) in commands.iter().enumerate().filter(|(_, command)| wanted(command)) {
-        let is_there =
-            |name: &String| cells.iter().any(|cell| cell.row == *name && matches!(cell.verdict, Verdict::Right(_)));
-        let verdict = match read(position) {
-            None => Verdict::Wrong("the guest did not come to it".to_owned()),
-            Some(_) if command.of.as_ref().is_some_and(|name| !is_there(name)) => Verdict::LeftOut,
-            Some(printed) => verdict(boot, command, &printed, &left.files.join(script::WORK)),
+/// What is run in one guest.
+struct Job<'a> {
+    boot: &'a Boot,
+    guest: &'a Guest,
+    program: &'a Path,
+    all: bool,
+    wanted: &'a dyn Fn(&Command) -> bool,
+    drilled: &'a dyn Fn(&Drill) -> bool,
+    keep: Option<&'a Path>,
+}
+
+/// Judges a part of what a guest left: rows, and what else took time.
+type JudgePart<'a> = fn(&Job<'a>, &Left) -> Tried;
+
+impl<'a> Job<'a> {
+    /// Runs a script of some parts, and judges each.
+    fn run(&self, name: &str, scripts: &[String], judges: &[JudgePart<'a>]) -> Tried {
+        let left = match kept::boot(self.guest, &script::whole(scripts), self.keep, name) {
+            Ok(left) => left,
+            Err(error) => return Tried::failed(name.rsplit('-').next().unwrap_or(name), &error),
         };
-        cells.push(Cell { row: command.name.clone(), verdict, cost: costs.of(&position.to_string()) });
+        let mut whole = Tried { cells: Vec::new(), beside: Vec::new(), used: left.used };
+        for judge in judges {
+            let tried = judge(self, &left);
+            whole.cells.extend(tried.cells);
+            whole.beside.extend(tried.beside);
+            whole.used += tried.used;
+        }
+        whole.with_the_rest()
     }
-    let capabilities = read(0);
-    if capabilities.is_some() && wanted(&commands[0]) {
-        cells.push(promised(&commands, &cells, capabilities));
+
+    fn commands(&self, left: &Left) -> Tried {
+        let out = left.files.join(script::CELLS);
+        let costs = Costs::new(left, out.clone(), self.guest.cpus);
+        let read = |position: usize| Printed::read(&out.join(position.to_string()));
+        let commands = table().command;
+        let mut cells: Vec<Cell> = Vec::new();
+        for (position, command) in commands.iter().enumerate().filter(|(_, command)| (self.wanted)(command)) {
+            let is_there =
+                |name: &String| cells.iter().any(|cell| cell.row == *name && matches!(cell.verdict, Verdict::Right(_)));
+            let verdict = match read(position) {
+                None => Verdict::Wrong("the guest did not come to it".to_owned()),
+                Some(_) if command.of.as_ref().is_some_and(|name| !is_there(name)) => Verdict::LeftOut,
+                Some(printed) => verdict(self.boot, command, &printed, &left.files.join(script::WORK)),
+            };
+            cells.push(Cell { row: command.name.clone(), verdict, cost: costs.of(&position.to_string()) });
+        }
+        let capabilities = read(0);
+        if capabilities.is_some() && (self.wanted)(&commands[0]) {
+            cells.push(promised(&commands, &cells, capabilities));
+        }
+        Tried { cells, beside: Vec::new(), used: Duration::ZERO }
     }
-    Tried::new("commands", cells, Vec::new(), left.used)
+
+    fn drills(&self, left: &Left) -> Tried {
+        let costs = Costs::new(left, left.files.join(script::CELLS), self.guest.cpus);
+        let began = Instant::now();
+        let length = self.boot.length(self.all);
+        let cells = drills::cells(self.boot, self.program, &left.files, &costs, length, self.drilled);
+        let judged = began.elapsed();
+        let begins = |name: &&str| Some((format!("drills: {name} begins"), costs.of(name)?));
+        let mut beside: Vec<(String, Duration)> = script::RECORDINGS.iter().filter_map(begins).collect();
+        beside.push(("drills: why, on the host".to_owned(), judged));
+        Tried { cells, beside, used: judged }
+    }
 }
 
 fn verdict(boot: &Boot, command: &Command, printed: &Printed, work: &Path) -> Verdict {
     let expected = boot.expected(&command.needs, &command.uses, command.refused_before.as_ref());
     let path = command.recording.as_ref().map(|name| work.join(name));
-    judge(printed, &expected, |whole| command.check.look(printed, path.as_deref(), whole))
+    judge(printed, &expected, |whole| command.check.look(printed, path.as_deref(), whole, boot.is_by_host()))
+}
+
+pub(super) fn promised_row() -> String {
+    "capabilities promise what works".to_owned()
 }
 
 /// `capabilities` promises what works, and nothing else.
@@ -216,34 +270,23 @@ fn promised(commands: &[Command], cells: &[Cell], capabilities: Option<Printed>)
     };
     let wrong: Vec<String> = commands.iter().filter_map(one).collect();
     let verdict = if wrong.is_empty() { Verdict::Right(String::new()) } else { Verdict::Wrong(wrong.join("; ")) };
-    Cell { row: "capabilities promise what works".to_owned(), verdict, cost: None }
+    Cell { row: promised_row(), verdict, cost: None }
 }
 
-fn of_drills(boot: &Boot, guest: &Guest, program: &Path, length: Length, keep: Option<&Path>) -> Tried {
-    let left = match kept::boot(guest, &script::drills(length), keep, &format!("{}-drills", boot.name())) {
-        Ok(left) => left,
-        Err(error) => return Tried::failed("drills", &error),
-    };
-    let costs = Costs::new(&left, left.files.join(script::CELLS), guest.cpus);
-    let began = Instant::now();
-    let cells = drills::cells(boot, program, &left.files, &costs, length);
-    let judged = began.elapsed();
-    let begins = |name: &&str| Some((format!("drills: {name} begins"), costs.of(name)?));
-    let mut beside: Vec<(String, Duration)> = script::RECORDINGS.iter().filter_map(begins).collect();
-    beside.push(("drills: why, on the host".to_owned(), judged));
-    Tried::new("drills", cells, beside, left.used + judged)
-}
+/// The row of [`repeated`].
+pub(super) const REPEATED_ROW: &str = "the same bytes for a seed";
 
 /// What a run left: the bytes of each file.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// Two runs with the same seed leave the same bytes. On a very busy host the emulator itself shifts a run by an instruction
 /// or two, seldom: then a third run must be as one of them. No two agree in every stamp by chance.
-fn repeated(boot: &Boot, guest: &Guest, keep: Option<&Path>) -> Tried {
+fn repeated(boot: &Boot, guest: &Guest, brief: bool, keep: Option<&Path>) -> Tried {
+    let script = if brief { script::REPEATED_IN_BRIEF } else { script::REPEATED };
     let mut used = Duration::ZERO;
     let mut run = |number: u32| -> std::result::Result<Files, String> {
         let name = format!("{}-bytes-{number}", boot.name());
-        let left = kept::boot(guest, script::REPEATED, keep, &name).map_err(|error| error.to_string())?;
+        let left = kept::boot(guest, script, keep, &name).map_err(|error| error.to_string())?;
         used += left.used;
         if let Some(splat) = splats(&left.kernel_log).first() {
             return Err(format!("the kernel complained: {splat}"));
@@ -269,7 +312,7 @@ fn repeated(boot: &Boot, guest: &Guest, keep: Option<&Path>) -> Tried {
             break Verdict::Wrong(format!("three runs with the same seed differ, in {second} and in {third}"));
         }
     };
-    let cells = vec![Cell { row: "the same bytes for a seed".to_owned(), verdict, cost: Some(used) }];
+    let cells = vec![Cell { row: REPEATED_ROW.to_owned(), verdict, cost: Some(used) }];
     Tried { cells, beside: Vec::new(), used }
 }
 
@@ -301,6 +344,7 @@ impl Verdict {
             Verdict::Degraded => "degraded",
             Verdict::Refused => "refused",
             Verdict::LeftOut => "-",
+            Verdict::NotRun => "not run",
             Verdict::Wrong(_) => "WRONG",
         }
     }

@@ -32,6 +32,7 @@ struct private {
 	__u64 steal_read;	/* the steal counter when it was last read */
 	__u64 stamp_read;	/* and the stamp at that time */
 	__u64 armed_late;	/* timers that were due already when the thread armed them */
+	__u64 task;		/* the thread's task_struct */
 	__u32 steal_cpu;
 	__u32 pad;
 };
@@ -116,6 +117,7 @@ static __always_inline void begin_wakeup(struct slot *slot, __u32 number, struct
 	slot->steal = 0;
 	slot->timer = (__u64)timer;
 	slot->expected = expected;
+	shared.privates[number & (MAX_TASKS - 1)].task = bpf_get_current_task();
 	if (bpf_ktime_get_ns() > expected)
 		shared.privates[number & (MAX_TASKS - 1)].armed_late++;
 	begin_steal(number, expected);

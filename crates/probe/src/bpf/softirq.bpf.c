@@ -5,6 +5,7 @@
  */
 #include "callback.h"
 #include "slots.h"
+#include "states.h"
 
 extern const void timerfd_tmrproc __ksym;
 
@@ -35,6 +36,22 @@ struct {
 	__type(value, __u32);
 } timers SEC(".maps");
 
+/*
+ * A callback that comes as late as the thread's own time limit finds the thread awake, and will not be the one that wakes
+ * it: it has been made runnable by then. It runs on the thread's CPU, so that the thread cannot change its state meanwhile.
+ */
+static __always_inline bool is_awake(const void *task)
+{
+	unsigned int state;
+
+	if (!task)
+		return false;
+	state = bpf_core_field_exists(((struct task_struct___stating *)0)->__state) ?
+			READ_AS(task, struct task_struct___stating, __state) :
+			(unsigned int)READ_AS(task, struct task_struct___stating_before, state);
+	return !(state & (STATE_INTERRUPTIBLE | STATE_UNINTERRUPTIBLE));
+}
+
 static int softirq_callback(void *map, __u32 *number, struct callback *callback)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -43,6 +60,10 @@ static int softirq_callback(void *map, __u32 *number, struct callback *callback)
 
 	begin_callback(callback, &shared.callbacks);
 	slot->softirq = now;
+	if (!slot->waking && is_awake((void *)shared.privates[*number & (MAX_TASKS - 1)].task)) {
+		slot->cpu = bpf_get_smp_processor_id();
+		slot->waking = now;
+	}
 	ring = bpf_map_lookup_elem(&rings, number);
 	if (ring)
 		bpf_ringbuf_output(ring, &now, sizeof(now), BPF_RB_FORCE_WAKEUP);

@@ -6,13 +6,7 @@
 #define PUNCTUAL_WAITS_H
 
 #include "registers.h"
-
-#define STATE_INTERRUPTIBLE 0x1
-#define STATE_UNINTERRUPTIBLE 0x2
-#define STATE_STOPPED 0x4
-#define STATE_TRACED 0x8
-#define STATE_NO_LOAD 0x400
-#define STATE_FROZEN 0x8000
+#include "states.h"
 
 #define FUTEX_COMMAND 0x7f
 #define FUTEX_REAL_TIME 0x100
@@ -26,15 +20,6 @@
 #define MUTEX_WAITERS 0x80000000U
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-/* The state has had another name since 5.14. */
-struct task_struct___stating {
-	unsigned int __state;
-};
-
-struct task_struct___stating_before {
-	long state;
-};
 
 /* Has been asked to stop in the freezer of its control group. */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
@@ -52,12 +37,9 @@ struct task_struct___freezing {
  */
 static __always_inline unsigned int left_state(struct task_struct *task, bool is_told, const void *arguments)
 {
-	struct task_struct___stating_before *before = (void *)task;
-	struct task_struct___stating *now = (void *)task;
-
 	if (is_told)
 		return (unsigned int)((const __u64 *)arguments)[3];
-	return bpf_core_field_exists(now->__state) ? now->__state : (unsigned int)before->state;
+	return state_of(task);
 }
 
 /*

@@ -36,6 +36,7 @@ struct Private {
     steal_read: u64,
     stamp_read: u64,
     armed_late: u64,
+    task: u64,
     steal_cpu: u32,
     pad: u32,
 }
@@ -141,7 +142,7 @@ mod tests {
             assert_eq!(shared[3], ("callbacks".to_owned(), CALLBACKS_OFFSET));
             assert_eq!(
                 record_layout(&btf, "private"),
-                layout_of!(Private, steal_read, stamp_read, armed_late, steal_cpu, pad)
+                layout_of!(Private, steal_read, stamp_read, armed_late, task, steal_cpu, pad)
             );
             assert_eq!(
                 record_layout(&btf, "callback_counts"),

@@ -76,8 +76,9 @@ impl SoftirqWait {
 
     /// Waits until the softirq callback that follows the timer at `until_ns` wakes the thread.
     ///
-    /// `seen` tells what the programs saw. The wait's own time limit is a timer of the same CPU that expires later: where
-    /// it has expired and the interrupt was not seen, no program will see it. `is_over` tells whether the run has ended.
+    /// `seen` tells what the programs saw. The wait's own time limit is a timer of the same CPU that expires later, also
+    /// where `until_ns` has passed already: where it has expired and the interrupt was not seen, no program will see it.
+    /// `is_over` tells whether the run has ended.
     pub(crate) fn wait(
         &self,
         until_ns: u64,
@@ -93,13 +94,16 @@ impl SoftirqWait {
         if seen() == Seen::Expired {
             return Waited::Woken;
         }
-        let mut look_ns = until_ns + patience_ns;
+        let patient_until_ns = until_ns.max(clock::monotonic_ns()) + patience_ns;
+        let mut look_ns = patient_until_ns;
         loop {
             let left = look_ns.saturating_sub(clock::monotonic_ns());
             let mut waited = [PollFd::new(&self.ring, PollFlags::IN)];
             match poll(&mut waited, Some(&timespec(left))) {
                 Ok(0) => {
-                    if let Some(end) = without_wake(clock::monotonic_ns(), until_ns, patience_ns, seen(), is_over()) {
+                    if let Some(end) =
+                        without_wake(clock::monotonic_ns(), until_ns, patient_until_ns, seen(), is_over())
+                    {
                         return end;
                     }
                     look_ns = clock::monotonic_ns() + LOOK_NS;
@@ -123,9 +127,9 @@ impl SoftirqWait {
 }
 
 /// Whether a wait without a wake has ended, and how.
-fn without_wake(now_ns: u64, until_ns: u64, patience_ns: u64, seen: Seen, is_over: bool) -> Option<Waited> {
+fn without_wake(now_ns: u64, until_ns: u64, patient_until_ns: u64, seen: Seen, is_over: bool) -> Option<Waited> {
     match seen {
-        Seen::Nothing if now_ns >= until_ns + patience_ns => Some(Waited::Unobserved),
+        Seen::Nothing if now_ns >= patient_until_ns => Some(Waited::Unobserved),
         Seen::Interrupt if now_ns >= until_ns + WAKE_PATIENCE_NS => Some(Waited::Lost),
         Seen::Interrupt if is_over && now_ns >= until_ns + LAST_PATIENCE_NS => Some(Waited::Lost),
         Seen::Nothing if is_over => Some(Waited::Ended),
@@ -144,7 +148,7 @@ mod tests {
     #[test]
     fn a_wake_that_never_comes_is_lost_and_not_waited_for_for_ever() {
         const MS: u64 = 1_000_000;
-        let at = |now, seen, over| without_wake(now, 100 * MS, MS, seen, over);
+        let at = |now, seen, over| without_wake(now, 100 * MS, 101 * MS, seen, over);
         assert_eq!(at(101 * MS, Seen::Nothing, false), Some(Waited::Unobserved));
         assert_eq!(at(101 * MS, Seen::Interrupt, false), None);
         assert_eq!(at(1_099 * MS, Seen::Interrupt, false), None);
