@@ -107,6 +107,7 @@ mod tests {
             fault_path_ns: 0,
             sample_period_ns: 0,
             nesting_known: true,
+            missed_runs: 0,
             names: ["editor", "kworker/u4:1", "driver", "idle"].map(str::to_owned).to_vec(),
             frames: vec![],
             events,
