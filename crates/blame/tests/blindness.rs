@@ -3,7 +3,7 @@
 mod support;
 
 use punctual_blame::{Kind, split};
-use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, INTERRUPTED_USER};
+use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, INTERRUPTED_USER, StackSample};
 use punctual_recording::{Episode, Stage};
 use support::{INTERRUPT, Story, VICTIM};
 
@@ -131,6 +131,19 @@ fn own_work_is_what_the_sampling_clock_may_come_over() {
     episode.sample_period_ns = 1_000_000;
     assert_eq!(told(&episode, accused, from_us, to_us), 0);
     assert_eq!(told(&episode, (Kind::Unknown, ""), from_us, to_us), 3_990_000);
+    // A clock that comes without an interrupt leaves stacks.
+    let mut with_stack = episode.clone();
+    let (at_ns, cpu, tid, context) = (3_000_000, 0, VICTIM, 0);
+    with_stack.samples.push(StackSample {
+        at_ns,
+        cpu,
+        tid,
+        context,
+        at_late_interrupt: false,
+        name: 1,
+        frames: vec![],
+    });
+    assert_eq!(told(&with_stack, accused, from_us, to_us), 3_990_000);
     // With the host's time taken out of it there was none to come.
     let mut stolen = episode.clone();
     for event in stolen.events.iter_mut().filter(|event| event.at_ns >= 5_000_000) {

@@ -5,8 +5,8 @@ mod support;
 
 use punctual_blame::{CallTree, Inside, Kind, Part, Room, add_lateness, folded, split};
 use punctual_recording::episode::{
-    Call, Event, EventKind, Frame, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
-    LockWaking, Sender, StackSample, WaitEnd, WakingAct, WordState,
+    Call, Event, EventKind, Frame, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_DEAD, LEFT_FOR_IO, LEFT_FOR_LOCK,
+    LEFT_UNINTERRUPTIBLE, LockWaking, Sender, StackSample, WaitEnd, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Softirq, Stage};
 use std::collections::BTreeSet;
@@ -285,6 +285,23 @@ fn whoever_wakes_in_vain_is_not_accused() {
         cases += 1;
     }
     assert_eq!(cases, 7);
+}
+
+/// Who joins a thread is woken as that ends: by the kernel, in its name.
+#[test]
+fn who_joins_a_thread_waits_for_it() {
+    let joined = |left: u32| {
+        request(|story| {
+            story.switch(1_500, SERVER, WAITS, 2);
+            let told = LockWaking { act: WakingAct::Else, same_word: None, ..lets_go(10) };
+            story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), told.bits() | 19, 2);
+            story.switch(3_505, VICTIM_RUNS, left, 1);
+        })
+    };
+    let part = wait(&joined(LEFT_DEAD));
+    assert_eq!((part.name.as_str(), part.ns, part.unknown_ns), ("other", 2_000_000, 0));
+    assert_eq!(wait(&joined(WAITS)).name, ENDER_NOT_SEEN);
+    assert_eq!(wait(&joined(0)).name, ENDER_NOT_SEEN);
 }
 
 /// A wait for a signal ends with it: whoever sends that is who was waited for, unless it is waited on for another one.

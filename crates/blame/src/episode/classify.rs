@@ -71,11 +71,12 @@ impl Classifier<'_> {
     pub(crate) fn after_last(&self, span: &StateSpan, last: &Event, ns: u64) -> Vec<(Blamed, u64)> {
         let runs_victim = last.kind == EventKind::Switch && last.value == u64::from(self.subject.tid)
             || last.kind != EventKind::Switch && last.tid == self.subject.tid;
+        let is_silent = self.is_silent(last.cpu, last.at_ns, last.at_ns.saturating_add(ns), 0);
         match span.doing {
-            Doing::Running if runs_victim && self.subject.stage.holds_work() && self.is_silent(ns, 0) => {
-                vec![(Blamed::unknown("no event of this CPU"), ns)]
+            Doing::Running if runs_victim && self.subject.stage.holds_work() && !is_silent => {
+                vec![(self.own_work(None), ns)]
             }
-            Doing::Running if runs_victim && self.subject.stage.holds_work() => vec![(self.own_work(None), ns)],
+            Doing::Running if is_silent => vec![(Blamed::unknown("no event of this CPU"), ns)],
             Doing::Running if runs_victim => path(ns, unexplained()),
             _ => vec![(Blamed::unknown("no event of this CPU"), ns)],
         }

@@ -70,6 +70,8 @@ pub const LEFT_STOPPED: u32 = 4;
 pub const LEFT_TRACED: u32 = 8;
 /// ... or by the freezer of its control group.
 pub const LEFT_FROZEN: u32 = 0x8000;
+/// A state of [`Event::left_state`]: it has ended.
+pub const LEFT_DEAD: u32 = 0x80;
 /// A mark in [`Event::left_state`]: it waits for I/O.
 pub const LEFT_FOR_IO: u32 = 1 << 31;
 /// A mark in [`Event::left_state`]: it waits for a lock of its program, a futex that another thread holds.

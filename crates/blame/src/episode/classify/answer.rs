@@ -8,7 +8,7 @@ use crate::episode::story::{STOPPED, timer_due};
 use crate::kind::Kind;
 use crate::who::{Awaited, Who};
 use punctual_recording::episode::{
-    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_IO, LEFT_FOR_LOCK, Sender, WakingAct,
+    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_DEAD, LEFT_FOR_IO, LEFT_FOR_LOCK, Sender, WakingAct,
 };
 use punctual_recording::{Softirq, Stage};
 
@@ -102,10 +102,20 @@ impl Classifier<'_> {
             WakingAct::NotTold => End::NotBy(format!("woken by {by}; how is not in the recording")),
             // Another word is the one that it was sent to meanwhile.
             WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues => End::By(woken_by.tid),
+            // With a thread the kernel wakes those who join it.
+            WakingAct::Else if self.ends_next(woken_by) => End::By(woken_by.tid),
             WakingAct::Else | WakingAct::Signals => {
                 End::NotBy(format!("woken by {by}, over nothing that it waited for"))
             }
         }
+    }
+
+    /// Whether the current thread left its CPU next because it had ended.
+    fn ends_next(&self, event: &Event) -> bool {
+        let leaves = self.episode.events.iter().filter(|switch| {
+            switch.kind == EventKind::Switch && switch.tid == event.tid && switch.at_ns >= event.at_ns
+        });
+        leaves.min_by_key(|switch| switch.at_ns).is_some_and(|switch| switch.left_state() & LEFT_DEAD != 0)
     }
 
     /// Of one that was woken in vain, the waking after which it did not wait on at once.

@@ -112,8 +112,8 @@ impl Classifier<'_> {
 
     /// The only thread that ran on another CPU all that time. Who spins on an owner goes on only while that one runs.
     fn alone_on_other_cpus(&self, spin: &Spin) -> Option<String> {
-        let tells_all = |timeline| self.tells_all(timeline, spin.start_ns, spin.end_ns);
-        if self.episode.missed_runs > 0 || !self.timelines.values().all(tells_all) {
+        let tells_all = |(cpu, timeline): (&u32, _)| self.tells_all(*cpu, timeline, spin.start_ns, spin.end_ns);
+        if self.episode.missed_runs > 0 || !self.timelines.iter().all(tells_all) {
             return None;
         }
         let here = self.samples.iter().find(|(at_ns, _)| *at_ns == spin.end_ns).map(|(_, sample)| sample.cpu)?;

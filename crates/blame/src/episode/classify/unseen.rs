@@ -2,7 +2,7 @@
 
 use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
 use crate::episode::replay::{CpuTimeline, Missed, Slice};
-use punctual_recording::episode::{EventKind, INTERRUPTED_USER};
+use punctual_recording::episode::{EventKind, INTERRUPTED_USER, StackSample};
 
 /// What is shorter than this is no interrupt or softirq that would be missed, but the way into one or out of it, ns.
 const EDGE_NS: u64 = 10_000;
@@ -38,27 +38,31 @@ impl Classifier<'_> {
         let is_silent = slice.start_ns > 0
             && end - start > OWN_PATH_NS
             && !came_over_kernel
-            && self.is_silent(slice.end_ns - slice.start_ns, slice.steal_ns);
+            && self.is_silent(ends_with.cpu, slice.start_ns, slice.end_ns, slice.steal_ns);
         match is_silent {
             true => Blamed::unknown("the CPU told nothing, not even by the sampling clock"),
             false => self.by_exclusion(slice, start, end, self.own_work(detail)),
         }
     }
 
-    /// Whether a time without an event is too long for there to have been none, with a sampling clock, whose interrupts are some.
-    pub(super) fn is_silent(&self, ns: u64, steal_ns: u64) -> bool {
+    /// Whether a time without an event is too long for there to have been none on a CPU that ran a thread: with a sampling clock,
+    /// whose interrupts are some, or whose stacks came without.
+    pub(super) fn is_silent(&self, cpu: u32, start_ns: u64, end_ns: u64, steal_ns: u64) -> bool {
         let period = self.episode.sample_period_ns;
-        period > 0 && ns.saturating_sub(steal_ns) > period.saturating_mul(PERIODS)
+        let is_there =
+            |(at_ns, sample): &(u64, &StackSample)| sample.cpu == cpu && *at_ns > start_ns && *at_ns <= end_ns;
+        period > 0
+            && end_ns.saturating_sub(start_ns).saturating_sub(steal_ns) > period.saturating_mul(PERIODS)
+            && !self.samples.iter().any(is_there)
     }
 
-    /// Whether all that a CPU did in this time was seen.
-    pub(super) fn tells_all(&self, timeline: &CpuTimeline, start_ns: u64, end_ns: u64) -> bool {
+    /// Whether all that a CPU did in this time was seen. One that idles need not tell anything.
+    pub(super) fn tells_all(&self, cpu: u32, timeline: &CpuTimeline, start_ns: u64, end_ns: u64) -> bool {
         let told = |slice: &Slice| {
-            let ns = slice.end_ns.min(end_ns).saturating_sub(slice.start_ns.max(start_ns));
-            slice.missed.is_none() && !self.is_silent(ns, slice.steal_ns)
+            let (start, end) = (slice.start_ns.max(start_ns), slice.end_ns.min(end_ns));
+            slice.missed.is_none() && (slice.tid == 0 || !self.is_silent(cpu, start, end, slice.steal_ns))
         };
         let last_ns = timeline.slices.last().map_or(0, |last| last.end_ns);
-        timeline.within(start_ns, end_ns).iter().all(told)
-            && !self.is_silent(end_ns.saturating_sub(last_ns.max(start_ns)), 0)
+        timeline.within(start_ns, end_ns).iter().all(told) && !self.is_silent(cpu, last_ns.max(start_ns), end_ns, 0)
     }
 }
