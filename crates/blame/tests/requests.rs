@@ -299,9 +299,9 @@ fn who_joins_a_thread_waits_for_it() {
         })
     };
     let part = wait(&joined(LEFT_DEAD));
-    assert_eq!((part.name.as_str(), part.ns, part.unknown_ns), ("other", 2_000_000, 0));
-    assert_eq!(wait(&joined(WAITS)).name, ENDER_NOT_SEEN);
-    assert_eq!(wait(&joined(0)).name, ENDER_NOT_SEEN);
+    assert_eq!((part.who.name(), part.ns, part.unknown_ns), ("other", 2_000_000, 0));
+    assert_eq!(wait(&joined(WAITS)).who, ENDER_NOT_SEEN);
+    assert_eq!(wait(&joined(0)).who, ENDER_NOT_SEEN);
 }
 
 /// A wait for a signal ends with it: whoever sends that is who was waited for, unless it is waited on for another one.
