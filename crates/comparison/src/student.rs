@@ -52,7 +52,7 @@ pub(crate) fn student_q(degrees: f64, t: f64) -> f64 {
     beta_p(0.5 * degrees, 0.5, degrees / (degrees + t * t))
 }
 
-/// How far from 0 a Student t variable lies with this probability at most: the t with [`student_q`] = p.
+/// How far from 0 a Student t variable lies with this probability at most: the t beyond which it lies with p.
 pub fn student_quantile(degrees: f64, p: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while student_q(degrees, high) > p && high < 1e9 {

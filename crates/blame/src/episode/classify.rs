@@ -171,7 +171,7 @@ impl Classifier<'_> {
                     tid: Some(slice.tid),
                     ..Blamed::new(Kind::IrqOff, self.thread(slice.tid))
                 };
-                self.by_exclusion(slice, start, end, blamed)
+                self.by_late_interrupt(slice, start, end, blamed)
             }
             // Something else happened first, so interrupts were not off all the time.
             (_, None) => Blamed::new(Kind::Blind, format!("while {} ran", self.thread(slice.tid))),

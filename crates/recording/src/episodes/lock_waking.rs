@@ -219,7 +219,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(ends, 11 * 12 * 4);
+        assert_eq!(ends, Call::ALL.len() * (Call::ALL.len() + 1) * 4);
         assert_eq!(event(19).wait_end(), None);
         assert_eq!(event(19).lock_waking().act, WakingAct::NotTold);
         assert!(!event(u64::MAX).lock_waking().let_go());

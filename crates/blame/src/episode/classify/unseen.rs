@@ -18,11 +18,21 @@ impl Classifier<'_> {
         }
     }
 
+    /// The same of what kept an interrupt off. Programs at interrupts run with interrupts off, so that none of them interrupts
+    /// itself: those that did not run tell of something else, which keeps no interrupt off.
+    pub(super) fn by_late_interrupt(&self, slice: &Slice, start: u64, end: u64, blamed: Blamed) -> Blamed {
+        self.missed_in(slice, start, end).map_or(blamed, Blamed::unknown)
+    }
+
     /// Why something may have been there in this part of a slice that was not seen.
     fn unseen(&self, slice: &Slice, start: u64, end: u64) -> Option<&'static str> {
         if self.episode.missed_runs > 0 {
             return Some("a program of the recorder did not run");
         }
+        self.missed_in(slice, start, end)
+    }
+
+    fn missed_in(&self, slice: &Slice, start: u64, end: u64) -> Option<&'static str> {
         match slice.missed.filter(|_| end - start > EDGE_NS)? {
             Missed::Interrupt => Some("an interrupt was not seen to begin or to end"),
             Missed::Softirq => Some("a softirq was not seen to begin or to end"),
