@@ -9,7 +9,7 @@ use punctual_lab::guest::{self, Guest, QEMU, splats};
 use punctual_lab::matrix::{self, Ledger, Part, Trial, TrialResult, Verdict};
 use punctual_lab::table::{self, Kernel};
 use punctual_lab::userland;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -251,12 +251,11 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     // Not before: a download ends at once.
     guest::end_on_signals()?;
     let mut boots = matrix::plan(&versions, wanted.all || wanted.variant.is_some());
-    let is_wanted = |boot: &matrix::Boot| wanted.variant.as_ref().is_none_or(|name| boot.variant.name == *name);
     let began = Instant::now();
     let keep = wanted.keep.as_deref();
     let program = wanted.program.as_path();
     let planned = boots.clone();
-    boots.retain(is_wanted);
+    keep_variant(&mut boots, wanted.variant.as_deref())?;
     let matching = wanted.command.as_ref();
     let brief = is_brief(wanted);
     let trial = Trial {
@@ -308,6 +307,17 @@ fn fetched(kernels: &[&Kernel]) -> (Vec<(Kernel, String)>, BTreeMap<String, Path
         }
     }
     (versions, images)
+}
+
+/// Leaves the boots of one variant, where one is asked for.
+fn keep_variant(boots: &mut Vec<matrix::Boot>, variant: Option<&str>) -> Result<()> {
+    let Some(variant) = variant else { return Ok(()) };
+    let names: BTreeSet<String> = boots.iter().map(|boot| boot.variant.name.clone()).collect();
+    boots.retain(|boot| boot.variant.name == variant);
+    if boots.is_empty() {
+        bail!("no variant `{variant}` of these kernels: {}", Vec::from_iter(names).join(", "));
+    }
+    Ok(())
 }
 
 /// Whether it is the part of `./test`.
