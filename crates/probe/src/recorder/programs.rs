@@ -172,15 +172,10 @@ impl FlightRecorder {
         Some(counted.filter_map(|(_, program)| run_statistics(program)).fold(ProgramCost::default(), add))
     }
 
-    /// How often one of its programs was to run and did not, for it was running already on that CPU: of those that tell who has
-    /// it. That a lock was waited for, a page touched or a thread woken accuses nobody where it was not seen.
+    /// How often one of its programs was to run and did not, for it was running already on that CPU.
     pub(crate) fn missed_runs(&self) -> u64 {
-        let tells = |name: &str| {
-            let is_edge = name.ends_with("_begins") || name.ends_with("_ends");
-            name == "note_switch" || is_edge && !name.starts_with("lock_") && !name.starts_with("work_")
-        };
-        let telling = self.object.programs().into_iter().filter(|(name, _)| tells(name));
-        telling.map(|(_, program)| run_statistics(program).map_or(0, |(_, _, missed)| missed)).sum()
+        let missed = |(_, program): (String, i32)| run_statistics(program).map_or(0, |(_, _, missed)| missed);
+        self.object.programs().into_iter().map(missed).sum()
     }
 
     /// The CPUs that it watches.
