@@ -3,7 +3,7 @@
 use crate::advice::{Advice, CurvePoint, TimeScale, is_known};
 use crate::input::Input;
 use crate::level::{Level, Tail};
-use crate::spread::MIN_PIECES;
+use crate::spread::{MIN_PIECES, MIN_SETTLED_NS};
 use crate::underrun::{Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
@@ -341,6 +341,12 @@ fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<String> {
     if answers.iter().any(|answer| answer.underruns.is_upper_count) {
         let text =
             "below the exact tail, late wakeups are counted where stalls are meant: there are no more stalls than that";
+        notes.push(text.to_owned());
+    }
+    let is_short = input.tasks.iter().any(|task| (task.exposure_ns() as f64) < MIN_SETTLED_NS);
+    if is_short && answers.iter().any(|answer| answer.underruns.outcome == Outcome::HoldsAsRecorded) {
+        let text = "less than an hour was recorded: what comes by the minute may not have shown, so that devices hold is said \
+                    only while conditions stay as recorded";
         notes.push(text.to_owned());
     }
     let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(0);

@@ -23,6 +23,10 @@ const OF_AN_ESTIMATE: f64 = 1.183;
 const SELDOM_SEEN: f64 = 2.5;
 /// A verdict of *holds* without a condition needs so many times as long as the machine remembers.
 pub(crate) const MIN_PIECES: f64 = 20.0;
+/// And an hour of exposure, less what a run of that length may miss, ns. How long a machine remembers shows only in
+/// recordings of many times that length, and much comes by the minute (jobs, collections, heat): where a short recording shows
+/// no memory, that is no proof that there is none.
+pub(crate) const MIN_SETTLED_NS: f64 = 3.5e12;
 
 /// How stalls spread over a recording.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,10 +128,11 @@ impl Spread {
         lengths.into_iter().chain(self.worth).reduce(f64::min)
     }
 
-    /// Whether the recording is long enough against its own memory, and the same throughout, for a verdict without
-    /// a condition.
+    /// Whether the recording is long enough, by itself and against its own memory, and the same throughout, for a verdict
+    /// without a condition.
     pub fn is_settled(&self) -> bool {
-        self.pieces().is_none_or(|pieces| pieces >= MIN_PIECES) && self.drift.is_none()
+        let is_long = self.exposure >= MIN_SETTLED_NS && self.pieces().is_none_or(|pieces| pieces >= MIN_PIECES);
+        is_long && self.drift.is_none()
     }
 
     /// The most that the sum in the long run may be, with this probability, where so much was counted; `largest` is
@@ -281,7 +286,7 @@ mod tests {
     use crate::testing::Random;
     use proptest::prelude::*;
 
-    const EXPOSURE: f64 = 1e12;
+    const EXPOSURE: f64 = 4e12;
 
     fn spread(times: Vec<u64>) -> Spread {
         let half = times.iter().step_by(2).copied().collect();

@@ -24,8 +24,8 @@ pub enum Outcome {
     Fails,
     /// Neither.
     Unknown,
-    /// As [`Outcome::Holds`], while conditions stay as recorded: the recording is too short against its own memory,
-    /// or drifts.
+    /// As [`Outcome::Holds`], while conditions stay as recorded: the recording is shorter than an hour, too short against
+    /// its own memory, or drifts.
     HoldsAsRecorded,
     /// On every CPU the lower limit of 99.5 %, one-sided, reaches the want.
     Holds,
@@ -90,6 +90,9 @@ pub struct Underruns {
     pub pieces: Option<f64>,
     /// How many times as frequent late wakeups are at the end as at the beginning, where that is no accident.
     pub drift: Option<f64>,
+    /// Whether the recording is long enough, by itself and against its own memory, and without a drift, for *holds* without a
+    /// condition.
+    pub is_settled: bool,
     /// Underruns for each hour of use that this device would meet.
     pub per_hour: Estimate,
     /// The mean time between underruns, s of use: one for each separate wait.
@@ -398,6 +401,7 @@ impl Watch {
             dispersion: spread.dispersion(count.most.max(1.0)),
             pieces,
             drift: counted.iter().find_map(|one| one.spread.drift),
+            is_settled,
             per_hour: interval.scaled(3_600.0),
             mttf_s,
             holds_low_s,
