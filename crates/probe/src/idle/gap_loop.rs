@@ -48,25 +48,34 @@ pub(crate) struct IdleLoop<'a> {
 }
 
 impl IdleLoop<'_> {
-    /// Runs until the time is over or the run is stopped.
-    pub(crate) fn run(self, end_ns: u64) {
+    /// Runs from one time until the other or until the run is stopped.
+    pub(crate) fn run(self, start_ns: u64, end_ns: u64) {
+        let times = (start_ns, end_ns);
         match (self.calibration, self.ticker.is_tsc) {
-            (None, true) => self.run_with(end_ns, 0, tsc::read, || {}),
-            (None, false) => self.run_with(end_ns, 0, clock::monotonic_ns, || {}),
-            (Some(Calibration { count, ticks }), true) => self.run_with(end_ns, ticks, tsc::read, || count_to(count)),
+            (None, true) => self.run_with(times, 0, tsc::read, || {}),
+            (None, false) => self.run_with(times, 0, clock::monotonic_ns, || {}),
+            (Some(Calibration { count, ticks }), true) => self.run_with(times, ticks, tsc::read, || count_to(count)),
             (Some(Calibration { count, ticks }), false) => {
-                self.run_with(end_ns, ticks, clock::monotonic_ns, || count_to(count));
+                self.run_with(times, ticks, clock::monotonic_ns, || count_to(count));
             }
         }
     }
 
     #[inline(always)]
-    fn run_with(mut self, end_ns: u64, own_ticks: u64, read: impl Fn() -> u64 + Copy, compute: impl Fn()) {
+    fn run_with(
+        mut self,
+        (start_ns, end_ns): (u64, u64),
+        own_ticks: u64,
+        read: impl Fn() -> u64 + Copy,
+        compute: impl Fn(),
+    ) {
         let threshold = self.ticker.ticks(self.threshold_ns).max(1);
         let look_ticks = self.ticker.ticks(LOOK_NS).max(1);
         let mut watchdog = Watchdog::default();
         let (mut iterations, mut measured) = (0u64, 0u64);
-        let mut last = read();
+        // What keeps it from beginning is a gap as any other: at idle priority that may take seconds.
+        let kept_ns = clock::monotonic_ns().saturating_sub(start_ns);
+        let mut last = read().wrapping_sub(self.ticker.ticks(kept_ns));
         let mut looked = last;
         loop {
             compute();

@@ -163,15 +163,16 @@ impl IdleSession {
                 let _ = scheduling::set_scheduling(Scheduling::Idle);
             }
             let _ = tell.send((clock::thread_id(), number, not_pinned, refused, calibration));
-            let end_ns = loop {
+            let (start_ns, end_ns) = loop {
                 match control.times() {
-                    Some((_, end)) => break end,
+                    Some(times) => break times,
                     None if control.is_stopped() => return,
                     None => std::thread::sleep(std::time::Duration::from_micros(200)),
                 }
             };
             let (control, counts) = (&*control, &*own_counts);
-            IdleLoop { ticker, threshold_ns, rests, calibration, queue: producer, control, counts }.run(end_ns);
+            IdleLoop { ticker, threshold_ns, rests, calibration, queue: producer, control, counts }
+                .run(start_ns, end_ns);
         };
         let failed = |reason: String| Refused::because("starting a loop", reason);
         let builder = std::thread::Builder::new().name(format!("idle-{cpu}")).stack_size(256 * 1024);
