@@ -8,8 +8,8 @@ mod progress;
 mod signals;
 
 use args::{Arguments, Command};
-use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
 use output::{Output, USAGE};
 use punctual_report::answer::Failure;
 use std::process::ExitCode;
@@ -86,18 +86,34 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
 
 /// Help and version are no errors; everything else is one line and the right exit code, as JSON where it was asked for.
 fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
-    if !error.use_stderr() {
-        let is_read = error.print().is_ok() && !punctual_kernel::standard_output::was_closed();
+    let is_bare = words.len() <= 1;
+    if is_bare || !error.use_stderr() {
+        let printed = if is_bare { Arguments::command().print_help() } else { error.print() };
+        let is_read = printed.is_ok() && !punctual_kernel::standard_output::was_closed();
         return if is_read { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let message = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing, such as check".to_owned(),
         _ => one_line(&error.to_string()),
     };
-    let hint = hint_for(words);
+    let hint = match suggestion(error) {
+        Some(suggested) => format!("did you mean `{suggested}`? See {}", help_for(words)),
+        None => format!("see {}", help_for(words)),
+    };
     let json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     Output { json }.failure(&Failure::new(&message, Some(&hint), USAGE));
     ExitCode::from(USAGE)
+}
+
+/// The word there is that the one which there is not is most like.
+fn suggestion(error: &clap::Error) -> Option<String> {
+    let of = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.clone()),
+        Some(ContextValue::Strings(words)) => words.first().cloned(),
+        _ => None,
+    };
+    let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    kinds.into_iter().find_map(of)
 }
 
 /// What the parser says up to its first empty line, as one line.
@@ -107,8 +123,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Where the right usage is described: for the subcommand, if the words name one.
-fn hint_for(words: &[std::ffi::OsString]) -> String {
-    use clap::CommandFactory;
+fn help_for(words: &[std::ffi::OsString]) -> String {
     let root = Arguments::command();
     let (mut command, mut named) = (&root, String::new());
     for word in words.iter().skip(1) {
@@ -119,5 +134,5 @@ fn hint_for(words: &[std::ffi::OsString]) -> String {
             break;
         }
     }
-    format!("see punctual {named}--help")
+    format!("punctual {named}--help")
 }

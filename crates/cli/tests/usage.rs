@@ -35,6 +35,10 @@ fn wrong_usage_is_one_clear_line() {
         &["report"],
         &["report", "a", "--csv", "--json"],
         &["recrod"],
+        &["record", "--polcy", "fifo"],
+        &["device", "show", "audio46"],
+        &["device", "show", "audio 64@48"],
+        &["device", "show", "audio want=1"],
     ];
     for words in cases {
         let output = run(directory.path(), words);
@@ -47,6 +51,15 @@ fn wrong_usage_is_one_clear_line() {
     }
     insta::assert_snapshot!(said);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "wrong usage wrote something");
+}
+
+#[test]
+fn without_a_word_there_is_help() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &[]);
+    assert_eq!((code(&output), stderr(&output)), (0, String::new()));
+    assert_eq!(stdout(&output), stdout(&run(directory.path(), &["-h"])));
+    assert!(stdout(&output).contains("record"));
 }
 
 #[test]

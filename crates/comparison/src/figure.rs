@@ -1,7 +1,7 @@
-//! The figures that are compared: quantiles, and means of the latest wakeups.
+//! The figures that are compared: quantiles, and means of the worst wakeups.
 //!
 //! A quantile such as p99 often lies on a cliff: 0.8 % of wakeups are late by 500 us and all others by 60, so that it jumps
-//! tenfold when 0.8 becomes 1.2. It is what people read, but a poor witness. The mean over the latest tenth of all wakeups
+//! tenfold when 0.8 becomes 1.2. It is what people read, but a poor witness. The mean over the worst tenth of all wakeups
 //! moves by a tenth then. So both are compared.
 
 use punctual_recording::Distribution;
@@ -9,7 +9,7 @@ use punctual_recording::Distribution;
 /// A figure of a distribution that is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
-    /// Its name: `p99.9`, `latest 10 %`.
+    /// Its name: `p99.9`, `worst 10 %`.
     pub name: &'static str,
     /// Its key in JSON: `p99_9_ns`.
     pub key: &'static str,
@@ -41,7 +41,7 @@ const fn figure(
 /// The figures that are compared, from the middle outwards.
 pub const FIGURES: [Figure; 5] = [
     figure("p50", "p50_ns", 0.5, false, 2, 0.1),
-    figure("latest 10 %", "latest_10_percent_ns", 0.9, true, 10, 0.12),
+    figure("worst 10 %", "worst_10_percent_ns", 0.9, true, 10, 0.12),
     figure("p99", "p99_ns", 0.99, false, 100, 0.15),
     figure("p99.9", "p99_9_ns", 0.999, false, 1_000, 0.25),
     figure("p99.99", "p99_99_ns", 0.9999, false, 10_000, 0.4),

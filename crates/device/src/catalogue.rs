@@ -84,7 +84,7 @@ impl Catalogue {
         };
         let mut profile = self.find(id).cloned().ok_or_else(|| {
             let known: Vec<&str> = self.profiles.iter().map(|profile| profile.id.as_str()).collect();
-            Error::Unknown { id: id.to_owned(), known: known.join(", ") }
+            Error::Unknown { id: id.to_owned(), nearest: nearest(id, &known), known: known.join(", ") }
         })?;
         for word in words {
             let count = word.strip_prefix('x').and_then(|count| count.parse::<u32>().ok());
@@ -187,6 +187,16 @@ impl Stored {
     }
 }
 
+/// How alike two names must be, of 1, for one to be meant by the other.
+const ALIKE: f64 = 0.75;
+
+/// The name that a word is most like, if it is like any.
+fn nearest(word: &str, names: &[&str]) -> Option<String> {
+    let alike = |name: &&str| strsim::normalized_damerau_levenshtein(word, name);
+    let best = names.iter().copied().max_by(|left, right| alike(left).total_cmp(&alike(right)))?;
+    (alike(&best) >= ALIKE).then(|| best.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,7 +262,8 @@ mod tests {
         assert_eq!(Some(&unchanged), shipped.find("modem"));
         for (wrong, word) in [
             ("", "name a device"),
-            ("toaster", "there is no device `toaster`"),
+            ("toaster", "there is no device `toaster`: there are"),
+            ("audio46", "there is no device `audio46` (did you mean `audio64`?)"),
             ("modem soon", "soon"),
             ("modem x1", "at least 2"),
             ("modem compute=1h", "never keep up"),

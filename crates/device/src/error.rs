@@ -21,14 +21,20 @@ pub enum Error {
         message: String,
     },
     /// No profile has that id.
-    #[error("there is no device `{id}`: there are {known}")]
+    #[error("there is no device `{id}`{}: there are {known}", did_you_mean(nearest.as_ref()))]
     Unknown {
         /// What was asked for.
         id: String,
+        /// The id that it is most like, if any is like it.
+        nearest: Option<String>,
         /// The ids there are.
         known: String,
     },
     /// A period, a want or a specification that cannot be read.
     #[error("{0}")]
     Notation(String),
+}
+
+fn did_you_mean(nearest: Option<&String>) -> String {
+    nearest.map(|id| format!(" (did you mean `{id}`?)")).unwrap_or_default()
 }

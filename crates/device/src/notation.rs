@@ -48,18 +48,23 @@ fn frames_at(text: &str, frames: &str, rate: &str) -> Result<u64, Error> {
     if millihertz == 0 || frames == 0 {
         return Err(wrong());
     }
+    // Who writes 64@48 means kilohertz, and would get a period of more than a second.
+    if unit.trim().is_empty() && millihertz < 1_000_000 {
+        let text = format!("`{text}` is ambiguous: write {frames}@{number}kHz or {frames}@{number}Hz");
+        return Err(Error::Notation(text));
+    }
     let nanoseconds = (u128::from(frames) * 1_000_000_000_000 + millihertz / 2) / millihertz;
     u64::try_from(nanoseconds).map_err(|_| wrong())
 }
 
-/// Reads a wanted mean time between underruns, in whole seconds: a duration such as `1h` or `30s`
-/// (a bare number is seconds), or how many are allowed in a time, such as `1/hour`, `2/day`, `1/30m`.
+/// Reads a wanted mean time between underruns, in whole seconds: a duration with its unit, such as `1h` or `30s`,
+/// or how many are allowed in a time, such as `1/hour`, `2/day`, `1/30m`.
 ///
 /// # Errors
 /// [`Error::Notation`], in a sentence.
 pub fn parse_want(text: &str) -> Result<u64, Error> {
     let wrong = || {
-        let advice = "write a time such as 1h, or how often is allowed, such as 1/day";
+        let advice = "write a time with its unit, such as 1h, or how often is allowed, such as 1/day";
         Error::Notation(format!("`{text}` is not a mean time between underruns: {advice}"))
     };
     let seconds = match text.split_once('/') {
@@ -84,6 +89,8 @@ pub fn parse_want(text: &str) -> Result<u64, Error> {
             }
             time / count
         }
+        // A bare number could be so many seconds, and so many underruns a day.
+        None if text.trim().parse::<f64>().is_ok() => return Err(wrong()),
         None => parse_duration(text, BareUnit::Seconds).map_err(|_| wrong())? / 1_000_000_000,
     };
     if seconds == 0 {
@@ -111,7 +118,7 @@ mod tests {
         ] {
             assert_eq!(parse_period(text), Ok(expected), "{text}");
         }
-        for wrong in ["", "0", "64@", "@48kHz", "64@48kg", "64@0", "0@48kHz", "-1@48k", "64@4.8.1kHz"] {
+        for wrong in ["", "0", "64@", "@48kHz", "64@48kg", "64@0", "64@48", "0@48kHz", "-1@48k", "64@4.8.1kHz"] {
             let message = parse_period(wrong).unwrap_err().to_string();
             assert!(!message.contains('\n') && !message.is_empty(), "{wrong}");
         }
@@ -126,11 +133,11 @@ mod tests {
             ("1/h", 3_600),
             ("1/30m", 1_800),
             ("1h", 3_600),
-            ("90", 90),
+            ("90s", 90),
         ] {
             assert_eq!(parse_want(text), Ok(expected), "{text}");
         }
-        for wrong in ["", "0", "0/day", "1/0s", "day", "1/fortnight", "1e3"] {
+        for wrong in ["", "0", "1", "90", "0/day", "1/0s", "day", "1/fortnight", "1e3"] {
             assert!(parse_want(wrong).is_err(), "{wrong}");
         }
     }

@@ -4,11 +4,13 @@
 //! * `memory`: what the BPF programs and this process share: the Rust side of `bpf/followed.h`.
 //! * `programs`: the programs in the kernel, and the threads that they are told to follow.
 //! * `drain`: takes the records out of the rings, in order of time.
+//! * `nearest`: what somebody may have meant by a name that no thread has.
 //! * `table`: what is known of each thread, and of what wakes them.
 //! * `session`: carries out a plan.
 
 mod drain;
 mod memory;
+mod nearest;
 pub(crate) mod programs;
 mod selection;
 mod session;

@@ -18,7 +18,7 @@ pub struct Selection {
 }
 
 /// The kernel keeps this many bytes of a thread's name.
-const NAME_BYTES: usize = 15;
+pub(super) const NAME_BYTES: usize = 15;
 
 impl Selection {
     /// Adds whoever has a name in which this regular expression finds something.
@@ -33,6 +33,11 @@ impl Selection {
         })?;
         self.names.push(name);
         Ok(())
+    }
+
+    /// The regular expressions that names are looked for with.
+    pub(super) fn expressions(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(Regex::as_str)
     }
 
     /// Whether anybody is selected.

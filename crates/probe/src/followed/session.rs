@@ -5,6 +5,7 @@ use super::memory::{
     FOLLOW_NAME, RECORD_BY_NAME, RECORD_ENDED, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, SENT_HERE, WAKER_SOFTIRQ,
     WAKER_THREAD, WAKER_TIMER, Wake, text,
 };
+use super::nearest::nearest_names;
 use super::programs::Programs;
 use super::selection::{Selection, name_of};
 use super::table::Table;
@@ -83,11 +84,14 @@ pub(crate) fn run(
     };
     let ended = session.until_the_end(&mut writer, observe);
     session.finish(&mut writer);
+    let ended = ended.map(|ended| session.with_the_last_records(ended));
     if !session.anybody && writer.totals().counters.wakeups == 0 && ended.is_ok() {
         // A name that nobody had is a mistake, not a quiet machine.
         writer.directory().discard();
         let asked = selection.asked().join(", ");
-        return Err(Refused::because("following threads", format!("nobody was there to follow: {asked}")).into());
+        let meant: String = nearest_names(selection).iter().map(|meant| format!("; {meant}")).collect();
+        let reason = format!("nobody was there to follow: {asked}{meant}");
+        return Err(Refused::because("following threads", reason).into());
     }
     let ended = recorder::finish(session.watch.take(), &mut writer, ended);
     if let Ok(ended) = &ended {
@@ -160,7 +164,7 @@ impl Session<'_> {
                     self.programs.follow_names(self.selection);
                 }
             }
-            if self.plan.break_ns.is_some_and(|limit| self.longest_ns > limit) {
+            if self.is_over_break() {
                 return Ok(ended(EndReason::LimitExceeded, None));
             }
             // Somebody with the name may still come, and the command is watched by whoever started it.
@@ -179,6 +183,16 @@ impl Session<'_> {
                 std::thread::sleep(left.min(ROUND));
             }
         }
+    }
+
+    fn is_over_break(&self) -> bool {
+        self.plan.break_ns.is_some_and(|limit| self.longest_ns > limit)
+    }
+
+    /// What ended it, now that all records are taken: the late wakeup may be among the last of a thread that ended.
+    fn with_the_last_records(&self, ended: Ended) -> Ended {
+        let by_itself = matches!(ended.reason, EndReason::ThreadsEnded | EndReason::Completed);
+        if by_itself && self.is_over_break() { Ended { reason: EndReason::LimitExceeded, ..ended } } else { ended }
     }
 
     fn observation<'a>(&'a self, writer: &'a mut Writer) -> Observation<'a> {

@@ -31,13 +31,7 @@ impl LimitSpec {
         let what = what.trim();
         let quantile = match what {
             "max" => None,
-            _ => {
-                let percent = what.strip_prefix('p').and_then(|number| number.parse::<f64>().ok()).ok_or_else(wrong)?;
-                if !(percent > 0.0 && percent < 100.0) {
-                    return Err(wrong());
-                }
-                Some(percent / 100.0)
-            }
+            _ => Some(quantile_of(what).ok_or_else(wrong)?),
         };
         let limit_ns = parse_duration(limit, BareUnit::Microseconds)?;
         Ok(LimitSpec { what: what.to_owned(), quantile, limit_ns })
@@ -48,6 +42,20 @@ impl LimitSpec {
         let found_ns = self.quantile.map_or_else(|| total.max(), |quantile| total.quantile(quantile));
         let exceeded = found_ns.is_some_and(|found| found > self.limit_ns);
         Limit { what: self.what.clone(), limit_ns: self.limit_ns, found_ns, exceeded }
+    }
+}
+
+/// `p99.9`: 0.999.
+fn quantile_of(what: &str) -> Option<f64> {
+    let percent = what.strip_prefix('p')?.parse::<f64>().ok()?;
+    (percent > 0.0 && percent < 100.0).then_some(percent / 100.0)
+}
+
+impl Limit {
+    /// How many wakeups it takes for its quantile to be another than the maximum, where there were fewer.
+    pub fn takes_more_than(&self, wakeups: u64) -> Option<u64> {
+        let takes = (1.0 / (1.0 - quantile_of(&self.what)?)).round() as u64;
+        (takes > wakeups).then_some(takes)
     }
 }
 
@@ -66,6 +74,8 @@ mod tests {
         assert!(judged[0].exceeded && judged[0].found_ns.unwrap().abs_diff(499_500) <= 1_000);
         assert!(!judged[1].exceeded && judged[1].found_ns == Some(500_000));
         assert_eq!(limits[0].judge(&Distribution::new()).found_ns, None);
+        assert_eq!(judged[0].takes_more_than(999), Some(1_000));
+        assert_eq!((judged[0].takes_more_than(1_000), judged[1].takes_more_than(1)), (None, None));
         for wrong in ["", "max", "p0=1us", "p100=1us", "q5=1", "max=abc", "p99.9=200us,"] {
             assert!(LimitSpec::parse_list(wrong).is_err(), "{wrong}");
         }

@@ -169,7 +169,7 @@ impl<'a> StageRow<'a> {
 struct QuantilesRow {
     count: u64,
     p50_ns: Option<u64>,
-    latest_10_percent_ns: Option<u64>,
+    worst_10_percent_ns: Option<u64>,
     p99_ns: Option<u64>,
     p99_9_ns: Option<u64>,
     p99_99_ns: Option<u64>,
@@ -179,9 +179,9 @@ struct QuantilesRow {
 impl QuantilesRow {
     fn new(quantiles: &Quantiles) -> QuantilesRow {
         // In the order of `punctual_comparison::FIGURES`.
-        let [p50_ns, latest_10_percent_ns, p99_ns, p99_9_ns, p99_99_ns] = quantiles.values_ns;
+        let [p50_ns, worst_10_percent_ns, p99_ns, p99_9_ns, p99_99_ns] = quantiles.values_ns;
         let (count, max_ns) = (quantiles.count, quantiles.max_ns);
-        QuantilesRow { count, p50_ns, latest_10_percent_ns, p99_ns, p99_9_ns, p99_99_ns, max_ns }
+        QuantilesRow { count, p50_ns, worst_10_percent_ns, p99_ns, p99_9_ns, p99_99_ns, max_ns }
     }
 }
 

@@ -282,7 +282,7 @@ fn pictures(row: &Row<'_>, body: &mut String) {
     let stage = |stage| microseconds(bystander_max(run, stage));
     let _ = writeln!(
         body,
-        "<h3>{}</h3><p class=\"soft\">The bystander's latest: irq {} us, thread {} us.{}</p>",
+        "<h3>{}</h3><p class=\"soft\">The bystander's worst: irq {} us, thread {} us.{}</p>",
         escape(&row.name()),
         stage(Stage::Irq),
         stage(Stage::Thread),

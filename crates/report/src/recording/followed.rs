@@ -146,7 +146,7 @@ pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &
     if all.count() >= 1_000 {
         sentence += &format!(", 99.9 % within {}", format_ns(all.quantile(0.999).unwrap_or(0)));
     }
-    sentence + &format!("; the latest, of {}, ran after {}.", worst.measure, format_ns(worst.max_ns.unwrap_or(0)))
+    sentence + &format!("; the worst, of {}, ran after {}.", worst.measure, format_ns(worst.max_ns.unwrap_or(0)))
 }
 
 fn number_of_threads(followed: &Followed) -> String {

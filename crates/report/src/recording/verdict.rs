@@ -31,7 +31,7 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
             continue;
         }
         let mut sentence = format!(
-            "In {} {load}, the latest of {} wakeups ran {} late; half ran within {}",
+            "In {} {load}, the worst of {} wakeups ran {} late; half ran within {}",
             spoken_duration(document),
             grouped(total.count()),
             format_ns(max),
@@ -41,20 +41,52 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
             sentence += &format!(", 99.9 % within {}", format_ns(total.quantile(0.999).unwrap_or(max)));
         }
         sentences.push(sentence + ".");
+        sentences.extend(missed_in_words(document));
         sentences.extend(over_limits(document));
         sentences.extend(end_in_words(document));
     }
     sentences.join(" ")
 }
 
+/// That the threads could not keep up, where so many periods went by without a wakeup that the figures are not those of the
+/// period that was asked for.
+fn missed_in_words(document: &Document) -> Option<String> {
+    let missed = document.counters.missed?;
+    let periods = document.counters.wakeups.saturating_add(missed);
+    let is_much = missed.saturating_mul(MUCH) > periods;
+    let shortest = document.tasks.iter().map(|task| task.period_ns).filter(|period| *period > 0).min()?;
+    is_much.then(|| {
+        format!(
+            "{} of {} periods went by without a wakeup: with an interval of {} the threads could not keep up.",
+            grouped(missed),
+            grouped(periods),
+            format_ns(shortest)
+        )
+    })
+}
+
+/// One period in so many that goes by without a wakeup is told in the verdict.
+const MUCH: u64 = 20;
+
 fn over_limits(document: &Document) -> Vec<String> {
-    let exceeded = document.limits.iter().filter(|limit| limit.exceeded);
-    exceeded
-        .map(|limit| {
+    let wakeups = total(document).count();
+    let mut sentences = Vec::new();
+    for limit in &document.limits {
+        if limit.exceeded {
             let found = limit.found_ns.map_or_else(|| "unknown".to_owned(), format_ns);
-            format!("Over the limit: {} is {found}, allowed were {}.", limit.what, format_ns(limit.limit_ns))
-        })
-        .collect()
+            let allowed = format_ns(limit.limit_ns);
+            sentences.push(format!("Over the limit: {} is {found}; {allowed} is allowed.", limit.what));
+        }
+        if let Some(takes) = limit.takes_more_than(wakeups) {
+            sentences.push(format!(
+                "{} takes {} wakeups to tell from the maximum: of these {}, the maximum was judged.",
+                limit.what,
+                grouped(takes),
+                grouped(wakeups)
+            ));
+        }
+    }
+    sentences
 }
 
 pub(crate) fn end_in_words(document: &Document) -> Option<String> {
@@ -112,11 +144,11 @@ pub fn check_verdict(measurement: &Measurement) -> String {
             documents.iter().map(|document| format!("{} {}", spoken_duration(document), when(document))).collect();
         format!("Music with 64-frame buffers at 48 kHz would have played without a gap for {}.", parts.join(" and "))
     };
-    let latest: Vec<String> = documents
+    let worst: Vec<String> = documents
         .iter()
         .filter_map(|document| Some(format!("{} late {}", format_ns(total(document).max()?), when(document))))
         .collect();
-    verdict += &format!(" The latest wakeup ran {}.", latest.join(" and "));
+    verdict += &format!(" The worst wakeup ran {}.", worst.join(" and "));
     let ends = documents.iter().filter_map(|document| end_in_words(document));
     verdict += &ends.map(|end| format!(" {end}")).collect::<String>();
     format!("{}{verdict}", conditions(&documents))

@@ -1,0 +1,51 @@
+//! What somebody may have meant by a name that no thread has.
+
+use super::selection::{NAME_BYTES, Selection, name_of, processes, threads_of};
+use std::collections::BTreeSet;
+
+/// Names that are looked at: a machine may have any number of threads.
+const MAX_NAMES: usize = 16_384;
+/// How alike a name must be, of 1, to be told.
+const ALIKE: f64 = 0.6;
+
+/// For each name that was asked for: that it is longer than the kernel keeps, or the name there is that it is most like.
+pub(super) fn nearest_names(selection: &Selection) -> Vec<String> {
+    let literals = selection.expressions().map(literal);
+    let mut names: Option<BTreeSet<String>> = None;
+    literals.filter_map(|literal| nearest(&literal, names.get_or_insert_with(all_names))).collect()
+}
+
+fn all_names() -> BTreeSet<String> {
+    processes().into_iter().flat_map(threads_of).filter_map(name_of).take(MAX_NAMES).collect()
+}
+
+/// The part of a regular expression that stands for itself.
+fn literal(expression: &str) -> String {
+    expression.chars().filter(|letter| letter.is_alphanumeric() || "-_/:. ".contains(*letter)).collect()
+}
+
+fn nearest(wanted: &str, names: &BTreeSet<String>) -> Option<String> {
+    if let Some(kept) = wanted.get(..NAME_BYTES).filter(|kept| *kept != wanted) {
+        return Some(format!("the kernel keeps {NAME_BYTES} bytes of a name: write {kept}"));
+    }
+    let wanted = wanted.to_lowercase();
+    let alike = |name: &String| strsim::normalized_damerau_levenshtein(&wanted, &name.to_lowercase());
+    let best = names.iter().max_by(|left, right| alike(left).total_cmp(&alike(right)))?;
+    (alike(best) >= ALIKE).then(|| format!("did you mean {best}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{literal, nearest};
+
+    #[test]
+    fn the_name_that_was_meant() {
+        let names = ["ffmpeg", "pipewire", "GUI Thread"].map(str::to_owned).into();
+        let told = |wanted: &str| nearest(&literal(wanted), &names);
+        assert_eq!(told("^ffmpg$").as_deref(), Some("did you mean ffmpeg?"));
+        assert_eq!(told("gui thread").as_deref(), Some("did you mean GUI Thread?"));
+        assert_eq!(told("toaster"), None);
+        let long = "a-name-of-more-than-15";
+        assert_eq!(told(long).as_deref(), Some("the kernel keeps 15 bytes of a name: write a-name-of-more-"));
+    }
+}
