@@ -3,7 +3,7 @@
 //! * `plan`, `error`: what to measure, and why it is not done.
 //! * `observation`: how a run goes, and how it is closed.
 //! * `control`: how a process and its measuring threads talk, and the watchdog of both.
-//! * `event_ring`: the rings of `bpf/recorder.h`, of the flight recorder and of a log.
+//! * `event_ring`: the rings of `bpf/event_ring.h`, of the flight recorder and of a log.
 //! * `lossy_ring`: rings that programs in the kernel write without waiting for their reader.
 //! * `left_out`: what is not seen where a program could not be loaded.
 //! * `names`: names out of the kernel.
