@@ -1,11 +1,12 @@
 //! The numbers and names that programs in the kernel, files and reports share, each written once.
 //!
-//! A table is a type: [`EventKind`], [`Stage`], [`CauseKind`], [`Vector`], [`Softirq`], [`Call`], [`Moment`]. [`c_header`] makes the header for the
-//! programs of it. What is on somebody's disk already keeps its number: new lines get new ones, and a line that goes
+//! A table is a type: [`EventKind`], [`Stage`], [`CauseKind`], [`Vector`], [`Softirq`], [`Call`], [`Moment`], [`Awaited`]. [`c_header`]
+//! makes the header for the programs of it. What is on somebody's disk already keeps its number: new lines get new ones, and a line that goes
 //! leaves its number unused.
 
 #![forbid(unsafe_code)]
 
+mod awaited;
 mod call;
 mod cpu;
 mod event;
@@ -15,6 +16,7 @@ mod moment;
 mod stage;
 mod table;
 
+pub use awaited::Awaited;
 pub use call::Call;
 pub use cpu::{Softirq, Vector};
 pub use event::{EventClass, EventKind};
@@ -37,6 +39,7 @@ mod tests {
         lines.extend(Vector::ALL.map(|vector| format!("vector {} {}", vector.code(), vector.name())));
         lines.extend(Softirq::ALL.map(|softirq| format!("softirq {} {}", softirq.code(), softirq.name())));
         lines.extend(Call::ALL.map(|call| format!("call {} {}", call.code(), call.name())));
+        lines.extend(Awaited::ALL.map(|awaited| format!("awaited {} {}", awaited.code(), awaited.name())));
         insta::assert_snapshot!(lines.join("\n"));
     }
 

@@ -104,7 +104,7 @@ pub use log::files::{
     BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
     for_each_log_row, is_log, read_log_document,
 };
-pub use punctual_codes::{Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
+pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
 pub use wakeups::wakeup::{FollowedStamps, Stamps, Wakeup};
