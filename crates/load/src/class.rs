@@ -1,6 +1,7 @@
 //! Classes of load.
 
 use crate::machine::Machine;
+use punctual_recording::NO_LOAD;
 use std::str::FromStr;
 
 /// A class of load: one way of keeping a machine busy.
@@ -56,7 +57,7 @@ impl Class {
     /// The name used in options and recordings.
     pub fn name(self) -> &'static str {
         match self {
-            Class::None => "none",
+            Class::None => NO_LOAD,
             Class::Cpu => "cpu",
             Class::Memory => "memory",
             Class::Disk => "disk",
