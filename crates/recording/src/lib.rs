@@ -59,6 +59,12 @@ mod interactions;
 mod log;
 mod wakeups;
 
+/// One late wakeup with the evidence around it, and what that is made of.
+pub mod episode {
+    pub use crate::episodes::episode::*;
+    pub use crate::episodes::lock_waking::*;
+}
+
 pub use activations::files::{
     ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, for_each_activation,
     read_activation_document,
@@ -73,7 +79,7 @@ pub use document::limit::LimitSpec;
 pub use document::merge::{compatible, merge};
 pub use document::reader::Recording;
 pub use document::writer::{OTHERS, Totals, Writer};
-pub use episodes::episode::{self, Episode};
+pub use episodes::episode::Episode;
 pub use episodes::files::{
     EpisodeWriter, HandlerSum, RecorderSummary, for_each_episode, read_handler_sums, read_recorder_summary,
     rewrite_episodes, write_handler_sums, write_recorder_summary,
