@@ -25,14 +25,30 @@ pub enum Scheduling {
 }
 
 impl Scheduling {
-    /// As the kernel counts priorities: -1 for a reservation, 0 to 98 for real-time, the smaller going first, and 120 for
-    /// anything else, since nice values are not told apart.
+    /// As [`kernel_priority`].
     pub fn kernel_priority(self) -> i16 {
+        let (policy, priority) = self.policy_and_priority();
+        kernel_priority(policy, priority)
+    }
+
+    fn policy_and_priority(self) -> (i32, u32) {
         match self {
-            Scheduling::Deadline { .. } => -1,
-            Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => 99 - priority as i16,
-            _ => 120,
+            Scheduling::Other => (libc::SCHED_OTHER, 0),
+            Scheduling::Idle => (libc::SCHED_IDLE, 0),
+            Scheduling::Fifo(priority) => (libc::SCHED_FIFO, priority),
+            Scheduling::RoundRobin(priority) => (libc::SCHED_RR, priority),
+            Scheduling::Deadline { .. } => (libc::SCHED_DEADLINE, 0),
         }
+    }
+}
+
+/// A policy and a real-time priority as the kernel counts priorities: -1 for a reservation, 0 to 98 for real-time, the smaller
+/// going first, and 120 for anything else, since nice values are not told apart.
+pub fn kernel_priority(policy: i32, priority: u32) -> i16 {
+    match policy {
+        libc::SCHED_DEADLINE => -1,
+        libc::SCHED_FIFO | libc::SCHED_RR => 99 - priority as i16,
+        _ => 120,
     }
 }
 
@@ -50,13 +66,7 @@ impl fmt::Display for Scheduling {
 
 /// As the kernel takes it.
 fn attributes(scheduling: Scheduling, reclaim: bool) -> libc::sched_attr {
-    let (policy, priority) = match scheduling {
-        Scheduling::Other => (libc::SCHED_OTHER, 0),
-        Scheduling::Idle => (libc::SCHED_IDLE, 0),
-        Scheduling::Fifo(priority) => (libc::SCHED_FIFO, priority),
-        Scheduling::RoundRobin(priority) => (libc::SCHED_RR, priority),
-        Scheduling::Deadline { .. } => (libc::SCHED_DEADLINE, 0),
-    };
+    let (policy, priority) = scheduling.policy_and_priority();
     let (runtime_ns, period_ns, flags) = match scheduling {
         Scheduling::Deadline { runtime_ns, period_ns } => {
             (runtime_ns, period_ns, if reclaim { libc::SCHED_FLAG_RECLAIM } else { 0 })

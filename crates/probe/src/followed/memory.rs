@@ -1,6 +1,7 @@
 //! The memory that the programs and this process share: the Rust side of `bpf/followed.h`.
 
 use crate::shared::lossy_ring::{self, Marked};
+use crate::shared::names::text_of;
 use punctual_kernel::bpf::SharedMemory;
 use punctual_kernel::per_cpu::NestingPlace;
 use punctual_recording::printable;
@@ -162,8 +163,7 @@ impl Configuration {
 
 /// A name out of the kernel.
 pub(crate) fn text(name: &[u8; NAME_SIZE]) -> String {
-    let length = name.iter().position(|&byte| byte == 0).unwrap_or(NAME_SIZE);
-    String::from_utf8_lossy(&name[..length]).into_owned()
+    text_of(name).into_owned()
 }
 
 /// A name for tables and messages: a line break or an escape in it would tear them apart.
