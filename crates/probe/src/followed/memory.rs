@@ -31,6 +31,8 @@ pub(crate) const RECORD_WITHIN_WORK: u32 = 8;
 
 /// `enum waker_kind`.
 pub(crate) const WAKER_TIMER: u32 = 1;
+pub(crate) const WAKER_VECTOR: u32 = 2;
+pub(crate) const WAKER_DEVICE: u32 = 3;
 pub(crate) const WAKER_SOFTIRQ: u32 = 4;
 pub(crate) const WAKER_THREAD: u32 = 5;
 
@@ -385,6 +387,43 @@ mod tests {
     use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
     use punctual_kernel::layout_of;
     use std::os::fd::AsFd;
+
+    #[test]
+    fn the_numbers_are_those_of_the_programs() {
+        use crate::shared::source_numbers::number_in;
+
+        let sizes = [
+            ("MAX_FOLLOWED", MAX_FOLLOWED),
+            ("FOLLOWED_INDEX_SIZE", INDEX_SIZE),
+            ("FOLLOWED_PROBES", PROBES),
+            ("ALLOCATION_TRIES", ALLOCATION_TRIES as usize),
+            ("RECORDS", RECORDS),
+            ("MAX_CPUS", MAX_CPUS),
+            ("RENAMES", RENAMES),
+            ("NAME_SIZE", NAME_SIZE),
+        ];
+        for (name, size) in sizes {
+            assert_eq!(number_in("followed.h", name), size as u64, "{name}");
+        }
+        let flags = [
+            ("FOLLOW_THREADS", FOLLOW_THREADS),
+            ("FOLLOW_NAME", FOLLOW_NAME),
+            ("FOLLOW_NO_MORE", FOLLOW_NO_MORE),
+            ("RECORD_ENDED", RECORD_ENDED),
+            ("RECORD_NO_WAKEUP", RECORD_NO_WAKEUP),
+            ("RECORD_BY_NAME", RECORD_BY_NAME),
+            ("RECORD_WITHIN_WORK", RECORD_WITHIN_WORK),
+            ("WAKER_TIMER", WAKER_TIMER),
+            ("WAKER_VECTOR", WAKER_VECTOR),
+            ("WAKER_DEVICE", WAKER_DEVICE),
+            ("WAKER_SOFTIRQ", WAKER_SOFTIRQ),
+            ("WAKER_THREAD", WAKER_THREAD),
+            ("SENT_HERE", SENT_HERE),
+        ];
+        for (name, flag) in flags {
+            assert_eq!(number_in("followed.h", name), u64::from(flag), "{name}");
+        }
+    }
 
     /// A table in memory that no program writes.
     fn table() -> ThreadTable {

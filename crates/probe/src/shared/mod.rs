@@ -8,6 +8,7 @@
 //! * `left_out`: what is not seen where a program could not be loaded.
 //! * `names`: names out of the kernel.
 //! * `namespaces`: where programs in the kernel and this process do not speak of the same.
+//! * `source_numbers`: numbers that the programs' sources state too, for tests.
 //! * `trials`: what needs BPF programs, tried out.
 
 pub(crate) mod control;
@@ -19,4 +20,6 @@ pub(crate) mod names;
 pub(crate) mod namespaces;
 pub(crate) mod observation;
 pub(crate) mod plan;
+#[cfg(test)]
+pub(crate) mod source_numbers;
 pub(crate) mod trials;
