@@ -3,6 +3,18 @@
 //! A table is a type: [`EventKind`], [`Stage`], [`CauseKind`], [`Vector`], [`Softirq`], [`Call`], [`Moment`], [`Awaited`]. [`c_header`]
 //! makes the header for the programs of it. What is on somebody's disk already keeps its number: new lines get new ones, and a line that goes
 //! leaves its number unused.
+//!
+//! ```
+//! use punctual_codes::{Stage, c_header};
+//!
+//! // As it stands on a disk, and as it is shown.
+//! assert_eq!((Stage::Thread.code(), Stage::Thread.name()), (3, "thread"));
+//! assert_eq!(Stage::from_code(3), Some(Stage::Thread));
+//! // What a newer version wrote is not known, and is nothing else either.
+//! assert_eq!(Stage::from_code(200), None);
+//! // As the programs in the kernel have it.
+//! assert!(c_header().contains("SWITCH = 1,"));
+//! ```
 
 #![forbid(unsafe_code)]
 
