@@ -106,7 +106,7 @@ fn steps(piece: &Piece) -> Vec<String> {
         return kept_by(piece).into_iter().collect();
     }
     let others = piece.path.iter().filter(|(kind, _)| *kind != Kind::Own);
-    others.map(|(kind, name)| format!("kept by {} {name}", kind.words())).collect()
+    others.map(|(kind, who)| format!("kept by {}", kind.cause(who))).collect()
 }
 
 /// Whether whoever was waited for within a request had no CPU then: what ran on its last one has nothing to do with it.

@@ -1,6 +1,7 @@
 //! The kinds of blame.
 
 use crate::who::Who;
+use punctual_recording::Awaited;
 use std::fmt::{Display, Formatter};
 
 /// Why a piece of the lateness passed.
@@ -112,6 +113,11 @@ impl Kind {
         }
     }
 
+    /// The one with this name.
+    pub fn from_name(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The name in tables for people: the one in JSON, but for [`Kind::LowerPriority`], which is nobody's fault.
     pub fn label(self) -> &'static str {
         match self {
@@ -149,8 +155,17 @@ impl Kind {
         }
     }
 
-    /// What it means, to stand before a name: `interrupt local_timer`.
-    pub fn words(self) -> &'static str {
+    /// A cause in words: `interrupt local_timer`.
+    pub fn cause(self, who: &Who) -> String {
+        match who {
+            Who::NotSeen(Awaited::Holder) => "a lock whose holder was not seen".to_owned(),
+            Who::NotSeen(Awaited::Ender) => "waiting for a thread that was not seen".to_owned(),
+            Who::Seen(name) => format!("{} {name}", self.words()),
+        }
+    }
+
+    /// What it means, to stand before a name.
+    fn words(self) -> &'static str {
         match self {
             Kind::Irq => "interrupt",
             Kind::Softirq => "softirq",
@@ -358,10 +373,28 @@ mod tests {
             let sentence = kind.happened(&"x".into());
             assert!(sentence.ends_with('.') && !sentence.contains(['\n', ';']), "{sentence}");
             assert_eq!(kind.remedy(&"x".into()).is_some(), kind != Kind::KernelWake, "{kind:?}");
+            assert_eq!(Kind::from_name(kind.name()), Some(kind));
             let short = kind.label();
             assert!(!short.is_empty() && !short.contains(' '), "{short}");
             looked_at += 1;
         }
         assert_eq!(looked_at, Kind::ALL.len());
+        assert_eq!(Kind::from_name("several"), None);
+    }
+
+    #[test]
+    fn a_thread_that_is_called_as_if_nobody_was_seen_is_named() {
+        let mut looked_at = 0;
+        for awaited in Awaited::ALL {
+            let nobody = Who::from(awaited);
+            let called_so = Who::from(nobody.name());
+            assert_ne!(nobody, called_so);
+            assert_eq!(Kind::Lock.cause(&called_so), format!("lock held by {called_so}"));
+            assert_eq!(Kind::Wait.happened(&called_so), format!("The thread waited for {called_so}."));
+            assert!(Kind::Lock.cause(&nobody).ends_with("not seen"));
+            assert!(Kind::Lock.happened(&nobody).ends_with("was not seen."));
+            looked_at += 1;
+        }
+        assert_eq!(looked_at, 2);
     }
 }

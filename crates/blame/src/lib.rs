@@ -74,4 +74,5 @@ pub use episode::sampling::seen_at;
 pub use episode::split::{Inside, Part, Piece, Split, cgroup, split, split_awaited};
 pub use episode::summary::{Cause, Summary, summarize};
 pub use kind::Kind;
-pub use who::{Awaited, Who};
+pub use punctual_recording::Awaited;
+pub use who::Who;

@@ -1,5 +1,6 @@
 //! Whose a stretch of time is.
 
+use punctual_recording::Awaited;
 use std::cmp::Ordering;
 use std::fmt::{Display, Formatter, Result};
 
@@ -10,25 +11,6 @@ pub enum Who {
     Seen(String),
     /// Somebody was waited for, and who that is was not seen: [`Detail::NotSeen`](crate::Detail::NotSeen) has the reason.
     NotSeen(Awaited),
-}
-
-/// For whom somebody waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Awaited {
-    /// Whoever holds a lock.
-    Holder,
-    /// Whoever ends a wait.
-    Ender,
-}
-
-impl Awaited {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Awaited::Holder => "holder",
-            Awaited::Ender => "ender",
-        }
-    }
 }
 
 impl Who {

@@ -410,7 +410,7 @@ fn stacks_of_bystanders_stand_below_no_wait() {
     add_lateness(&mut tree, &episode, &split(&episode), &mut Room::of(1 << 20));
     let folded = folded(&tree);
     assert_eq!(folded.matches("wait;other;serve ").count(), 1, "{folded}");
-    assert!(folded.contains("wait;other;kept by waiting for ender not seen"), "{folded}");
+    assert!(folded.contains("wait;other;kept by waiting for a thread that was not seen"), "{folded}");
     assert!(!folded.contains("bystander"), "{folded}");
 }
 

@@ -7,6 +7,8 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::{code, json, run, stderr};
 
@@ -173,6 +175,8 @@ impl Tally {
             match kind.as_str() {
                 _ if is_right(&kind, &name) => self.right += 1,
                 "unknown" | "blind" | "steal" => self.unknown += 1,
+                // Nobody is named.
+                "stopped" if name == "somebody not seen" => self.unknown += 1,
                 _ => {
                     self.wrong_with_a_name += 1;
                     self.examples.push(format!("{kind} {name} for {from} to {to}"));
@@ -193,10 +197,11 @@ impl Tally {
     }
 }
 
-fn record(victim: &str, stage: &str, why: &str) -> Value {
+fn record(victim: &str, stage: &str, why: &str, duration: &str) -> Value {
     let directory = tempfile::tempdir().unwrap();
     let comm = format!("^{victim}");
-    let words = ["record", "-q", "-D", "5s", "--comm", &comm, "--why", why, "--why-stage", stage, "-o", "a.punctual"];
+    let words =
+        ["record", "-q", "-D", duration, "--comm", &comm, "--why", why, "--why-stage", stage, "-o", "a.punctual"];
     let output = run(directory.path(), &words);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     json(&run(directory.path(), &["why", "a.punctual", "--json"]))
@@ -219,7 +224,7 @@ fn a_group_that_runs_out_of_quota_in_its_work_is_named() {
     for _ in 0..MAX_RECORDINGS {
         let worker = Other::start("worker", "quota-worker");
         group.add(&worker.0);
-        let answer = record("quota-worker", "response", "12ms");
+        let answer = record("quota-worker", "response", "12ms", "5s");
         tally.add(&answer, &worker.end(), |kind, name| kind == "throttled" && name == group.name);
         if tally.met >= MIN_MET {
             break;
@@ -237,7 +242,7 @@ fn a_group_that_is_out_of_quota_keeps_whoever_is_woken_in_it() {
         let (sleeper, hog) = (Other::start("sleeper", "quota-sleeper"), Other::start("hog", "quota-hog"));
         group.add(&sleeper.0);
         group.add(&hog.0);
-        let answer = record("quota-sleeper", "total", "12ms");
+        let answer = record("quota-sleeper", "total", "12ms", "5s");
         drop(hog);
         tally.add(&answer, &sleeper.end(), |kind, name| kind == "throttled" && name == group.name);
         if tally.met >= MIN_MET {
@@ -247,30 +252,45 @@ fn a_group_that_is_out_of_quota_keeps_whoever_is_woken_in_it() {
     tally.judge("woken without quota", MIN_MET);
 }
 
+/// Stops a process again and again, each time for 20 ms; the stretches in which all of its threads were stopped. What goes
+/// before, while it may wait for its CPU to see the signal, is no part of them.
+fn stop_again_and_again(pid: i32, is_over: &AtomicBool) -> Vec<(u64, u64)> {
+    let mut truth = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(15));
+        // SAFETY: a child of this process, which is waited for only after this thread; the status is not asked for.
+        let stopped = unsafe {
+            libc::kill(pid, libc::SIGSTOP);
+            libc::waitpid(pid, std::ptr::null_mut(), libc::WUNTRACED)
+        };
+        assert_eq!(stopped, pid);
+        let from = now_ns();
+        std::thread::sleep(Duration::from_millis(20));
+        truth.push((from, now_ns()));
+        // SAFETY: as above.
+        unsafe { libc::kill(pid, libc::SIGCONT) };
+    }
+    truth
+}
+
 #[test]
-#[ignore = "on a busy machine the worker waits for its CPU before the signal stops it, and the log takes that for stopped"]
 fn one_that_is_stopped_in_its_work_is_told_by_whom() {
     requires!("why groups", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
-    let worker = Other::start("worker", "stop-worker");
-    let pid = worker.0.id() as i32;
-    let stopper = std::thread::Builder::new().name("stopper".to_owned()).spawn(move || {
-        let mut truth = Vec::new();
-        let end = Instant::now() + Duration::from_secs(7);
-        while Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(50));
-            let from = now_ns();
-            // SAFETY: a child of this process, which waits for it only after this thread.
-            unsafe { libc::kill(pid, libc::SIGSTOP) };
-            std::thread::sleep(Duration::from_millis(20));
-            truth.push((from, now_ns()));
-            // SAFETY: as above.
-            unsafe { libc::kill(pid, libc::SIGCONT) };
-        }
-        truth
-    });
-    let answer = record("stop-worker", "response", "12ms");
     let mut tally = Tally::default();
-    tally
-        .add(&answer, &stopper.unwrap().join().unwrap(), |kind, name| kind == "stopped" && name.starts_with("stopper"));
-    tally.judge("stopped", 20);
+    for _ in 0..MAX_RECORDINGS {
+        let worker = Other::start("worker", "stop-worker");
+        let (pid, is_over) = (worker.0.id() as i32, Arc::new(AtomicBool::new(false)));
+        let until = Arc::clone(&is_over);
+        let stopper = std::thread::Builder::new().name("stopper".to_owned());
+        let stopper = stopper.spawn(move || stop_again_and_again(pid, &until)).unwrap();
+        let answer = record("stop-worker", "response", "12ms", "2s");
+        is_over.store(true, Ordering::Relaxed);
+        let truth = stopper.join().unwrap();
+        drop(worker);
+        tally.add(&answer, &truth, |kind, name| kind == "stopped" && name.starts_with("stopper"));
+        if tally.met >= MIN_MET {
+            break;
+        }
+    }
+    tally.judge("stopped", MIN_MET);
 }

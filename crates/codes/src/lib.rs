@@ -1,11 +1,24 @@
 //! The numbers and names that programs in the kernel, files and reports share, each written once.
 //!
-//! A table is a type: [`EventKind`], [`Stage`], [`CauseKind`], [`Vector`], [`Softirq`], [`Call`], [`Moment`]. [`c_header`] makes the header for the
-//! programs of it. What is on somebody's disk already keeps its number: new lines get new ones, and a line that goes
+//! A table is a type: [`EventKind`], [`Stage`], [`CauseKind`], [`Vector`], [`Softirq`], [`Call`], [`Moment`], [`Awaited`]. [`c_header`]
+//! makes the header for the programs of it. What is on somebody's disk already keeps its number: new lines get new ones, and a line that goes
 //! leaves its number unused.
+//!
+//! ```
+//! use punctual_codes::{Stage, c_header};
+//!
+//! // As it stands on a disk, and as it is shown.
+//! assert_eq!((Stage::Thread.code(), Stage::Thread.name()), (3, "thread"));
+//! assert_eq!(Stage::from_code(3), Some(Stage::Thread));
+//! // What a newer version wrote is not known, and is nothing else either.
+//! assert_eq!(Stage::from_code(200), None);
+//! // As the programs in the kernel have it.
+//! assert!(c_header().contains("SWITCH = 1,"));
+//! ```
 
 #![forbid(unsafe_code)]
 
+mod awaited;
 mod call;
 mod cpu;
 mod event;
@@ -15,6 +28,7 @@ mod moment;
 mod stage;
 mod table;
 
+pub use awaited::Awaited;
 pub use call::Call;
 pub use cpu::{Softirq, Vector};
 pub use event::{EventClass, EventKind};
@@ -37,6 +51,7 @@ mod tests {
         lines.extend(Vector::ALL.map(|vector| format!("vector {} {}", vector.code(), vector.name())));
         lines.extend(Softirq::ALL.map(|softirq| format!("softirq {} {}", softirq.code(), softirq.name())));
         lines.extend(Call::ALL.map(|call| format!("call {} {}", call.code(), call.name())));
+        lines.extend(Awaited::ALL.map(|awaited| format!("awaited {} {}", awaited.code(), awaited.name())));
         insta::assert_snapshot!(lines.join("\n"));
     }
 

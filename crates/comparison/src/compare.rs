@@ -2,7 +2,7 @@
 
 use crate::blocks::{Run, RunStage, measured_ns};
 use crate::devices::{DeviceComparison, compare_devices, joined};
-use crate::differences::{Difference, differences, load_name};
+use crate::differences::{Difference, differences};
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
 use crate::ratio::{CONFIDENCE, Ratio, ratio_with, runs_needed};
@@ -400,7 +400,8 @@ fn are_paired(a: &Side, b: &Side) -> bool {
 }
 
 fn summary(side: &Side) -> SideSummary {
-    let mut loads: Vec<String> = side.runs.iter().map(|run| load_name(&run.document.provenance)).collect();
+    let load = |run: &Run| run.document.provenance.load.name_or_none().to_owned();
+    let mut loads: Vec<String> = side.runs.iter().map(load).collect();
     loads.dedup();
     let counters = side.runs.iter().map(|run| run.document.counters).reduce(|mut sum, next| {
         sum.add(&next);

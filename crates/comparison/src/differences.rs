@@ -48,8 +48,9 @@ pub(crate) fn differences(a: &Document, b: &Document) -> Vec<Difference> {
     note("configuration", "followed in the kernel", yes(left.bpf), yes(right.bpf));
     note("configuration", "kept out of deep idle states", yes(left.power_request), yes(right.power_request));
     note("configuration", "memory locked", yes(left.memory_locked), yes(right.memory_locked));
-    note("load", "name", Some(load_name(a)), Some(load_name(b)));
-    if load_name(a) == load_name(b) && (&a.load.name, &b.load.name) != (&String::new(), &String::new()) {
+    let load = |provenance: &Provenance| provenance.load.name_or_none().to_owned();
+    note("load", "name", Some(load(a)), Some(load(b)));
+    if load(a) == load(b) && (&a.load.name, &b.load.name) != (&String::new(), &String::new()) {
         note("load", "commands", Some(commands(a)), Some(commands(b)));
     }
     let mut names: Vec<&String> = a.tuning.keys().chain(b.tuning.keys()).collect();
@@ -61,11 +62,6 @@ pub(crate) fn differences(a: &Document, b: &Document) -> Vec<Difference> {
     }
     note("program", "version", Some(a.punctual_version.clone()), Some(b.punctual_version.clone()));
     found
-}
-
-/// The name of what ran beside a measurement; `none` for an idle machine.
-pub(crate) fn load_name(provenance: &Provenance) -> String {
-    if provenance.load.name.is_empty() { "none".to_owned() } else { provenance.load.name.clone() }
 }
 
 fn commands(provenance: &Provenance) -> String {

@@ -7,7 +7,7 @@ use crate::spread::{MIN_PIECES, MIN_SETTLED_NS};
 use crate::underrun::{Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
-use punctual_recording::format_ns;
+use punctual_recording::{NO_LOAD, format_ns};
 
 /// A curve of mean time between underruns against buffering.
 #[derive(Debug, Clone, PartialEq)]
@@ -292,7 +292,7 @@ fn worst_case(input: &Input, stage: Stage, tail: &Tail, horizon: Horizon, usage:
 /// What there is to say about how long it was measured, and for how much use that stands.
 fn exposure_notes(input: &Input, question: &Question, usage: Usage) -> Vec<String> {
     let mut notes = Vec::new();
-    if input.compression_thousandths.is_none() && input.load != "none" {
+    if input.compression_thousandths.is_none() && input.load != NO_LOAD {
         let load = &input.load;
         notes.push(format!("nobody knows how many hours of use an hour of `{load}` stands for: taken as one"));
     }

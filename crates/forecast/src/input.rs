@@ -102,10 +102,7 @@ impl Input {
         maxima: &[BlockMaximum],
         damaged: &[String],
     ) -> Result<Vec<Input>, Error> {
-        let load = match document.provenance.load.name.as_str() {
-            "" => "none".to_owned(),
-            name => name.to_owned(),
-        };
+        let load = document.provenance.load.name_or_none().to_owned();
         let mut measures: BTreeMap<&str, Vec<&Task>> = BTreeMap::new();
         for task in &document.tasks {
             measures.entry(&task.measure).or_default().push(task);

@@ -23,6 +23,7 @@ fn of(number: u32, parts: Vec<Part>) -> Vec<InteractionPart> {
             kind: part.kind.name().to_owned(),
             detail: detail(&part),
             name: part.who.to_string(),
+            not_seen: part.who.not_seen(),
             ns: part.ns,
             unknown_ns: part.unknown_ns,
         })
@@ -33,6 +34,7 @@ fn of(number: u32, parts: Vec<Part>) -> Vec<InteractionPart> {
             number,
             kind: "several".to_owned(),
             name: format!("{} smaller parts", rest.len()),
+            not_seen: None,
             detail: String::new(),
             ns: rest.iter().map(|part| part.ns).sum(),
             unknown_ns: rest.iter().map(|part| part.unknown_ns).sum(),

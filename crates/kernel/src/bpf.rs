@@ -103,9 +103,10 @@ fn why_refused(name: &str, error: &libbpf_rs::Error) -> Refused {
     let said = bpf_words::said();
     let denied = matches!(error.kind(), libbpf_rs::ErrorKind::PermissionDenied);
     let reason = match bpf_words::lack(&said) {
-        Some(missing) => missing.line(),
+        Some(missing) => return Refused::lacking(doing, missing),
         None if said.contains("failed to create: -E2BIG") => {
-            Missing::new("room for BPF memory as large as these programs share", None).line()
+            let missing = Missing::new("room for BPF memory as large as these programs share", None);
+            return Refused::lacking(doing, missing);
         }
         None if denied => return Refused::for_want_of_privilege(doing),
         None => match bpf_words::refused_program(&said) {

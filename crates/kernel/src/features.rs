@@ -147,11 +147,6 @@ impl Feature {
         };
         Missing::new(what, Some(self.since))
     }
-
-    /// That this kernel lacks it, in words.
-    pub fn lacking(&self) -> String {
-        self.missing().line()
-    }
 }
 
 /// Why something was refused that needs all of these: the newest of those that this kernel lacks, or what was said.
@@ -159,7 +154,7 @@ impl Feature {
 pub fn explain(refused: Refused, needed: &[Feature]) -> Refused {
     let lacking = needed.iter().filter(|feature| feature.is_there() == Some(false));
     match lacking.max_by_key(|feature| version(feature.since)) {
-        Some(feature) => Refused::because(refused.doing, feature.lacking()),
+        Some(feature) => Refused::lacking(refused.doing, feature.missing()),
         None => refused,
     }
 }
@@ -206,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_is_lacking_is_named_with_its_version_and_nothing_is_invented() {
-        assert_eq!(TIMERS.lacking(), "this kernel lacks the BPF helper `bpf_timer_start` (from Linux 5.15 on)");
+        assert_eq!(TIMERS.missing().line(), "this kernel lacks the BPF helper `bpf_timer_start` (from Linux 5.15 on)");
         let refused = || Refused::because("loading", "Invalid argument");
         let nowhere = helper(9_999, "bpf_that_no_kernel_has", "99.9");
         match TIMERS.is_there() {

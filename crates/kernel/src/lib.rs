@@ -67,6 +67,8 @@ pub struct Refused {
     pub reason: String,
     /// Whether it was refused for want of privilege that BPF programs take.
     pub lacks_privilege: bool,
+    /// What this kernel lacks for it, where that is why.
+    pub missing: Option<Box<Missing>>,
 }
 
 impl Refused {
@@ -77,7 +79,13 @@ impl Refused {
 
     /// An error in words, met while `doing` something.
     pub fn because(doing: impl Into<String>, reason: impl Into<String>) -> Refused {
-        Refused { doing: doing.into(), reason: reason.into(), lacks_privilege: false }
+        Refused { doing: doing.into(), reason: reason.into(), lacks_privilege: false, missing: None }
+    }
+
+    /// This kernel lacks something that was to be used while `doing` something.
+    pub fn lacking(doing: impl Into<String>, missing: Missing) -> Refused {
+        let reason = missing.line();
+        Refused { missing: Some(Box::new(missing)), ..Refused::because(doing, reason) }
     }
 
     /// BPF programs that this user may not load.

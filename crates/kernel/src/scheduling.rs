@@ -25,14 +25,30 @@ pub enum Scheduling {
 }
 
 impl Scheduling {
-    /// As the kernel counts priorities: -1 for a reservation, 0 to 98 for real-time, the smaller going first, and 120 for
-    /// anything else, since nice values are not told apart.
+    /// As [`kernel_priority`].
     pub fn kernel_priority(self) -> i16 {
+        let (policy, priority) = self.policy_and_priority();
+        kernel_priority(policy, priority)
+    }
+
+    fn policy_and_priority(self) -> (i32, u32) {
         match self {
-            Scheduling::Deadline { .. } => -1,
-            Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => 99 - priority as i16,
-            _ => 120,
+            Scheduling::Other => (libc::SCHED_OTHER, 0),
+            Scheduling::Idle => (libc::SCHED_IDLE, 0),
+            Scheduling::Fifo(priority) => (libc::SCHED_FIFO, priority),
+            Scheduling::RoundRobin(priority) => (libc::SCHED_RR, priority),
+            Scheduling::Deadline { .. } => (libc::SCHED_DEADLINE, 0),
         }
+    }
+}
+
+/// A policy and a real-time priority as the kernel counts priorities: -1 for a reservation, 0 to 98 for real-time, the smaller
+/// going first, and 120 for anything else, since nice values are not told apart.
+pub fn kernel_priority(policy: i32, priority: u32) -> i16 {
+    match policy {
+        libc::SCHED_DEADLINE => -1,
+        libc::SCHED_FIFO | libc::SCHED_RR => 99 - priority as i16,
+        _ => 120,
     }
 }
 
@@ -48,21 +64,26 @@ impl fmt::Display for Scheduling {
     }
 }
 
-/// `struct sched_attr` as the kernel defined it first; later fields are optional.
-#[repr(C)]
-#[derive(Default)]
-struct SchedAttr {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime: u64,
-    deadline: u64,
-    period: u64,
+/// As the kernel takes it.
+fn attributes(scheduling: Scheduling, reclaim: bool) -> libc::sched_attr {
+    let (policy, priority) = scheduling.policy_and_priority();
+    let (runtime_ns, period_ns, flags) = match scheduling {
+        Scheduling::Deadline { runtime_ns, period_ns } => {
+            (runtime_ns, period_ns, if reclaim { libc::SCHED_FLAG_RECLAIM } else { 0 })
+        }
+        _ => (0, 0, 0),
+    };
+    libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: policy as u32,
+        sched_flags: flags as u64,
+        sched_nice: 0,
+        sched_priority: priority,
+        sched_runtime: runtime_ns,
+        sched_deadline: period_ns,
+        sched_period: period_ns,
+    }
 }
-
-const SCHED_DEADLINE: u32 = 6;
 
 /// Sets the calling thread's scheduling.
 ///
@@ -72,35 +93,13 @@ pub fn set_scheduling(scheduling: Scheduling) -> Result<(), Refused> {
     set_scheduling_of(0, scheduling, false)
 }
 
-/// `SCHED_FLAG_RECLAIM`: the thread may use time that other reservations do not.
-const RECLAIM: u64 = 0x02;
-
 /// Sets the scheduling of a thread of this process, 0 for the calling one. A reservation that may `reclaim` also uses
 /// time that other reservations leave.
 ///
 /// # Errors
 /// What the kernel refused, with its reason and, for a reservation, the way round.
 pub fn set_scheduling_of(tid: u32, scheduling: Scheduling, reclaim: bool) -> Result<(), Refused> {
-    let mut attributes = SchedAttr { size: size_of::<SchedAttr>() as u32, ..SchedAttr::default() };
-    match scheduling {
-        Scheduling::Other => attributes.policy = libc::SCHED_OTHER as u32,
-        Scheduling::Idle => attributes.policy = libc::SCHED_IDLE as u32,
-        Scheduling::Fifo(priority) => {
-            attributes.policy = libc::SCHED_FIFO as u32;
-            attributes.priority = priority;
-        }
-        Scheduling::RoundRobin(priority) => {
-            attributes.policy = libc::SCHED_RR as u32;
-            attributes.priority = priority;
-        }
-        Scheduling::Deadline { runtime_ns, period_ns } => {
-            attributes.policy = SCHED_DEADLINE;
-            attributes.runtime = runtime_ns;
-            attributes.deadline = period_ns;
-            attributes.period = period_ns;
-            attributes.flags = if reclaim { RECLAIM } else { 0 };
-        }
-    }
+    let attributes = attributes(scheduling, reclaim);
     // SAFETY: the structure is as large as its size field says and lives through the call.
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &attributes, 0) };
     if result == 0 {

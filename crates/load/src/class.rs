@@ -1,6 +1,7 @@
 //! Classes of load.
 
 use crate::machine::Machine;
+use punctual_recording::NO_LOAD;
 use std::str::FromStr;
 
 /// A class of load: one way of keeping a machine busy.
@@ -28,7 +29,7 @@ pub enum Class {
 
 /// A name that is no class of load.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not a load: it is one of none, cpu, memory, disk, network, fork, syscall, timer, mixed")]
+#[error("`{}` is not a load: it is one of {}", .0, Class::ALL.map(Class::name).join(", "))]
 pub struct UnknownClass(String);
 
 impl FromStr for Class {
@@ -56,7 +57,7 @@ impl Class {
     /// The name used in options and recordings.
     pub fn name(self) -> &'static str {
         match self {
-            Class::None => "none",
+            Class::None => NO_LOAD,
             Class::Cpu => "cpu",
             Class::Memory => "memory",
             Class::Disk => "disk",

@@ -23,6 +23,7 @@ pub use file::{FileCommand, FileError, LoadFile, Needs};
 pub use machine::Machine;
 pub use source::{Source, SourceError, names};
 
+use punctual_recording::NO_LOAD;
 use score::{LineScore, Scored};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -113,7 +114,7 @@ impl Load {
     /// An idle machine.
     pub fn none() -> Load {
         Load {
-            name: "none".to_owned(),
+            name: NO_LOAD.to_owned(),
             commands: Vec::new(),
             preparations: Vec::new(),
             warm_up: Duration::ZERO,

@@ -3,25 +3,28 @@
 
 use crate::{FileError, LoadFile};
 
-/// Their names, in the order in which they are shown.
-pub const NAMES: [&str; 4] = ["office", "workstation", "games", "web"];
-
-const TEXTS: [&str; 4] = [
-    include_str!("../../../loads/office.toml"),
-    include_str!("../../../loads/workstation.toml"),
-    include_str!("../../../loads/games.toml"),
-    include_str!("../../../loads/web.toml"),
+/// Each with its name, in the order in which they are shown.
+const SHIPPED: [(&str, &str); 4] = [
+    ("office", include_str!("../../../loads/office.toml")),
+    ("workstation", include_str!("../../../loads/workstation.toml")),
+    ("games", include_str!("../../../loads/games.toml")),
+    ("web", include_str!("../../../loads/web.toml")),
 ];
+
+/// Their names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SHIPPED.into_iter().map(|(name, _)| name)
+}
 
 /// The load of this name.
 pub fn find(name: &str) -> Option<Result<LoadFile, FileError>> {
-    let index = NAMES.iter().position(|known| *known == name)?;
-    Some(LoadFile::parse(&format!("{name}.toml"), name, TEXTS[index]))
+    let (_, text) = SHIPPED.into_iter().find(|(known, _)| *known == name)?;
+    Some(LoadFile::parse(&format!("{name}.toml"), name, text))
 }
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = LoadFile> {
-    NAMES.into_iter().filter_map(|name| find(name)?.ok())
+    names().filter_map(|name| find(name)?.ok())
 }
 
 #[cfg(test)]
@@ -31,11 +34,13 @@ mod tests {
     /// Section 3.1 of the paper.
     #[test]
     fn every_class_can_be_read_and_stands_for_what_the_paper_says() {
-        let found: Vec<(String, Option<u64>)> =
-            NAMES.map(|name| find(name).unwrap().unwrap()).map(|file| (file.name, file.compression_thousandths)).into();
+        let found: Vec<(String, Option<u64>)> = names()
+            .map(|name| find(name).unwrap().unwrap())
+            .map(|file| (file.name, file.compression_thousandths))
+            .collect();
         let expected = [("office", 10_000), ("workstation", 5_000), ("games", 1_000), ("web", 4_000)];
         assert_eq!(found, expected.map(|(name, compression)| (name.to_owned(), Some(compression))));
-        assert_eq!(all().count(), NAMES.len());
+        assert_eq!(all().count(), SHIPPED.len());
     }
 
     #[test]

@@ -59,13 +59,19 @@ mod interactions;
 mod log;
 mod wakeups;
 
+/// One late wakeup with the evidence around it, and what that is made of.
+pub mod episode {
+    pub use crate::episodes::episode::*;
+    pub use crate::episodes::lock_waking::*;
+}
+
 pub use activations::files::{
     ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, for_each_activation,
     read_activation_document,
 };
 pub use document::contents::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
-    Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
+    NO_LOAD, Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,
 };
 pub use document::kind::RecordingKind;
 pub use document::kind_of::kind_of;
@@ -73,7 +79,7 @@ pub use document::limit::LimitSpec;
 pub use document::merge::{compatible, merge};
 pub use document::reader::Recording;
 pub use document::writer::{OTHERS, Totals, Writer};
-pub use episodes::episode::{self, Episode};
+pub use episodes::episode::Episode;
 pub use episodes::files::{
     EpisodeWriter, HandlerSum, RecorderSummary, for_each_episode, read_handler_sums, read_recorder_summary,
     rewrite_episodes, write_handler_sums, write_recorder_summary,
@@ -104,7 +110,7 @@ pub use log::files::{
     BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, MarkCounts, count_log_rows,
     for_each_log_row, is_log, read_log_document,
 };
-pub use punctual_codes::{Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
+pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
 pub use wakeups::wakeup::{FollowedStamps, Stamps, Wakeup};

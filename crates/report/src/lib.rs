@@ -21,7 +21,7 @@ pub mod sim;
 pub mod timers;
 pub mod why;
 
-pub use layout::{load_name, microseconds, table};
+pub use layout::{load_name, load_words, microseconds, table};
 pub use load::{
     LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
     score_in_words, scores_in_words,

@@ -8,7 +8,7 @@ use punctual_recording::{BlockMaximum, Document, Recording, RecordingKind, Stage
 use punctual_report::encode::html::History;
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::recording::{Recorded, recording_page};
-use punctual_report::{Measurement, ReportAnswer, load_name};
+use punctual_report::{Measurement, ReportAnswer, load_name, load_words};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -176,8 +176,7 @@ fn check_sums(path: &Path, wrong: u64) -> anyhow::Result<()> {
 fn named(recording: &Recording) -> String {
     let path = recording.directory();
     let file = path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned());
-    let load = load_name(recording.document());
-    format!("{file} ({})", if load == "none" { "idle" } else { load })
+    format!("{file} ({})", load_words(load_name(recording.document())))
 }
 
 /// Every wakeup of a recording once: whether its stages add up, and when it was how late.

@@ -3,11 +3,11 @@
 //! The kernel offers `bpf_local_irq_save` to programs since Linux 6.14; older ones refuse to load this one.
 
 use super::DrillKind;
+use super::spinner::real_time;
 use super::stop::Stop;
 use super::worker::{Injector, Made};
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::features::explain;
-use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
 use punctual_kernel::{Refused, clock};
 
 const PROGRAM: &str = "drill_irq_off";
@@ -59,8 +59,7 @@ pub(crate) struct IrqOffInjector {
 impl IrqOffInjector {
     /// Sets the calling thread up. The descriptor must stay open.
     pub(crate) fn prepare(program: i32, cpu: u32, priority: u32) -> Result<IrqOffInjector, Refused> {
-        pin_to(cpu)?;
-        set_scheduling(Scheduling::Fifo(priority))?;
+        real_time(cpu, priority)?;
         Ok(IrqOffInjector { program })
     }
 

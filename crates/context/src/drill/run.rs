@@ -12,7 +12,7 @@ use super::stop::Stop;
 use super::throttle::Overrunner;
 use super::worker::{Event, Injector, Prepare, Worker};
 use super::{DrillKind, DrillPlan, Injection, PlanError};
-use punctual_kernel::{Refused, capabilities, clock, scheduling};
+use punctual_kernel::{Refused, clock, scheduling};
 use punctual_recording::Hint;
 use std::io::Write;
 use std::sync::Arc;
@@ -195,14 +195,6 @@ fn boxed<I: Injector + 'static>(injector: I) -> Box<dyn Injector> {
     Box::new(injector)
 }
 
-/// Why a real-time thread was refused, with the way round.
-fn with_remedy(refused: Refused) -> Refused {
-    if refused.doing.starts_with("setting ") {
-        return Refused::because(refused.doing, format!("{}; {}", refused.reason, capabilities::real_time_remedy()));
-    }
-    refused
-}
-
 fn posts(plan: &DrillPlan, cpus: &[u32]) -> Result<(Vec<Post>, Held), Refused> {
     let kind = plan.kind;
     let priority = plan.priority.or(kind.default_priority()).unwrap_or(1);
@@ -221,14 +213,12 @@ fn posts(plan: &DrillPlan, cpus: &[u32]) -> Result<(Vec<Post>, Held), Refused> {
         DrillKind::IrqOff => {
             let object = IrqOff::load()?;
             let program = object.descriptor()?;
-            let prepare = |cpu| -> Prepare {
-                Box::new(move || IrqOffInjector::prepare(program, cpu, priority).map(boxed).map_err(with_remedy))
-            };
+            let prepare =
+                |cpu| -> Prepare { Box::new(move || IrqOffInjector::prepare(program, cpu, priority).map(boxed)) };
             (each(&prepare, "drill-irq-off"), Held::IrqOff(object))
         }
         DrillKind::Fifo | DrillKind::SamePriority => {
-            let prepare =
-                |cpu| -> Prepare { Box::new(move || Spinner::prepare(cpu, priority).map(boxed).map_err(with_remedy)) };
+            let prepare = |cpu| -> Prepare { Box::new(move || Spinner::prepare(cpu, priority).map(boxed)) };
             (each(&prepare, culprit), Held::Nothing)
         }
         DrillKind::Lock => {

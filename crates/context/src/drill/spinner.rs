@@ -6,7 +6,7 @@
 use super::stop::Stop;
 use super::worker::{Injector, Made};
 use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
-use punctual_kernel::{Refused, clock};
+use punctual_kernel::{Refused, capabilities, clock};
 
 /// The kernel ends the process when a real-time thread ran for so long without a pause, us.
 const MAX_SPIN_US: u64 = 400_000;
@@ -19,6 +19,14 @@ pub(crate) fn limit_spinning() {
     unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) };
 }
 
+/// Makes the calling thread a FIFO one on one CPU. Says the way round where this user may not.
+pub(crate) fn real_time(cpu: u32, priority: u32) -> Result<(), Refused> {
+    pin_to(cpu)?;
+    set_scheduling(Scheduling::Fifo(priority)).map_err(|refused| {
+        Refused::because(refused.doing, format!("{}; {}", refused.reason, capabilities::real_time_remedy()))
+    })
+}
+
 /// Spins on one CPU.
 pub(crate) struct Spinner {
     tid: u32,
@@ -27,8 +35,7 @@ pub(crate) struct Spinner {
 impl Spinner {
     /// Sets the calling thread up.
     pub(crate) fn prepare(cpu: u32, priority: u32) -> Result<Spinner, Refused> {
-        pin_to(cpu)?;
-        set_scheduling(Scheduling::Fifo(priority))?;
+        real_time(cpu, priority)?;
         Ok(Spinner { tid: clock::thread_id() })
     }
 }

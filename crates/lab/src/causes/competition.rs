@@ -6,21 +6,9 @@ use super::system::{self, now, sleep_until, spin};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
-/// A victim that only wakes, and works a little.
-fn waker(scene: &mut Scene, prepare: impl FnOnce(usize) -> Made) -> Result<system::Pid, Refused> {
-    let (board, here) = (scene.board, scene.here);
-    scene.role("c-victim", || {
-        prepare(here)?;
-        board.cycle(Duration::from_millis(2), || {
-            spin(now(), MS / 20);
-        });
-        Ok(())
-    })
-}
-
 fn burst(scene: &mut Scene, victim: i32, prepare: impl FnOnce() -> Made) -> Made {
     let (board, count) = (scene.board, scene.count);
-    waker(scene, |cpu| {
+    scene.waker(MS / 20, |cpu| {
         system::pin(0, &[cpu]);
         system::schedule(0, if victim == 80 { libc::SCHED_RR } else { libc::SCHED_FIFO }, victim)?;
         Ok(())
@@ -51,7 +39,7 @@ pub(super) fn round_robin(scene: &mut Scene) -> Made {
 }
 
 /// A normal victim and a normal burst on one CPU.
-fn fair(scene: &mut Scene, prepare: impl FnOnce() -> Made) -> Made {
+pub(super) fn fair(scene: &mut Scene, prepare: impl FnOnce() -> Made) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.role("c-victim", || {
         system::pin(0, &[here]);
@@ -170,10 +158,7 @@ fn busy(scene: &mut Scene) -> Made {
     scene.role("c-busy", || {
         system::pin(0, &[here]);
         group.take(system::pid())?;
-        board.prepared();
-        while !board.is_ending() {
-            spin(now(), MS);
-        }
+        board.keep_busy();
         Ok(())
     })?;
     Ok(())
@@ -216,7 +201,7 @@ pub(super) fn woken_throttled(scene: &mut Scene) -> Made {
 /// A normal spinner becomes a FIFO 90 one while it runs.
 pub(super) fn boosted(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
-    waker(scene, |cpu| real_time(70, cpu))?;
+    scene.waker(MS / 20, |cpu| real_time(70, cpu))?;
     let spinner = scene.role("c-boosted", || {
         system::pin(0, &[here]);
         board.prepared();
@@ -269,7 +254,7 @@ pub(super) fn moved(scene: &mut Scene) -> Made {
     if here == there {
         return Err(Refused("a move needs a second CPU".into()));
     }
-    let victim = waker(scene, |cpu| real_time(70, cpu))?;
+    let victim = scene.waker(MS / 20, |cpu| real_time(70, cpu))?;
     scene.culprit("c-keeper", || {
         real_time(90, there)?;
         board.injections(count, (12, 28), |random| {

@@ -1,9 +1,11 @@
 //! Locks: who holds one, and what keeps the holder.
 
+use super::board::Board;
 use super::primitives::{Condition, First, Mutex, Nature, ReadWrite, Semaphore, Spin};
 use super::scene::{MS, Made, Refused, Scene, call, real_time};
 use super::system::{self, now, spin};
 use punctual_random::Random;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
@@ -35,8 +37,8 @@ pub(super) fn holder(
 }
 
 /// A victim that has the mutex for a moment, every period.
-fn victim(scene: &mut Scene, mutex: Mutex) -> Made {
-    scene.victim(PERIOD, || {
+pub(super) fn victim(scene: &mut Scene, mutex: Mutex, period: Duration) -> Made {
+    scene.victim(period, || {
         mutex.lock();
         mutex.unlock();
     })
@@ -56,10 +58,7 @@ fn bully(scene: &mut Scene) -> Made {
 fn preempted(scene: &mut Scene, nature: Nature, period: Duration, (low, high): (u64, u64)) -> Made {
     let board = scene.board;
     let mutex = Mutex::new(board, 0, nature);
-    scene.victim(period, || {
-        mutex.lock();
-        mutex.unlock();
-    })?;
+    victim(scene, mutex, period)?;
     bully(scene)?;
     let keep = |random: &mut Random, _| {
         board.cells[0].store(random.between(low * MS, high * MS), Relaxed);
@@ -80,7 +79,7 @@ pub(super) fn robust(scene: &mut Scene) -> Made {
 /// The holder works, or sleeps.
 fn held(scene: &mut Scene, nature: Nature, keep: fn(u64)) -> Made {
     let mutex = Mutex::new(scene.board, 0, nature);
-    victim(scene, mutex)?;
+    victim(scene, mutex, PERIOD)?;
     let keep = |random: &mut Random, _| keep(random.between(3 * MS, 6 * MS));
     holder(scene, "c-holder", (12, 28), || mutex.lock(), keep, || mutex.unlock())
 }
@@ -148,7 +147,7 @@ fn chain(scene: &mut Scene, nature: Nature) -> Made {
     let (board, there) = (scene.board, scene.there);
     let outer = Mutex::new(board, 0, nature);
     let inner = Mutex::new(board, 1, nature);
-    victim(scene, outer)?;
+    victim(scene, outer, PERIOD)?;
     scene.role("c-second", || {
         system::steady(there);
         board.whenever_called(&board.words[1], || {
@@ -221,34 +220,57 @@ pub(super) fn read_write(scene: &mut Scene) -> Made {
     holder(scene, "c-writer", (12, 28), || lock.write(), works_long, || lock.unlock())
 }
 
+/// Requests and replies under a mutex, each told by a condition.
+#[derive(Clone, Copy)]
+pub(super) struct Exchange {
+    board: &'static Board,
+    mutex: Mutex,
+    asked: Condition,
+    pub(super) answered: Condition,
+    request: &'static AtomicU32,
+    reply: &'static AtomicU32,
+}
+
+impl Exchange {
+    pub(super) fn new(board: &'static Board) -> Exchange {
+        let mutex = Mutex::new(board, 0, Nature::Plain);
+        let (asked, answered) = (Condition::new(board, 1), Condition::new(board, 2));
+        Exchange { board, mutex, asked, answered, request: &board.words[3], reply: &board.words[4] }
+    }
+
+    /// Asks, and waits until that is answered.
+    pub(super) fn ask(self) {
+        self.mutex.lock();
+        let wanted = self.request.fetch_add(1, Relaxed) + 1;
+        self.asked.signal();
+        while self.reply.load(Relaxed) != wanted && !self.board.is_ending() {
+            self.answered.wait(self.mutex);
+        }
+        self.mutex.unlock();
+    }
+
+    /// Waits until somebody asks.
+    pub(super) fn await_request(self) {
+        self.mutex.lock();
+        while self.request.load(Relaxed) == self.reply.load(Relaxed) && !self.board.is_ending() {
+            self.asked.wait(self.mutex);
+        }
+        self.mutex.unlock();
+    }
+
+    /// Answers whatever was asked.
+    pub(super) fn answer(self) {
+        self.mutex.lock();
+        self.reply.store(self.request.load(Relaxed), Relaxed);
+        self.answered.signal();
+        self.mutex.unlock();
+    }
+}
+
 pub(super) fn condition(scene: &mut Scene) -> Made {
-    let board = scene.board;
-    let mutex = Mutex::new(board, 0, Nature::Plain);
-    let (asked, answered) = (Condition::new(board, 1), Condition::new(board, 2));
-    let (request, reply) = (&board.words[3], &board.words[4]);
-    scene.victim(PERIOD, || {
-        mutex.lock();
-        let wanted = request.fetch_add(1, Relaxed) + 1;
-        asked.signal();
-        while reply.load(Relaxed) != wanted && !board.is_ending() {
-            answered.wait(mutex);
-        }
-        mutex.unlock();
-    })?;
-    let next = move || {
-        mutex.lock();
-        while request.load(Relaxed) == reply.load(Relaxed) && !board.is_ending() {
-            asked.wait(mutex);
-        }
-        mutex.unlock();
-    };
-    let answer = move || {
-        mutex.lock();
-        reply.store(request.load(Relaxed), Relaxed);
-        answered.signal();
-        mutex.unlock();
-    };
-    serve(scene, "c-signaller", next, answer)
+    let exchange = Exchange::new(scene.board);
+    scene.victim(PERIOD, || exchange.ask())?;
+    serve(scene, "c-signaller", move || exchange.await_request(), move || exchange.answer())
 }
 
 /// A word of value 2 that says "no job yet": waiting for it is no lateness.
@@ -308,7 +330,7 @@ pub(super) fn spinning(scene: &mut Scene) -> Made {
 pub(super) fn barging(scene: &mut Scene) -> Made {
     let (board, here) = (scene.board, scene.here);
     let mutex = Mutex::new(board, 0, Nature::Plain);
-    victim(scene, mutex)?;
+    victim(scene, mutex, PERIOD)?;
     scene.role("c-barger", || {
         // On the victim's CPU and before it, spinning for the lock to be free.
         system::pin(0, &[here]);

@@ -1,7 +1,7 @@
 //! A scene: its roles as processes, on which CPU each, and how often.
 
 use super::board::Board;
-use super::system::{self, Pid, now, sleep_until};
+use super::system::{self, Pid, now, sleep_until, spin};
 use punctual_random::Random;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -67,6 +67,18 @@ impl Scene {
             Ok(())
         })?;
         Ok(())
+    }
+
+    /// A victim that wakes every 2 ms and works for `work` ns. It prepares itself for its CPU, most in [`real_time`].
+    pub(crate) fn waker(&mut self, work: u64, prepare: impl FnOnce(usize) -> Made) -> Result<Pid, Refused> {
+        let (board, here) = (self.board, self.here);
+        self.role("c-victim", || {
+            prepare(here)?;
+            board.cycle(Duration::from_millis(2), || {
+                spin(now(), work);
+            });
+            Ok(())
+        })
     }
 
     /// A process that makes the injections and ends.
@@ -146,6 +158,14 @@ impl Board {
             }
             sleep_until(now() + random.between(low * MS, high * MS));
             inject(&mut random);
+        }
+    }
+
+    /// Works whenever it may, until the end.
+    pub(crate) fn keep_busy(&self) {
+        self.prepared();
+        while !self.is_ending() {
+            spin(now(), MS);
         }
     }
 

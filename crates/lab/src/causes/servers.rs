@@ -127,14 +127,19 @@ pub(super) fn impatient(scene: &mut Scene) -> Made {
 
 /// The victim writes into a pipe that is full, and whose reader is slow.
 pub(super) fn full_pipe(scene: &mut Scene) -> Made {
+    slow_reader(scene, system::pipe()?, 16 << 10, 64 << 10)
+}
+
+/// The victim writes so many bytes at a time; the reader takes up to so many, and is slow once in a while.
+pub(super) fn slow_reader(scene: &mut Scene, (from, to): (i32, i32), written: usize, taken: usize) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
-    let (from, to) = system::pipe()?;
+    let block = vec![0; written];
     scene.victim(PERIOD, || {
-        system::write(to, &[0; 16 << 10]);
+        system::write(to, &block);
     })?;
     scene.culprit("c-reader", || {
         system::steady(there);
-        let mut bytes = vec![0; 64 << 10];
+        let mut bytes = vec![0; taken];
         let mut random = Random(3);
         board.prepared();
         while board.count() < count && !board.is_ending() {

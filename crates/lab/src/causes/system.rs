@@ -169,26 +169,15 @@ pub(crate) fn schedule(tid: u32, policy: i32, priority: i32) -> io::Result<()> {
 
 /// Makes the calling thread a SCHED_DEADLINE one, ns.
 pub(crate) fn deadline(runtime: u64, period: u64) -> io::Result<()> {
-    #[repr(C)]
-    struct Attributes {
-        size: u32,
-        policy: u32,
-        flags: u64,
-        nice: i32,
-        priority: u32,
-        runtime: u64,
-        deadline: u64,
-        period: u64,
-    }
-    let attributes = Attributes {
-        size: size_of::<Attributes>() as u32,
-        policy: 6,
-        flags: 0,
-        nice: 0,
-        priority: 0,
-        runtime,
-        deadline: period,
-        period,
+    let attributes = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_DEADLINE as u32,
+        sched_flags: 0,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: runtime,
+        sched_deadline: period,
+        sched_period: period,
     };
     // SAFETY: reads the attributes, of the size that they state.
     match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) } {

@@ -3,6 +3,7 @@
 use super::cause::Cause;
 use super::examine::Examined;
 use super::judge::Tally;
+use serde::Serialize;
 use std::fmt::Write;
 
 const BEGIN: &str = "<!-- causes: begin -->";
@@ -92,19 +93,46 @@ pub fn rewrite(document: &str, table: &str) -> Option<String> {
     Some(format!("{}\n\n{table}\n{}", &document[..begin], &document[end..]))
 }
 
+/// A cause and what was said of it.
+#[derive(Serialize)]
+struct Row<'a> {
+    cause: &'a str,
+    what: &'a str,
+    stage: &'a str,
+    set: &'a str,
+    own: bool,
+    tally: Option<&'a Tally>,
+    skipped: Option<&'a str>,
+    failed: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Rows<'a> {
+    causes: Vec<Row<'a>>,
+}
+
+impl<'a> Row<'a> {
+    fn new((cause, examined): &'a (&Cause, Examined)) -> Row<'a> {
+        let (tally, skipped, failed) = match examined {
+            Examined::Told(tally) => (Some(tally), None, None),
+            Examined::Skipped(reason) => (None, Some(reason.as_str()), None),
+            Examined::Failed(reason) => (None, None, Some(reason.as_str())),
+        };
+        Row {
+            cause: cause.name,
+            what: cause.what,
+            stage: cause.stage.name(),
+            set: cause.set.name(),
+            own: cause.own,
+            tally,
+            skipped,
+            failed,
+        }
+    }
+}
+
 /// All of it as one JSON object.
 #[must_use]
 pub fn json(results: &[(&Cause, Examined)]) -> String {
-    let row = |(cause, examined): &(&Cause, Examined)| {
-        let (tally, skipped, failed) = match examined {
-            Examined::Told(tally) => (serde_json::to_value(tally).unwrap_or_default(), None, None),
-            Examined::Skipped(reason) => (serde_json::Value::Null, Some(reason), None),
-            Examined::Failed(reason) => (serde_json::Value::Null, None, Some(reason)),
-        };
-        serde_json::json!({
-            "cause": cause.name, "what": cause.what, "stage": cause.stage.name(), "set": cause.set.name(), "own": cause.own,
-            "tally": tally, "skipped": skipped, "failed": failed,
-        })
-    };
-    serde_json::json!({ "causes": results.iter().map(row).collect::<Vec<_>>() }).to_string()
+    serde_json::to_string(&Rows { causes: results.iter().map(Row::new).collect() }).unwrap_or_default()
 }

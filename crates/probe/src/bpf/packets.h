@@ -7,7 +7,7 @@
 #ifndef PUNCTUAL_PACKETS_H
 #define PUNCTUAL_PACKETS_H
 
-#include "recorder.h"
+#include "event_ring.h"
 #include "wakes.h"
 
 /* In `open_handlers.sender`: the packet is none that a thread is known to have sent. 1 is no thread that sends. */

@@ -3,7 +3,7 @@
  * The flight recorder: notes what happens on every CPU in rings that overwrite. Nothing is sent anywhere; whoever
  * wants to know why a wakeup was late copies the time around it out of the rings.
  */
-#include "recorder.h"
+#include "event_ring.h"
 #include "groups.h"
 #include "registers.h"
 #include "waits.h"

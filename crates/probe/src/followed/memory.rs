@@ -1,6 +1,7 @@
 //! The memory that the programs and this process share: the Rust side of `bpf/followed.h`.
 
 use crate::shared::lossy_ring::{self, Marked};
+use crate::shared::names::text_of;
 use punctual_kernel::bpf::SharedMemory;
 use punctual_kernel::per_cpu::NestingPlace;
 use punctual_recording::printable;
@@ -30,6 +31,8 @@ pub(crate) const RECORD_WITHIN_WORK: u32 = 8;
 
 /// `enum waker_kind`.
 pub(crate) const WAKER_TIMER: u32 = 1;
+pub(crate) const WAKER_VECTOR: u32 = 2;
+pub(crate) const WAKER_DEVICE: u32 = 3;
 pub(crate) const WAKER_SOFTIRQ: u32 = 4;
 pub(crate) const WAKER_THREAD: u32 = 5;
 
@@ -162,8 +165,7 @@ impl Configuration {
 
 /// A name out of the kernel.
 pub(crate) fn text(name: &[u8; NAME_SIZE]) -> String {
-    let length = name.iter().position(|&byte| byte == 0).unwrap_or(NAME_SIZE);
-    String::from_utf8_lossy(&name[..length]).into_owned()
+    text_of(name).into_owned()
 }
 
 /// A name for tables and messages: a line break or an escape in it would tear them apart.
@@ -385,6 +387,43 @@ mod tests {
     use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
     use punctual_kernel::layout_of;
     use std::os::fd::AsFd;
+
+    #[test]
+    fn the_numbers_are_those_of_the_programs() {
+        use crate::shared::source_numbers::number_in;
+
+        let sizes = [
+            ("MAX_FOLLOWED", MAX_FOLLOWED),
+            ("FOLLOWED_INDEX_SIZE", INDEX_SIZE),
+            ("FOLLOWED_PROBES", PROBES),
+            ("ALLOCATION_TRIES", ALLOCATION_TRIES as usize),
+            ("RECORDS", RECORDS),
+            ("MAX_CPUS", MAX_CPUS),
+            ("RENAMES", RENAMES),
+            ("NAME_SIZE", NAME_SIZE),
+        ];
+        for (name, size) in sizes {
+            assert_eq!(number_in("followed.h", name), size as u64, "{name}");
+        }
+        let flags = [
+            ("FOLLOW_THREADS", FOLLOW_THREADS),
+            ("FOLLOW_NAME", FOLLOW_NAME),
+            ("FOLLOW_NO_MORE", FOLLOW_NO_MORE),
+            ("RECORD_ENDED", RECORD_ENDED),
+            ("RECORD_NO_WAKEUP", RECORD_NO_WAKEUP),
+            ("RECORD_BY_NAME", RECORD_BY_NAME),
+            ("RECORD_WITHIN_WORK", RECORD_WITHIN_WORK),
+            ("WAKER_TIMER", WAKER_TIMER),
+            ("WAKER_VECTOR", WAKER_VECTOR),
+            ("WAKER_DEVICE", WAKER_DEVICE),
+            ("WAKER_SOFTIRQ", WAKER_SOFTIRQ),
+            ("WAKER_THREAD", WAKER_THREAD),
+            ("SENT_HERE", SENT_HERE),
+        ];
+        for (name, flag) in flags {
+            assert_eq!(number_in("followed.h", name), u64::from(flag), "{name}");
+        }
+    }
 
     /// A table in memory that no program writes.
     fn table() -> ThreadTable {

@@ -16,6 +16,7 @@ use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude};
 use crate::shared::plan::Plan;
 use punctual_kernel::bpf::kernel_enumeration_has;
 use punctual_kernel::ending::GettingReady;
+use punctual_kernel::scheduling::kernel_priority;
 use punctual_kernel::{Refused, clock, cpus, host, steal};
 use punctual_recording::episode::Call;
 use punctual_recording::{Configuration, EndReason, Ended, Provenance, Softirq, Stage, Wakeup, Writer};
@@ -226,7 +227,7 @@ impl Session<'_> {
                     watch.lost_sight_of(record.tid);
                 }
                 if let Some((_, wakeup)) = &taken {
-                    let priority = kernel_priority(record.policy, record.priority);
+                    let priority = kernel_priority(record.policy.into(), record.priority.into());
                     watch.followed(wakeup, ended_by(&record.wake), pause(record), &text(&record.name), priority);
                 }
             }
@@ -341,15 +342,6 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
         load: plan.load.clone(),
         blind: blind.iter().take(if bare { 4 } else { 5 }).map(|&line| line.to_owned()).collect(),
         ..host::provenance(&plan.command_line)
-    }
-}
-
-/// A policy and real-time priority as the kernel counts priorities; nice values are not told apart.
-fn kernel_priority(policy: u16, priority: u16) -> i16 {
-    match i32::from(policy) {
-        libc::SCHED_DEADLINE => -1,
-        libc::SCHED_FIFO | libc::SCHED_RR => 99 - priority as i16,
-        _ => 120,
     }
 }
 

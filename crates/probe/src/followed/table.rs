@@ -1,6 +1,9 @@
 //! What is known of each followed thread, and of what wakes them: records in, wakeups out.
 
-use super::memory::{NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, SENT_HERE, Slot, WAKER_SOFTIRQ, Wake, shown};
+use super::memory::{
+    NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, SENT_HERE, Slot, WAKER_DEVICE, WAKER_SOFTIRQ, WAKER_THREAD,
+    WAKER_TIMER, WAKER_VECTOR, Wake, shown,
+};
 use super::selection::{name_of, policy_of, process_of};
 use punctual_recording::{
     Counters, FollowedStamps, FollowedThread, OTHERS, Softirq, Task, Vector, Waker, WakerKind, Wakeup, Writer,
@@ -207,20 +210,20 @@ fn named(wake: &Wake) -> Option<Waker> {
         name.map_or_else(|| format!("number {}", wake.id), |&name| name.to_owned())
     };
     let (kind, name, id) = match wake.kind {
-        1 => (WakerKind::Timer, of_list(&TIMER_USES, wake.id.checked_sub(1)), None),
-        2 => (
+        WAKER_TIMER => (WakerKind::Timer, of_list(&TIMER_USES, wake.id.checked_sub(1)), None),
+        WAKER_VECTOR => (
             WakerKind::Interrupt,
             Vector::name_of(wake.id).map_or_else(|| format!("number {}", wake.id), str::to_owned),
             None,
         ),
-        3 => (WakerKind::Interrupt, shown(&wake.name), Some(wake.id)),
-        4 => {
+        WAKER_DEVICE => (WakerKind::Interrupt, shown(&wake.name), Some(wake.id)),
+        WAKER_SOFTIRQ => {
             let number = wake.id & !SENT_HERE;
             (WakerKind::Softirq, Softirq::words(u64::from(number)).into_owned(), Some(number))
         }
         // The kernel's idle loop: what it does between interrupts.
-        5 if wake.id == 0 => (WakerKind::Thread, "(idle)".to_owned(), Some(0)),
-        5 => (WakerKind::Thread, shown(&wake.name), Some(wake.id)),
+        WAKER_THREAD if wake.id == 0 => (WakerKind::Thread, "(idle)".to_owned(), Some(0)),
+        WAKER_THREAD => (WakerKind::Thread, shown(&wake.name), Some(wake.id)),
         _ => return None,
     };
     Some(Waker { kind, name, id })

@@ -5,7 +5,7 @@ use punctual_kernel::clock;
 use punctual_recording::HandlerSum;
 use punctual_recording::{EventKind, Softirq, Vector};
 
-/// `QUEUED` of `bpf/recorder.h`.
+/// `QUEUED` of `bpf/event_ring.h`.
 const QUEUED: u32 = 100;
 
 /// One entry of the map: the key as `struct handler_key`, for each CPU a value as `struct handler_sum`.

@@ -103,6 +103,41 @@ mod tests {
     }
 
     #[test]
+    fn the_numbers_in_recordings_are_those_of_the_programs() {
+        use crate::shared::source_numbers::number_in;
+        use punctual_recording::episode::{self, LockWaking, WakingAct, WordState};
+
+        let bits = [
+            ("INTERRUPTED_USER", episode::INTERRUPTED_USER),
+            ("LEFT_FOR_IO", u64::from(episode::LEFT_FOR_IO)),
+            ("LEFT_FOR_LOCK", u64::from(episode::LEFT_FOR_LOCK)),
+            ("LOCK_OF_PROGRAM", episode::LOCK_OF_PROGRAM),
+        ];
+        for (name, bit) in bits {
+            assert_eq!(number_in("recorder.bpf.c", name), bit, "{name}");
+        }
+        let nothing =
+            LockWaking { act: WakingAct::NotTold, same_word: None, state: WordState::NotRead, place: 0, owner: 0 };
+        let stated = [
+            ("ACT_ELSE", "ACT_BIT", LockWaking { act: WakingAct::Else, ..nothing }),
+            ("ACT_WAKES", "ACT_BIT", LockWaking { act: WakingAct::WakesWord, ..nothing }),
+            ("ACT_UNLOCKS", "ACT_BIT", LockWaking { act: WakingAct::UnlocksWord, ..nothing }),
+            ("ACT_REQUEUES", "ACT_BIT", LockWaking { act: WakingAct::Requeues, ..nothing }),
+            ("ACT_SIGNALS", "ACT_BIT", LockWaking { act: WakingAct::Signals, ..nothing }),
+            ("WORD_SAME", "WORD_BIT", LockWaking { same_word: Some(true), ..nothing }),
+            ("WORD_OTHER", "WORD_BIT", LockWaking { same_word: Some(false), ..nothing }),
+            ("WORD_FREE", "STATE_BIT", LockWaking { state: WordState::Free, ..nothing }),
+            ("WORD_HELD", "STATE_BIT", LockWaking { state: WordState::Held, ..nothing }),
+            ("WORD_NO_LOCK", "STATE_BIT", LockWaking { state: WordState::NoLock, ..nothing }),
+        ];
+        for (name, bit, waking) in stated {
+            assert_eq!(number_in("wakes.h", name) << number_in("wakes.h", bit), waking.bits(), "{name}");
+        }
+        assert_eq!(1 << number_in("wakes.h", "PLACE_BIT"), LockWaking { place: 1, ..nothing }.bits());
+        assert_eq!(1 << number_in("wakes.h", "OWNER_BIT"), LockWaking { owner: 1, ..nothing }.bits());
+    }
+
+    #[test]
     fn the_configuration_is_that_of_the_programs() {
         let btf = Btf::from_raw("recorder", OBJECT).unwrap().unwrap();
         let (size, configuration) = record_layout(&btf, "recorder_configuration");

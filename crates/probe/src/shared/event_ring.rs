@@ -1,4 +1,4 @@
-//! Rings of events as the programs of `bpf/recorder.h` write them, one a CPU: the Rust side of that header.
+//! Rings of events as the programs of `bpf/event_ring.h` write them, one a CPU: the Rust side of that header.
 
 use super::lossy_ring::{Marked, Slot, slot};
 use punctual_kernel::bpf::SharedMemory;
@@ -9,7 +9,7 @@ const FRAMES: usize = 48;
 /// Words of `struct open_handlers`.
 const OPEN_WORDS: usize = 14;
 
-/// `struct record` of `bpf/recorder.h`.
+/// `struct record` of `bpf/event_ring.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Record {
@@ -47,7 +47,7 @@ impl Record {
     }
 }
 
-/// `struct stack` of `bpf/recorder.h`.
+/// `struct stack` of `bpf/event_ring.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Stack {

@@ -3,11 +3,12 @@
 //! * `plan`, `error`: what to measure, and why it is not done.
 //! * `observation`: how a run goes, and how it is closed.
 //! * `control`: how a process and its measuring threads talk, and the watchdog of both.
-//! * `event_ring`: the rings of `bpf/recorder.h`, of the flight recorder and of a log.
+//! * `event_ring`: the rings of `bpf/event_ring.h`, of the flight recorder and of a log.
 //! * `lossy_ring`: rings that programs in the kernel write without waiting for their reader.
 //! * `left_out`: what is not seen where a program could not be loaded.
 //! * `names`: names out of the kernel.
 //! * `namespaces`: where programs in the kernel and this process do not speak of the same.
+//! * `source_numbers`: numbers that the programs' sources state too, for tests.
 //! * `trials`: what needs BPF programs, tried out.
 
 pub(crate) mod control;
@@ -19,4 +20,6 @@ pub(crate) mod names;
 pub(crate) mod namespaces;
 pub(crate) mod observation;
 pub(crate) mod plan;
+#[cfg(test)]
+pub(crate) mod source_numbers;
 pub(crate) mod trials;

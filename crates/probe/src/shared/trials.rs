@@ -50,8 +50,9 @@ fn event_log() -> Result<Found, Refused> {
             }
             Err(refused) => {
                 let blind = format!("events of the class {}", class.name());
-                let what = refused.reason.strip_prefix("this kernel lacks ").unwrap_or(&refused.reason);
-                missing.push(Missing::new(what, None).so_blind_for(blind));
+                let lack = refused.missing.as_deref().cloned();
+                let lack = lack.unwrap_or_else(|| Missing::new(&refused.reason, None));
+                missing.push(lack.so_blind_for(blind));
                 refusal = Some(refused);
             }
         }

@@ -304,6 +304,28 @@ mod tests {
     use punctual_kernel::layout_of;
 
     #[test]
+    fn the_numbers_are_those_of_the_programs() {
+        use crate::shared::source_numbers::number_in;
+
+        let flags = [
+            ("RAN_AND_SLEPT", RAN_AND_SLEPT),
+            ("SLEEPS_FOR_IO", SLEEPS_FOR_IO),
+            ("SLEEPS_FOR_INPUT", SLEEPS_FOR_INPUT),
+            ("SLEEPS_FOR_SEVERAL", SLEEPS_FOR_SEVERAL),
+            ("WAKER_IS_THERE", WAKER_IS_THERE),
+            ("WOKEN_IS_THERE", WOKEN_IS_THERE),
+            ("BY_INTERRUPT", BY_INTERRUPT),
+            ("TAKES_LINES", TAKES_LINES),
+            ("WOKEN_IS_KERNELS", WOKEN_IS_KERNELS),
+            ("RECORDS", RECORDS as u16),
+            ("NAME_SIZE", NAME_SIZE as u16),
+        ];
+        for (name, flag) in flags {
+            assert_eq!(number_in("terminal.bpf.c", name), u64::from(flag), "{name}");
+        }
+    }
+
+    #[test]
     fn the_records_are_those_of_the_programs() {
         let btf = Btf::from_raw("terminal", OBJECT).unwrap().unwrap();
         assert_eq!(

@@ -269,7 +269,7 @@ pub struct Configuration {
 /// What else ran during the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadInfo {
-    /// Its name; `none` for an idle machine.
+    /// Its name; [`NO_LOAD`] for an idle machine.
     pub name: String,
     /// The commands it consisted of.
     pub commands: Vec<Vec<String>>,
@@ -288,7 +288,15 @@ pub struct LoadInfo {
     pub failure: Option<String>,
 }
 
+/// What no load is called, in options, files and answers.
+pub const NO_LOAD: &str = "none";
+
 impl LoadInfo {
+    /// Its name; [`NO_LOAD`] where nothing has been said of it.
+    pub fn name_or_none(&self) -> &str {
+        if self.name.is_empty() { NO_LOAD } else { &self.name }
+    }
+
     /// Adds what the same load got done in another run. A score that one of the two does not have is not known of both.
     pub fn add_scores(&mut self, other: &LoadInfo) {
         self.scores.retain_mut(|score| {

@@ -289,10 +289,7 @@ fn check_version(path: &Path, text: &[u8]) -> Result<()> {
 /// The run may have been ended after a segment was closed and before `recording.json` was written anew.
 fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &mut Vec<String>) -> Result<()> {
     let known = document.segments;
-    let load = match document.provenance.load.name.as_str() {
-        "" => "none".to_owned(),
-        name => name.to_owned(),
-    };
+    let load = document.provenance.load.name_or_none().to_owned();
     let tasks: HashMap<u32, usize> =
         document.tasks.iter().enumerate().rev().map(|(position, task)| (task.tid, position)).collect();
     for segment in segments::list(&directory.join("wakeups"))?.iter().filter(|segment| segment.first > known) {

@@ -520,8 +520,7 @@ impl Writer {
     fn make_and_write_document(&mut self) -> Result<()> {
         self.document.counters = self.counters();
         self.document.segments = self.wakeups.written();
-        let load =
-            if self.document.provenance.load.name.is_empty() { "none" } else { &self.document.provenance.load.name };
+        let load = self.document.provenance.load.name_or_none();
         let mut distributions = Distributions::default();
         for measure in &self.measures {
             for (cpu, by_stage) in &measure.by_cpu {

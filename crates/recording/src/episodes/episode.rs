@@ -1,6 +1,5 @@
 //! An *episode*: one late wakeup with the flight recorder's evidence around it.
 
-pub use crate::episodes::lock_waking::{LOCK_OF_PROGRAM, LockWaking, Sender, WaitEnd, WakingAct, WordState};
 use punctual_codes::Stage;
 pub use punctual_codes::{Call, EventKind};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Episodes: late wakeups with the evidence around them.
 
 mod check;
-pub mod episode;
+pub(crate) mod episode;
 pub(crate) mod files;
 mod line;
-mod lock_waking;
+pub(crate) mod lock_waking;

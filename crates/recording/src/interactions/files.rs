@@ -9,6 +9,7 @@ use crate::format::segments::{self, SegmentWriter};
 use crate::format::summarized::SummarizedWriter;
 use crate::format::table::{self, Schema, optional, required, signed, text};
 use crate::interactions::outcome::Outcome;
+use punctual_codes::Awaited;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -47,7 +48,15 @@ static INTERACTIONS: Schema = Schema {
 
 static PARTS: Schema = Schema {
     name: "interaction_parts",
-    columns: &[required("number"), required("ns"), required("unknown_ns"), text("kind"), text("name"), text("detail")],
+    columns: &[
+        required("number"),
+        required("ns"),
+        required("unknown_ns"),
+        text("kind"),
+        text("name"),
+        text("detail"),
+        optional("not_seen"),
+    ],
 };
 
 /// One input. Times are ns of `CLOCK_MONOTONIC`; what was not seen is `None`.
@@ -111,6 +120,8 @@ pub struct InteractionPart {
     pub kind: String,
     /// Who had it.
     pub name: String,
+    /// For whom was waited, where that one was not seen and the name stands for nobody.
+    pub not_seen: Option<Awaited>,
     /// What more is known; empty for nothing.
     pub detail: String,
     /// How much, ns.
@@ -214,8 +225,17 @@ impl InteractionWriter {
     /// Takes a part of an input's time.
     pub fn push_part(&mut self, part: &InteractionPart) {
         let rows = self.parts.rows();
+        let not_seen = part.not_seen.map(|awaited| i64::from(awaited.code()));
         let [kind, name, detail] = [&part.kind, &part.name, &part.detail].map(|words| Some(rows.text(words)));
-        rows.push([Some(i64::from(part.number)), signed(part.ns), signed(part.unknown_ns), kind, name, detail]);
+        rows.push([
+            Some(i64::from(part.number)),
+            signed(part.ns),
+            signed(part.unknown_ns),
+            kind,
+            name,
+            detail,
+            not_seen,
+        ]);
     }
 
     /// Closes the open segments and writes the summary anew, by rename.
@@ -325,6 +345,7 @@ pub fn for_each_interaction_part(recording: &Path, mut take: impl FnMut(Interact
                     kind: words(3),
                     name: words(4),
                     detail: words(5),
+                    not_seen: rows.get_optional(6, row).and_then(Awaited::from_code),
                 });
             }
             Ok(())
@@ -369,11 +390,13 @@ mod tests {
         for number in 0..500 {
             rows.push(row(number));
             writer.push(&rows[number as usize]);
-            for name in ["one", "other"] {
+            for (name, not_seen) in [("one", None), ("ender not seen", None), ("ender not seen", Some(Awaited::Ender))]
+            {
                 let part = InteractionPart {
                     number,
                     kind: "own".to_owned(),
                     name: name.to_owned(),
+                    not_seen,
                     ns: 5,
                     ..InteractionPart::default()
                 };

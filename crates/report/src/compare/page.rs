@@ -6,6 +6,7 @@ use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::load_words;
 use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
 use punctual_comparison::{Comparison, FIGURES, Outcome, Ratio, Side, StageComparison, Standing};
 use punctual_recording::{Document, Stage};
@@ -270,7 +271,7 @@ fn sides_and_differences(comparison: &Comparison) -> Section {
     let sides = [("A", &comparison.a), ("B", &comparison.b)].map(|(label, side)| {
         vec![
             Value::text(format!("{label}: {}", side.name)),
-            Value::text(if side.load == "none" { "idle" } else { &side.load }),
+            Value::text(load_words(&side.load)),
             Value::Count(Some(side.runs as u64)),
             Value::text(punctual_recording::format_ns(side.measured_ns)),
             Value::Count(Some(side.wakeups)),

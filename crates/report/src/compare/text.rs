@@ -1,6 +1,6 @@
 //! What a comparison found.
 
-use crate::layout::{grouped, microseconds, table};
+use crate::layout::{grouped, load_words, microseconds, table};
 use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, FIGURES, MIN_RUNS, Outcome, Quantiles, Ratio, SideSummary,
@@ -191,7 +191,7 @@ pub fn text(comparison: &Comparison) -> String {
 
 fn side_line(side: &SideSummary) -> String {
     let runs = if side.runs == 1 { "1 run".to_owned() } else { format!("{} runs", side.runs) };
-    let load = if side.load == "none" { "idle" } else { &side.load };
+    let load = load_words(&side.load);
     let missed = side.missed.map_or("-".to_owned(), grouped);
     format!(
         "{}: {load}, {runs}, {}, {} wakeups, missed {missed}, unobserved {}, lost {}",

@@ -5,6 +5,7 @@ use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Inte
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::forecast::{ForecastAnswer, device_verdict};
+use crate::load_words;
 use punctual_forecast::{Answer, DeviceAnswer, Estimate, Group, Outcome, format_seconds};
 
 /// The page of a forecast.
@@ -27,7 +28,7 @@ pub fn forecast_page(answer: &Answer) -> Page {
 }
 
 fn name_of(group: &Group) -> String {
-    format!("{}, {}", if group.load == "none" { "idle" } else { &group.load }, group.measure)
+    format!("{}, {}", load_words(&group.load), group.measure)
 }
 
 fn interval(estimate: &Estimate) -> Interval {

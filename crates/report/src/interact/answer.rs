@@ -1,12 +1,11 @@
 //! The answer of `punctual interact`.
 
-use super::model::{Cause, InteractReport, KindSum};
+use super::model::{Cause, InteractReport, KindSum, Part};
 use crate::answer::Answer;
 use crate::forecast::InterarrivalEntry;
 use crate::forecast::interarrival::InterarrivalRow;
-use punctual_recording::{
-    Distribution, Ended, Interaction, InteractionDocument, InteractionPart, Limit, Outcome, Provenance,
-};
+use punctual_blame::Awaited;
+use punctual_recording::{Distribution, Ended, Interaction, InteractionDocument, Limit, Outcome, Provenance};
 use serde::Serialize;
 use std::path::Path;
 
@@ -250,6 +249,9 @@ struct ResponsivenessRow {
 struct CauseRow<'a> {
     kind: &'a str,
     name: &'a str,
+    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_seen: Option<&'static str>,
     ns: u64,
     unknown_ns: u64,
     inputs: u64,
@@ -258,8 +260,9 @@ struct CauseRow<'a> {
 impl<'a> CauseRow<'a> {
     fn new(cause: &'a Cause) -> CauseRow<'a> {
         CauseRow {
-            kind: &cause.kind,
-            name: &cause.name,
+            kind: cause.on.kind(),
+            name: cause.on.who.name(),
+            not_seen: cause.on.who.not_seen().map(Awaited::name),
             ns: cause.ns,
             unknown_ns: cause.unknown_ns,
             inputs: cause.inputs,
@@ -298,7 +301,7 @@ struct LongRow<'a> {
 }
 
 impl<'a> LongRow<'a> {
-    fn new(input: &Interaction, parts: &'a [InteractionPart]) -> LongRow<'a> {
+    fn new(input: &Interaction, parts: &'a [Part]) -> LongRow<'a> {
         let parts = parts.iter().map(PartRow::new).collect();
         LongRow { number: input.number, latency_ns: input.latency_ns(), parts }
     }
@@ -309,15 +312,19 @@ impl<'a> LongRow<'a> {
 struct PartRow<'a> {
     kind: &'a str,
     name: &'a str,
+    /// Where who it was was not seen: `holder` of a lock, or the `ender` of a wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_seen: Option<&'static str>,
     detail: &'a str,
     ns: u64,
     unknown_ns: u64,
 }
 
 impl<'a> PartRow<'a> {
-    fn new(part: &'a InteractionPart) -> PartRow<'a> {
-        let InteractionPart { kind, name, detail, ns, unknown_ns, .. } = part;
-        PartRow { kind, name, detail, ns: *ns, unknown_ns: *unknown_ns }
+    fn new(part: &'a Part) -> PartRow<'a> {
+        let Part { on, detail, ns, unknown_ns } = part;
+        let not_seen = on.who.not_seen().map(Awaited::name);
+        PartRow { kind: on.kind(), name: on.who.name(), not_seen, detail, ns: *ns, unknown_ns: *unknown_ns }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Inputs and what came of them, as text, JSON and pages show it.
 
-use punctual_blame::Kind;
+use punctual_blame::{Kind, Who};
 use punctual_recording::{
     Distribution, Document, EndReason, Interaction, InteractionDocument, InteractionPart, Limit, LimitSpec, Outcome,
     for_each_interaction_part, read_interactions,
@@ -58,10 +58,59 @@ pub(super) struct KindSum {
     pub(super) over_squared_ms: f64,
 }
 
+/// Why some of the waiting passed, and who had it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Spent {
+    kind: SpentKind,
+    pub(super) who: Who,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum SpentKind {
+    Blamed(Kind),
+    /// None of a cause: many small parts together, or what a newer version found.
+    Other(String),
+}
+
+impl Spent {
+    fn of(part: &InteractionPart) -> Spent {
+        let kind = Kind::from_name(&part.kind).map_or_else(|| SpentKind::Other(part.kind.clone()), SpentKind::Blamed);
+        Spent { kind, who: part.not_seen.map_or_else(|| part.name.as_str().into(), Who::from) }
+    }
+
+    /// The same kind, whoever had it.
+    fn of_others(self) -> Spent {
+        Spent { who: "others".into(), ..self }
+    }
+
+    /// The kind in JSON.
+    pub(super) fn kind(&self) -> &str {
+        match &self.kind {
+            SpentKind::Blamed(kind) => kind.name(),
+            SpentKind::Other(kind) => kind,
+        }
+    }
+
+    /// `sleeping on timer hrtimer_wakeup`.
+    pub(super) fn words(&self) -> String {
+        match &self.kind {
+            SpentKind::Blamed(kind) => kind.cause(&self.who),
+            SpentKind::Other(kind) => format!("{kind} {}", self.who),
+        }
+    }
+}
+
+/// A part of an input's time.
+pub(super) struct Part {
+    pub(super) on: Spent,
+    pub(super) detail: String,
+    pub(super) ns: u64,
+    pub(super) unknown_ns: u64,
+}
+
 /// What some of the waiting was spent on.
 pub(super) struct Cause {
-    pub(super) kind: String,
-    pub(super) name: String,
+    pub(super) on: Spent,
     pub(super) ns: u64,
     pub(super) unknown_ns: u64,
     pub(super) inputs: u64,
@@ -78,7 +127,7 @@ pub struct InteractReport<'a> {
     pub(super) outcomes: Vec<(Outcome, u64)>,
     pub(super) causes: Vec<Cause>,
     /// Of the longest inputs, longest first.
-    pub(super) longest: Vec<(usize, Vec<InteractionPart>)>,
+    pub(super) longest: Vec<(usize, Vec<Part>)>,
     pub(super) limits: Vec<(String, Limit)>,
     /// Inputs whose parts do not add up to their latency.
     pub(super) wrong_sums: u64,
@@ -108,30 +157,30 @@ impl<'a> InteractReport<'a> {
         let mut by_latency: Vec<usize> = (0..inputs.len()).filter(|&at| inputs[at].latency_ns().is_some()).collect();
         by_latency.sort_by_key(|&at| (std::cmp::Reverse(inputs[at].latency_ns()), at));
         by_latency.truncate(LONGEST);
-        let mut longest: BTreeMap<u32, Vec<InteractionPart>> =
+        let mut longest: BTreeMap<u32, Vec<Part>> =
             by_latency.iter().map(|&at| (inputs[at].number, Vec::new())).collect();
         let latencies: BTreeMap<u32, u64> =
             inputs.iter().filter_map(|input| Some((input.number, input.latency_ns()?))).collect();
-        let mut causes: BTreeMap<(String, String), Cause> = BTreeMap::new();
+        let mut causes: BTreeMap<Spent, Cause> = BTreeMap::new();
         let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
         for_each_interaction_part(recording, |part| {
             let sum = sums.entry(part.number).or_default();
             *sum = sum.saturating_add(part.ns);
-            let key = (part.kind.clone(), part.name.clone());
-            let is_full = causes.len() >= MAX_CAUSES && !causes.contains_key(&key);
-            let (kind, name) = if is_full { (part.kind.clone(), "others".to_owned()) } else { key };
-            let cause = causes.entry((kind.clone(), name.clone()));
-            let cause = cause.or_insert(Cause { kind, name, ns: 0, unknown_ns: 0, inputs: 0 });
+            let on = Spent::of(&part);
+            let is_full = causes.len() >= MAX_CAUSES && !causes.contains_key(&on);
+            let counted = if is_full { on.clone().of_others() } else { on.clone() };
+            let cause = causes.entry(counted.clone());
+            let cause = cause.or_insert(Cause { on: counted, ns: 0, unknown_ns: 0, inputs: 0 });
             cause.ns = cause.ns.saturating_add(part.ns);
             cause.unknown_ns = cause.unknown_ns.saturating_add(part.unknown_ns);
             cause.inputs += 1;
             if let Some(parts) = longest.get_mut(&part.number) {
-                parts.push(part);
+                parts.push(Part { on, detail: part.detail, ns: part.ns, unknown_ns: part.unknown_ns });
             }
         })?;
         let wrong_sums = sums.iter().filter(|(number, sum)| latencies.get(number) != Some(sum)).count() as u64;
         let mut causes: Vec<Cause> = causes.into_values().collect();
-        causes.sort_by(|one, other| other.ns.cmp(&one.ns).then_with(|| one.name.cmp(&other.name)));
+        causes.sort_by(|one, other| other.ns.cmp(&one.ns).then_with(|| one.on.who.cmp(&other.on.who)));
         let longest = by_latency.into_iter().map(|at| {
             let mut parts = longest.remove(&inputs[at].number).unwrap_or_default();
             parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
@@ -293,10 +342,7 @@ impl<'a> InteractReport<'a> {
             let waited: u64 = self.causes.iter().map(|cause| cause.ns).sum();
             let share = cause.ns as f64 / waited.max(1) as f64 * 100.0;
             let part = if share > 50.0 { "most" } else { "the largest part" };
-            verdict.push_str(&format!(
-                "; {part} of the waiting was {} ({share:.0} %)",
-                cause_in_words(&cause.kind, &cause.name)
-            ));
+            verdict.push_str(&format!("; {part} of the waiting was {} ({share:.0} %)", cause.on.words()));
         }
         verdict.push('.');
         for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
@@ -323,12 +369,6 @@ impl<'a> InteractReport<'a> {
 
 /// The kind of the program's own start.
 pub(super) const START: &str = "start";
-
-/// `sleeping on timer hrtimer_wakeup`.
-pub(super) fn cause_in_words(kind: &str, name: &str) -> String {
-    let known = Kind::ALL.into_iter().find(|known| known.name() == kind);
-    known.map_or_else(|| format!("{kind} {name}"), |kind| format!("{} {name}", kind.words()))
-}
 
 fn kinds(inputs: &[Interaction], patience: &Patience) -> Vec<KindSum> {
     let names: BTreeSet<&str> = inputs.iter().map(|input| input.kind.as_str()).collect();
@@ -386,6 +426,26 @@ fn judge(limit: &KindLimit, inputs: &[Interaction]) -> (String, Limit) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_blame::Awaited;
+
+    #[test]
+    fn who_was_not_seen_has_no_name() {
+        let on = |kind: &str, name: &str, not_seen| {
+            let (kind, name) = (kind.to_owned(), name.to_owned());
+            Spent::of(&InteractionPart { kind, name, not_seen, ..InteractionPart::default() })
+        };
+        let told = [
+            (on("wait", "ender not seen", Some(Awaited::Ender)), "waiting for a thread that was not seen"),
+            (on("lock", "holder not seen", Some(Awaited::Holder)), "a lock whose holder was not seen"),
+            // A thread may be called whatever it likes; older recordings do not tell.
+            (on("wait", "ender not seen", None), "waiting for ender not seen"),
+            (on("several", "3 smaller parts", None), "several 3 smaller parts"),
+        ];
+        for (on, words) in &told {
+            assert_eq!(on.words(), *words);
+        }
+        assert_eq!(told.map(|(on, _)| on.kind().to_owned()), ["wait", "lock", "wait", "several"]);
+    }
 
     #[test]
     fn responsiveness_is_what_is_over_the_threshold() {

@@ -1,7 +1,7 @@
 //! The page of a recording of `punctual interact`.
 
 use super::answer::InteractAnswer;
-use super::model::{InteractReport, START, cause_in_words};
+use super::model::{InteractReport, START};
 use crate::answer::value;
 use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
 use crate::encode::html::history::History;
@@ -191,7 +191,7 @@ fn causes(report: &InteractReport<'_>) -> Option<Section> {
     let table = |caption: String, causes: &[super::model::Cause]| {
         let rows = causes.iter().map(|cause| {
             vec![
-                Value::text(cause_in_words(&cause.kind, &cause.name)),
+                Value::text(cause.on.words()),
                 Value::text(percent(cause.ns, all)),
                 Value::Ns(Some(cause.ns)),
                 Value::Count(Some(cause.inputs)),
@@ -231,7 +231,7 @@ fn longest(report: &InteractReport<'_>) -> Section {
             Value::Ns(input.latency_ns()),
         ];
         let told = parts.iter().take(3).enumerate().map(|(place, part)| {
-            let words = cause_in_words(&part.kind, &part.name);
+            let words = part.on.words();
             let words = if part.detail.is_empty() { words } else { format!("{words} ({})", part.detail) };
             let head = if place == 0 { None } else { Some(vec![Value::text(""); 3]) };
             (head, Value::text(words), Value::Ns(Some(part.ns)))

@@ -1,6 +1,6 @@
 //! Inputs and what came of them: text for people.
 
-use super::model::{InteractReport, KindSum, START, cause_in_words};
+use super::model::{InteractReport, KindSum, START};
 use crate::idle::percent;
 use crate::layout::{indented, microseconds, shortened, table};
 use punctual_recording::{Distribution, Interaction, format_ns};
@@ -148,7 +148,7 @@ fn causes(text: &mut String, report: &InteractReport<'_>) {
     }
     let rows = report.causes.iter().take(SHOWN).map(|cause| {
         vec![
-            shortened(&cause_in_words(&cause.kind, &cause.name), 60),
+            shortened(&cause.on.words(), 60),
             percent(cause.ns, all),
             milliseconds(Some(cause.ns)),
             cause.inputs.to_string(),
@@ -173,7 +173,7 @@ fn longest(text: &mut String, report: &InteractReport<'_>) {
             .map(|part| {
                 let detail =
                     if part.detail.is_empty() { String::new() } else { format!(" [{}]", shortened(&part.detail, 60)) };
-                format!("{} {}{detail}", format_ns(part.ns), shortened(&cause_in_words(&part.kind, &part.name), 48))
+                format!("{} {}{detail}", format_ns(part.ns), shortened(&part.on.words(), 48))
             })
             .collect();
         rows.push(vec![

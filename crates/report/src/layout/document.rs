@@ -1,6 +1,6 @@
 //! How long a recording measured, and under which load.
 
-use punctual_recording::Document;
+use punctual_recording::{Document, NO_LOAD};
 
 /// How long a recording measured, s.
 fn measured_s(document: &Document) -> f64 {
@@ -29,8 +29,10 @@ pub(crate) fn spoken_duration(document: &Document) -> String {
 
 /// The name of a document's load.
 pub fn load_name(document: &Document) -> &str {
-    match document.provenance.load.name.as_str() {
-        "" => "none",
-        name => name,
-    }
+    document.provenance.load.name_or_none()
+}
+
+/// A load's name for people: `idle` for none.
+pub fn load_words(name: &str) -> &str {
+    if name == NO_LOAD { "idle" } else { name }
 }

@@ -4,8 +4,8 @@ mod document;
 mod table;
 mod words;
 
-pub use document::load_name;
 pub(crate) use document::spoken_duration;
+pub use document::{load_name, load_words};
 pub(crate) use table::indented;
 pub use table::table;
 pub use words::microseconds;

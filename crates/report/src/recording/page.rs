@@ -7,7 +7,7 @@ use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::layout::grouped;
-use crate::{Measurement, StageRow, load_name, stage_rows};
+use crate::{Measurement, StageRow, load_name, load_words, stage_rows};
 use punctual_forecast::JudgedDevice;
 use punctual_forecast::Outcome;
 use punctual_recording::{Document, Stage, format_ns};
@@ -69,10 +69,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
 
 /// What each part is called: its load where that tells them apart, its file else.
 fn names(parts: &[(PathBuf, Document)]) -> Vec<String> {
-    let load = |document| match load_name(document) {
-        "none" => "idle".to_owned(),
-        name => name.to_owned(),
-    };
+    let load = |document| load_words(load_name(document)).to_owned();
     let loads: Vec<String> = parts.iter().map(|(_, document)| load(document)).collect();
     let told_apart = loads.iter().enumerate().all(|(index, name)| !loads[..index].contains(name));
     if told_apart {

@@ -2,7 +2,7 @@
 
 use crate::layout::{grouped, spoken_duration, table};
 use crate::recording::stages::stage_table;
-use crate::{Measurement, load_name, stage_rows};
+use crate::{Measurement, load_name, load_words, stage_rows};
 use punctual_recording::{Counters, Document, format_ns};
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -128,9 +128,9 @@ fn device_table(measurement: &Measurement) -> String {
             ids.push(&row.answer.device.id);
         }
     }
-    let headings: Vec<String> = loads.iter().map(|load| format!("late, {}", idle_or(load))).collect();
+    let headings: Vec<String> = loads.iter().map(|load| format!("late, {}", load_words(load))).collect();
     let last = loads.last().copied().unwrap_or_default();
-    let verdict = format!("forecast, {}", idle_or(last));
+    let verdict = format!("forecast, {}", load_words(last));
     let mut header = vec!["device", "tolerance", "slack"];
     header.extend(headings.iter().map(String::as_str));
     header.push(&verdict);
@@ -156,8 +156,4 @@ fn device_table(measurement: &Measurement) -> String {
         .to_owned();
     text += &table(&header, 3..3 + loads.len(), rows);
     text
-}
-
-fn idle_or(load: &str) -> &str {
-    if load == "none" { "idle" } else { load }
 }

@@ -2,7 +2,7 @@
 
 use crate::layout::{grouped, spoken_duration};
 use crate::{Measurement, load_name};
-use punctual_recording::{Distribution, Document, EndReason, Stage, format_ns};
+use punctual_recording::{Distribution, Document, EndReason, NO_LOAD, Stage, format_ns};
 
 fn total(document: &Document) -> Distribution {
     document.distributions.sum(|key| key.stage == Stage::Total)
@@ -15,7 +15,7 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
         sentences.extend(load_failure_in_words(document));
         let total = total(document);
         let load = match load_name(document) {
-            "none" => "idle".to_owned(),
+            NO_LOAD => "idle".to_owned(),
             name => format!("under load ({name})"),
         };
         let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
@@ -161,7 +161,7 @@ fn conditions(documents: &[&Document]) -> String {
         sentences.push(format!("Measured at normal priority, {why}."));
     }
     if let [only] = documents
-        && load_name(only) == "none"
+        && load_name(only) == NO_LOAD
     {
         sentences.push("Only the idle half was measured: it ended before the load was measured.".to_owned());
     }
@@ -170,7 +170,7 @@ fn conditions(documents: &[&Document]) -> String {
 }
 
 fn when(document: &Document) -> &'static str {
-    if load_name(document) == "none" { "when idle" } else { "under load" }
+    if load_name(document) == NO_LOAD { "when idle" } else { "under load" }
 }
 
 fn times(count: u64) -> String {

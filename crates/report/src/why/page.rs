@@ -3,7 +3,7 @@
 use super::advice::Advice;
 use super::model::{EpisodeView, WhyReport};
 use super::waits::rows;
-use super::words::{as_detail, cause_words};
+use super::words::as_detail;
 use crate::encode::plain_page::{coordinate, escape, page};
 use crate::layout::microseconds;
 use punctual_blame::CallTree;
@@ -62,7 +62,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
     }
     for cause in report.causes().iter().take(SECTIONS) {
         let Some(example) = report.episodes.iter().find(|episode| episode.id == cause.example) else { continue };
-        let _ = writeln!(body, "<h2>{}</h2>", escape(&cause_words(cause.kind, &cause.who)));
+        let _ = writeln!(body, "<h2>{}</h2>", escape(&cause.kind.cause(&cause.who)));
         let Advice { happened, remedy } = Advice::on(cause);
         let _ = writeln!(body, "<p>{} {}</p>", escape(&happened), escape(remedy.unwrap_or_default()));
         let _ = writeln!(

@@ -2,7 +2,7 @@
 
 use super::cost::MIN_COUNTED_NS;
 use super::model::WhyReport;
-use super::words::{beside, cause_words, percent};
+use super::words::{beside, percent};
 use punctual_blame::{Cause, Kind};
 use punctual_recording::{RecorderSummary, Stage, format_ns};
 use std::fmt::Write;
@@ -75,7 +75,7 @@ impl WhyReport<'_> {
             format_ns(self.summary.late_ns),
             if self.of_responses() { "" } else { " of lateness" },
             if is_whole {
-                cause_words(kind, &self.who(&first.who, first.cgroup.as_deref(), first.turn))
+                kind.cause(&self.who(&first.who, first.cgroup.as_deref(), first.turn))
             } else {
                 format!("{}: most {}", kind.plural(), first.who)
             },

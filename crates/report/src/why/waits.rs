@@ -1,7 +1,6 @@
 //! Waits within a request: what those did who were waited for.
 
 use super::model::EpisodeView;
-use super::words::cause_words;
 use crate::layout::{microseconds, table};
 use punctual_blame::{Inside, Kind, Who};
 use punctual_recording::Call;
@@ -21,8 +20,8 @@ pub(super) struct WaitRow<'a> {
 impl WaitRow<'_> {
     pub(super) fn words(&self) -> String {
         match (self.depth, self.call) {
-            (0, Some(call)) => format!("{} (in {})", cause_words(self.kind, self.who), call.name()),
-            (0, None) => cause_words(self.kind, self.who),
+            (0, Some(call)) => format!("{} (in {})", self.kind.cause(self.who), call.name()),
+            (0, None) => self.kind.cause(self.who),
             _ => step_words(self.kind, self.who),
         }
     }
@@ -61,6 +60,6 @@ pub(super) fn text(episode: &EpisodeView) -> String {
 pub(super) fn step_words(kind: Kind, who: &Who) -> String {
     match kind {
         Kind::Own => format!("{who} worked"),
-        _ => cause_words(kind, who),
+        _ => kind.cause(who),
     }
 }

@@ -1,7 +1,7 @@
 //! Causes and details in words.
 
 use crate::layout::shortened;
-use punctual_blame::{Awaited, Detail, Kind, Turn, Who};
+use punctual_blame::{Detail, Turn, Who};
 
 /// Symbols of generic code are longer than any column is wide.
 const MAX_CHARACTERS: usize = 56;
@@ -17,15 +17,6 @@ pub(super) fn with_group(who: &Who, cgroup: Option<&str>, turn: Option<Turn>, is
     match who {
         Who::Seen(name) if !words.is_empty() => Who::Seen(format!("{name} [{}]", words.join(", "))),
         who => who.clone(),
-    }
-}
-
-/// A cause in words.
-pub(super) fn cause_words(kind: Kind, who: &Who) -> String {
-    match who {
-        Who::NotSeen(Awaited::Holder) => "a lock whose holder was not seen".to_owned(),
-        Who::NotSeen(Awaited::Ender) => "waiting for a thread that was not seen".to_owned(),
-        Who::Seen(name) => format!("{} {name}", kind.words()),
     }
 }
 
@@ -59,19 +50,7 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_thread_that_is_called_as_if_nobody_was_seen_is_named() {
-        for awaited in [Awaited::Holder, Awaited::Ender] {
-            let nobody = Who::from(awaited);
-            let called_so = Who::from(nobody.name());
-            assert_ne!(nobody, called_so);
-            assert_eq!(cause_words(Kind::Lock, &called_so), format!("lock held by {called_so}"));
-            assert_eq!(Kind::Wait.happened(&called_so), format!("The thread waited for {called_so}."));
-            assert!(cause_words(Kind::Lock, &nobody).ends_with("not seen"));
-            assert!(Kind::Lock.happened(&nobody).ends_with("was not seen."));
-        }
-    }
+    use punctual_blame::Awaited;
 
     #[test]
     fn only_who_was_seen_has_a_group() {

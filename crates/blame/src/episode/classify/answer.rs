@@ -6,7 +6,8 @@ use crate::episode::chain::slice_before;
 use crate::episode::detail::Detail;
 use crate::episode::story::{STOPPED, timer_due};
 use crate::kind::Kind;
-use crate::who::{Awaited, Who};
+use crate::who::Who;
+use punctual_recording::Awaited;
 use punctual_recording::episode::{
     Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_DEAD, LEFT_FOR_IO, LEFT_FOR_LOCK, Sender, WakingAct,
 };

@@ -5,7 +5,7 @@ use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::subject::Subject;
 use crate::kind::Kind;
-use crate::who::Awaited;
+use punctual_recording::Awaited;
 use punctual_recording::Stage;
 use punctual_recording::episode::{
     Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_LOCK, LockWaking, WakingAct, WordState,

@@ -6,7 +6,7 @@ use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::waits::KernelLock;
 use crate::kind::Kind;
-use crate::who::Awaited;
+use punctual_recording::Awaited;
 use punctual_recording::episode::{Event, EventKind, LOCK_OF_PROGRAM, StackSample};
 
 /// Functions in which nothing is done but to wait for a lock, as their names begin.

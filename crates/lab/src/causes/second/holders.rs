@@ -1,6 +1,7 @@
 //! Who holds what the victim wants: a lock of an address space, of a directory, a mutex.
 
 use super::super::group::Group;
+use super::super::locks::{PERIOD, victim};
 use super::super::memory::thread;
 use super::super::primitives::{Mutex, Nature};
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
@@ -106,10 +107,7 @@ pub(super) fn directory(scene: &mut Scene) -> Made {
 pub(super) fn dead(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let mutex = Mutex::new(board, 0, Nature::Robust);
-    scene.victim(Duration::from_millis(3), || {
-        mutex.lock();
-        mutex.unlock();
-    })?;
+    victim(scene, mutex, PERIOD)?;
     scene.culprit("c-starter", || {
         system::steady(there);
         let mut result = Ok(());
@@ -159,16 +157,10 @@ pub(super) fn out_of_quota(scene: &mut Scene) -> Made {
     group.limit(QUOTA_US, PERIOD_US)?;
     group.weigh(20)?;
     let mutex = Mutex::new(board, 0, Nature::Plain);
-    scene.victim(Duration::from_millis(10), || {
-        mutex.lock();
-        mutex.unlock();
-    })?;
+    victim(scene, mutex, Duration::from_millis(10))?;
     scene.role("c-busy", || {
         system::pin(0, &[there]);
-        board.prepared();
-        while !board.is_ending() {
-            spin(now(), MS);
-        }
+        board.keep_busy();
         Ok(())
     })?;
     let limit = 1_000 * MS + count as u64 * 350 * MS;

@@ -6,19 +6,13 @@ use super::super::system::{self, Pid, now, sleep_until, spin};
 use super::calls;
 use punctual_random::Random;
 use std::sync::atomic::Ordering::{Acquire, Release};
-use std::time::Duration;
 
-/// A FIFO 70 victim that wakes every 2 ms and works for `work` ns.
+/// A FIFO 70 victim that works for `work` ns.
 fn victim(scene: &mut Scene, work: u64) -> Result<Pid, Refused> {
-    let (board, here) = (scene.board, scene.here);
-    scene.role("c-victim", || {
+    scene.waker(work, |cpu| {
         // Of no meaning while it is in real time.
         system::nice(0, 10);
-        real_time(70, here)?;
-        board.cycle(Duration::from_millis(2), || {
-            spin(now(), work);
-        });
-        Ok(())
+        real_time(70, cpu)
     })
 }
 
@@ -46,10 +40,7 @@ pub(super) fn own_budget(scene: &mut Scene) -> Made {
     for cpu in system::cpus() {
         scene.role("c-busy", || {
             system::pin(0, &[cpu]);
-            board.prepared();
-            while !board.is_ending() {
-                spin(now(), MS);
-            }
+            board.keep_busy();
             Ok(())
         })?;
     }
@@ -85,10 +76,7 @@ pub(super) fn fair_share(scene: &mut Scene) -> Made {
     victim(scene, MS / 20)?;
     scene.role("c-hog", || {
         real_time(60, here)?;
-        board.prepared();
-        while !board.is_ending() {
-            spin(now(), MS);
-        }
+        board.keep_busy();
         Ok(())
     })?;
     scene.culprit("c-normal", || {
@@ -144,10 +132,7 @@ pub(super) fn slack(scene: &mut Scene) -> Made {
     scene.role("c-idle", || {
         system::pin(0, &[here]);
         system::schedule(0, libc::SCHED_IDLE, 0)?;
-        board.prepared();
-        while !board.is_ending() {
-            spin(now(), MS);
-        }
+        board.keep_busy();
         Ok(())
     })?;
     scene.culprit("c-victim", || {

@@ -80,13 +80,7 @@ pub(super) fn snapshot(scene: &mut Scene) -> Made {
 /// All who watch an event are told of it in one go, with interrupts off.
 pub(super) fn herd(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
-    scene.role("c-victim", || {
-        real_time(70, here)?;
-        board.cycle(Duration::from_millis(2), || {
-            spin(now(), MS / 20);
-        });
-        Ok(())
-    })?;
+    scene.waker(MS / 20, |cpu| real_time(70, cpu))?;
     scene.culprit("c-waker", || {
         system::steady(here);
         let mut herd = Herd::new(100, 100)?;

@@ -1,13 +1,13 @@
 //! Waits for another's turn, in which somebody stands between the victim and who is slow.
 
 use super::super::board::Board;
-use super::super::locks::{PERIOD, serve};
-use super::super::primitives::{Barrier, Condition, First, Mutex, Nature, ReadWrite};
-use super::super::scene::{MS, Made, Scene, real_time};
+use super::super::locks::{Exchange, PERIOD, holder, serve};
+use super::super::primitives::{Barrier, First, ReadWrite};
+use super::super::scene::{MS, Made, Scene, call, real_time};
 use super::super::system::{self, now, spin};
 use punctual_random::Random;
 use std::os::unix::net::UnixDatagram;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::time::Duration;
 
 /// Three meet; one of them comes late once in a while.
@@ -48,20 +48,10 @@ pub(super) fn barrier(scene: &mut Scene) -> Made {
 /// Whoever waits for a condition is also woken by those to whom it means something else.
 pub(super) fn spurious(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
-    let mutex = Mutex::new(board, 0, Nature::Plain);
-    let (asked, answered) = (Condition::new(board, 1), Condition::new(board, 2));
-    let (request, reply) = (&board.words[3], &board.words[4]);
+    let exchange = Exchange::new(board);
     // When the bystander calls, ns; 0 for not at all.
     let call = &board.cells[1];
-    scene.victim(PERIOD, || {
-        mutex.lock();
-        let wanted = request.fetch_add(1, Relaxed) + 1;
-        asked.signal();
-        while reply.load(Relaxed) != wanted && !board.is_ending() {
-            answered.wait(mutex);
-        }
-        mutex.unlock();
-    })?;
+    scene.victim(PERIOD, || exchange.ask())?;
     scene.role("c-shouter", || {
         real_time(60, there)?;
         board.prepared();
@@ -69,7 +59,7 @@ pub(super) fn spurious(scene: &mut Scene) -> Made {
             system::sleep(MS / 4);
             let at = call.load(Acquire);
             if at != 0 && now() > at && call.swap(0, AcqRel) != 0 {
-                answered.broadcast();
+                exchange.answered.broadcast();
             }
         }
         Ok(())
@@ -79,11 +69,7 @@ pub(super) fn spurious(scene: &mut Scene) -> Made {
         let mut random = Random(19);
         board.prepared();
         while !board.is_ending() && board.count() < count {
-            mutex.lock();
-            while request.load(Relaxed) == reply.load(Relaxed) && !board.is_ending() {
-                asked.wait(mutex);
-            }
-            mutex.unlock();
+            exchange.await_request();
             if random.between(0, 5) == 0 {
                 let (start, ns) = (now(), random.between(4 * MS, 7 * MS));
                 // Later than half of it: most of the wait comes before a call that means nothing.
@@ -92,10 +78,7 @@ pub(super) fn spurious(scene: &mut Scene) -> Made {
                 call.store(0, Release);
                 board.injected("c-signaller", start, now());
             }
-            mutex.lock();
-            reply.store(request.load(Relaxed), Relaxed);
-            answered.signal();
-            mutex.unlock();
+            exchange.answer();
         }
         Ok(())
     })?;
@@ -104,7 +87,7 @@ pub(super) fn spurious(scene: &mut Scene) -> Made {
 
 /// A reader that comes after a waiting writer waits for the reader that is in.
 pub(super) fn queued_writer(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
+    let (board, there) = (scene.board, scene.there);
     let lock = ReadWrite::new(board, 0, First::Writers);
     scene.victim(PERIOD, || {
         lock.read();
@@ -112,31 +95,18 @@ pub(super) fn queued_writer(scene: &mut Scene) -> Made {
     })?;
     scene.role("c-queued", || {
         real_time(60, there)?;
-        board.prepared();
-        while !board.is_ending() {
-            system::futex_wait(&board.words[0], 0);
-            if board.words[0].swap(0, AcqRel) == 1 {
-                lock.write();
-                lock.unlock();
-            }
-        }
-        Ok(())
-    })?;
-    scene.culprit("c-long", || {
-        system::steady(there);
-        board.injections(count, (12, 28), |random| {
-            lock.read();
-            let start = now();
-            spin(start, MS / 5);
-            board.words[0].store(1, Release);
-            system::futex_wake(&board.words[0], 1);
-            spin(now(), random.between(4 * MS, 7 * MS));
-            board.injected("c-long", start, now());
+        board.whenever_called(&board.words[0], || {
+            lock.write();
             lock.unlock();
         });
         Ok(())
     })?;
-    Ok(())
+    let keep = |random: &mut Random, start| {
+        spin(start, MS / 5);
+        call(&board.words[0]);
+        spin(now(), random.between(4 * MS, 7 * MS));
+    };
+    holder(scene, "c-long", (12, 28), || lock.read(), keep, || lock.unlock())
 }
 
 /// The broker does nothing of its own.
@@ -197,13 +167,7 @@ pub(super) fn log_socket(scene: &mut Scene) -> Made {
     })?;
     scene.role("c-flooder", || {
         real_time(60, there)?;
-        board.prepared();
-        while !board.is_ending() {
-            system::futex_wait(&board.words[0], 0);
-            if board.words[0].swap(0, AcqRel) == 1 {
-                fill(&senders);
-            }
-        }
+        board.whenever_called(&board.words[0], || fill(&senders));
         Ok(())
     })?;
     scene.culprit("c-syslog", || read_log(board, there, count, &reader))?;
@@ -227,8 +191,7 @@ fn read_log(board: &Board, cpu: usize, count: usize, reader: &UnixDatagram) -> M
         if board.is_ending() {
             break;
         }
-        board.words[0].store(1, Release);
-        system::futex_wake(&board.words[0], 1);
+        call(&board.words[0]);
         let start = now();
         spin(start, random.between(4 * MS, 7 * MS));
         board.injected("c-syslog", start, now());

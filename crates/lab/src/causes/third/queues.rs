@@ -2,6 +2,7 @@
 
 use super::super::locks::{PERIOD, serve};
 use super::super::scene::{MS, Made, Refused, Scene, real_time};
+use super::super::servers::slow_reader;
 use super::super::system::{self, now, spin};
 use super::calls::{self, Semaphore};
 use punctual_random::Random;
@@ -177,30 +178,7 @@ pub(super) fn named_pipe(scene: &mut Scene) -> Made {
 }
 
 pub(super) fn full_socket(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
-    let (from, to) = system::socket_pair()?;
-    scene.victim(PERIOD, || {
-        system::write(to, &[0; 64 << 10]);
-    })?;
-    scene.culprit("c-reader", || {
-        system::steady(there);
-        let mut bytes = vec![0; 256 << 10];
-        let mut random = Random(53);
-        board.prepared();
-        while board.count() < count && !board.is_ending() {
-            if random.between(0, 5) == 0 {
-                let start = now();
-                spin(start, random.between(16 * MS, 22 * MS));
-                board.injected("c-reader", start, now());
-            }
-            system::read(from, &mut bytes);
-        }
-        while !board.is_ending() {
-            system::read(from, &mut bytes);
-        }
-        Ok(())
-    })?;
-    Ok(())
+    slow_reader(scene, system::socket_pair()?, 64 << 10, 256 << 10)
 }
 
 /// A thread a job, as plug-in hosts do when they render: the victim waits for its end.

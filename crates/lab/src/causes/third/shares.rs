@@ -1,12 +1,14 @@
 //! What is shared by the kernel's rules: files, address spaces, a CPU.
 
-use super::super::locks::PERIOD;
+use super::super::competition::fair;
+use super::super::locks::{PERIOD, holder, victim};
 use super::super::memory::file;
 use super::super::primitives::{Mutex, Nature};
 use super::super::scene::{MS, Made, Scene, real_time};
 use super::super::second::beside;
 use super::super::system::{self, Memory, PAGE, now, spin};
 use super::calls;
+use punctual_random::Random;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
@@ -15,7 +17,6 @@ const MIB: usize = 1 << 20;
 
 /// As databases lock their files: a range, by each opening of the file.
 pub(super) fn range(scene: &mut Scene) -> Made {
-    let (board, there, count) = (scene.board, scene.there, scene.count);
     drop(file(scene, "c-locked", MIB)?);
     let path = scene.directory.join("c-locked");
     let open = || std::fs::File::options().read(true).write(true).open(&path);
@@ -24,18 +25,9 @@ pub(super) fn range(scene: &mut Scene) -> Made {
         calls::lock_range(own.as_raw_fd(), true);
         calls::lock_range(own.as_raw_fd(), false);
     })?;
-    scene.culprit("c-holder", || {
-        system::steady(there);
-        board.injections(count, (12, 28), |random| {
-            calls::lock_range(other.as_raw_fd(), true);
-            let start = now();
-            spin(start, random.between(4 * MS, 7 * MS));
-            board.injected("c-holder", start, now());
-            calls::lock_range(other.as_raw_fd(), false);
-        });
-        Ok(())
-    })?;
-    Ok(())
+    let lock = |on| calls::lock_range(other.as_raw_fd(), on);
+    let keep = |random: &mut Random, start| _ = spin(start, random.between(4 * MS, 7 * MS));
+    holder(scene, "c-holder", (12, 28), || lock(true), keep, || lock(false))
 }
 
 pub(super) fn unmapping(scene: &mut Scene) -> Made {
@@ -94,14 +86,11 @@ pub(super) fn punching(scene: &mut Scene) -> Made {
 pub(super) fn idle_holder(scene: &mut Scene) -> Made {
     let (board, there, count) = (scene.board, scene.there, scene.count);
     let mutex = Mutex::new(board, 0, Nature::Plain);
-    scene.victim(Duration::from_millis(3), || {
-        mutex.lock();
-        mutex.unlock();
-    })?;
+    victim(scene, mutex, PERIOD)?;
     scene.role("c-busy", || {
         system::pin(0, &[there]);
         board.prepared();
-        let mut random = punctual_random::Random(61);
+        let mut random = Random(61);
         while !board.is_ending() {
             system::sleep(random.between(2 * MS, 6 * MS));
             spin(now(), random.between(6 * MS, 9 * MS));
@@ -141,13 +130,7 @@ fn cpu_time() -> u64 {
 /// FIFO threads of one priority have the CPU until they give it away.
 pub(super) fn equal(scene: &mut Scene) -> Made {
     let (board, here, count) = (scene.board, scene.here, scene.count);
-    scene.role("c-victim", || {
-        real_time(70, here)?;
-        board.cycle(Duration::from_millis(2), || {
-            spin(now(), MS / 20);
-        });
-        Ok(())
-    })?;
+    scene.waker(MS / 20, |cpu| real_time(70, cpu))?;
     scene.culprit("c-equal", || {
         real_time(70, here)?;
         board.injections(count, (12, 28), |random| {
@@ -164,21 +147,9 @@ pub(super) fn equal(scene: &mut Scene) -> Made {
 }
 
 pub(super) fn batch(scene: &mut Scene) -> Made {
-    let (board, here, count) = (scene.board, scene.here, scene.count);
-    scene.role("c-victim", || {
-        system::pin(0, &[here]);
-        // Work enough that it has no credit.
-        board.cycle(Duration::from_millis(4), || {
-            spin(now(), 2 * MS);
-        });
-        Ok(())
-    })?;
-    scene.culprit("c-burst", || {
-        system::pin(0, &[here]);
+    fair(scene, || {
         system::schedule(0, libc::SCHED_BATCH, 0)?;
         system::nice(0, -10);
-        board.injections(count, (8, 20), |random| board.occupy("c-burst", random.between(8 * MS, 16 * MS)));
         Ok(())
-    })?;
-    Ok(())
+    })
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The flight recorder's rings, one a CPU, which always overwrite. User space maps them read-only and copies what it
- * needs after a late wakeup; `shared/event_ring.rs` declares the same records, and a test holds the two together.
+ * Rings of events, one a CPU, which always overwrite: the flight recorder's and a log's. User space maps them read-only and
+ * copies what it needs; `shared/event_ring.rs` declares the same records, and a test holds the two together.
  */
-#ifndef PUNCTUAL_RECORDER_H
-#define PUNCTUAL_RECORDER_H
+#ifndef PUNCTUAL_EVENT_RING_H
+#define PUNCTUAL_EVENT_RING_H
 
 #include "codes.h"
 #include "kernel.h"
