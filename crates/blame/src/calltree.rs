@@ -1,6 +1,7 @@
 //! Call trees of an episode's samples, and the same folded for flame graphs.
 
 use crate::episode::detail::Detail;
+use crate::episode::index::Index;
 use crate::episode::sampling::seen_at;
 use crate::episode::split::{Piece, Split};
 use crate::kind::Kind;
@@ -50,7 +51,8 @@ impl CallTree {
     /// was being executed.
     pub fn of_samples(episode: &Episode, split: &Split, room: &mut Room) -> CallTree {
         let mut tree = CallTree::default();
-        for (sample, piece) in samples_within(episode, split) {
+        for (sample, position) in samples_within(episode, split) {
+            let piece = &split.pieces[position];
             let mut path = vec![format!("{} {}", piece.kind.name(), piece.who)];
             path.extend(steps(piece));
             path.extend(names(episode, sample));
@@ -115,15 +117,17 @@ fn is_off_cpu(piece: &Piece) -> bool {
     last.is_off_cpu() && (!piece.path.is_empty() || piece.kind == Kind::Wait)
 }
 
-fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<Item = (&'a StackSample, &'a Piece)> {
-    episode.samples.iter().filter(|sample| !sample.at_late_interrupt).filter_map(|sample| {
-        let seen_at = seen_at(episode, sample);
-        // The piece that ends where the clock's interrupt begins is the one that was seen.
-        let inside = |piece: &&Piece| {
-            piece.cpu == sample.cpu && piece.start_ns < seen_at && seen_at <= piece.start_ns.saturating_add(piece.ns)
-        };
-        let piece = split.pieces.iter().find(inside)?;
-        (!is_off_cpu(piece)).then_some((sample, piece))
+/// The samples of the clock that fell into pieces, each with the position of its piece.
+fn samples_within<'a>(episode: &'a Episode, split: &'a Split) -> impl Iterator<Item = (&'a StackSample, usize)> {
+    let clocked = || episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
+    let index = clocked().next().map(|_| Index::of(episode)).unwrap_or_default();
+    clocked().filter_map(move |sample| {
+        let seen_at = seen_at(&index, sample);
+        // The piece that ends where the clock's interrupt begins is the one that was seen. Pieces do not overlap.
+        let position = split.pieces.partition_point(|piece| piece.start_ns < seen_at).checked_sub(1)?;
+        let piece = &split.pieces[position];
+        let is_inside = piece.cpu == sample.cpu && seen_at <= piece.start_ns.saturating_add(piece.ns);
+        (is_inside && !is_off_cpu(piece)).then_some((sample, position))
     })
 }
 
@@ -132,6 +136,14 @@ const KEPT_NS: u64 = 50_000;
 /// The stack is taken within this after it, ns.
 const TAKEN_NS: u64 = 200_000;
 
+/// The pieces in which a time lies, or which end shortly before it.
+fn pieces_before(split: &Split, at_ns: u64) -> &[Piece] {
+    let is_over = |piece: &Piece| piece.start_ns.saturating_add(piece.ns).saturating_add(TAKEN_NS) <= at_ns;
+    let first = split.pieces.partition_point(is_over);
+    let end = split.pieces.partition_point(|piece| piece.start_ns <= at_ns);
+    split.pieces.get(first..end.max(first)).unwrap_or_default()
+}
+
 /// The stacks that late interrupts found below them during the lateness, innermost first. A timer may come late by itself,
 /// as one that was set for the past does: only those count before which something kept interrupts or the CPU.
 pub fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> {
@@ -139,11 +151,9 @@ pub fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> {
     for sample in episode.samples.iter().filter(|sample| sample.at_late_interrupt) {
         let is_own = sample.at_ns >= episode.expected_ns
             && sample.at_ns <= episode.end_ns
-            && split.pieces.iter().any(|piece| {
-                let end_ns = piece.start_ns.saturating_add(piece.ns);
+            && pieces_before(split, sample.at_ns).iter().any(|piece| {
                 piece.cpu == sample.cpu
                     && piece.ns >= KEPT_NS
-                    && (piece.start_ns..end_ns.saturating_add(TAKEN_NS)).contains(&sample.at_ns)
                     && matches!(piece.kind, Kind::IrqOff | Kind::Blind | Kind::Kernel | Kind::Irq | Kind::Softirq)
             });
         let functions: Vec<String> = {
@@ -168,8 +178,7 @@ pub fn late_stacks(episode: &Episode, split: &Split) -> Vec<Vec<String>> {
 /// were seen in it.
 pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split, room: &mut Room) {
     let mut seen: BTreeMap<usize, Vec<&StackSample>> = BTreeMap::new();
-    for (sample, piece) in samples_within(episode, split) {
-        let position = split.pieces.iter().position(|other| std::ptr::eq(other, piece)).unwrap_or(0);
+    for (sample, position) in samples_within(episode, split) {
         seen.entry(position).or_default().push(sample);
     }
     for (position, piece) in split.pieces.iter().enumerate() {

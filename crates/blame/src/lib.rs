@@ -70,7 +70,6 @@ pub use episode::detail::Detail;
 pub use episode::groups::Turn;
 pub use episode::nesting::is_nesting_known;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
-pub use episode::sampling::seen_at;
 pub use episode::split::{Inside, Part, Piece, Split, cgroup, split, split_awaited};
 pub use episode::summary::{Cause, Summary, summarize};
 pub use kind::Kind;

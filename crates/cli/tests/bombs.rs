@@ -28,6 +28,7 @@ struct Ran {
     output: String,
     errors: String,
     peak_bytes: u64,
+    cpu_time: Duration,
 }
 
 /// Runs the program below a fence and measures it.
@@ -40,7 +41,7 @@ fn ran(words: &[&str]) -> Ran {
     let (took, cpu_time) = (ran.took, ran.cpu_time);
     eprintln!("{words:?}: code {code:?}, {} MB, {took:?}, CPU {cpu_time:?}: {first}", ran.peak_bytes / 1_000_000);
     assert!(took < MAX_TIME && cpu_time < MAX_CPU_TIME, "{words:?} took {took:?}, of CPU time {cpu_time:?}");
-    Ran { code, output: support::stdout(&ran.output), errors, peak_bytes: ran.peak_bytes }
+    Ran { code, output: support::stdout(&ran.output), errors, peak_bytes: ran.peak_bytes, cpu_time }
 }
 
 /// What must hold whatever was read.
@@ -295,6 +296,95 @@ fn episodes_whose_stacks_share_nothing_are_told_in_bounds() {
     std::fs::write(recording.join("events/episodes.jsonl"), "[".repeat(20 << 20) + "\n").unwrap();
     let line = refused(&["why", named], "episodes.jsonl");
     assert!(line.contains("longer than"), "{line}");
+}
+
+/// One episode, and the answers to it; what each took stays far below what a look at all events for each of them would.
+fn told_at_once(events: &[String], stage: &str, ways: &[&[&str]]) -> usize {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    write_document(&recording, &document(true, &task("fifo:80", 7), ""));
+    let line = format!(
+        r#"{{"id":1,"victim":{{"tid":7,"name":"v","priority":120,"cpu":0}},"expected_ns":1000000000,"total_ns":1000000,"stage":"{stage}","threshold_ns":1000,"void":null,"names":["x","v"],"events":[{}]}}"#,
+        events.join(",")
+    );
+    std::fs::create_dir_all(recording.join("events")).unwrap();
+    std::fs::write(recording.join("events/episodes.jsonl"), line + "\n").unwrap();
+    let (named, file) = (recording.to_str().unwrap(), directory.path().join("file"));
+    for way in ways {
+        let mut words = vec!["why", named];
+        words.extend_from_slice(way);
+        if words.contains(&"--perfetto") {
+            words.push(file.to_str().unwrap());
+        }
+        let told = answered(&words);
+        assert_eq!(told.code, Some(0), "{}", told.errors);
+        assert!(told.cpu_time < Duration::from_secs(3), "{words:?}, {stage}: {:?}", told.cpu_time);
+    }
+    ways.len()
+}
+
+/// Whoever looks at all events for each of very many waits, CPUs or stretches is not done in minutes.
+#[test]
+fn episodes_of_very_many_waits_and_cpus_are_told_at_once() {
+    let mut cases = 0;
+    // Between -900 and 900 us of the time when it was due the late thread sleeps, is woken and comes 20,000 times; another
+    // kind of event each time.
+    for kind in [2, 18, 24] {
+        let round = |number: i64| {
+            let at = -900_000 + number * 90;
+            let (sleeps, wakes, comes) = (1_i64 << 32 | 120, 1_i64 << 16 | 120, 120);
+            [
+                format!("[{at},0,1,7,120,1,0,8,{sleeps},0]"),
+                format!("[{},0,{kind},8,120,65537,0,7,5,0]", at + 10),
+                format!("[{},0,2,8,120,65537,0,7,{wakes},0]", at + 20),
+                format!("[{},0,1,8,120,1,0,7,{comes},1]", at + 30),
+            ]
+        };
+        let events: Vec<String> = (0..20_000).flat_map(round).collect();
+        for stage in ["total", "response", "request"] {
+            cases += told_at_once(&events, stage, &[&[]]);
+        }
+    }
+    // Each event on a CPU of its own; all of them ends that never began; all of them switches between others meanwhile.
+    let cpus: Vec<String> = (0..130_000).map(|cpu| format!("[{cpu},{cpu},1,{cpu},120,1,0,9,120,0]")).collect();
+    cases += told_at_once(&cpus, "total", &[&[], &["--perfetto"]]);
+    let ends: Vec<String> = (0..130_000).map(|at| format!("[{at},0,10,5,120,65537,0,1,120,0]")).collect();
+    cases += told_at_once(&ends, "total", &[&[], &["--json"]]);
+    let wakes = "[-1000000,0,2,5,120,1,0,7,120,0]".to_owned();
+    let others =
+        (0..130_000).map(|at| format!("[{at},0,1,{},120,1,0,{},120,0]", 100 + at % 9_000, 100 + (at + 1) % 9_000));
+    let others: Vec<String> = std::iter::once(wakes).chain(others).collect();
+    cases += told_at_once(&others, "total", &[&[], &["--json"]]);
+    assert_eq!(cases, 15);
+}
+
+/// A recording that a what-if replays may claim any lateness and any length.
+#[test]
+fn what_a_whatif_cannot_replay_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    write_document(&recording, &document(true, &task("fifo:80", 7), ""));
+    let named = recording.to_str().unwrap();
+    let mut refusals = 0;
+    type Value = fn(usize, usize) -> i64;
+    let values: [(usize, Value); 4] = [
+        // A lateness of years, wakeups of years, wakeups at one time, and more late ones than can be held.
+        (1_000, |column, row| [0, 7, row as i64 * 1_000_000, 1 << (row % 58), 0][column]),
+        (1_000, |column, row| [0, 7, row as i64 * (1 << 51), 5_000 + row as i64 % 2 * 9_000, 0][column]),
+        (1_000, |column, row| [0, 7, 1 << 61, 5_000 + row as i64 % 2 * 9_000, 0][column]),
+        (2_000_000, |column, row| [0, 7, row as i64 * 1_000, 5_000 + row as i64 % 2 * 9_000, 0][column]),
+    ];
+    for (rows, value) in values {
+        write_table(&recording.join("wakeups/000001.parquet"), &WAKEUPS, rows, 100_000, value);
+        for context in ["thread:80", "softirq"] {
+            let words =
+                ["sim", "whatif", "--device", "modem", "-D", "1s", "--context", context, "--interference", named];
+            let ran = answered(&words);
+            assert!(matches!(ran.code, Some(0 | 1)), "{:?}: {}", ran.code, ran.errors);
+            refusals += usize::from(ran.code == Some(1));
+        }
+    }
+    assert_eq!(refusals, 4, "of a recording of years and of one with a million late wakeups");
 }
 
 #[test]

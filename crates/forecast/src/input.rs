@@ -3,7 +3,7 @@
 use crate::Error;
 use punctual_recording::bounds::MAX_TIME_NS;
 use punctual_recording::{
-    BLOCK_NS, BlockMaximum, Distribution, Document, EndReason, Stage, TAIL_LENGTH, TailValue, Task, format_ns,
+    BLOCK_NS, BlockMaximum, Distribution, Document, EndReason, Stage, TailValue, Task, format_ns, tail_length,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -125,7 +125,7 @@ impl Input {
             for stage in Stage::ALL {
                 let distribution = document.distributions.sum_of(measure, stage, None);
                 if distribution.count() > 0 {
-                    let (largest, complete) = timeline.largest(&tail, &tasks, stage);
+                    let (largest, complete) = timeline.largest(&tail, &tasks, stage, tail_length(document.tasks.len()));
                     let of = |cpu: u32| document.distributions.sum_of(measure, stage, Some(cpu));
                     let by_task = tasks.iter().filter_map(|task| task.cpu).map(of).zip(complete);
                     let by_task = if told_apart { by_task.collect() } else { Vec::new() };
@@ -333,6 +333,7 @@ impl Timeline {
         tail: &HashMap<u32, Vec<&TailValue>>,
         tasks: &[ObservedTask],
         stage: Stage,
+        kept: usize,
     ) -> (Lateness, Vec<u64>) {
         let index: BTreeMap<u32, usize> = tasks.iter().enumerate().map(|(index, task)| (task.tid, index)).collect();
         let mut counts = vec![(0usize, u64::MAX); tasks.len()];
@@ -347,7 +348,7 @@ impl Timeline {
         largest.sort_unstable();
         // A tail that is not full holds every value there was.
         let complete = |((count, smallest), task): (&(usize, u64), &ObservedTask)| {
-            let is_full = *count >= TAIL_LENGTH && task.wakeups > TAIL_LENGTH as u64;
+            let is_full = *count >= kept && task.wakeups > *count as u64;
             let is_missing = *count == 0 && task.wakeups > 0 && largest.is_empty();
             if is_missing {
                 u64::MAX

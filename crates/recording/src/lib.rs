@@ -112,5 +112,5 @@ pub use log::files::{
 };
 pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
-pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue};
+pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue, tail_length};
 pub use wakeups::wakeup::{FollowedStamps, Stamps, Wakeup};

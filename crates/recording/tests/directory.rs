@@ -332,3 +332,22 @@ fn names_without_end_become_one_measure() {
     // Each measure's largest value stands in the tail, or the recording would be refused.
     assert!(!recording.tail().unwrap().is_empty());
 }
+
+/// Threads with a period, of a simulated machine for instance, may have more names than a reader takes. What is written opens.
+#[test]
+fn more_measures_than_are_read_are_not_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    let tasks =
+        (0..5_000_u32).map(|number| Task { measure: format!("thread {number}"), cpu: Some(0), ..task(100 + number) });
+    let mut writer = Writer::create(&path, provenance("1"), tasks.collect()).unwrap();
+    for number in 0..5_000 {
+        writer.push(number, &wakeup(number as u64, number as u32 + 100, 1_000));
+    }
+    let document = writer.finish(ended(), Vec::new()).unwrap();
+    assert_eq!(document.distributions.measures().len(), 4_096);
+    let recording = Recording::open(&path).unwrap();
+    assert_eq!(recording.document().tasks.iter().filter(|task| task.measure == OTHERS).count(), 905);
+    assert_eq!(document.distributions.sum(|key| key.stage == Stage::Total).count(), 5_000);
+    assert!(!recording.tail().unwrap().is_empty());
+}

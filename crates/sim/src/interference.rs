@@ -3,7 +3,7 @@
 use crate::cost::Cost;
 use crate::machine::{Activity, Arrival, Policy, SourceSpec, ThreadSpec, WorkContext};
 use crate::random::Random;
-use crate::time::{NANOSECOND, NEVER, Picoseconds, SECOND};
+use crate::time::{MAX_TIME, NANOSECOND, NEVER, Picoseconds, SECOND};
 use punctual_recording::{Distribution, Wakeup};
 use std::sync::Arc;
 
@@ -16,11 +16,19 @@ const PHASES: usize = 8;
 /// The usual lateness of so many wakeups is found exactly; of more, to a thousandth.
 const EXACT: usize = 1 << 20;
 
-/// Lateness at interrupt level, softirq level, thread level, ns.
+/// What is replayed may take up so much, bytes; whoever asks about more is refused.
+pub const MAX_BYTES: u64 = 240_000_000;
+/// A second of it takes up this much: a list for each level and phase ...
+const SECOND_BYTES: u64 = (3 * PHASES * size_of::<Vec<(Picoseconds, Picoseconds)>>()) as u64;
+/// ... and a late wakeup this, in these lists, which grow by doubling, and in what they are made of.
+const LATE_BYTES: u64 = (2 * PHASES * size_of::<(Picoseconds, Picoseconds)>() + 2 * size_of::<Sample>()) as u64;
+
+/// Lateness at interrupt level, softirq level, thread level, ns; no longer than can be simulated.
 fn levels(wakeup: &Wakeup) -> [u64; 3] {
     let irq = wakeup.irq_ns.unwrap_or(0);
     let softirq = wakeup.softirq_ns.unwrap_or(0);
-    [irq, softirq, wakeup.total_ns.saturating_sub(irq.saturating_add(softirq))]
+    let thread = wakeup.total_ns.saturating_sub(irq.saturating_add(softirq));
+    [irq, softirq, thread].map(|late_ns| late_ns.min(MAX_TIME / NANOSECOND))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +47,8 @@ pub struct Interference {
     samples: Vec<Sample>,
     usual_ns: [u64; 3],
     count: u64,
+    /// How many wakeups were late; of too many only the first are kept, for whoever asks is refused.
+    late: u64,
     from_ns: u64,
     to_ns: u64,
 }
@@ -93,6 +103,7 @@ impl Interference {
         });
         drop(first);
         let mut samples: Vec<Sample> = Vec::new();
+        let mut late = 0_u64;
         pass(&mut |wakeup| {
             let mut late_ns = levels(wakeup);
             for (late, usual) in late_ns.iter_mut().zip(usual_ns) {
@@ -101,18 +112,28 @@ impl Interference {
                     *late = 0;
                 }
             }
-            if late_ns.iter().any(|&late| late > 0) {
+            if late_ns.iter().all(|&late| late == 0) {
+                return;
+            }
+            late += 1;
+            if late <= MAX_BYTES / LATE_BYTES {
                 samples.push(Sample { expected_ns: wakeup.expected_ns, late_ns });
             }
         })?;
         samples.sort_by_key(|sample| sample.expected_ns);
         let (from_ns, to_ns) = if count > 0 { (from_ns, last_ns.saturating_add(period_ns)) } else { (0, 0) };
-        Ok(Interference { period_ns: period_ns.max(1), samples, usual_ns, count, from_ns, to_ns })
+        Ok(Interference { period_ns: period_ns.max(1), samples, usual_ns, count, late, from_ns, to_ns })
     }
 
     /// How many wakeups it was made from, and how many of them were late.
     pub fn counts(&self) -> (u64, u64) {
-        (self.count, self.samples.len() as u64)
+        (self.count, self.late)
+    }
+
+    /// How much memory it takes to replay it, bytes, about.
+    pub fn bytes(&self) -> u64 {
+        let seconds = self.observed() / SECOND;
+        seconds.saturating_mul(SECOND_BYTES).saturating_add(self.late.saturating_mul(LATE_BYTES))
     }
 
     /// How much time was observed, in picoseconds.

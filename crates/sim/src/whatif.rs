@@ -2,7 +2,7 @@
 
 use crate::cost::Cost;
 use crate::error::{Error, Result};
-use crate::interference::Interference;
+use crate::interference::{Interference, MAX_BYTES};
 use crate::machine::{Activity, Arrival, Engine, MachineSpec, Policy, SourceSpec, ThreadSpec, WorkContext};
 use crate::observe::{Activation, Observer, Unit};
 use crate::random::mix;
@@ -315,6 +315,15 @@ impl WhatIf {
                 format_span(self.period)
             ));
         }
+        if let Some(interference) = self.interference.as_ref().filter(|interference| interference.bytes() > MAX_BYTES) {
+            return refuse(format!(
+                "the recording has {} late wakeups in {}, more than can be replayed in {} MB: a shorter one, or one of \
+                 fewer wakeups a second, says as much",
+                interference.counts().1,
+                format_span(interference.observed() / SECOND * SECOND),
+                MAX_BYTES / 1_000_000
+            ));
+        }
         let shortest = self.bystander.map_or(self.period, |(_, period)| period.min(self.period));
         if shortest == 0 || self.duration > MAX_TIME || self.duration / shortest > MAX_ACTIVATIONS {
             return refuse(format!("more than {MAX_ACTIVATIONS} activations: shorten the simulated time"));
@@ -352,10 +361,12 @@ impl WhatIf {
         let recorded = interference.observed();
         let (least, most, in_all) = REPETITIONS;
         let repetitions = (in_all / self.duration.max(1)).clamp(least, most);
-        let counted = crate::parallel::map(repetitions as usize, threads, |index| {
+        // Each of those that go on at once replays a recording of its own.
+        let at_once = usize::try_from(MAX_BYTES / interference.bytes().max(1)).unwrap_or(usize::MAX).max(1);
+        let question = WhatIf { interference: None, bystander: None, competitors: self.competitors.clone(), ..*self };
+        let counted = crate::parallel::map(repetitions as usize, threads.min(at_once), |index| {
             let seed = mix(self.seed ^ mix(index as u64 + 1));
-            let again =
-                WhatIf { interference: Some(interference.resampled(seed)), bystander: None, seed, ..self.clone() };
+            let again = WhatIf { interference: Some(interference.resampled(seed)), seed, ..question.clone() };
             again.answer().map(|answer| answer.misses)
         });
         let mut counted = counted.into_iter().collect::<Result<Vec<u64>>>()?;

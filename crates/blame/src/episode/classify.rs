@@ -9,8 +9,8 @@ mod spinning;
 mod stopped;
 mod unseen;
 
-use self::classifier::OWN_PATH_NS;
 pub(crate) use self::classifier::{Blamed, Classifier};
+use self::classifier::{OWN_PATH_NS, Stretch};
 pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
 use crate::episode::detail::Detail;
@@ -21,6 +21,7 @@ use crate::kind::Kind;
 use punctual_recording::Vector;
 use punctual_recording::episode::{Event, EventKind, IN_INTERRUPT, INTERRUPTED_USER};
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// Either of two threads had the CPU, and which one when is not known.
 const SWITCH_NOT_SEEN: &str = "a switch was not seen";
@@ -263,27 +264,39 @@ impl Classifier<'_> {
     /// Whether the scheduler let a thread go on though the victim was ready: an interrupt came over its own code, and went back
     /// there. On that way the scheduler looks whether another is to run.
     fn was_let_go_on(&self, span: &StateSpan, tid: u32, since_ns: u64) -> bool {
-        let Some(timeline) = self.timelines.get(&span.cpu) else { return false };
-        let mut came = false;
-        for slice in timeline.within(since_ns, span.end_ns) {
-            let is_its_own = slice.tid == tid && slice.open.is_empty();
+        let stretch = (span.cpu, since_ns, span.end_ns);
+        let mut known = self.let_go_on.borrow_mut();
+        if known.as_ref().is_none_or(|(of, _)| *of != stretch) {
+            *known = Some((stretch, self.let_go_on_in(stretch)));
+        }
+        known.as_ref().is_some_and(|(_, threads)| threads.contains(&tid))
+    }
+
+    /// The threads of which that holds.
+    fn let_go_on_in(&self, (cpu, since_ns, end_ns): Stretch) -> BTreeSet<u32> {
+        let mut threads = BTreeSet::new();
+        let Some(timeline) = self.timelines.get(&cpu) else { return threads };
+        // Whether an interrupt came over the code of this thread, which has the CPU since.
+        let (mut came, mut current) = (false, None);
+        for slice in timeline.within(since_ns, end_ns) {
+            came &= current == Some(slice.tid);
+            current = Some(slice.tid);
+            let is_its_own = slice.open.is_empty();
             if is_its_own && came && slice.end_ns - slice.start_ns > SWITCH_NS {
-                return true;
+                threads.insert(slice.tid);
             }
             let ends_with = &self.episode.events[slice.ends_with];
             let interrupts = matches!(ends_with.kind, EventKind::VectorBegin | EventKind::HandlerBegin);
             if is_its_own && interrupts {
                 came = ends_with.at_ns > since_ns && ends_with.extra & INTERRUPTED_USER != 0;
-            } else if slice.tid != tid {
-                came = false;
             }
         }
-        false
+        threads
     }
 
     /// Normal threads take turns by weight, of their groups where those differ.
     fn had_its_turn(&self, slice: &Slice, victim: i16, blamed: Blamed) -> Blamed {
-        let turn = turn(self.episode, (slice.tid, slice.priority), (self.subject.tid, victim));
+        let turn = turn(self.index, (slice.tid, slice.priority), (self.subject.tid, victim));
         let kind = match turn.weight.cmp(&turn.waiting_weight) {
             Ordering::Greater => Kind::HigherPriority,
             Ordering::Equal => Kind::SamePriority,
@@ -299,11 +312,8 @@ impl Classifier<'_> {
 
     /// A move by this thread: blamed on whoever asked for it, where that was seen.
     fn migration(&self, tid: u32, until_ns: u64) -> Blamed {
-        let asked = self.episode.events.iter().filter(|event| {
-            event.kind == EventKind::Waking && event.value == u64::from(tid) && event.at_ns <= until_ns
-        });
         let mover = self.thread(tid);
-        match asked.max_by_key(|event| event.at_ns).filter(|event| event.context & IN_INTERRUPT == 0) {
+        match self.index.last_woken(tid, until_ns).filter(|event| event.context & IN_INTERRUPT == 0) {
             Some(event) => {
                 Blamed { detail: Some(Detail::Seen(mover)), ..Blamed::new(Kind::Migration, self.thread(event.tid)) }
             }

@@ -50,9 +50,10 @@ impl<'a> Requests<'a> {
     /// The disk that a thread waited for from one time to its waking: that of its own last request, or where it made none,
     /// as one who waits for the journal, of the last one that was done. `None` where none was done just before the waking.
     pub(crate) fn waited_for(&self, episode: &Episode, tid: u32, start_ns: u64, end_ns: u64) -> Option<DiskWait> {
-        let is_within = |request: &&Request<'_>| request.done_ns > start_ns && request.done_ns <= end_ns;
-        let within: Vec<&Request<'_>> = self.0.iter().filter(is_within).collect();
-        let is_its = |request: &&&Request<'_>| request.made.is_some_and(|made| made.tid == tid);
+        let first = self.0.partition_point(|request| request.done_ns <= start_ns);
+        let end = self.0.partition_point(|request| request.done_ns <= end_ns);
+        let within = self.0.get(first..end.max(first)).unwrap_or_default();
+        let is_its = |request: &&Request<'_>| request.made.is_some_and(|made| made.tid == tid);
         let last = within.iter().rfind(is_its).or(within.last())?;
         if last.disk.is_empty() || last.disk == "?" || end_ns - last.done_ns > WOKEN_NS {
             return None;

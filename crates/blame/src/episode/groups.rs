@@ -1,9 +1,11 @@
 //! Control groups: which of them ran out of quota, and whose threads have how much weight.
 
+use crate::episode::index::Index;
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::subject::Subject;
 use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind, Group};
+use punctual_recording::episode::{EventKind, Group};
+use std::collections::BTreeMap;
 
 /// Weights of two normal threads where they compete: of threads in one group, or of the groups that part them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +39,8 @@ fn levels(group: Option<&Group>) -> Vec<(&str, u64)> {
 }
 
 /// What two normal threads have, each given by its number and priority: the one that runs, and the one that waits.
-pub(crate) fn turn(episode: &Episode, runs: (u32, i16), waits: (u32, i16)) -> Turn {
-    let (its, waiting) = (levels(episode.group_of(runs.0)), levels(episode.group_of(waits.0)));
+pub(crate) fn turn(index: &Index<'_>, runs: (u32, i16), waits: (u32, i16)) -> Turn {
+    let (its, waiting) = (levels(index.group_of(runs.0)), levels(index.group_of(waits.0)));
     let common = its.iter().zip(&waiting).take_while(|(its, waiting)| its.0 == waiting.0).count();
     let weight = |levels: &[(&str, u64)], priority| levels.get(common).map_or(weight_of(priority), |level| level.1);
     Turn { weight: weight(&its, runs.1), waiting_weight: weight(&waiting, waits.1) }
@@ -51,9 +53,14 @@ fn is_within(path: &str, outer: &str) -> bool {
 
 /// A thread's waiting, cut where its group runs out of quota and is given new one: in between it waits for that, whoever
 /// runs.
-pub(crate) fn cut_by_quota(episode: &Episode, subject: &Subject<'_>, spans: Vec<StateSpan>) -> Vec<StateSpan> {
-    let begins = begins(episode, subject);
-    if begins.is_empty() {
+pub(crate) fn cut_by_quota(
+    episode: &Episode,
+    index: &Index<'_>,
+    subject: &Subject<'_>,
+    spans: Vec<StateSpan>,
+) -> Vec<StateSpan> {
+    let throttled = throttled(episode, index, subject);
+    if throttled.is_empty() {
         return spans;
     }
     let mut cut = Vec::with_capacity(spans.len());
@@ -63,7 +70,7 @@ pub(crate) fn cut_by_quota(episode: &Episode, subject: &Subject<'_>, spans: Vec<
             continue;
         }
         let mut without: Vec<(u64, u64, u32)> =
-            begins.iter().filter_map(|begin| within(episode, begin, &span)).collect();
+            throttled.get(&span.cpu).into_iter().flat_map(|of_cpu| of_cpu.within(&span)).collect();
         without.sort_unstable();
         let mut reached = span.start_ns;
         for (from, to, name) in without {
@@ -84,35 +91,84 @@ pub(crate) fn cut_by_quota(episode: &Episode, subject: &Subject<'_>, spans: Vec<
     cut
 }
 
-/// The events that say that the thread's group is out of quota: by the thread itself, or by another one in there; each
-/// with when the thread has its CPU next, which ends that.
-fn begins<'a>(episode: &'a Episode, subject: &Subject<'_>) -> Vec<(&'a Event, u64)> {
-    let own = episode.group_of(subject.tid);
-    let concerns = |event: &&Event| {
-        event.kind == EventKind::OutOfQuota
-            && (event.value == u64::from(subject.tid)
-                || own.is_some_and(|own| is_within(&own.path, episode.name(event.name))))
-    };
-    let runs_next = |after_ns: u64| {
-        let runs = episode.events.iter().filter(|event| {
-            event.kind == EventKind::Switch && event.value == u64::from(subject.tid) && event.at_ns > after_ns
-        });
-        runs.map(|event| event.at_ns).min().unwrap_or(u64::MAX)
-    };
-    episode.events.iter().filter(concerns).map(|event| (event, runs_next(event.at_ns))).collect()
+/// When the groups of a thread were out of quota on a CPU: from, to, and the name of the group.
+#[derive(Default)]
+struct Throttled {
+    /// By their beginnings.
+    times: Vec<(u64, u64, u32)>,
+    /// The latest end of each and of those before it.
+    latest: Vec<u64>,
 }
 
-/// The part of a span of waiting in which the group is out of quota, and the name of that group.
-fn within(episode: &Episode, (begin, runs_next): &(&Event, u64), span: &StateSpan) -> Option<(u64, u64, u32)> {
-    let cpu = (begin.extra >> 32) as u32;
-    if cpu != span.cpu || begin.at_ns >= span.end_ns {
-        return None;
+impl Throttled {
+    /// Those that reach into a span, cut to it.
+    fn within(&self, span: &StateSpan) -> impl Iterator<Item = (u64, u64, u32)> {
+        let first = self.latest.partition_point(|latest| *latest <= span.start_ns);
+        let end = self.times.partition_point(|(from, ..)| *from < span.end_ns);
+        let cut = |&(from, to, name): &(u64, u64, u32)| {
+            let (from, to) = (from.max(span.start_ns), to.min(span.end_ns));
+            (from < to).then_some((from, to, name))
+        };
+        self.times.get(first..end.max(first)).unwrap_or_default().iter().filter_map(cut)
     }
-    let refills = episode.events.iter().filter(|event| {
-        let is_without = event.extra.checked_shr(cpu).is_some_and(|cpus| cpus & 1 == 1);
-        event.kind == EventKind::QuotaRefill && event.name == begin.name && event.at_ns > begin.at_ns && !is_without
-    });
-    let refilled = refills.map(|event| event.at_ns).min().unwrap_or(u64::MAX);
-    let (from, to) = (begin.at_ns.max(span.start_ns), refilled.min(*runs_next).min(span.end_ns));
-    (from < to).then_some((from, to, begin.name))
+}
+
+/// When the thread's group was out of quota, by CPU. Events say so, by the thread itself or by another one in there; that the
+/// thread has its CPU next ends it, and so does new quota.
+fn throttled(episode: &Episode, index: &Index<'_>, subject: &Subject<'_>) -> BTreeMap<u32, Throttled> {
+    let own = index.group_of(subject.tid);
+    let mut refills = Refills { episode, known: BTreeMap::new() };
+    let mut by_cpu: BTreeMap<u32, Throttled> = BTreeMap::new();
+    let mut is_own: BTreeMap<u32, bool> = BTreeMap::new();
+    for begin in episode.events.iter().filter(|event| event.kind == EventKind::OutOfQuota) {
+        let mut of_group = || {
+            own.is_some_and(|own| {
+                *is_own.entry(begin.name).or_insert_with(|| is_within(&own.path, episode.name(begin.name)))
+            })
+        };
+        if begin.value != u64::from(subject.tid) && !of_group() {
+            continue;
+        }
+        let cpu = (begin.extra >> 32) as u32;
+        let runs_next = index.next_switch_to(subject.tid, begin.at_ns);
+        let until = runs_next.unwrap_or(u64::MAX).min(refills.next(begin.name, cpu, begin.at_ns));
+        by_cpu.entry(cpu).or_default().times.push((begin.at_ns, until, begin.name));
+    }
+    for throttled in by_cpu.values_mut() {
+        throttled.times.sort_unstable();
+        let mut latest = 0;
+        throttled.latest = throttled
+            .times
+            .iter()
+            .map(|(_, to, _)| {
+                latest = latest.max(*to);
+                latest
+            })
+            .collect();
+    }
+    by_cpu
+}
+
+/// When groups were given new quota, by the position of their names and by CPU, as far as was asked.
+struct Refills<'a> {
+    episode: &'a Episode,
+    known: BTreeMap<(u32, u32), Vec<u64>>,
+}
+
+impl Refills<'_> {
+    /// When a group has quota on a CPU next.
+    fn next(&mut self, name: u32, cpu: u32, after_ns: u64) -> u64 {
+        // Of no other CPU is it said that it has none.
+        let cpu = cpu.min(64);
+        let times = self.known.entry((name, cpu)).or_insert_with(|| {
+            let refills = self.episode.events.iter().filter(|event| {
+                let is_without = event.extra.checked_shr(cpu).is_some_and(|cpus| cpus & 1 == 1);
+                event.kind == EventKind::QuotaRefill && event.name == name && !is_without
+            });
+            let mut times: Vec<u64> = refills.map(|event| event.at_ns).collect();
+            times.sort_unstable();
+            times
+        });
+        times.get(times.partition_point(|at_ns| *at_ns <= after_ns)).copied().unwrap_or(u64::MAX)
+    }
 }

@@ -5,6 +5,7 @@ pub(crate) mod classify;
 pub(crate) mod detail;
 mod disks;
 pub(crate) mod groups;
+pub(crate) mod index;
 pub(crate) mod nesting;
 pub(crate) mod replay;
 pub(crate) mod sampling;

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// The scheduler takes this long at most to switch once nothing stands in the way.
 pub(crate) const SWITCH_NS: u64 = 10_000;
 
+/// Interrupts, softirqs and what runs in them are within one another no deeper than this, whatever the events say.
+const MAX_OPEN: usize = 64;
+
 /// Something that has begun on a CPU and not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
@@ -227,7 +230,7 @@ fn open_before(events: &[Event], indexes: &[usize]) -> Vec<Running> {
                     _ if in_interrupt => first.context & IN_INTERRUPT != 0,
                     _ => first.context & IN_SOFTIRQ != 0,
                 };
-                if agreed {
+                if agreed && before.len() < MAX_OPEN {
                     let Event { value, name, .. } = *event;
                     before.insert(0, Running { kind: begin, value, name, in_interrupt, began_ns: None });
                 }
@@ -313,7 +316,7 @@ impl Cpu {
             self.current = (event.value as u32, event.other_priority());
             self.switched = Some((event.tid, event.value as u32));
             self.since_ns = Some(event.at_ns);
-        } else if end_of(event.kind).is_some() {
+        } else if end_of(event.kind).is_some() && self.open.len() < MAX_OPEN {
             self.open.push(Running {
                 kind: event.kind,
                 value: event.value,

@@ -1,6 +1,7 @@
 //! What everybody's time in an episode is judged by, found once.
 
 use crate::episode::disks::Requests;
+use crate::episode::index::Index;
 use crate::episode::replay::CpuTimeline;
 use crate::episode::sampling::seen_at;
 use crate::episode::waits::Waits;
@@ -19,10 +20,16 @@ const LOOKS: u64 = 4;
 /// An episode, and what follows from it whoever is looked at.
 pub(crate) struct Shared<'a> {
     pub(crate) episode: &'a Episode,
+    /// Where its events stand.
+    pub(crate) index: Index<'a>,
     /// What each CPU was doing.
     pub(crate) timelines: &'a BTreeMap<u32, CpuTimeline>,
     /// The samples of the clock, each with the time of what it saw.
     pub(crate) samples: Vec<(u64, &'a StackSample)>,
+    /// The same by CPU and time.
+    pub(crate) by_cpu: BTreeMap<u32, Vec<(u64, &'a StackSample)>>,
+    /// Those at late interrupts, by CPU and time.
+    pub(crate) late: BTreeMap<u32, Vec<&'a StackSample>>,
     /// Names of threads, wherever one was seen.
     pub(crate) threads: BTreeMap<u32, &'a str>,
     /// What disks were asked for.
@@ -46,9 +53,28 @@ impl<'a> Shared<'a> {
         }
         threads.insert(0, "idle");
         let clocked = episode.samples.iter().filter(|sample| !sample.at_late_interrupt);
-        let samples = clocked.map(|sample| (seen_at(episode, sample), sample)).collect();
+        let index = Index::of(episode);
+        let samples: Vec<_> = clocked.map(|sample| (seen_at(&index, sample), sample)).collect();
+        let (mut by_cpu, mut late): (BTreeMap<_, Vec<_>>, BTreeMap<_, Vec<_>>) = Default::default();
+        for &(at_ns, sample) in &samples {
+            by_cpu.entry(sample.cpu).or_default().push((at_ns, sample));
+        }
+        by_cpu.values_mut().for_each(|samples| samples.sort_by_key(|(at_ns, _)| *at_ns));
+        for sample in episode.samples.iter().filter(|sample| sample.at_late_interrupt) {
+            late.entry(sample.cpu).or_default().push(sample);
+        }
+        late.values_mut().for_each(|samples: &mut Vec<&StackSample>| samples.sort_by_key(|sample| sample.at_ns));
         let requests = Requests::of(episode);
-        Shared { episode, timelines, samples, threads, requests, waits: RefCell::default(), looks: Cell::new(0) }
+        let (waits, looks) = (RefCell::default(), Cell::new(0));
+        Shared { episode, index, timelines, samples, by_cpu, late, threads, requests, waits, looks }
+    }
+
+    /// The samples of the clock that saw a CPU after a time and up to another one.
+    pub(crate) fn samples_within(&self, cpu: u32, after_ns: u64, until_ns: u64) -> &[(u64, &'a StackSample)] {
+        let samples = self.by_cpu.get(&cpu).map_or(&[][..], Vec::as_slice);
+        let first = samples.partition_point(|(at_ns, _)| *at_ns <= after_ns);
+        let end = samples.partition_point(|(at_ns, _)| *at_ns <= until_ns);
+        samples.get(first..end.max(first)).unwrap_or_default()
     }
 
     /// What a thread waited for with its CPU in its hands.

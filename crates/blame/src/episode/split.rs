@@ -11,7 +11,7 @@ use crate::episode::story::story;
 use crate::episode::subject::Subject;
 use crate::kind::Kind;
 use crate::who::Who;
-use punctual_recording::episode::{Call, EventKind};
+use punctual_recording::episode::{Call, EventKind, Group};
 use punctual_recording::{Episode, Stage};
 use std::collections::BTreeMap;
 
@@ -141,7 +141,7 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
     let deepest = if subject.stage == Stage::Request { MAX_DEPTH } else { MAX_HOLDERS };
     let empty = CpuTimeline::default();
     let mut judged = Vec::new();
-    for span in &classifier.spans(story(episode, &subject, timelines)) {
+    for span in &classifier.spans(story(episode, &subject, timelines, &shared.index)) {
         let holder = classifier.holder(span);
         // Who waits in a circle waits for nobody that would tell more.
         let holder = holder.filter(|held| held.subject.tid != subject.tid && !waiting.contains(&held.subject.tid));
@@ -151,7 +151,7 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
                 waiting.push(subject.tid);
                 let its = judge(shared, holder.subject, waiting);
                 waiting.pop();
-                let its_group = cgroup(episode, holder.subject.tid);
+                let its_group = path_of(shared.index.group_of(holder.subject.tid));
                 judged.extend(its.into_iter().map(|judged| held(judged, &holder, its_group.as_ref())));
             }
             None => {
@@ -208,20 +208,18 @@ const AUTOMATIC: &str = "/autogroup-";
 /// The path of a thread's control group. The automatic ones weigh, but they are none that anybody made: their threads are
 /// in the root.
 pub fn cgroup(episode: &Episode, tid: u32) -> Option<String> {
-    episode.group_of(tid).map(|group| match group.path.starts_with(AUTOMATIC) {
+    path_of(episode.group_of(tid))
+}
+
+pub(crate) fn path_of(group: Option<&Group>) -> Option<String> {
+    group.map(|group| match group.path.starts_with(AUTOMATIC) {
         true => "/".to_owned(),
         false => group.path.clone(),
     })
 }
 
 /// What a verdict on a stretch, given by its beginning and its length, makes a piece.
-fn piece(
-    episode: &Episode,
-    classifier: &Classifier<'_>,
-    cpu: u32,
-    (start_ns, ns): (u64, u64),
-    blamed: Blamed,
-) -> Piece {
+fn piece(classifier: &Classifier<'_>, cpu: u32, (start_ns, ns): (u64, u64), blamed: Blamed) -> Piece {
     Piece {
         start_ns,
         ns,
@@ -232,7 +230,7 @@ fn piece(
         path: blamed.inside.iter().filter(|_| classifier.is_of_a_request()).cloned().collect(),
         inside: blamed.inside,
         call: blamed.call,
-        cgroup: blamed.tid.and_then(|tid| cgroup(episode, tid)),
+        cgroup: blamed.tid.and_then(|tid| classifier.cgroup(tid)),
         turn: blamed.turn,
     }
 }
@@ -248,7 +246,7 @@ fn judge_span(
     let mut reached = span.start_ns;
     let mut push = |start_ns: u64, ns: u64, blamed: Blamed| {
         if ns > 0 {
-            pieces.push(piece(episode, classifier, span.cpu, (start_ns, ns), blamed));
+            pieces.push(piece(classifier, span.cpu, (start_ns, ns), blamed));
         }
     };
     for slice in timeline.within(span.start_ns, span.end_ns) {

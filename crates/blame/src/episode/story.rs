@@ -1,6 +1,7 @@
 //! What a thread was doing: not yet woken, waiting for a CPU, running, blocked.
 
 use crate::episode::groups::cut_by_quota;
+use crate::episode::index::Index;
 use crate::episode::replay::CpuTimeline;
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::subject::Subject;
@@ -32,19 +33,21 @@ pub(crate) fn story(
     episode: &Episode,
     subject: &Subject<'_>,
     timelines: &BTreeMap<u32, CpuTimeline>,
+    index: &Index<'_>,
 ) -> Vec<StateSpan> {
     let Subject { tid, start_ns: start, end_ns: end, .. } = *subject;
     let mut own: Vec<usize> =
         (0..episode.events.len()).filter(|&index| concerns(&episode.events[index], tid)).collect();
     own.sort_by_key(|&index| episode.events[index].at_ns);
-    let first = own.partition_point(|&index| episode.events[index].at_ns < start);
+    let own = Own { ahead: ahead(episode, &own, tid), events: own };
+    let first = own.events.partition_point(|&index| episode.events[index].at_ns < start);
     let asleep = match subject.is_due {
         true => Doing::Due,
-        false => Doing::Blocked { left_state: 0, woken_by: next_waking(episode, &own[first..]) },
+        false => Doing::Blocked { left_state: 0, woken_by: own.ahead[first].waking },
     };
     let first_cpu = waking(episode, subject).map_or(subject.cpu, |index| episode.events[index].cpu);
     let before = State { doing: asleep, cpu: first_cpu, priority: subject.priority };
-    let mut now = match own.first() {
+    let mut now = match own.events.first() {
         Some(&index) if !subject.is_due => before_first(&episode.events[index], subject, before),
         _ => before,
     };
@@ -54,8 +57,8 @@ pub(crate) fn story(
     (now.doing, now.cpu) = at_start(now, subject, timelines, asleep);
     let mut spans = Vec::new();
     let mut reached = start;
-    for position in first..own.len() {
-        let event = &episode.events[own[position]];
+    for position in first..own.events.len() {
+        let event = &episode.events[own.events[position]];
         if event.at_ns > end {
             break;
         }
@@ -64,8 +67,8 @@ pub(crate) fn story(
         if event.at_ns > reached {
             // A sleep that a timer ended: from when that was due it is the timer that was late.
             let due = match doing {
-                Doing::Blocked { .. } => timer_due(episode, event).unwrap_or(event.at_ns).clamp(reached, event.at_ns),
-                Doing::Due => timer_allowed(episode, event).map_or(reached, |due| due.clamp(reached, event.at_ns)),
+                Doing::Blocked { .. } => timer_due(index, event).unwrap_or(event.at_ns).clamp(reached, event.at_ns),
+                Doing::Due => timer_allowed(index, event).map_or(reached, |due| due.clamp(reached, event.at_ns)),
                 _ => event.at_ns,
             };
             let doing = if doing == Doing::Due && due > reached { Doing::Slack } else { doing };
@@ -84,7 +87,40 @@ pub(crate) fn story(
         let State { doing, cpu, priority } = now;
         spans.push(StateSpan { start_ns: reached, end_ns: end, cpu, doing, priority });
     }
-    cut_by_quota(episode, subject, spans)
+    cut_by_quota(episode, index, subject, spans)
+}
+
+/// The events that concern a thread, by time.
+struct Own {
+    /// Their positions in the episode.
+    events: Vec<usize>,
+    /// Of each, and of the end, what follows from there on.
+    ahead: Vec<Ahead>,
+}
+
+/// What comes next for a thread.
+#[derive(Clone, Copy, Default)]
+struct Ahead {
+    /// Position of its next waking.
+    waking: Option<usize>,
+    /// The CPU in whose queue it stands if it is woken now: where it is switched in next, or moved away from first.
+    queue: Option<u32>,
+}
+
+fn ahead(episode: &Episode, own: &[usize], tid: u32) -> Vec<Ahead> {
+    let mut all = vec![Ahead::default(); own.len() + 1];
+    for (position, &index) in own.iter().enumerate().rev() {
+        let event = &episode.events[index];
+        let mut here = all[position + 1];
+        match event.kind {
+            EventKind::Waking => here.waking = Some(index),
+            EventKind::Switch if event.value == u64::from(tid) => here.queue = Some(event.cpu),
+            EventKind::Migrate => here.queue = Some(event.extra as u32),
+            _ => {}
+        }
+        all[position] = here;
+    }
+    all
 }
 
 /// How things stand with the thread.
@@ -109,14 +145,14 @@ fn before_first(event: &Event, subject: &Subject<'_>, otherwise: State) -> State
 }
 
 /// How they stand after one of the events that concern it; `None` where that changes nothing.
-fn after(episode: &Episode, own: &[usize], position: usize, subject: &Subject<'_>, now: State) -> Option<State> {
-    let (index, later) = (own[position], &own[position + 1..]);
+fn after(episode: &Episode, own: &Own, position: usize, subject: &Subject<'_>, now: State) -> Option<State> {
+    let (index, ahead) = (own.events[position], own.ahead[position + 1]);
     let event = &episode.events[index];
     let is_in = event.value == u64::from(subject.tid);
     let since_ns = event.at_ns;
     let (doing, cpu) = match (event.kind, now.doing) {
         (EventKind::Waking, Doing::Due | Doing::Blocked { .. }) => {
-            (Doing::Waiting { since_ns, moved: None }, queue_after(episode, later, subject.tid).unwrap_or(subject.cpu))
+            (Doing::Waiting { since_ns, moved: None }, ahead.queue.unwrap_or(subject.cpu))
         }
         (EventKind::Migrate, Doing::Waiting { since_ns, .. }) => {
             (Doing::Waiting { since_ns, moved: Some(index) }, (event.extra >> 32) as u32)
@@ -124,8 +160,7 @@ fn after(episode: &Episode, own: &[usize], position: usize, subject: &Subject<'_
         (EventKind::Switch, _) if is_in => (Doing::Running, event.cpu),
         (EventKind::Switch, _) if event.left_state() == 0 => (Doing::Waiting { since_ns, moved: None }, event.cpu),
         (EventKind::Switch, _) => {
-            let woken_by = next_waking(episode, later);
-            (Doing::Blocked { left_state: event.left_state(), woken_by }, event.cpu)
+            (Doing::Blocked { left_state: event.left_state(), woken_by: ahead.waking }, event.cpu)
         }
         _ => return None,
     };
@@ -136,10 +171,6 @@ fn after(episode: &Episode, own: &[usize], position: usize, subject: &Subject<'_
         _ => event.other_priority(),
     };
     Some(State { doing, cpu, priority })
-}
-
-fn next_waking(episode: &Episode, later: &[usize]) -> Option<usize> {
-    later.iter().copied().find(|&later| episode.events[later].kind == EventKind::Waking)
 }
 
 /// What it was doing when its time began, after all that happened before, and where.
@@ -167,19 +198,17 @@ fn at_start(
 
 /// By when the timer was to have come that woke somebody, where it was on the clock of the events; within the slack that its
 /// thread allows it may come before.
-fn timer_allowed(episode: &Episode, waking: &Event) -> Option<u64> {
-    timer_due(episode, waking).filter(|due| *due < waking.at_ns.saturating_add(MAX_SLACK_NS))
+fn timer_allowed(index: &Index<'_>, waking: &Event) -> Option<u64> {
+    timer_due(index, waking).filter(|due| *due < waking.at_ns.saturating_add(MAX_SLACK_NS))
 }
 
 /// When the timer was due whose function woke somebody.
-pub(crate) fn timer_due(episode: &Episode, waking: &Event) -> Option<u64> {
+pub(crate) fn timer_due(index: &Index<'_>, waking: &Event) -> Option<u64> {
     if waking.kind != EventKind::Waking || waking.context & IN_INTERRUPT == 0 {
         return None;
     }
     // One whose function is over woke nobody any more: a device did.
-    let timer = |event: &&Event| matches!(event.kind, EventKind::TimerBegin | EventKind::TimerEnd);
-    let before = episode.events.iter().filter(|event| event.cpu == waking.cpu && event.at_ns <= waking.at_ns);
-    let last = before.filter(timer).max_by_key(|event| event.at_ns);
+    let last = index.last_timer(waking.cpu, waking.at_ns);
     last.filter(|event| event.kind == EventKind::TimerBegin).map(|event| event.extra).filter(|due| *due > 0)
 }
 
@@ -189,13 +218,4 @@ fn concerns(event: &Event, tid: u32) -> bool {
         EventKind::Waking | EventKind::Migrate => event.value == u64::from(tid),
         _ => false,
     }
-}
-
-/// The CPU in whose queue a woken thread stands: where it is switched in next, or moved away from first.
-fn queue_after(episode: &Episode, later: &[usize], tid: u32) -> Option<u32> {
-    later.iter().map(|&index| &episode.events[index]).find_map(|event| match event.kind {
-        EventKind::Switch if event.value == u64::from(tid) => Some(event.cpu),
-        EventKind::Migrate => Some(event.extra as u32),
-        _ => None,
-    })
 }

@@ -35,6 +35,7 @@ impl Waits {
         let own = |event: &&Event| event.tid == tid && event.is_the_threads_own();
         let mut events: Vec<&Event> = episode.events.iter().filter(own).collect();
         events.sort_by_key(|event| event.at_ns);
+        let ends = spinning_may_end(episode, tid);
         let mut waits = Waits::default();
         let (mut fault, mut lock) = (None, None);
         for event in events {
@@ -44,7 +45,7 @@ impl Waits {
                     waits.faults.extend(fault.take().map(|begin: &Event| (begin.at_ns, event.at_ns, begin.name)));
                 }
                 EventKind::LockBegin if event.extra & LOCK_OF_PROGRAM != 0 => {
-                    waits.spun.extend(spinning_ends(episode, event).map(|end| (event.at_ns, end, event.value as u32)));
+                    waits.spun.extend(spinning_ends(&ends, event).map(|end| (event.at_ns, end, event.value as u32)));
                 }
                 EventKind::LockBegin => lock = Some(event),
                 EventKind::LockEnd => {
@@ -99,12 +100,9 @@ fn words(flags: u64) -> &'static str {
     highest.map_or("lock", |bit| LOCKS[bit])
 }
 
-/// When a wait without sleep was over: the holder let the lock go, which wakes even whoever does not sleep, or the thread went
-/// to sleep for it. `None` where it is seen in its program before that: then the end was missed.
-fn spinning_ends(episode: &Episode, begin: &Event) -> Option<u64> {
-    let tid = begin.tid;
-    let later = episode.events.iter().filter(|event| event.at_ns > begin.at_ns);
-    let tells = later.filter(|event| match event.kind {
+/// The events that say whether a thread still waits without sleep, by time.
+fn spinning_may_end(episode: &Episode, tid: u32) -> Vec<&Event> {
+    let tells = episode.events.iter().filter(|event| match event.kind {
         EventKind::Waking => event.value == u64::from(tid),
         EventKind::Switch => event.tid == tid && event.left_state() != 0,
         EventKind::VectorBegin => event.tid == tid && event.extra & INTERRUPTED_USER != 0,
@@ -112,6 +110,14 @@ fn spinning_ends(episode: &Episode, begin: &Event) -> Option<u64> {
         EventKind::LockBegin => event.tid == tid && event.extra & LOCK_OF_PROGRAM != 0,
         _ => false,
     });
-    let first = tells.min_by_key(|event| event.at_ns)?;
+    let mut tells: Vec<&Event> = tells.collect();
+    tells.sort_by_key(|event| event.at_ns);
+    tells
+}
+
+/// When a wait without sleep was over: the holder let the lock go, which wakes even whoever does not sleep, or the thread went
+/// to sleep for it. `None` where it is seen in its program before that: then the end was missed.
+fn spinning_ends(tells: &[&Event], begin: &Event) -> Option<u64> {
+    let first = tells.get(tells.partition_point(|event| event.at_ns <= begin.at_ns))?;
     matches!(first.kind, EventKind::Waking | EventKind::Switch).then_some(first.at_ns)
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     if arguments.all_handlers {
         return all_handlers(&path, recorder.as_ref(), recording.is_cut(), output);
     }
-    let Evidence { views, traced, chosen, lateness, is_cut } = gather(&path, arguments)?;
+    let Evidence { views, traced, chosen, lateness, functions_left_out, is_cut } = gather(&path, arguments)?;
     if let Some(only) = arguments.episode.filter(|only| views.iter().all(|view| view.id != *only)) {
         let kept = recorder.as_ref().map_or(0, |recorder| recorder.kept);
         return Err(not_there(&path, only, views.len(), kept));
@@ -52,7 +52,8 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let blind = &document.provenance.blind;
     let unwritten = || Some(format!("It failed: {}.", recorder.as_ref()?.failure.as_ref()?));
     let failure = punctual_report::failure_in_words(document).or_else(unwritten);
-    let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
+    let mut report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
+    report.functions_left_out = functions_left_out;
     if let Some(file) = &arguments.html {
         let page = punctual_report::why::page::html(&report, &lateness);
         code = code.max(artifacts.write(file, page));
@@ -60,6 +61,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     if output.json {
         output::answer_beside(artifacts.failure(), WhyAnswer::new(&report, arguments.episode), code);
     } else if arguments.folded {
+        report.left_out_for_room().iter().for_each(|note| output::note(note));
         output::print_text(&folded(&lateness));
     } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {
         output::print_text(&format!("{}\n\n{}", report.verdict(), episode_text(&report, view, true)));
@@ -77,6 +79,8 @@ struct Evidence {
     chosen: usize,
     /// Who was late with whom.
     lateness: CallTree,
+    /// How often a function had no room in call trees.
+    functions_left_out: u64,
     /// Whether the last line was cut short.
     is_cut: bool,
 }
@@ -86,7 +90,7 @@ fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Evidence> {
     let mut traced: Vec<Episode> = Vec::new();
     let mut chosen = 0_usize;
     let mut room = Room::of(MAX_TREE_BYTES);
-    let (mut detail_bytes, mut traced_bytes, mut without_details) = (0, 0, 0_u64);
+    let (mut detail_bytes, mut traced_bytes) = (0, 0);
     let mut lateness = CallTree::default();
     let is_chosen = |id: u64| arguments.episode.is_none_or(|only| only == id);
     let is_cut = for_each_episode(path, |episode| {
@@ -105,25 +109,10 @@ fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Evidence> {
         if detail_bytes > MAX_DETAIL_BYTES && arguments.episode != Some(view.id) {
             detail_bytes -= view.detail_bytes();
             view.leave_out_details();
-            without_details += 1;
         }
         views.push(view);
     })?;
-    if without_details > 0 {
-        output::note(&format!(
-            "{without_details} episodes are counted without their pieces, which would take more than {} MB: --episode N \
-             shows one",
-            MAX_DETAIL_BYTES / 1_000_000
-        ));
-    }
-    if room.refused() > 0 {
-        output::note(&format!(
-            "{} times a function stands with its caller: the call trees would take more than {} MB",
-            room.refused(),
-            MAX_TREE_BYTES / 1_000_000
-        ));
-    }
-    Ok(Evidence { views, traced, chosen, lateness, is_cut })
+    Ok(Evidence { views, traced, chosen, lateness, functions_left_out: room.refused(), is_cut })
 }
 
 /// Why there is no episode of this number.

@@ -10,6 +10,7 @@ use super::rings::dropped;
 use punctual_recording::BrokenMarks;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -18,12 +19,17 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 const VARIABLE: &str = "PUNCTUAL_MARKS";
 const NAME: &str = "punctual-marks";
 
-/// A user's programs get no more memories than this at once: each is 4 MB.
-const MAX_PER_USER: usize = 32;
+/// A user's programs get no more memories than this at once: each is 4 MB. Root's and our own get more.
+const MAX_PER_USER: usize = 16;
+const MAX_PER_TRUSTED: usize = 32;
 /// Nor do all users' together but root's and our own, so that these find room in any case.
-const MAX_OF_OTHERS: usize = 64;
-/// Programs that are answered in a round.
+const MAX_OF_OTHERS: usize = 32;
+/// Programs that get memory in a round, ...
 const ANSWERS: usize = 8;
+/// ... and those that are looked at for that: who asks and goes before it was answered costs next to nothing.
+const LOOKS: usize = 64;
+/// So many memories are made for other users' programs in a second: each has to be cleared and mapped.
+const MAX_MADE: u64 = 40;
 /// So many rows tell of broken memory; what is more is only counted.
 const MAX_TOLD: u64 = 100;
 /// Of a program of another user so many marks are taken in a second, ...
@@ -88,7 +94,8 @@ pub(super) struct MarkLosses {
     pub(super) dropped: u64,
     /// Not finished, or not credible.
     pub(super) refused: u64,
-    /// Requests of programs for memory that were refused, for too many had some.
+    /// Requests of programs for memory that were refused, for too many had some or asked at once, or that nobody waited for any
+    /// more.
     pub(super) unserved: u64,
     /// Programs that broke their memory.
     pub(super) broken: u64,
@@ -102,6 +109,8 @@ pub(super) struct Marks {
     cpus: u32,
     /// Of all programs of other users.
     others: Allowance,
+    /// Memories that are made for them.
+    made: Allowance,
     /// Of memory that is gone, and what concerns all.
     past: MarkLosses,
 }
@@ -120,8 +129,12 @@ impl Marks {
             }
             _ => format!("marks made with punctual.h are not taken: {error}"),
         });
-        let others = Allowance::new(MAX_MARKS_OF_OTHERS, 0);
-        (Marks { listener: bound.ok(), programs: Vec::new(), cpus, others, past: MarkLosses::default() }, refused)
+        (Marks::behind(bound.ok(), cpus), refused)
+    }
+
+    fn behind(listener: Option<UnixListener>, cpus: u32) -> Marks {
+        let (others, made) = (Allowance::new(MAX_MARKS_OF_OTHERS, 0), Allowance::new(MAX_MADE, 0));
+        Marks { listener, programs: Vec::new(), cpus, others, made, past: MarkLosses::default() }
     }
 
     /// How programs find it, in words; `None` where they do not.
@@ -133,17 +146,23 @@ impl Marks {
 
     /// Hands memory to programs that ask for it; marks in it are from `now_ns` on.
     pub(super) fn serve(&mut self, now_ns: u64) {
-        for _ in 0..ANSWERS {
+        let mut answers = 0;
+        for _ in 0..LOOKS {
             let Some(Ok((stream, _))) = self.listener.as_ref().map(UnixListener::accept) else { return };
             let Some((process, user)) = peer(&stream) else { continue };
-            if !self.has_room(user) {
+            let is_in_time = !has_gone(&stream) && (is_trusted(user) || self.made.at(now_ns) > 0);
+            if is_in_time && !self.has_room(user) {
                 self.forget_ended();
             }
-            let made = self.has_room(user).then(|| MarkRing::make(now_ns, self.cpus));
+            let made = (is_in_time && self.has_room(user)).then(|| MarkRing::make(now_ns, self.cpus));
             let Some(Ok((ring, file))) = made else {
                 self.past.unserved += 1;
                 continue;
             };
+            answers += 1;
+            if !is_trusted(user) {
+                self.made.take(1);
+            }
             if send(&stream, &file) {
                 // Of a process in another PID namespace the number is 0, and its end is not seen.
                 let ended = Pid::from_raw(process.cast_signed());
@@ -151,13 +170,17 @@ impl Marks {
                 let allowance = Allowance::new(if is_trusted(user) { MAX_OWN_MARKS } else { MAX_MARKS }, now_ns);
                 self.programs.push(Program { ring, process, user, allowance, ended });
             }
+            if answers == ANSWERS {
+                return;
+            }
         }
     }
 
     fn has_room(&self, user: u32) -> bool {
         let own = self.programs.iter().filter(|program| program.user == user).count();
         let others = self.programs.iter().filter(|program| !is_trusted(program.user)).count();
-        own < MAX_PER_USER && (is_trusted(user) || others < MAX_OF_OTHERS)
+        own < if is_trusted(user) { MAX_PER_TRUSTED } else { MAX_PER_USER }
+            && (is_trusted(user) || others < MAX_OF_OTHERS)
     }
 
     /// Where room is wanted: memory of programs that have ended, if it is read. Until then it stays, for their children may
@@ -233,6 +256,11 @@ fn name() -> String {
     std::env::var(VARIABLE).ok().filter(|name| !name.is_empty()).unwrap_or_else(|| NAME.to_owned())
 }
 
+/// Whether who asked does not wait for the answer any more.
+fn has_gone(stream: &UnixStream) -> bool {
+    stream.set_nonblocking(true).is_err() || (&*stream).read(&mut [0]).is_ok_and(|bytes| bytes == 0)
+}
+
 /// The process and the user at the other end.
 fn peer(stream: &UnixStream) -> Option<(u32, u32)> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
@@ -294,10 +322,23 @@ mod tests {
     }
 
     #[test]
+    fn who_asks_and_goes_keeps_nobody_from_being_served() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().join("marks");
+        let listener = UnixListener::bind(&at).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let mut marks = Marks::behind(Some(listener), 1);
+        (0..LOOKS - 1).for_each(|_| drop(UnixStream::connect(&at).unwrap()));
+        let waiting = UnixStream::connect(&at).unwrap();
+        marks.serve(0);
+        assert_eq!((marks.programs.len(), marks.past.unserved), (1, LOOKS as u64 - 1));
+        drop(waiting);
+    }
+
+    #[test]
     fn a_user_has_bounded_memory_and_others_leave_room_for_root() {
         let own = rustix::process::geteuid().as_raw();
-        let others = Allowance::new(MAX_MARKS_OF_OTHERS, 0);
-        let mut marks = Marks { listener: None, programs: Vec::new(), cpus: 1, others, past: MarkLosses::default() };
+        let mut marks = Marks::behind(None, 1);
         let user = own + 10;
         for _ in 0..MAX_PER_USER {
             assert!(marks.has_room(user));

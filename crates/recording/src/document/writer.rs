@@ -4,12 +4,13 @@ use crate::document::contents::{Counters, Document, Ended, Followed, Limit, Prov
 use crate::document::kind::RecordingKind;
 use crate::episodes::files::RecorderSummary;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::bounds::MAX_MEASURES;
 use crate::format::directory::{Directory, OCCUPIED};
 use crate::format::json_file::write_json;
 use crate::format::segments::SegmentWriter;
 use crate::format::table::{self, Rows, Schema, optional, required};
 use crate::wakeups::distribution::{Distributions, Key};
-use crate::wakeups::tail::{LargestValues, OpenBlock, TAIL_LENGTH};
+use crate::wakeups::tail::{LargestValues, OpenBlock, TAIL_LENGTH, tail_length};
 use crate::{Distribution, Stage, Wakeup};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -121,7 +122,7 @@ pub struct Totals {
 /// [`Writer::push`] takes wakeups, [`Writer::flush`] closes a segment and rewrites `recording.json` by rename:
 /// call it about once a second. Whatever ends the run after that loses at most what came since.
 /// Memory grows neither with the length of the run nor with the number of measures of threads without a period: those for
-/// which there is no room become one, [`OTHERS`].
+/// which there is no room become one, [`OTHERS`]. What is written keeps to what [`crate::Recording`] reads.
 pub struct Writer {
     directory: Directory,
     document: Document,
@@ -130,6 +131,8 @@ pub struct Writer {
     /// Their positions by name.
     measure_positions: HashMap<String, usize>,
     tails: Vec<[LargestValues; STAGES]>,
+    /// How many each task with a period keeps.
+    tail_length: usize,
     /// How many of them are of measures of threads without a period.
     named_tails: usize,
     observing: bool,
@@ -195,6 +198,7 @@ impl Writer {
             measures: Vec::new(),
             measure_positions: HashMap::new(),
             tails: Vec::new(),
+            tail_length: tail_length(tasks.len()),
             named_tails: 0,
             observing,
             wakeups,
@@ -224,7 +228,7 @@ impl Writer {
         let measure = self.measure(&task.measure, is_named);
         // Its measure may have become another.
         task.measure.clone_from(&self.measures[measure].name);
-        let tail = if is_named { self.tail_of(measure) } else { self.new_tail(TAIL_LENGTH) };
+        let tail = if is_named { self.tail_of(measure) } else { self.new_tail(self.tail_length) };
         self.states.push(TaskState { measure, tail, blocks: Default::default(), unseen: 0, missed_at_end: 0 });
         self.document.tasks.push(task);
         self.states.len() - 1
@@ -235,6 +239,10 @@ impl Writer {
         if let Some(&measure) = self.measure_positions.get(name) {
             self.measures[measure].is_named &= is_named;
             return measure;
+        }
+        // As many as a reader takes, with the others.
+        if self.measures.len() + 1 >= MAX_MEASURES && name != OTHERS {
+            return self.measure(OTHERS, is_named);
         }
         self.measures.push(MeasureState::new(name, is_named));
         self.measure_positions.insert(name.to_owned(), self.measures.len() - 1);

@@ -1,12 +1,18 @@
 //! The exact tail: the largest values with their times, and the largest of each second.
 
 use crate::Stage;
+use crate::format::bounds::MAX_TAIL_VALUES;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// How many of the largest values are kept for each task and stage; of followed threads for each measure and stage, as long
 /// as there are few measures.
 pub const TAIL_LENGTH: usize = 10_000;
+
+/// So many of them are kept of each task and stage where there are very many tasks: as many as a reader holds at once.
+pub fn tail_length(tasks: usize) -> usize {
+    TAIL_LENGTH.min(MAX_TAIL_VALUES / (tasks.max(1) * Stage::ALL.len())).max(1)
+}
 
 /// The length of a block of block maxima, ns.
 pub const BLOCK_NS: u64 = 1_000_000_000;
@@ -118,6 +124,14 @@ mod tests {
             values.truncate(TAIL_LENGTH);
             let kept: Vec<u64> = largest.sorted().into_iter().map(|(value, ..)| value).collect();
             prop_assert_eq!(kept, values);
+        }
+
+        #[test]
+        fn what_is_kept_of_all_tasks_can_be_held_at_once(tasks in 0..200_000_usize) {
+            let length = tail_length(tasks);
+            prop_assert!(length >= 1 && length <= TAIL_LENGTH);
+            prop_assert!(tasks * length * Stage::ALL.len() <= MAX_TAIL_VALUES);
+            prop_assert!(tasks > 26 || length == TAIL_LENGTH);
         }
 
         #[test]

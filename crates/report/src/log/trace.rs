@@ -1,7 +1,7 @@
 //! An event log as a Perfetto trace: each CPU's threads, interrupts and softirqs, programs' marks, and what else happened.
 
 use crate::encode::perfetto::{Lane, Tracks, instant};
-use crate::why::trace::{nested, threads};
+use crate::why::trace::{nested, thread_names, threads};
 use punctual_blame::replay_events;
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{EventClass, LogRow};
@@ -105,10 +105,11 @@ impl LogTrace {
             std::mem::take(&mut part.names)
         };
         let mut first = !self.begun;
+        let threads_by_number = thread_names(&events, &names);
         for timeline in replay_events(&events).values() {
             // The first slice reaches back to the beginning of time.
             let slices = timeline.slices.get(1..).unwrap_or_default();
-            threads(&mut self.tracks, &mut self.body, &mut first, (&events, &names), cpu, slices);
+            threads(&mut self.tracks, &mut self.body, &mut first, &threads_by_number, cpu, slices);
             nested(&mut self.tracks, &mut self.body, &mut first, &names, cpu, slices);
         }
         self.begun = !first;

@@ -35,6 +35,8 @@ pub struct WhyAnswer<'a> {
     causes: Vec<CauseRow<'a>>,
     /// Of so many of `episodes` there are only sums: their details would take up too much.
     without_details: u64,
+    /// So many times a function stands with its caller in `call_tree`: the trees would take up too much.
+    functions_left_out: u64,
     episodes: Vec<EpisodeRow<'a>>,
 }
 
@@ -60,6 +62,7 @@ impl<'a> WhyAnswer<'a> {
             kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, late_ns)).collect(),
             causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns)).collect(),
             without_details: without_details as u64,
+            functions_left_out: report.functions_left_out,
             episodes: chosen.map(EpisodeRow::new).collect(),
         }
     }
@@ -409,10 +412,18 @@ mod tests {
         let episode: Episode = serde_json::from_str(line).unwrap();
         let mut view = EpisodeView::new(&episode, &mut Room::of(1 << 20));
         let told = |view: EpisodeView| {
-            let report = WhyReport::new(Path::new("x"), 0, None, vec![view], false, None, &[]);
+            let is_whole = !view.without_details;
+            let mut report = WhyReport::new(Path::new("x"), 0, None, vec![view], false, None, &[]);
+            report.functions_left_out = u64::from(!is_whole) * 7;
+            let page = crate::why::page::html(&report, &CallTree::default());
+            for said in ["of 1 of 1 episodes only the sums", "7 times a function stands with its caller"] {
+                assert_eq!(crate::why::text(&report).contains(said), !is_whole);
+                assert_eq!(page.contains(said), !is_whole);
+            }
             let answer = serde_json::to_value(WhyAnswer::new(&report, None)).unwrap();
             let episode = &answer["episodes"][0];
             let parts = episode["parts"].as_array().unwrap().len();
+            assert_eq!(answer["functions_left_out"], report.functions_left_out);
             (answer["without_details"].clone(), episode["without_details"].clone(), episode["pieces"].clone(), parts)
         };
         let whole = told(EpisodeView::new(&episode, &mut Room::of(1 << 20)));

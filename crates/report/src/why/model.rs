@@ -4,6 +4,7 @@ use super::words::with_group;
 use punctual_blame::{
     CallTree, Cause, Kind, Link, Piece, Room, Split, Summary, Turn, Who, chain, is_nesting_known, split, summarize,
 };
+use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, RecorderSummary, Stage};
 use std::path::Path;
@@ -107,6 +108,8 @@ pub struct WhyReport<'a> {
     pub cut: bool,
     /// How the recording's own end is told where it did not end in order and could say so: a full disk.
     pub failure: Option<String>,
+    /// How often a function stands with its caller, for call trees had no room for it.
+    pub functions_left_out: u64,
     /// What could not be seen.
     pub blind: &'a [String],
     /// Causes over all episodes that are whole.
@@ -131,12 +134,34 @@ impl<'a> WhyReport<'a> {
         }
         let whole = episodes.iter().filter(|episode| episode.void.is_none());
         let summary = summarize(whole.map(|episode| (episode.id, &episode.split)));
-        WhyReport { recording, started_ns, recorder, episodes, cut, failure, blind, summary }
+        let functions_left_out = 0;
+        WhyReport { recording, started_ns, recorder, episodes, cut, failure, functions_left_out, blind, summary }
     }
 
     /// Causes over all episodes that are whole, largest first.
     pub fn causes(&self) -> &[Cause] {
         &self.summary.causes
+    }
+
+    /// What is left out for want of room, each in a sentence that has no end of its own.
+    pub fn left_out_for_room(&self) -> Vec<String> {
+        let without = self.episodes.iter().filter(|episode| episode.without_details).count();
+        let episodes = (without > 0).then(|| {
+            format!(
+                "of {without} of {} episodes only the sums are here, for their pieces would take more than {} MB: --episode N \
+                 shows one in full",
+                self.episodes.len(),
+                MAX_DETAIL_BYTES / 1_000_000
+            )
+        });
+        let functions = (self.functions_left_out > 0).then(|| {
+            format!(
+                "{} times a function stands with its caller, for the call trees would take more than {} MB",
+                self.functions_left_out,
+                MAX_TREE_BYTES / 1_000_000
+            )
+        });
+        episodes.into_iter().chain(functions).collect()
     }
 
     fn is_shown(&self, cause: &Cause) -> bool {

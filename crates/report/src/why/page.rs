@@ -25,6 +25,9 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
     for note in report.blind {
         let _ = writeln!(body, "<p class=\"soft\">Not seen: {}</p>", escape(note));
     }
+    for note in report.left_out_for_room() {
+        let _ = writeln!(body, "<p class=\"soft\">Note: {}.</p>", escape(&note));
+    }
     let late_ns = report.causes().iter().map(|cause| cause.total_ns).sum::<u64>();
     body.push_str("<h2>Causes</h2>\n<div class=\"wide\"><table><thead><tr>");
     for (name, class) in

@@ -37,6 +37,9 @@ fn notes(text: &mut String, report: &WhyReport<'_>) {
     for note in report.blind {
         let _ = writeln!(text, "note: not seen: {note}");
     }
+    for note in report.left_out_for_room() {
+        let _ = writeln!(text, "note: {note}");
+    }
     let untold = report.episodes.iter().filter(|episode| !episode.nesting_known).count();
     if untold > 0 {
         let _ = writeln!(

@@ -17,12 +17,13 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
     for episode in episodes {
         let split = split(episode);
         victim(&mut tracks, &mut body, &mut first, episode, &split);
+        let names = thread_names(&episode.events, &episode.names);
         for (&cpu, timeline) in &replay(episode) {
             // The first slice reaches back to the beginning of time: what came before the evidence.
             let reached = shown.get(&cpu).copied().unwrap_or(0);
             let slices = timeline.slices.get(1..).unwrap_or_default();
             let slices = &slices[slices.partition_point(|slice| slice.start_ns < reached)..];
-            threads(&mut tracks, &mut body, &mut first, (&episode.events, &episode.names), cpu, slices);
+            threads(&mut tracks, &mut body, &mut first, &names, cpu, slices);
             nested(&mut tracks, &mut body, &mut first, &episode.names, cpu, slices);
         }
         for sample in &episode.samples {
@@ -78,14 +79,8 @@ fn name(names: &[String], number: u32) -> &str {
     names.get(number as usize).map_or("?", String::as_str)
 }
 
-pub(crate) fn threads(
-    tracks: &mut Tracks,
-    body: &mut Vec<u8>,
-    first: &mut bool,
-    (events, names): (&[Event], &[String]),
-    cpu: u32,
-    slices: &[Slice],
-) {
+/// The names of threads, wherever events tell one.
+pub(crate) fn thread_names<'a>(events: &[Event], names: &'a [String]) -> BTreeMap<u32, &'a str> {
     let mut threads: BTreeMap<u32, &str> = BTreeMap::new();
     for event in events {
         match event.kind {
@@ -94,6 +89,17 @@ pub(crate) fn threads(
             _ => None,
         };
     }
+    threads
+}
+
+pub(crate) fn threads(
+    tracks: &mut Tracks,
+    body: &mut Vec<u8>,
+    first: &mut bool,
+    threads: &BTreeMap<u32, &str>,
+    cpu: u32,
+    slices: &[Slice],
+) {
     let uuid = tracks.of(Some(cpu), Lane::Threads, "threads");
     for run in slices.chunk_by(|left, right| left.tid == right.tid) {
         let (Some(begin), Some(end)) = (run.first(), run.last()) else { continue };

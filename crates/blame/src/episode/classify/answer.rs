@@ -64,7 +64,7 @@ impl Classifier<'_> {
     fn end(&self, woken_by: &Event) -> End {
         let slice = slice_before(self.episode, woken_by, self.timelines);
         if woken_by.context & IN_INTERRUPT != 0 {
-            return if timer_due(self.episode, woken_by).is_some() { End::Timer } else { End::Device };
+            return if timer_due(self.index, woken_by).is_some() { End::Timer } else { End::Device };
         }
         if woken_by.context & IN_SOFTIRQ != 0 {
             let Some((inner, outer)) = slice.and_then(|slice| slice.softirq()) else { return End::Device };
@@ -113,10 +113,8 @@ impl Classifier<'_> {
 
     /// Whether the current thread left its CPU next because it had ended.
     fn ends_next(&self, event: &Event) -> bool {
-        let leaves = self.episode.events.iter().filter(|switch| {
-            switch.kind == EventKind::Switch && switch.tid == event.tid && switch.at_ns >= event.at_ns
-        });
-        leaves.min_by_key(|switch| switch.at_ns).is_some_and(|switch| switch.left_state() & LEFT_DEAD != 0)
+        let leaves = self.index.next_leave(event.tid, event.at_ns);
+        leaves.is_some_and(|switch| switch.left_state() & LEFT_DEAD != 0)
     }
 
     /// Of one that was woken in vain, the waking after which it did not wait on at once.
@@ -140,15 +138,7 @@ impl Classifier<'_> {
             return None;
         }
         let tid = woken_by.value;
-        let is_its = |event: &&Event| match event.kind {
-            EventKind::Switch => event.value == tid || u64::from(event.tid) == tid,
-            EventKind::Waking => event.value == tid,
-            _ => false,
-        };
-        let events = &self.episode.events;
-        let mut later: Vec<&Event> =
-            events.iter().filter(|event| event.at_ns > woken_by.at_ns).filter(is_its).collect();
-        later.sort_by_key(|event| event.at_ns);
+        let later = self.index.turns_from(tid, woken_by.at_ns.saturating_add(1));
         // Others may come before it meanwhile, and it may wait for the lock around what it looks at.
         let mut ran_ns = 0;
         let mut runs_since = None;
@@ -165,7 +155,7 @@ impl Classifier<'_> {
                 break;
             }
         }
-        let next = *goes_on.filter(|next| ran_ns < LOOK_NS && next.tid != woken_by.tid)?;
+        let next: &Event = goes_on.copied().filter(|next| ran_ns < LOOK_NS && next.tid != woken_by.tid)?;
         // A condition of the C library has two words, which stand side by side.
         let place = |event: &Event| event.lock_waking().place;
         let on_there = match waits_for_signal(woken_by) {

@@ -3,8 +3,10 @@
 use crate::episode::detail::Detail;
 use crate::episode::disks::Requests;
 use crate::episode::groups::Turn;
+use crate::episode::index::Index;
 use crate::episode::replay::CpuTimeline;
 use crate::episode::shared::Shared;
+use crate::episode::split::path_of;
 use crate::episode::story::waking;
 use crate::episode::subject::Subject;
 use crate::episode::waits::Waits;
@@ -12,7 +14,8 @@ use crate::kind::Kind;
 use crate::who::Who;
 use punctual_recording::episode::{Call, Event, StackSample};
 use punctual_recording::{Episode, Stage};
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// The victim's own way through the kernel takes microseconds; what is longer and unexplained is not called ordinary.
@@ -63,6 +66,9 @@ pub(crate) struct Spin {
 /// All that is needed to judge.
 pub(crate) struct Classifier<'a> {
     pub(super) episode: &'a Episode,
+    pub(super) shared: &'a Shared<'a>,
+    /// Where the episode's events stand.
+    pub(super) index: &'a Index<'a>,
     /// Whose time it is: the victim's, or that of whom it waits for.
     pub(super) subject: Subject<'a>,
     /// What each CPU was doing.
@@ -78,13 +84,20 @@ pub(crate) struct Classifier<'a> {
     /// Where it spun for locks of the kernel, by time.
     pub(super) spins: Vec<Spin>,
     pub(super) requests: &'a Requests<'a>,
+    /// Of the last stretch of waiting that was looked at: CPU, beginning and end, and the threads that were let go on.
+    pub(super) let_go_on: RefCell<Option<(Stretch, BTreeSet<u32>)>>,
 }
+
+/// A CPU, and a time there.
+pub(super) type Stretch = (u32, u64, u64);
 
 impl<'a> Classifier<'a> {
     pub(crate) fn new(shared: &'a Shared<'a>, subject: Subject<'a>) -> Classifier<'a> {
         let episode = shared.episode;
         let mut classifier = Classifier {
             episode,
+            shared,
+            index: &shared.index,
             subject,
             timelines: shared.timelines,
             waking: waking(episode, &subject).map(|index| &episode.events[index]),
@@ -93,6 +106,7 @@ impl<'a> Classifier<'a> {
             waits: shared.waits(subject.tid),
             spins: Vec::new(),
             requests: &shared.requests,
+            let_go_on: RefCell::default(),
         };
         classifier.spins = classifier.find_spins();
         classifier
@@ -101,6 +115,11 @@ impl<'a> Classifier<'a> {
     /// Whether waits for others are a part of what is asked about.
     pub(crate) fn is_of_a_request(&self) -> bool {
         self.subject.stage == Stage::Request
+    }
+
+    /// The path of a thread's control group.
+    pub(crate) fn cgroup(&self, tid: u32) -> Option<String> {
+        path_of(self.index.group_of(tid))
     }
 
     pub(super) fn thread(&self, tid: u32) -> String {

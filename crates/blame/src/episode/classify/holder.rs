@@ -7,9 +7,8 @@ use crate::episode::subject::Subject;
 use crate::kind::Kind;
 use punctual_recording::Awaited;
 use punctual_recording::Stage;
-use punctual_recording::episode::{
-    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_LOCK, LockWaking, WakingAct, WordState,
-};
+use punctual_recording::episode::{Call, Event, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_LOCK, WakingAct, WordState};
+use std::collections::BTreeMap;
 
 /// Who holds a lock of a program, or is waited for otherwise.
 pub(crate) struct Holder<'a> {
@@ -57,14 +56,10 @@ impl<'a> Classifier<'a> {
         if left_state & LEFT_FOR_LOCK == 0 || told.act == WakingAct::NotTold {
             return vec![span];
         }
-        let is_meanwhile = |event: &Event| {
-            event.kind == EventKind::Waking
-                && (span.start_ns + 1..span.end_ns).contains(&event.at_ns)
-                && event.lock_waking().act != WakingAct::NotTold
-                && event.lock_waking().place == told.place
-        };
-        let mut meanwhile: Vec<usize> = (0..events.len()).filter(|&index| is_meanwhile(&events[index])).collect();
-        meanwhile.sort_by_key(|&index| events[index].at_ns);
+        let meanwhile: Vec<usize> =
+            self.index.lock_wakings(told.place, span.start_ns.saturating_add(1), span.end_ns).collect();
+        // When each thread was woken in vain last, up to where it was looked.
+        let (mut looked, mut in_vain) = (0, BTreeMap::new());
         let ends = meanwhile.iter().copied().filter(|&index| self.who_let_go(&events[index]).is_some());
         let mut spans = Vec::new();
         let mut reached = span.start_ns;
@@ -72,10 +67,15 @@ impl<'a> Classifier<'a> {
             let end_ns = if end == woken_by { span.end_ns } else { events[end].at_ns };
             let doing = Doing::Blocked { left_state, woken_by: Some(end) };
             if let Some(taker) = self.who_let_go(&events[end]) {
-                let in_vain = meanwhile.iter().map(|&index| &events[index]).filter(|event| {
-                    event.value == u64::from(taker) && event.at_ns < end_ns && self.who_let_go(event).is_none()
-                });
-                if let Some(last) = in_vain.map(|event| event.at_ns).max().filter(|last_ns| *last_ns > reached) {
+                while let Some(event) =
+                    meanwhile.get(looked).map(|&index| &events[index]).filter(|event| event.at_ns < end_ns)
+                {
+                    looked += 1;
+                    if self.who_let_go(event).is_none() {
+                        in_vain.insert(event.value, event.at_ns);
+                    }
+                }
+                if let Some(&last) = in_vain.get(&u64::from(taker)).filter(|last_ns| **last_ns > reached) {
                     spans.push(StateSpan {
                         start_ns: reached,
                         end_ns: last,
@@ -137,32 +137,20 @@ impl<'a> Classifier<'a> {
     /// a lock that another one was faster to take, or a number by which somebody is told of a job.
     fn may_be_no_lock(&self, waker: &Event) -> bool {
         let told = waker.lock_waking();
-        let here = |event: &&Event| event.kind == EventKind::Waking && event.lock_waking().place == told.place;
-        let mut let_go =
-            self.episode.events.iter().filter(here).map(Event::lock_waking).filter(LockWaking::let_go).peekable();
-        told.act != WakingAct::NotTold
-            && told.owner == 0
-            && let_go.peek().is_some()
-            && let_go.all(|waking| waking.state == WordState::Held && waking.owner == 0)
+        told.act != WakingAct::NotTold && told.owner == 0 && self.index.is_never_free(told.place)
     }
 
     /// Whose the lock is by the kernel's account, or by the word that was waited for, if it did not let it go meanwhile.
     fn owner(&self, span: &StateSpan, waker: &Event) -> Option<u32> {
         let told = waker.lock_waking();
-        let let_go = |event: &Event| {
-            event.kind == EventKind::Waking && event.tid == told.owner && {
-                let other = event.lock_waking();
-                other.place == told.place && other.let_go()
-            }
+        let let_go = |event: &&Event| {
+            let other = event.lock_waking();
+            other.place == told.place && other.let_go()
         };
         // The span may be a part of the sleep.
-        let sleeps = |event: &&Event| {
-            event.kind == EventKind::Switch && event.tid == self.subject.tid && event.at_ns <= span.start_ns
-        };
-        let slept = self.episode.events.iter().filter(sleeps).map(|event| event.at_ns).max();
-        let start_ns = slept.unwrap_or(span.start_ns);
-        let meanwhile = |event: &&Event| event.at_ns > start_ns && event.at_ns < span.end_ns;
-        let changed = self.episode.events.iter().filter(meanwhile).any(let_go);
+        let slept = self.index.last_leave(self.subject.tid, span.start_ns);
+        let start_ns = slept.map_or(span.start_ns, |leave| leave.at_ns);
+        let changed = self.index.wakings_by(told.owner, start_ns.saturating_add(1), span.end_ns).iter().any(let_go);
         (told.owner != 0 && !changed && told.state != WordState::NoLock).then_some(told.owner)
     }
 

@@ -7,23 +7,14 @@ use crate::episode::replay::Slice;
 use crate::episode::span::StateSpan;
 use crate::episode::story::STOPPED;
 use crate::kind::Kind;
-use punctual_recording::episode::{
-    Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, LOCK_OF_PROGRAM,
-};
+use punctual_recording::episode::{Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE};
 
 impl Classifier<'_> {
     /// The way back to the program. Its code has interrupts on but for moments: where a timer came late there, nothing in
     /// this kernel kept it.
     fn own_path(&self, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
         let tid = self.subject.tid;
-        let fault = |event: &&Event| {
-            matches!(event.kind, EventKind::FaultUser | EventKind::FaultKernel)
-                && event.tid == tid
-                && event.is_the_threads_own()
-                && event.at_ns <= start
-                && slice.since_ns.is_none_or(|since| event.at_ns >= since)
-        };
-        if self.episode.events.iter().any(|event| fault(&event)) {
+        if self.index.has_fault(tid, slice.since_ns.unwrap_or(0), start) {
             return vec![(Blamed::new(Kind::Fault, self.subject.name), own)];
         }
         if own > OWN_PATH_NS && self.timer_was_kept(slice, start, end) {
@@ -89,23 +80,8 @@ impl Classifier<'_> {
     pub(crate) fn last_waited_for(&self, woken_by: Option<&Event>) -> Option<EventKind> {
         let victim = self.subject.tid;
         // What an interrupt touches there while it looks at stacks is nothing that the thread waits for.
-        let before = |event: &&Event| {
-            event.tid == victim
-                && event.is_the_threads_own()
-                && woken_by.is_none_or(|waking| event.at_ns < waking.at_ns)
-        };
-        let last = self.episode.events.iter().filter(before).filter(|event| {
-            matches!(
-                event.kind,
-                EventKind::LockBegin
-                    | EventKind::LockEnd
-                    | EventKind::FaultUser
-                    | EventKind::FaultKernel
-                    | EventKind::FaultEnd
-            )
-        });
-        let of_kernel = |event: &&Event| event.kind != EventKind::LockBegin || event.extra & LOCK_OF_PROGRAM == 0;
-        last.filter(of_kernel).max_by_key(|event| event.at_ns).map(|event| event.kind)
+        let before_ns = woken_by.map_or(u64::MAX, |waking| waking.at_ns);
+        self.index.last_wait(victim, before_ns).map(|event| event.kind)
     }
 
     /// The thread slept from the beginning of the span on.

@@ -13,13 +13,9 @@ const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "clock_gettime64"];
 impl Classifier<'_> {
     /// The code that was running when a late interrupt came at last: what kept interrupts off.
     pub(crate) fn interrupted_code(&self, event: &Event) -> Option<String> {
-        let late = self.episode.samples.iter().find(|sample| {
-            sample.at_late_interrupt
-                && sample.cpu == event.cpu
-                && sample.at_ns >= event.at_ns
-                && sample.at_ns - event.at_ns < LATE_STACK_NS
-        });
-        late.and_then(|sample| self.telling_frame(sample))
+        let late = self.shared.late.get(&event.cpu).map_or(&[][..], Vec::as_slice);
+        let next = late.get(late.partition_point(|sample| sample.at_ns < event.at_ns));
+        next.filter(|sample| sample.at_ns - event.at_ns < LATE_STACK_NS).and_then(|sample| self.telling_frame(sample))
     }
 
     /// Whether a timer that was due in a stretch came at its end only: interrupts were off. The first that was due says
@@ -28,13 +24,8 @@ impl Classifier<'_> {
     pub(crate) fn timer_was_kept(&self, slice: &Slice, start: u64, end: u64) -> bool {
         let cpu = self.episode.events[slice.ends_with].cpu;
         let smallest = ((end - start) / 16).max(OWN_PATH_NS) + slice.steal_ns;
-        self.episode.events.iter().any(|event| {
-            event.cpu == cpu
-                && event.kind == EventKind::TimerBegin
-                && event.at_ns >= end
-                && event.at_ns - end < OWN_PATH_NS
-                && event.extra >= start
-                && event.extra.saturating_add(smallest) < end
+        self.index.timers_within(cpu, end, end.saturating_add(OWN_PATH_NS)).iter().any(|event| {
+            event.kind == EventKind::TimerBegin && event.extra >= start && event.extra.saturating_add(smallest) < end
         })
     }
 
@@ -48,8 +39,7 @@ impl Classifier<'_> {
 
     pub(crate) fn samples(&self, slice: &Slice, start: u64, end: u64) -> impl Iterator<Item = &StackSample> {
         let cpu = self.episode.events[slice.ends_with].cpu;
-        let inside = move |(at, sample): &&(u64, &StackSample)| sample.cpu == cpu && *at > start && *at <= end;
-        self.samples.iter().filter(inside).map(|(_, sample)| *sample)
+        self.shared.samples_within(cpu, start, end).iter().map(|(_, sample)| *sample)
     }
 
     /// The function that samples saw most in a stretch of time.

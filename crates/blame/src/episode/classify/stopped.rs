@@ -5,7 +5,7 @@ use crate::episode::chain::waker;
 use crate::episode::detail::Detail;
 use crate::episode::span::StateSpan;
 use crate::kind::Kind;
-use punctual_recording::episode::{Event, EventKind, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED};
+use punctual_recording::episode::{Event, LEFT_FROZEN, LEFT_STOPPED, LEFT_TRACED};
 
 impl Classifier<'_> {
     /// The thread was stopped from the beginning of the span on, and goes on because of this waking.
@@ -30,12 +30,7 @@ impl Classifier<'_> {
                 None => Blamed::new(Kind::Stopped, "its tracer"),
             };
         }
-        let asked = self.episode.events.iter().filter(|event| {
-            event.kind == EventKind::StopAsked
-                && event.value == u64::from(self.subject.tid)
-                && event.at_ns <= span.start_ns
-        });
-        match asked.max_by_key(|event| event.at_ns) {
+        match self.index.last_stop(self.subject.tid, span.start_ns) {
             Some(asked) => Blamed {
                 detail: Some(Detail::Seen(format!("signal {}", signal(asked.extra >> 32)))),
                 tid: Some(asked.tid),

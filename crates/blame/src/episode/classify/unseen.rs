@@ -2,7 +2,7 @@
 
 use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
 use crate::episode::replay::{CpuTimeline, Missed, Slice};
-use punctual_recording::episode::{EventKind, INTERRUPTED_USER, StackSample};
+use punctual_recording::episode::{EventKind, INTERRUPTED_USER};
 
 /// What is shorter than this is no interrupt or softirq that would be missed, but the way into one or out of it, ns.
 const EDGE_NS: u64 = 10_000;
@@ -59,11 +59,9 @@ impl Classifier<'_> {
     /// whose interrupts are some, or whose stacks came without.
     pub(super) fn is_silent(&self, cpu: u32, start_ns: u64, end_ns: u64, steal_ns: u64) -> bool {
         let period = self.episode.sample_period_ns;
-        let is_there =
-            |(at_ns, sample): &(u64, &StackSample)| sample.cpu == cpu && *at_ns > start_ns && *at_ns <= end_ns;
         period > 0
             && end_ns.saturating_sub(start_ns).saturating_sub(steal_ns) > period.saturating_mul(PERIODS)
-            && !self.samples.iter().any(is_there)
+            && self.shared.samples_within(cpu, start_ns, end_ns).is_empty()
     }
 
     /// Whether all that a CPU did in this time was seen. One that idles need not tell anything.

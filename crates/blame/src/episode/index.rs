@@ -1,0 +1,192 @@
+//! Where the events of each kind of an episode stand, so that what concerns one moment is found without a look at all.
+
+use punctual_recording::Episode;
+use punctual_recording::episode::{Event, EventKind, Group, LOCK_OF_PROGRAM, WakingAct, WordState};
+use std::collections::BTreeMap;
+
+/// Events by time; those of the same time in the order in which they stand in the episode.
+type ByTime<'a> = Vec<&'a Event>;
+
+/// The events of an episode by whom or what they concern.
+#[derive(Debug, Default)]
+pub(crate) struct Index<'a> {
+    /// Beginnings and ends of interrupts, by CPU.
+    vectors: BTreeMap<u32, ByTime<'a>>,
+    /// Beginnings and ends of timers' functions, by CPU.
+    timers: BTreeMap<u32, ByTime<'a>>,
+    /// Wakings, by who is woken.
+    woken: BTreeMap<u64, ByTime<'a>>,
+    /// Wakings, by who wakes.
+    wakers: BTreeMap<u32, ByTime<'a>>,
+    /// Switches, by who leaves.
+    leaves: BTreeMap<u32, ByTime<'a>>,
+    /// Switches from and to a thread, and its wakings.
+    turns: BTreeMap<u64, ByTime<'a>>,
+    /// When a thread was switched to.
+    comes: BTreeMap<u64, Vec<u64>>,
+    /// Who asked for a thread to be stopped.
+    stops: BTreeMap<u64, ByTime<'a>>,
+    /// Wakings that tell of a lock of a program, by where that lies: positions in the episode.
+    locks: BTreeMap<u32, Vec<(u64, usize)>>,
+    /// Whether the word at a place was seen to be let go, and every time stood as in a held lock.
+    never_free: BTreeMap<u32, bool>,
+    groups: BTreeMap<u32, &'a Group>,
+    /// What a thread itself began and ended to wait for in the kernel: pages, and the kernel's locks.
+    waits: BTreeMap<u32, ByTime<'a>>,
+}
+
+impl<'a> Index<'a> {
+    pub(crate) fn of(episode: &'a Episode) -> Index<'a> {
+        let mut index = Index::default();
+        for (position, event) in episode.events.iter().enumerate() {
+            index.add(event, position);
+        }
+        for (tid, number) in episode.members.iter().rev() {
+            match episode.groups.get(*number as usize) {
+                Some(group) => index.groups.insert(*tid, group),
+                None => index.groups.remove(tid),
+            };
+        }
+        let by_number = [&mut index.vectors, &mut index.timers, &mut index.wakers, &mut index.leaves, &mut index.waits];
+        let by_value = [&mut index.woken, &mut index.turns, &mut index.stops];
+        let by_value = by_value.into_iter().flat_map(BTreeMap::values_mut);
+        for list in by_number.into_iter().flat_map(BTreeMap::values_mut).chain(by_value) {
+            list.sort_by_key(|event| event.at_ns);
+        }
+        index.comes.values_mut().for_each(|times| times.sort_unstable());
+        index.locks.values_mut().for_each(|list| list.sort_by_key(|(at_ns, _)| *at_ns));
+        index
+    }
+
+    fn add(&mut self, event: &'a Event, position: usize) {
+        match event.kind {
+            EventKind::VectorBegin | EventKind::VectorEnd => self.vectors.entry(event.cpu).or_default().push(event),
+            EventKind::TimerBegin | EventKind::TimerEnd => self.timers.entry(event.cpu).or_default().push(event),
+            EventKind::Switch => {
+                self.leaves.entry(event.tid).or_default().push(event);
+                self.turns.entry(event.value).or_default().push(event);
+                self.comes.entry(event.value).or_default().push(event.at_ns);
+                if event.value != u64::from(event.tid) {
+                    self.turns.entry(u64::from(event.tid)).or_default().push(event);
+                }
+            }
+            EventKind::Waking => self.add_waking(event, position),
+            EventKind::StopAsked => self.stops.entry(event.value).or_default().push(event),
+            EventKind::LockBegin if event.extra & LOCK_OF_PROGRAM != 0 => {}
+            EventKind::LockBegin
+            | EventKind::LockEnd
+            | EventKind::FaultUser
+            | EventKind::FaultKernel
+            | EventKind::FaultEnd
+                if event.is_the_threads_own() =>
+            {
+                self.waits.entry(event.tid).or_default().push(event);
+            }
+            _ => {}
+        }
+    }
+
+    fn add_waking(&mut self, event: &'a Event, position: usize) {
+        self.woken.entry(event.value).or_default().push(event);
+        self.turns.entry(event.value).or_default().push(event);
+        self.wakers.entry(event.tid).or_default().push(event);
+        let told = event.lock_waking();
+        if told.act != WakingAct::NotTold {
+            self.locks.entry(told.place).or_default().push((event.at_ns, position));
+        }
+        if told.let_go() {
+            *self.never_free.entry(told.place).or_insert(true) &= told.state == WordState::Held && told.owner == 0;
+        }
+    }
+
+    /// The control group of a thread, where it is known.
+    pub(crate) fn group_of(&self, tid: u32) -> Option<&'a Group> {
+        self.groups.get(&tid).copied()
+    }
+
+    /// Whether the word at a place was seen to be let go, and never stood as in a free lock.
+    pub(crate) fn is_never_free(&self, place: u32) -> bool {
+        self.never_free.get(&place).copied().unwrap_or(false)
+    }
+
+    /// Positions of the wakings that tell of a lock at a place, by time, from one time to before another.
+    pub(crate) fn lock_wakings(&self, place: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = usize> + '_ {
+        let list = self.locks.get(&place).map_or(&[][..], Vec::as_slice);
+        let first = list.partition_point(|(at_ns, _)| *at_ns < from_ns);
+        let list = list[first..].iter().take_while(move |(at_ns, _)| *at_ns < to_ns);
+        list.map(|(_, position)| *position)
+    }
+
+    /// Switches from and to a thread, and its wakings, from a time on.
+    pub(crate) fn turns_from(&self, tid: u64, from_ns: u64) -> &[&'a Event] {
+        within(self.turns.get(&tid), from_ns, u64::MAX)
+    }
+
+    /// When a thread is switched to next, after a time.
+    pub(crate) fn next_switch_to(&self, tid: u32, after_ns: u64) -> Option<u64> {
+        let times = self.comes.get(&u64::from(tid))?;
+        times.get(times.partition_point(|at_ns| *at_ns <= after_ns)).copied()
+    }
+
+    /// Who asked last for a thread to be stopped, up to a time.
+    pub(crate) fn last_stop(&self, tid: u32, until_ns: u64) -> Option<&'a Event> {
+        last(self.stops.get(&u64::from(tid)), until_ns)
+    }
+
+    /// The last beginning or end of an interrupt on a CPU up to a time.
+    pub(crate) fn last_vector(&self, cpu: u32, until_ns: u64) -> Option<&'a Event> {
+        last(self.vectors.get(&cpu), until_ns)
+    }
+
+    /// The last beginning or end of a timer's function on a CPU up to a time.
+    pub(crate) fn last_timer(&self, cpu: u32, until_ns: u64) -> Option<&'a Event> {
+        last(self.timers.get(&cpu), until_ns)
+    }
+
+    /// The beginnings and ends of timers' functions on a CPU from one time to before another.
+    pub(crate) fn timers_within(&self, cpu: u32, from_ns: u64, to_ns: u64) -> &[&'a Event] {
+        within(self.timers.get(&cpu), from_ns, to_ns)
+    }
+
+    /// The last waking of a thread up to a time.
+    pub(crate) fn last_woken(&self, tid: u32, until_ns: u64) -> Option<&'a Event> {
+        last(self.woken.get(&u64::from(tid)), until_ns)
+    }
+
+    /// The wakings by a thread from one time to before another.
+    pub(crate) fn wakings_by(&self, tid: u32, from_ns: u64, to_ns: u64) -> &[&'a Event] {
+        within(self.wakers.get(&tid), from_ns, to_ns)
+    }
+
+    /// When a thread left its CPU last up to a time.
+    pub(crate) fn last_leave(&self, tid: u32, until_ns: u64) -> Option<&'a Event> {
+        last(self.leaves.get(&tid), until_ns)
+    }
+
+    /// When a thread leaves its CPU next from a time on.
+    pub(crate) fn next_leave(&self, tid: u32, from_ns: u64) -> Option<&'a Event> {
+        within(self.leaves.get(&tid), from_ns, u64::MAX).first().copied()
+    }
+
+    /// What a thread began or ended to wait for in the kernel last, before a time.
+    pub(crate) fn last_wait(&self, tid: u32, before_ns: u64) -> Option<&'a Event> {
+        within(self.waits.get(&tid), 0, before_ns).last().copied()
+    }
+
+    /// Whether a thread touched a page that was not there, from one time to another.
+    pub(crate) fn has_fault(&self, tid: u32, from_ns: u64, to_ns: u64) -> bool {
+        let is_fault = |event: &&Event| matches!(event.kind, EventKind::FaultUser | EventKind::FaultKernel);
+        within(self.waits.get(&tid), from_ns, to_ns.saturating_add(1)).iter().copied().any(|event| is_fault(&event))
+    }
+}
+
+fn last<'a>(list: Option<&ByTime<'a>>, until_ns: u64) -> Option<&'a Event> {
+    within(list, 0, until_ns.saturating_add(1)).last().copied()
+}
+
+fn within<'list, 'a>(list: Option<&'list ByTime<'a>>, from_ns: u64, to_ns: u64) -> &'list [&'a Event] {
+    let list = list.map_or(&[][..], Vec::as_slice);
+    let first = list.partition_point(|event| event.at_ns < from_ns);
+    let end = list.partition_point(|event| event.at_ns < to_ns);
+    list.get(first..end.max(first)).unwrap_or_default()
+}
