@@ -203,7 +203,10 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
     // Where the host holds the reader for longer than a ring lasts, entries are lost: counted, and nothing to judge by.
     let seen = (0..3).map(|_| a_hundred_bursts(cpu)).find(|seen| seen.entries_lost == 0);
     let Some(BurstsSeen { bursts, gaps, entries, ticker, .. }) = seen else {
-        return punctual_testing::skip("idle accuracy", "entries were lost in each of three runs: the machine is too busy");
+        return punctual_testing::skip(
+            "idle accuracy",
+            "entries were lost in each of three runs: the machine is too busy",
+        );
     };
     let is_burst = |entry: &&TraceEntry| matches!(&entry.ran, Ran::Thread(name) if name == "burst-exact");
     let (mut found, mut within) = (0, 0);

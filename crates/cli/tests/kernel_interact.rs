@@ -94,6 +94,25 @@ struct Tally {
     wrong: Vec<String>,
 }
 
+impl Tally {
+    fn met(&self) -> usize {
+        self.right + self.wrong.len()
+    }
+
+    fn told(&self) -> String {
+        format!(
+            "{} met, {} right, {} wrong, {} more unknown, {} set apart; unknown {} of {} ns in what is right",
+            self.met(),
+            self.right,
+            self.wrong.len(),
+            self.unknown.len(),
+            self.disturbed,
+            self.unknown_ns,
+            self.all_ns
+        )
+    }
+}
+
 /// The parts of a kind and a name.
 fn named(parts: &[InteractionPart], kind: &str, name: &str) -> u64 {
     parts.iter().filter(|part| part.kind == kind && part.name.contains(name)).map(|part| part.ns).sum()
@@ -190,22 +209,14 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
                 None => assert!(summary.not_split > 0, "{input:?}"),
             }
         }
-        let met = tally.right + tally.wrong.len();
-        eprintln!(
-            "{met} met, {} right, {} wrong, {} more unknown, {} set apart; unknown {} of {} ns in what is right",
-            tally.right,
-            tally.wrong.len(),
-            tally.unknown.len(),
-            tally.disturbed,
-            tally.unknown_ns,
-            tally.all_ns
-        );
+        let met = tally.met();
+        eprintln!("{}", tally.told());
         // Of few a single one says nothing: more are gathered first.
         if met >= MIN_MET && tally.wrong.len() * 100 <= met && tally.unknown.len() * 50 <= met {
             break;
         }
     }
-    let met = tally.right + tally.wrong.len();
+    let met = tally.met();
     assert!(met >= MIN_MET, "too few: {tally:?}");
     assert!(tally.wrong.len() <= 1 + met / 50, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
     assert!(tally.unknown.len() * 10 <= met, "{} unknown beside {met}: {:#?}", tally.unknown.len(), tally.unknown);

@@ -178,3 +178,34 @@ fn a_directory_of_recordings_stands_for_them_and_names_cannot_steer_the_terminal
     assert!(stdout(&output).contains("red") && !stdout(&output).contains('\u{1b}'), "{}", stdout(&output));
     assert_eq!(code(&run(directory.path(), &["report", "checked/a.punctual/recording.json"])), 0);
 }
+
+/// Whoever may call the program as root, and nothing else, gets no file within root's directories.
+#[test]
+fn what_is_made_through_sudo_is_the_callers_only_where_the_directory_is() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return support::skip("files made through sudo", "not root");
+    }
+    const USER: u32 = 65_534;
+    let directory = tempfile::tempdir().unwrap();
+    let [own, roots] = ["own", "roots"].map(|name| directory.path().join(name));
+    for path in [&own, &roots] {
+        std::fs::create_dir(path).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    chown(&own, Some(USER), Some(USER)).unwrap();
+    symlink(&roots, own.join("link")).unwrap();
+    std::os::unix::fs::lchown(own.join("link"), Some(USER), Some(USER)).unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/record.punctual");
+    let owner_of = |page: &str| {
+        let mut command = support::punctual();
+        command.env("SUDO_UID", USER.to_string()).env("SUDO_GID", USER.to_string());
+        let output =
+            command.current_dir(directory.path()).arg("report").arg(&golden).args(["--html", page]).output().unwrap();
+        assert_eq!(code(&output), 0, "{page}: {}", stderr(&output));
+        std::fs::metadata(directory.path().join(page)).unwrap().uid()
+    };
+    assert_eq!(owner_of("own/page.html"), USER);
+    assert_eq!(owner_of("roots/page.html"), 0);
+    assert_eq!(owner_of("own/link/linked.html"), 0);
+}

@@ -86,7 +86,7 @@ impl Directory {
             return Err(Error::new(ErrorKind::Io, path, message));
         }
         if made {
-            caller.give(&descriptor);
+            caller.give(&descriptor, &parent);
         }
         let made = name.filter(|_| made).map(|name| (parent, name));
         Ok(Directory { opened: Arc::new(Opened { descriptor, path: path.to_owned(), made }) })

@@ -47,9 +47,12 @@ impl Caller {
         link.st_uid == 0 || self.owns(link)
     }
 
-    /// Gives what was made to who called through sudo.
-    pub(crate) fn give(&self, made: &impl std::os::fd::AsFd) {
-        if let Some((user, group)) = self.behind_sudo {
+    /// Gives what was made to who called through sudo, where they might have made it themselves: in a directory of their own, or
+    /// of everybody's. What is made in root's stays root's, or whoever may call this program as root alone could have anything.
+    pub(crate) fn give(&self, made: &impl std::os::fd::AsFd, within: &OwnedFd) {
+        let Some((user, group)) = self.behind_sudo else { return };
+        let is_theirs = |about: Stat| about.st_uid == user || Mode::from_raw_mode(about.st_mode).contains(Mode::WOTH);
+        if rustix::fs::fstat(within).is_ok_and(is_theirs) {
             // Where the file system keeps no owners it stays root's.
             let _ = rustix::fs::fchown(made, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)));
         }
@@ -197,7 +200,7 @@ impl Place {
 pub(crate) fn create_new(directory: &OwnedFd, name: &OsStr) -> Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(FILE_MODE))?;
-    Caller::current().give(&file);
+    Caller::current().give(&file, directory);
     Ok(file.into())
 }
 
@@ -257,7 +260,7 @@ fn walk(path: &Path, make: bool) -> Result<Place> {
             Err(Errno::NOENT) if ahead.is_empty() => return found(directory, Some(name), false),
             Err(Errno::NOENT) if make => {
                 if make_directory(&directory, &name)? {
-                    caller.give(&open_directory(&directory, &name)?);
+                    caller.give(&open_directory(&directory, &name)?, &directory);
                 }
                 rustix::fs::openat(&directory, &name, looking, Mode::empty())?
             }

@@ -129,7 +129,7 @@ mod tests {
         #[test]
         fn what_is_kept_of_all_tasks_can_be_held_at_once(tasks in 0..200_000_usize) {
             let length = tail_length(tasks);
-            prop_assert!(length >= 1 && length <= TAIL_LENGTH);
+            prop_assert!((1..=TAIL_LENGTH).contains(&length));
             prop_assert!(tasks * length * Stage::ALL.len() <= MAX_TAIL_VALUES);
             prop_assert!(tasks > 26 || length == TAIL_LENGTH);
         }
