@@ -1,6 +1,6 @@
 //! `punctual drill`.
 
-use super::values::{Cpus, cpus, duration};
+use super::values::{Cpus, cpus, duration, priority};
 use clap::{Args, ValueEnum};
 use punctual_context::drill::{DrillKind, Lengths, Pages};
 use punctual_recording::{BareUnit, format_ns, parse_duration};
@@ -28,7 +28,7 @@ pub(crate) struct DrillArguments {
     #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
     pub(crate) cpus: Option<Cpus>,
     /// Real-time priority of the spinning thread or of the victim, 1 to 99 [default: fifo 95, same-priority 80, victims 70]
-    #[arg(short, long, value_name = "PRIORITY", value_parser = clap::value_parser!(u32).range(1..=99))]
+    #[arg(short, long, value_name = "PRIORITY", value_parser = priority)]
     pub(crate) priority: Option<u32>,
     /// Makes the random lengths and starts the same again [default: another each time]
     #[arg(long, value_name = "NUMBER")]

@@ -1,6 +1,6 @@
 //! Which threads are measured, and how they are set up.
 
-use super::values::{Cpus, cpus, interval};
+use super::values::{Cpus, cpus, interval, priority};
 use clap::{Args, ValueEnum};
 
 /// How the measured threads are set up.
@@ -13,7 +13,7 @@ pub(crate) struct ThreadArguments {
     #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
     pub(crate) interval: u64,
     /// Real-time priority, 1 to 99; two with a comma for two threads on each CPU [default: 80]
-    #[arg(short, long, value_name = "PRIORITY", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=99))]
+    #[arg(short, long, value_name = "PRIORITY", value_delimiter = ',', value_parser = priority)]
     pub(crate) priority: Vec<u32>,
     /// Do not follow wakeups inside the kernel: only the total is measured
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! The arguments of `punctual timers`.
 
-use super::values::{duration, interval};
+use super::values::{duration, interval, priority};
 use clap::Args;
 use punctual_probe::timers::{MethodClock, TimerMethod};
 use punctual_recording::{BareUnit, format_ns, parse_duration};
@@ -18,7 +18,7 @@ pub(crate) struct TimersArguments {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = way)]
     pub(crate) way: Vec<TimerMethod>,
     /// Real-time priority, 1 to 99 [default: normal scheduling]
-    #[arg(short, long, value_name = "PRIORITY", value_parser = clap::value_parser!(u32).range(1..=99))]
+    #[arg(short, long, value_name = "PRIORITY", value_parser = priority)]
     pub(crate) priority: Option<u32>,
     /// The clock to wait on: monotonic, realtime, boottime, tai; ways whose call does not take it are absent
     #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = clock)]

@@ -33,6 +33,11 @@ pub(super) fn interval(text: &str) -> Result<u64, String> {
     Err(format!("`{text}` is out of range: give {shortest} to {longest}, such as 1ms"))
 }
 
+pub(super) fn priority(text: &str) -> Result<u32, String> {
+    let priority = text.parse().ok().filter(|priority| (1..=99).contains(priority));
+    priority.ok_or_else(|| format!("`{text}` is not a real-time priority: give 1 to 99, such as 80"))
+}
+
 pub(super) fn stage(text: &str) -> Result<Stage, String> {
     let stages = || Stage::ALL.into_iter().filter(|stage| stage.is_of_a_wakeup());
     let names: Vec<&str> = stages().map(Stage::name).collect();

@@ -29,7 +29,13 @@ fn nearest(wanted: &str, names: &BTreeSet<String>) -> Option<String> {
         return Some(format!("the kernel keeps {NAME_BYTES} bytes of a name: write {kept}"));
     }
     let wanted = wanted.to_lowercase();
-    let alike = |name: &String| strsim::normalized_damerau_levenshtein(&wanted, &name.to_lowercase());
+    // A name may be meant by how it begins, as kworker/0:1-events by kworker.
+    let alike = |name: &String| {
+        let name = name.to_lowercase();
+        let beginning: String = name.chars().take(wanted.chars().count() + 1).collect();
+        let by_beginning = strsim::normalized_damerau_levenshtein(&wanted, &beginning);
+        strsim::normalized_damerau_levenshtein(&wanted, &name).max(0.95 * by_beginning)
+    };
     let best = names.iter().max_by(|left, right| alike(left).total_cmp(&alike(right)))?;
     (alike(best) >= ALIKE).then(|| format!("did you mean {best}?"))
 }
@@ -40,10 +46,11 @@ mod tests {
 
     #[test]
     fn the_name_that_was_meant() {
-        let names = ["ffmpeg", "pipewire", "GUI Thread"].map(str::to_owned).into();
+        let names = ["ffmpeg", "pipewire", "GUI Thread", "kworker/0:1-events"].map(str::to_owned).into();
         let told = |wanted: &str| nearest(&literal(wanted), &names);
         assert_eq!(told("^ffmpg$").as_deref(), Some("did you mean ffmpeg?"));
         assert_eq!(told("gui thread").as_deref(), Some("did you mean GUI Thread?"));
+        assert_eq!(told("kworkr").as_deref(), Some("did you mean kworker/0:1-events?"));
         assert_eq!(told("toaster"), None);
         let long = "a-name-of-more-than-15";
         assert_eq!(told(long).as_deref(), Some("the kernel keeps 15 bytes of a name: write a-name-of-more-"));
