@@ -254,7 +254,7 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
             load: punctual_load::Load::none(),
             cpu: *punctual_kernel::scheduling::allowed_cpus().last().unwrap(),
             // A busy host left 57 of 250 interrupts of a second.
-            duration_ns: 2_000_000_000,
+            duration_ns: 3_000_000_000,
             output: output.clone(),
             command_line: Vec::new(),
             refuse_every,
@@ -268,7 +268,7 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
         let interrupts = device.interrupts.unwrap();
         let refused = device.callbacks_refused.expect("its callbacks are counted");
         assert_eq!(refused, interrupts / 7, "{context}");
-        assert!(refused >= 8, "{context}: {refused} of {interrupts}");
+        assert!(refused >= 20, "{context}: {refused} of {interrupts}");
         // What waited for the next callback was worked off with it.
         assert!(device.processed + 3 >= device.arrived, "{context}: {} of {}", device.processed, device.arrived);
         let mut marked = 0;

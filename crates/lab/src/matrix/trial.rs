@@ -44,10 +44,6 @@ const REPEATED_IN_BRIEF: &str = "6.1";
 /// An instruction takes 2 ns: with 4 ns the work of soft devices in interrupts would be too slow for their calibration.
 const SHIFT: u32 = 1;
 
-/// With two CPUs the emulator may run an instruction that the other CPU is just rewriting, as kernels do while they turn a
-/// tracepoint on, and the guest's kernel panics there: it is booted so often at most, and how often is printed.
-const MAX_BOOTS: u32 = 3;
-
 /// How boots are tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
@@ -199,19 +195,11 @@ type JudgePart<'a> = fn(&Job<'a>, &Left) -> Tried;
 impl<'a> Job<'a> {
     /// Runs a script of some parts, and judges each.
     fn run(&self, name: &str, scripts: &[String], judges: &[JudgePart<'a>]) -> Tried {
-        let script = script::whole(scripts);
-        let mut boots = 1;
-        let left = loop {
-            match kept::boot(self.guest, &script, self.keep, name) {
-                Ok(left) => break left,
-                Err(GuestError::NoResult { .. }) if self.boot.is_by_host() && boots < MAX_BOOTS => boots += 1,
-                Err(error) => return Tried::failed(name.rsplit('-').next().unwrap_or(name), &error),
-            }
+        let left = match kept::boot(self.guest, &script::whole(scripts), self.keep, name) {
+            Ok(left) => left,
+            Err(error) => return Tried::failed(name.rsplit('-').next().unwrap_or(name), &error),
         };
         let mut whole = Tried { cells: Vec::new(), beside: Vec::new(), used: left.used };
-        if boots > 1 {
-            whole.beside.push((format!("booted {boots} times, for the kernel ended"), Duration::ZERO));
-        }
         for judge in judges {
             let tried = judge(self, &left);
             whole.cells.extend(tried.cells);

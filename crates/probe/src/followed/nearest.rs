@@ -10,7 +10,7 @@ const ALIKE: f64 = 0.6;
 
 /// For each name that was asked for: that it is longer than the kernel keeps, or the name there is that it is most like.
 pub(super) fn nearest_names(selection: &Selection) -> Vec<String> {
-    let literals = selection.expressions().map(literal);
+    let literals = selection.expressions().filter_map(literal);
     let mut names: Option<BTreeSet<String>> = None;
     literals.filter_map(|literal| nearest(&literal, names.get_or_insert_with(all_names))).collect()
 }
@@ -19,9 +19,11 @@ fn all_names() -> BTreeSet<String> {
     processes().into_iter().flat_map(threads_of).filter_map(name_of).take(MAX_NAMES).collect()
 }
 
-/// The part of a regular expression that stands for itself.
-fn literal(expression: &str) -> String {
-    expression.chars().filter(|letter| letter.is_alphanumeric() || "-_/:. ".contains(*letter)).collect()
+/// The name that a regular expression stands for, where it stands for one.
+fn literal(expression: &str) -> Option<String> {
+    let name = expression.trim_start_matches('^').trim_end_matches('$');
+    let stands_for_itself = |letter: char| letter.is_alphanumeric() || "-_/:. ".contains(letter);
+    name.chars().all(stands_for_itself).then(|| name.to_owned())
 }
 
 fn nearest(wanted: &str, names: &BTreeSet<String>) -> Option<String> {
@@ -47,11 +49,13 @@ mod tests {
     #[test]
     fn the_name_that_was_meant() {
         let names = ["ffmpeg", "pipewire", "GUI Thread", "kworker/0:1-events"].map(str::to_owned).into();
-        let told = |wanted: &str| nearest(&literal(wanted), &names);
+        let told = |wanted: &str| nearest(&literal(wanted)?, &names);
         assert_eq!(told("^ffmpg$").as_deref(), Some("did you mean ffmpeg?"));
         assert_eq!(told("gui thread").as_deref(), Some("did you mean GUI Thread?"));
         assert_eq!(told("kworkr").as_deref(), Some("did you mean kworker/0:1-events?"));
         assert_eq!(told("toaster"), None);
+        // Neither of two names is one that is too long.
+        assert_eq!(told("ffmpg|pipewire-pulse"), None);
         let long = "a-name-of-more-than-15";
         assert_eq!(told(long).as_deref(), Some("the kernel keeps 15 bytes of a name: write a-name-of-more-"));
     }
