@@ -11,6 +11,7 @@ use punctual_report::answer::{Answer, Failure, Told};
 use punctual_report::{Measurement, ReportAnswer};
 use punctual_study::StudyError;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -166,41 +167,74 @@ pub(crate) fn note(text: &str) {
 /// Prints an answer for programs. A code other than 0 is that of something which failed and of which the answer does
 /// not speak.
 pub(crate) fn answer(answer: impl Answer, code: u8) {
-    print(&answer_text(answer, code, None));
+    answer_beside(None, answer, code);
 }
 
 /// The same, with what could not be written beside it.
-pub(crate) fn answer_beside(failure: Option<&str>, answer: impl Answer, code: u8) {
-    print(&answer_text(answer, code, failure));
+pub(crate) fn answer_beside(failure: Option<&str>, mut answer: impl Answer, code: u8) {
+    set_exit_code(&mut answer, code);
+    stream_pretty(&Told { answer: &answer, error: failure });
 }
 
 /// The same as text.
 pub(crate) fn answer_text(mut answer: impl Answer, code: u8, error: Option<&str>) -> String {
+    set_exit_code(&mut answer, code);
+    pretty(&Told { answer: &answer, error })
+}
+
+fn set_exit_code(answer: &mut impl Answer, code: u8) {
     let said = answer.exit_code();
     if code > 0 {
         *said = code;
     } else if *said == 0 && crate::signals::was_hung_up() {
         *said = 1;
     }
-    pretty(&Told { answer: &answer, error })
+}
+
+/// Prints as [`pretty`] would, bit by bit: as one text the answer of a long recording takes more memory than all it was
+/// made of.
+fn stream_pretty(value: &impl Serialize) {
+    let mut stream = Stream::new();
+    // What cannot be written the stream notes by itself.
+    if serde_json::to_writer_pretty(Escaping(|text: &str| stream.write(text)), value).is_err_and(|error| !error.is_io())
+    {
+        UNWRITTEN.store(true, Ordering::Relaxed);
+    }
+    stream.write("\n");
+    stream.finish();
+}
+
+/// Writes JSON as [`escaped`] has it, to where text goes as long as somebody reads it.
+struct Escaping<Take>(Take);
+
+impl<Take: FnMut(&str) -> bool> Write for Escaping<Take> {
+    fn write(&mut self, json: &[u8]) -> std::io::Result<usize> {
+        // The serializer cuts its strings at ASCII characters only.
+        let text = std::str::from_utf8(json).map_err(|error| std::io::Error::new(ErrorKind::InvalidData, error))?;
+        if (self.0)(&escaped(text)) { Ok(json.len()) } else { Err(ErrorKind::BrokenPipe.into()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 pub(crate) fn pretty(value: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
-    escaped(text)
+    escaped(&text).into_owned()
 }
 
 /// In one line.
 pub(crate) fn compact(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
-    escaped(text)
+    escaped(&text).into_owned()
 }
 
 /// JSON in which what may steer a terminal is written by number: the value stays the same.
-fn escaped(json: String) -> String {
+fn escaped(json: &str) -> Cow<'_, str> {
     let is_raw = |character: char| punctual_recording::is_control(character) && character != '\n';
     if !json.contains(is_raw) {
-        return json;
+        return Cow::Borrowed(json);
     }
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {
@@ -210,7 +244,7 @@ fn escaped(json: String) -> String {
             text.push(character);
         }
     }
-    text
+    Cow::Owned(text)
 }
 
 #[cfg(test)]
@@ -238,5 +272,12 @@ mod tests {
         assert!(text.contains("a\\u202eb\\u009b\\n\\u2069"), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
         assert_eq!(harmless(name), "a\u{fffd}b\u{fffd}\n\u{fffd}");
+        let mut streamed = String::new();
+        let take = |text: &str| {
+            streamed.push_str(text);
+            true
+        };
+        serde_json::to_writer_pretty(Escaping(take), &value).unwrap();
+        assert_eq!(streamed, text);
     }
 }

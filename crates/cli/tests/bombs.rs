@@ -358,6 +358,35 @@ fn episodes_of_very_many_waits_and_cpus_are_told_at_once() {
     assert_eq!(cases, 15);
 }
 
+/// Half a second of a busy machine in each of many late wakeups is nothing that only an attacker writes: all of it is told.
+#[test]
+fn many_long_episodes_of_a_busy_machine_are_told() {
+    const EPISODES: usize = 40;
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    write_document(&recording, &document(true, &task("fifo:80", 7), ""));
+    let wakes = "[-1000000,0,2,5,120,1,0,7,120,0]".to_owned();
+    let others =
+        (0..20_000).map(|at| format!("[{},0,1,{},120,1,0,{},120,{}]", at * 50, 100 + at % 2, 101 - at % 2, at % 2));
+    let events: Vec<String> = std::iter::once(wakes).chain(others).collect();
+    let lines: String = (1..=EPISODES)
+        .map(|id| {
+            format!(
+                r#"{{"id":{id},"victim":{{"tid":7,"name":"v","priority":120,"cpu":0}},"expected_ns":1000000000,"total_ns":1000000,"threshold_ns":1000,"void":null,"names":["x","y","v"],"events":[{}]}}"#,
+                events.join(",")
+            ) + "\n"
+        })
+        .collect();
+    std::fs::create_dir_all(recording.join("events")).unwrap();
+    std::fs::write(recording.join("events/episodes.jsonl"), lines).unwrap();
+    let named = recording.to_str().unwrap();
+    let told = answered(&["why", named, "--json"]);
+    assert_eq!(told.code, Some(0), "{}", told.errors);
+    // Of the answer only its beginning is kept here: the pieces of the first episodes.
+    let pieces = told.output.matches("\"kind\":").count();
+    assert!(told.output.starts_with('{') && pieces > 10_000, "{pieces} pieces");
+}
+
 /// A recording that a what-if replays may claim any lateness and any length.
 #[test]
 fn what_a_whatif_cannot_replay_is_refused() {

@@ -351,7 +351,8 @@ fn hook_of(kind: EventKind) -> Option<&'static str> {
 
 /// Neighbours of the same owner become one piece.
 fn join(pieces: Vec<Piece>) -> Vec<Piece> {
-    let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+    // Few are left of many, and they are kept: no room for all of them.
+    let mut joined: Vec<Piece> = Vec::new();
     for piece in pieces {
         match joined.last_mut() {
             Some(last)
