@@ -61,6 +61,25 @@ fn without_the_nesting_count_a_softirq_and_what_interrupts_it_are_told_apart() {
     }
 }
 
+/// On arm64 the timer's interrupt is a device's like all others. A layout of the count that was not known would leave the
+/// idle loop as the only one to be accused.
+#[test]
+fn an_interrupt_without_a_vector_shows_that_the_count_was_misread() {
+    for count in [0, 2] {
+        let mut story = Story::new((0, 120), 3_020);
+        story.event(995, EventKind::HandlerBegin, count, 11, 0, 2);
+        story.event(996, EventKind::TimerBegin, count, 0, 900_000, 4);
+        story.event(3_000, EventKind::TimerEnd, count, 0, 0, 4);
+        story.event(3_001, EventKind::TimerBegin, count, 0, 1_000_000, 4);
+        story.event(3_002, EventKind::Waking, count, u64::from(VICTIM), 19, 2);
+        story.event(3_003, EventKind::TimerEnd, count, 0, 0, 4);
+        story.event(3_004, EventKind::HandlerEnd, count, 11, 0, 2);
+        story.switch(3_010, VICTIM_RUNS, 0, 1).switch(3_100, OTHER, 1, 2);
+        assert_eq!(sum_of(&story.episode, Kind::Irq, "spin_fn"), 2_001_000, "{:?}", parts(&story.episode));
+        assert!(sum_of(&story.episode, Kind::IdleExit, "idle") < 10_000, "{:?}", parts(&story.episode));
+    }
+}
+
 fn sum_of(episode: &Episode, kind: Kind, name: &str) -> u64 {
     parts(episode).iter().filter(|part| part.0 == kind && part.1 == name).map(|part| part.2).sum()
 }

@@ -128,9 +128,14 @@ fn places_among(variables: &[Variable], count_in_hot: Option<u32>, in_thread: bo
             NestingPlace { offset: i64::from(hot.offset + within) - run_queue, shift: 0, mask: INTERRUPTS }
         }
         (None, None, _) if in_thread => {
-            let is_moved = find("nmi_nesting").is_some();
-            let (shift, mask) = if is_moved { (8, INTERRUPTS_AND_AN_NMI) } else { (0, INTERRUPTS) };
-            NestingPlace { offset: COUNT_IN_THREAD, shift, mask }
+            // A thread's count always had a whole word: what it was before interrupts were disabled tells the two apart.
+            let counts_nmis_apart = find("nmi_nesting").is_some();
+            let is_moved = counts_nmis_apart || find("local_interrupt_disable_state").is_some();
+            NestingPlace {
+                offset: COUNT_IN_THREAD,
+                shift: if is_moved { 8 } else { 0 },
+                mask: if counts_nmis_apart { INTERRUPTS_AND_AN_NMI } else { INTERRUPTS },
+            }
         }
         _ => NestingPlace::default(),
     };
@@ -188,6 +193,8 @@ mod tests {
         assert_eq!(arm64.nesting, NestingPlace { offset: COUNT_IN_THREAD, shift: 0, mask: INTERRUPTS });
         assert_eq!(arm64.registers, Some(160));
         assert_eq!(found(&[("runqueues", 8, 8), ("nmi_nesting", 0, 4)]).nesting.shift, 8);
+        let newer = found(&[("runqueues", 8, 8), ("local_interrupt_disable_state", 16, 8)]);
+        assert_eq!(newer.nesting, NestingPlace { offset: COUNT_IN_THREAD, shift: 8, mask: INTERRUPTS });
     }
 
     /// Against the kernel at hand, where its type information can be read.

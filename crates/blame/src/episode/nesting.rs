@@ -14,9 +14,14 @@ pub fn is_nesting_known(episode: &Episode) -> bool {
     let mut edges = episode
         .events
         .iter()
-        .filter(|event| matches!(event.kind, EventKind::VectorBegin | EventKind::VectorEnd))
+        .filter(|event| is_edge(event.kind))
         .peekable();
     episode.nesting_known && (edges.peek().is_none() || edges.any(|event| event.context & IN_INTERRUPT != 0))
+}
+
+/// Whether it is the beginning or the end of an interrupt. Not every processor tells of those that are no device's.
+fn is_edge(kind: EventKind) -> bool {
+    matches!(kind, EventKind::VectorBegin | EventKind::VectorEnd | EventKind::HandlerBegin | EventKind::HandlerEnd)
 }
 
 /// The episode with counts that say something: its own, or those that follow from beginnings and ends alone.
