@@ -59,7 +59,7 @@ QAM_INLINE void qam_echo_learn(struct qam *q, __u32 bank)
 	__s32 half = 1 << ((shift - 1) & 31), error = q->residual;
 
 	for (__u32 tap = 0; tap < QAM_BANK; tap++)
-		taps[tap] += (__s32)(((__s64)error * line[tap] + half) >> shift);
+		taps[tap] = (__s32)((__u32)taps[tap] + (__u32)(((__s64)error * line[tap] + half) >> shift));
 }
 
 /* How fast it learns now: only while it hears nothing but its own echo can it learn fast. */

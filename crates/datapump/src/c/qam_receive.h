@@ -174,8 +174,8 @@ QAM_INLINE void qam_follow(struct qam *q, __u32 carrier, __u32 drift, __u32 lear
 		__s64 half = 1 << ((learn - 1) & 31);
 
 		for (__u32 tap = 0; tap < QAM_TAPS; tap++) {
-			q->taps_i[tap] += (__s32)((i * window[tap] + half) >> (learn & 31));
-			q->taps_q[tap] += (__s32)((k * window[tap] + half) >> (learn & 31));
+			q->taps_i[tap] = (__s32)((__u32)q->taps_i[tap] + (__u32)((i * window[tap] + half) >> (learn & 31)));
+			q->taps_q[tap] = (__s32)((__u32)q->taps_q[tap] + (__u32)((k * window[tap] + half) >> (learn & 31)));
 		}
 	}
 	/* 20 Hz either way. */
