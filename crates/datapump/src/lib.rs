@@ -15,5 +15,6 @@ mod qam;
 pub use line::Line;
 pub use pump::{PUMP_RING, Pump, TAPS};
 pub use qam::{
-    ECHO_BANK, MAX_ECHO_BANKS, NOMINAL_LEVEL, Phase, Qam, QamOptions, Rate, Role, SAMPLE_RATE, SYMBOL_RATE, Status,
+    ECHO_BANK, MAX_ECHO_BANKS, NOMINAL_LEVEL, Phase, Qam, QamOptions, QamState, Rate, Role, SAMPLE_RATE, SYMBOL_RATE,
+    Status,
 };

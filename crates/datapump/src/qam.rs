@@ -25,8 +25,8 @@ const ECHO: usize = (ECHO_BANK * MAX_ECHO_BANKS) as usize;
 const PORTION: usize = 240;
 
 unsafe extern "C" {
-    fn punctual_qam_init(state: *mut State);
-    fn punctual_qam_run(state: *mut State, received: *const i16, sent: *mut i16, samples: u64);
+    fn punctual_qam_init(state: *mut QamState);
+    fn punctual_qam_run(state: *mut QamState, received: *const i16, sent: *mut i16, samples: u64);
     #[cfg(test)]
     fn punctual_qam_size() -> u64;
 }
@@ -134,10 +134,11 @@ impl Status {
     }
 }
 
-/// `struct qam` of `c/qam.h`, in its order.
-#[derive(Clone)]
+/// `struct qam` of `c/qam.h`: everything that a pump knows. It holds no address, so that it may lie in memory that a BPF
+/// program shares.
+#[derive(Clone, PartialEq, Eq)]
 #[repr(C)]
-struct State {
+pub struct QamState {
     samples: u64,
     echo_sum: i64,
     error_sum: u64,
@@ -208,7 +209,7 @@ struct State {
 /// ```
 #[derive(Clone)]
 pub struct Qam {
-    state: Box<State>,
+    state: Box<QamState>,
 }
 
 impl std::fmt::Debug for Qam {
@@ -222,7 +223,7 @@ impl Qam {
     /// at least one bank, a highest rate not below the lowest.
     pub fn new(role: Role, options: QamOptions) -> Qam {
         // SAFETY: every field is a number or an array of numbers, of which zero is one.
-        let mut state: Box<State> = Box::new(unsafe { std::mem::zeroed() });
+        let mut state: Box<QamState> = Box::new(unsafe { std::mem::zeroed() });
         state.role = match role {
             Role::Calling => 0,
             Role::Answering => 1,
@@ -254,20 +255,31 @@ impl Qam {
     ) {
         assert_eq!(received.len(), sent.len(), "as many samples are sent as received");
         for (received, sent) in received.chunks(PORTION).zip(sent.chunks_mut(PORTION)) {
-            self.give_bits(received.len(), bit_to_send);
+            self.state.give_bits(received.len(), bit_to_send);
             // SAFETY: the layouts are the same; both blocks are as long as said.
             unsafe {
                 punctual_qam_run(&raw mut *self.state, received.as_ptr(), sent.as_mut_ptr(), received.len() as u64);
             }
-            self.take_bits(received_bit);
+            self.state.take_bits(received_bit);
         }
     }
 
     /// How it is doing.
     pub fn status(&self) -> Status {
-        let state = &self.state;
+        self.state.status()
+    }
+
+    /// Everything it knows.
+    pub fn state(&self) -> &QamState {
+        &self.state
+    }
+}
+
+impl QamState {
+    /// How it is doing.
+    pub fn status(&self) -> Status {
         let phase = self.phase();
-        let rate = (phase == Phase::Connected).then_some(match state.bits {
+        let rate = (phase == Phase::Connected).then_some(match self.bits {
             6 => Rate::Six,
             4 => Rate::Four,
             _ => Rate::Two,
@@ -275,15 +287,15 @@ impl Qam {
         Status {
             phase,
             rate,
-            mean_square_error: f64::from(state.mean_square_error) / f64::from(1 << 24),
-            retrains: state.retrains,
-            failures: state.failures,
-            samples: state.samples,
+            mean_square_error: f64::from(self.mean_square_error) / f64::from(1 << 24),
+            retrains: self.retrains,
+            failures: self.failures,
+            samples: self.samples,
         }
     }
 
     fn phase(&self) -> Phase {
-        match (self.state.stage, self.state.receive) {
+        match (self.stage, self.receive) {
             (CONNECTED, _) => Phase::Connected,
             (_, 3) => Phase::Training,
             (_, 4) => Phase::ReadingRate,
@@ -293,9 +305,10 @@ impl Qam {
         }
     }
 
-    /// Puts the bits of so many samples into the ring.
-    fn give_bits(&mut self, samples: usize, bit_to_send: &mut impl FnMut() -> Option<bool>) {
-        let state = &mut *self.state;
+    /// Puts the bits of the next so many samples into the ring, while connected. More than 1,000 samples at 6 bits a
+    /// symbol do not fit.
+    pub fn give_bits(&mut self, samples: usize, bit_to_send: &mut impl FnMut() -> Option<bool>) {
+        let state = self;
         if state.stage != CONNECTED {
             return;
         }
@@ -307,8 +320,9 @@ impl Qam {
         }
     }
 
-    fn take_bits(&mut self, received_bit: &mut impl FnMut(bool)) {
-        let state = &mut *self.state;
+    /// Takes the bits that were received out of their ring.
+    pub fn take_bits(&mut self, received_bit: &mut impl FnMut(bool)) {
+        let state = self;
         while state.bits_taken < state.bits_received {
             received_bit(bit_at(&state.receive_bits, state.bits_taken));
             state.bits_taken += 1;
@@ -333,12 +347,12 @@ mod tests {
     #[test]
     fn the_layout_is_that_of_the_c_source() {
         // SAFETY: it returns a constant.
-        assert_eq!(size_of::<State>() as u64, unsafe { punctual_qam_size() });
+        assert_eq!(size_of::<QamState>() as u64, unsafe { punctual_qam_size() });
         // Where the C source asserts them to be.
-        assert_eq!(offset_of!(State, role), 64);
-        assert_eq!(offset_of!(State, receive), 180);
-        assert_eq!(offset_of!(State, mean_square_error), 252);
-        assert_eq!(offset_of!(State, sine), 276);
-        assert_eq!(offset_of!(State, echo_line), 9_428);
+        assert_eq!(offset_of!(QamState, role), 64);
+        assert_eq!(offset_of!(QamState, receive), 180);
+        assert_eq!(offset_of!(QamState, mean_square_error), 252);
+        assert_eq!(offset_of!(QamState, sine), 276);
+        assert_eq!(offset_of!(QamState, echo_line), 9_428);
     }
 }
