@@ -11,7 +11,7 @@ use std::time::Instant;
 const BLOCK: usize = 90;
 
 fn main() {
-    println!("ns a sample, the least of 60 blocks of {BLOCK} samples");
+    println!("ns a sample, the least of 20 to 60 blocks of {BLOCK} samples");
     println!("banks   taps  phase          native       BPF");
     for banks in [1, 8, 32, 64, 128] {
         for phase in [Phase::Listening, Phase::Training, Phase::Connected] {
