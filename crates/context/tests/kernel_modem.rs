@@ -1,6 +1,8 @@
 //! The modem's datapump as a BPF program against the same source on this processor: every sample, every bit, and at the
 //! end of each block everything that it knows.
 
+#![expect(clippy::print_stdout, reason = "it says what it compared and what the kernel verified")]
+
 use punctual_context::modem::KernelQam;
 use punctual_datapump::{Phase, Qam, QamOptions, Role};
 use punctual_line::{Line, LineOptions};
