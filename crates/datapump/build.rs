@@ -6,6 +6,7 @@ fn main() {
     // Optimized in every profile: a debug build's pump would be an order of magnitude slower than that of BPF.
     cc::Build::new()
         .file(directory.join("native.c"))
+        .file(directory.join("qam_native.c"))
         .opt_level(2)
         .flag_if_supported("-ffreestanding")
         .std("gnu11")

@@ -3,12 +3,14 @@
 //! * [`interrupt`]: the interrupt: a timer that expires on one CPU, in hard interrupt context, where a BPF program runs.
 //! * [`drill`]: known causes of lateness, injected for a bounded time, with a log of the truth.
 //! * [`Context`]: where a device's work runs, as people write it.
+//! * [`modem`]: a modem's datapump as a BPF program.
 //! * [`device`]: soft devices: their line, their datapump, in each context, beside competitors.
 
 mod context;
 pub mod device;
 pub mod drill;
 pub mod interrupt;
+pub mod modem;
 mod trials;
 
 pub use context::{Context, Form, Reservation};

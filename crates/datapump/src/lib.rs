@@ -3,11 +3,18 @@
 //! * [`Pump`]: filters each sample of a ring by multiplying and accumulating (`c/pump.h`). It stands in for the signal
 //!   processing of a soft device: the same to the bit wherever it runs, and as long as it is asked to be.
 //! * [`Line`]: blocks of samples that arrive at a steady rate, whoever takes them or not (`c/line.h`).
+//! * [`Qam`]: the datapump of a modem, for real (`c/qam.h` and its parts): samples of a telephone line to bits and back,
+//!   with start-up, equalizer, echo canceller, carrier and timing recovery, retraining and fallback.
 //!
-//! Both have a fixed layout, so that a BPF program and the process that loaded it can share them.
+//! All have a fixed layout, so that a BPF program and the process that loaded it can share them.
 
 mod line;
 mod pump;
+mod qam;
 
 pub use line::Line;
 pub use pump::{PUMP_RING, Pump, TAPS};
+pub use qam::{
+    ECHO_BANK, MAX_ECHO_BANKS, NOMINAL_LEVEL, Phase, Qam, QamOptions, QamState, Rate, Role, SAMPLE_RATE, SYMBOL_RATE,
+    Status,
+};

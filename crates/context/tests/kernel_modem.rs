@@ -1,0 +1,118 @@
+//! The modem's datapump as a BPF program against the same source on this processor: every sample, every bit, and at the
+//! end of each block everything that it knows.
+
+#![expect(clippy::print_stdout, reason = "it says what it compared and what the kernel verified")]
+
+use punctual_context::modem::KernelQam;
+use punctual_datapump::{Phase, Qam, QamOptions, Role};
+use punctual_line::{Line, LineOptions};
+use punctual_random::Random;
+
+const BLOCK: usize = 90;
+
+/// One end in the kernel, its twin beside it, and the other end at the other side of the line.
+struct Call {
+    kernel: KernelQam,
+    native: Qam,
+    other: Qam,
+    line: Line,
+    to_this: [i16; BLOCK],
+    to_other: [i16; BLOCK],
+    bits: [Random; 2],
+    came: [Vec<bool>; 2],
+    phases: Vec<Phase>,
+    samples: u64,
+}
+
+impl Call {
+    fn new(role: Role, seed: u64, options: QamOptions) -> Result<Call, punctual_kernel::Refused> {
+        let (native, other) =
+            (Qam::new(role, options), if role == Role::Calling { Role::Answering } else { Role::Calling });
+        Ok(Call {
+            kernel: KernelQam::load(&native)?,
+            native,
+            other: Qam::new(other, QamOptions::default()),
+            line: Line::new(seed, LineOptions { frequency_offset: 3.0, ..LineOptions::telephone() }),
+            to_this: [0; BLOCK],
+            to_other: [0; BLOCK],
+            bits: [Random(seed), Random(seed)],
+            came: [Vec::new(), Vec::new()],
+            phases: Vec::new(),
+            samples: 0,
+        })
+    }
+
+    /// A block, from the line or, where given, of other samples.
+    fn block(&mut self, instead: Option<[i16; BLOCK]>) {
+        let heard = instead.unwrap_or(self.to_this);
+        let (mut by_kernel, mut by_native, mut by_other) = ([0; BLOCK], [0; BLOCK], [0; BLOCK]);
+        let ([kernel_bits, native_bits], [kernel_came, native_came]) = (&mut self.bits, &mut self.came);
+        let mut kernel_bit = || Some(kernel_bits.bits() & 1 == 1);
+        self.native.process(&heard, &mut by_native, &mut || Some(native_bits.bits() & 1 == 1), &mut |bit| {
+            native_came.push(bit)
+        });
+        let done = self.kernel.process(&heard, &mut by_kernel, &mut kernel_bit, &mut |bit| kernel_came.push(bit));
+        done.expect("a program that was loaded runs");
+        self.other.process(&self.to_other, &mut by_other, &mut || None, &mut |_| ());
+        assert_eq!(by_kernel, by_native, "sent after {} samples, {:?}", self.samples, self.native.status());
+        assert!(
+            self.kernel.state() == self.native.state(),
+            "after {} samples, {:?}",
+            self.samples,
+            self.native.status()
+        );
+        (self.to_this, self.to_other) = (by_native, by_other);
+        self.line.pass_blocks(&mut self.to_this, &mut self.to_other);
+        self.samples += BLOCK as u64;
+        let phase = self.native.status().phase;
+        if self.phases.last() != Some(&phase) {
+            self.phases.push(phase);
+        }
+    }
+
+    fn run(&mut self, seconds: u64) {
+        for _ in 0..seconds * 80 {
+            self.block(None);
+        }
+    }
+}
+
+/// What the kernel says of the program's verification.
+fn verified_instructions() -> Option<u64> {
+    let files = std::fs::read_dir("/proc/self/fdinfo").ok()?;
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
+    let values = texts
+        .filter_map(|text| text.lines().find_map(|line| line.strip_prefix("verified_insns:")?.trim().parse().ok()));
+    values.max()
+}
+
+#[test]
+fn a_whole_call_is_the_same_to_the_bit_in_the_kernel() {
+    let (mut samples, mut bits) = (0, 0);
+    for (role, seed, banks) in [(Role::Calling, 1, 1), (Role::Answering, 2, 1), (Role::Calling, 3, 3)] {
+        let options = QamOptions { echo_banks: banks, ..QamOptions::default() };
+        let mut call = match Call::new(role, seed, options) {
+            Ok(call) => call,
+            Err(refused) => return punctual_testing::skip("the modem's datapump in the kernel", refused),
+        };
+        println!("{role:?}, {banks} banks: {:?} instructions verified", verified_instructions());
+        // Start-up and data; samples by chance, as lost ones would leave; a start-up again, and data.
+        call.run(4);
+        assert_eq!(call.native.status().phase, Phase::Connected);
+        let mut random = Random(seed);
+        for _ in 0..40 {
+            call.block(Some(std::array::from_fn(|_| random.bits() as i16 >> 2)));
+        }
+        call.run(6);
+        let status = call.native.status();
+        assert!(status.phase == Phase::Connected && status.retrains >= 1, "{status:?}");
+        assert_eq!(call.came[0], call.came[1]);
+        for phase in [Phase::Listening, Phase::Sending, Phase::Training, Phase::ReadingRate, Phase::Connected] {
+            assert!(call.phases.contains(&phase), "{:?}", call.phases);
+        }
+        samples += call.samples;
+        bits += call.came[0].len();
+    }
+    println!("{samples} samples, {bits} received bits");
+    assert!(samples >= 3 * 10 * 7_200 && bits > 100_000, "{samples} samples, {bits} bits");
+}

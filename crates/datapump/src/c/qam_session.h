@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The session: start-up, retraining, fallback.
+ *
+ *   answering   silence, burst 1 ............... burst 3, then data ....................
+ *   calling     listens ......... burst 2, silence ............... burst 4, then data ..
+ *
+ * Bursts 1 and 2 are long and sent while the other end is silent: each end learns its echo from its own and trains its
+ * equalizer on the other's. Bursts 3 and 4 are short. Each ends with a rate signal: 1 what the answering end can do, 2
+ * what the calling end asks for, 3 and 4 what is agreed. To retrain is to fall silent and begin again: the other end
+ * notices that the carrier is lost.
+ */
+#ifndef PUNCTUAL_QAM_SESSION_H
+#define PUNCTUAL_QAM_SESSION_H
+
+#include "qam_receive.h"
+
+/* Samples: silence before the first burst (300 ms), and for which an end waits for a burst (1.2 s). */
+#define QAM_SILENCE 2160
+#define QAM_PATIENCE 8640
+/* Windows with too large an error, one after another, after which an end retrains. */
+#define QAM_BAD_WINDOWS 3
+/* Retrains within QAM_SHORTLY symbols of each other (20 s) after which an end goes to the next lower rate. */
+#define QAM_MANY_RETRAINS 3
+#define QAM_SHORTLY 48000
+/* Symbols without a retrain (60 s) after which it may try the highest rate again. */
+#define QAM_LONG_CALM 144000
+
+QAM_INLINE void qam_send_burst(struct qam *q, __u32 burst, __u32 bits)
+{
+	q->send = QAM_SEND_ALTERNATIONS;
+	q->send_left = QAM_ALTERNATIONS;
+	q->send_index = 0;
+	q->send_long = burst <= 2 ? QAM_LONG : QAM_SHORT;
+	q->send_word = qam_rate_word(burst, bits);
+}
+
+QAM_INLINE void qam_begin_again(struct qam *q)
+{
+	q->send = QAM_SEND_NOTHING;
+	q->send_left = 0;
+	q->quiet = 0;
+	q->timer = QAM_SILENCE;
+	if (q->role == QAM_CALLING) {
+		q->stage = QAM_LISTEN;
+		q->receive = QAM_HUNT;
+		q->train_long = QAM_LONG;
+	} else {
+		q->stage = QAM_SILENT;
+		q->receive = QAM_IGNORE;
+	}
+}
+
+/* A start-up that came to nothing. */
+QAM_INLINE void qam_fail(struct qam *q)
+{
+	q->failures++;
+	qam_begin_again(q);
+}
+
+/* This end can no longer read the other: falls silent, and to a lower rate if that happens often. */
+QAM_INLINE void qam_retrain(struct qam *q)
+{
+	q->own_retrains = q->calm < QAM_SHORTLY ? q->own_retrains + 1 : 1;
+	q->calm = 0;
+	if (q->own_retrains >= QAM_MANY_RETRAINS) {
+		q->own_retrains = 0;
+		if (q->cap > q->min_bits)
+			q->cap -= 2;
+	}
+	q->retrains++;
+	qam_begin_again(q);
+}
+
+/* What this end can receive: by the error at the end of training, and by what it allows itself. */
+QAM_INLINE __u32 qam_possible(const struct qam *q)
+{
+	/* 26 dB for 6 bits a symbol, 19 dB for 4. */
+	__u32 bits = q->mean_square_error < QAM_POWER / 400 ? 6 : q->mean_square_error < QAM_POWER / 80 ? 4 : 2;
+
+	if (bits > q->cap)
+		bits = q->cap;
+	return bits < q->min_bits ? q->min_bits : bits;
+}
+
+QAM_INLINE __u32 qam_lower(__u32 one, __u32 other)
+{
+	return one < other ? one : other;
+}
+
+/* The rate signal of a burst is over. */
+QAM_INLINE void qam_rate_read(struct qam *q)
+{
+	__u32 bits = (q->rate_word >> 8 & 3) * 2, burst = q->rate_word >> 10 & 3, expected;
+
+	expected = q->role == QAM_CALLING ? (q->stage == QAM_LISTEN ? 1 : 3) : q->stage == QAM_AWAIT ? 2 : 0;
+	if (!bits || burst != expected) {
+		qam_fail(q);
+		return;
+	}
+	q->error_sum = 0;
+	q->window_symbols = 0;
+	if (q->stage == QAM_LISTEN) {
+		q->stage = QAM_OFFER;
+		q->receive = QAM_IGNORE;
+		qam_send_burst(q, 2, qam_lower(bits, qam_possible(q)));
+	} else if (q->role == QAM_ANSWERING && q->stage == QAM_AWAIT) {
+		q->bits = qam_lower(bits, qam_possible(q));
+		q->stage = QAM_CONFIRM;
+		q->timer = QAM_PATIENCE;
+		q->receive = QAM_HUNT;
+		q->train_long = QAM_SHORT;
+		qam_send_burst(q, 3, q->bits);
+	} else {
+		q->stage = QAM_CONNECTED;
+		q->receive = QAM_RECEIVE_DATA;
+		if (q->role == QAM_CALLING) {
+			q->bits = bits;
+			qam_send_burst(q, 4, bits);
+		}
+	}
+}
+
+QAM_INLINE __u32 qam_mean_square(struct qam *q)
+{
+	__u64 mean = q->error_sum >> 7;
+
+	q->error_sum = 0;
+	q->window_symbols = 0;
+	return mean > 0xffffffff ? 0xffffffff : (__u32)mean;
+}
+
+/* The training sequence: known symbols. First the carrier is caught, then the taps learn, ever finer. */
+QAM_INLINE void qam_train(struct qam *q)
+{
+	__u32 quadrant = qam_training(q->far_training, q->symbol);
+
+	qam_turn(quadrant, QAM_UNIT_2, QAM_UNIT_2, &q->decided_i, &q->decided_q);
+	if (q->symbol < QAM_FIRST + QAM_CATCH)
+		qam_follow(q, 1, 6, 0);
+	else if (q->symbol < q->train_long - (q->train_long >> 1))
+		qam_follow(q, 3, 10, 7);
+	else
+		qam_follow(q, 3, 10, 9);
+	q->symbol++;
+	if (q->symbol == q->train_long - QAM_ERROR_WINDOW) {
+		q->error_sum = 0;
+		q->window_symbols = 0;
+	} else if (q->symbol >= q->train_long) {
+		q->mean_square_error = qam_mean_square(q);
+		q->receive = QAM_READ_RATE;
+		q->receive_quadrant = quadrant;
+		q->rate_word = 0;
+		/* 12 dB: what cannot be read at the lowest rate either. */
+		if (q->mean_square_error > QAM_POWER >> 4)
+			qam_fail(q);
+	}
+}
+
+QAM_INLINE void qam_read_rate(struct qam *q)
+{
+	__u32 quadrant, inner = qam_decide(q, 2, &quadrant);
+
+	qam_follow(q, 3, 10, 11);
+	qam_take_bits(q, 2, quadrant, inner);
+	q->symbol++;
+	/* The word repeats every 8 symbols. */
+	if (!((q->symbol - q->train_long) & 7) && q->word == qam_rate_word(q->word >> 10 & 3, (q->word >> 8 & 3) * 2))
+		q->rate_word = q->word;
+	if (q->symbol >= q->train_long + QAM_RATE)
+		qam_rate_read(q);
+}
+
+/* Above this error decisions are no longer worth much: 9, 15 and 21 dB. */
+QAM_INLINE __u32 qam_bad_error(__u32 bits)
+{
+	return bits == 6 ? QAM_POWER / 126 : bits == 4 ? QAM_POWER / 32 : QAM_POWER / 8;
+}
+
+QAM_INLINE void qam_receive_data(struct qam *q)
+{
+	__u32 quadrant, inner = qam_decide(q, q->bits, &quadrant);
+
+	qam_follow(q, 3, 10, 11);
+	qam_take_bits(q, q->bits, quadrant, inner);
+	q->calm += q->calm < QAM_LONG_CALM;
+	if (q->calm == QAM_LONG_CALM)
+		q->cap = q->max_bits;
+	if (q->window_symbols >= QAM_ERROR_WINDOW) {
+		q->mean_square_error = qam_mean_square(q);
+		q->bad_windows = q->mean_square_error > qam_bad_error(q->bits) ? q->bad_windows + 1 : 0;
+		if (q->may_retrain && q->bad_windows >= QAM_BAD_WINDOWS)
+			qam_retrain(q);
+	}
+}
+
+/* A sample of the receiver: hunts, or works on a symbol when one is due. */
+QAM_INLINE void qam_receive(struct qam *q)
+{
+	if (q->wait)
+		q->wait--;
+	if (!q->wait) {
+		q->wait = 3;
+		if (q->receive < QAM_TRAIN)
+			q->phase += (3u << 30) + (__u32)q->frequency;
+	}
+	if (q->receive == QAM_HUNT || q->receive == QAM_PEAK) {
+		qam_hunt(q);
+		return;
+	}
+	if (q->receive == QAM_IGNORE || q->wait != 3)
+		return;
+	qam_equalize(q);
+	if (q->receive == QAM_TRAIN)
+		qam_train(q);
+	else if (q->receive == QAM_READ_RATE)
+		qam_read_rate(q);
+	else
+		qam_receive_data(q);
+}
+
+/* What time and the end of a burst bring. */
+QAM_INLINE void qam_session(struct qam *q)
+{
+	if (q->stage == QAM_SILENT) {
+		if (!--q->timer) {
+			q->stage = QAM_OFFER;
+			qam_send_burst(q, 1, q->cap);
+		}
+	} else if (q->stage == QAM_OFFER) {
+		if (q->send == QAM_SEND_NOTHING) {
+			q->stage = QAM_AWAIT;
+			q->timer = QAM_PATIENCE;
+			q->receive = QAM_HUNT;
+			q->train_long = q->role == QAM_CALLING ? QAM_SHORT : QAM_LONG;
+		}
+	} else if (q->stage == QAM_AWAIT || q->stage == QAM_CONFIRM) {
+		if (!--q->timer)
+			qam_fail(q);
+	} else if (q->stage == QAM_CONNECTED && q->receive == QAM_RECEIVE_DATA && q->quiet > QAM_LOST_SAMPLES) {
+		q->retrains++;
+		qam_begin_again(q);
+	}
+}
+
+#endif

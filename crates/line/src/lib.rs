@@ -1,0 +1,181 @@
+//! A telephone line: what becomes of samples on their way from one end to the other, 7,200 of them a second.
+//!
+//! In each direction a sample passes the band of a telephone line, waits for its delay, may be shifted in frequency,
+//! has noise and the echo of what that end itself sends added to it, and is companded as in the network. The same
+//! seed and the same samples give the same samples on every machine: no function of a mathematics library is called
+//! while samples run, and the noise is made of nothing but operations that IEEE 754 rounds in one way.
+//!
+//! ```
+//! use punctual_line::{Line, LineOptions};
+//!
+//! let mut line = Line::new(7, LineOptions { delay: 10, ..LineOptions::clean() });
+//! let heard: Vec<_> = (0..40).map(|sample| line.pass(if sample == 0 { 10_000 } else { 0 }, 0).1).collect();
+//! assert_eq!(heard[..10], [0; 10]);
+//! assert!(heard[10] > 5_000);
+//! ```
+
+mod companding;
+mod filter;
+mod noise;
+mod shift;
+
+pub use companding::Law;
+
+use filter::Filter;
+use noise::Noise;
+use shift::Shift;
+use std::collections::VecDeque;
+
+/// The level to which noise is related, the root of the mean square: that of the modem's datapump.
+pub const NOMINAL_LEVEL: f64 = 4_096.0;
+
+/// What a line does to samples, the same in both directions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LineOptions {
+    /// Samples on the way in each direction, at most [`MAX_DELAY`]: 72 are 10 ms.
+    pub delay: u32,
+    /// How much weaker it arrives, dB.
+    pub loss: f64,
+    /// Whether it passes only the band from 300 to 3,400 Hz.
+    pub band_pass: bool,
+    /// White noise: how far below the signal that arrives, dB, over the whole band of 3,600 Hz; `None`: none. The
+    /// signal is taken to have the nominal level.
+    pub signal_to_noise: Option<f64>,
+    /// How far below what an end sends its own echo comes back from the nearest hybrid, dB; `None`: four wires.
+    pub echo: Option<f64>,
+    /// The same for the echo from the hybrid at the other end; it comes after both delays.
+    pub far_echo: Option<f64>,
+    /// How the network writes samples in eight bits.
+    pub companding: Option<Law>,
+    /// How far the carrier arrives shifted, Hz; at most 20 either way.
+    pub frequency_offset: f64,
+}
+
+/// The longest delay, samples: one second.
+pub const MAX_DELAY: u32 = 7_200;
+
+impl LineOptions {
+    /// The band of a telephone line and a delay of 10 ms, nothing else.
+    pub fn clean() -> LineOptions {
+        LineOptions {
+            delay: 72,
+            loss: 0.0,
+            band_pass: true,
+            signal_to_noise: None,
+            echo: None,
+            far_echo: None,
+            companding: None,
+            frequency_offset: 0.0,
+        }
+    }
+
+    /// What a call over two wires meets: an echo 12 dB below what is sent, A-law, noise 35 dB below the signal.
+    pub fn telephone() -> LineOptions {
+        LineOptions { signal_to_noise: Some(35.0), echo: Some(12.0), companding: Some(Law::A), ..LineOptions::clean() }
+    }
+}
+
+impl Default for LineOptions {
+    fn default() -> LineOptions {
+        LineOptions::telephone()
+    }
+}
+
+/// What one end hears.
+#[derive(Debug, Clone)]
+struct Direction {
+    band: Option<Filter>,
+    shift: Option<Shift>,
+    on_the_way: VecDeque<f64>,
+    gain: f64,
+    noise: Option<(Noise, f64)>,
+    near: Option<(Filter, f64)>,
+    far: Option<(Filter, f64, VecDeque<f64>)>,
+    companding: Option<Law>,
+}
+
+impl Direction {
+    fn new(seed: u64, options: &LineOptions) -> Direction {
+        let delay = options.delay.min(MAX_DELAY) as usize;
+        let gain = ratio(-options.loss);
+        let offset = options.frequency_offset;
+        Direction {
+            band: options.band_pass.then(Filter::band),
+            shift: (offset != 0.0).then(|| Shift::new(offset.clamp(-20.0, 20.0))),
+            on_the_way: VecDeque::from(vec![0.0; delay]),
+            gain,
+            noise: options.signal_to_noise.map(|below| (Noise::new(seed), NOMINAL_LEVEL * gain * ratio(-below))),
+            near: options.echo.map(|below| (Filter::hybrid(), ratio(-below))),
+            far: options.far_echo.map(|below| (Filter::hybrid(), ratio(-below), VecDeque::from(vec![0.0; 2 * delay]))),
+            companding: options.companding,
+        }
+    }
+
+    /// The sample that is heard when the other end sends `sent` and this end sends `own`.
+    fn pass(&mut self, sent: i16, own: i16) -> i16 {
+        let companded = |sample: i16| f64::from(self.companding.map_or(sample, |law| law.compand(sample)));
+        let (mut sample, own) = (companded(sent), companded(own));
+        if let Some(band) = &mut self.band {
+            sample = band.pass(sample);
+        }
+        if let Some(shift) = &mut self.shift {
+            sample = shift.pass(sample);
+        }
+        self.on_the_way.push_back(sample * self.gain);
+        let mut heard = self.on_the_way.pop_front().unwrap_or_default();
+        if let Some((noise, level)) = &mut self.noise {
+            heard += noise.normal() * *level;
+        }
+        if let Some((hybrid, gain)) = &mut self.near {
+            heard += hybrid.pass(own) * *gain;
+        }
+        if let Some((hybrid, gain, on_the_way)) = &mut self.far {
+            on_the_way.push_back(hybrid.pass(own) * *gain);
+            heard += on_the_way.pop_front().unwrap_or_default();
+        }
+        let heard = heard.round().clamp(-32_767.0, 32_767.0) as i16;
+        self.companding.map_or(heard, |law| law.compand(heard))
+    }
+}
+
+/// A line between two ends.
+#[derive(Debug, Clone)]
+pub struct Line {
+    first: Direction,
+    second: Direction,
+}
+
+impl Line {
+    /// A line on which nothing was sent yet. Its noise depends on the seed, and differs in its two directions.
+    pub fn new(seed: u64, options: LineOptions) -> Line {
+        Line { first: Direction::new(seed, &options), second: Direction::new(!seed, &options) }
+    }
+
+    /// What the first and the second end hear when the first sends `first` and the second `second`.
+    #[inline]
+    pub fn pass(&mut self, first: i16, second: i16) -> (i16, i16) {
+        (self.first.pass(second, first), self.second.pass(first, second))
+    }
+
+    /// The same for blocks of samples, in place: what each end sends is replaced by what it hears.
+    ///
+    /// # Panics
+    /// If the blocks differ in length.
+    pub fn pass_blocks(&mut self, first: &mut [i16], second: &mut [i16]) {
+        assert_eq!(first.len(), second.len(), "both ends send at one rate");
+        for (first, second) in first.iter_mut().zip(second) {
+            (*first, *second) = self.pass(*first, *second);
+        }
+    }
+}
+
+/// The ratio of amplitudes that is so many dB, to a tenth of one: products only, the same on every machine.
+fn ratio(decibels: f64) -> f64 {
+    const TENTH: f64 = 1.011_579_454_259_899;
+    let tenths = (decibels.clamp(-200.0, 200.0) * 10.0).round() as i32;
+    let magnitude = (0..tenths.unsigned_abs()).fold(1.0, |ratio, _| ratio * TENTH);
+    if tenths < 0 { 1.0 / magnitude } else { magnitude }
+}
+
+#[cfg(test)]
+mod tests;

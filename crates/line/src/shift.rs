@@ -1,0 +1,51 @@
+//! A shift of every frequency, as carrier systems made that were not tuned alike.
+
+use std::collections::VecDeque;
+
+/// Every other tap of a Hilbert transform of 63 taps, from the middle outwards; 1 is 2^15. Those between are 0.
+const HILBERT: [i32; 16] =
+    [20_815, 6_816, 3_946, 2_669, 1_928, 1_435, 1_081, 814, 607, 446, 321, 225, 154, 104, 72, 55];
+const MIDDLE: usize = 31;
+
+/// Delays by 31 samples.
+#[derive(Debug, Clone)]
+pub(crate) struct Shift {
+    samples: VecDeque<f64>,
+    step: (f64, f64),
+    turned: (f64, f64),
+    count: u32,
+}
+
+impl Shift {
+    /// By so many Hz, at 7,200 samples a second.
+    pub(crate) fn new(hertz: f64) -> Shift {
+        let angle = std::f64::consts::TAU * hertz / 7_200.0;
+        let square = angle * angle;
+        // At most 0.0175: the series are exact to the last bit or two.
+        let cosine = 1.0 - square / 2.0 * (1.0 - square / 12.0 * (1.0 - square / 30.0));
+        let sine = angle * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)));
+        Shift { samples: VecDeque::from(vec![0.0; 2 * MIDDLE + 1]), step: (cosine, sine), turned: (1.0, 0.0), count: 0 }
+    }
+
+    pub(crate) fn pass(&mut self, sample: f64) -> f64 {
+        self.samples.push_back(sample);
+        self.samples.pop_front();
+        let beside = HILBERT.iter().enumerate().map(|(place, tap)| {
+            let distance = 2 * place + 1;
+            // What is older weighs positive.
+            (self.samples[MIDDLE - distance] - self.samples[MIDDLE + distance]) * f64::from(*tap)
+        });
+        let imaginary = beside.sum::<f64>() / 32_768.0;
+        let ((x, y), (cosine, sine)) = (self.turned, self.step);
+        let shifted = self.samples[MIDDLE] * x - imaginary * y;
+        self.turned = (x * cosine - y * sine, x * sine + y * cosine);
+        self.count += 1;
+        if self.count == 1_024 {
+            self.count = 0;
+            let (x, y) = self.turned;
+            let length = (x * x + y * y).sqrt();
+            self.turned = (x / length, y / length);
+        }
+        shifted
+    }
+}
