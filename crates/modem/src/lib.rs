@@ -7,6 +7,7 @@
 //! * [`end`]: a datapump and the link above it.
 //! * [`adapter`]: what a late processor does to an end: underruns, overruns, lost samples.
 //! * [`virtual_time`]: a call of two ends on a clock that is computed; [`transfer`]: what came of several.
+//! * [`telephone`]: such a call with the real datapump over a telephone line.
 //!
 //! Nothing here does I/O or reads a clock. Time is that of the line: samples.
 
@@ -17,6 +18,7 @@ pub mod bypass;
 pub mod end;
 pub mod hdlc;
 pub mod link;
+pub mod telephone;
 pub mod tones;
 pub mod transfer;
 pub mod virtual_time;
