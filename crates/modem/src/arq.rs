@@ -121,7 +121,11 @@ impl Arq {
     pub fn new(side: Side, options: Options) -> Arq {
         Arq {
             side,
-            options: Options { window: options.window.clamp(1, 127), information: options.information.max(1), ..options },
+            options: Options {
+                window: options.window.clamp(1, 127),
+                information: options.information.max(1),
+                ..options
+            },
             state: State::Idle,
             counters: Counters::default(),
             outgoing: VecDeque::new(),
@@ -211,10 +215,11 @@ impl Arq {
         if self.state != State::Connected {
             return None;
         }
-        if !self.polling && !self.peer_busy {
-            if let Some(frame) = self.next_information(now) {
-                return Some(frame);
-            }
+        if !self.polling
+            && !self.peer_busy
+            && let Some(frame) = self.next_information(now)
+        {
+            return Some(frame);
         }
         if self.acknowledgement_due {
             return Some(self.supervisory(RR, false, false));
@@ -293,7 +298,7 @@ impl Arq {
             _ => return,
         };
         if control & 3 == 3 {
-            self.receive_unnumbered(control, is_command, now);
+            self.receive_unnumbered(control, is_command);
         } else if let (State::Connected, &[numbers, ref information @ ..]) = (self.state, rest) {
             self.receive_numbered(control, numbers, information, is_command, now);
         } else if let (State::Idle | State::Disconnected | State::Failed, true) = (self.state, is_command) {
@@ -301,7 +306,7 @@ impl Arq {
         }
     }
 
-    fn receive_unnumbered(&mut self, control: u8, is_command: bool, now: u64) {
+    fn receive_unnumbered(&mut self, control: u8, is_command: bool) {
         match (control & !POLL, is_command, self.state) {
             (SABME, true, State::Idle) => {
                 self.state = State::Connected;
@@ -327,7 +332,6 @@ impl Arq {
             }
             _ => {}
         }
-        let _ = now;
     }
 
     fn receive_numbered(&mut self, control: u8, numbers: u8, information: &[u8], is_command: bool, now: u64) {

@@ -251,7 +251,9 @@ impl Interpreter {
             }
             let digits = rest.len() - rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
             let (number, after) = rest.split_at(digits);
-            let Ok(number) = (if number.is_empty() { Ok(0) } else { number.parse::<u8>() }) else { return Reply::Error };
+            let Ok(number) = (if number.is_empty() { Ok(0) } else { number.parse::<u8>() }) else {
+                return Reply::Error;
+            };
             text = after;
             let done = match (name, number) {
                 ("S", _) => match self.register(number, after) {

@@ -1,8 +1,8 @@
 //! Characters without framing or retransmission: start and stop bits on a synchronous line, as in V.14.
 //!
-//! A character is a start bit (0), eight bits, least significant first, and a stop bit (1); between characters the line is at
-//! 1. What the line damages arrives damaged. V.14 also lets a sender leave out stop bits to catch up with a terminal that is
-//! too fast; nothing here is, so that is left out.
+//! A character is a start bit (0), eight bits, least significant first, and a stop bit of 1; between characters the line is
+//! at one. What the line damages arrives damaged. V.14 also lets a sender leave out stop bits to catch up with a terminal that
+//! is too fast. Nothing here is, so that is left out.
 
 use std::collections::VecDeque;
 

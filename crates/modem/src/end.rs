@@ -19,7 +19,11 @@ pub struct PumpStatus {
 pub trait Pump {
     /// Takes received samples and makes as many to send. It asks for bits and gives bits as it needs to.
     fn process(
-        &mut self, received: &[i16], sent: &mut [i16], next_bit: &mut dyn FnMut() -> bool, push_bit: &mut dyn FnMut(bool),
+        &mut self,
+        received: &[i16],
+        sent: &mut [i16],
+        next_bit: &mut dyn FnMut() -> bool,
+        push_bit: &mut dyn FnMut(bool),
     );
     /// How it stands.
     fn status(&self) -> PumpStatus;

@@ -8,6 +8,7 @@
 //! * [`adapter`]: what a late processor does to an end: underruns, overruns, lost samples.
 //! * [`virtual_time`]: a call of two ends on a clock that is computed; [`transfer`]: what came of several.
 //! * [`telephone`]: such a call with the real datapump over a telephone line.
+//! * [`experiment`]: a file several times, and what stalls of different lengths do.
 //!
 //! Nothing here does I/O or reads a clock. Time is that of the line: samples.
 
@@ -16,6 +17,7 @@ pub mod arq;
 pub mod at;
 pub mod bypass;
 pub mod end;
+pub mod experiment;
 pub mod hdlc;
 pub mod link;
 pub mod telephone;

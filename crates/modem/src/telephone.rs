@@ -4,12 +4,19 @@ use crate::adapter::BLOCK;
 use crate::end::{Pump, PumpStatus};
 use crate::transfer::Attempt;
 use crate::virtual_time::{Plan, call};
-use punctual_datapump::{Phase, Qam, QamOptions, Rate, Role};
-use punctual_line::{Line, LineOptions};
+use punctual_datapump::{Phase, Qam, QamOptions, Role};
+use punctual_line::Line;
+
+pub use punctual_datapump::Rate;
+pub use punctual_line::LineOptions;
 
 impl Pump for Qam {
     fn process(
-        &mut self, received: &[i16], sent: &mut [i16], next_bit: &mut dyn FnMut() -> bool, push_bit: &mut dyn FnMut(bool),
+        &mut self,
+        received: &[i16],
+        sent: &mut [i16],
+        next_bit: &mut dyn FnMut() -> bool,
+        push_bit: &mut dyn FnMut(bool),
     ) {
         Qam::process(self, received, sent, &mut || Some(next_bit()), &mut |bit| push_bit(bit));
     }
@@ -49,7 +56,11 @@ impl Telephone {
 
     /// Makes a call and sends these bytes, see [`call`]. The seed is also that of the line's noise.
     pub fn call(
-        &self, plan: Plan, seed: u64, bytes: &[u8], progress: &mut dyn FnMut(usize, u64) -> bool,
+        &self,
+        plan: Plan,
+        seed: u64,
+        bytes: &[u8],
+        progress: &mut dyn FnMut(usize, u64) -> bool,
     ) -> Option<Attempt> {
         let mut line = Line::new(seed, self.line);
         let pumps = [self.pump(Role::Calling, plan.setup.buffers.max(2)), self.pump(Role::Answering, 1)];
@@ -68,7 +79,7 @@ mod tests {
     use punctual_random::Random;
 
     fn plan(direction: Direction, stall_ms: u64) -> Plan {
-        let stalls = Stalls { length_ns: stall_ms * 1_000_000, every_ns: 3_000_000_000 };
+        let stalls = Stalls { length_ns: stall_ms * 1_000_000, every_ns: 3_000_000_000, most: None };
         Plan {
             direction,
             far_end: FarEnd::Pool,

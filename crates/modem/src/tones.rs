@@ -25,7 +25,9 @@ pub fn is_number(number: &str) -> bool {
 }
 
 fn place(digit: char) -> Option<(usize, usize)> {
-    KEYS.iter().enumerate().find_map(|(row, keys)| keys.iter().position(|key| *key == digit).map(|column| (row, column)))
+    KEYS.iter()
+        .enumerate()
+        .find_map(|(row, keys)| keys.iter().position(|key| *key == digit).map(|column| (row, column)))
 }
 
 /// The samples that dial a number. What is no digit is left out.

@@ -19,14 +19,8 @@ pub enum Ending {
 
 impl Ending {
     /// All, the good one first.
-    pub const ALL: [Ending; 6] = [
-        Ending::Arrived,
-        Ending::Unobtainable,
-        Ending::NoLink,
-        Ending::LinkFailed,
-        Ending::HungUp,
-        Ending::TooLong,
-    ];
+    pub const ALL: [Ending; 6] =
+        [Ending::Arrived, Ending::Unobtainable, Ending::NoLink, Ending::LinkFailed, Ending::HungUp, Ending::TooLong];
 
     /// Its name in files.
     pub fn name(self) -> &'static str {

@@ -85,7 +85,11 @@ struct Call<P> {
 /// Makes a call and sends these bytes. `seed` chooses the phases of the slots and the stalls. `progress` hears of the bytes
 /// that have arrived and of the line's time, ns, and says whether to go on; if not, there is no attempt.
 pub fn call<P: Pump>(
-    plan: Plan, seed: u64, bytes: &[u8], pumps: [P; 2], circuit: &mut Circuit<'_>,
+    plan: Plan,
+    seed: u64,
+    bytes: &[u8],
+    pumps: [P; 2],
+    circuit: &mut Circuit<'_>,
     progress: &mut dyn FnMut(usize, u64) -> bool,
 ) -> Option<(Attempt, Vec<u8>)> {
     let [near, far] = pumps;
@@ -239,7 +243,10 @@ mod tests {
 
     impl Pump for Signs {
         fn process(
-            &mut self, received: &[i16], sent: &mut [i16], next_bit: &mut dyn FnMut() -> bool,
+            &mut self,
+            received: &[i16],
+            sent: &mut [i16],
+            next_bit: &mut dyn FnMut() -> bool,
             push_bit: &mut dyn FnMut(bool),
         ) {
             for (received, sent) in received.iter().zip(sent) {
@@ -301,7 +308,7 @@ mod tests {
             count in 0..20_000usize,
         ) {
             let mut plan = plan();
-            plan.stalls = Some(Stalls { length_ns: length, every_ns: 3_000_000_000 });
+            plan.stalls = Some(Stalls { length_ns: length, every_ns: 3_000_000_000, most: None });
             if upload {
                 plan.direction = Direction::Upload;
             }
