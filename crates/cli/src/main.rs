@@ -67,6 +67,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
         Command::Drill(drill) => commands::drill::run(&drill, output),
         Command::Load(load) => commands::load::run(&load, output),
         Command::Device(device) => commands::device::run(&device.command, output),
+        Command::Modem(modem) => commands::modem::run(&modem.command, output),
         Command::Capabilities { rows } => commands::capabilities::run(&rows, output),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { directory } => commands::generate::man(&directory, output),

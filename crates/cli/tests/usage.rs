@@ -39,6 +39,10 @@ fn wrong_usage_is_one_clear_line() {
         &["device", "show", "audio46"],
         &["device", "show", "audio 64@48"],
         &["device", "show", "audio want=1"],
+        &["modem", "transfer", "a", "--stall", "60ms"],
+        &["modem", "transfer", "a", "--slots", "13/2"],
+        &["modem", "transfer", "a", "--rate", "33600"],
+        &["modem", "stalls", "--lengths", "5,11s"],
     ];
     for words in cases {
         let output = run(directory.path(), words);

@@ -15,6 +15,7 @@ pub mod interact;
 mod layout;
 mod load;
 pub mod log;
+pub mod modem;
 pub mod recording;
 pub mod schedulability;
 pub mod sim;
@@ -53,6 +54,8 @@ macro_rules! every_answer {
             "log": "punctual.log/1" = crate::log::LogAnswer<'_>,
             "log-header": "punctual.log-header/1" = crate::log::HeaderAnswer<'_>,
             "man": "punctual.man/1" = crate::answer::Done<'_>,
+            "modem-stalls": "punctual.modem-stalls/1" = crate::modem::StallsAnswer,
+            "modem-transfer": "punctual.modem-transfer/1" = crate::modem::TransferAnswer<'_>,
             "papers": "punctual.papers/1" = crate::sim::PapersAnswer<'_>,
             "report": "punctual.report/1" = crate::ReportAnswer<'_>,
             "schedulability": "punctual.schedulability/1" = crate::schedulability::SchedulabilityAnswer<'_>,

@@ -9,6 +9,7 @@ mod idle;
 mod interact;
 mod load;
 pub(crate) mod log;
+pub(crate) mod modem;
 mod sim;
 mod threads;
 mod timers;
@@ -116,6 +117,8 @@ pub(crate) enum Command {
     Load(LoadArguments),
     /// Run soft devices in interrupt, softirq, thread or reservation context, and see what they do to others
     Device(device::DeviceArguments),
+    /// Send files between two software modems over a telephone line, one of them with a processor that comes late
+    Modem(modem::ModemArguments),
     /// Say what this kernel and this user allow, and what would allow the rest
     #[command(
         after_help = "Examples:\n  sudo punctual capabilities\n  sudo punctual capabilities 'flight recorder' 'drill irq'\n\nEach mode's BPF programs are loaded for trial and taken away again."

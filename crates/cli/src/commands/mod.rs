@@ -14,6 +14,7 @@ pub(crate) mod idle;
 pub(crate) mod interact;
 pub(crate) mod load;
 pub(crate) mod log;
+pub(crate) mod modem;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod schedulability;

@@ -1,0 +1,203 @@
+//! The arguments of `punctual modem`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use punctual_context::{Context, Reservation};
+use punctual_modem::adapter::{Slot, Stalls};
+use punctual_modem::telephone::Rate;
+use punctual_recording::{BareUnit, format_ns, parse_duration};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct ModemArguments {
+    #[command(subcommand)]
+    pub(crate) command: ModemCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModemCommand {
+    /// Send a file over a telephone line in virtual time, to a modem whose processor comes late
+    #[command(
+        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n\nThe same seed gives the same answer. A bare number is milliseconds, seconds behind the @.\nExit code 1: a file did not arrive."
+    )]
+    Transfer(ModemTransferArguments),
+    /// Say what stalls of each length do to a call: underruns, damaged frames, retrains, lost time
+    #[command(
+        after_help = "Examples:\n  punctual modem stalls\n  punctual modem stalls --lengths 5,20,60 --calls 4\n  punctual modem stalls --buffers 3 --json\n\nA bare number is milliseconds."
+    )]
+    Stalls(ModemStallsArguments),
+}
+
+/// How the two ends and the line are made.
+#[derive(Debug, Args)]
+pub(crate) struct ModemOptions {
+    /// Chooses the line's noise and the points of the stalls
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The rate to begin with, bit/s: 4800, 9600 or 14400; the modems fall back where the line is too bad for it
+    #[arg(long, value_name = "RATE", default_value = "9600", value_parser = rate)]
+    pub(crate) rate: Rate,
+    /// How far the line's noise lies below the signal, dB, 0 to 100, or none
+    #[arg(long, value_name = "DB", default_value = "35", value_parser = noise)]
+    pub(crate) snr: Noise,
+    /// Buffers of the calling end, 2 to 8: output is due so many blocks of 12.5 ms, less one, after its input
+    #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=8))]
+    pub(crate) buffers: u32,
+    /// The calling end's processor time for a block of 12.5 ms
+    #[arg(long, value_name = "TIME", default_value = "1.84ms", value_parser = compute)]
+    pub(crate) compute: u64,
+    /// What the calling end does with blocks that wait
+    #[arg(long, value_name = "POLICY", default_value = "work-off")]
+    pub(crate) late: LateName,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModemTransferArguments {
+    /// The file to send, up to 10 MB
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// How often to send it
+    #[arg(long, value_name = "NUMBER", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) attempts: u32,
+    /// Which way it goes, as the calling end sees it
+    #[arg(long, value_name = "WAY", default_value = "download")]
+    pub(crate) direction: DirectionName,
+    /// Who the far end is: a pool of servers retrains as often as asked, a dedicated server hangs up at the fourth in a minute
+    #[arg(long, value_name = "WHO", default_value = "pool")]
+    pub(crate) far_end: FarEndName,
+    /// Stalls of the calling end's processor, such as 60ms@10s: one in every 10 s, once the modems are connected
+    #[arg(long, value_name = "TIME@TIME", value_parser = stalls)]
+    pub(crate) stall: Option<Stalls>,
+    /// Give the calling end only a part of its processor, such as 2/13: 2 ms of every 13
+    #[arg(long, value_name = "X/Y", value_parser = slots)]
+    pub(crate) slots: Option<Slot>,
+    #[command(flatten)]
+    pub(crate) options: ModemOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModemStallsArguments {
+    /// How long the stalls are; several with commas
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = length,
+          default_value = "5,10,12,15,20,30,40,52,60,80,100,150,200")]
+    pub(crate) lengths: Vec<u64>,
+    /// Calls for each length and direction
+    #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) calls: u32,
+    #[command(flatten)]
+    pub(crate) options: ModemOptions,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LateName {
+    /// Every one is processed
+    WorkOff,
+    /// Only the newest is
+    DropStale,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DirectionName {
+    /// To the calling end
+    Download,
+    /// From the calling end
+    Upload,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FarEndName {
+    /// It retrains as often as it is asked to
+    Pool,
+    /// It hangs up at the fourth retrain within a minute
+    Dedicated,
+}
+
+/// The longest stall, ns, and the longest stretch that one falls into.
+const MAX_STALL_NS: u64 = 10_000_000_000;
+const MAX_EVERY_NS: u64 = 3_600_000_000_000;
+/// The longest computation of a block: the block's own time, ns.
+const MAX_COMPUTE_NS: u64 = 12_500_000;
+
+fn rate(text: &str) -> Result<Rate, String> {
+    let found = Rate::ALL.into_iter().find(|rate| rate.bits_per_second().to_string() == text);
+    found.ok_or_else(|| format!("`{text}` is no rate of these modems: give 4800, 9600 or 14400"))
+}
+
+/// The line's noise below the signal, dB; `None`: no noise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Noise(pub(crate) Option<f64>);
+
+fn noise(text: &str) -> Result<Noise, String> {
+    if text == "none" {
+        return Ok(Noise(None));
+    }
+    let decibels = text.parse::<f64>().ok().filter(|decibels| (0.0..=100.0).contains(decibels));
+    decibels
+        .map(|decibels| Noise(Some(decibels)))
+        .ok_or_else(|| format!("`{text}` is no ratio: give 0 to 100 dB, or none"))
+}
+
+fn compute(text: &str) -> Result<u64, String> {
+    let compute = milliseconds(text)?;
+    let wrong = || format!("`{text}` is longer than a block: give up to {}", format_ns(MAX_COMPUTE_NS));
+    Some(compute).filter(|compute| *compute <= MAX_COMPUTE_NS).ok_or_else(wrong)
+}
+
+/// A duration of which a bare number is milliseconds.
+fn milliseconds(text: &str) -> Result<u64, String> {
+    let is_bare = text.parse::<f64>().is_ok();
+    parse_duration(&if is_bare { format!("{text}ms") } else { text.to_owned() }, BareUnit::Seconds)
+}
+
+fn length(text: &str) -> Result<u64, String> {
+    let length = milliseconds(text)?;
+    let wrong = || format!("`{text}` is too long a stall: give up to {}", format_ns(MAX_STALL_NS));
+    Some(length).filter(|length| *length <= MAX_STALL_NS).ok_or_else(wrong)
+}
+
+fn stalls(text: &str) -> Result<Stalls, String> {
+    let (stall, every) = text.split_once('@').ok_or_else(|| format!("`{text}` are no stalls: write 60ms@10s"))?;
+    let (length_ns, every_ns) = (length(stall)?, parse_duration(every, BareUnit::Seconds)?);
+    if every_ns <= length_ns || every_ns > MAX_EVERY_NS {
+        return Err(format!("`{text}`: a stall must fit into its stretch, and that is at most 1 h: write 60ms@10s"));
+    }
+    Ok(Stalls { length_ns, every_ns, most: None })
+}
+
+fn slots(text: &str) -> Result<Slot, String> {
+    match Context::parse(&format!("slots:{text}")) {
+        Ok(Context::Reservation(Reservation { runtime_ns, period_ns, .. })) => Ok(Slot { runtime_ns, period_ns }),
+        _ => Err(format!("`{text}` is no part of a processor: write 2/13, or 2ms/13ms")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_as_people_write_them() {
+        assert_eq!(stalls("60@10"), stalls("60ms@10s"));
+        assert_eq!(slots("2/13"), Ok(Slot { runtime_ns: 2_000_000, period_ns: 13_000_000 }));
+        assert_eq!(compute("1.84"), compute("1.84ms"));
+        assert!(noise("none").unwrap().0.is_none() && noise("20").unwrap().0 == Some(20.0));
+        let wrong = [
+            stalls("60").map(drop),
+            stalls("10s@1s").map(drop),
+            stalls("1ms@2h").map(drop),
+            slots("13/2").map(drop),
+            slots("x").map(drop),
+            rate("33600").map(drop),
+            noise("-1").map(drop),
+            noise("nan").map(drop),
+            compute("13ms").map(drop),
+            length("11s").map(drop),
+        ];
+        for result in wrong {
+            let message = result.unwrap_err();
+            assert!(!message.is_empty() && !message.contains('\n'), "{message}");
+        }
+    }
+}

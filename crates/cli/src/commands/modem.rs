@@ -1,0 +1,137 @@
+//! `punctual modem`.
+
+use crate::args::modem::{
+    DirectionName, FarEndName, LateName, ModemCommand, ModemOptions, ModemStallsArguments, ModemTransferArguments,
+};
+use crate::output::{self, Output};
+use crate::progress::StepProgress;
+use crate::signals::Interrupted;
+use anyhow::{Context, bail};
+use punctual_modem::adapter::{Late, Setup};
+use punctual_modem::experiment::{Experiment, Step, stall_table};
+use punctual_modem::telephone::{LineOptions, Telephone};
+use punctual_modem::virtual_time::{Direction, FarEnd};
+use punctual_report::modem::{Sent, Stalled, StallsAnswer, TransferAnswer, stalls_text, transfer_text};
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+pub(crate) fn run(command: &ModemCommand, output: Output) -> anyhow::Result<u8> {
+    match command {
+        ModemCommand::Transfer(arguments) => transfer(arguments, output),
+        ModemCommand::Stalls(arguments) => stalls(arguments, output),
+    }
+}
+
+/// The largest file that is sent: at 9,600 bit/s that is more than two hours of the line.
+const MAX_FILE: u64 = 10_000_000;
+
+fn experiment(options: &ModemOptions) -> Experiment {
+    let late = match options.late {
+        LateName::WorkOff => Late::WorkOff,
+        LateName::DropStale => Late::DropStale,
+    };
+    Experiment {
+        telephone: Telephone {
+            highest: options.rate,
+            line: LineOptions { signal_to_noise: options.snr.0, ..LineOptions::telephone() },
+        },
+        setup: Setup { buffers: options.buffers, compute_ns: options.compute, late, ..Setup::default() },
+        seed: options.seed,
+        ..Experiment::default()
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
+    if let Err(error) = read {
+        let text = error.to_string();
+        bail!("cannot read {}: {}", path.display(), text.split(" (os error").next().unwrap_or(&text));
+    }
+    match bytes.len() as u64 {
+        0 => bail!("{} is empty: give a file with something in it", path.display()),
+        length if length > MAX_FILE => bail!("{} is larger than 10 MB, the most that is sent", path.display()),
+        _ => Ok(bytes),
+    }
+}
+
+fn transfer(arguments: &ModemTransferArguments, output: Output) -> anyhow::Result<u8> {
+    let bytes = read(&arguments.file)?;
+    let experiment = Experiment {
+        direction: match arguments.direction {
+            DirectionName::Download => Direction::Download,
+            DirectionName::Upload => Direction::Upload,
+        },
+        far_end: match arguments.far_end {
+            FarEndName::Pool => FarEnd::Pool,
+            FarEndName::Dedicated => FarEnd::Dedicated,
+        },
+        slot: arguments.slots,
+        stalls: arguments.stall,
+        attempts: arguments.attempts,
+        ..experiment(&arguments.options)
+    };
+    let mut steps = Steps::new(arguments.options.quiet);
+    let transfer = experiment.transfer(&bytes, &mut |step| {
+        let part = step.bytes as f64 / bytes.len() as f64;
+        steps.show(&step, part, &format!("attempt {}, {} s of the line", step.done + 1, step.line_ns / 1_000_000_000))
+    });
+    let interrupted = steps.done();
+    let file = arguments.file.display().to_string();
+    let sent = Sent { file: &file, experiment: &experiment, transfer: &transfer, interrupted };
+    let code = sent.exit_code();
+    if output.json {
+        output::answer(TransferAnswer::new(&sent), code);
+    } else {
+        output::print(&transfer_text(&sent));
+    }
+    Ok(code)
+}
+
+fn stalls(arguments: &ModemStallsArguments, output: Output) -> anyhow::Result<u8> {
+    let experiment = Experiment { attempts: arguments.calls, ..experiment(&arguments.options) };
+    let calls = arguments.calls.checked_mul(2 * (arguments.lengths.len() as u32 + 1));
+    calls.context("these are too many calls")?;
+    let mut steps = Steps::new(arguments.options.quiet);
+    let rows = stall_table(&experiment, &arguments.lengths, arguments.calls, &mut |step| {
+        steps.show(&step, 0.0, &format!("call {} of {}", step.done + 1, step.of))
+    });
+    let interrupted = steps.done();
+    let stalled = Stalled { experiment: &experiment, rows: &rows, interrupted };
+    if output.json {
+        output::answer(StallsAnswer::new(&stalled), u8::from(interrupted));
+    } else {
+        output::print(&stalls_text(&stalled));
+    }
+    Ok(u8::from(interrupted))
+}
+
+/// Progress, and whether somebody wants it to end.
+struct Steps {
+    began: Instant,
+    progress: StepProgress,
+    interrupted: Interrupted,
+}
+
+impl Steps {
+    fn new(quiet: bool) -> Steps {
+        let (progress, interrupted) = (StepProgress::new(quiet, "modem"), Interrupted::watch());
+        Steps { began: Instant::now(), progress, interrupted }
+    }
+
+    /// Whether to go on.
+    fn show(&mut self, step: &Step, part: f64, words: &str) -> bool {
+        let elapsed = self.began.elapsed();
+        let share = (f64::from(step.done) + part) / f64::from(step.of.max(1));
+        let whole = if share > 0.0 { elapsed.div_f64(share.min(1.0)) } else { Duration::ZERO };
+        self.progress.show(words, elapsed, whole);
+        !self.interrupted.is_set()
+    }
+
+    /// Whether it was interrupted.
+    fn done(&self) -> bool {
+        self.progress.done();
+        self.interrupted.is_set()
+    }
+}

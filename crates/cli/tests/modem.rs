@@ -1,0 +1,97 @@
+//! `punctual modem` as whole commands.
+
+mod support;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{code, json, run, stderr, stdout};
+
+fn file(directory: &std::path::Path, length: usize) {
+    let bytes: Vec<u8> = (0..length).map(|place| ((place * place) >> 3) as u8).collect();
+    std::fs::write(directory.join("a.gz"), bytes).unwrap();
+}
+
+#[test]
+fn a_file_arrives_and_the_same_seed_gives_the_same_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path(), 3_000);
+    let words = ["modem", "transfer", "a.gz", "--attempts", "2", "--stall", "80ms@2s", "--json"];
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!(answer["schema"], "punctual.modem-transfer/1");
+    let attempts = answer["attempts"].as_array().unwrap();
+    assert_eq!((attempts.len(), answer["successes"].as_u64()), (2, Some(2)));
+    for attempt in attempts {
+        let of = |name: &str| attempt[name].as_u64().unwrap();
+        assert_eq!((attempt["exact"].as_bool(), of("received_bytes")), (Some(true), 3_000));
+        assert!(of("stalls") > 0 && of("underruns") >= of("stalls") && of("retrains") > 0, "{attempt}");
+    }
+    assert_eq!(stdout(&run(directory.path(), &words)), stdout(&output));
+}
+
+#[test]
+fn a_call_that_comes_to_nothing_says_where_and_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path(), 100);
+    let output = run(directory.path(), &["modem", "transfer", "a.gz", "--attempts", "2", "--slots", "1/60"]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("None of 2 attempts arrived.\n"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("2 of 2: the exchange did not understand the number"), "{}", stdout(&output));
+}
+
+#[test]
+fn files_that_cannot_be_sent_are_one_clear_line() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("empty"), "").unwrap();
+    std::fs::File::create(directory.path().join("large")).unwrap().set_len(10_000_001).unwrap();
+    for (name, said) in [
+        ("none", "error: cannot read none: No such file or directory\n"),
+        ("empty", "error: empty is empty: give a file with something in it\n"),
+        ("large", "error: large is larger than 10 MB, the most that is sent\n"),
+        (".", "error: cannot read .: Is a directory\n"),
+    ] {
+        let output = run(directory.path(), &["modem", "transfer", name]);
+        assert_eq!((code(&output), stderr(&output).as_str()), (1, said), "{name}");
+    }
+}
+
+#[test]
+fn the_table_of_stalls_has_a_row_for_each_length_and_direction() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["modem", "stalls", "--lengths", "8,30", "--calls", "1", "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    let rows = answer["rows"].as_array().unwrap();
+    let found: Vec<_> = rows.iter().map(|row| (row["stall_ns"].as_u64(), row["unharmed"].as_u64())).collect();
+    assert_eq!(found, [(Some(8_000_000), Some(1)), (Some(30_000_000), Some(0))].repeat(2));
+}
+
+#[test]
+fn who_interrupts_it_keeps_the_attempts_that_are_over() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path(), 2_000);
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1000", "--json"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    let child = command.current_dir(directory.path()).args(words).stdout(Stdio::piped()).spawn().unwrap();
+    // Once it listens to the signal; bit 1 of those that are caught.
+    let status = format!("/proc/{}/status", child.id());
+    let listens = || {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 2 != 0)
+    };
+    let began = Instant::now();
+    while !listens() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it never listened to the signal");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let answer = json(&output);
+    assert_eq!((code(&output), answer["interrupted"].as_bool()), (1, Some(true)), "{answer}");
+    let attempts = answer["attempts"].as_array().unwrap();
+    assert!(attempts.len() < 1_000, "{}", attempts.len());
+    assert!(attempts.iter().all(|attempt| attempt["exact"] == true), "{answer}");
+}

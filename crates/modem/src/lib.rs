@@ -1,0 +1,29 @@
+//! What a modem is above its datapump.
+//!
+//! * [`hdlc`], [`arq`] and both as a [`link`]: frames in a stream of bits, and what was damaged is sent again.
+//! * [`bypass`]: characters with start and stop bits, without either.
+//! * [`tones`]: dialling, and the exchange that understands it or does not.
+//! * [`at`]: the commands of a terminal.
+//! * [`end`]: a datapump and the link above it.
+//! * [`adapter`]: what a late processor does to an end: underruns, overruns, lost samples.
+//! * [`virtual_time`]: a call of two ends on a clock that is computed; [`transfer`]: what came of several.
+//! * [`telephone`]: such a call with the real datapump over a telephone line.
+//! * [`experiment`]: a file several times, and what stalls of different lengths do.
+//!
+//! Nothing here does I/O or reads a clock. Time is that of the line: samples.
+
+pub mod adapter;
+pub mod arq;
+pub mod at;
+pub mod bypass;
+pub mod end;
+pub mod experiment;
+pub mod hdlc;
+pub mod link;
+pub mod telephone;
+pub mod tones;
+pub mod transfer;
+pub mod virtual_time;
+
+/// Samples a second on the line.
+pub const SAMPLE_RATE: u64 = 7_200;

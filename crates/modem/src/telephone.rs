@@ -1,0 +1,125 @@
+//! A call with the real datapump over a telephone line: [`punctual_datapump::Qam`] at both ends, [`punctual_line::Line`] between.
+
+use crate::adapter::BLOCK;
+use crate::end::{Pump, PumpStatus};
+use crate::transfer::Attempt;
+use crate::virtual_time::{Plan, call};
+use punctual_datapump::{Phase, Qam, QamOptions, Role};
+use punctual_line::Line;
+
+pub use punctual_datapump::Rate;
+pub use punctual_line::LineOptions;
+
+impl Pump for Qam {
+    fn process(
+        &mut self,
+        received: &[i16],
+        sent: &mut [i16],
+        next_bit: &mut dyn FnMut() -> bool,
+        push_bit: &mut dyn FnMut(bool),
+    ) {
+        Qam::process(self, received, sent, &mut || Some(next_bit()), &mut |bit| push_bit(bit));
+    }
+
+    fn status(&self) -> PumpStatus {
+        let status = Qam::status(self);
+        PumpStatus {
+            is_connected: status.phase == Phase::Connected,
+            bits_per_second: status.bits_per_second(),
+            retrains: status.retrains,
+        }
+    }
+}
+
+/// The two modems and what lies between them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Telephone {
+    /// The rate that both begin with where the line allows; below it they fall back.
+    pub highest: Rate,
+    /// The line.
+    pub line: LineOptions,
+}
+
+impl Default for Telephone {
+    /// 9,600 bit/s at most, over two wires with an echo, A-law and noise 35 dB below the signal.
+    fn default() -> Telephone {
+        Telephone { highest: Rate::Four, line: LineOptions::telephone() }
+    }
+}
+
+impl Telephone {
+    /// The pump of an end that has so many blocks of samples between what it sends and the line.
+    pub fn pump(&self, role: Role, blocks: u32) -> Qam {
+        let echo_delay = blocks * BLOCK as u32;
+        Qam::new(role, QamOptions { highest: self.highest, echo_delay, ..QamOptions::default() })
+    }
+
+    /// Makes a call and sends these bytes, see [`call`]. The seed is also that of the line's noise.
+    pub fn call(
+        &self,
+        plan: Plan,
+        seed: u64,
+        bytes: &[u8],
+        progress: &mut dyn FnMut(usize, u64) -> bool,
+    ) -> Option<Attempt> {
+        let mut line = Line::new(seed, self.line);
+        let pumps = [self.pump(Role::Calling, plan.setup.buffers.max(2)), self.pump(Role::Answering, 1)];
+        let called = call(plan, seed, bytes, pumps, &mut |near, far| line.pass(near, far), progress);
+        called.map(|(attempt, _)| attempt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SAMPLE_RATE;
+    use crate::adapter::{Setup, Stalls};
+    use crate::arq::Options;
+    use crate::virtual_time::{Direction, FarEnd};
+    use punctual_random::Random;
+
+    fn plan(direction: Direction, stall_ms: u64) -> Plan {
+        let stalls = Stalls { length_ns: stall_ms * 1_000_000, every_ns: 3_000_000_000, most: None };
+        Plan {
+            direction,
+            far_end: FarEnd::Pool,
+            setup: Setup::default(),
+            slot: None,
+            stalls: (stall_ms > 0).then_some(stalls),
+            link: Options::default(),
+            limit: 900 * SAMPLE_RATE,
+        }
+    }
+
+    fn bytes(count: usize) -> Vec<u8> {
+        let mut random = Random(5);
+        (0..count).map(|_| random.bits() as u8).collect()
+    }
+
+    #[test]
+    fn files_arrive_exact_whatever_the_stalls_and_every_stall_beyond_the_slack_is_counted() {
+        let (mut calls, mut retrains) = (0, 0);
+        for direction in [Direction::Download, Direction::Upload] {
+            for (seed, stall_ms) in [(1, 0), (2, 10), (3, 30), (4, 120)] {
+                let plan = plan(direction, stall_ms);
+                let attempt = Telephone::default().call(plan, seed, &bytes(6_000), &mut |_, _| true).unwrap();
+                assert!(attempt.succeeded(), "{direction:?} {stall_ms} ms: {attempt:?}");
+                let losses = attempt.underruns + attempt.overruns;
+                match stall_ms {
+                    0 | 10 => assert_eq!((losses, attempt.retrains, attempt.resent), (0, 0, 0), "{attempt:?}"),
+                    _ => assert!(losses >= attempt.stalls && attempt.stalls > 0, "{attempt:?}"),
+                }
+                calls += 1;
+                retrains += attempt.retrains;
+            }
+        }
+        assert_eq!(calls, 8);
+        assert!(retrains > 0, "losing a ring of samples must make a datapump train again");
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_attempt() {
+        let run = || Telephone::default().call(plan(Direction::Download, 60), 9, &bytes(3_000), &mut |_, _| true);
+        assert_eq!(run(), run());
+    }
+}

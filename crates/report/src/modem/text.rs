@@ -1,0 +1,213 @@
+//! The same as text for people.
+
+use super::{Sent, Stalled, direction_name, far_end_name};
+use crate::layout::{grouped, table};
+use punctual_modem::adapter::Late;
+use punctual_modem::experiment::Experiment;
+use punctual_modem::transfer::Ending;
+use punctual_recording::format_ns;
+use std::fmt::Write as _;
+
+/// What a transfer was and what came of it: the verdict first.
+pub fn transfer_text(sent: &Sent<'_>) -> String {
+    let Sent { file, experiment, transfer, .. } = sent;
+    let mut text = format!("{}\n\n", sent.verdict());
+    let (bytes, direction) = (grouped(transfer.bytes), direction_name(experiment.direction));
+    let _ = writeln!(text, "{file}, {bytes} bytes, {direction}; in virtual time");
+    text += &how(experiment);
+    if let (Some(seconds), Some(throughput)) = (transfer.seconds(), transfer.throughput()) {
+        let header = ["min s", "max s", "mean s", "std dev", "successes", "bit/s"];
+        let row = vec![
+            format!("{:.3}", seconds.min),
+            format!("{:.3}", seconds.max),
+            format!("{:.3}", seconds.mean),
+            format!("{:.3}", seconds.deviation),
+            format!("{} of {}", transfer.successes(), transfer.attempts.len()),
+            format!("{throughput:.0}"),
+        ];
+        let _ = writeln!(text, "\n{}", table(&header, 0..6, [row]));
+    }
+    if !transfer.attempts.is_empty() {
+        let _ = writeln!(text, "\n{}", attempts(sent));
+    }
+    for ending in Ending::ALL.into_iter().skip(1) {
+        let count = transfer.sum(|attempt| u64::from(attempt.ending == ending));
+        if count > 0 {
+            let _ = writeln!(text, "\n{count} of {}: {}", transfer.attempts.len(), ending.words());
+        }
+    }
+    text
+}
+
+/// How the two ends and what is between them are made.
+fn how(experiment: &Experiment) -> String {
+    let Experiment { telephone, setup, .. } = experiment;
+    let line = &telephone.line;
+    let noise = line.signal_to_noise.map_or_else(|| "no noise".to_owned(), |noise| format!("noise {noise} dB below"));
+    let echo = line.echo.map_or_else(|| "no echo".to_owned(), |echo| format!("echo {echo} dB below"));
+    let law = if line.companding.is_some() { "companded" } else { "not companded" };
+    let mut text = format!(
+        "line: at most {} bit/s, {noise}, {echo}, {law}; far end: {}\n",
+        grouped(telephone.highest.bits_per_second().into()),
+        far_end_name(experiment.far_end),
+    );
+    let late = match setup.late {
+        Late::WorkOff => "late blocks worked off",
+        Late::DropStale => "late blocks dropped for the newest",
+    };
+    let _ = writeln!(
+        text,
+        "calling end: {} of each 12.5 ms, {} buffers, slack {}, {late}",
+        format_ns(setup.compute_ns),
+        setup.buffers,
+        format_ns(setup.slack_ns()),
+    );
+    if let Some(slot) = experiment.slot {
+        let _ = writeln!(text, "its processor: {} of every {}", format_ns(slot.runtime_ns), format_ns(slot.period_ns));
+    }
+    if let Some(stalls) = experiment.stalls {
+        let _ = writeln!(text, "stalls: {}, one in every {}", format_ns(stalls.length_ns), format_ns(stalls.every_ns));
+    }
+    text
+}
+
+fn attempts(sent: &Sent<'_>) -> String {
+    let header = [
+        "attempt",
+        "seconds",
+        "set-up s",
+        "bit/s",
+        "retrains",
+        "CRC errors",
+        "far",
+        "resent",
+        "underruns",
+        "overruns",
+        "lost samples",
+        "stalls",
+        "ending",
+    ];
+    let rows = sent.transfer.attempts.iter().enumerate().map(|(place, attempt)| {
+        vec![
+            (place + 1).to_string(),
+            attempt.transfer_ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e9)),
+            format!("{:.3}", attempt.set_up_ns as f64 / 1e9),
+            attempt.bits_per_second.to_string(),
+            attempt.retrains.to_string(),
+            attempt.crc_errors.to_string(),
+            attempt.far_crc_errors.to_string(),
+            attempt.resent.to_string(),
+            attempt.underruns.to_string(),
+            attempt.overruns.to_string(),
+            attempt.lost_samples.to_string(),
+            attempt.stalls.to_string(),
+            attempt.ending.name().replace('_', " "),
+        ]
+    });
+    table(&header, 0..12, rows)
+}
+
+/// The table of stalls: the verdict first.
+pub fn stalls_text(stalled: &Stalled<'_>) -> String {
+    let mut text = format!("{}\n\nOne stall a call, at a point by chance; in virtual time\n", stalled.verdict());
+    text += &how(stalled.experiment);
+    let header = [
+        "direction",
+        "stall",
+        "unharmed",
+        "underruns",
+        "overruns",
+        "CRC errors",
+        "retrained",
+        "extra s mean",
+        "max",
+        "arrived",
+    ];
+    let seconds = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
+    let rows = stalled.rows.iter().map(|row| {
+        vec![
+            direction_name(row.direction).to_owned(),
+            format_ns(row.length_ns),
+            format!("{} of {}", row.unharmed, row.calls),
+            row.underruns.to_string(),
+            row.overruns.to_string(),
+            row.crc_errors.to_string(),
+            format!("{} of {}", row.retrained, row.calls),
+            seconds(row.mean_extra_s),
+            seconds(row.max_extra_s),
+            format!("{} of {}", row.succeeded, row.calls),
+        ]
+    });
+    let _ = writeln!(text, "\n{}", table(&header, 1..10, rows));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modem::{StallsAnswer, TransferAnswer};
+    use punctual_modem::experiment::StallRow;
+    use punctual_modem::transfer::{Attempt, Transfer};
+    use punctual_modem::virtual_time::Direction;
+
+    fn attempt(ending: Ending, transfer_ns: Option<u64>) -> Attempt {
+        Attempt {
+            ending,
+            is_exact: transfer_ns.is_some(),
+            received: 200_000,
+            set_up_ns: 5_000_000_000,
+            transfer_ns,
+            bits_per_second: 9_600,
+            retrains: 1,
+            crc_errors: 2,
+            far_crc_errors: 3,
+            resent: 4,
+            underruns: 5,
+            underrun_samples: 400,
+            overruns: 1,
+            lost_samples: 450,
+            stalls: 6,
+        }
+    }
+
+    #[test]
+    fn a_transfer_in_words_and_for_programs() {
+        let attempts = vec![attempt(Ending::Arrived, Some(174_250_000_000)), attempt(Ending::HungUp, None)];
+        let transfer = Transfer { bytes: 200_000, attempts };
+        let experiment = Experiment::default();
+        let sent = Sent { file: "a.gz", experiment: &experiment, transfer: &transfer, interrupted: false };
+        let text = transfer_text(&sent);
+        assert!(text.starts_with("1 of 2 attempts arrived exact, in 174.250 s in the mean.\n"), "{text}");
+        for part in ["slack 10.7 ms", "1 of 2: the far end hung up", "hung up", "9182", "noise 35 dB below"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let value = crate::answer::value(&TransferAnswer::new(&sent));
+        assert_eq!((value["exit_code"].as_u64(), value["successes"].as_u64()), (Some(1), Some(1)));
+        assert!(value["attempts"][1]["transfer_ns"].is_null());
+    }
+
+    #[test]
+    fn stalls_in_words_and_for_programs() {
+        let row = |length_ns, unharmed, retrained| StallRow {
+            length_ns,
+            direction: Direction::Upload,
+            calls: 4,
+            succeeded: 4,
+            unharmed,
+            underruns: 4,
+            overruns: 0,
+            crc_errors: 7,
+            retrained,
+            mean_extra_s: Some(0.5),
+            max_extra_s: None,
+        };
+        let rows = [row(5_000_000, 4, 0), row(80_000_000, 0, 3)];
+        let experiment = Experiment::default();
+        let stalled = Stalled { experiment: &experiment, rows: &rows, interrupted: false };
+        let text = stalls_text(&stalled);
+        assert!(text.contains("harmed no call: 5.00 ms; shortest after which one trained again: 80.0 ms."), "{text}");
+        assert!(text.contains("3 of 4") && text.contains("0.50"), "{text}");
+        let value = crate::answer::value(&StallsAnswer::new(&stalled));
+        assert_eq!(value["rows"][1]["retrained"], 3);
+    }
+}
