@@ -11,11 +11,7 @@ const ONE_INTERRUPT: u32 = IN_INTERRUPT & IN_INTERRUPT.wrapping_neg();
 /// Whether the events' counts can be believed: read, and not contradicted. Between the beginning and the end of an
 /// interrupt the count shows it; where it never does, it was read from the wrong place or by the wrong layout.
 pub fn is_nesting_known(episode: &Episode) -> bool {
-    let mut edges = episode
-        .events
-        .iter()
-        .filter(|event| is_edge(event.kind))
-        .peekable();
+    let mut edges = episode.events.iter().filter(|event| is_edge(event.kind)).peekable();
     episode.nesting_known && (edges.peek().is_none() || edges.any(|event| event.context & IN_INTERRUPT != 0))
 }
 
