@@ -44,16 +44,28 @@ fn a_call_that_comes_to_nothing_says_where_and_fails() {
 fn files_that_cannot_be_sent_are_one_clear_line() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("empty"), "").unwrap();
+    assert!(Command::new("mkfifo").arg(directory.path().join("pipe")).status().unwrap().success());
     std::fs::File::create(directory.path().join("large")).unwrap().set_len(10_000_001).unwrap();
     for (name, said) in [
         ("none", "error: cannot read none: No such file or directory\n"),
         ("empty", "error: empty is empty: give a file with something in it\n"),
         ("large", "error: large is larger than 10 MB, the most that is sent\n"),
-        (".", "error: cannot read .: Is a directory\n"),
+        (".", "error: cannot read .: is a directory\n"),
+        ("pipe", "error: cannot read pipe: it is a pipe, a socket or a device, not a file\n"),
     ] {
         let output = run(directory.path(), &["modem", "transfer", name]);
         assert_eq!((code(&output), stderr(&output).as_str()), (1, said), "{name}");
     }
+}
+
+#[test]
+fn a_files_name_steers_no_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path(), 100);
+    std::fs::rename(directory.path().join("a.gz"), directory.path().join("a\u{1b}[2J")).unwrap();
+    let output = run(directory.path(), &["modem", "transfer", "a\u{1b}[2J", "--attempts", "1"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("a\u{fffd}[2J, 100 bytes"), "{}", stdout(&output));
 }
 
 #[test]

@@ -6,13 +6,14 @@ use crate::args::modem::{
 use crate::output::{self, Output};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use punctual_modem::adapter::{Late, Setup};
 use punctual_modem::experiment::{Experiment, Step, stall_table};
 use punctual_modem::telephone::{LineOptions, Telephone};
 use punctual_modem::virtual_time::{Direction, FarEnd};
+use punctual_recording::input;
 use punctual_report::modem::{Sent, Stalled, StallsAnswer, TransferAnswer, stalls_text, transfer_text};
-use std::io::Read;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -43,17 +44,17 @@ fn experiment(options: &ModemOptions) -> Experiment {
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
-    if let Err(error) = read {
+    let bytes = input::read_file(path, MAX_FILE).map_err(|error| {
+        if error.kind() == ErrorKind::FileTooLarge {
+            return anyhow!("{} is larger than 10 MB, the most that is sent", path.display());
+        }
         let text = error.to_string();
-        bail!("cannot read {}: {}", path.display(), text.split(" (os error").next().unwrap_or(&text));
+        anyhow!("cannot read {}: {}", path.display(), text.split(" (os error").next().unwrap_or(&text))
+    })?;
+    if bytes.is_empty() {
+        bail!("{} is empty: give a file with something in it", path.display());
     }
-    match bytes.len() as u64 {
-        0 => bail!("{} is empty: give a file with something in it", path.display()),
-        length if length > MAX_FILE => bail!("{} is larger than 10 MB, the most that is sent", path.display()),
-        _ => Ok(bytes),
-    }
+    Ok(bytes)
 }
 
 fn transfer(arguments: &ModemTransferArguments, output: Output) -> anyhow::Result<u8> {
@@ -84,7 +85,7 @@ fn transfer(arguments: &ModemTransferArguments, output: Output) -> anyhow::Resul
     if output.json {
         output::answer(TransferAnswer::new(&sent), code);
     } else {
-        output::print(&transfer_text(&sent));
+        output::print_text(&transfer_text(&sent));
     }
     Ok(code)
 }
@@ -102,7 +103,7 @@ fn stalls(arguments: &ModemStallsArguments, output: Output) -> anyhow::Result<u8
     if output.json {
         output::answer(StallsAnswer::new(&stalled), u8::from(interrupted));
     } else {
-        output::print(&stalls_text(&stalled));
+        output::print_text(&stalls_text(&stalled));
     }
     Ok(u8::from(interrupted))
 }

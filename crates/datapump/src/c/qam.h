@@ -203,14 +203,8 @@ QAM_INLINE __u32 qam_descramble(__u32 *state, __u32 calling, __u32 bit)
 	return out;
 }
 
-/* Two bits to how many quadrants they turn, and back: neighbours differ in one bit. */
+/* Two bits to how many quadrants they turn, and back: neighbours differ in one bit. For two bits both are the same. */
 QAM_INLINE __u32 qam_gray(__u32 value)
-{
-	value &= 3;
-	return value ^ value >> 1;
-}
-
-QAM_INLINE __u32 qam_from_gray(__u32 value)
 {
 	value &= 3;
 	return value ^ value >> 1;

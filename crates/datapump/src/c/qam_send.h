@@ -32,15 +32,15 @@ QAM_INLINE void qam_modulate(struct qam *q, __s32 *i, __s32 *k)
 		if (bit < bits)
 			value = value << 1 | qam_next_bit(q);
 	if (bits == 6) {
-		column = qam_from_gray(value >> 2);
-		row = qam_from_gray(value);
+		column = qam_gray(value >> 2);
+		row = qam_gray(value);
 		value >>= 4;
 	} else if (bits == 4) {
 		column = value >> 1 & 1;
 		row = value & 1;
 		value >>= 2;
 	}
-	q->send_quadrant = (q->send_quadrant + qam_from_gray(value)) & 3;
+	q->send_quadrant = (q->send_quadrant + qam_gray(value)) & 3;
 	qam_turn(q->send_quadrant, (__s32)(2 * column + 1) * unit, (__s32)(2 * row + 1) * unit, i, k);
 }
 
