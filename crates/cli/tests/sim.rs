@@ -3,7 +3,7 @@
 mod support;
 
 use punctual_recording::Recording;
-use support::{code, json, run, stderr, stdout};
+use support::{code, json, run, signal, start, stderr, stdout};
 
 #[test]
 fn every_prediction_holds_or_is_contradicted_for_a_listed_reason() {
@@ -31,7 +31,6 @@ fn a_prediction_that_fails_fails_the_command() {
     let output = run(directory.path(), &failing);
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert!(json(&output)["verdict"].as_str().unwrap().contains("FAIL"));
-    assert_eq!(code(&run(directory.path(), &["sim", "run", "nt-timers-table3", "--set", "clock.speed=1ms"])), 1);
     assert_eq!(code(&run(directory.path(), &["sim", "run", "nt-timers-table3", "--set", "clock"])), 129);
     let constraints = stdout(&run(directory.path(), &["sim", "run", "two-modems"]));
     assert!(constraints.contains("time constraints granted"), "{constraints}");
@@ -99,7 +98,8 @@ fn wrong_questions_are_one_line_with_their_place() {
         (vec!["sim", "whatif", "--device", "submarine"], 129),
         (vec!["sim", "whatif", "--device", "modem", "--context", "moon"], 129),
         (vec!["sim", "whatif", "--device", "modem", "--competitor", "90"], 129),
-        (vec!["sim", "whatif", "--device", "modem", "--context", "reservation:9ms/8ms", "-D", "1s"], 1),
+        (vec!["sim", "whatif", "--device", "modem", "--context", "reservation:9ms/8ms", "-D", "1s"], 129),
+        (vec!["sim", "whatif", "--device", "modem", "--context", "slots:9/4", "-D", "1s"], 129),
         (vec!["sim", "whatif", "--device", "modem", "--sweep", "period=1..1000000000"], 129),
         (vec!["sim", "whatif", "--device", "modem", "--sweep", "colour=1..2"], 129),
         (
@@ -125,6 +125,63 @@ fn wrong_questions_are_one_line_with_their_place() {
         assert!(lines[0].starts_with("error: ") && lines.len() <= 2, "{words:?}: {lines:?}");
     }
     assert!(stderr(&run(directory.path(), &["sim", "run", "key.toml"])).contains("key.toml:4"));
+}
+
+#[test]
+fn what_is_asked_wrongly_of_an_experiment_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut met = 0;
+    for (words, expected) in [
+        (vec!["nt-timers-table3", "--case", "nope"], "there is no case \"nope\"; there are \"as it was\""),
+        (vec!["nt-timers-table3", "--set", "clock.speed=1ms"], "--set clock.speed=1ms: unknown field `speed`"),
+        (vec!["nt-timers-table3", "--set", "clock"], "write it as KEY=VALUE"),
+        (vec!["nt-timers-table3", "--set", "machine.quantum=20"], "a length of time with its unit, such as \"20ms\""),
+        (vec!["nt-timers-table3", "--set", "runs=2", "--set", "machine.speed=1"], "--set machine.speed=1: unknown"),
+        (vec!["two-modems", "--set", "thread.film.migrates=true"], "a time constraint is of one CPU"),
+        (vec!["soft-modem-table3", "--sweep", "device.policy.reservation.runtime=8..1"], "the range is empty"),
+        (vec!["soft-modem-table3", "--case", "nope", "--sweep", "runs=1..2"], "there is no case \"nope\""),
+    ] {
+        let output = run(directory.path(), &[vec!["sim", "run"], words.clone()].concat());
+        assert_eq!(code(&output), 129, "{words:?}: {}{}", stdout(&output), stderr(&output));
+        let line = stderr(&output).lines().next().unwrap_or_default().to_owned();
+        assert!(line.starts_with("error: ") && line.contains(expected), "{words:?}: {line}");
+        met += 1;
+    }
+    assert_eq!(met, 8);
+    // A key that the file leaves at its default can be set, and a case can be run alone.
+    assert_eq!(code(&run(directory.path(), &["sim", "run", "nt-timers-table3", "--set", "machine.quantum=20ms"])), 0);
+    let answer = json(&run(directory.path(), &["sim", "run", "soft-modem-dialup", "--case", "INT", "--json"]));
+    assert_eq!(answer["cases"].as_array().unwrap().len(), 1, "{answer}");
+    let open =
+        answer["rows"].as_array().unwrap().iter().filter(|row| row["class"] == "prediction" && row["holds"].is_null());
+    assert!(open.count() > 0 && answer["verdict"].as_str().unwrap().contains("not asked for"), "{answer}");
+}
+
+/// Each of these takes far longer than it is given.
+#[test]
+fn ctrl_c_ends_a_computation_and_keeps_what_was_computed() {
+    let directory = tempfile::tempdir().unwrap();
+    run(directory.path(), &["sim", "run", "nt-timers-table3", "--set", "duration=40s", "-o", "a.punctual"]);
+    let mut met = 0;
+    for words in [
+        &["papers", "--mutations"][..],
+        &["run", "soft-modem-table3", "--set", "runs=50"],
+        &["run", "soft-modem-table3", "--sweep", "device.policy.reservation.period=4..20", "--sweep", "seed=1..50"],
+        &["whatif", "--device", "modem", "--interference", "a.punctual", "-D", "20d"],
+        &["whatif", "--device", "modem", "--context", "slots:1/4", "-D", "20d", "--sweep", "period=4..40"],
+    ] {
+        let child = start(directory.path(), &[&["sim"], words, &["--json"]].concat());
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        signal(&child, libc::SIGINT);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 1, "{words:?}: {}", stderr(&output));
+        let answer = json(&output);
+        assert_eq!(answer["interrupted"], true, "{words:?}: {answer}");
+        let verdict = answer["verdict"].as_str().unwrap();
+        assert!(verdict.to_lowercase().contains("interrupted"), "{words:?}: {verdict}");
+        met += 1;
+    }
+    assert_eq!(met, 5);
 }
 
 #[test]

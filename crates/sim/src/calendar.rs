@@ -37,6 +37,12 @@ impl Calendar {
         }
     }
 
+    /// When a slot is due; [`NEVER`] for not at all.
+    #[inline]
+    pub(crate) fn at(&self, slot: usize) -> Picoseconds {
+        self.tree[self.leaves + slot]
+    }
+
     /// The earliest time of all.
     #[inline]
     pub(crate) fn earliest(&self) -> Picoseconds {

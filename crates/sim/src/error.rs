@@ -25,6 +25,13 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// What is wrong, without the place of a text: for what was not written there.
+    pub fn what(&self) -> String {
+        match self {
+            Error::Text { what, .. } | Error::Machine(what) | Error::Sweep(what) => what.clone(),
+        }
+    }
+
     /// The machine named in this line is impossible.
     pub(crate) fn machine(what: impl Into<String>) -> Error {
         Error::Machine(what.into())

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::experiment::{AssumptionNote, Class, Experiment, FittedNote, LedgerRow, Moved};
 use crate::machine::Mechanism;
 use crate::shipped::BUILTIN;
+use crate::watch::Watch;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All rows of all built-in experiments that are held to a paper.
@@ -15,6 +16,8 @@ pub struct Ledger {
     pub assumptions: Vec<AssumptionNote>,
     /// Rows by class.
     pub counts: BTreeMap<Class, usize>,
+    /// Whether it was ended before every experiment was run.
+    pub interrupted: bool,
 }
 
 impl Ledger {
@@ -25,6 +28,11 @@ impl Ledger {
     /// Predictions.
     pub fn predictions(&self) -> usize {
         self.count(|row| row.class == Class::Prediction)
+    }
+
+    /// Predictions that were not judged, since nobody waited for them.
+    pub fn open(&self) -> usize {
+        self.count(|row| row.class == Class::Prediction && row.is_open())
     }
 
     /// Predictions that hold.
@@ -49,19 +57,30 @@ pub fn builtin(name: &str) -> Option<Result<Experiment>> {
     Some(Experiment::parse(known.0, known.1))
 }
 
-/// Runs every built-in experiment. On `threads` threads; the result does not depend on how many.
+/// How many parts [`papers`], [`ranges`] and [`mutations`] have, for a watcher who shows how far they are: cases that run.
 ///
 /// # Errors
 /// A built-in experiment that does not parse: a fault of the program.
-pub fn papers(threads: usize) -> Result<Ledger> {
+pub fn parts() -> Result<u64> {
+    let cases = BUILTIN.iter().map(|(file, text)| Ok(Experiment::parse(file, text)?.cases().count() as u64));
+    cases.sum()
+}
+
+/// Runs every built-in experiment. On `threads` threads; the result does not depend on how many. Of what the watcher does
+/// not wait for the rows stay open.
+///
+/// # Errors
+/// A built-in experiment that does not parse: a fault of the program.
+pub fn papers(threads: usize, watch: &dyn Watch) -> Result<Ledger> {
     let outcomes = crate::parallel::map(BUILTIN.len(), threads, |index| {
         let (file, text) = BUILTIN[index];
-        Experiment::parse(file, text)?.run()
+        Experiment::parse(file, text)?.run_watched(watch)
     });
     let mut ledger = Ledger::default();
     let mut seen = BTreeSet::new();
     for outcome in outcomes {
         let outcome = outcome?;
+        ledger.interrupted |= outcome.interrupted;
         if outcome.paper.is_none() {
             continue;
         }
@@ -81,14 +100,14 @@ pub fn papers(threads: usize) -> Result<Ledger> {
     Ok(ledger)
 }
 
-/// How the rows of every fitted value move over its range.
+/// How the rows of every fitted value move over its range; of those that the watcher waits for.
 ///
 /// # Errors
 /// A built-in experiment that does not run: a fault of the program.
-pub fn ranges(threads: usize) -> Result<Vec<(FittedNote, Vec<Moved>)>> {
+pub fn ranges(threads: usize, watch: &dyn Watch) -> Result<Vec<(FittedNote, Vec<Moved>)>> {
     let found = crate::parallel::map(BUILTIN.len(), threads, |index| {
         let (file, text) = BUILTIN[index];
-        Experiment::parse(file, text)?.ranges()
+        Experiment::parse(file, text)?.ranges(watch)
     });
     Ok(found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
@@ -103,11 +122,11 @@ pub struct Turned {
 }
 
 /// Breaks each mechanism in turn and says which predictions rest on it. `only` names the experiments to run; empty
-/// for all.
+/// for all. Mechanisms that the watcher does not wait for are left out.
 ///
 /// # Errors
 /// A built-in experiment that does not run: a fault of the program.
-pub fn mutations(threads: usize, mechanisms: &[Mechanism], only: &[&str]) -> Result<Vec<Turned>> {
+pub fn mutations(threads: usize, mechanisms: &[Mechanism], only: &[&str], watch: &dyn Watch) -> Result<Vec<Turned>> {
     let files: Vec<_> = BUILTIN
         .iter()
         .filter(|(file, _)| only.is_empty() || only.iter().any(|name| file.strip_suffix(".toml") == Some(name)))
@@ -115,31 +134,34 @@ pub fn mutations(threads: usize, mechanisms: &[Mechanism], only: &[&str]) -> Res
     let experiments = files.iter().map(|(file, text)| Experiment::parse(file, text)).collect::<Result<Vec<_>>>()?;
     let held_by = |experiment: &Experiment, state: Option<Mechanism>, wanted: &BTreeSet<String>| {
         if wanted.is_empty() {
-            return Ok(BTreeSet::new());
+            return Ok(Some(BTreeSet::new()));
         }
         // What a broken mechanism makes impossible does not hold either.
-        let rows = match (experiment.run_broken(state, |id| wanted.contains(id)), state) {
+        let rows = match (experiment.run_broken(state, |id| wanted.contains(id), watch), state) {
+            (Ok(outcome), _) if outcome.interrupted => return Ok(None),
             (Ok(outcome), _) => outcome.rows,
             (Err(_), Some(_)) => Vec::new(),
             (Err(error), None) => return Err(error),
         };
         let held = rows.into_iter().filter(|row| wanted.contains(&row.id) && row.holds == Some(true));
-        Ok(held.map(|row| row.id).collect::<BTreeSet<String>>())
+        Ok(Some(held.map(|row| row.id).collect::<BTreeSet<String>>()))
     };
     let whole = crate::parallel::map(experiments.len(), threads, |at| {
         let predicted = if experiments[at].paper().is_some() { experiments[at].predictions() } else { BTreeSet::new() };
         held_by(&experiments[at], None, &predicted)
     });
-    let whole = whole.into_iter().collect::<Result<Vec<_>>>()?;
+    let whole = whole.into_iter().collect::<Result<Option<Vec<_>>>>()?;
+    let Some(whole) = whole else { return Ok(Vec::new()) };
     let broken = crate::parallel::map(experiments.len() * mechanisms.len(), threads, |task| {
         let (at, mechanism) = (task % experiments.len(), mechanisms[task / experiments.len()]);
         held_by(&experiments[at], Some(mechanism), &whole[at])
     });
     let broken = broken.into_iter().collect::<Result<Vec<_>>>()?;
     let whole: BTreeSet<&String> = whole.iter().flatten().collect();
-    let turned = mechanisms.iter().zip(broken.chunks(experiments.len().max(1))).map(|(mechanism, still)| {
-        let still: BTreeSet<&String> = still.iter().flatten().collect();
-        Turned { mechanism: *mechanism, rows: whole.difference(&still).map(|row| (*row).clone()).collect() }
+    let turned = mechanisms.iter().zip(broken.chunks(experiments.len().max(1))).filter_map(|(mechanism, still)| {
+        let still: BTreeSet<&String> =
+            still.iter().map(Option::as_ref).collect::<Option<Vec<_>>>()?.into_iter().flatten().collect();
+        Some(Turned { mechanism: *mechanism, rows: whole.difference(&still).map(|row| (*row).clone()).collect() })
     });
     Ok(turned.collect())
 }

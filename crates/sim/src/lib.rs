@@ -57,6 +57,7 @@ pub mod sweep;
 pub mod swept;
 pub mod theory;
 pub mod time;
+pub mod watch;
 pub mod whatif;
 
 pub use error::{Error, Result};

@@ -33,6 +33,9 @@ pub struct LinkSpec {
     pub setup: Picoseconds,
     /// After this long without a line the connection is given up.
     pub give_up: Picoseconds,
+    /// After this long without one block processed in time nothing has been sent, and the modem at the other end hangs up;
+    /// `None` for never.
+    pub carrier_loss: Option<Picoseconds>,
     /// The phase of the device from which on the connection stands.
     pub connected_phase: u32,
 }
@@ -46,6 +49,8 @@ pub struct Transfer {
     pub retrains: u64,
     /// Blocks that were late or lost, from the start of the transfer to its end.
     pub faults: u64,
+    /// Whether the other end hung up.
+    pub broken: bool,
 }
 
 impl LinkSpec {
@@ -79,6 +84,8 @@ pub struct Link {
     state: State,
     started: Option<Picoseconds>,
     last: Picoseconds,
+    /// When a block was last processed in time.
+    heard: Picoseconds,
     /// Time on the line that the file still needs.
     missing: Picoseconds,
     transfer: Transfer,
@@ -94,6 +101,7 @@ impl Link {
             state: State::Up,
             started: None,
             last: 0,
+            heard: 0,
             missing: spec.setup + spec.file_bytes * byte_time,
             transfer: Transfer::default(),
         }
@@ -107,13 +115,20 @@ impl Link {
         let now = block.end;
         let Some(started) = self.started else {
             self.started = Some(now);
-            self.last = now;
+            (self.last, self.heard) = (now, now);
             return;
         };
         let passed = now - self.last;
         self.last = now;
         let good = block.fate == Fate::Good;
         self.transfer.faults += u64::from(!good);
+        if self.spec.carrier_loss.is_some_and(|most| now - self.heard > most) {
+            self.transfer.broken = true;
+            self.state = State::Over;
+        }
+        if good {
+            self.heard = now;
+        }
         match self.state {
             State::Up if good => {
                 if passed >= self.missing {
@@ -172,6 +187,7 @@ mod tests {
             retrain: 5 * SECOND,
             setup: SECOND,
             give_up: 100 * SECOND,
+            carrier_loss: Some(7 * SECOND / 5),
             connected_phase: 0,
         }
     }
@@ -192,6 +208,18 @@ mod tests {
         assert_eq!(took, SECOND + 100_000 * spec().byte_time());
         let ideal = 100_000 * 8 * SECOND / 50_000;
         assert!(took > ideal + SECOND && took < ideal * 5 / 4);
+    }
+
+    /// 12.5 ms a block: 113 in a row are more than 1.4 s, 111 are less.
+    #[test]
+    fn the_other_end_hangs_up_when_it_has_heard_nothing_for_too_long() {
+        let some = send(&(50..161).collect::<Vec<_>>());
+        assert!(!some.broken && some.took.is_some() && some.faults == 111, "{some:?}");
+        let more = send(&(50..163).collect::<Vec<_>>());
+        assert!(more.broken && more.took.is_none() && more.faults == 113, "{more:?}");
+        // As many, with one block in time among them: it trains anew.
+        let heard: Vec<u64> = (50..163).filter(|block| *block != 100).collect();
+        assert!(!send(&heard).broken && send(&heard).took.is_some());
     }
 
     proptest! {

@@ -56,4 +56,5 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("wdm-rates.toml", include_str!("../../../experiments/wdm-rates.toml")),
     ("interactive.toml", include_str!("../../../experiments/interactive.toml")),
     ("two-modems.toml", include_str!("../../../experiments/two-modems.toml")),
+    ("global-edf.toml", include_str!("../../../experiments/global-edf.toml")),
 ];

@@ -40,8 +40,15 @@ impl Axis {
     /// # Errors
     /// A line that says what is wrong.
     pub fn parse_any(text: &str) -> Result<Axis> {
-        if let Ok(axis) = Axis::parse(text) {
-            return Ok(axis);
+        let is_whole = |part: &str| part.trim().parse::<i64>().is_ok();
+        let whole_range =
+            text.split_once('=').and_then(|(_, values)| values.split_once("..")).is_some_and(|(from, to)| {
+                is_whole(from) && to.split_once(':').map_or(is_whole(to), |(to, step)| is_whole(to) && is_whole(step))
+            });
+        match Axis::parse(text) {
+            Err(error) if whole_range => return Err(error),
+            Ok(axis) => return Ok(axis),
+            Err(_) => {}
         }
         let wrong = |what: &str| Error::Sweep(format!("--sweep {text}: {what}"));
         let (name, values) = text.split_once('=').ok_or_else(|| wrong("write it as name=4..20 or name=4,8,16"))?;
@@ -245,9 +252,15 @@ impl Sweep {
         own.filter(|point| !done.contains(point)).collect()
     }
 
-    /// As [`Sweep::run`], for work that is given the point's number.
-    pub fn run_at<T: Send>(&self, points: &[u64], threads: usize, work: impl Fn(u64) -> T + Sync) -> Vec<(u64, T)> {
-        parallel::map(points.len(), threads, |index| (points[index], work(points[index])))
+    /// As [`Sweep::run`], for work that is given the point's number, and that gives nothing where it was ended.
+    pub fn run_at<T: Send>(
+        &self,
+        points: &[u64],
+        threads: usize,
+        work: impl Fn(u64) -> Option<T> + Sync,
+    ) -> Vec<(u64, T)> {
+        let found = parallel::map(points.len(), threads, |index| Some((points[index], work(points[index])?)));
+        found.into_iter().flatten().collect()
     }
 
     /// Computes these points on up to `threads` threads: pairs of point and result, in the order of `points`.

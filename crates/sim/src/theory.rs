@@ -88,16 +88,35 @@ pub fn edf_feasible(tasks: &[Task]) -> std::result::Result<(), String> {
     }
 }
 
+/// Whether the density test says that all deadlines are met under global EDF on so many CPUs: the sum of compute time over
+/// deadline is at most `cpus - (cpus - 1) * largest` (Goossens, Funk and Baruah, 2003, with deadlines for periods).
+/// Sufficient, not necessary.
+///
+/// # Errors
+/// The sum and what it may be.
+pub fn global_edf_admitted(tasks: &[Task], cpus: usize) -> std::result::Result<(), String> {
+    let density = |task: &Task| task.compute as f64 / task.deadline.min(task.period) as f64;
+    let sum: f64 = tasks.iter().map(density).sum();
+    let largest = tasks.iter().map(density).fold(0.0, f64::max);
+    let bound = cpus as f64 - (cpus as f64 - 1.0) * largest;
+    if largest > 1.0 || sum > bound + 1e-12 {
+        return Err(format!("their densities sum to {sum:.3}, and the test for {cpus} CPUs admits {bound:.3}"));
+    }
+    Ok(())
+}
+
 /// Admission by theory: rate-monotonic threads of each CPU by response-time analysis, EDF threads by demand, each
-/// as if it were alone there. Reservations and floating budgets are always admitted by the machine itself.
+/// as if it were alone there; EDF threads that migrate by density. Reservations and floating budgets are always admitted
+/// by the machine itself.
 ///
 /// # Errors
 /// One line that names CPU or thread.
 pub fn admit(spec: &MachineSpec) -> Result<()> {
+    admit_migrating(spec)?;
     for cpu in 0..spec.cpus {
         let mut monotonic: Vec<(&str, Task)> = Vec::new();
         let mut earliest: Vec<Task> = Vec::new();
-        for thread in spec.threads.iter().filter(|thread| thread.cpu == cpu) {
+        for thread in spec.threads.iter().filter(|thread| thread.cpu == cpu && !thread.migrates) {
             let Activity::Periodic { period, .. } = thread.activity else { continue };
             let compute = thread.work.longest();
             match thread.policy {
@@ -119,4 +138,37 @@ pub fn admit(spec: &MachineSpec) -> Result<()> {
             .map_err(|why| Error::Machine(format!("the EDF threads of CPU {cpu} are not admitted: {why}")))?;
     }
     Ok(())
+}
+
+/// The threads that migrate. Beside EDF threads that stay on their CPU, and for rate-monotonic ones, no test is known here.
+fn admit_migrating(spec: &MachineSpec) -> Result<()> {
+    let refuse = |what: String| Err(Error::Machine(what));
+    let mut tasks = Vec::new();
+    for thread in spec.threads.iter().filter(|thread| thread.migrates) {
+        let Activity::Periodic { period, .. } = thread.activity else { continue };
+        match thread.policy {
+            Policy::EarliestDeadline { deadline } => {
+                tasks.push(Task { period, compute: thread.work.longest(), deadline });
+            }
+            Policy::RateMonotonic { .. } => {
+                return refuse(format!(
+                    "thread {:?} is rate-monotonic and migrates: there is no admission test for that, set admission = false",
+                    thread.name
+                ));
+            }
+            _ => {}
+        }
+    }
+    let pinned = |thread: &&crate::machine::ThreadSpec| {
+        !thread.migrates && matches!(thread.policy, Policy::EarliestDeadline { .. } | Policy::RateMonotonic { .. })
+    };
+    if let (false, Some(thread)) = (tasks.is_empty(), spec.threads.iter().find(pinned)) {
+        return refuse(format!(
+            "thread {:?} stays on its CPU beside EDF threads that migrate: there is no admission test for that, set \
+             admission = false",
+            thread.name
+        ));
+    }
+    global_edf_admitted(&tasks, spec.cpus)
+        .or_else(|why| refuse(format!("the EDF threads that migrate are not admitted: {why}")))
 }

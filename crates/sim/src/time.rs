@@ -81,8 +81,17 @@ pub fn format_span(picoseconds: Picoseconds) -> String {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        parse_span(&text).map(Span).map_err(serde::de::Error::custom)
+        struct Written;
+        impl serde::de::Visitor<'_> for Written {
+            type Value = Span;
+            fn expecting(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+                formatter.write_str("a length of time with its unit, such as \"20ms\"")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Span, E> {
+                parse_span(text).map(Span).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Written)
     }
 }
 

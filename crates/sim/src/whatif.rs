@@ -7,6 +7,7 @@ use crate::machine::{Activity, Arrival, Engine, MachineSpec, Policy, SourceSpec,
 use crate::observe::{Activation, Observer, Unit};
 use crate::random::mix;
 use crate::time::{MAX_TIME, MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, SECOND, format_span};
+use crate::watch::{ToTheEnd, Watch};
 use punctual_recording::Distribution;
 
 /// No what-if handles more activations than this.
@@ -121,6 +122,8 @@ pub struct Answer {
     pub exposure: Picoseconds,
     /// Events handled.
     pub events: u64,
+    /// Whether it was ended before the simulated time was over, or before it was known how sure the misses are.
+    pub interrupted: bool,
     /// How sure the misses are; `None` where nothing recorded went in, so that they follow from the question alone.
     pub interval: Option<Interval>,
 }
@@ -149,6 +152,7 @@ impl Answer {
             misses => format!("{misses} buffers of {} missed in {time} of simulated time", self.activations),
         };
         match &self.interval {
+            _ if self.interrupted => format!("{counted}. It was interrupted: how sure that is was not worked out."),
             None => format!("{counted}."),
             Some(Interval { refused: Some(why), .. }) => why.clone(),
             Some(interval) => format!(
@@ -167,8 +171,11 @@ const MIN_RECORDED: Picoseconds = 20 * SECOND;
 const TIMES_WITHOUT: u64 = 3;
 /// Repetitions at least and at most, and for how much simulated time in all.
 const REPETITIONS: (u64, u64, Picoseconds) = (24, 100, 36_000 * SECOND);
+/// How much is simulated before the watcher is asked again.
+const PIECE: Picoseconds = 60 * SECOND;
 
-struct Watch {
+/// What an answer is made of.
+struct Seen {
     /// What the switch to a thread takes before its first instruction.
     switch: Picoseconds,
     source: u32,
@@ -179,7 +186,7 @@ struct Watch {
     last_bystander: Option<Picoseconds>,
 }
 
-impl Observer for Watch {
+impl Observer for Seen {
     fn arrival(&mut self, source: u32, _unit: &Unit) {
         if source == self.source {
             self.arrived += 1;
@@ -299,6 +306,14 @@ impl WhatIf {
         Ok(spec)
     }
 
+    /// Whether the question itself is possible, whatever was recorded.
+    ///
+    /// # Errors
+    /// A line that names what is impossible.
+    pub fn check_question(&self) -> Result<()> {
+        Engine::new(WhatIf { interference: None, ..self.clone() }.machine()?).map(|_| ())
+    }
+
     /// Refuses what is impossible.
     fn check(&self) -> Result<()> {
         let refuse = |what: String| Err(Error::Machine(what));
@@ -355,21 +370,26 @@ impl WhatIf {
     ///
     /// # Errors
     /// A line that names what is impossible.
-    pub fn answer_with_interval(&self, threads: usize) -> Result<Answer> {
-        let mut answer = self.answer()?;
-        let Some(interference) = &self.interference else { return Ok(answer) };
+    pub fn answer_with_interval(&self, threads: usize, watch: &dyn Watch) -> Result<Answer> {
+        let mut answer = self.answer_watched(watch)?;
+        watch.part_done();
+        let Some(interference) = self.interference.as_ref().filter(|_| !answer.interrupted) else { return Ok(answer) };
         let recorded = interference.observed();
-        let (least, most, in_all) = REPETITIONS;
-        let repetitions = (in_all / self.duration.max(1)).clamp(least, most);
+        let repetitions = self.repetitions();
         // Each of those that go on at once replays a recording of its own.
         let at_once = usize::try_from(MAX_BYTES / interference.bytes().max(1)).unwrap_or(usize::MAX).max(1);
         let question = WhatIf { interference: None, bystander: None, competitors: self.competitors.clone(), ..*self };
         let counted = crate::parallel::map(repetitions as usize, threads.min(at_once), |index| {
             let seed = mix(self.seed ^ mix(index as u64 + 1));
             let again = WhatIf { interference: Some(interference.resampled(seed)), seed, ..question.clone() };
-            again.answer().map(|answer| answer.misses)
+            let answer = again.answer_watched(watch)?;
+            watch.part_done();
+            Ok((!answer.interrupted).then_some(answer.misses))
         });
-        let mut counted = counted.into_iter().collect::<Result<Vec<u64>>>()?;
+        let Some(mut counted) = counted.into_iter().collect::<Result<Option<Vec<u64>>>>()? else {
+            answer.interrupted = true;
+            return Ok(answer);
+        };
         counted.sort_unstable();
         let at = |share: f64| counted[((counted.len() - 1) as f64 * share).round() as usize];
         let refused = self.refusal(recorded, answer.misses, counted[counted.len() - 1]);
@@ -378,6 +398,12 @@ impl WhatIf {
         let high = at(0.975).max(if counted[counted.len() - 1] == 0 { unmet } else { 0 });
         answer.interval = Some(Interval { recorded, repetitions, low: at(0.025), high, refused });
         Ok(answer)
+    }
+
+    /// How often the question is put again for the interval.
+    pub fn repetitions(&self) -> u64 {
+        let (least, most, in_all) = REPETITIONS;
+        (in_all / self.duration.max(1)).clamp(least, most)
     }
 
     /// Why so much recorded time cannot carry the answer.
@@ -408,9 +434,17 @@ impl WhatIf {
     /// # Errors
     /// A line that names what is impossible.
     pub fn answer(&self) -> Result<Answer> {
+        self.answer_watched(&ToTheEnd)
+    }
+
+    /// The same, which the watcher may end: then the answer is of the time simulated until then.
+    ///
+    /// # Errors
+    /// A line that names what is impossible.
+    pub fn answer_watched(&self, watch: &dyn Watch) -> Result<Answer> {
         let spec = self.machine()?;
         let named = |name: &str| spec.threads.iter().position(|thread| thread.name == name);
-        let mut watch = Watch {
+        let mut seen = Seen {
             switch: spec.context_switch,
             source: spec.sources.len() as u32 - 1,
             bystander: named("bystander").map_or(u32::MAX, |index| index as u32),
@@ -427,20 +461,26 @@ impl WhatIf {
                 shares: [0.0; 3],
                 exposure: self.duration,
                 events: 0,
+                interrupted: false,
                 interval: None,
             },
             last_bystander: None,
         };
         let mut engine = Engine::new(spec.clone())?;
-        engine.run(self.duration, &mut watch);
-        let mut answer = watch.answer;
+        let mut simulated = 0;
+        while simulated < self.duration && !(simulated > 0 && watch.is_over()) {
+            simulated = simulated.saturating_add(PIECE).min(self.duration);
+            engine.run(simulated, &mut seen);
+        }
+        let mut answer = seen.answer;
+        (answer.exposure, answer.interrupted) = (simulated, simulated < self.duration);
         // What is due and was never done by the end has missed, if its time is over.
-        let due = (self.duration.saturating_sub(watch.limit) / self.period).min(watch.arrived);
+        let due = (simulated.saturating_sub(seen.limit) / self.period).min(seen.arrived);
         if answer.activations < due {
             answer.misses += due - answer.activations;
             answer.activations = due;
         }
-        let of = |time: Picoseconds| time as f64 / self.duration as f64;
+        let of = |time: Picoseconds| time as f64 / simulated as f64;
         let device = match self.context {
             Context::Irq | Context::Softirq => answer.activations.saturating_mul(self.compute),
             _ => engine.thread_time(0),

@@ -40,8 +40,8 @@ fn thread(cpus: usize) -> impl Strategy<Value = ThreadSpec> {
         prop::option::of((0..10u64, 1..20u64, 2..31u8).prop_map(|(after, length, irql)| Raise { after, length, irql }));
     let constraint =
         prop::option::of((20..100u64, 1..20u64).prop_map(|(deadline, estimate)| ConstraintSpec { deadline, estimate }));
-    (0..cpus, policy(), activity, 0..30u64, raise, constraint, any::<bool>()).prop_map(
-        |(cpu, policy, activity, work, raise, constraint, drop)| {
+    (0..cpus, policy(), activity, 0..30u64, raise, constraint, any::<bool>(), any::<bool>()).prop_map(
+        |(cpu, policy, activity, work, raise, constraint, drop, migrates)| {
             let mut thread = match activity {
                 Activity::Spinning => ThreadSpec::spinner("spin", 8),
                 _ => ThreadSpec::new("thread", policy, activity, Cost::constant(work)),
@@ -53,7 +53,9 @@ fn thread(cpus: usize) -> impl Strategy<Value = ThreadSpec> {
             if thread.raise.is_none() && work > 5 && activity != Activity::Spinning {
                 thread.hold = Some(Hold { lock: (work % 2) as u32, after: work / 3, length: work / 2 });
             }
-            thread.constraint = constraint;
+            let tied = matches!(policy, Policy::Reservation { .. } | Policy::Deadline { reclaim: true, .. });
+            thread.migrates = migrates && !tied;
+            thread.constraint = constraint.filter(|_| !thread.migrates);
             thread.late_work = if drop { LateWork::DropStale } else { LateWork::WorkOff };
             thread
         },
@@ -110,6 +112,7 @@ fn machine() -> impl Strategy<Value = MachineSpec> {
                         starvation_boost: (seed % 3 == 0).then_some(200 + seed % 700),
                         inheritance: seed % 2 == 0,
                         context_switch,
+                        migration: context_switch / 2,
                         fpu_save: 1,
                         slot_level,
                         slot_unit: 10,
@@ -151,6 +154,13 @@ proptest! {
                 .filter(|slice| slice.level == Level::Thread && slice.index == thread as u32)
                 .map(|slice| slice.end - slice.start).sum();
             prop_assert_eq!(sliced, engine.thread_time(thread));
+            let mut own: Vec<&Slice> = seen.slices.iter()
+                .filter(|slice| slice.level == Level::Thread && slice.index == thread as u32).collect();
+            own.sort_by_key(|slice| slice.start);
+            for pair in own.windows(2) {
+                prop_assert!(pair[0].end <= pair[1].start, "on two CPUs at once: {:?}", pair);
+            }
+            prop_assert!(spec.threads[thread].migrates || own.iter().all(|s| s.cpu as usize == spec.threads[thread].cpu));
         }
         for activation in &seen.activations {
             prop_assert!(activation.wakeup(0).adds_up());

@@ -4,10 +4,11 @@ use punctual_sim::experiment::{Class, Experiment, Value, setting};
 use punctual_sim::ledger::{builtin, mutations, papers, ranges};
 use punctual_sim::machine::Mechanism;
 use punctual_sim::shipped::{BUILTIN, all_contradicted};
+use punctual_sim::watch::ToTheEnd;
 
 #[test]
 fn every_prediction_holds_or_is_listed_with_its_reason_on_any_number_of_threads() {
-    let ledger = papers(2).unwrap();
+    let ledger = papers(2, &ToTheEnd).unwrap();
     let failing: Vec<_> = ledger.rows.iter().filter(|row| row.fails()).map(|row| &row.id).collect();
     assert!(failing.is_empty(), "{failing:?}");
     // The same in one piece, on one thread.
@@ -46,7 +47,7 @@ fn every_prediction_holds_or_is_listed_with_its_reason_on_any_number_of_threads(
 
 #[test]
 fn a_fitted_value_is_shown_over_its_range_and_moves_its_rows() {
-    let ranges = ranges(2).unwrap();
+    let ranges = ranges(2, &ToTheEnd).unwrap();
     assert!(ranges.len() >= 8, "{}", ranges.len());
     for (note, moved) in &ranges {
         assert!(moved.len() > 1 && moved.iter().all(|moved| !moved.rows.is_empty()), "{}", note.name);
@@ -77,7 +78,7 @@ const UNPROVEN: &[&str] = &["procedure-order", "boost", "fresh-quantum", "ring"]
 #[test]
 fn each_broken_mechanism_breaks_a_prediction_unless_it_is_listed_as_unproven() {
     for (mechanism, experiment, row) in WITNESSES {
-        let turned = mutations(2, &[*mechanism], &[experiment]).unwrap();
+        let turned = mutations(2, &[*mechanism], &[experiment], &ToTheEnd).unwrap();
         assert!(turned[0].rows.iter().any(|id| id == row), "{}: {:?}", mechanism.name(), turned[0].rows);
     }
     let proven: Vec<Mechanism> = WITNESSES.iter().map(|(mechanism, ..)| *mechanism).collect();

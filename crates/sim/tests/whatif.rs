@@ -7,6 +7,7 @@ use punctual_sim::interference::Interference;
 use punctual_sim::ledger::builtin;
 use punctual_sim::sweep::{Axis, Shard, Sweep};
 use punctual_sim::time::{MICROSECOND, MILLISECOND, SECOND};
+use punctual_sim::watch::ToTheEnd;
 use punctual_sim::whatif::{Context, WhatIf};
 
 fn wakeup(index: u64, late_ns: u64) -> Wakeup {
@@ -127,7 +128,7 @@ fn the_interval_holds_what_a_run_as_long_counts() {
         question.interference = Some(interference);
         question.duration = 5 * SECOND;
         question.seed = seed;
-        question.answer_with_interval(2).unwrap()
+        question.answer_with_interval(2, &ToTheEnd).unwrap()
     };
     let mut held = 0;
     for seed in 1..=12 {
@@ -154,7 +155,7 @@ fn what_a_recording_cannot_carry_is_refused_with_what_would() {
         let mut question = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, Context::Thread(80));
         question.interference = Some(Interference::from_wakeups(1_000_000, &wakeups));
         question.duration = 20 * SECOND;
-        let answer = question.answer_with_interval(2).unwrap();
+        let answer = question.answer_with_interval(2, &ToTheEnd).unwrap();
         assert_eq!(answer.misses, 0);
         (answer.interval.clone().unwrap().refused, answer.verdict())
     };
@@ -166,7 +167,7 @@ fn what_a_recording_cannot_carry_is_refused_with_what_would() {
     assert!(refused.is_none() && verdict.contains("from 70s recorded: 0 to 0 in a run as long"), "{verdict}");
     let mut alone = WhatIf::new(MILLISECOND, 2, 100 * MICROSECOND, Context::Thread(80));
     alone.duration = SECOND;
-    assert!(alone.answer_with_interval(1).unwrap().interval.is_none());
+    assert!(alone.answer_with_interval(1, &ToTheEnd).unwrap().interval.is_none());
 }
 
 /// A bystander is as late as a recorded wakeup: its path costs what the recording's cost.
@@ -202,7 +203,7 @@ fn a_sweep_over_an_experiment_is_the_same_in_shards() {
     let work = |values: &[i64]| {
         let value = |index: usize| punctual_sim::experiment::Setting::Integer(values[index]);
         let keys = [("device.policy.reservation.runtime", value(0)), ("device.policy.reservation.period", value(1))];
-        experiment.point(None, &keys).unwrap()
+        experiment.point(None, &keys, &ToTheEnd).unwrap().unwrap()
     };
     let all: Vec<u64> = (0..sweep.points()).collect();
     let whole = sweep.run(&all, 2, work);

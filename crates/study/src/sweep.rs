@@ -3,6 +3,7 @@
 use punctual_recording::{read_numbers, write_numbers};
 use punctual_sim::sweep::{Shard, Sweep};
 use punctual_sim::swept::{Outcome, Point};
+use punctual_sim::watch::Watch;
 use punctual_sim::whatif::WhatIf;
 use std::path::Path;
 
@@ -10,12 +11,12 @@ use std::path::Path;
 const OUTCOME: [&str; 7] =
     ["activations", "misses", "pending_max", "latency_p50_ns", "latency_max_ns", "response_max_ns", "device_ppm"];
 
-/// Points computed before the file is written anew and the caller is asked whether to go on.
+/// Points computed before the file is written anew.
 const BATCH: usize = 32;
 
 /// Asks a question at the points of a grid that belong to a shard. Those that stand in `output` already, from the same
-/// question, are not computed again. `observe` is told how many of how many are done and says whether to go on;
-/// what was computed before it said no is kept and returned.
+/// question, are not computed again. `observe` is told how many of how many are done, `watch` of each point that is; what was
+/// computed before it wanted no more is kept and returned.
 ///
 /// # Errors
 /// Where `output` cannot be read or written, or holds the answers to another question.
@@ -24,7 +25,8 @@ pub fn sweep(
     grid: &Sweep,
     shard: Shard,
     output: Option<&Path>,
-    observe: &mut dyn FnMut(usize, usize) -> bool,
+    watch: &dyn Watch,
+    observe: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Point>, punctual_recording::Error> {
     let identity = identity(question, grid);
     let mut points = match output {
@@ -35,18 +37,28 @@ pub fn sweep(
     let own = grid.of_shard(shard, &done);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let names: Vec<&str> = grid.axes().iter().map(|axis| axis.name.as_str()).collect();
-    let ask = |values: &[i64]| -> Option<Outcome> {
-        let mut asked = question.clone();
-        for (name, value) in names.iter().zip(values) {
-            asked = asked.with(name, *value).ok()?;
-        }
-        asked.answer().ok().map(|answer| Outcome::of(&answer))
+    let machine = |number: u64| -> Option<WhatIf> {
+        names
+            .iter()
+            .zip(grid.values(number))
+            .try_fold(question.clone(), |asked, (name, value)| asked.with(name, value).ok())
+    };
+    // Nothing for a point that was ended before its time, no outcome for one that cannot be.
+    let ask = |number: u64| -> Option<Point> {
+        let answer = match machine(number).map(|asked| asked.answer_watched(watch)) {
+            _ if watch.is_over() => return None,
+            Some(Ok(answer)) => Some(answer),
+            Some(Err(_)) | None => None,
+        };
+        watch.part_done();
+        Some(Point { number, outcome: answer.map(|answer| Outcome::of(&answer)) })
     };
     for (batch, chunk) in own.chunks(BATCH).enumerate() {
-        if !observe(batch * BATCH, own.len()) {
+        observe(batch * BATCH, own.len());
+        if watch.is_over() {
             break;
         }
-        points.extend(grid.run(chunk, threads, ask).into_iter().map(|(number, outcome)| Point { number, outcome }));
+        points.extend(grid.run_at(chunk, threads, ask).into_iter().map(|(_, point)| point));
         points.sort_by_key(|point| point.number);
         if let Some(path) = output {
             write(path, identity, grid, &points)?;
@@ -103,7 +115,22 @@ mod tests {
     use super::*;
     use punctual_sim::sweep::Axis;
     use punctual_sim::time::{MILLISECOND, SECOND};
+    use punctual_sim::watch::ToTheEnd;
     use punctual_sim::whatif::Context;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    /// Waits for so many parts.
+    struct Until(AtomicI64);
+
+    impl Watch for Until {
+        fn part_done(&self) {
+            self.0.fetch_sub(1, Ordering::Relaxed);
+        }
+
+        fn is_over(&self) -> bool {
+            self.0.load(Ordering::Relaxed) <= 0
+        }
+    }
 
     fn question() -> (WhatIf, Sweep) {
         let context = Context::parse("slots:1/4").unwrap();
@@ -116,32 +143,33 @@ mod tests {
     #[test]
     fn shards_and_resumed_sweeps_give_what_one_sweep_gives() {
         let (question, grid) = question();
-        let whole = sweep(&question, &grid, Shard::WHOLE, None, &mut |_, _| true).unwrap();
+        let whole = sweep(&question, &grid, Shard::WHOLE, None, &ToTheEnd, &mut |_, _| ()).unwrap();
         assert_eq!(whole.len() as u64, grid.points());
         assert!(whole.iter().any(|point| point.outcome.is_none()), "6 ms of every 2 cannot be");
         assert!(whole.iter().any(|point| point.outcome.is_some_and(|outcome| outcome.misses == 0)));
 
         let mut sharded = Vec::new();
         for shard in ["1/3", "2/3", "3/3"] {
-            sharded.extend(sweep(&question, &grid, Shard::parse(shard).unwrap(), None, &mut |_, _| true).unwrap());
+            sharded.extend(
+                sweep(&question, &grid, Shard::parse(shard).unwrap(), None, &ToTheEnd, &mut |_, _| ()).unwrap(),
+            );
         }
         sharded.sort_by_key(|point| point.number);
         assert_eq!(sharded, whole);
 
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("points.parquet");
-        let stopped = sweep(&question, &grid, Shard::WHOLE, Some(&path), &mut |done, _| done < BATCH).unwrap();
-        assert_eq!(stopped.len(), BATCH);
+        let some = Until(AtomicI64::new(5));
+        let stopped = sweep(&question, &grid, Shard::WHOLE, Some(&path), &some, &mut |_, _| ()).unwrap();
+        assert!((5..BATCH).contains(&stopped.len()), "{}", stopped.len());
+        assert!(stopped.iter().all(|point| whole.contains(point)));
         let mut computed = 0;
-        let resumed = sweep(&question, &grid, Shard::WHOLE, Some(&path), &mut |_, total| {
-            computed = total;
-            true
-        });
+        let resumed = sweep(&question, &grid, Shard::WHOLE, Some(&path), &ToTheEnd, &mut |_, total| computed = total);
         assert_eq!(resumed.unwrap(), whole);
-        assert_eq!(computed as u64, grid.points() - BATCH as u64);
+        assert_eq!(computed, grid.points() as usize - stopped.len());
 
         let other = WhatIf { seed: 2, ..question };
-        let refused = sweep(&other, &grid, Shard::WHOLE, Some(&path), &mut |_, _| true).unwrap_err();
+        let refused = sweep(&other, &grid, Shard::WHOLE, Some(&path), &ToTheEnd, &mut |_, _| ()).unwrap_err();
         assert!(refused.to_string().contains("another question"), "{refused}");
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct SimRunArguments {
     /// Write a page with its points and pictures
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Which case, for -o and --sweep [default: the first]
+    /// Run this case alone [default: all of them; the first for -o and --sweep]
     #[arg(long, value_name = "NAME")]
     pub(crate) case: Option<String>,
     /// Write the wakeups of one case as a recording

@@ -13,7 +13,8 @@ use punctual_recording::{
 use punctual_report::answer::{Answer, Done};
 use punctual_report::sim::plane::Cell;
 use punctual_report::sim::{
-    ExperimentAnswer, ExperimentSweepAnswer, ExperimentsAnswer, PapersAnswer, WhatifAnswer, WhatifSweepAnswer,
+    ExperimentAnswer, ExperimentSweep, ExperimentSweepAnswer, ExperimentsAnswer, PapersAnswer, WhatifAnswer,
+    WhatifSweepAnswer,
 };
 use punctual_sim::experiment::{Experiment, Setting, setting};
 use punctual_sim::interference::Interference;
@@ -22,6 +23,7 @@ use punctual_sim::machine::Mechanism;
 use punctual_sim::shipped::BUILTIN;
 use punctual_sim::sweep::{Axis, Shard, Sweep};
 use punctual_sim::time::{MILLISECOND, NANOSECOND};
+use punctual_sim::watch::Watch;
 use punctual_sim::whatif::{Context, WhatIf};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -94,23 +96,27 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
     artifacts::check(arguments.html.as_ref())?;
     let mut experiment = experiment(&arguments.experiment)?;
     if !arguments.set.is_empty() {
-        let set = arguments.set.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>();
-        experiment = experiment.with(&set.map_err(|error| Usage(error.to_string()))?)?;
+        experiment = with_settings(&experiment, &arguments.set)?;
     }
     if !arguments.sweep.is_empty() {
         return sweep_experiment(&experiment, arguments, output);
     }
+    if let Some(case) = &arguments.case {
+        experiment = experiment.only(case).map_err(|error| Usage(error.to_string()))?;
+    }
     if let Some(path) = &arguments.output {
         record(&experiment, arguments.case.as_deref(), path)?;
     }
-    let outcome = experiment.run()?;
+    let watched = Watched::new("running", experiment.cases().count() as u64, "cases");
+    let outcome = experiment.run_watched(&watched)?;
+    watched.done();
     let mut written = Artifacts::default();
     let code = match &arguments.html {
         Some(path) => written.write(path, punctual_report::sim::page::experiment_html(&experiment, &outcome)?),
         None => 0,
     };
     let fails = outcome.rows.iter().any(punctual_sim::experiment::LedgerRow::fails);
-    let code = if code == 0 && fails { FAILED } else { code };
+    let code = if code == 0 && fails { FAILED } else { code.max(u8::from(outcome.interrupted)) };
     let code = answer(
         output,
         &written,
@@ -124,53 +130,52 @@ fn run_experiment(arguments: &SimRunArguments, output: Output) -> anyhow::Result
     Ok(code)
 }
 
+/// The experiment with these keys set otherwise. What is wrong is said of the one that is, where one alone is.
+fn with_settings(experiment: &Experiment, texts: &[String]) -> anyhow::Result<Experiment> {
+    let wrong = |error: punctual_sim::Error| Usage(error.what());
+    let set = texts.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let refused = match experiment.with(&set) {
+        Ok(experiment) => return Ok(experiment),
+        Err(refused) => refused.what(),
+    };
+    for (text, one) in texts.iter().zip(&set) {
+        if let Err(error) = experiment.with(std::slice::from_ref(one)) {
+            return Err(Usage(format!("--set {text}: {}", error.what())).into());
+        }
+    }
+    Err(Usage(format!("--set {}: {refused}", texts.join(" --set "))).into())
+}
+
 /// Runs one case at every point of a grid: sufficient, marginal or insufficient, as in Figure 17 of the modem paper.
 fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output: Output) -> anyhow::Result<u8> {
     let axes = arguments.sweep.iter().map(|axis| Axis::parse_any(axis)).collect::<Result<Vec<_>, _>>();
     let grid = axes.and_then(Sweep::new).map_err(|error| Usage(error.to_string()))?;
     let case = arguments.case.as_deref();
+    let watched = Watched::new("sweeping", grid.points(), "points");
     let point = |values: &[String]| {
         let set = grid.axes().iter().zip(values).map(|(axis, value)| setting(&format!("{}={value}", axis.name)));
         let set = set.collect::<Result<Vec<_>, _>>()?;
         let set: Vec<(&str, Setting)> = set.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        experiment.point(case, &set)
+        experiment.point(case, &set, &watched)
     };
-    // A key that is not in the file is a mistake, not a grid of impossible machines.
-    point(&grid.written(0)).map_err(|error| Usage(error.to_string()))?;
-    let interrupted = Interrupted::watch();
-    let bar = progress_bar();
-    bar.set_length(grid.points());
     let numbers: Vec<u64> = (0..grid.points()).collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    // A key that is not in the file is a mistake, not a grid of impossible machines.
+    let found = grid.run_at(&numbers, threads(), |number| point(&grid.written(number)).transpose());
+    watched.done();
     let mut points = Vec::new();
-    for batch in numbers.chunks(8) {
-        if interrupted.is_set() {
-            break;
-        }
-        for (number, found) in grid.run_at(batch, threads, |number| point(&grid.written(number))) {
-            points.push((number, found?));
-        }
-        bar.set_position(points.len() as u64);
+    for (number, point) in found {
+        points.push((number, point.map_err(|error| Usage(error.what()))?));
     }
-    bar.finish_and_clear();
-    let (mut code, mut written) = (0, Artifacts::default());
+    let interrupted = watched.is_over();
+    let (mut code, mut written) = (u8::from(interrupted), Artifacts::default());
     if let Some(path) = &arguments.html {
         let cells: Vec<(u64, Cell)> = points.iter().map(|(number, point)| (*number, Cell::from(point))).collect();
-        code = written.write(path, punctual_report::sim::plane::plane_html(&grid, &cells, experiment.name()));
+        let page = punctual_report::sim::plane::plane_html(&grid, &cells, experiment.name());
+        code = code.max(written.write(path, page));
     }
-    let count = |class: &str| points.iter().filter(|(_, point)| point.class() == class).count();
-    let verdict = format!(
-        "{} of {} points are sufficient, {} marginal, {} insufficient, {} impossible.",
-        count("sufficient"),
-        points.len(),
-        count("marginal"),
-        count("insufficient"),
-        count("impossible")
-    );
-    let json = || ExperimentSweepAnswer::new(&verdict, &grid, &points);
-    answer(output, &written, code, json, || {
-        format!("{verdict}\n\n{}", punctual_report::sim::plane_text(&grid, &points))
-    })
+    let found = ExperimentSweep { grid: &grid, points: &points, interrupted };
+    let text = || punctual_report::sim::experiment_sweep_text(&found);
+    answer(output, &written, code, || ExperimentSweepAnswer::new(&found), text)
 }
 
 fn grid(axes: &[String]) -> Result<Sweep, Usage> {
@@ -178,12 +183,39 @@ fn grid(axes: &[String]) -> Result<Sweep, Usage> {
     axes.and_then(Sweep::new).map_err(|error| Usage(error.to_string()))
 }
 
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("sweeping {wide_bar} {pos}/{len} points") {
-        bar.set_style(style.progress_chars("=> "));
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Shows how much of a computation is done, and ends it at the first signal.
+struct Watched {
+    bar: ProgressBar,
+    interrupted: Interrupted,
+}
+
+impl Watched {
+    /// `verb` says what is done, `unit` with what; of so many parts.
+    fn new(verb: &str, parts: u64, unit: &str) -> Watched {
+        let bar = ProgressBar::new(parts);
+        if let Ok(style) = ProgressStyle::with_template(&format!("{verb} {{wide_bar}} {{pos}}/{{len}} {unit}")) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Watched { bar, interrupted: Interrupted::watch() }
     }
-    bar
+
+    fn done(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watch for Watched {
+    fn part_done(&self) {
+        self.bar.inc(1);
+    }
+
+    fn is_over(&self) -> bool {
+        self.interrupted.is_set()
+    }
 }
 
 /// Writes the wakeups of one case's first run as an ordinary recording: a task for each thread or source by name.
@@ -262,16 +294,24 @@ const FAILED: u8 = 2;
 
 fn papers(html: Option<&PathBuf>, mutations: bool, output: Output) -> anyhow::Result<u8> {
     artifacts::check(html)?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let ledger = ledger::papers(threads)?;
-    let ranges = ledger::ranges(threads)?;
-    let turned = mutations.then(|| ledger::mutations(threads, &Mechanism::ALL, &[])).transpose()?;
+    let (threads, mut watched) = (threads(), Watched::new("running", ledger::parts()?, "cases"));
+    let mut ledger = ledger::papers(threads, &watched)?;
+    watched.done();
+    let ranges = ledger::ranges(threads, &watched)?;
+    let mut turned = None;
+    if mutations {
+        let parts = ledger::parts()? * (Mechanism::ALL.len() as u64 + 1);
+        watched.bar = Watched::new("breaking mechanisms:", parts, "cases").bar;
+        turned = Some(ledger::mutations(threads, &Mechanism::ALL, &[], &watched)?);
+        watched.done();
+    }
+    ledger.interrupted |= watched.is_over();
     let mut written = Artifacts::default();
     let code = match html {
         Some(path) => written.write(path, punctual_report::sim::page::papers_html(&ledger, &ranges)?),
         None => 0,
     };
-    let code = if code == 0 && ledger.failing() > 0 { FAILED } else { code };
+    let code = if code == 0 && ledger.failing() > 0 { FAILED } else { code.max(u8::from(ledger.interrupted)) };
     let turned = turned.as_deref();
     answer(
         output,
@@ -286,13 +326,16 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
     artifacts::check(arguments.html.as_ref())?;
     artifacts::check(arguments.output.as_ref())?;
     let question = question(arguments)?;
+    question.check_question().map_err(|error| Usage(error.to_string()))?;
     if arguments.sweep.is_empty() {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let found = question.answer_with_interval(threads)?;
+        let parts = 1 + question.interference.as_ref().map_or(0, |_| question.repetitions());
+        let watched = Watched::new("simulating", parts, "repetitions");
+        let found = question.answer_with_interval(threads(), &watched)?;
+        watched.done();
         return answer(
             output,
             &Artifacts::default(),
-            0,
+            u8::from(found.interrupted),
             || WhatifAnswer::new(&found),
             || punctual_report::sim::whatif_text(&found),
         );
@@ -305,17 +348,20 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         question.with(&axis.name, first).map_err(usage)?;
     }
     let shard = arguments.shard.as_deref().map(Shard::parse).transpose().map_err(usage)?.unwrap_or(Shard::WHOLE);
-    let interrupted = Interrupted::watch();
-    let bar = progress_bar();
-    let points =
-        punctual_study::sweep::sweep(&question, &grid, shard, arguments.output.as_deref(), &mut |done, total| {
-            bar.set_length(total as u64);
-            bar.set_position(done as u64);
-            !interrupted.is_set()
-        });
-    bar.finish_and_clear();
-    let points = points?;
-    let (mut code, mut written) = (0, Artifacts::default());
+    let watched = Watched::new("sweeping", grid.points(), "points");
+    let points = punctual_study::sweep::sweep(
+        &question,
+        &grid,
+        shard,
+        arguments.output.as_deref(),
+        &watched,
+        &mut |_, total| {
+            watched.bar.set_length(total as u64);
+        },
+    );
+    watched.done();
+    let (points, interrupted) = (points?, watched.is_over());
+    let (mut code, mut written) = (u8::from(interrupted), Artifacts::default());
     if let Some(path) = &arguments.html {
         let cell = |point: &punctual_sim::swept::Point| match &point.outcome {
             Some(outcome) => Cell::Count(outcome.misses),
@@ -323,14 +369,14 @@ fn whatif(arguments: &SimWhatifArguments, output: Output) -> anyhow::Result<u8> 
         };
         let cells: Vec<(u64, Cell)> = points.iter().map(|point| (point.number, cell(point))).collect();
         let title = format!("Missed buffers of {} in {}", arguments.device, arguments.context);
-        code = written.write(path, punctual_report::sim::plane::plane_html(&grid, &cells, &title));
+        code = code.max(written.write(path, punctual_report::sim::plane::plane_html(&grid, &cells, &title)));
     }
     answer(
         output,
         &written,
         code,
-        || WhatifSweepAnswer::new(&grid, &points, interrupted.is_set()),
-        || punctual_report::sim::sweep::text(&grid, &points, interrupted.is_set()),
+        || WhatifSweepAnswer::new(&grid, &points, interrupted),
+        || punctual_report::sim::sweep::text(&grid, &points, interrupted),
     )
 }
 

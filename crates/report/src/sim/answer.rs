@@ -1,12 +1,10 @@
 //! The answers of `punctual sim`.
 
-use super::sweep;
+use super::sweep::{self, ExperimentSweep};
 use super::text::{class_name, ledger_verdict, outcome_verdict};
 use crate::answer::{Answer, Named};
 use punctual_recording::{Distribution, Stage};
-use punctual_sim::experiment::{
-    AssumptionNote, Class, Experiment, FittedNote, LedgerRow, Moved, Outcome, Point, Value,
-};
+use punctual_sim::experiment::{AssumptionNote, Class, Experiment, FittedNote, LedgerRow, Moved, Outcome, Value};
 use punctual_sim::ledger::{Ledger, Turned};
 use punctual_sim::sweep::Sweep;
 use punctual_sim::time::NANOSECOND;
@@ -65,6 +63,9 @@ pub struct PapersAnswer<'a> {
     contradicted: usize,
     /// Predictions that do not, and no reason is listed: then the exit code is 2.
     failing: usize,
+    /// Predictions that were not judged, since it was interrupted: then the exit code is 1.
+    open: usize,
+    interrupted: bool,
     rows: Vec<PointRow<'a>>,
     assumptions: Vec<AssumptionRow<'a>>,
     fitted: Vec<FittedRow<'a>>,
@@ -106,6 +107,8 @@ impl<'a> PapersAnswer<'a> {
             holding: ledger.holding(),
             contradicted: ledger.contradicted(),
             failing: ledger.failing(),
+            open: ledger.open(),
+            interrupted: ledger.interrupted,
             rows: ledger.rows.iter().map(PointRow::new).collect(),
             assumptions: ledger.assumptions.iter().map(AssumptionRow::new).collect(),
             fitted: ranges.iter().map(|(note, moved)| FittedRow::new(note, moved)).collect(),
@@ -273,6 +276,8 @@ pub struct ExperimentAnswer<'a> {
     experiment: &'a str,
     about: &'a str,
     paper: Option<&'a str>,
+    /// Whether it was ended before every case was run: then the rows of the others have no `holds`.
+    interrupted: bool,
     rows: Vec<PointRow<'a>>,
     cases: Vec<CaseRow<'a>>,
     assumptions: Vec<AssumptionRow<'a>>,
@@ -287,6 +292,16 @@ struct CaseRow<'a> {
     simulated_ns: u64,
     events: u64,
     constraints: Vec<ConstraintsRow<'a>>,
+    /// One for each thread that migrates.
+    migrations: Vec<MigrationsRow<'a>>,
+}
+
+/// How often a thread went on on another CPU than it ran on before.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct MigrationsRow<'a> {
+    thread: &'a str,
+    migrations: u64,
 }
 
 impl<'a> ExperimentAnswer<'a> {
@@ -308,6 +323,11 @@ impl<'a> ExperimentAnswer<'a> {
                     missed: seen.missed,
                 })
                 .collect(),
+            migrations: case
+                .migrations
+                .iter()
+                .map(|(thread, migrations)| MigrationsRow { thread, migrations: *migrations })
+                .collect(),
         });
         ExperimentAnswer {
             schema: "punctual.sim/1",
@@ -316,6 +336,7 @@ impl<'a> ExperimentAnswer<'a> {
             experiment: &outcome.name,
             about: &outcome.about,
             paper: outcome.paper.as_deref(),
+            interrupted: outcome.interrupted,
             rows: outcome.rows.iter().map(PointRow::new).collect(),
             cases: cases.collect(),
             assumptions: outcome.assumptions.iter().map(AssumptionRow::new).collect(),
@@ -335,8 +356,9 @@ impl Answer for ExperimentAnswer<'_> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExperimentSweepAnswer<'a> {
     schema: &'static str,
-    verdict: &'a str,
+    verdict: String,
     exit_code: u8,
+    interrupted: bool,
     axes: Vec<&'a str>,
     points: Vec<ExperimentPointRow<'a>>,
 }
@@ -370,7 +392,8 @@ enum SweptRow {
 
 impl<'a> ExperimentSweepAnswer<'a> {
     /// The answer for programs.
-    pub fn new(verdict: &'a str, grid: &'a Sweep, points: &'a [(u64, Point)]) -> ExperimentSweepAnswer<'a> {
+    pub fn new(found: &ExperimentSweep<'a>) -> ExperimentSweepAnswer<'a> {
+        let ExperimentSweep { grid, points, interrupted } = *found;
         let rows = points.iter().map(|(number, point)| ExperimentPointRow {
             point: *number,
             values: grid
@@ -394,8 +417,9 @@ impl<'a> ExperimentSweepAnswer<'a> {
         });
         ExperimentSweepAnswer {
             schema: "punctual.sim-sweep/1",
-            verdict,
-            exit_code: 0,
+            verdict: sweep::experiment_verdict(found),
+            exit_code: u8::from(interrupted),
+            interrupted,
             axes: grid.axes().iter().map(|axis| axis.name.as_str()).collect(),
             points: rows.collect(),
         }
@@ -427,6 +451,8 @@ pub struct WhatifAnswer {
     events: u64,
     /// How sure the misses are; absent where nothing recorded went in.
     interval: Option<IntervalRow>,
+    /// Whether it was ended before the simulated time was over, or before there was an interval.
+    interrupted: bool,
 }
 
 /// Between which numbers the misses of a run as long lie, 95 times of 100.
@@ -507,6 +533,7 @@ impl WhatifAnswer {
                 misses_high: interval.high,
                 refused: interval.refused.clone(),
             }),
+            interrupted: answer.interrupted,
         }
     }
 }

@@ -12,4 +12,5 @@ pub mod timeline;
 pub use answer::{
     ExperimentAnswer, ExperimentSweepAnswer, ExperimentsAnswer, PapersAnswer, WhatifAnswer, WhatifSweepAnswer,
 };
+pub use sweep::{ExperimentSweep, experiment_sweep_text};
 pub use text::*;

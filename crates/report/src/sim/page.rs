@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_page_holds_the_whole_ledger_and_its_numbers() {
-        let mut ledger = papers(2).unwrap();
+        let mut ledger = papers(2, &punctual_sim::watch::ToTheEnd).unwrap();
         let html = papers_html(&ledger, &[]).unwrap();
         assert_well_formed(&html);
         assert!(html.len() < 3_000_000, "{} bytes", html.len());

@@ -1,8 +1,42 @@
-//! What came out of a what-if at every point of a grid.
+//! What came out at every point of a grid: of a what-if, of one case of an experiment.
 
 use punctual_recording::format_ns;
+use punctual_sim::experiment;
 use punctual_sim::sweep::Sweep;
 use punctual_sim::swept::Point;
+
+/// One case of an experiment at every point of a grid, or at those that were waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct ExperimentSweep<'a> {
+    /// The grid.
+    pub grid: &'a Sweep,
+    /// Number of the point, and what came out there.
+    pub points: &'a [(u64, experiment::Point)],
+    /// Whether it was ended before all of them were computed.
+    pub interrupted: bool,
+}
+
+/// One sentence about it.
+pub(super) fn experiment_verdict(found: &ExperimentSweep) -> String {
+    let count = |class: &str| found.points.iter().filter(|(_, point)| point.class() == class).count();
+    let head = match found.interrupted {
+        false => String::new(),
+        true => format!("Interrupted after {} of {} points. ", found.points.len(), found.grid.points()),
+    };
+    format!(
+        "{head}{} of {} points are sufficient, {} marginal, {} insufficient, {} impossible.",
+        count("sufficient"),
+        found.points.len(),
+        count("marginal"),
+        count("insufficient"),
+        count("impossible")
+    )
+}
+
+/// The points for people.
+pub fn experiment_sweep_text(found: &ExperimentSweep) -> String {
+    format!("{}\n\n{}", experiment_verdict(found), super::plane_text(found.grid, found.points))
+}
 
 pub(super) fn verdict(points: &[Point], interrupted: bool) -> String {
     let outcomes = points.iter().filter_map(|point| point.outcome);

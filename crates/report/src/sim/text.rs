@@ -5,6 +5,7 @@ use punctual_sim::experiment::{
     AssumptionNote, Class, FittedNote, LedgerRow, Moved, Outcome, Point, Value as Simulated,
 };
 use punctual_sim::ledger::{Ledger, Turned};
+use punctual_sim::machine::Mechanism;
 use punctual_sim::sweep::Sweep;
 use punctual_sim::time::SECOND;
 use punctual_sim::whatif::Answer;
@@ -32,6 +33,7 @@ pub(crate) fn outcome_word(row: &LedgerRow) -> &'static str {
         (_, Some(true)) => "holds",
         (_, Some(false)) if row.contradicted.is_some() => "contradicted",
         (_, Some(false)) => "FAILS",
+        (_, None) if row.is_open() => "not run",
         (_, None) => "",
     }
 }
@@ -110,7 +112,11 @@ fn contradicted_text<'a>(rows: impl Iterator<Item = &'a LedgerRow>, out: &mut St
 pub fn ledger_verdict(ledger: &Ledger) -> String {
     let fitted = ledger.counts.get(&Class::Fitted).copied().unwrap_or(0);
     let (all, holding, contradicted) = (ledger.predictions(), ledger.holding(), ledger.contradicted());
-    let head = format!("{all} predictions: {holding} hold, {contradicted} are contradicted by the papers");
+    let begin = match ledger.interrupted {
+        false => format!("{all} predictions"),
+        true => format!("Interrupted: {} of {all} predictions were judged", all - ledger.open()),
+    };
+    let head = format!("{begin}: {holding} hold, {contradicted} are contradicted by the papers");
     match ledger.failing() {
         0 => format!("{head}; {fitted} rows are fitted."),
         failing => format!("{head}, {failing} FAIL; {fitted} rows are fitted."),
@@ -149,6 +155,9 @@ pub fn ledger_text(ledger: &Ledger, ranges: &[(FittedNote, Vec<Moved>)], mutatio
             let (name, how) = (turned.mechanism.name(), turned.mechanism.how());
             let _ = writeln!(out, "  {name} ({how}): {}, {rows}", turned.rows.len());
         }
+        if turned.len() < Mechanism::ALL.len() {
+            let _ = writeln!(out, "  interrupted after {} of {} mechanisms", turned.len(), Mechanism::ALL.len());
+        }
     }
     out
 }
@@ -164,14 +173,22 @@ pub fn outcome_verdict(outcome: &Outcome) -> String {
     if predictions == 0 {
         return format!("{}: nothing is predicted.", outcome.name);
     }
-    let mut out = format!("{}: {holding} of {predictions} predictions hold", outcome.name);
+    let judged = predictions - count(&|row| row.class == Class::Prediction && row.is_open());
+    if judged == 0 && !outcome.interrupted {
+        return format!("{}: nothing of this case is predicted.", outcome.name);
+    }
+    let mut out = format!("{}: {holding} of {judged} predictions hold", outcome.name);
     if contradicted > 0 {
         let _ = write!(out, ", {contradicted} contradicted");
     }
     if failing > 0 {
         let _ = write!(out, ", {failing} FAIL");
     }
-    out + "."
+    match (outcome.interrupted, predictions - judged) {
+        (false, 0) => out + ".",
+        (false, open) => format!("{out}; {open} more are of cases that were not asked for."),
+        (true, open) => format!("Interrupted. {out}; {open} more were not judged."),
+    }
 }
 
 /// An experiment for people: paper against simulated, point by point.
@@ -193,6 +210,9 @@ pub fn outcome_text(outcome: &Outcome) -> String {
                 "    {thread}: {} time constraints granted, {} refused; {} met, {} missed",
                 seen.granted, seen.refused, seen.met, seen.missed
             );
+        }
+        for (thread, migrations) in &case.migrations {
+            let _ = writeln!(out, "    {thread}: went on on another CPU {migrations} times");
         }
     }
     contradicted_text(outcome.rows.iter(), &mut out);
@@ -269,6 +289,7 @@ mod tests {
     use super::*;
     use crate::sim::{ExperimentAnswer, PapersAnswer, WhatifAnswer};
     use punctual_sim::ledger::{builtin, papers};
+    use punctual_sim::watch::ToTheEnd;
     use punctual_sim::whatif::{Context, WhatIf};
 
     #[test]
@@ -285,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_ledger_counts_every_row_once() {
-        let ledger = papers(2).unwrap();
+        let ledger = papers(2, &ToTheEnd).unwrap();
         let value = crate::answer::value(&PapersAnswer::new(&ledger, &[], None));
         let counted: u64 = value["counts"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
         assert_eq!(counted as usize, value["rows"].as_array().unwrap().len());

@@ -173,6 +173,7 @@ fn rules(machine: &schema::Machine, seed: u64) -> Result<MachineSpec, Wrong> {
         starvation_boost: machine.starvation_boost.map(|span| span.0),
         inheritance: machine.inheritance,
         context_switch: machine.context_switch.map_or(0, |span| span.0),
+        migration: machine.migration.map_or(0, |span| span.0),
         fpu_save: machine.fpu_save.map_or(0, |span| span.0),
         slot_level: machine.slot_priority.unwrap_or(LEVEL_SLOT),
         slot_unit: machine.slot_unit.map_or(MILLISECOND, |span| span.0),
@@ -231,6 +232,7 @@ fn thread(index: usize, thread: &schema::Thread, periods: &mut Periods) -> Resul
         made.work = ThreadSpec::spinner("", 0).work;
     }
     made.cpu = thread.cpu;
+    made.migrates = thread.migrates;
     made.foreground = thread.foreground;
     made.raise =
         thread.raise.as_ref().map(|raise| Raise { after: raise.after.0, length: raise.length.0, irql: raise.irql });
@@ -374,6 +376,7 @@ fn add_device(spec: &mut MachineSpec, device: &schema::Device, number: usize) ->
         let rule = policy(rule).map_err(|what| wrong(&["device", "policy"], what))?;
         let mut made = ThreadSpec::new(&device.name, rule, Activity::Signalled, crate::cost::Cost::default());
         made.cpu = device.cpu;
+        made.migrates = device.migrates;
         made.late_work = if device.drop_stale { LateWork::DropStale } else { LateWork::WorkOff };
         thread = Some(spec.threads.len());
         spec.threads.push(made);
@@ -427,6 +430,7 @@ fn link_spec(link: &schema::Link, device: &DeviceSpec) -> Result<LinkSpec, Wrong
         retrain: link.retrain.0,
         setup: link.setup.0,
         give_up: link.give_up.0,
+        carrier_loss: link.carrier_loss.map(|span| span.0),
         connected_phase: connected as u32,
     };
     let longest = u128::from(spec.byte_time()) * u128::from(spec.file_bytes.max(spec.window_frames * spec.frame_bytes));

@@ -7,6 +7,7 @@ use crate::machine::{CpuTime, Engine};
 use crate::modem::{Block, Meter};
 use crate::observe::{Activation, Observer, Unit};
 use crate::time::{Picoseconds, SECOND};
+use crate::watch::Watch;
 use std::cell::RefCell;
 
 /// What was seen of one run.
@@ -18,6 +19,11 @@ pub struct Run {
     pub never: Vec<Vec<Picoseconds>>,
     /// For each thread that asks for time constraints: what became of them.
     pub constraints: Vec<Constraints>,
+    /// For each thread: from when to when somebody waited for it, what lies together as one: something was queued for it, or
+    /// being worked on (interactive-latency-2014, Section II.d and Figure 2).
+    pub waits: Vec<Vec<(Picoseconds, Picoseconds)>>,
+    /// For each thread: how often it went on on another CPU than it ran on before.
+    pub migrations: Vec<u64>,
     /// For each source: the longest time from the raising of its interrupt to its handler.
     pub handler_waits: Vec<Picoseconds>,
     /// What was seen of each device.
@@ -59,6 +65,7 @@ pub struct Constraints {
 struct Collector<'a, M> {
     setup: &'a Setup,
     starts: Vec<Vec<(Picoseconds, Picoseconds)>>,
+    waits: Vec<Vec<(Picoseconds, Picoseconds)>>,
     constraints: Vec<Constraints>,
     handler_waits: Vec<Picoseconds>,
     meters: Vec<M>,
@@ -80,6 +87,11 @@ impl<M: Observer> Observer for Collector<'_, M> {
         }
         if let Some(thread) = activation.thread {
             self.starts[thread as usize].push((activation.unit.arrival, activation.start));
+            let waits = &mut self.waits[thread as usize];
+            match waits.last_mut().filter(|(_, end)| activation.unit.arrival <= *end) {
+                Some((_, end)) => *end = activation.end,
+                None => waits.push((activation.unit.arrival, activation.end)),
+            }
             if let (Some(true), Some(asked)) =
                 (activation.unit.granted, self.setup.spec.threads[thread as usize].constraint)
             {
@@ -96,11 +108,14 @@ impl<M: Observer> Observer for Collector<'_, M> {
     }
 }
 
-/// Runs a machine and keeps what measures need.
+/// How much is simulated before the watcher is asked again.
+const PIECE: Picoseconds = 10 * SECOND;
+
+/// Runs a machine and keeps what measures need; `None` if the watcher wanted no more before the end.
 ///
 /// # Errors
 /// What makes the machine impossible.
-pub(super) fn run(setup: &Setup) -> Result<Run> {
+pub(super) fn run(setup: &Setup, watch: &dyn Watch) -> Result<Option<Run>> {
     let mut engine = Engine::new(setup.spec.clone())?;
     let blocks: Vec<RefCell<Vec<Block>>> = setup.devices.iter().map(|_| RefCell::default()).collect();
     let link = setup.link.map(|(link, over)| (RefCell::new(Link::new(link)), over));
@@ -117,22 +132,28 @@ pub(super) fn run(setup: &Setup) -> Result<Run> {
     let mut collector = Collector {
         setup,
         starts: vec![Vec::new(); threads],
+        waits: vec![Vec::new(); threads],
         constraints: vec![Constraints::default(); threads],
         handler_waits: vec![0; setup.spec.sources.len()],
         meters: meters.collect(),
     };
     // Where there is a transfer, nothing after its end is looked at.
-    let mut until = if link.is_some() { SECOND } else { setup.duration };
+    let piece = if link.is_some() { SECOND } else { PIECE };
+    let mut until = piece;
     loop {
+        if watch.is_over() {
+            return Ok(None);
+        }
         until = until.min(setup.duration);
         engine.run(until, &mut collector);
         if until == setup.duration || link.as_ref().is_some_and(|(link, _)| link.borrow().is_over()) {
             break;
         }
-        until += SECOND;
+        until += piece;
     }
     let overruns: Vec<u64> = collector.meters.iter().map(|meter| meter.ring.overflows()).collect();
-    let (starts, mut constraints, handler_waits) = (collector.starts, collector.constraints, collector.handler_waits);
+    let (starts, waits) = (collector.starts, collector.waits);
+    let (mut constraints, handler_waits) = (collector.constraints, collector.handler_waits);
     drop(collector.meters);
     for (index, seen) in constraints.iter_mut().enumerate() {
         (seen.granted, seen.refused) = engine.constraints(index);
@@ -142,15 +163,17 @@ pub(super) fn run(setup: &Setup) -> Result<Run> {
         never: engine.unstarted_of(device.source),
         overruns,
     });
-    Ok(Run {
+    Ok(Some(Run {
         starts,
         never: (0..threads).map(|thread| engine.unstarted(thread)).collect(),
         constraints,
+        waits,
+        migrations: (0..threads).map(|thread| engine.migrations(thread)).collect(),
         handler_waits,
         devices: devices.collect(),
         transfer: link.as_ref().map(|(link, _)| link.borrow().transfer()).unwrap_or_default(),
         cpu: (0..setup.spec.cpus).map(|cpu| engine.cpu_time(cpu)).collect(),
         events: engine.events(),
         length: until,
-    })
+    }))
 }

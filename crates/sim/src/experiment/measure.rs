@@ -186,6 +186,7 @@ impl Measure {
                 Ok(Some(Value::Text(if share && gap { "sufficient" } else { "insufficient" }.to_owned())))
             }
             Measure::Successes => number(runs.iter().filter(|run| run.transfer.took.is_some()).count() as f64),
+            Measure::Disconnections => number(runs.iter().filter(|run| run.transfer.broken).count() as f64),
             Measure::TransferMean => {
                 let took = runs.iter().filter_map(|run| run.transfer.took);
                 maybe(mean(took).map(|mean| mean / SECOND as f64))
@@ -217,6 +218,19 @@ impl Measure {
                 let index = found.ok_or_else(|| format!("there is no source {source:?}"))?;
                 maybe(runs.iter().map(|run| run.handler_waits[index]).max().map(micros))
             }
+            Measure::WaitShare { thread } => {
+                let waited: Picoseconds = waits(runs, subject.thread(thread)?).sum();
+                let whole: Picoseconds = runs.iter().map(|run| run.length).sum();
+                maybe((whole > 0).then(|| 100.0 * waited as f64 / whole as f64))
+            }
+            Measure::WaitMean { thread } => {
+                maybe(mean(waits(runs, subject.thread(thread)?)).map(|mean| mean / MILLISECOND as f64))
+            }
+            Measure::WaitMost { thread } => maybe(waits(runs, subject.thread(thread)?).max().map(millis)),
+            Measure::Migrations { thread } => {
+                let thread = subject.thread(thread)?;
+                number(runs.iter().map(|run| run.migrations[thread] as f64).sum())
+            }
             Measure::ConstraintsMet { thread } => {
                 let thread = subject.thread(thread)?;
                 let seen = |of: fn(&super::collect::Constraints) -> u64| -> u64 {
@@ -243,6 +257,10 @@ impl Measure {
             }
         }
     }
+}
+
+fn waits(runs: &[Run], thread: usize) -> impl Iterator<Item = Picoseconds> {
+    runs.iter().flat_map(move |run| &run.waits[thread]).map(|(begin, end)| end - begin)
 }
 
 fn latency_most(runs: &[Run], thread: usize) -> Option<Picoseconds> {

@@ -24,6 +24,7 @@ use crate::recorded::Timeline;
 use crate::error::{Error, Result};
 use crate::machine::{Engine, Mechanism};
 use crate::time::{Picoseconds, SECOND};
+use crate::watch::{ToTheEnd, Watch};
 use measure::Subject;
 use punctual_recording::Wakeup;
 use schema::File;
@@ -37,6 +38,8 @@ pub struct Experiment {
     whole: toml::Value,
     file: File,
     cases: Vec<(String, File)>,
+    /// The only case that is run, if not all are.
+    only: Option<usize>,
 }
 
 /// Reads `device.policy.reservation.runtime=3`, `machine.quantum=20ms` or `device.policy={ priority = 8 }`: a value as
@@ -113,7 +116,8 @@ impl Experiment {
         if cases.is_empty() && file.duration.is_some() {
             cases.push((String::new(), file.clone()));
         }
-        let experiment = Experiment { file_name: file_name.to_owned(), text: text.to_owned(), whole, file, cases };
+        let experiment =
+            Experiment { file_name: file_name.to_owned(), text: text.to_owned(), whole, file, cases, only: None };
         experiment.check()?;
         Ok(experiment)
     }
@@ -137,7 +141,10 @@ impl Experiment {
             let setup = self.setup(index, 0)?;
             Engine::new(setup.spec.clone()).map_err(|error| {
                 let index = index.to_string();
-                self.at(&["case", &index], format!("{}{error}", if name.is_empty() { "" } else { "this case: " }))
+                self.at(
+                    &["case", &index],
+                    format!("{}{error}", if name.is_empty() { String::new() } else { format!("case {name:?}: ") }),
+                )
             })?;
             setups.push(setup);
         }
@@ -164,9 +171,23 @@ impl Experiment {
             None if self.cases.is_empty() => Err("there is nothing to run".to_owned()),
             None => Ok(0),
             Some(name) => {
-                self.cases.iter().position(|case| case.0 == name).ok_or_else(|| format!("there is no case {name:?}"))
+                let found = self.cases.iter().position(|case| case.0 == name);
+                let names = || self.cases.iter().map(|case| format!("{:?}", case.0)).collect::<Vec<_>>().join(", ");
+                found.ok_or_else(|| match self.cases.len() {
+                    0 | 1 => format!("there is no case {name:?}, and no other"),
+                    _ => format!("there is no case {name:?}; there are {}", names()),
+                })
             }
         }
+    }
+
+    /// The same with one case alone: rows of the others stay open.
+    ///
+    /// # Errors
+    /// A line that names the cases there are.
+    pub fn only(&self, case: &str) -> Result<Experiment> {
+        let index = self.case_of(Some(case)).map_err(Error::Sweep)?;
+        Ok(Experiment { only: Some(index), ..self.clone() })
     }
 
     /// Its name.
@@ -195,41 +216,49 @@ impl Experiment {
     /// # Errors
     /// A machine that is impossible.
     pub fn run(&self) -> Result<Outcome> {
-        self.run_broken(None, |_| true)
+        self.run_watched(&ToTheEnd)
+    }
+
+    /// The same, which the watcher may end: rows of cases that were not run to their end stay open. Each case is a part.
+    ///
+    /// # Errors
+    /// A machine that is impossible.
+    pub fn run_watched(&self, watch: &dyn Watch) -> Result<Outcome> {
+        self.run_broken(None, |_| true, watch)
     }
 
     /// The same with a mechanism broken, and only the cases of the rows that are wanted: the others stay open.
     ///
     /// # Errors
     /// A machine that is impossible.
-    pub fn run_broken(&self, mechanism: Option<Mechanism>, wanted: impl Fn(&str) -> bool) -> Result<Outcome> {
+    pub fn run_broken(
+        &self,
+        mechanism: Option<Mechanism>,
+        wanted: impl Fn(&str) -> bool,
+        watch: &dyn Watch,
+    ) -> Result<Outcome> {
+        let mut interrupted = false;
         let mut rows: Vec<Option<LedgerRow>> = vec![None; self.file.row.len()];
         let mut cases = Vec::new();
         for (index, (name, file)) in self.cases.iter().enumerate() {
             let own = |row: &schema::Row| row.measure.is_some() && self.case_of(row.case.as_deref()) == Ok(index);
+            if self.only.is_some_and(|only| only != index) {
+                continue;
+            }
             if !wanted("") && !self.file.row.iter().any(|row| own(row) && wanted(&row.id)) {
                 continue;
             }
-            let mut runs = Vec::new();
-            let mut setup = self.setup(index, 0)?;
-            for run in 0..file.runs {
-                setup = self.setup(index, run)?;
-                if let Some(mechanism) = mechanism {
-                    mechanism.break_in(&mut setup.spec);
-                    for device in &mut setup.devices {
-                        if let crate::machine::Arrival::Phases(phases) = &setup.spec.sources[device.source].arrival {
-                            device.tolerance.ring = phases.ring;
-                        }
-                    }
-                }
-                runs.push(collect::run(&setup)?);
-            }
+            let Some((setup, runs)) = self.runs_of(index, mechanism, watch)? else {
+                interrupted = true;
+                break;
+            };
             cases.push(CaseSummary {
                 name: name.clone(),
                 runs: file.runs,
                 simulated: runs.iter().map(|run| run.length).sum(),
                 events: runs.iter().map(|run| run.events).sum(),
                 constraints: constraints(&setup, &runs),
+                migrations: migrations(&setup, &runs),
             });
             for (at, row) in self.file.row.iter().enumerate() {
                 let Some(measure) = &row.measure else { continue };
@@ -237,17 +266,19 @@ impl Experiment {
                     let simulated = subject(&setup, row)
                         .and_then(|subject| measure.read(&subject, &runs))
                         .map_err(|what| self.at(&["row", &at.to_string()], what))?;
-                    rows[at] = Some(self.ledger_row(row, simulated));
+                    rows[at] = Some(self.ledger_row(row, true, simulated));
                 }
             }
+            watch.part_done();
         }
         let rows = rows.into_iter().zip(&self.file.row);
         Ok(Outcome {
             name: self.file.name.clone(),
             about: self.file.about.clone(),
             paper: self.file.paper.clone(),
-            rows: rows.map(|(done, row)| done.unwrap_or_else(|| self.ledger_row(row, None))).collect(),
+            rows: rows.map(|(done, row)| done.unwrap_or_else(|| self.ledger_row(row, false, None))).collect(),
             cases,
+            interrupted,
             assumptions: self
                 .file
                 .assumption
@@ -256,6 +287,33 @@ impl Experiment {
                 .collect(),
             fitted: self.fitted_notes(),
         })
+    }
+
+    /// All runs of a case, with a mechanism broken or with none; `None` if the watcher wanted no more before their end.
+    fn runs_of(
+        &self,
+        case: usize,
+        mechanism: Option<Mechanism>,
+        watch: &dyn Watch,
+    ) -> Result<Option<(Setup, Vec<Run>)>> {
+        let mut runs = Vec::new();
+        let mut setup = self.setup(case, 0)?;
+        for run in 0..self.cases[case].1.runs {
+            setup = self.setup(case, run)?;
+            if let Some(mechanism) = mechanism {
+                mechanism.break_in(&mut setup.spec);
+                for device in &mut setup.devices {
+                    if let crate::machine::Arrival::Phases(phases) = &setup.spec.sources[device.source].arrival {
+                        device.tolerance.ring = phases.ring;
+                    }
+                }
+            }
+            match collect::run(&setup, watch)? {
+                Some(run) => runs.push(run),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some((setup, runs)))
     }
 
     fn fitted_notes(&self) -> Vec<FittedNote> {
@@ -270,19 +328,22 @@ impl Experiment {
         notes.collect()
     }
 
-    /// How the rows of each fitted value move over its range.
+    /// How the rows of each fitted value move over its range; of as many as the watcher waits for.
     ///
     /// # Errors
     /// A key that does not exist.
-    pub fn ranges(&self) -> Result<Vec<(FittedNote, Vec<Moved>)>> {
+    pub fn ranges(&self, watch: &dyn Watch) -> Result<Vec<(FittedNote, Vec<Moved>)>> {
         let mut found = Vec::new();
         for note in self.fitted_notes() {
             let mut moved = Vec::new();
             let Some(fitted) = self.file.fitted.iter().find(|fitted| fitted.name == note.name) else { continue };
             for value in &fitted.range {
                 let other = self.with(&[(fitted.key.clone(), value.clone())])?;
-                let rows = other.run_broken(None, |id| fitted.on.iter().any(|row| row == id))?.rows;
-                let rows = rows.into_iter().filter(|row| fitted.on.contains(&row.id));
+                let outcome = other.run_broken(None, |id| fitted.on.iter().any(|row| row == id), watch)?;
+                if outcome.interrupted {
+                    return Ok(found);
+                }
+                let rows = outcome.rows.into_iter().filter(|row| fitted.on.contains(&row.id));
                 moved.push(Moved {
                     value: place::written(value),
                     rows: rows.map(|row| (row.id, row.simulated)).collect(),
@@ -316,8 +377,9 @@ impl Experiment {
         Experiment::of(&self.file_name, &self.text, file, whole)
     }
 
-    fn ledger_row(&self, row: &schema::Row, simulated: Option<Value>) -> LedgerRow {
-        let judged = row.measure.is_some() && matches!(row.class, Class::Prediction | Class::Fitted);
+    /// A row as it came out; `ran` says whether its case did.
+    fn ledger_row(&self, row: &schema::Row, ran: bool, simulated: Option<Value>) -> LedgerRow {
+        let judged = ran && row.measure.is_some() && matches!(row.class, Class::Prediction | Class::Fitted);
         let of_paper = self.file.paper.is_some();
         LedgerRow {
             id: row.id.clone(),
@@ -341,8 +403,9 @@ impl Experiment {
     /// Runs one case with some keys set otherwise (`device.policy.reservation.runtime`), for a sweep.
     ///
     /// # Errors
-    /// A key that does not exist. A machine that is impossible is no error but [`Point::impossible`].
-    pub fn point(&self, case: Option<&str>, set: &[(&str, toml::Value)]) -> Result<Point> {
+    /// A key that does not exist. A machine that is impossible is no error but [`Point::impossible`]. `None` if the watcher
+    /// wanted no more.
+    pub fn point(&self, case: Option<&str>, set: &[(&str, toml::Value)], watch: &dyn Watch) -> Result<Option<Point>> {
         let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
         let mut document = self.whole.clone();
         if let Some(case) = self.file.case.get(index) {
@@ -358,12 +421,13 @@ impl Experiment {
         let mut point = Point::default();
         for run in 0..file.runs {
             let ran = build::build(&file, run).map_err(|(_, what)| what).and_then(|setup| {
-                let done = collect::run(&setup).map_err(|error| error.to_string())?;
-                Ok((setup, done))
+                let done = collect::run(&setup, watch).map_err(|error| error.to_string())?;
+                Ok(done.map(|done| (setup, done)))
             });
             let (setup, done) = match ran {
-                Ok(ran) => ran,
-                Err(what) => return Ok(Point { impossible: Some(what), ..Point::default() }),
+                Ok(Some(ran)) => ran,
+                Ok(None) => return Ok(None),
+                Err(what) => return Ok(Some(Point { impossible: Some(what), ..Point::default() })),
             };
             point.runs += 1;
             for (seen, device) in done.devices.iter().zip(&setup.devices) {
@@ -380,7 +444,8 @@ impl Experiment {
             point.transfer_faults += done.transfer.faults;
             point.has_link = setup.link.is_some();
         }
-        Ok(point)
+        watch.part_done();
+        Ok(Some(point))
     }
 
     /// A short run of one case, with everything that happened: for a timeline.
@@ -402,7 +467,7 @@ impl Experiment {
     pub fn series(&self, case: Option<&str>, series: &Series) -> Result<Vec<(f64, f64)>> {
         let index = self.case_of(case).map_err(|what| self.at(&[], what))?;
         let setup = self.setup(index, 0)?;
-        let run = collect::run(&setup)?;
+        let run = collect::run(&setup, &ToTheEnd)?.unwrap_or_default();
         series.points(&setup, &run).map_err(|what| self.at(&[], what))
     }
 
@@ -472,6 +537,14 @@ fn subject<'a>(setup: &'a Setup, row: &schema::Row) -> std::result::Result<Subje
         duration: setup.duration,
         has_link: setup.link.is_some(),
     })
+}
+
+/// How often each thread that migrates went on on another CPU, over all runs.
+fn migrations(setup: &Setup, runs: &[Run]) -> Vec<(String, u64)> {
+    let migrating = setup.spec.threads.iter().enumerate().filter(|(_, thread)| thread.migrates);
+    let counted =
+        migrating.map(|(index, thread)| (thread.name.clone(), runs.iter().map(|run| run.migrations[index]).sum()));
+    counted.collect()
 }
 
 /// What became of the time constraints over all runs, for each thread that asks for them.

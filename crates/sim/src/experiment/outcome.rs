@@ -33,7 +33,7 @@ pub struct LedgerRow {
     pub assumption: Option<String>,
     /// Why it is an input, an identity or not simulated.
     pub because: Option<String>,
-    /// Whether it holds; `None` where it is not judged.
+    /// Whether it holds; `None` where it is not judged, or its case was not run to the end.
     pub holds: Option<bool>,
     /// Of one that is known not to hold: the measured reason.
     pub contradicted: Option<String>,
@@ -43,6 +43,11 @@ impl LedgerRow {
     /// Where it is printed, and what it is.
     pub fn point(&self) -> String {
         if self.printed.is_empty() { self.item.clone() } else { format!("{}: {}", self.printed, self.item) }
+    }
+
+    /// Whether it is one that is judged, and was not: nobody waited for its case.
+    pub fn is_open(&self) -> bool {
+        self.holds.is_none() && matches!(self.class, Class::Prediction | Class::Fitted)
     }
 
     /// A prediction that does not hold, for a reason that is not known.
@@ -97,6 +102,8 @@ pub struct CaseSummary {
     pub events: u64,
     /// What became of the time constraints, thread by thread.
     pub constraints: Vec<(String, Constraints)>,
+    /// How often each thread that migrates went on on another CPU.
+    pub migrations: Vec<(String, u64)>,
 }
 
 /// What came out of an experiment.
@@ -112,6 +119,8 @@ pub struct Outcome {
     pub rows: Vec<LedgerRow>,
     /// Case by case.
     pub cases: Vec<CaseSummary>,
+    /// Whether it was ended before every case was run.
+    pub interrupted: bool,
     /// What is assumed.
     pub assumptions: Vec<AssumptionNote>,
     /// What was fitted.

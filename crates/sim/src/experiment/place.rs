@@ -46,7 +46,8 @@ pub(super) fn set(document: &mut Value, path: &str, new: &Value) -> Result<(), S
                     table.insert((*part).to_owned(), new.clone());
                     return Ok(());
                 }
-                table.get_mut(*part).ok_or_else(|| format!("{path:?}: there is no {part:?}"))?
+                // What is not there yet has defaults; whether it may be there is seen when the document is read.
+                table.entry(*part).or_insert_with(|| Value::Table(toml::Table::new()))
             }
             Value::Array(list) => list
                 .iter_mut()
@@ -140,6 +141,8 @@ mod tests {
         set(&mut document, "b.new", &Value::Integer(7)).unwrap();
         assert_eq!(document["d"][1]["e"].as_integer(), Some(9));
         assert_eq!(document["b"]["new"].as_integer(), Some(7));
+        set(&mut document, "machine.quantum", &Value::Integer(8)).unwrap();
+        assert_eq!(document["machine"]["quantum"].as_integer(), Some(8));
         assert!(set(&mut document, "d.z.e", &Value::Integer(9)).is_err());
         assert!(set(&mut document, "a.b.c", &Value::Integer(9)).is_err());
     }

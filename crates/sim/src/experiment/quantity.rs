@@ -144,6 +144,8 @@ pub enum Measure {
     },
     /// Runs in which the file got through.
     Successes,
+    /// Runs in which the other end hung up.
+    Disconnections,
     /// Mean time of the transfers that succeeded, s.
     TransferMean,
     /// Shortest transfer that succeeded, s.
@@ -158,6 +160,26 @@ pub enum Measure {
     HandlerWaitMost {
         /// Whose interrupt.
         source: String,
+    },
+    /// Share of the time in which somebody waits for a thread: something is queued for it or being worked on, percent.
+    WaitShare {
+        /// For whom.
+        thread: String,
+    },
+    /// Mean length of such a wait, ms.
+    WaitMean {
+        /// For whom.
+        thread: String,
+    },
+    /// Longest such wait, ms.
+    WaitMost {
+        /// For whom.
+        thread: String,
+    },
+    /// How often a thread went on on another CPU than it ran on before, over all runs.
+    Migrations {
+        /// Whose.
+        thread: String,
     },
     /// Of the time constraints granted to a thread, how many were met, percent.
     ConstraintsMet {

@@ -125,6 +125,8 @@ pub struct Machine {
     pub inheritance: bool,
     /// 0.
     pub context_switch: Option<Span>,
+    /// What a thread pays besides that goes on on another CPU; 0.
+    pub migration: Option<Span>,
     /// 0.
     pub fpu_save: Option<Span>,
     /// The priority at which a thread runs in its slot; above all others when absent.
@@ -353,6 +355,9 @@ pub struct Thread {
     /// 0.
     #[serde(default)]
     pub cpu: usize,
+    /// Whether any CPU may run it; `cpu` is the one that it prefers first.
+    #[serde(default)]
+    pub migrates: bool,
     /// Whether it exists; a case may switch it off.
     #[serde(default = "yes")]
     pub present: bool,
@@ -415,6 +420,9 @@ pub struct Device {
     pub context: Context,
     /// The rule of its thread, in thread context.
     pub policy: Option<Policy>,
+    /// Whether any CPU may run that thread.
+    #[serde(default)]
+    pub migrates: bool,
     /// The handler itself.
     #[serde(default)]
     pub isr: Cost,
@@ -466,6 +474,8 @@ pub struct Link {
     pub setup: Span,
     /// Given up after.
     pub give_up: Span,
+    /// The other end hangs up after so long without a block processed in time; never when absent.
+    pub carrier_loss: Option<Span>,
     /// The first phase of the connection, by name.
     pub connected: String,
 }

@@ -22,6 +22,11 @@ impl Engine {
         self.threads[thread].used
     }
 
+    /// How often a thread went on on another CPU than it ran on before.
+    pub fn migrations(&self, thread: usize) -> u64 {
+        self.threads[thread].migrations
+    }
+
     /// Constraints of a thread: granted, refused.
     pub fn constraints(&self, thread: usize) -> (u64, u64) {
         (self.threads[thread].granted, self.threads[thread].refused)

@@ -108,6 +108,14 @@ fn check_thread(thread: &ThreadSpec, spec: &MachineSpec) -> Result<()> {
     {
         return refuse("a constraint's estimate must be above 0 and at most its deadline");
     }
+    if thread.migrates {
+        match thread.policy {
+            Policy::Reservation { .. } => return refuse("slots belong to one CPU: a thread in them cannot migrate"),
+            Policy::Deadline { reclaim: true, .. } => return refuse("reclaiming is of one CPU: it cannot migrate"),
+            _ if thread.constraint.is_some() => return refuse("a time constraint is of one CPU: it cannot migrate"),
+            _ => {}
+        }
+    }
     if thread.raise.is_some() && thread.hold.is_some() {
         return refuse("it cannot hold a lock and raise its level");
     }
@@ -120,24 +128,32 @@ fn check_thread(thread: &ThreadSpec, spec: &MachineSpec) -> Result<()> {
     Ok(())
 }
 
-/// Whether the shares of all floating budgets on each CPU stay within 95 percent, as the kernel asks at admission.
+/// Whether the shares of all floating budgets stay within 95 percent, as the kernel asks at admission: on each CPU those
+/// that stay there, and on all CPUs together all of them.
 fn admits_deadlines(spec: &MachineSpec) -> Result<()> {
+    let asked = |of: &dyn Fn(&ThreadSpec) -> bool| -> f64 {
+        let shares = spec.threads.iter().filter(|thread| of(thread)).map(|thread| match thread.policy {
+            Policy::Deadline { runtime, period, .. } => runtime as f64 / period as f64,
+            _ => 0.0,
+        });
+        shares.sum()
+    };
     for cpu in 0..spec.cpus {
-        let total: f64 = spec
-            .threads
-            .iter()
-            .filter(|thread| thread.cpu == cpu)
-            .map(|thread| match thread.policy {
-                Policy::Deadline { runtime, period, .. } => runtime as f64 / period as f64,
-                _ => 0.0,
-            })
-            .sum();
+        let total = asked(&|thread| thread.cpu == cpu && !thread.migrates);
         if total > 0.95 + 1e-9 {
             return Err(Error::machine(format!(
                 "the deadline reservations of CPU {cpu} ask for {:.1} percent of it; at most 95 are admitted",
                 total * 100.0
             )));
         }
+    }
+    let total = asked(&|_| true) / spec.cpus as f64;
+    if total > 0.95 + 1e-9 {
+        return Err(Error::machine(format!(
+            "the deadline reservations ask for {:.1} percent of {} CPUs; at most 95 are admitted",
+            total * 100.0,
+            spec.cpus
+        )));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::time::{NEVER, Picoseconds};
 use std::collections::VecDeque;
 
 /// The level from which no thread is switched and no deferred procedure starts.
-const DISPATCH: u8 = 2;
+pub(super) const DISPATCH: u8 = 2;
 /// Handlers nested deeper than there are interrupt levels cannot be.
 const DEEPEST: usize = 32;
 /// Work that waits in one queue at most: what is beyond is counted as lost, so that an overloaded machine needs no
@@ -93,6 +93,10 @@ pub struct Engine {
     pub(super) cpus: Vec<Cpu>,
     pub(super) threads: Vec<Thread>,
     pub(super) sources: Vec<Source>,
+    /// Threads that are ready and may run on any CPU.
+    pub(super) pool: ReadyQueue,
+    /// Places in line given out so far.
+    pub(super) turns: u64,
     /// Who holds each lock.
     pub(super) locks: Vec<u32>,
     /// Index of the clock among the sources, [`NONE`] without one.
@@ -131,7 +135,10 @@ impl Engine {
             spec.threads.iter().enumerate().map(|(index, thread)| Thread::new(thread, &spec, index)).collect();
         let held = spec.threads.iter().filter_map(|thread| thread.hold).map(|hold| hold.lock + 1);
         let locks = held.max().unwrap_or(0) as usize;
+        let migrating = if spec.threads.iter().any(|thread| thread.migrates) { spec.threads.len() } else { 0 };
         let mut engine = Engine {
+            pool: ReadyQueue::new(migrating),
+            turns: 0,
             calendar: Calendar::new(slots),
             cpus,
             threads,

@@ -8,6 +8,7 @@ mod account;
 mod check;
 mod engine;
 mod mechanism;
+mod migrate;
 mod ready;
 mod slots;
 mod source;

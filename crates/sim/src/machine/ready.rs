@@ -56,12 +56,6 @@ impl ReadyQueue {
         self.heads[level as usize]
     }
 
-    /// The key with which a thread was queued.
-    #[inline]
-    pub(super) fn key(&self, thread: u32) -> u64 {
-        self.keys[thread as usize]
-    }
-
     /// Queues a thread behind the others of its level; on a keyed level behind those with a key as small.
     #[inline]
     pub(super) fn push_back(&mut self, level: u8, thread: u32, key: u64) {

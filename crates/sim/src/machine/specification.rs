@@ -6,7 +6,7 @@ use crate::time::{MILLISECOND, NEVER, Picoseconds};
 /// A whole machine.
 #[derive(Debug, Clone)]
 pub struct MachineSpec {
-    /// How many CPUs; every source and thread belongs to one of them and stays there.
+    /// How many CPUs. Every source belongs to one of them; so does a thread, unless it migrates.
     pub cpus: usize,
     /// From which all random numbers come.
     pub seed: u64,
@@ -23,6 +23,8 @@ pub struct MachineSpec {
     pub inheritance: bool,
     /// Charged to the thread that is switched to.
     pub context_switch: Picoseconds,
+    /// Charged besides to a thread that goes on on another CPU than it ran on before.
+    pub migration: Picoseconds,
     /// Charged to work in interrupt or DPC context, which must save the floating-point registers itself
     /// (soft-modem-2000 section 7).
     pub fpu_save: Picoseconds,
@@ -50,6 +52,7 @@ impl Default for MachineSpec {
             starvation_boost: None,
             inheritance: false,
             context_switch: 0,
+            migration: 0,
             fpu_save: 0,
             slot_level: super::ready::LEVEL_SLOT,
             slot_unit: MILLISECOND,
@@ -323,8 +326,11 @@ pub struct ConstraintSpec {
 pub struct ThreadSpec {
     /// Its name.
     pub name: String,
-    /// Its CPU.
+    /// Its CPU; of one that migrates, the one that it prefers first.
     pub cpu: usize,
+    /// Whether any CPU may run it: of all threads that migrate, those that stand first run, on CPUs that run nothing
+    /// higher. A handler or a deferred procedure holds up the thread beneath it, which does not migrate meanwhile.
+    pub migrates: bool,
     /// Its rule.
     pub policy: Policy,
     /// What makes it run.
@@ -354,6 +360,7 @@ impl ThreadSpec {
         ThreadSpec {
             name: name.to_owned(),
             cpu: 0,
+            migrates: false,
             policy,
             activity,
             work,

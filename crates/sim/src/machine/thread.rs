@@ -31,6 +31,12 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Thread {
     pub(super) state: State,
+    /// Where it runs, or ran last.
+    pub(super) cpu: usize,
+    /// How often it went on on another CPU.
+    pub(super) migrations: u64,
+    /// Its place in line among threads of its level, over all queues.
+    pub(super) turn: u64,
     /// The level at which it competes now.
     pub(super) level: u8,
     pub(super) key: u64,
@@ -74,6 +80,9 @@ impl Thread {
     pub(super) fn new(spec: &ThreadSpec, machine: &MachineSpec, index: usize) -> Thread {
         let mut thread = Thread {
             state: State::Blocked,
+            cpu: spec.cpu,
+            migrations: 0,
+            turn: 0,
             level: base_level(spec, 0, 0),
             key: 0,
             random: Random::new(machine.seed, 2_000_000 + index as u64),

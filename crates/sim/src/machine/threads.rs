@@ -97,7 +97,6 @@ impl Engine {
     #[inline]
     pub(super) fn wake(&mut self, index: usize) {
         let spec = &self.spec.threads[index];
-        let cpu = spec.cpu;
         let thread = &mut self.threads[index];
         if let Policy::Deadline { runtime, deadline, period, .. } = spec.policy {
             // A server that slept keeps what it has only if that cannot exceed its share until its deadline.
@@ -114,15 +113,15 @@ impl Engine {
         }
         thread.quantum_left = thread.quantum;
         self.enqueue(index, false);
-        self.dirty |= 1 << cpu;
+        self.look_at(index);
     }
 
     /// Queues a thread that has work at the level that it has now, or parks it.
     #[inline]
     fn enqueue(&mut self, index: usize, front: bool) {
         let spec = &self.spec.threads[index];
-        let cpu = &mut self.cpus[spec.cpu];
         let thread = &mut self.threads[index];
+        let cpu = &mut self.cpus[thread.cpu];
         let in_slot = cpu.slot_owner == index as u32;
         thread.level =
             if in_slot { self.spec.slot_level } else { base_level(spec, thread.boost, self.now).max(thread.inherited) };
@@ -152,21 +151,27 @@ impl Engine {
             Policy::Deadline { .. } => thread.server_deadline,
             _ => 0,
         };
+        let queue = if spec.migrates { &mut self.pool } else { &mut cpu.ready };
         if front {
-            cpu.ready.push_front(thread.level, index as u32, thread.key);
+            queue.push_front(thread.level, index as u32, thread.key);
         } else {
-            cpu.ready.push_back(thread.level, index as u32, thread.key);
+            self.turns += 1;
+            thread.turn = self.turns;
+            queue.push_back(thread.level, index as u32, thread.key);
+        }
+        if spec.migrates {
+            self.offer(index);
         }
     }
 
     /// Takes a thread from wherever it stands and queues it at its new level.
     fn requeue(&mut self, index: usize) {
-        let cpu = self.spec.threads[index].cpu;
+        let cpu = self.threads[index].cpu;
         match self.threads[index].state {
             State::Blocked | State::Waiting => return,
             State::Ready => {
                 let level = self.threads[index].level;
-                self.cpus[cpu].ready.remove(level, index as u32);
+                self.queue_of(index).remove(level, index as u32);
             }
             // A thread at raised level keeps the CPU: it is looked at again when it comes down.
             State::Running if self.threads[index].irql() >= 2 => {
@@ -208,7 +213,7 @@ impl Engine {
 
     /// As [`Self::requeue`], for a moment at which the CPU has not been charged: it will be when it decides.
     fn requeue_charged(&mut self, index: usize) {
-        let cpu = self.spec.threads[index].cpu;
+        let cpu = self.threads[index].cpu;
         if self.threads[index].state == State::Running {
             self.dirty |= 1 << cpu;
         } else {
@@ -239,15 +244,13 @@ impl Engine {
     #[inline]
     pub(super) fn choose<O: Observer>(&mut self, index: usize, observer: &mut O) {
         self.review(index);
-        let highest = self.cpus[index].ready.highest();
         let present = self.cpus[index].thread;
         if present != NONE
-            && let Some(level) = highest
+            && let Some((level, first)) = self.first_ready(index)
         {
+            let key = self.threads[first as usize].key;
             let thread = &mut self.threads[present as usize];
-            let first = self.cpus[index].ready.first(level);
-            let beaten = level > thread.level
-                || (level == thread.level && is_keyed(level) && self.cpus[index].ready.key(first) < thread.key);
+            let beaten = level > thread.level || (level == thread.level && is_keyed(level) && key < thread.key);
             let turn_over = level == thread.level && !is_keyed(level) && thread.quantum_left == 0;
             if beaten || turn_over {
                 if turn_over {
@@ -261,12 +264,15 @@ impl Engine {
             }
         }
         while self.cpus[index].thread == NONE {
-            let Some(level) = self.cpus[index].ready.highest() else { break };
-            let first = self.cpus[index].ready.first(level);
-            self.cpus[index].ready.remove(level, first);
+            let Some((level, first)) = self.first_ready(index) else { break };
+            self.queue_of(first as usize).remove(level, first);
             self.switch_to(index, first, observer);
         }
         self.arm_turn(index);
+        if let Some(level) = self.pool.highest() {
+            // Several came at once, or one was pushed off: the next in line may have a CPU, too.
+            self.offer(self.pool.first(level) as usize);
+        }
     }
 
     /// Whether the present thread may stay what it is: in its slot, within its budget, at its level.
@@ -318,6 +324,11 @@ impl Engine {
         }
         self.cpus[cpu].thread = thread;
         self.threads[index].state = State::Running;
+        if self.threads[index].cpu != cpu {
+            self.threads[index].cpu = cpu;
+            self.threads[index].migrations += 1;
+            self.threads[index].remaining += self.spec.migration;
+        }
         if self.cpus[cpu].last_thread != thread {
             self.threads[index].remaining += self.spec.context_switch;
             self.cpus[cpu].last_thread = thread;
@@ -356,7 +367,7 @@ impl Engine {
             self.threads[index].holding = true;
             return;
         }
-        let cpu = self.spec.threads[index].cpu;
+        let cpu = self.threads[index].cpu;
         self.threads[index].state = State::Waiting;
         self.cpus[cpu].thread = NONE;
         let (holder, level) = (holder as usize, self.threads[index].level);
@@ -390,7 +401,7 @@ impl Engine {
             self.threads[next].inherited = highest.unwrap_or(0);
         }
         self.enqueue(next, false);
-        self.dirty |= 1 << self.spec.threads[next].cpu;
+        self.look_at(next);
     }
 
     /// When to look again although nothing else happens: the end of a quantum somebody waits for, or of a budget.
@@ -413,7 +424,7 @@ impl Engine {
                 Policy::Priority(1..=15) if thread.boost > 0 && thread.quantum_left > 0 => {
                     at = self.now.saturating_add(thread.quantum_left);
                 }
-                _ if !is_keyed(thread.level) && self.cpus[cpu].ready.first(thread.level) != NONE => {
+                _ if !is_keyed(thread.level) && self.waits_at(cpu, thread.level) => {
                     at = self.now.saturating_add(thread.quantum_left);
                 }
                 _ => {}
