@@ -86,8 +86,8 @@ fn use_all(recording: &Recording) {
         let _ = (total.quantile(0.999), total.mean(), total.count_above(1_000));
     }
     let _ = recording.count_not_adding_up();
-    if let (Ok(tail), Ok(maxima)) = (recording.tail(), recording.block_maxima()) {
-        let _ = Input::from_recording(document, &tail, &maxima, recording.damaged());
+    if let Ok((tail, seconds)) = recording.tail_and_seconds() {
+        let _ = Input::from_recording(document, &tail, &seconds, recording.damaged());
     }
     let _ = merge([document.clone()]);
 }
@@ -118,7 +118,7 @@ fn maxima(directory: &Path, bytes: &[u8]) {
         std::fs::write(&path, text.replace("\"ended\":null", ended)).expect("a writable directory");
     }
     put(directory, "maxima/000001.parquet", bytes);
-    let _ = Recording::open(directory).and_then(|recording| recording.block_maxima());
+    let _ = Recording::open(directory).and_then(|recording| recording.for_each_block_maximum(|_| ()));
 }
 
 /// `events/episodes.jsonl`, with the answer of `punctual why`.

@@ -235,6 +235,95 @@ fn a_page_of_thousands_of_measures_takes_seconds() {
     answered(&["report", named, "--html", page.to_str().unwrap()]);
 }
 
+/// A wakeup a second on each of eight CPUs, for a day: what a measurement of so long writes of every second.
+fn write_a_day(path: &Path) {
+    use punctual_recording::*;
+    const CPUS: u32 = 8;
+    const SECONDS: u64 = 86_400;
+    let task = |cpu| Task {
+        measure: "fifo:80".into(),
+        tid: 100 + cpu,
+        cpu: Some(cpu),
+        period_ns: BLOCK_NS,
+        counters: Counters::default(),
+    };
+    let configuration = Configuration {
+        interval_ns: BLOCK_NS,
+        policy: "fifo".into(),
+        priorities: vec![80],
+        cpus: (0..CPUS).collect(),
+        bpf: true,
+        ..Configuration::default()
+    };
+    let load = LoadInfo { name: "none".into(), ..LoadInfo::default() };
+    let provenance = Provenance { run_id: "day".into(), configuration, load, ..Provenance::default() };
+    let mut writer = Writer::create(path, provenance, (0..CPUS).map(task).collect()).unwrap();
+    for second in 0..SECONDS {
+        let expected = (second + 1) * BLOCK_NS;
+        for cpu in 0..CPUS {
+            let late = 5_000 + (second * 7_919 + u64::from(cpu)) % 40_000;
+            let stamps = Stamps {
+                expected,
+                irq: expected + late / 2,
+                softirq: expected + late / 2 + 100,
+                waking: expected + late / 2 + 200,
+                switch_in: expected + late - late / 8,
+                user: expected + late,
+            };
+            writer.push(cpu as usize, &Wakeup::from_stamps(&stamps, cpu, 100 + cpu));
+        }
+        if second % 7_200 == 7_199 {
+            writer.flush().unwrap();
+        }
+    }
+    writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns: 0 }, Vec::new()).unwrap();
+}
+
+#[test]
+fn a_day_on_eight_cpus_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write_a_day(&path);
+    let mut rows = 0;
+    let recording = punctual_recording::Recording::open(&path).unwrap();
+    recording.for_each_block_maximum(|_| rows += 1).unwrap();
+    eprintln!("{rows} maxima of seconds");
+    assert!(rows > 3 << 20, "{rows} maxima of seconds");
+    let named = path.to_str().unwrap();
+    let page = directory.path().join("page.html");
+    let ways: [&[&str]; 3] =
+        [&["report", named, "--json"], &["report", named, "--html", page.to_str().unwrap()], &["forecast", named]];
+    let read = || ways.map(answered).map(|ran| assert_eq!(ran.code, Some(0), "{}", ran.errors));
+    read();
+    // As if it had been killed in its last second: the maxima are made anew from the wakeups.
+    std::fs::remove_file(path.join("tail.parquet")).unwrap();
+    let document = std::fs::read_to_string(path.join("recording.json")).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    document["ended"] = serde_json::Value::Null;
+    std::fs::write(path.join("recording.json"), document.to_string()).unwrap();
+    read();
+}
+
+#[test]
+fn seconds_of_threads_that_nobody_measured_take_no_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.punctual");
+    write_document(&recording, &document(true, &task("fifo:80", 7), &distribution("fifo:80", 0, "[5,9]")));
+    let columns = ["tid", "stage", "block", "max_ns", "count"];
+    // The code of `Stage::Total`.
+    const TOTAL: i64 = 5;
+    // Each row is of another thread: the table has no bound, what is kept of it has.
+    let value = |column: usize, row: usize| [row as i64, TOTAL, 5, 9, 1][column];
+    write_table(&recording.join("maxima/000001.parquet"), &columns, 3_000_000, 1_000_000, value);
+    let page = directory.path().join("page.html");
+    let page = answered(&["report", recording.to_str().unwrap(), "--html", page.to_str().unwrap()]);
+    assert_eq!(page.code, Some(0), "{}", page.errors);
+    // Each row is of another second: they are refused.
+    let value = |column: usize, row: usize| [7, TOTAL, row as i64, 9, 1][column];
+    write_table(&recording.join("maxima/000001.parquet"), &columns, 4_000_000, 1_000_000, value);
+    refused(&["forecast", recording.to_str().unwrap()], "seconds with wakeups");
+}
+
 #[test]
 fn long_wide_and_deep_documents_are_refused() {
     let directory = tempfile::tempdir().unwrap();

@@ -12,7 +12,8 @@ use punctual_recording::{Distribution, Recording, TAIL_LENGTH};
 /// The part of a recording that lies within `from..to` of its wakeups.
 fn part(recording: &Recording, from: f64, to: f64) -> Result<Vec<Input>, Box<dyn std::error::Error>> {
     let document = recording.document();
-    let whole = Input::from_recording(document, &recording.tail()?, &recording.block_maxima()?, recording.damaged())?;
+    let (tail, seconds) = recording.tail_and_seconds()?;
+    let whole = Input::from_recording(document, &tail, &seconds, recording.damaged())?;
     let (mut first, mut last) = (u64::MAX, 0);
     recording.for_each_wakeup(|wakeup| {
         first = first.min(wakeup.expected_ns);

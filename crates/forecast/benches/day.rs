@@ -8,7 +8,7 @@
 use punctual_device::Catalogue;
 use punctual_forecast::{CurveQuestion, Input, Question, Stage, answer};
 use punctual_recording::{
-    BLOCK_NS, BlockMaximum, Counters, Document, Host, LoadInfo, Provenance, SCHEMA, TAIL_LENGTH, TailValue, Task,
+    BLOCK_NS, Counters, Document, Host, LoadInfo, Provenance, SCHEMA, TAIL_LENGTH, TailValue, Task,
 };
 use std::time::Instant;
 
@@ -20,10 +20,10 @@ fn uniform(state: &mut u64) -> f64 {
     ((*state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
 }
 
-fn recording(tasks: u32) -> (Document, Vec<TailValue>, Vec<BlockMaximum>) {
+fn recording(tasks: u32) -> (Document, Vec<TailValue>) {
     let mut state = 1;
     let wakeups = DAY_S * 1_000;
-    let (mut tail, mut maxima) = (Vec::new(), Vec::new());
+    let mut tail = Vec::new();
     let mut document = Document {
         kind: None,
         schema: SCHEMA.to_owned(),
@@ -58,10 +58,9 @@ fn recording(tasks: u32) -> (Document, Vec<TailValue>, Vec<BlockMaximum>) {
                 distribution.record(value_ns);
                 tail.push(TailValue { tid, stage, expected_ns, value_ns });
             }
-            maxima.extend((0..DAY_S).map(|block| BlockMaximum { tid, stage, block, max_ns: 320_000, count: 1_000 }));
         }
     }
-    (document, tail, maxima)
+    (document, tail)
 }
 
 fn memory_mb(field: &str) -> Option<f64> {
@@ -74,7 +73,7 @@ fn memory_mb(field: &str) -> Option<f64> {
 fn main() {
     let mut arguments = std::env::args().skip_while(|argument| argument != "--tasks").skip(1);
     let tasks = arguments.next().map_or(2, |count| count.parse().expect("a number of tasks"));
-    let (document, tail, maxima) = recording(tasks);
+    let (document, tail) = recording(tasks);
     let question = Question {
         devices: Catalogue::shipped().profiles().to_vec(),
         stages: Question::TABLE_STAGES.to_vec(),
@@ -88,7 +87,8 @@ fn main() {
         ..Question::default()
     };
     let begin = Instant::now();
-    let inputs = Input::from_recording(&document, &tail, &maxima, &[]).expect("it holds wakeups");
+    let seconds: Vec<u64> = (0..DAY_S).collect();
+    let inputs = Input::from_recording(&document, &tail, &seconds, &[]).expect("it holds wakeups");
     let taken_in = begin.elapsed();
     let found = answer(&inputs, &question).expect("it can be answered");
     println!(

@@ -2,9 +2,7 @@
 
 use crate::Error;
 use punctual_recording::bounds::MAX_TIME_NS;
-use punctual_recording::{
-    BLOCK_NS, BlockMaximum, Distribution, Document, EndReason, Stage, TailValue, Task, format_ns, tail_length,
-};
+use punctual_recording::{BLOCK_NS, Distribution, Document, EndReason, Stage, TailValue, Task, format_ns, tail_length};
 use std::collections::{BTreeMap, HashMap};
 
 /// A measured thread, as far as forecasting cares.
@@ -90,8 +88,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Takes apart what a recording holds: its document, its tail (`Recording::tail`) and its block maxima
-    /// (`Recording::block_maxima`), into one input for each measure. No wakeup is read.
+    /// Takes apart what a recording holds: its document, its tail and the seconds in which it has wakeups, in order
+    /// (`Recording::tail_and_seconds`), into one input for each measure. No wakeup is read.
     /// `damaged` are files that could not be read (`Recording::damaged`).
     ///
     /// # Errors
@@ -99,7 +97,7 @@ impl Input {
     pub fn from_recording(
         document: &Document,
         tail: &[TailValue],
-        maxima: &[BlockMaximum],
+        seconds: &[u64],
         damaged: &[String],
     ) -> Result<Vec<Input>, Error> {
         let load = document.provenance.load.name_or_none().to_owned();
@@ -108,7 +106,7 @@ impl Input {
             measures.entry(&task.measure).or_default().push(task);
         }
         let tail = by_thread(tail);
-        let timeline = Timeline::new(document, maxima);
+        let timeline = Timeline { blocks: seconds, started_ns: document.provenance.started_ns };
         let mut inputs = Vec::new();
         for (measure, tasks) in measures {
             let chosen = || tasks.iter().filter(|task| task.period_ns > 0);
@@ -305,20 +303,13 @@ fn by_thread(tail: &[TailValue]) -> HashMap<u32, Vec<&TailValue>> {
 }
 
 /// Maps the clock to observed time: seconds in which nothing was measured are left out.
-struct Timeline {
-    blocks: Vec<u64>,
+struct Timeline<'a> {
+    /// Which ones hold wakeups, in order.
+    blocks: &'a [u64],
     started_ns: u64,
 }
 
-impl Timeline {
-    fn new(document: &Document, maxima: &[BlockMaximum]) -> Timeline {
-        let mut blocks: Vec<u64> =
-            maxima.iter().filter(|block| block.stage == Stage::Total).map(|block| block.block).collect();
-        blocks.sort_unstable();
-        blocks.dedup();
-        Timeline { blocks, started_ns: document.provenance.started_ns }
-    }
-
+impl Timeline<'_> {
     fn place(&self, at_ns: u64) -> u64 {
         if self.blocks.is_empty() {
             return at_ns.saturating_sub(self.started_ns);

@@ -43,8 +43,8 @@ fn write(directory: &std::path::Path, seconds: u64, lost: u64, finish: bool) {
 
 fn read(directory: &std::path::Path) -> Vec<Input> {
     let recording = Recording::open(directory).unwrap();
-    let (tail, maxima) = (recording.tail().unwrap(), recording.block_maxima().unwrap());
-    Input::from_recording(recording.document(), &tail, &maxima, recording.damaged()).unwrap()
+    let (tail, seconds) = recording.tail_and_seconds().unwrap();
+    Input::from_recording(recording.document(), &tail, &seconds, recording.damaged()).unwrap()
 }
 
 #[test]

@@ -87,8 +87,8 @@ fn judge_devices(path: &Path, document: &Document) -> Result<Vec<JudgedDevice>, 
         return Ok(Vec::new());
     }
     let recording = Recording::open(path)?;
-    let (tail, maxima) = recording.tail_and_maxima()?;
-    let inputs = Input::from_recording(document, &tail, &maxima, recording.damaged())?;
+    let (tail, seconds) = recording.tail_and_seconds()?;
+    let inputs = Input::from_recording(document, &tail, &seconds, recording.damaged())?;
     judge(document, &inputs)
 }
 

@@ -214,8 +214,8 @@ fn open_run(path: &Path) -> Result<(punctual_comparison::Run, Vec<Input>), Study
     recording.for_each_wakeup(|wakeup| gather.push(wakeup))?;
     let run = gather.finish().map_err(|error| StudyError::Setting(format!("{}: {error}", path.display())))?;
     // Without a grid there are no devices to judge, which is no fault.
-    let (tail, maxima) = recording.tail_and_maxima()?;
-    let inputs = Input::from_recording(recording.document(), &tail, &maxima, recording.damaged());
+    let (tail, seconds) = recording.tail_and_seconds()?;
+    let inputs = Input::from_recording(recording.document(), &tail, &seconds, recording.damaged());
     Ok((run, inputs.unwrap_or_default()))
 }
 

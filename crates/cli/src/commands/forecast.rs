@@ -66,8 +66,8 @@ pub(super) fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 
 fn open(path: &Path) -> anyhow::Result<Vec<(String, Input)>> {
     let recording = Recording::open(path)?;
-    let (tail, maxima) = recording.tail_and_maxima()?;
-    let inputs = Input::from_recording(recording.document(), &tail, &maxima, recording.damaged())
+    let (tail, seconds) = recording.tail_and_seconds()?;
+    let inputs = Input::from_recording(recording.document(), &tail, &seconds, recording.damaged())
         .with_context(|| path.display().to_string())?;
     let run = recording.document().provenance.run_id.clone();
     Ok(inputs.into_iter().map(|input| (run.clone(), input)).collect())

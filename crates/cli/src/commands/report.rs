@@ -182,11 +182,9 @@ fn named(recording: &Recording) -> String {
 /// Every wakeup of a recording once: whether its stages add up, and when it was how late.
 pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Result<Recorded> {
     let document = recording.document();
-    let maxima = recording.block_maxima()?;
     let mut histories: Vec<(String, History)> = Vec::new();
     let mut positions: HashMap<String, usize> = HashMap::new();
-    let mut watched = watched(document, &maxima);
-    drop(maxima);
+    let mut watched = watched(recording)?;
     for measure in document.distributions.measures() {
         let Some((period_ns, ends)) = watched.remove(measure.as_str()) else { continue };
         if let Some(history) = History::over(&ends, period_ns) {
@@ -213,24 +211,28 @@ pub(super) fn read_through(recording: &Recording, name: String) -> anyhow::Resul
 
 /// The longest period of each measure's tasks, ns, and the first and last seconds of each in which it was seen. Each task
 /// and each second is looked at once, however many measures there are.
-fn watched<'a>(document: &'a Document, maxima: &[BlockMaximum]) -> HashMap<&'a str, (u64, Vec<BlockMaximum>)> {
-    let mut ends: HashMap<u32, [BlockMaximum; 2]> = HashMap::new();
-    for block in maxima {
-        let [first, last] = ends.entry(block.tid).or_insert([*block; 2]);
+fn watched(recording: &Recording) -> anyhow::Result<HashMap<&str, (u64, Vec<BlockMaximum>)>> {
+    let document = recording.document();
+    // Of the recording's own threads alone: a table may name billions of others.
+    let mut ends: HashMap<u32, Option<[BlockMaximum; 2]>> =
+        document.tasks.iter().map(|task| (task.tid, None)).collect();
+    recording.for_each_block_maximum(|block| {
+        let Some(ends) = ends.get_mut(&block.tid) else { return };
+        let [first, last] = ends.get_or_insert([*block; 2]);
         if block.block < first.block {
             *first = *block;
         }
         if block.block > last.block {
             *last = *block;
         }
-    }
+    })?;
     let mut watched: HashMap<&str, (u64, Vec<BlockMaximum>)> = HashMap::new();
     for task in &document.tasks {
         let (period_ns, own) = watched.entry(&task.measure).or_default();
         *period_ns = (*period_ns).max(task.period_ns);
-        own.extend(ends.get(&task.tid).into_iter().flatten());
+        own.extend(ends.get(&task.tid).into_iter().flatten().flatten());
     }
-    watched
+    Ok(watched)
 }
 
 /// What devices would have met. A recording that cannot carry a forecast still makes a page.

@@ -6,8 +6,8 @@ use crate::document::kind::RecordingKind;
 use crate::document::writer::{MAXIMA, TAIL, WAKEUPS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::{
-    MAX_BLOCK_MAXIMA, MAX_COUNT, MAX_DISTRIBUTION_BYTES, MAX_DISTRIBUTIONS, MAX_JSON_BYTES, MAX_SPAN_NS,
-    MAX_TAIL_VALUES, MAX_TIME_NS,
+    MAX_COUNT, MAX_DISTRIBUTION_BYTES, MAX_DISTRIBUTIONS, MAX_JSON_BYTES, MAX_SECONDS, MAX_SPAN_NS, MAX_TAIL_VALUES,
+    MAX_TIME_NS,
 };
 use crate::format::input;
 use crate::format::json_file::parse_json;
@@ -17,7 +17,7 @@ use crate::wakeups::distribution::Distributions;
 use crate::wakeups::rebuilt::Rebuilt;
 use crate::wakeups::tail::{BLOCK_NS, BlockMaximum, TailValue};
 use crate::{Stage, Wakeup};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 const TAIL_FILE: &str = "tail.parquet";
@@ -113,32 +113,51 @@ impl Recording {
             self.check_tail(&path, &values)?;
             return Ok(values);
         }
-        let (values, _) = self.rebuild(Rebuilt::tail_alone())?;
+        let values = self.rebuild(Rebuilt::tail_alone(), |_| Ok(()))?;
         self.check_rebuilt(&values)?;
         Ok(values)
     }
 
-    /// [`Recording::tail`] and [`Recording::block_maxima`]: where the recording was cut its wakeups are read once for both.
+    /// [`Recording::tail`], and the seconds of `CLOCK_MONOTONIC` in which any wakeup was due, in order: where the recording
+    /// was cut its wakeups are read once for both.
     ///
     /// # Errors
-    /// As for those.
-    pub fn tail_and_maxima(&self) -> Result<(Vec<TailValue>, Vec<BlockMaximum>)> {
-        if !self.is_cut() || self.directory.join(TAIL_FILE).exists() {
-            return Ok((self.tail()?, self.block_maxima()?));
-        }
-        let (values, maxima) = self.rebuild(Rebuilt::default())?;
-        self.check_rebuilt(&values)?;
-        Ok((values, maxima))
+    /// As for [`Recording::tail`] and [`Recording::for_each_block_maximum`]; [`ErrorKind::Invalid`] for more seconds than
+    /// 36 days have.
+    pub fn tail_and_seconds(&self) -> Result<(Vec<TailValue>, Vec<u64>)> {
+        let mut seconds = BTreeSet::new();
+        let mut take = |maximum: &BlockMaximum| {
+            if maximum.stage == Stage::Total {
+                seconds.insert(maximum.block);
+            }
+            at_most(&self.directory, seconds.len(), MAX_SECONDS, "seconds with wakeups")
+        };
+        let values = if self.is_cut() && !self.directory.join(TAIL_FILE).exists() {
+            let values = self.rebuild(Rebuilt::default(), take)?;
+            self.check_rebuilt(&values)?;
+            values
+        } else {
+            self.try_for_each_block_maximum(&mut take)?;
+            self.tail()?
+        };
+        Ok((values, seconds.into_iter().collect()))
     }
 
-    fn rebuild(&self, mut rebuilt: Rebuilt) -> Result<(Vec<TailValue>, Vec<BlockMaximum>)> {
+    /// Hands on the maxima as soon as their second is over: of a long run there are far more than fit in memory.
+    fn rebuild(
+        &self,
+        mut rebuilt: Rebuilt,
+        mut take: impl FnMut(&BlockMaximum) -> Result<()>,
+    ) -> Result<Vec<TailValue>> {
         for segment in segments::list(&self.directory.join("wakeups"))? {
             read_wakeups(&segment, &mut |wakeup| {
                 rebuilt.take(wakeup);
-                at_most(&segment.path, rebuilt.maxima(), MAX_BLOCK_MAXIMA, "maxima of seconds")
+                rebuilt.closed().try_for_each(|maximum| take(&maximum))
             })?;
         }
-        Ok(rebuilt.finish())
+        let (values, open) = rebuilt.finish();
+        open.iter().try_for_each(take)?;
+        Ok(values)
     }
 
     fn check_rebuilt(&self, values: &[TailValue]) -> Result<()> {
@@ -191,32 +210,39 @@ impl Recording {
         Ok(())
     }
 
-    /// The largest value of each second, task and stage; rebuilt from the wakeups where the recording was cut.
+    /// Hands on the largest value of each second, task and stage; rebuilt from the wakeups where the recording was cut.
+    /// A day on eight CPUs has millions: none is held here.
     ///
     /// # Errors
     /// As for [`Recording::for_each_wakeup`].
-    pub fn block_maxima(&self) -> Result<Vec<BlockMaximum>> {
-        let mut maxima = Vec::new();
+    pub fn for_each_block_maximum(&self, mut take: impl FnMut(&BlockMaximum)) -> Result<()> {
+        self.try_for_each_block_maximum(&mut |maximum| {
+            take(maximum);
+            Ok(())
+        })
+    }
+
+    fn try_for_each_block_maximum(&self, take: &mut impl FnMut(&BlockMaximum) -> Result<()>) -> Result<()> {
         if !self.is_cut() {
             for segment in segments::list(&self.directory.join("maxima"))? {
                 table::read_table(&segment.path, &MAXIMA, |rows| {
                     let most = [u32::MAX.into(), 255, MAX_TIME_NS / BLOCK_NS, MAX_SPAN_NS, MAX_COUNT];
                     rows.check(&segment.path, &most)?;
                     for row in 0..rows.len() {
-                        maxima.push(BlockMaximum {
+                        take(&BlockMaximum {
                             tid: narrow(rows.get(0, row)),
                             stage: stage_of(&segment.path, rows, 1, row)?,
                             block: unsigned(rows.get(2, row)),
                             max_ns: unsigned(rows.get(3, row)),
                             count: unsigned(rows.get(4, row)),
-                        });
+                        })?;
                     }
-                    at_most(&segment.path, maxima.len(), MAX_BLOCK_MAXIMA, "maxima of seconds")
+                    Ok(())
                 })?;
             }
-            return Ok(maxima);
+            return Ok(());
         }
-        self.rebuild(Rebuilt::maxima_alone()).map(|(_, maxima)| maxima)
+        self.rebuild(Rebuilt::maxima_alone(), take).map(drop)
     }
 
     /// How many wakeups do not add up; 0 for every sound recording.

@@ -37,8 +37,8 @@ pub const MAX_CELL_BYTES: usize = 16 << 10;
 pub const MAX_BATCH_TEXT_BYTES: usize = 32 << 20;
 /// The most of the largest values (`tail.parquet`) that are held at once.
 pub const MAX_TAIL_VALUES: usize = 2 << 20;
-/// The most maxima of seconds that are held at once.
-pub const MAX_BLOCK_MAXIMA: usize = 3 << 20;
+/// The most seconds with wakeups that are held at once, of all tasks together: 36 days.
+pub const MAX_SECONDS: usize = 3 << 20;
 /// The most events of an episode.
 pub const MAX_EPISODE_EVENTS: usize = 1 << 17;
 /// The most samples of an episode.

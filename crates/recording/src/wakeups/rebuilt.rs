@@ -57,12 +57,12 @@ impl Rebuilt {
         }
     }
 
-    /// Maxima so far.
-    pub(crate) fn maxima(&self) -> usize {
-        self.maxima.len()
+    /// Takes out the maxima of seconds that are over.
+    pub(crate) fn closed(&mut self) -> impl Iterator<Item = BlockMaximum> {
+        self.maxima.drain(..)
     }
 
-    /// The largest values of each thread and stage, largest first; and the maxima.
+    /// The largest values of each thread and stage, largest first; and the maxima that were not taken out.
     pub(crate) fn finish(mut self) -> (Vec<TailValue>, Vec<BlockMaximum>) {
         self.threads.sort_by_key(|thread| thread.tid);
         let mut values = Vec::new();

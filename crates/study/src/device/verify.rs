@@ -142,8 +142,8 @@ impl Verifying<'_> {
         probe.command_line = plan.command_line.clone();
         record_under(probe, &plan.load, &mut |observation| observe("without a device", observation))?;
         let recording = Recording::open(&path)?;
-        let (tail, maxima) = recording.tail_and_maxima()?;
-        let inputs = Input::from_recording(recording.document(), &tail, &maxima, recording.damaged())?;
+        let (tail, seconds) = recording.tail_and_seconds()?;
+        let inputs = Input::from_recording(recording.document(), &tail, &seconds, recording.damaged())?;
         self.without.extend(inputs.into_iter().next());
         self.recordings.push(path);
         Ok(())
