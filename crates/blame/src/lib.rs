@@ -62,6 +62,7 @@ mod calltree;
 mod episode;
 pub mod gap;
 mod kind;
+mod page;
 mod who;
 
 pub use calltree::{CallTree, Room, add_lateness, folded, late_stacks};

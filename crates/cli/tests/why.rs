@@ -2,6 +2,7 @@
 
 mod support;
 
+use punctual_blame::Kind;
 use punctual_recording::episode::{Event, EventKind, Frame, StackSample, Victim};
 use punctual_recording::*;
 use std::path::Path;
@@ -285,4 +286,22 @@ fn what_the_recorder_counted_is_read_before_anything_is_said() {
     assert_one_line(&run(directory.path(), &["why", "a.punctual", "--all-handlers"]), "recorder.json");
     let output = run(directory.path(), &["why", "a.punctual", "--all-handlers", "--json"]);
     assert!(code(&output) == 1 && json(&output)["error"].is_string(), "{}", stdout(&output));
+}
+
+#[test]
+fn the_page_of_every_kind_is_printed_without_a_recording() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut printed = 0;
+    for kind in Kind::ALL {
+        let output = run(directory.path(), &["why", "--explain", kind.name()]);
+        assert_eq!((code(&output), stderr(&output)), (0, String::new()), "{kind:?}");
+        assert_eq!(stdout(&output), kind.page_text());
+        // A table for people may call it something else.
+        assert_eq!(stdout(&run(directory.path(), &["why", "--explain", kind.label()])), kind.page_text());
+        let told = json(&run(directory.path(), &["why", "--explain", kind.name(), "--json"]));
+        assert_eq!((told["kind"].as_str(), told["text"].as_str()), (Some(kind.name()), Some(kind.page_text())));
+        assert_eq!(told["page"].as_str(), Some(kind.page().as_str()));
+        printed += 1;
+    }
+    assert_eq!(printed, Kind::ALL.len());
 }

@@ -71,6 +71,7 @@ macro_rules! every_answer {
             "whatif-sweep": "punctual.whatif-sweep/1" = crate::sim::WhatifSweepAnswer,
             "why": "punctual.why/1" = crate::why::WhyAnswer<'_>,
             "why-handlers": "punctual.why/1" = crate::why::HandlersAnswer<'_>,
+            "why-explain": "punctual.why/1" = crate::why::ExplainAnswer,
         }
     };
 }

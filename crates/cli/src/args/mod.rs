@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Say who made wakeups late: interrupts, softirqs, threads, the host, by name and to the nanosecond
     #[command(
-        after_help = "Examples:\n  sudo punctual record --why 500us -D 60s --load mixed -o a.punctual\n  punctual why a.punctual                          causes, and the worst wakeups\n  punctual why a.punctual --episode 3              one late wakeup in full\n  punctual why a.punctual --perfetto a.pftrace     to look at in Perfetto\n  punctual why a.punctual --folded > a.folded      for flame graphs"
+        after_help = "Examples:\n  sudo punctual record --why 500us -D 60s --load mixed -o a.punctual\n  punctual why a.punctual                          causes, and the worst wakeups\n  punctual why a.punctual --episode 3              one late wakeup in full\n  punctual why a.punctual --perfetto a.pftrace     to look at in Perfetto\n  punctual why a.punctual --folded > a.folded      for flame graphs\n  punctual why --explain softirq                   what a kind of cause is, and what helps"
     )]
     Why(why::WhyArguments),
     /// Log events continuously, for a short run: switches, interrupts, timers, processes, programs' own marks

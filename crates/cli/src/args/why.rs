@@ -1,6 +1,8 @@
 //! `punctual why`, and what `punctual record` needs for it.
 
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use punctual_blame::Kind;
 use punctual_probe::recorder::{Threshold, WhySettings};
 use punctual_recording::{BareUnit, Stage, parse_duration};
 use std::path::PathBuf;
@@ -35,8 +37,11 @@ impl WhyRecordArguments {
 #[derive(Debug, Args)]
 pub(crate) struct WhyArguments {
     /// A recording made with `punctual record --why`
-    #[arg(value_name = "RECORDING")]
-    pub(crate) recording: PathBuf,
+    #[arg(value_name = "RECORDING", required_unless_present = "explain")]
+    pub(crate) recording: Option<PathBuf>,
+    /// Print what a kind of cause is, how to be sure of it, and what helps; no recording is needed
+    #[arg(long, value_name = "KIND", value_parser = kind(), conflicts_with_all = ["recording", "episode", "folded", "perfetto", "all_handlers", "html"])]
+    pub(crate) explain: Option<Kind>,
     /// Show this episode alone, in full
     #[arg(long, value_name = "NUMBER")]
     pub(crate) episode: Option<u64>,
@@ -52,6 +57,17 @@ pub(crate) struct WhyArguments {
     /// Write a page with a section a cause and a flame graph
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
+}
+
+/// A kind of cause by its code name, or the name that it has in tables.
+fn kind() -> impl TypedValueParser<Value = Kind> {
+    let names = Kind::ALL.map(|kind| match kind.label() {
+        label if label == kind.name() => PossibleValue::new(kind.name()),
+        label => PossibleValue::new(kind.name()).alias(label),
+    });
+    PossibleValuesParser::new(names).try_map(|name| {
+        Kind::ALL.into_iter().find(|kind| [kind.name(), kind.label()].contains(&name.as_str())).ok_or(name)
+    })
 }
 
 /// `500us`, a bare number of microseconds, or `p99.9`.

@@ -91,7 +91,7 @@ fn read_text(path: &Path) -> anyhow::Result<String> {
 pub(crate) fn bound_reader(command: &Command, output: Output) {
     let files: Vec<&PathBuf> = match command {
         Command::Report(report) => report.recordings.iter().collect(),
-        Command::Why(why) => vec![&why.recording],
+        Command::Why(why) => why.recording.iter().collect(),
         Command::Forecast(forecast) => forecast.recordings.iter().collect(),
         Command::Schedulability(tasks) => std::iter::once(&tasks.tasks).chain(&tasks.latency).collect(),
         Command::Log(log) => match &log.command {

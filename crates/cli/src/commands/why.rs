@@ -4,26 +4,23 @@ use super::artifacts::Artifacts;
 use crate::args::why::WhyArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_blame::{CallTree, Room, add_lateness, folded};
+use punctual_blame::{CallTree, Kind, Room, add_lateness, folded};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::{
     Episode, RecorderSummary, Recording, for_each_episode, read_handler_sums, read_recorder_summary,
 };
-use punctual_report::why::{EpisodeView, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
+use punctual_report::why::{EpisodeView, ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
 use punctual_report::why::{cost, handlers};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A trace of more episodes than this is of no use to a viewer.
 const MAX_TRACED: usize = 200;
 
 pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8> {
-    let path = match super::expand(std::slice::from_ref(&arguments.recording)).as_slice() {
-        [one] => one.clone(),
-        several => {
-            let (path, many) = (arguments.recording.display(), several.len());
-            return Err(Usage(format!("{path}: holds {many} recordings: name one of them")).into());
-        }
-    };
+    if let Some(kind) = arguments.explain {
+        return Ok(explain(kind, output));
+    }
+    let path = one_recording(arguments.recording.as_deref())?;
     super::artifacts::check(arguments.html.as_ref())?;
     super::artifacts::check(arguments.perfetto.as_ref())?;
     let (mut code, mut artifacts) = (0, Artifacts::default());
@@ -69,6 +66,27 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         output::print_text(&text(&report));
     }
     Ok(code)
+}
+
+/// Prints the page of a kind.
+fn explain(kind: Kind, output: Output) -> u8 {
+    if output.json {
+        output::answer(ExplainAnswer::new(kind), 0);
+    } else {
+        output::print_text(kind.page_text());
+    }
+    0
+}
+
+fn one_recording(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let named = named.context("no recording was named")?;
+    match super::expand(&[named.to_owned()]).as_slice() {
+        [one] => Ok(one.clone()),
+        several => {
+            let (path, many) = (named.display(), several.len());
+            Err(Usage(format!("{path}: holds {many} recordings: name one of them")).into())
+        }
+    }
 }
 
 /// What is read of the episodes, within bounds.

@@ -1,7 +1,7 @@
 //! What happened and what would change it: a cause in words that lead to an action.
 
 use super::model::WhyReport;
-use punctual_blame::{Cause, Detail};
+use punctual_blame::{Cause, Detail, Kind};
 
 /// A cause that has at least this share of the lateness is worth a change, percent.
 const WORTH_A_CHANGE: u128 = 10;
@@ -15,6 +15,8 @@ pub(super) struct Advice {
     pub(super) happened: String,
     /// One or two sentences, in the imperative; `None` where there is nothing to change.
     pub(super) remedy: Option<&'static str>,
+    /// Whose page says more.
+    pub(super) kind: Kind,
 }
 
 impl Advice {
@@ -25,7 +27,7 @@ impl Advice {
             happened.pop();
             happened.push_str(&format!(", and meanwhile {fate}."));
         }
-        Advice { happened, remedy: cause.kind.remedy(&cause.who) }
+        Advice { happened, remedy: cause.kind.remedy(&cause.who), kind: cause.kind }
     }
 }
 
@@ -40,7 +42,7 @@ pub(super) fn leading<'a>(report: &'a WhyReport<'_>) -> impl Iterator<Item = Adv
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_blame::{Awaited, Kind, Who};
+    use punctual_blame::{Awaited, Who};
 
     #[test]
     fn what_kept_the_holder_of_a_lock_is_a_sentence() {

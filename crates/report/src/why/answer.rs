@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::path::Path;
 
 /// The name and version of the JSON.
-const SCHEMA: &str = "punctual.why/1";
+pub(super) const SCHEMA: &str = "punctual.why/1";
 
 /// Who made wakeups late.
 #[derive(Debug, Serialize)]
@@ -119,14 +119,17 @@ struct CauseRow<'a> {
     example: u64,
     happened: String,
     remedy: Option<&'static str>,
+    /// The page of its kind, which `punctual why --explain KIND` prints.
+    page: String,
 }
 
 impl<'a> CauseRow<'a> {
     fn new(cause: &'a Cause, late_ns: u64) -> CauseRow<'a> {
-        let Advice { happened, remedy } = Advice::on(cause);
+        let Advice { happened, remedy, .. } = Advice::on(cause);
         CauseRow {
             happened,
             remedy,
+            page: cause.kind.page(),
             kind: cause.kind.name(),
             name: cause.who.name(),
             not_seen: not_seen(&cause.who),

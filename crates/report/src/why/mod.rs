@@ -3,6 +3,7 @@
 mod advice;
 mod answer;
 pub mod cost;
+mod explain;
 pub mod handlers;
 mod model;
 pub mod page;
@@ -14,5 +15,6 @@ mod waits;
 mod words;
 
 pub use answer::{HandlersAnswer, WhyAnswer};
+pub use explain::ExplainAnswer;
 pub use model::{EpisodeView, WhyReport};
 pub use text::{episode_text, text};

@@ -1,13 +1,15 @@
 //! The answer of `punctual why` as a page: causes, a flame graph of the lateness, a section a cause.
 
 use super::advice::Advice;
+use super::explain;
 use super::model::{EpisodeView, WhyReport};
 use super::waits::rows;
 use super::words::as_detail;
 use crate::encode::plain_page::{coordinate, escape, page};
 use crate::layout::microseconds;
-use punctual_blame::CallTree;
+use punctual_blame::{CallTree, Kind};
 use punctual_recording::Stage;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Causes with a section of their own.
@@ -63,11 +65,21 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
         body.push_str("<h2>Flame graph</h2>\n<p class=\"soft\">The width is time of lateness; causes at the top, the code that samples saw below them.</p>\n");
         flame_graph(&mut body, lateness);
     }
+    sections(&mut body, report);
+    page(&title, &body)
+}
+
+/// What became of each leading cause, with an example.
+fn sections(body: &mut String, report: &WhyReport<'_>) {
+    let mut explained = BTreeSet::new();
     for cause in report.causes().iter().take(SECTIONS) {
         let Some(example) = report.episodes.iter().find(|episode| episode.id == cause.example) else { continue };
         let _ = writeln!(body, "<h2>{}</h2>", escape(&cause.kind.cause(&cause.who)));
-        let Advice { happened, remedy } = Advice::on(cause);
+        let Advice { happened, remedy, kind } = Advice::on(cause);
         let _ = writeln!(body, "<p>{} {}</p>", escape(&happened), escape(remedy.unwrap_or_default()));
+        if explained.insert(kind) {
+            explanation(body, kind);
+        }
         let _ = writeln!(
             body,
             "<p>In {} episodes, {} us of the lateness in all. The example is episode {}, in which it had most:</p>",
@@ -75,9 +87,18 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
             microseconds(Some(cause.total_ns)),
             example.id
         );
-        episode(&mut body, example);
+        episode(body, example);
     }
-    page(&title, &body)
+}
+
+/// A kind's page, to be opened: it stands in the file, so that it can be read wherever that is sent.
+fn explanation(body: &mut String, kind: Kind) {
+    let command = escape(&explain::command(kind));
+    let text = escape(kind.page_text());
+    let _ = writeln!(
+        body,
+        "<details><summary>How to be sure, and what helps (<code>{command}</code>)</summary>\n<pre>{text}</pre></details>"
+    );
 }
 
 fn episode(body: &mut String, episode: &EpisodeView) {

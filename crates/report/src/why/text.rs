@@ -1,8 +1,8 @@
 //! Who made wakeups late: the answer of `punctual why` as text.
 
-use super::advice;
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::words::{as_detail, beside, is_name, percent, with_group};
+use super::{advice, explain};
 use crate::layout::{microseconds, table};
 use punctual_blame::Kind;
 use punctual_recording::{RecorderSummary, Stage, format_ns};
@@ -11,24 +11,27 @@ use std::fmt::Write;
 /// Episodes that the text shows by themselves.
 const SHOWN_EPISODES: usize = 5;
 
-/// The report as text: the verdict, what is missing, causes, the latest episodes.
+/// The report as text: the verdict, what is missing, causes, the worst episodes.
 pub fn text(report: &WhyReport<'_>) -> String {
     let mut text = format!("{}\n", report.verdict());
     notes(&mut text, report);
     if !report.summary.causes.is_empty() {
         let _ = writeln!(text, "\n{}", cause_table(report));
     }
-    let mut latest: Vec<&EpisodeView> = report.episodes.iter().filter(|episode| episode.void.is_none()).collect();
-    latest.sort_by_key(|episode| std::cmp::Reverse(episode.total_ns));
-    for episode in latest.iter().take(SHOWN_EPISODES) {
+    let mut worst: Vec<&EpisodeView> = report.episodes.iter().filter(|episode| episode.void.is_none()).collect();
+    worst.sort_by_key(|episode| std::cmp::Reverse(episode.total_ns));
+    for episode in worst.iter().take(SHOWN_EPISODES) {
         let _ = writeln!(text, "\n{}", episode_text(report, episode, false));
     }
-    if latest.len() > SHOWN_EPISODES {
-        let _ = writeln!(text, "\n{} more episodes: --episode N shows one in full", latest.len() - SHOWN_EPISODES);
+    if worst.len() > SHOWN_EPISODES {
+        let _ = writeln!(text, "\n{} more episodes: --episode N shows one in full", worst.len() - SHOWN_EPISODES);
     }
     let _ = writeln!(text, "\nrecording: {}", report.recording.display());
-    for advice in advice::leading(report) {
+    for (place, advice) in advice::leading(report).enumerate() {
         let _ = writeln!(text, "next: {} {}", advice.happened, advice.remedy.unwrap_or_default());
+        if place == 0 {
+            let _ = writeln!(text, "more: {}", explain::command(advice.kind));
+        }
     }
     text
 }

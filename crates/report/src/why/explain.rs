@@ -1,0 +1,47 @@
+//! The page of a kind of blame.
+
+use super::answer::SCHEMA;
+use crate::answer::Answer;
+use punctual_blame::Kind;
+use serde::Serialize;
+
+/// What a kind of blame is, how to be sure of it, and what helps.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ExplainAnswer {
+    schema: &'static str,
+    /// The page's title, after the kind's name.
+    verdict: &'static str,
+    exit_code: u8,
+    kind: &'static str,
+    page: String,
+    /// The page in Markdown.
+    text: &'static str,
+}
+
+impl ExplainAnswer {
+    /// The page of this kind.
+    pub fn new(kind: Kind) -> ExplainAnswer {
+        let text = kind.page_text();
+        let title = text.lines().next().and_then(|line| line.split_once(": "));
+        ExplainAnswer {
+            schema: SCHEMA,
+            verdict: title.map_or(kind.name(), |(_, meaning)| meaning),
+            exit_code: 0,
+            kind: kind.name(),
+            page: kind.page(),
+            text,
+        }
+    }
+}
+
+impl Answer for ExplainAnswer {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// Where to read more about a kind: a command that needs no network.
+pub(super) fn command(kind: Kind) -> String {
+    format!("punctual why --explain {}", kind.name())
+}
