@@ -151,6 +151,38 @@ pub fn hurry(nice: i32, length: Duration) {
     }
 }
 
+/// How eager a thread is that prepares a measurement: before all threads of an ordinary user.
+const EAGER_NICE: i32 = -15;
+
+/// While this lives, the calling thread goes before ordinary threads of its session: who fills the CPUs cannot keep a
+/// measurement from beginning. Threads and processes that it starts meanwhile are as eager as ordinary ones.
+#[derive(Debug)]
+pub struct Eager(());
+
+impl Eager {
+    /// `None` for a thread whose scheduling somebody chose, and where the kernel refuses.
+    pub fn begin() -> Option<Eager> {
+        // SAFETY: takes plain numbers; 0 is the calling thread.
+        let ordinary = unsafe {
+            libc::sched_getscheduler(0) == libc::SCHED_OTHER && libc::getpriority(libc::PRIO_PROCESS, 0) == 0
+        };
+        (ordinary && set_ordinary(EAGER_NICE, libc::SCHED_FLAG_RESET_ON_FORK as u64)).then_some(Eager(()))
+    }
+}
+
+impl Drop for Eager {
+    fn drop(&mut self) {
+        set_ordinary(0, 0);
+    }
+}
+
+/// Sets the calling thread to `SCHED_OTHER` with this niceness and these flags; whether it was taken.
+fn set_ordinary(nice: i32, flags: u64) -> bool {
+    let attributes = libc::sched_attr { sched_nice: nice, sched_flags: flags, ..attributes(Scheduling::Other, false) };
+    // SAFETY: the structure is as large as its size field says and lives through the call.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) == 0 }
+}
+
 /// Lets the calling thread run on these CPUs.
 ///
 /// # Errors
@@ -242,5 +274,27 @@ mod tests {
         .join()
         .unwrap();
         assert!(pin_to(60_000).is_err());
+    }
+
+    #[test]
+    fn who_prepares_is_eager_and_leaves_no_trace() {
+        // SAFETY: takes plain numbers.
+        let nice = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+        std::thread::spawn(move || {
+            let Some(eager) = Eager::begin() else {
+                return punctual_testing::skip(
+                    "who_prepares_is_eager_and_leaves_no_trace",
+                    "this user may not be eager",
+                );
+            };
+            let of_a_thread = std::thread::spawn(nice).join().unwrap();
+            let child = std::process::Command::new("nice").output().unwrap();
+            assert_eq!((nice(), of_a_thread, String::from_utf8_lossy(&child.stdout).trim()), (EAGER_NICE, 0, "0"));
+            assert!(Eager::begin().is_none(), "it is eager already");
+            drop(eager);
+            assert_eq!((nice(), std::thread::spawn(nice).join().unwrap()), (0, 0));
+        })
+        .join()
+        .unwrap();
     }
 }

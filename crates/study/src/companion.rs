@@ -1,6 +1,7 @@
 //! What goes on beside a measurement, and begins and ends with it.
 
 use crate::StudyError;
+use punctual_kernel::scheduling::Eager;
 use punctual_probe::{Observation, Plan, Step};
 use punctual_recording::EndReason;
 
@@ -31,6 +32,7 @@ pub(crate) fn measure_with(
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<punctual_probe::Outcome, StudyError> {
     let mut begun = false;
+    let mut eager = Eager::begin();
     let mut failed = None;
     let outcome = punctual_probe::run(plan, &mut |observation| {
         if failed.is_some() {
@@ -41,6 +43,8 @@ pub(crate) fn measure_with(
             return Step::Go;
         }
         let starts = !std::mem::replace(&mut begun, true);
+        // What is measured from now on has the CPUs as they are, and so has whatever starts now.
+        drop(eager.take());
         for companion in companions.iter_mut() {
             let started = if starts { companion.start(observation) } else { Ok(()) };
             match started.and_then(|()| companion.round(observation)) {

@@ -2,7 +2,8 @@
 
 use crate::StudyError;
 use crate::running::{GettingReady, Noted, Running};
-use punctual_kernel::{clock, host, scheduling};
+use punctual_kernel::scheduling::{self, Eager};
+use punctual_kernel::{clock, host};
 use punctual_load::Load;
 use punctual_probe::eventlog::EventLog;
 use punctual_probe::{RunError, Step};
@@ -95,7 +96,9 @@ pub fn log_events(
         if !beside.is_none() {
             running.push(Running::start(&beside, limit, None, getting_ready)?);
         }
+        let eager = Eager::begin();
         let events = EventLog::start(&plan.classes, plan.duration_ns).map_err(RunError::from)?;
+        drop(eager);
         running.iter_mut().for_each(|running: &mut Running<'_>| running.begin(events.started_ns()));
         if !program.is_none() {
             let mut started = Running::start(&program, limit, None, &mut |_| true)?;
