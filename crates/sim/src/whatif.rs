@@ -128,7 +128,8 @@ pub struct Answer {
     pub interval: Option<Interval>,
 }
 
-/// Between which numbers the misses of a run as long as the simulated time lie, 95 times of 100.
+/// Between which numbers the misses of a run as long as the simulated time lie, 95 times of 100, while the machine
+/// stays as it was recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
     /// How much time was recorded, ps.
@@ -156,7 +157,7 @@ impl Answer {
             None => format!("{counted}."),
             Some(Interval { refused: Some(why), .. }) => why.clone(),
             Some(interval) => format!(
-                "{counted}, from {} recorded: {} to {} in a run as long, 95 times of 100.",
+                "{counted}, from {} recorded: {} to {} in a run as long, 95 times of 100 while the machine stays as it was recorded.",
                 format_span(interval.recorded),
                 interval.low,
                 interval.high

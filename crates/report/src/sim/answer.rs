@@ -455,7 +455,7 @@ pub struct WhatifAnswer {
     interrupted: bool,
 }
 
-/// Between which numbers the misses of a run as long lie, 95 times of 100.
+/// Between which numbers the misses of a run as long lie, 95 times of 100, while the machine stays as it was recorded.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct IntervalRow {
