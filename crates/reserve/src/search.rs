@@ -1,0 +1,134 @@
+use crate::Reservation;
+
+/// What trials of a reservation showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Every attempt succeeded.
+    Sufficient,
+    /// Some failed.
+    Marginal,
+    /// All failed.
+    Insufficient,
+}
+
+impl Class {
+    /// The class of so many successes in so many attempts; no attempt shows nothing, and counts as insufficient.
+    pub fn of(succeeded: u32, attempts: u32) -> Class {
+        match succeeded {
+            0 => Class::Insufficient,
+            _ if succeeded >= attempts => Class::Sufficient,
+            _ => Class::Marginal,
+        }
+    }
+}
+
+/// What the search wants next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Try this one, and tell [`Search::tell`] its class.
+    Try(Reservation),
+    /// The smallest share found sufficient; `None` where none was.
+    Answer(Option<Reservation>),
+}
+
+/// The search for the smallest sufficient share in a grid of periods and budgets.
+///
+/// Assumes that more budget in the same period is never worse; nothing is assumed between periods. Each period is first
+/// tried just below the best share so far, and left at once where that fails; otherwise it is halved down.
+#[derive(Debug, Clone)]
+pub struct Search {
+    rows: Vec<(u64, Vec<u64>)>,
+    row: usize,
+    /// In the current row, the budgets that may still be the smallest sufficient: from, and up to but without.
+    open: Option<(usize, usize)>,
+    /// Which budget of the row is being tried.
+    tried: usize,
+    best: Option<Reservation>,
+}
+
+impl Search {
+    /// Of each period, in the order in which to look at them, its budgets. A shuffled order keeps the trials few.
+    pub fn new(rows: Vec<(u64, Vec<u64>)>) -> Search {
+        let mut rows = rows;
+        for (period_ns, budgets) in &mut rows {
+            budgets.retain(|&budget_ns| budget_ns <= *period_ns);
+            budgets.sort_unstable();
+            budgets.dedup();
+        }
+        Search { rows, row: 0, open: None, tried: 0, best: None }
+    }
+
+    /// The next trial, or the answer. Asked again before [`Search::tell`], it says the same.
+    pub fn next_step(&mut self) -> Step {
+        while let Some((period_ns, budgets)) = self.rows.get(self.row) {
+            let at = |index: usize| Reservation { budget_ns: budgets[index], period_ns: *period_ns };
+            let tried = match self.open {
+                None => (0..budgets.len()).rfind(|&index| self.best.is_none_or(|best| at(index).is_smaller_than(best))),
+                Some((from, end)) if from < end => Some(from + (end - from) / 2),
+                Some(_) => None,
+            };
+            if let Some(tried) = tried {
+                self.tried = tried;
+                return Step::Try(at(tried));
+            }
+            self.row += 1;
+            self.open = None;
+        }
+        Step::Answer(self.best)
+    }
+
+    /// Takes the class of the trial that [`Search::next_step`] asked for; without effect after the answer.
+    pub fn tell(&mut self, class: Class) {
+        let Some((period_ns, budgets)) = self.rows.get(self.row) else { return };
+        if class == Class::Sufficient {
+            self.best = Some(Reservation { budget_ns: budgets[self.tried], period_ns: *period_ns });
+            self.open = Some((self.open.map_or(0, |(from, _)| from), self.tried));
+        } else {
+            let end = self.open.map_or(self.tried, |(_, end)| end);
+            self.open = Some((self.tried + 1, end));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Job, by_supply};
+
+    proptest::proptest! {
+        #[test]
+        fn the_answer_is_the_smallest_in_a_third_of_the_trials(
+            period in 50u64..400, percent in 2u64..60, lateness in 0u64..20,
+        ) {
+            let job = Job { period_ns: period, work_ns: (period * percent / 100).max(1), deadline_ns: period };
+            let rows: Vec<_> = (1..=10).map(|k| {
+                let own = 20 * ((k * 7) % 11);
+                (own, (1..=20).map(|step| own * step / 20).collect::<Vec<_>>())
+            }).collect();
+            let smallest = rows.iter().flat_map(|(period_ns, budgets)| {
+                budgets.iter().map(|&budget_ns| Reservation { budget_ns, period_ns: *period_ns })
+            }).filter(|&tried| by_supply(job, lateness, tried)).reduce(|a, b| if b.is_smaller_than(a) { b } else { a });
+            let (mut search, mut trials) = (Search::new(rows), 0);
+            let found = loop {
+                match search.next_step() {
+                    Step::Answer(found) => break found,
+                    Step::Try(tried) => {
+                        trials += 1;
+                        search.tell(if by_supply(job, lateness, tried) { Class::Sufficient } else { Class::Insufficient });
+                    }
+                }
+            };
+            proptest::prop_assert!(trials * 3 <= 200, "{trials} trials");
+            proptest::prop_assert_eq!(found.is_some(), smallest.is_some());
+            if let (Some(found), Some(smallest)) = (found, smallest) {
+                proptest::prop_assert!(by_supply(job, lateness, found));
+                proptest::prop_assert!(!smallest.is_smaller_than(found));
+            }
+        }
+    }
+
+    #[test]
+    fn some_failures_are_marginal() {
+        assert_eq!([0, 2, 10].map(|n| Class::of(n, 10)), [Class::Insufficient, Class::Marginal, Class::Sufficient]);
+    }
+}
