@@ -10,6 +10,7 @@
 mod processes;
 mod runner;
 
+pub use processes::descendants;
 pub use runner::serve;
 
 use crate::Refused;

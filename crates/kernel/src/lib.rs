@@ -4,6 +4,8 @@
 //! * [`capabilities`]: what this kernel and this user allow, and what would allow the rest.
 //! * [`clock`]: absolute sleeps and clock readings without allocation.
 //! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations.
+//! * [`other_thread`]: how threads of other programs are scheduled; [`keeper`]: the process that puts them back.
+//! * [`own_child`]: a command that runs in the place of this program.
 //! * [`cpus`]: which CPUs this machine has; [`performance_event`]: events of one of them.
 //! * [`ending`]: whether somebody asked the program to end.
 //! * [`Missing`], [`Trial`]: what a kernel cannot give, and trying out what it can.
@@ -33,10 +35,13 @@ pub mod features;
 pub mod guard;
 pub mod hold;
 pub mod host;
+pub mod keeper;
 pub mod limits;
 mod loading;
 pub mod memory_bound;
 mod missing;
+pub mod other_thread;
+pub mod own_child;
 pub mod per_cpu;
 pub mod performance_event;
 pub mod rests;
@@ -67,6 +72,8 @@ pub struct Refused {
     pub reason: String,
     /// Whether it was refused for want of privilege that BPF programs take.
     pub lacks_privilege: bool,
+    /// Whether it was refused because no more of it is to be had, of CPU time that reservations share: less might be granted.
+    pub is_full: bool,
     /// What this kernel lacks for it, where that is why.
     pub missing: Option<Box<Missing>>,
 }
@@ -79,7 +86,7 @@ impl Refused {
 
     /// An error in words, met while `doing` something.
     pub fn because(doing: impl Into<String>, reason: impl Into<String>) -> Refused {
-        Refused { doing: doing.into(), reason: reason.into(), lacks_privilege: false, missing: None }
+        Refused { doing: doing.into(), reason: reason.into(), lacks_privilege: false, is_full: false, missing: None }
     }
 
     /// This kernel lacks something that was to be used while `doing` something.

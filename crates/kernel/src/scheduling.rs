@@ -74,14 +74,27 @@ fn attributes(scheduling: Scheduling, reclaim: bool) -> libc::sched_attr {
         _ => (0, 0, 0),
     };
     libc::sched_attr {
-        size: size_of::<libc::sched_attr>() as u32,
         sched_policy: policy as u32,
         sched_flags: flags as u64,
-        sched_nice: 0,
         sched_priority: priority,
         sched_runtime: runtime_ns,
         sched_deadline: period_ns,
         sched_period: period_ns,
+        ..no_attributes()
+    }
+}
+
+/// Nothing but the size.
+pub(crate) fn no_attributes() -> libc::sched_attr {
+    libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: 0,
+        sched_flags: 0,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: 0,
+        sched_deadline: 0,
+        sched_period: 0,
     }
 }
 
@@ -106,11 +119,14 @@ pub fn set_scheduling_of(tid: u32, scheduling: Scheduling, reclaim: bool) -> Res
         return Ok(());
     }
     let error = std::io::Error::last_os_error();
-    let refused = Refused::because(format!("setting {scheduling}"), crate::plain(&error));
-    if !matches!(scheduling, Scheduling::Deadline { .. }) {
-        return Err(refused);
-    }
+    Err(refused(format!("setting {scheduling}"), &error, matches!(scheduling, Scheduling::Deadline { .. })))
+}
+
+/// Why the kernel did not take a thread's scheduling, and for a reservation the way round.
+pub(crate) fn refused(doing: String, error: &std::io::Error, is_reservation: bool) -> Refused {
+    let refused = Refused::because(doing, crate::plain(error));
     let why = match error.raw_os_error() {
+        _ if !is_reservation => return refused,
         Some(libc::EBUSY) => {
             "the kernel admits reservations of 95 % of the CPUs together (kernel.sched_rt_runtime_us): ask for a smaller \
              share, or end other reservations"
@@ -122,9 +138,10 @@ pub fn set_scheduling_of(tid: u32, scheduling: Scheduling, reclaim: bool) -> Res
             "the kernel takes runtimes from 1.024 us up to the period, and periods within \
              kernel.sched_deadline_period_min_us and _max_us, usually 100us to 4s"
         }
-        _ => return Err(refused),
+        _ => return refused,
     };
-    Err(Refused::because(refused.doing, format!("{} ({why})", refused.reason)))
+    let is_full = error.raw_os_error() == Some(libc::EBUSY);
+    Refused { is_full, ..Refused::because(refused.doing, format!("{} ({why})", refused.reason)) }
 }
 
 /// Makes the calling thread more (negative) or less eager among normal threads; refusals are ignored.
@@ -200,9 +217,14 @@ pub fn allow_cpus(cpus: &[u32]) -> Result<(), Refused> {
 
 /// The CPUs on which the calling thread may run, in ascending order.
 pub fn allowed_cpus() -> Vec<u32> {
+    allowed_cpus_of(0)
+}
+
+/// The CPUs on which a thread may run, in ascending order; none where it is gone.
+pub fn allowed_cpus_of(tid: u32) -> Vec<u32> {
     let mut set = vec![0u64; 1024];
     // SAFETY: the kernel writes at most the given number of bytes into the buffer.
-    let length = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&set[..]), set.as_mut_ptr()) };
+    let length = unsafe { libc::syscall(libc::SYS_sched_getaffinity, tid, size_of_val(&set[..]), set.as_mut_ptr()) };
     let bits = usize::try_from(length).unwrap_or(0) * 8;
     (0..bits).filter(|bit| set[bit / 64] & (1 << (bit % 64)) != 0).map(|bit| bit as u32).collect()
 }

@@ -44,7 +44,7 @@ pub(super) fn kill_session(leader: u32) {
 }
 
 /// All processes below this one, zombies apart.
-pub(super) fn descendants(ancestor: u32) -> Vec<u32> {
+pub fn descendants(ancestor: u32) -> Vec<u32> {
     let mut parents = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };

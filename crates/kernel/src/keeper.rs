@@ -1,0 +1,227 @@
+//! The keeper: a child process that puts the scheduling of other programs' threads back when its parent is gone, however it went.
+//!
+//! It hears of each thread before that is changed, over its standard input, a line of JSON at a time. When the input ends without
+//! [`Keeper::let_stay`], or when the parent is not heard of for [`PATIENCE`] since what it has changed may have taken its CPUs from it, it
+//! puts back what it heard of. It is a session of its own and disregards the signals that ask its parent to end, and nothing of lower
+//! priority keeps it from a CPU.
+
+use crate::Refused;
+use crate::other_thread::{Before, PutBack, ThreadScheduling};
+use crate::scheduling::{Scheduling, set_scheduling};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Who has changed threads and is not heard of for so long is taken to be starved by them.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+/// The parent need not be heard of more often.
+const BEAT: Duration = Duration::from_millis(200);
+
+/// The hidden subcommand under which the keeper runs.
+pub const SUBCOMMAND: &str = "__keeper";
+
+/// What the keeper is told.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Message {
+    /// This thread is about to be changed.
+    Hold(Before),
+    /// It is as it was again.
+    Forget(u32),
+    /// What was changed may stay.
+    LetStay,
+    /// The parent is alive.
+    Beat,
+}
+
+/// The parent's side: threads are changed through it, and put back when it is dropped.
+#[derive(Debug)]
+pub struct Keeper {
+    child: Child,
+    input: Option<ChildStdin>,
+    held: Vec<Before>,
+    beat: Instant,
+}
+
+impl Keeper {
+    /// Starts the keeper, which is this program again.
+    ///
+    /// # Errors
+    /// What the operating system refused.
+    pub fn start() -> Result<Keeper, Refused> {
+        let failed = |error: std::io::Error| Refused::because("starting the keeper process", crate::plain(&error));
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut child = Command::new(program)
+            .arg(SUBCOMMAND)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let input = child.stdin.take();
+        Ok(Keeper { child, input, held: Vec::new(), beat: Instant::now() })
+    }
+
+    fn tell(&mut self, message: &Message) -> Result<(), Refused> {
+        let failed =
+            |why: String| Refused::because("telling the keeper process", format!("{why}: nothing further is changed"));
+        let input = self.input.as_mut().ok_or_else(|| failed("it is gone".to_owned()))?;
+        let mut line = serde_json::to_vec(message).map_err(|error| failed(error.to_string()))?;
+        line.push(b'\n');
+        input.write_all(&line).map_err(|error| failed(crate::plain(&error)))
+    }
+
+    /// Schedules a thread otherwise, until it is put back. How it was the first time is what it is put back to.
+    ///
+    /// # Errors
+    /// Where it is gone or the kernel refuses; then it is as it was.
+    pub fn change(&mut self, tid: u32, to: ThreadScheduling) -> Result<(), Refused> {
+        if !self.held.iter().any(|held| held.tid == tid && held.is_there()) {
+            let before = Before::of(tid)?;
+            self.held.retain(|held| held.tid != tid);
+            self.tell(&Message::Hold(before.clone()))?;
+            self.held.push(before);
+        }
+        self.beat()?;
+        to.set(tid)
+    }
+
+    /// Says that this process is alive. Must be called several times in [`PATIENCE`] while threads are changed.
+    ///
+    /// # Errors
+    /// Where the keeper is gone.
+    pub fn beat(&mut self) -> Result<(), Refused> {
+        if self.beat.elapsed() < BEAT {
+            return Ok(());
+        }
+        self.beat = Instant::now();
+        self.tell(&Message::Beat)
+    }
+
+    /// The threads that were changed, as they were.
+    pub fn held(&self) -> &[Before] {
+        &self.held
+    }
+
+    /// Puts every thread back, and says what became of each.
+    pub fn put_back(&mut self) -> Vec<(Before, PutBack)> {
+        let held = std::mem::take(&mut self.held);
+        let put_back = held.into_iter().map(|before| {
+            let what = before.put_back();
+            // The keeper still tries where the kernel refused.
+            if !matches!(what, PutBack::Refused(_)) {
+                let _ = self.tell(&Message::Forget(before.tid));
+            }
+            (before, what)
+        });
+        put_back.collect()
+    }
+
+    /// Leaves the threads as they are now, also when this process has ended. How they were comes back.
+    ///
+    /// # Errors
+    /// Where the keeper is gone: then they are put back.
+    pub fn let_stay(mut self) -> Result<Vec<Before>, Refused> {
+        self.tell(&Message::LetStay)?;
+        Ok(std::mem::take(&mut self.held))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // Here first, in case somebody killed the keeper.
+        drop(self.put_back());
+        self.input = None;
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs until its input ends. Call it from the hidden subcommand [`SUBCOMMAND`].
+pub fn serve() {
+    let _ = rustix::thread::set_name(c"thread-keeper");
+    let _ = rustix::process::setsid();
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM] {
+        // SAFETY: no handler is set, so nothing runs when the signal comes.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    // Without the right to it the threads that are changed cannot have a higher one either.
+    let _ = set_scheduling(Scheduling::Fifo(99));
+    put_back_after(std::io::stdin(), PATIENCE);
+}
+
+fn put_back_after(mut input: impl Read + AsFd, patience: Duration) {
+    let mut held: Vec<Before> = Vec::new();
+    let (mut received, mut chunk) = (Vec::new(), [0u8; 4_096]);
+    let mut heard = Instant::now();
+    loop {
+        let left = if held.is_empty() { patience } else { patience.saturating_sub(heard.elapsed()) };
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let came = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&timeout));
+        if matches!(came, Ok(0)) {
+            held.drain(..).for_each(|before| drop(before.put_back()));
+            continue;
+        }
+        let Ok(length @ 1..) = input.read(&mut chunk) else { break };
+        heard = Instant::now();
+        received.extend_from_slice(&chunk[..length]);
+        while let Some(end) = received.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = received.drain(..=end).collect();
+            match serde_json::from_slice(&line) {
+                Ok(Message::Hold(before)) => held.push(before),
+                Ok(Message::Forget(tid)) => held.retain(|before| before.tid != tid),
+                Ok(Message::LetStay) => held.clear(),
+                Ok(Message::Beat) | Err(_) => {}
+            }
+        }
+    }
+    held.iter().for_each(|before| drop(before.put_back()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduling::set_nice;
+
+    const TEST: &str = "what_is_held_is_put_back_and_what_may_stay_is_not";
+
+    #[test]
+    fn what_is_held_is_put_back_and_what_may_stay_is_not() {
+        let hold = |before: &Before| Message::Hold(before.clone());
+        std::thread::spawn(move || {
+            let tid = crate::clock::thread_id();
+            let nice = || ThreadScheduling::of(tid).unwrap().to_string();
+            let before = Before::of(tid).unwrap();
+            let mut met = 0;
+            for (said, stays_open, after) in [
+                (vec![hold(&before)], false, "other"),
+                (vec![hold(&before), Message::Beat], true, "other"),
+                (vec![hold(&before), Message::Forget(tid)], false, "other, nice 5"),
+                (vec![hold(&before), Message::LetStay], false, "other, nice 5"),
+            ] {
+                set_nice(5);
+                let (input, mut output) = std::io::pipe().unwrap();
+                for message in said {
+                    output.write_all((serde_json::to_string(&message).unwrap() + "\n").as_bytes()).unwrap();
+                }
+                // A parent that is there and says nothing is starved.
+                let parent = std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_millis(if stays_open { 400 } else { 0 }));
+                    drop(output);
+                });
+                put_back_after(input, Duration::from_millis(100));
+                parent.join().unwrap();
+                if after == "other" && nice() != after {
+                    return punctual_testing::skip(TEST, "this user may not lower a niceness");
+                }
+                assert_eq!(nice(), after);
+                met += 1;
+            }
+            assert_eq!(met, 4);
+        })
+        .join()
+        .unwrap();
+    }
+}

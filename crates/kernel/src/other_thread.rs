@@ -1,0 +1,274 @@
+//! How a thread of another program is scheduled: read, changed, put back.
+
+use crate::Refused;
+use crate::scheduling::{self, Scheduling};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What the kernel knows of a thread's scheduling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadScheduling {
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime_ns: u64,
+    deadline_ns: u64,
+    period_ns: u64,
+}
+
+/// A child of a thread with a reservation is an ordinary thread: without this the kernel refuses to start any.
+const RESET_ON_FORK: u64 = libc::SCHED_FLAG_RESET_ON_FORK as u64;
+
+impl ThreadScheduling {
+    /// How this thread is scheduled now.
+    ///
+    /// # Errors
+    /// Where it is gone.
+    pub fn of(tid: u32) -> Result<ThreadScheduling, Refused> {
+        let mut now = scheduling::no_attributes();
+        let size = now.size;
+        // SAFETY: the kernel writes at most `size` bytes, as many as the structure has.
+        if unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut now, size, 0) } != 0 {
+            return Err(Refused::last_os_error(format!("reading the scheduling of thread {tid}")));
+        }
+        // Of an ordinary thread newer kernels tell the slice, which would become its own when it is written back.
+        let is_reserved = now.sched_policy == libc::SCHED_DEADLINE as u32;
+        let only_reserved = |value: u64| if is_reserved { value } else { 0 };
+        Ok(ThreadScheduling {
+            policy: now.sched_policy,
+            flags: now.sched_flags & (RESET_ON_FORK | libc::SCHED_FLAG_RECLAIM as u64),
+            nice: now.sched_nice,
+            priority: now.sched_priority,
+            runtime_ns: only_reserved(now.sched_runtime),
+            deadline_ns: only_reserved(now.sched_deadline),
+            period_ns: only_reserved(now.sched_period),
+        })
+    }
+
+    /// The same thread with so much CPU time of each period; what it starts is ordinary.
+    pub fn reserved(runtime_ns: u64, period_ns: u64) -> ThreadScheduling {
+        let policy = libc::SCHED_DEADLINE as u32;
+        let deadline_ns = period_ns;
+        ThreadScheduling { policy, flags: RESET_ON_FORK, nice: 0, priority: 0, runtime_ns, deadline_ns, period_ns }
+    }
+
+    /// `SCHED_FIFO` with a priority from 1 to 99; what it starts is ordinary.
+    pub fn fifo(priority: u32) -> ThreadScheduling {
+        let policy = libc::SCHED_FIFO as u32;
+        ThreadScheduling { policy, priority, ..ThreadScheduling::reserved(0, 0) }
+    }
+
+    /// CPU time and period, ns, of a reservation.
+    pub fn reservation(self) -> Option<(u64, u64)> {
+        (self.policy == libc::SCHED_DEADLINE as u32).then_some((self.runtime_ns, self.period_ns))
+    }
+
+    /// Schedules this thread so.
+    ///
+    /// # Errors
+    /// What the kernel refused, why, and the way round.
+    pub fn set(self, tid: u32) -> Result<(), Refused> {
+        let attributes = libc::sched_attr {
+            sched_policy: self.policy,
+            sched_flags: self.flags,
+            sched_nice: self.nice,
+            sched_priority: self.priority,
+            sched_runtime: self.runtime_ns,
+            sched_deadline: self.deadline_ns,
+            sched_period: self.period_ns,
+            ..scheduling::no_attributes()
+        };
+        // SAFETY: the structure is as large as its size field says and lives through the call.
+        if unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &attributes, 0) } == 0 {
+            return Ok(());
+        }
+        let error = std::io::Error::last_os_error();
+        let doing = format!("setting {self} for thread {tid}");
+        if self.reservation().is_some()
+            && error.raw_os_error() == Some(libc::EPERM)
+            && let Some(why) = kept_from_cpus(tid)
+        {
+            return Err(Refused::because(doing, why));
+        }
+        Err(scheduling::refused(doing, &error, self.reservation().is_some()))
+    }
+}
+
+impl fmt::Display for ThreadScheduling {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = punctual_recording::format_ns;
+        match self.policy as i32 {
+            libc::SCHED_DEADLINE => {
+                write!(formatter, "a reservation of {} in every {}", time(self.runtime_ns), time(self.period_ns))
+            }
+            libc::SCHED_FIFO => write!(formatter, "{}", Scheduling::Fifo(self.priority)),
+            libc::SCHED_RR => write!(formatter, "{}", Scheduling::RoundRobin(self.priority)),
+            libc::SCHED_IDLE => write!(formatter, "{}", Scheduling::Idle),
+            libc::SCHED_BATCH => write!(formatter, "batch, nice {}", self.nice),
+            _ if self.nice == 0 => write!(formatter, "{}", Scheduling::Other),
+            _ => write!(formatter, "other, nice {}", self.nice),
+        }
+    }
+}
+
+/// Whether a thread may not run on every CPU, in words: the kernel reserves time only for threads that may.
+fn kept_from_cpus(tid: u32) -> Option<String> {
+    let (allowed, all) = (scheduling::allowed_cpus_of(tid), crate::cpus::online());
+    if allowed.is_empty() || all.iter().all(|cpu| allowed.contains(cpu)) {
+        return None;
+    }
+    let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
+    Some(format!(
+        "it may run on CPU {} only, and the kernel reserves time only for threads that may run on every CPU: let it run \
+         on all (`taskset -p`), or give it a priority (`chrt -f -p 50 {tid}`)",
+        list.join(",")
+    ))
+}
+
+/// A thread and how it was scheduled before somebody changed that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    /// Its number.
+    pub tid: u32,
+    /// When it was started, clock ticks since the machine was: a later thread with the same number has another.
+    started: u64,
+    /// Its name then.
+    pub name: String,
+    /// How it was scheduled.
+    pub scheduling: ThreadScheduling,
+}
+
+/// What became of putting a thread back.
+#[derive(Debug)]
+pub enum PutBack {
+    /// It is scheduled as before.
+    Done,
+    /// It has ended.
+    Gone,
+    /// The kernel refused.
+    Refused(Refused),
+}
+
+impl Before {
+    /// How this thread is scheduled now.
+    ///
+    /// # Errors
+    /// Where it is gone.
+    pub fn of(tid: u32) -> Result<Before, Refused> {
+        let gone = || Refused::because(format!("looking at thread {tid}"), "it has ended");
+        let (name, started) = name_and_start(tid).ok_or_else(gone)?;
+        Ok(Before { tid, started, name, scheduling: ThreadScheduling::of(tid)? })
+    }
+
+    /// Whether the thread is still there.
+    pub fn is_there(&self) -> bool {
+        name_and_start(self.tid).is_some_and(|(_, started)| started == self.started)
+    }
+
+    /// Schedules the thread as it was.
+    pub fn put_back(&self) -> PutBack {
+        if !self.is_there() {
+            return PutBack::Gone;
+        }
+        match self.scheduling.set(self.tid) {
+            Ok(()) => PutBack::Done,
+            Err(_) if !self.is_there() => PutBack::Gone,
+            Err(refused) => PutBack::Refused(refused),
+        }
+    }
+}
+
+/// The threads of a process.
+pub fn threads_of(process: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// A process and those that it has started, with theirs. No more than this many.
+pub fn family(process: u32) -> Vec<u32> {
+    const MAX_PROCESSES: usize = 4_096;
+    let mut found = vec![process];
+    let mut position = 0;
+    while position < found.len() && found.len() < MAX_PROCESSES {
+        let parent = found[position];
+        position += 1;
+        for thread in threads_of(parent) {
+            let Ok(children) = std::fs::read_to_string(format!("/proc/{parent}/task/{thread}/children")) else {
+                // This kernel does not list them: all processes are looked through.
+                found.extend(crate::guard::descendants(process));
+                return found;
+            };
+            found.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        }
+    }
+    found.truncate(MAX_PROCESSES);
+    found
+}
+
+/// A thread's name, and when it was started.
+fn name_and_start(tid: u32) -> Option<(String, u64)> {
+    let bytes = std::fs::read(format!("/proc/{tid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // The name in parentheses may hold anything; the state, third of all fields, follows it.
+    let (before, after) = text.rsplit_once(')')?;
+    let name = before.split_once('(')?.1.to_owned();
+    let mut fields = after.split_whitespace();
+    // One that nobody has waited for yet is still listed.
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    Some((name, fields.nth(22 - 4)?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_changed_and_put_back() {
+        std::thread::spawn(|| {
+            let tid = crate::clock::thread_id();
+            scheduling::set_nice(3);
+            let before = Before::of(tid).unwrap();
+            assert_eq!(before.scheduling.to_string(), "other, nice 3");
+            if let Err(refused) = ThreadScheduling::reserved(100_000, 10_000_000).set(tid) {
+                return punctual_testing::skip("a_thread_is_changed_and_put_back", refused.to_string());
+            }
+            let changed = ThreadScheduling::of(tid).unwrap();
+            assert_eq!(changed.reservation(), Some((100_000, 10_000_000)));
+            assert_eq!(changed, ThreadScheduling::reserved(100_000, 10_000_000));
+            // What it starts is ordinary, and can be started.
+            let child = std::thread::spawn(|| ThreadScheduling::of(crate::clock::thread_id()).unwrap());
+            assert_eq!(child.join().unwrap().to_string(), "other");
+            assert!(matches!(before.put_back(), PutBack::Done));
+            assert_eq!(ThreadScheduling::of(tid).unwrap(), before.scheduling);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_pinned_thread_is_refused_with_the_reason() {
+        std::thread::spawn(|| {
+            let tid = crate::clock::thread_id();
+            if scheduling::allowed_cpus().len() < 2 {
+                return punctual_testing::skip("a_pinned_thread_is_refused_with_the_reason", "one CPU");
+            }
+            scheduling::pin_to(scheduling::allowed_cpus()[0]).unwrap();
+            let refused = ThreadScheduling::reserved(100_000, 10_000_000).set(tid).unwrap_err().to_string();
+            assert!(refused.contains("only, and the kernel reserves"), "{refused}");
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn who_has_ended_is_gone_and_nobody_else_is_touched() {
+        let tid = std::thread::spawn(crate::clock::thread_id).join().unwrap();
+        assert!(Before::of(tid).is_err());
+        let own = Before::of(crate::clock::thread_id()).unwrap();
+        let other = Before { started: own.started + 1, ..own };
+        assert!(!other.is_there() && matches!(other.put_back(), PutBack::Gone));
+    }
+}
