@@ -31,6 +31,7 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     match words.get(1).and_then(|word| word.to_str()) {
         Some(punctual_kernel::guard::SUBCOMMAND) => return commands::hidden::guard(),
+        Some(punctual_kernel::keeper::SUBCOMMAND) => return commands::hidden::keeper(),
         Some(punctual_probe::idle::echo::SUBCOMMAND) => return commands::hidden::echo_program(&words[2..]),
         Some(commands::budget::SUBCOMMAND) => return commands::budget::run(&words[2..]),
         Some(punctual_load::built_in::SUBCOMMAND) => return commands::hidden::built_in_load(&words[2..]),
@@ -67,6 +68,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
         Command::Drill(drill) => commands::drill::run(&drill, output),
         Command::Load(load) => commands::load::run(&load, output),
         Command::Device(device) => commands::device::run(&device.command, output),
+        Command::Reserve(reserve) => commands::reserve::run(&reserve, output),
         Command::Modem(modem) => commands::modem::run(&modem.command, output),
         Command::Capabilities { rows } => commands::capabilities::run(&rows, output),
         Command::Completions { shell } => commands::generate::completions(shell),

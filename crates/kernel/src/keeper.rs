@@ -13,12 +13,13 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Who has changed threads and is not heard of for so long is taken to be starved by them.
 pub const PATIENCE: Duration = Duration::from_secs(3);
-/// The parent need not be heard of more often.
-const BEAT: Duration = Duration::from_millis(200);
+/// The parent is heard of this often.
+const BEAT: Duration = Duration::from_millis(500);
 
 /// The hidden subcommand under which the keeper runs.
 pub const SUBCOMMAND: &str = "__keeper";
@@ -41,13 +42,12 @@ enum Message {
 #[derive(Debug)]
 pub struct Keeper {
     child: Child,
-    input: Option<ChildStdin>,
+    input: Arc<Mutex<Option<ChildStdin>>>,
     held: Vec<Before>,
-    beat: Instant,
 }
 
 impl Keeper {
-    /// Starts the keeper, which is this program again.
+    /// Starts the keeper, which is this program again, and a thread that tells it that this process has CPU time.
     ///
     /// # Errors
     /// What the operating system refused.
@@ -61,17 +61,15 @@ impl Keeper {
             .stderr(Stdio::null())
             .spawn()
             .map_err(failed)?;
-        let input = child.stdin.take();
-        Ok(Keeper { child, input, held: Vec::new(), beat: Instant::now() })
-    }
-
-    fn tell(&mut self, message: &Message) -> Result<(), Refused> {
-        let failed =
-            |why: String| Refused::because("telling the keeper process", format!("{why}: nothing further is changed"));
-        let input = self.input.as_mut().ok_or_else(|| failed("it is gone".to_owned()))?;
-        let mut line = serde_json::to_vec(message).map_err(|error| failed(error.to_string()))?;
-        line.push(b'\n');
-        input.write_all(&line).map_err(|error| failed(crate::plain(&error)))
+        let input = Arc::new(Mutex::new(child.stdin.take()));
+        let keeper = Keeper { child, input: Arc::clone(&input), held: Vec::new() };
+        let beat = move || {
+            while tell(&input, &Message::Beat).is_ok() {
+                std::thread::sleep(BEAT);
+            }
+        };
+        std::thread::Builder::new().name("beat".to_owned()).spawn(beat).map_err(failed)?;
+        Ok(keeper)
     }
 
     /// Schedules a thread otherwise, until it is put back. How it was the first time is what it is put back to.
@@ -82,23 +80,10 @@ impl Keeper {
         if !self.held.iter().any(|held| held.tid == tid && held.is_there()) {
             let before = Before::of(tid)?;
             self.held.retain(|held| held.tid != tid);
-            self.tell(&Message::Hold(before.clone()))?;
+            tell(&self.input, &Message::Hold(before.clone()))?;
             self.held.push(before);
         }
-        self.beat()?;
         to.set(tid)
-    }
-
-    /// Says that this process is alive. Must be called several times in [`PATIENCE`] while threads are changed.
-    ///
-    /// # Errors
-    /// Where the keeper is gone.
-    pub fn beat(&mut self) -> Result<(), Refused> {
-        if self.beat.elapsed() < BEAT {
-            return Ok(());
-        }
-        self.beat = Instant::now();
-        self.tell(&Message::Beat)
     }
 
     /// The threads that were changed, as they were.
@@ -113,7 +98,7 @@ impl Keeper {
             let what = before.put_back();
             // The keeper still tries where the kernel refused.
             if !matches!(what, PutBack::Refused(_)) {
-                let _ = self.tell(&Message::Forget(before.tid));
+                let _ = tell(&self.input, &Message::Forget(before.tid));
             }
             (before, what)
         });
@@ -125,7 +110,7 @@ impl Keeper {
     /// # Errors
     /// Where the keeper is gone: then they are put back.
     pub fn let_stay(mut self) -> Result<Vec<Before>, Refused> {
-        self.tell(&Message::LetStay)?;
+        tell(&self.input, &Message::LetStay)?;
         Ok(std::mem::take(&mut self.held))
     }
 }
@@ -134,9 +119,23 @@ impl Drop for Keeper {
     fn drop(&mut self) {
         // Here first, in case somebody killed the keeper.
         drop(self.put_back());
-        self.input = None;
+        *lock(&self.input) = None;
         let _ = self.child.wait();
     }
+}
+
+fn lock(input: &Mutex<Option<ChildStdin>>) -> MutexGuard<'_, Option<ChildStdin>> {
+    input.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn tell(input: &Mutex<Option<ChildStdin>>, message: &Message) -> Result<(), Refused> {
+    let failed =
+        |why: String| Refused::because("telling the keeper process", format!("{why}: nothing further is changed"));
+    let mut input = lock(input);
+    let input = input.as_mut().ok_or_else(|| failed("it is gone".to_owned()))?;
+    let mut line = serde_json::to_vec(message).map_err(|error| failed(error.to_string()))?;
+    line.push(b'\n');
+    input.write_all(&line).map_err(|error| failed(crate::plain(&error)))
 }
 
 /// Runs until its input ends. Call it from the hidden subcommand [`SUBCOMMAND`].

@@ -17,6 +17,7 @@ mod load;
 pub mod log;
 pub mod modem;
 pub mod recording;
+pub mod reserve;
 pub mod schedulability;
 pub mod sim;
 pub mod timers;
@@ -58,6 +59,9 @@ macro_rules! every_answer {
             "modem-transfer": "punctual.modem-transfer/1" = crate::modem::TransferAnswer<'_>,
             "papers": "punctual.papers/1" = crate::sim::PapersAnswer<'_>,
             "report": "punctual.report/1" = crate::ReportAnswer<'_>,
+            "reserve": "punctual.reserve/1" = crate::reserve::ReserveAnswer<'_>,
+            "reserve-run": "punctual.reserve-run/1" = crate::reserve::RunAnswer<'_>,
+            "reserve-undo": "punctual.reserve-undo/1" = crate::reserve::UndoAnswer<'_>,
             "schedulability": "punctual.schedulability/1" = crate::schedulability::SchedulabilityAnswer<'_>,
             "sim": "punctual.sim/1" = crate::sim::ExperimentAnswer<'_>,
             "sim-list": "punctual.sim-list/1" = crate::sim::ExperimentsAnswer<'_>,

@@ -1,26 +1,43 @@
-//! Reservations of a CPU for a periodic job: what two models predict, and the search for the smallest by trials.
+//! Reservations of a CPU for a periodic job: the job found in what a thread did, what two models predict that it needs,
+//! attempts judged, and the search for the smallest reservation by trials.
 //!
-//! Pure: the caller makes the trials. All times are in ns.
+//! Pure: the caller runs the thread. All times are whole ns.
+//!
+//! * [`periodic`]: the job of a thread that wakes periodically.
+//! * [`by_rule`], [`by_supply`]: two predictions, and what each assumes.
+//! * [`grid`]: the reservations that may be tried; [`Search`]: which to try next.
+//! * [`Attempt`]: some seconds under one [`Setting`]; [`Trial`]: several of them, and their [`Class`].
+//!
+//! ```
+//! use punctual_reserve::{Class, Job, Search, Step, grid};
+//!
+//! // 2 ms of work every 10 ms, to be done before the next.
+//! let job = Job { period_ns: 10_000_000, work_ns: 2_000_000, deadline_ns: 10_000_000 };
+//! let mut search = Search::new(grid(job, 2_000_000, 1));
+//! let found = loop {
+//!     match search.next_step() {
+//!         Step::Answer(found) => break found.unwrap(),
+//!         // A thread that is woken when its reservation begins gets the budget of each whole period before its deadline.
+//!         Step::Try(tried) => search.tell(Class::of(u32::from(job.deadline_ns / tried.period_ns * tried.budget_ns >= job.work_ns), 1)),
+//!     }
+//! };
+//! assert!((190..=220).contains(&found.share_thousandths()));
+//! ```
 
+#![forbid(unsafe_code)]
+
+mod attempt;
+mod grid;
+mod job;
 mod predict;
+mod reservation;
 mod search;
+mod trial;
 
+pub use attempt::{Attempt, AttemptCounts};
+pub use grid::{grid, with_margin};
+pub use job::{Activation, NotPeriodic, PeriodicJob, Work, periodic};
 pub use predict::{Job, by_rule, by_supply};
+pub use reservation::Reservation;
 pub use search::{Class, Search, Step};
-
-/// `budget_ns` of CPU time in every `period_ns`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Reservation {
-    /// CPU time in each period, ns; at most the period.
-    pub budget_ns: u64,
-    /// The period, ns; above 0.
-    pub period_ns: u64,
-}
-
-impl Reservation {
-    /// Whether this one takes a smaller share of the CPU than the other.
-    pub fn is_smaller_than(self, other: Reservation) -> bool {
-        u128::from(self.budget_ns) * u128::from(other.period_ns)
-            < u128::from(other.budget_ns) * u128::from(self.period_ns)
-    }
-}
+pub use trial::{Setting, Trial};

@@ -5,7 +5,7 @@ use crate::Reservation;
 pub struct Job {
     /// From one release to the next, ns.
     pub period_ns: u64,
-    /// CPU time that it takes, ns.
+    /// CPU time that it takes at most, ns.
     pub work_ns: u64,
     /// From its release to its deadline, ns.
     pub deadline_ns: u64,

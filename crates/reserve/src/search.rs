@@ -33,8 +33,8 @@ pub enum Step {
 
 /// The search for the smallest sufficient share in a grid of periods and budgets.
 ///
-/// Assumes that more budget in the same period is never worse; nothing is assumed between periods. Each period is first
-/// tried just below the best share so far, and left at once where that fails; otherwise it is halved down.
+/// Assumes that more budget in the same period is never worse; nothing is assumed between periods. The first period is
+/// halved; each further one is first tried just below the best share so far, and left at once where that fails.
 #[derive(Debug, Clone)]
 pub struct Search {
     rows: Vec<(u64, Vec<u64>)>,
@@ -44,6 +44,8 @@ pub struct Search {
     /// Which budget of the row is being tried.
     tried: usize,
     best: Option<Reservation>,
+    /// The smallest share that was refused: nothing of that size is tried any more.
+    refused: Option<Reservation>,
 }
 
 impl Search {
@@ -55,17 +57,24 @@ impl Search {
             budgets.sort_unstable();
             budgets.dedup();
         }
-        Search { rows, row: 0, open: None, tried: 0, best: None }
+        Search { rows, row: 0, open: None, tried: 0, best: None, refused: None }
     }
 
     /// The next trial, or the answer. Asked again before [`Search::tell`], it says the same.
     pub fn next_step(&mut self) -> Step {
         while let Some((period_ns, budgets)) = self.rows.get(self.row) {
             let at = |index: usize| Reservation { budget_ns: budgets[index], period_ns: *period_ns };
-            let tried = match self.open {
-                None => (0..budgets.len()).rfind(|&index| self.best.is_none_or(|best| at(index).is_smaller_than(best))),
-                Some((from, end)) if from < end => Some(from + (end - from) / 2),
-                Some(_) => None,
+            let admitted = budgets.partition_point(|&budget_ns| {
+                let tried = Reservation { budget_ns, period_ns: *period_ns };
+                self.refused.is_none_or(|refused| tried.is_smaller_than(refused))
+            });
+            let tried = match (self.open, self.best) {
+                (None, Some(best)) => (0..admitted).rfind(|&index| at(index).is_smaller_than(best)),
+                (None, None) => (admitted > 0).then_some(admitted / 2),
+                (Some((from, end)), _) => {
+                    let end = end.min(admitted);
+                    (from < end).then_some(from + end.saturating_sub(from) / 2)
+                }
             };
             if let Some(tried) = tried {
                 self.tried = tried;
@@ -84,8 +93,22 @@ impl Search {
             self.best = Some(Reservation { budget_ns: budgets[self.tried], period_ns: *period_ns });
             self.open = Some((self.open.map_or(0, |(from, _)| from), self.tried));
         } else {
-            let end = self.open.map_or(self.tried, |(_, end)| end);
+            // Above the first try of a later period nothing is smaller than the best.
+            let end = match (self.open, self.best) {
+                (Some((_, end)), _) => end,
+                (None, Some(_)) => self.tried,
+                (None, None) => budgets.len(),
+            };
             self.open = Some((self.tried + 1, end));
+        }
+    }
+}
+
+impl Search {
+    /// The reservation that [`Search::next_step`] asked for was refused for its size: no share as large is asked for again.
+    pub fn refuse(&mut self) {
+        if let Some((period_ns, budgets)) = self.rows.get(self.row) {
+            self.refused = Some(Reservation { budget_ns: budgets[self.tried], period_ns: *period_ns });
         }
     }
 }
@@ -125,6 +148,32 @@ mod tests {
                 proptest::prop_assert!(!smallest.is_smaller_than(found));
             }
         }
+    }
+
+    #[test]
+    fn what_is_refused_for_its_size_is_not_asked_for_again() {
+        let rows: Vec<_> = [10, 20].map(|period_ns| (period_ns, (1..=period_ns).collect())).into();
+        let (mut search, mut trials) = (Search::new(rows), 0);
+        let found = loop {
+            match search.next_step() {
+                Step::Answer(found) => break found,
+                Step::Try(tried) => {
+                    trials += 1;
+                    assert!(trials < 20);
+                    match tried.share_thousandths() {
+                        351.. => search.refuse(),
+                        300.. => search.tell(Class::Sufficient),
+                        _ => search.tell(Class::Insufficient),
+                    }
+                }
+            }
+        };
+        assert_eq!(found.map(Reservation::share_thousandths), Some(300));
+        let mut nothing = Search::new(vec![(10, vec![5, 6])]);
+        while let Step::Try(_) = nothing.next_step() {
+            nothing.refuse();
+        }
+        assert_eq!(nothing.next_step(), Step::Answer(None));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
 //! * [`late_events`]: the late events of a recording, and how they follow one another.
 //! * [`log_events`]: an event log with a load or a command beside it.
+//! * [`reserve`]: the reservation of a program's thread, found by trials and proven.
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
 mod check;
@@ -21,6 +22,7 @@ mod late_events;
 mod load_run;
 mod loaded;
 mod log;
+pub mod reserve;
 mod running;
 pub mod sweep;
 pub mod timers;

@@ -47,6 +47,8 @@ pub(crate) struct Running<'a> {
     measured: bool,
     trouble: Vec<String>,
     failure: Option<String>,
+    /// Its processes.
+    processes: Vec<u32>,
     /// When the command ended whose end ends the measurement.
     over_ns: Option<u64>,
     gone: bool,
@@ -94,6 +96,7 @@ impl<'a> Running<'a> {
             measured: false,
             trouble: Vec::new(),
             failure: None,
+            processes: Vec::new(),
             over_ns: None,
             gone: false,
         };
@@ -133,6 +136,11 @@ impl<'a> Running<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Of each command, its process.
+    pub(crate) fn processes(&self) -> &[u32] {
+        &self.processes
     }
 
     /// What is done from now on counts.
@@ -247,7 +255,10 @@ impl<'a> Running<'a> {
                 }
                 self.trouble.push(text);
             }
-            GuardEvent::Started { .. } | GuardEvent::Unfinished { .. } | GuardEvent::Line { .. } => {}
+            GuardEvent::Started { processes, .. } => {
+                self.processes = processes.into_iter().map(|(process, _)| process).collect();
+            }
+            GuardEvent::Unfinished { .. } | GuardEvent::Line { .. } => {}
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ mod interact;
 mod load;
 pub(crate) mod log;
 pub(crate) mod modem;
+pub(crate) mod reserve;
 mod sim;
 mod threads;
 mod timers;
@@ -117,6 +118,11 @@ pub(crate) enum Command {
     Load(LoadArguments),
     /// Run soft devices in interrupt, softirq, thread or reservation context, and see what they do to others
     Device(device::DeviceArguments),
+    /// Find the smallest CPU reservation that is enough for a program's periodic thread, prove it, and apply it
+    #[command(
+        after_help = "Examples:\n  sudo punctual reserve -- ./control-loop           in about two minutes\n  sudo punctual reserve --load mixed -- ./control-loop\n  sudo punctual reserve --pid $(pidof pipewire) --thread ^data-loop --apply\n  sudo punctual reserve undo                        puts back what --apply changed\n  sudo punctual reserve v90 --competitor spin:normal   for a soft device\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n\nUntil it is proven, nothing stays changed, whatever ends it. A bare number is seconds, microseconds for --deadline.\nExit code 1: no reservation was proven."
+    )]
+    Reserve(reserve::ReserveArguments),
     /// Send files between two software modems over a telephone line, one of them with a processor that comes late
     Modem(modem::ModemArguments),
     /// Say what this kernel and this user allow, and what would allow the rest

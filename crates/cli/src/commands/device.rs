@@ -48,7 +48,7 @@ fn print_run(run: &Run<'_>, output: Output, code: u8) {
     }
 }
 
-fn catalogue(profiles: Option<&Path>) -> anyhow::Result<Catalogue> {
+pub(super) fn catalogue(profiles: Option<&Path>) -> anyhow::Result<Catalogue> {
     let mut catalogue = Catalogue::shipped().clone();
     if let Some(path) = profiles {
         let text = super::read_text(path)?;
@@ -274,7 +274,7 @@ fn verify(arguments: &DeviceVerifyArguments, output: Output) -> anyhow::Result<u
     Ok(0)
 }
 
-fn chosen_cpu(cpu: Option<u32>) -> Result<u32, Usage> {
+pub(super) fn chosen_cpu(cpu: Option<u32>) -> Result<u32, Usage> {
     let allowed = scheduling::allowed_cpus();
     let chosen = cpu.or(allowed.last().copied()).unwrap_or(0);
     scheduling::check_allowed(cpu.as_slice(), &allowed).map_err(|error| Usage(error.to_string()))?;

@@ -15,6 +15,11 @@ pub(crate) fn guard() -> ExitCode {
     }
 }
 
+pub(crate) fn keeper() -> ExitCode {
+    punctual_kernel::keeper::serve();
+    ExitCode::SUCCESS
+}
+
 /// `CPU COMPUTE_NS`.
 pub(crate) fn echo_program(words: &[OsString]) -> ExitCode {
     let number = |index: usize| words.get(index)?.to_str()?.parse::<u64>().ok();

@@ -17,6 +17,7 @@ pub(crate) mod log;
 pub(crate) mod modem;
 pub(crate) mod record;
 pub(crate) mod report;
+pub(crate) mod reserve;
 pub(crate) mod schedulability;
 pub(crate) mod sim;
 pub(crate) mod timers;

@@ -21,6 +21,16 @@ pub struct Selection {
 pub(super) const NAME_BYTES: usize = 15;
 
 impl Selection {
+    /// These processes.
+    pub fn of_processes(processes: Vec<u32>) -> Selection {
+        Selection { processes, ..Selection::default() }
+    }
+
+    /// This thread.
+    pub fn of_thread(tid: u32) -> Selection {
+        Selection { threads: vec![tid], ..Selection::default() }
+    }
+
     /// Adds whoever has a name in which this regular expression finds something.
     ///
     /// # Errors

@@ -1,0 +1,84 @@
+//! Which threads keep a reservation, and how they were before: a file of the caller's own that does not outlive the machine's run.
+
+use anyhow::Context as _;
+use punctual_kernel::Refused;
+use punctual_kernel::capabilities::is_root;
+use punctual_kernel::other_thread::Before;
+use punctual_recording::{Directory, Place, input};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// More threads than this are not put down: older ones go first.
+const MAX_THREADS: usize = 4_096;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Applied {
+    threads: Vec<Before>,
+}
+
+/// Where it stands: root's in /run, anybody else's where the session has its files.
+fn directory() -> anyhow::Result<PathBuf> {
+    if is_root() {
+        return Ok(PathBuf::from("/run/punctual"));
+    }
+    let session = std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty());
+    let session = session.context("XDG_RUNTIME_DIR is not set: there is no place to note what --apply changes")?;
+    Ok(PathBuf::from(session).join("punctual"))
+}
+
+fn file() -> anyhow::Result<PathBuf> {
+    Ok(directory()?.join("reserved.json"))
+}
+
+/// Whether it can be written.
+pub(super) fn check() -> anyhow::Result<()> {
+    let directory = directory()?;
+    Directory::make(&directory)?;
+    let place = Place::of(&file()?)?;
+    place.try_to_write().with_context(|| format!("{}: cannot note what --apply changes", directory.display()))
+}
+
+/// Those that are noted.
+pub(super) fn take() -> anyhow::Result<Vec<Before>> {
+    let path = file()?;
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let text = input::read_text(&path).with_context(|| path.display().to_string())?;
+    let applied: Applied =
+        serde_json::from_str(&text).with_context(|| format!("{}: not a list of reservations", path.display()))?;
+    Ok(applied.threads)
+}
+
+/// Notes a thread before its change stays. What is noted of an older thread with its number goes.
+pub(super) fn note(before: &Before) -> Result<(), Refused> {
+    let noted = || {
+        let mut threads: Vec<Before> = take()?.into_iter().filter(Before::is_there).collect();
+        // The first change is the one to go back behind.
+        if !threads.iter().any(|known| known.tid == before.tid) {
+            threads.push(before.clone());
+        }
+        threads.drain(..threads.len().saturating_sub(MAX_THREADS));
+        write(threads)
+    };
+    noted().map_err(|error: anyhow::Error| Refused::because("noting what --apply changes", format!("{error:#}")))
+}
+
+/// Keeps the notes of these threads alone.
+pub(super) fn keep_only(tids: &[u32]) -> anyhow::Result<()> {
+    if !file()?.exists() {
+        return Ok(());
+    }
+    let threads: Vec<Before> = take()?.into_iter().filter(|before| tids.contains(&before.tid)).collect();
+    if threads.is_empty() {
+        Place::of(&file()?)?.remove();
+        return Ok(());
+    }
+    write(threads)
+}
+
+fn write(threads: Vec<Before>) -> anyhow::Result<()> {
+    let text = serde_json::to_vec(&Applied { threads })?;
+    Directory::make(&directory()?)?;
+    Ok(Place::of(&file()?)?.write(&text)?)
+}

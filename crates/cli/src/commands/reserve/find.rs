@@ -1,0 +1,207 @@
+//! Finds, proves and applies a reservation.
+
+use super::applied;
+use crate::args::reserve::FindArguments;
+use crate::output::{self, Output, Usage};
+use crate::progress::{ReadyProgress, StepProgress};
+use crate::signals::Interrupted;
+use punctual_kernel::other_thread::Before;
+use punctual_load::Load;
+use punctual_recording::format_ns;
+use punctual_report::compare;
+use punctual_report::reserve::{self, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
+use punctual_reserve::{Reservation, Setting};
+use punctual_study::reserve::{
+    Afterwards, DeviceSubject, Doing, ReservePlan, ReserveProgress, Reserved, StudyEnd, Subject,
+};
+use std::path::Path;
+use std::time::Duration;
+
+/// How often the end of a program that keeps its reservation is looked for.
+const ROUND: Duration = Duration::from_millis(50);
+
+pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u8> {
+    let plan = plan(arguments)?;
+    if arguments.apply {
+        applied::check()?;
+    }
+    let interrupted = Interrupted::watch();
+    let mut ready = ReadyProgress::new(arguments.quiet);
+    let mut progress = StepProgress::new(arguments.quiet, "reserve");
+    let mut tell = |before: &Before| applied::note(before);
+    let afterwards = if arguments.apply { Afterwards::Stay(&mut tell) } else { Afterwards::PutBack };
+    let result = punctual_study::reserve::find(
+        &plan,
+        afterwards,
+        &mut |stage| ready.show(stage) && !interrupted.is_set(),
+        &mut |now| {
+            show(&mut progress, now);
+            !interrupted.is_set()
+        },
+    );
+    ready.done();
+    progress.done();
+    let (study, running) = result?;
+    let comparison = study.proof.as_ref().map(|proof| proof.comparison.as_ref().map(compare::verdict));
+    let next = next(arguments, &plan, &study);
+    let report = report(&plan, &study, comparison, next);
+    let code = u8::from(!report.is_proven() && plan.rounds > 0 || report.recommended.is_none());
+    if output.json {
+        output::answer(ReserveAnswer::new(&report, code), 0);
+    } else {
+        output::print_text(&reserve::text(&report));
+    }
+    if let Some(mut running) = running {
+        output::note("the command runs on with its reservation; Ctrl-C ends it");
+        while !running.has_ended() && !interrupted.is_set() {
+            std::thread::sleep(ROUND);
+        }
+    }
+    Ok(code)
+}
+
+fn subject(arguments: &FindArguments) -> anyhow::Result<Subject> {
+    if let Some(device) = &arguments.device {
+        let catalogue = crate::commands::device::catalogue(arguments.profiles.as_deref())?;
+        return Ok(Subject::Device(Box::new(DeviceSubject {
+            profile: catalogue.parse_spec(device).map_err(|error| Usage(error.to_string()))?,
+            scheduling: arguments.context,
+            competitors: arguments.competitor.clone(),
+            cpu: crate::commands::device::chosen_cpu(None)?,
+        })));
+    }
+    match arguments.pid {
+        Some(process) => Ok(Subject::Process(process)),
+        None if arguments.program.is_empty() => {
+            let what = "a program is missing: name a command after --, a process with --pid, or a device";
+            Err(Usage(what.to_owned()).into())
+        }
+        None => Ok(Subject::command(arguments.program.clone())),
+    }
+}
+
+fn plan(arguments: &FindArguments) -> anyhow::Result<ReservePlan> {
+    let subject = subject(arguments)?;
+    if arguments.apply && arguments.rounds == 0 {
+        return Err(Usage("--apply takes a proof: leave out --rounds 0".to_owned()).into());
+    }
+    let mut load = Load::of_sources(&arguments.load, None, &punctual_study::local_machine())?;
+    arguments.load_command.iter().for_each(|command| load.add_shell_command(command));
+    Ok(ReservePlan {
+        subject,
+        thread: arguments.thread.clone(),
+        deadline_ns: arguments.deadline,
+        load,
+        measure_ns: arguments.measure,
+        attempts: arguments.attempts,
+        attempt_ns: arguments.attempt,
+        priority: arguments.priority,
+        full: arguments.full,
+        rounds: arguments.rounds,
+        round_ns: arguments.round,
+        seed: arguments.seed,
+        directory: arguments.output.clone().unwrap_or_else(|| crate::commands::fresh_name("reserve-", "")),
+        command_line: crate::commands::command_line(),
+    })
+}
+
+fn show(progress: &mut StepProgress, now: &ReserveProgress) {
+    let what = match now.doing {
+        Doing::Measuring => "looking for the job".to_owned(),
+        Doing::Trying(Setting::AsItWas, number) => format!("trial {number}: as it is"),
+        Doing::Trying(Setting::Priority(priority), number) => format!("trial {number}: fifo:{priority}"),
+        Doing::Trying(Setting::Reserved(tried), number) => {
+            format!("trial {number}: {} of every {}", format_ns(tried.budget_ns), format_ns(tried.period_ns))
+        }
+        Doing::Proving(number, all) => format!("proof {number} of {all}"),
+    };
+    progress.show(&what, now.elapsed, now.duration);
+}
+
+fn report<'a>(
+    plan: &'a ReservePlan,
+    study: &'a Reserved,
+    comparison: Option<Result<String, &'a String>>,
+    next: Option<String>,
+) -> ReserveReport<'a> {
+    let proof = study.proof.as_ref().zip(comparison).map(|(proof, comparison)| ProofReport {
+        before: proof.before(),
+        with: proof.with(),
+        rounds: proof.rounds.len(),
+        comparison: comparison.map_err(String::as_str),
+    });
+    let others = study.chosen.others.iter();
+    ReserveReport {
+        thread: &study.chosen.name,
+        tid: study.chosen.tid,
+        scheduling: &study.chosen.scheduling,
+        measured: study.chosen.job,
+        job: study.job,
+        lateness_ns: study.lateness_ns,
+        trials: &study.trials,
+        grid: study.grid,
+        found: study.found,
+        recommended: study.recommended,
+        not_enough: &study.not_enough,
+        refused: study.refused.as_deref(),
+        proof,
+        end: match study.end {
+            StudyEnd::Finished => ReserveEnd::Finished,
+            StudyEnd::Interrupted => ReserveEnd::Interrupted,
+            StudyEnd::ProgramEnded => ReserveEnd::ProgramEnded,
+        },
+        stays: study.stays,
+        others: others.map(|other| OtherThread { tid: other.tid, name: &other.name, job: other.job }).collect(),
+        notes: &study.notes,
+        load: if plan.load.is_none() { "" } else { &plan.load.name },
+        directory: &plan.directory,
+        next,
+    }
+}
+
+/// The command that gives the thread its reservation, or takes it back.
+fn next(arguments: &FindArguments, plan: &ReservePlan, study: &Reserved) -> Option<String> {
+    let Reservation { budget_ns, period_ns } = study.recommended.filter(|_| study.is_proven())?;
+    if study.stays {
+        return arguments.pid.map(|_| "punctual reserve undo puts it back".to_owned());
+    }
+    Some(match &plan.subject {
+        Subject::Process(process) => {
+            let thread = format!("^{}$", regex::escape(&study.chosen.name));
+            format!("punctual reserve --pid {process} --thread {} --apply", quoted(&thread))
+        }
+        Subject::Device(device) => {
+            let mut words = format!(
+                "punctual device run {} --context reservation:{}us/{}us",
+                quoted(arguments.device.as_deref().unwrap_or(&device.profile.id)),
+                budget_ns / 1_000,
+                period_ns / 1_000
+            );
+            device.competitors.iter().for_each(|competitor| words += &format!(" --competitor {competitor}"));
+            words
+        }
+        Subject::Command(_) => {
+            let is_first = Path::new(&arguments.program[0])
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().chars().take(15).eq(study.chosen.name.chars()));
+            let thread = if is_first {
+                String::new()
+            } else {
+                format!("--thread {} ", quoted(&format!("^{}$", regex::escape(&study.chosen.name))))
+            };
+            let words: Vec<String> = arguments.program.iter().map(|word| quoted(word)).collect();
+            let time = |ns: u64| format!("{}us", ns / 1_000);
+            format!("punctual reserve run {}/{} {thread}-- {}", time(budget_ns), time(period_ns), words.join(" "))
+        }
+    })
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:=,+@%".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,17 @@
+//! `punctual reserve`.
+
+mod applied;
+mod find;
+mod run;
+mod undo;
+
+use crate::args::reserve::{ReserveArguments, ReserveCommand};
+use crate::output::Output;
+
+pub(crate) fn run(arguments: &ReserveArguments, output: Output) -> anyhow::Result<u8> {
+    match &arguments.command {
+        Some(ReserveCommand::Run(held)) => run::run(held, output),
+        Some(ReserveCommand::Undo) => undo::run(output),
+        None => find::run(&arguments.find, output),
+    }
+}

@@ -1,0 +1,57 @@
+//! Runs a command with a reservation.
+
+use crate::args::reserve::ReserveRunArguments;
+use crate::output::{self, Output};
+use punctual_report::reserve::{RunAnswer, SetRow, run_text};
+use punctual_study::reserve::{HeldPlan, HeldThread};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use std::os::unix::process::ExitStatusExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Result<u8> {
+    let plan = HeldPlan {
+        words: arguments.program.clone(),
+        reservation: arguments.reservation,
+        thread: arguments.thread.clone(),
+    };
+    let signals = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2].map(|signal| {
+        let came = Arc::new(AtomicBool::new(false));
+        if !punctual_kernel::signals::is_ignored(signal) {
+            let _ = signal_hook::flag::register(signal, Arc::clone(&came));
+        }
+        (signal, came)
+    });
+    let held = punctual_study::reserve::run(
+        &plan,
+        &mut || {
+            let came = signals.iter().filter(|(_, came)| came.swap(false, Ordering::Relaxed));
+            came.map(|(signal, _)| *signal).collect()
+        },
+        &mut |thread| {
+            if !arguments.quiet {
+                tell(thread);
+            }
+        },
+    )?;
+    let code = held.end.0.code().or_else(|| held.end.0.signal().map(|signal| 128 + signal));
+    let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+    let rows: Vec<SetRow> = held.threads.into_iter().map(row).collect();
+    if output.json {
+        output::answer(RunAnswer::new(arguments.reservation, &rows, held.not_listed, code), 0);
+    } else if !arguments.quiet {
+        output::say(&run_text(arguments.reservation, &rows));
+    }
+    Ok(code)
+}
+
+fn row(thread: HeldThread) -> SetRow {
+    let HeldThread { tid, name, set, refused } = thread;
+    SetRow { tid, name, set, refused }
+}
+
+fn tell(thread: &HeldThread) {
+    if let Some(refused) = &thread.refused {
+        output::say(&format!("warning: `{}` ({}) has no reservation: {refused}", thread.name, thread.tid));
+    }
+}

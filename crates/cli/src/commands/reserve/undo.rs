@@ -1,0 +1,28 @@
+//! Puts threads back that keep a reservation.
+
+use super::applied;
+use crate::output::{self, Output};
+use punctual_kernel::other_thread::{Before, PutBack};
+use punctual_report::reserve::{PutBackRow, UndoAnswer, undo_text};
+
+pub(super) fn run(output: Output) -> anyhow::Result<u8> {
+    let rows: Vec<PutBackRow> = applied::take()?.iter().map(put_back).collect();
+    let refused: Vec<u32> = rows.iter().filter(|row| row.refused.is_some()).map(|row| row.tid).collect();
+    applied::keep_only(&refused)?;
+    let code = u8::from(!refused.is_empty());
+    if output.json {
+        output::answer(UndoAnswer::new(&rows, code), 0);
+    } else {
+        output::print_text(&undo_text(&rows));
+    }
+    Ok(code)
+}
+
+fn put_back(before: &Before) -> PutBackRow {
+    let (scheduling, refused) = match before.put_back() {
+        PutBack::Done => (Some(before.scheduling.to_string()), None),
+        PutBack::Gone => (None, None),
+        PutBack::Refused(refused) => (None, Some(refused.to_string())),
+    };
+    PutBackRow { tid: before.tid, name: before.name.clone(), scheduling, refused }
+}

@@ -1,0 +1,243 @@
+//! Reservations of a program's thread, against the running kernel: orders, names, what was granted and given back. The host takes
+//! CPUs away here, so that no test counts on a reservation that is proven at the first go.
+
+mod support;
+
+use punctual_kernel::other_thread::ThreadScheduling;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use support::{MAX_ATTEMPTS, code, json, run, start, stderr, stdout, wait_until};
+
+/// A thread of this process that works 4 ms of every 20 ms.
+struct Periodic {
+    tid: u32,
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Periodic {
+    fn start(name: &str) -> Periodic {
+        let ends = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&ends);
+        let (send, receive) = std::sync::mpsc::channel();
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            send.send(punctual_kernel::clock::thread_id()).unwrap();
+            let mut due = Instant::now();
+            while !told.load(Ordering::Relaxed) {
+                due += Duration::from_millis(20);
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                let until = cpu_time() + 4_000_000;
+                while cpu_time() < until {}
+            }
+        });
+        Periodic { tid: receive.recv().unwrap(), ends, thread: Some(thread.unwrap()) }
+    }
+
+    fn scheduling(&self) -> ThreadScheduling {
+        ThreadScheduling::of(self.tid).unwrap()
+    }
+}
+
+impl Drop for Periodic {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().unwrap().join();
+    }
+}
+
+/// What this thread has run, ns.
+fn cpu_time() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is valid for writing.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// A device is run with a reservation like any other setting, and a fast computer needs none: no verdict is asserted.
+#[test]
+fn a_device_has_its_trials_too() {
+    requires!("a_device_has_its_trials_too", "thread woken by a softirq", "deadline reservation");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["reserve", "--json", "-q", "v90", "--competitor", "spin:normal", "-o", "d"];
+    let words: Vec<&str> = words.iter().chain(&SHORT).copied().collect();
+    let answer = json(&run(directory.path(), &words));
+    assert_eq!((&answer["end"], &answer["thread"]["name"]), (&"finished".into(), &"v90".into()), "{answer}");
+    assert_eq!((&answer["thread"]["tid"], &answer["deadline_ns"]), (&Value::Null, &12_500_000.into()));
+    assert!(assert_consistent(&answer) >= 1);
+    assert!(answer["trials"][0]["counts"]["jobs"].as_u64().unwrap() > 0);
+}
+
+const SHORT: [&str; 10] =
+    ["--measure", "600ms", "--attempts", "1", "--attempt", "400ms", "--rounds", "1", "--round", "600ms"];
+
+/// Looks for a reservation of a thread of this process.
+fn reserve(directory: &Path, name: &str, output: &str, more: &[&str]) -> Value {
+    let process = std::process::id().to_string();
+    let words = ["reserve", "--json", "-q", "--pid", &process, "--thread", name, "-o", output];
+    let words: Vec<&str> = words.iter().chain(&SHORT).chain(more).copied().collect();
+    json(&run(directory, &words))
+}
+
+fn share(row: &Value) -> f64 {
+    row["budget_ns"].as_f64().unwrap() / row["period_ns"].as_f64().unwrap()
+}
+
+/// What holds of every study that finished, proven or not.
+fn assert_consistent(answer: &Value) -> usize {
+    let trials = answer["trials"].as_array().unwrap();
+    assert_eq!((&trials[0]["setting"], &trials[1]["setting"]), (&"as_it_was".into(), &"fifo".into()));
+    let tried = || trials.iter().filter(|trial| trial["setting"] == "reservation");
+    let count = tried().count();
+    assert!(3 * count <= answer["grid"].as_u64().unwrap() as usize, "{count} of {}", answer["grid"]);
+    for trial in tried() {
+        assert!(trial["predicted_by_rule"].is_boolean() && trial["predicted_by_supply"].is_boolean());
+        let (class, succeeded) = (trial["class"].as_str().unwrap(), trial["succeeded"].as_u64().unwrap());
+        assert_eq!(class, if succeeded == 1 { "sufficient" } else { "insufficient" });
+        assert!(trial["counts"]["jobs"].as_u64().unwrap() > 0 || class == "insufficient");
+        // The answer is the smallest of those that were sufficient.
+        if class == "sufficient" {
+            assert!(share(&trial["reservation"]) >= share(&answer["found"]), "{answer}");
+        }
+    }
+    if !answer["found"].is_null() {
+        assert!(share(&answer["recommended"]) > share(&answer["found"]));
+    }
+    count
+}
+
+#[test]
+fn a_reservation_is_found_proven_kept_and_undone() {
+    requires!("a_reservation_is_found_proven_kept_and_undone", "followed threads", "deadline reservation");
+    let directory = tempfile::tempdir().unwrap();
+    let thread = Periodic::start("every-20ms");
+    let before = thread.scheduling();
+    let mut met = 0;
+    for attempt in 0..MAX_ATTEMPTS {
+        let answer = reserve(directory.path(), "^every-20ms$", &format!("r{attempt}"), &["--apply"]);
+        assert_eq!(answer["end"], "finished", "{answer}");
+        assert_eq!((&answer["thread"]["name"], &answer["thread"]["tid"]), (&"every-20ms".into(), &thread.tid.into()));
+        met += assert_consistent(&answer);
+        assert_eq!(answer["stays"], answer["proven"]);
+        if answer["stays"] == false {
+            assert_eq!(thread.scheduling(), before, "an unproven change is taken back");
+            continue;
+        }
+        let recommended = &answer["recommended"];
+        let kept = (recommended["budget_ns"].as_u64().unwrap(), recommended["period_ns"].as_u64().unwrap());
+        assert_eq!(thread.scheduling().reservation(), Some(kept));
+        let undone = json(&run(directory.path(), &["reserve", "undo", "--json"]));
+        let row = undone["threads"].as_array().unwrap().iter().find(|row| row["tid"] == thread.tid).unwrap().clone();
+        assert_eq!((&row["scheduling"], &row["refused"]), (&"other".into(), &Value::Null));
+        assert_eq!(thread.scheduling(), before);
+        assert!(met >= 3, "{met} trials");
+        for side in ["before", "with"] {
+            let path = directory.path().join(format!("r{attempt}/proof/{side}/01.punctual"));
+            assert_eq!(code(&run(directory.path(), &["report", path.to_str().unwrap()])), 0);
+        }
+        return;
+    }
+    panic!("proven in none of {MAX_ATTEMPTS} studies");
+}
+
+#[test]
+fn whatever_ends_a_study_nothing_stays_changed() {
+    requires!("whatever_ends_a_study_nothing_stays_changed", "followed threads", "deadline reservation");
+    let directory = tempfile::tempdir().unwrap();
+    let thread = Periodic::start("to-be-put-back");
+    let before = thread.scheduling();
+    let process = std::process::id().to_string();
+    for signal in [libc::SIGKILL, libc::SIGTERM] {
+        let output = format!("s{signal}");
+        let words = ["reserve", "-q", "--pid", &process, "--thread", "^to-be-put", "--full", "-o", &output];
+        let words: Vec<&str> = words.iter().chain(&SHORT).copied().collect();
+        let child = start(directory.path(), &words);
+        assert!(wait_until(|| thread.scheduling().reservation().is_some()), "a reservation is tried");
+        support::signal(&child, signal);
+        let ended = child.wait_with_output().unwrap();
+        assert!(wait_until(|| thread.scheduling() == before), "put back after signal {signal}");
+        if signal != libc::SIGKILL {
+            assert_eq!(code(&ended), 1);
+            assert!(stdout(&ended).starts_with("Interrupted after"), "{}{}", stdout(&ended), stderr(&ended));
+        }
+    }
+}
+
+#[test]
+fn a_command_runs_with_its_reservation_and_so_do_threads_that_come_later() {
+    requires!("a_command_runs_with_its_reservation_and_so_do_threads_that_come_later", "deadline reservation");
+    let directory = tempfile::tempdir().unwrap();
+    // The policy is the 41st field; 6 is that of reservations.
+    let script = "sleep 0.3; cut -d' ' -f41 /proc/$$/stat; exit 7";
+    let output = run(directory.path(), &["reserve", "run", "1/50", "--", "sh", "-c", script]);
+    assert_eq!((stdout(&output).trim(), code(&output)), ("6", 7), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Reserved 1.00 ms of every 50.0 ms for 1 of 1 threads."), "{}", stderr(&output));
+
+    std::fs::copy("/bin/sleep", directory.path().join("comes-later")).unwrap();
+    let script = "sleep 0.4; ./comes-later 0.6; true";
+    let words = ["reserve", "run", "1ms/50ms", "--thread", "^comes-later$", "--json", "--", "sh", "-c", script];
+    let answer = json(&run(directory.path(), &words));
+    let threads = answer["threads"].as_array().unwrap();
+    assert_eq!((threads.len(), &threads[0]["name"], &threads[0]["refused"]), (1, &"comes-later".into(), &Value::Null));
+    assert!(threads[0]["set"].as_u64().unwrap() >= 1);
+}
+
+#[test]
+fn signals_are_passed_on_and_the_command_does_not_outlive_the_program() {
+    requires!("signals_are_passed_on_and_the_command_does_not_outlive_the_program", "deadline reservation");
+    let directory = tempfile::tempdir().unwrap();
+    for (signal, ends) in [(libc::SIGTERM, Some(128 + libc::SIGTERM)), (libc::SIGKILL, None)] {
+        let mut child = start(directory.path(), &["reserve", "run", "-q", "1/50", "--", "sleep", "100"]);
+        let below = || punctual_kernel::other_thread::family(child.id()).get(1).copied();
+        assert!(wait_until(|| {
+            below().is_some_and(|sleeper| ThreadScheduling::of(sleeper).is_ok_and(|now| now.reservation().is_some()))
+        }));
+        let sleeper = below().unwrap().to_string();
+        support::signal(&child, signal);
+        assert_eq!(child.wait().unwrap().code(), ends);
+        assert!(wait_until(|| !support::is_alive(&sleeper)), "{sleeper} lives on after signal {signal}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut met = 0;
+    for (words, expected, says) in [
+        (vec!["reserve"], 129, "a program is missing"),
+        (vec!["reserve", "run", "9/8", "--", "true"], 129, "asks for more than there is"),
+        (vec!["reserve", "run", "much", "--", "true"], 129, "write CPU time and period, such as 2ms/8ms"),
+        (vec!["reserve", "run", "1/8"], 129, "required arguments were not provided"),
+        (vec!["reserve", "run", "1/8", "--thread", "(", "--", "true"], 129, "not a regular expression"),
+        (vec!["reserve", "run", "1/8", "--", "./no-such-program"], 1, "No such file or directory"),
+        (vec!["reserve", "v91"], 129, "v90"),
+        (vec!["reserve", "v90", "--", "true"], 129, "cannot be used with"),
+        (vec!["reserve", "v90", "--context", "irq"], 129, "write thread:other or thread:80"),
+        (vec!["reserve", "--apply", "--rounds", "0", "--", "true"], 129, "--apply takes a proof"),
+        (vec!["reserve", "--pid", "4194303"], 1, "there is no such process"),
+        (vec!["reserve", "-q", "--", "./no-such-program"], 1, "No such file or directory"),
+    ] {
+        let output = run(directory.path(), &words);
+        assert_eq!(code(&output), expected, "{words:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{words:?}: {}", stderr(&output));
+        assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none(), "{words:?} left something");
+        met += 1;
+    }
+    assert_eq!(met, 12);
+}
+
+#[test]
+fn a_program_without_a_job_is_told_so() {
+    requires!("a_program_without_a_job_is_told_so", "followed threads", "deadline reservation");
+    let directory = tempfile::tempdir().unwrap();
+    for (script, says) in [("while :; do :; done", "has no periodic thread"), ("sleep 0.3", "ended while")] {
+        let words = ["reserve", "-q", "--measure", "1s", "-o", "r", "--", "sh", "-c", script];
+        let output = run(directory.path(), &words);
+        assert_eq!(code(&output), 1);
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+        let _ = std::fs::remove_dir_all(directory.path().join("r"));
+    }
+}

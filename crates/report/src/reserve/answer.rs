@@ -1,0 +1,260 @@
+//! The answers of `punctual reserve`.
+
+use super::model::{PutBackRow, ReserveEnd, ReserveReport, SetRow};
+use super::text::{class_in_words, run_text, undo_text};
+use crate::answer::Answer;
+use punctual_reserve::{AttemptCounts, PeriodicJob, Reservation, Setting, Trial};
+use serde::Serialize;
+
+/// What a study of a reservation found.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReserveAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    end: ReserveEnd,
+    thread: ThreadRow<'a>,
+    /// When a job must have ended, after its release, ns.
+    deadline_ns: u64,
+    /// The latest that the thread's wakeups were without waiting for the CPU, ns.
+    lateness_ns: u64,
+    /// What else ran: a load's name.
+    load: &'a str,
+    /// The smallest that was sufficient in its attempts.
+    found: Option<ReservationRow>,
+    /// That with its margin.
+    recommended: Option<ReservationRow>,
+    /// Those that were recommended before, and failed when they were measured again.
+    not_enough: Vec<ReservationRow>,
+    /// Why the kernel took no reservation.
+    refused: Option<&'a str>,
+    /// A priority that was sufficient in its attempts.
+    sufficient_priority: Option<u32>,
+    trials: Vec<TrialRow>,
+    /// How many reservations a full search tries.
+    grid: usize,
+    proof: Option<ProofRow<'a>>,
+    proven: bool,
+    /// Whether the thread keeps the recommended reservation.
+    stays: bool,
+    other_threads: Vec<ThreadRow<'a>>,
+    notes: &'a [String],
+    directory: &'a std::path::Path,
+    next: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ThreadRow<'a> {
+    /// Its name, or the device's.
+    name: &'a str,
+    /// `None` of a device.
+    tid: Option<u32>,
+    /// How it was scheduled, in words; of the other threads it is not told.
+    scheduling: Option<&'a str>,
+    period_ns: u64,
+    jobs: usize,
+    work_median_ns: u64,
+    work_p99_ns: u64,
+    work_max_ns: u64,
+    worst_response_ns: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ReservationRow {
+    budget_ns: u64,
+    period_ns: u64,
+    share_thousandths: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct TrialRow {
+    /// `as_it_was`, `fifo` or `reservation`.
+    setting: &'static str,
+    /// Of `fifo`.
+    priority: Option<u32>,
+    /// Of `reservation`.
+    reservation: Option<ReservationRow>,
+    attempts: u32,
+    succeeded: u32,
+    /// `sufficient`, `marginal` or `insufficient`.
+    class: &'static str,
+    counts: CountsRow,
+    /// What the rule of the soft modem paper (section 6.6) predicts.
+    predicted_by_rule: Option<bool>,
+    /// What the least supply of an independent reservation predicts.
+    predicted_by_supply: Option<bool>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CountsRow {
+    jobs: u64,
+    late: u64,
+    /// Of the late ones, those that the host may account for.
+    late_by_host: u64,
+    missing: u64,
+    worst_response_ns: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ProofRow<'a> {
+    rounds: usize,
+    before: CountsRow,
+    with: CountsRow,
+    /// What the comparison of the recordings says.
+    comparison: Option<&'a str>,
+    /// Why there is none.
+    not_compared: Option<&'a str>,
+}
+
+fn reservation(reservation: Reservation) -> ReservationRow {
+    let Reservation { budget_ns, period_ns } = reservation;
+    ReservationRow { budget_ns, period_ns, share_thousandths: reservation.share_thousandths() }
+}
+
+fn counts(counts: &AttemptCounts) -> CountsRow {
+    let &AttemptCounts { jobs, late, late_by_host, missing, worst_response_ns } = counts;
+    CountsRow { jobs, late, late_by_host, missing, worst_response_ns }
+}
+
+fn thread<'a>(name: &'a str, tid: Option<u32>, scheduling: Option<&'a str>, job: &PeriodicJob) -> ThreadRow<'a> {
+    ThreadRow {
+        name,
+        tid,
+        scheduling,
+        period_ns: job.period_ns,
+        jobs: job.jobs,
+        work_median_ns: job.work.median_ns,
+        work_p99_ns: job.work.p99_ns,
+        work_max_ns: job.work.max_ns,
+        worst_response_ns: job.worst_response_ns,
+    }
+}
+
+fn trial(report: &ReserveReport<'_>, trial: &Trial) -> TrialRow {
+    let (setting, priority, tried) = match trial.setting {
+        Setting::AsItWas => ("as_it_was", None, None),
+        Setting::Priority(priority) => ("fifo", Some(priority), None),
+        Setting::Reserved(tried) => ("reservation", None, Some(tried)),
+    };
+    let predicted = tried.map(|tried| report.predicted(tried));
+    TrialRow {
+        setting,
+        priority,
+        reservation: tried.map(reservation),
+        attempts: trial.attempts,
+        succeeded: trial.succeeded,
+        class: class_in_words(trial.class()),
+        counts: counts(&trial.counts),
+        predicted_by_rule: predicted.map(|(rule, _)| rule),
+        predicted_by_supply: predicted.map(|(_, supply)| supply),
+    }
+}
+
+impl<'a> ReserveAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(report: &'a ReserveReport<'a>, exit_code: u8) -> ReserveAnswer<'a> {
+        ReserveAnswer {
+            schema: "punctual.reserve/1",
+            verdict: report.verdict(),
+            exit_code,
+            end: report.end,
+            thread: thread(report.thread, report.tid, Some(report.scheduling), &report.measured),
+            deadline_ns: report.job.deadline_ns,
+            lateness_ns: report.lateness_ns,
+            load: report.load,
+            found: report.found.map(reservation),
+            recommended: report.recommended.map(reservation),
+            not_enough: report.not_enough.iter().copied().map(reservation).collect(),
+            refused: report.refused,
+            sufficient_priority: report.sufficient_priority(),
+            trials: report.trials.iter().map(|tried| trial(report, tried)).collect(),
+            grid: report.grid,
+            proof: report.proof.as_ref().map(|proof| ProofRow {
+                rounds: proof.rounds,
+                before: counts(&proof.before),
+                with: counts(&proof.with),
+                comparison: proof.comparison.as_ref().ok().map(String::as_str),
+                not_compared: proof.comparison.as_ref().err().copied(),
+            }),
+            proven: report.is_proven(),
+            stays: report.stays,
+            other_threads: report
+                .others
+                .iter()
+                .map(|other| thread(other.name, Some(other.tid), None, &other.job))
+                .collect(),
+            notes: report.notes,
+            directory: report.directory,
+            next: report.next.as_deref(),
+        }
+    }
+}
+
+impl Answer for ReserveAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// What became of a program that ran with a reservation.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RunAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    /// The program's own, or 128 and its signal.
+    exit_code: u8,
+    reservation: ReservationRow,
+    threads: &'a [SetRow],
+    /// Threads that were told of no more than this.
+    threads_not_listed: u64,
+}
+
+impl<'a> RunAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(tried: Reservation, threads: &'a [SetRow], not_listed: u64, exit_code: u8) -> RunAnswer<'a> {
+        RunAnswer {
+            schema: "punctual.reserve-run/1",
+            verdict: run_text(tried, threads),
+            exit_code,
+            reservation: reservation(tried),
+            threads,
+            threads_not_listed: not_listed,
+        }
+    }
+}
+
+impl Answer for RunAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// What was put back.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct UndoAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    threads: &'a [PutBackRow],
+}
+
+impl<'a> UndoAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(threads: &'a [PutBackRow], exit_code: u8) -> UndoAnswer<'a> {
+        UndoAnswer { schema: "punctual.reserve-undo/1", verdict: undo_text(threads), exit_code, threads }
+    }
+}
+
+impl Answer for UndoAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}

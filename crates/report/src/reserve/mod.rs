@@ -1,0 +1,9 @@
+//! A reservation that was looked for, tried and proven.
+
+mod answer;
+mod model;
+mod text;
+
+pub use answer::{ReserveAnswer, RunAnswer, UndoAnswer};
+pub use model::{OtherThread, ProofReport, PutBackRow, ReserveEnd, ReserveReport, SetRow};
+pub use text::{run_text, text, undo_text};

@@ -1,0 +1,230 @@
+//! What is told of a reservation.
+
+use crate::layout::thousandths;
+use punctual_recording::format_ns;
+use punctual_reserve::{AttemptCounts, Class, Job, PeriodicJob, Reservation, Setting, Trial, by_rule, by_supply};
+use std::path::Path;
+
+/// A study of a reservation.
+#[derive(Debug)]
+pub struct ReserveReport<'a> {
+    /// The thread's name, or the device's.
+    pub thread: &'a str,
+    /// Its number; `None` of a device.
+    pub tid: Option<u32>,
+    /// How it was scheduled, in words.
+    pub scheduling: &'a str,
+    /// What it did while it was only looked at.
+    pub measured: PeriodicJob,
+    /// What predictions are for.
+    pub job: Job,
+    /// The latest that its wakeups were without waiting for the CPU, ns.
+    pub lateness_ns: u64,
+    /// What was tried, in this order.
+    pub trials: &'a [Trial],
+    /// How many reservations a full search tries.
+    pub grid: usize,
+    /// The smallest that was sufficient.
+    pub found: Option<Reservation>,
+    /// That with its margin.
+    pub recommended: Option<Reservation>,
+    /// Those that were recommended before, and failed when they were measured again.
+    pub not_enough: &'a [Reservation],
+    /// Why the kernel took none.
+    pub refused: Option<&'a str>,
+    /// Before and with it, in turn.
+    pub proof: Option<ProofReport<'a>>,
+    /// Why the study ended.
+    pub end: ReserveEnd,
+    /// Whether the thread keeps the reservation.
+    pub stays: bool,
+    /// The other periodic threads.
+    pub others: Vec<OtherThread<'a>>,
+    /// What went wrong beside.
+    pub notes: &'a [String],
+    /// What else ran: a load's name.
+    pub load: &'a str,
+    /// The recordings.
+    pub directory: &'a Path,
+    /// The command that gives the thread the recommended reservation.
+    pub next: Option<String>,
+}
+
+/// Before and with a reservation, in turn.
+#[derive(Debug, Clone)]
+pub struct ProofReport<'a> {
+    /// What was counted before.
+    pub before: AttemptCounts,
+    /// What was counted with the reservation.
+    pub with: AttemptCounts,
+    /// How often each was measured.
+    pub rounds: usize,
+    /// What the comparison of the recordings says, or why there is none.
+    pub comparison: Result<String, &'a str>,
+}
+
+/// Why a study ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReserveEnd {
+    /// It did what was asked.
+    Finished,
+    /// Somebody asked it to end.
+    Interrupted,
+    /// The thread or its program ended before.
+    ProgramEnded,
+}
+
+/// A periodic thread that was not chosen.
+#[derive(Debug, Clone)]
+pub struct OtherThread<'a> {
+    /// Its number.
+    pub tid: u32,
+    /// Its name.
+    pub name: &'a str,
+    /// What it does.
+    pub job: PeriodicJob,
+}
+
+/// A thread that was given a reservation, or refused one.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SetRow {
+    /// Its number.
+    pub tid: u32,
+    /// Its name when it was found.
+    pub name: String,
+    /// How often the reservation was set: more than once where the program had scheduled it otherwise meanwhile.
+    pub set: u64,
+    /// Why it was refused.
+    pub refused: Option<String>,
+}
+
+/// A thread that was put back, or why it was not.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PutBackRow {
+    /// Its number.
+    pub tid: u32,
+    /// Its name when it was changed.
+    pub name: String,
+    /// How it is scheduled now, in words; `None` where it has ended.
+    pub scheduling: Option<String>,
+    /// Why it was not put back.
+    pub refused: Option<String>,
+}
+
+impl ReserveReport<'_> {
+    /// Whether the recommended reservation is proven.
+    pub fn is_proven(&self) -> bool {
+        self.end == ReserveEnd::Finished && self.proof.as_ref().is_some_and(|proof| proof.with.succeeded())
+    }
+
+    /// A priority that was sufficient.
+    pub fn sufficient_priority(&self) -> Option<u32> {
+        self.trials.iter().find_map(|trial| match trial.setting {
+            Setting::Priority(priority) if trial.class() == Class::Sufficient => Some(priority),
+            _ => None,
+        })
+    }
+
+    /// What came of it, in a sentence or two.
+    pub fn verdict(&self) -> String {
+        let thread = self.thread;
+        let tried = match self.tried() {
+            1 => "1 trial of a reservation".to_owned(),
+            tried => format!("{tried} trials of reservations"),
+        };
+        match (self.end, self.refused, self.recommended) {
+            (ReserveEnd::Interrupted, ..) => {
+                format!("Interrupted after {tried} for `{thread}`: nothing stays changed.")
+            }
+            (ReserveEnd::ProgramEnded, ..) => {
+                format!("`{thread}` ended after {tried}: one that runs on is needed.")
+            }
+            (_, Some(refused), _) => {
+                let instead = self.sufficient_priority().map_or_else(String::new, |priority| {
+                    format!(" Priority fifo:{priority} was sufficient in its attempts.")
+                });
+                format!("No reservation for `{thread}`: {refused}.{instead}")
+            }
+            (_, _, None) => {
+                let job = in_words(self.job.work_ns, self.job.period_ns);
+                format!(
+                    "None of {tried} was sufficient for `{thread}`, which takes up to {job}: nothing stays \
+                     changed."
+                )
+            }
+            (_, _, Some(recommended)) => self.verdict_of(recommended),
+        }
+    }
+
+    fn verdict_of(&self, recommended: Reservation) -> String {
+        let what = in_words(recommended.budget_ns, recommended.period_ns);
+        let thread = self.thread;
+        let Some(proof) = &self.proof else {
+            return format!("{what} was sufficient for `{thread}` in its attempts; it was not proven.");
+        };
+        let (with, before) = (late_of(&proof.with), late_of(&proof.before));
+        if !self.is_proven() {
+            return format!(
+                "Nothing was proven for `{thread}`: {what} was not enough when it was measured again, {with} jobs were \
+                 late with it and {before} without. Nothing stays changed."
+            );
+        }
+        let need = if proof.before.succeeded() {
+            " It is not needed beside what ran here: it guards against what may come.".to_owned()
+        } else {
+            String::new()
+        };
+        let stays = if self.stays { " The thread keeps it." } else { "" };
+        format!("{what} is enough for `{thread}`: {with} jobs were late with it, {before} without.{need}{stays}")
+    }
+
+    /// How many reservations were tried.
+    pub fn tried(&self) -> usize {
+        self.trials.iter().filter(|trial| matches!(trial.setting, Setting::Reserved(_))).count()
+    }
+
+    /// What the two models predict of a reservation: the paper's rule, and the least supply.
+    pub fn predicted(&self, reservation: Reservation) -> (bool, bool) {
+        (by_rule(self.job, reservation), by_supply(self.job, self.lateness_ns, reservation))
+    }
+
+    /// How often the two models were wrong, and of how many trials.
+    pub fn wrong(&self) -> (usize, usize, usize) {
+        let (mut rule, mut supply, mut count) = (0, 0, 0);
+        for trial in self.trials {
+            if let Setting::Reserved(reservation) = trial.setting {
+                let holds = trial.class() == Class::Sufficient;
+                let predicted = self.predicted(reservation);
+                rule += usize::from(predicted.0 != holds);
+                supply += usize::from(predicted.1 != holds);
+                count += 1;
+            }
+        }
+        (rule, supply, count)
+    }
+
+    /// What the reservation costs everybody else.
+    pub fn cost(&self, recommended: Reservation) -> String {
+        format!(
+            "It takes up to {} % of a CPU from everybody else, {} at a time.",
+            thousandths(recommended.share_thousandths() * 100),
+            format_ns(recommended.budget_ns)
+        )
+    }
+}
+
+/// `2 ms of every 8 ms`.
+pub(super) fn in_words(budget_ns: u64, period_ns: u64) -> String {
+    format!("{} of every {}", format_ns(budget_ns), format_ns(period_ns))
+}
+
+/// `0 of 1,500`, and how many more never came.
+fn late_of(counts: &AttemptCounts) -> String {
+    let late = counts.late - counts.late_by_host;
+    let missing = if counts.missing > 0 { format!(" (and {} never came)", counts.missing) } else { String::new() };
+    format!("{late} of {}{missing}", crate::layout::grouped(counts.jobs))
+}

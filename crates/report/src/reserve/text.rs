@@ -1,0 +1,314 @@
+//! A reservation, as text for people.
+
+use super::model::{PutBackRow, ReserveReport, SetRow, in_words};
+use crate::layout::{grouped, indented, table, thousandths};
+use punctual_recording::format_ns;
+use punctual_reserve::{Class, Reservation, Setting, Trial};
+use std::fmt::Write as _;
+
+/// The study as text: the verdict first, the next step last.
+pub fn text(report: &ReserveReport<'_>) -> String {
+    let mut out = report.verdict();
+    out.push('\n');
+    if let Some(recommended) = report.recommended {
+        let _ = writeln!(out, "{}", report.cost(recommended));
+    }
+    for smaller in report.not_enough {
+        let what = in_words(smaller.budget_ns, smaller.period_ns);
+        let _ = writeln!(out, "note: {what} did in its attempts, and not when it was measured again.");
+    }
+    for note in report.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+    let by_host = report.trials.iter().map(|trial| trial.counts.late_by_host).sum::<u64>()
+        + report.proof.as_ref().map_or(0, |proof| proof.with.late_by_host + proof.before.late_by_host);
+    if by_host > 0 {
+        let _ = writeln!(out, "note: {by_host} late jobs are not counted: the host took the CPU for as long.");
+    }
+    job(report, &mut out);
+    trials(report, &mut out);
+    proof(report, &mut out);
+    let _ = writeln!(out, "\nrecordings: {}", report.directory.display());
+    if let Some(next) = &report.next {
+        let _ = writeln!(out, "next: {next}");
+    }
+    out
+}
+
+fn job(report: &ReserveReport<'_>, out: &mut String) {
+    let measured = &report.measured;
+    let work = measured.work;
+    let who = match report.tid {
+        Some(tid) => format!("Thread `{}` ({tid})", report.thread),
+        None => format!("Device `{}`", report.thread),
+    };
+    let _ = write!(
+        out,
+        "\n{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), to be done within {}.",
+        report.scheduling,
+        format_ns(work.median_ns),
+        format_ns(measured.period_ns),
+        format_ns(work.p99_ns),
+        format_ns(work.max_ns),
+        format_ns(report.job.deadline_ns),
+    );
+    let _ = writeln!(out, " Found in {} jobs.", grouped(measured.jobs as u64));
+    if !report.others.is_empty() {
+        let others: Vec<String> = report
+            .others
+            .iter()
+            .take(5)
+            .map(|other| {
+                format!(
+                    "{} ({} every {})",
+                    other.name,
+                    format_ns(other.job.work.median_ns),
+                    format_ns(other.job.period_ns)
+                )
+            })
+            .collect();
+        let _ = writeln!(out, "Other periodic threads (choose with --thread): {}.", others.join(", "));
+    }
+}
+
+fn trials(report: &ReserveReport<'_>, out: &mut String) {
+    if report.trials.is_empty() {
+        return;
+    }
+    let load = if report.load.is_empty() { String::new() } else { format!(" beside {}", report.load) };
+    let _ = writeln!(out, "\nTried{load}:");
+    let header = ["setting", "CPU %", "attempts", "", "jobs", "late", "worst response", "rule", "supply"];
+    indented(out, &table(&header, 1..3, report.trials.iter().map(|trial| row(report, trial))));
+    let (rule, supply, count) = report.wrong();
+    if count > 0 {
+        let _ = writeln!(
+            out,
+            "rule and supply say what two models predict: the rule of the soft modem paper (6.6) was wrong for {rule} of \
+             {count}, the least\nsupply of a reservation that knows nothing of its job for {supply} of {count} (marked !). A \
+             full search tries {}.",
+            report.grid
+        );
+    }
+}
+
+fn row(report: &ReserveReport<'_>, trial: &Trial) -> Vec<String> {
+    let predicted = |holds: bool, word: bool| {
+        let wrong = if holds == word { "" } else { " !" };
+        format!("{}{wrong}", if word { "yes" } else { "no" })
+    };
+    let (share, rule, supply) = match trial.setting {
+        Setting::Reserved(reservation) => {
+            let (rule, supply) = report.predicted(reservation);
+            let holds = trial.class() == Class::Sufficient;
+            (thousandths(reservation.share_thousandths() * 100), predicted(holds, rule), predicted(holds, supply))
+        }
+        _ => ("-".to_owned(), String::new(), String::new()),
+    };
+    let counts = &trial.counts;
+    let late = match counts.missing {
+        0 => (counts.late - counts.late_by_host).to_string(),
+        missing => format!("{}, {missing} missing", counts.late - counts.late_by_host),
+    };
+    vec![
+        setting_in_words(trial.setting),
+        share,
+        format!("{} of {}", trial.succeeded, trial.attempts),
+        class_in_words(trial.class()).to_owned(),
+        grouped(counts.jobs),
+        late,
+        format_ns(counts.worst_response_ns),
+        rule,
+        supply,
+    ]
+}
+
+fn setting_in_words(setting: Setting) -> String {
+    match setting {
+        Setting::AsItWas => "as it was".to_owned(),
+        Setting::Priority(priority) => format!("fifo:{priority}"),
+        Setting::Reserved(Reservation { budget_ns, period_ns }) => in_words(budget_ns, period_ns),
+    }
+}
+
+/// The class's word.
+pub(super) fn class_in_words(class: Class) -> &'static str {
+    match class {
+        Class::Sufficient => "sufficient",
+        Class::Marginal => "marginal",
+        Class::Insufficient => "insufficient",
+    }
+}
+
+fn proof(report: &ReserveReport<'_>, out: &mut String) {
+    let Some(proof) = &report.proof else { return };
+    let times = if proof.rounds == 1 { "once".to_owned() } else { format!("{} times", proof.rounds) };
+    let _ = writeln!(out, "\nMeasured again, {times} each in turn:");
+    let row = |name: &str, counts: &punctual_reserve::AttemptCounts| {
+        vec![
+            name.to_owned(),
+            grouped(counts.jobs),
+            (counts.late - counts.late_by_host).to_string(),
+            counts.missing.to_string(),
+            format_ns(counts.worst_response_ns),
+        ]
+    };
+    let rows = [row("as it was", &proof.before), row("with the reservation", &proof.with)];
+    indented(out, &table(&["", "jobs", "late", "missing", "worst response"], 1..5, rows));
+    match &proof.comparison {
+        Ok(verdict) => {
+            let whose = if report.tid.is_some() { "it came to run" } else { "a bystander at fifo:95 was" };
+            let _ = writeln!(out, "How late {whose} (A as it was, B with the reservation): {verdict}");
+        }
+        Err(why) => {
+            let _ = writeln!(out, "note: the two cannot be compared: {why}");
+        }
+    }
+}
+
+/// What `reserve run` did, in a sentence for each thread that is worth one.
+pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
+    let what = in_words(reservation.budget_ns, reservation.period_ns);
+    let granted = rows.iter().filter(|row| row.refused.is_none()).count();
+    let mut out = match (granted, rows.len()) {
+        (0, 0) => "No thread was there to reserve for.".to_owned(),
+        (granted, all) => format!("Reserved {what} for {granted} of {all} threads."),
+    };
+    for row in rows {
+        let _ = match &row.refused {
+            Some(refused) => write!(out, "\n  {} ({}): {refused}", row.name, row.tid),
+            None if row.set > 1 => {
+                write!(
+                    out,
+                    "\n  {} ({}): set {} times, since the program scheduled it otherwise",
+                    row.name, row.tid, row.set
+                )
+            }
+            None => Ok(()),
+        };
+    }
+    out
+}
+
+/// What `reserve undo` did.
+pub fn undo_text(rows: &[PutBackRow]) -> String {
+    let done = rows.iter().filter(|row| row.scheduling.is_some()).count();
+    let mut out = match rows.len() {
+        0 => "Nothing to undo: no reservation was applied.".to_owned(),
+        all => format!("Put {done} of {all} threads back."),
+    };
+    for row in rows {
+        let _ = match (&row.scheduling, &row.refused) {
+            (_, Some(refused)) => write!(out, "\n  {} ({}): {refused}", row.name, row.tid),
+            (Some(scheduling), None) => write!(out, "\n  {} ({}): {scheduling}", row.name, row.tid),
+            (None, None) => write!(out, "\n  {} ({}): it has ended", row.name, row.tid),
+        };
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reserve::{ProofReport, ReserveEnd};
+    use punctual_reserve::{AttemptCounts, Job, PeriodicJob, Work};
+    use std::path::Path;
+
+    const PERIOD: u64 = 10_000_000;
+
+    fn counts(jobs: u64, late: u64) -> AttemptCounts {
+        AttemptCounts { jobs, late, worst_response_ns: 3_000_000 + late * 9_000_000, ..AttemptCounts::default() }
+    }
+
+    fn trial(setting: Setting, late: u64) -> Trial {
+        let mut trial = Trial::new(setting);
+        trial.add(&counts(200, late));
+        trial
+    }
+
+    fn reserved(budget_ns: u64) -> Setting {
+        Setting::Reserved(Reservation { budget_ns, period_ns: PERIOD })
+    }
+
+    fn report(trials: &[Trial]) -> ReserveReport<'_> {
+        let work = Work { median_ns: 1_800_000, p99_ns: 2_000_000, max_ns: 2_100_000 };
+        let recommended = Reservation { budget_ns: 2_300_000, period_ns: PERIOD };
+        ReserveReport {
+            thread: "loop",
+            tid: Some(4_711),
+            scheduling: "other",
+            measured: PeriodicJob {
+                period_ns: PERIOD,
+                jobs: 400,
+                regular_thousandths: 1_000,
+                work,
+                worst_response_ns: 3_000_000,
+            },
+            job: Job { period_ns: PERIOD, work_ns: 2_000_000, deadline_ns: PERIOD },
+            lateness_ns: 60_000,
+            trials,
+            grid: 80,
+            found: Some(Reservation { budget_ns: 2_090_000, period_ns: PERIOD }),
+            recommended: Some(recommended),
+            not_enough: &[],
+            refused: None,
+            proof: Some(ProofReport {
+                before: counts(1_000, 41),
+                with: counts(1_000, 0),
+                rounds: 2,
+                comparison: Ok("Better.".to_owned()),
+            }),
+            end: ReserveEnd::Finished,
+            stays: false,
+            others: Vec::new(),
+            notes: &[],
+            load: "",
+            directory: Path::new("r"),
+            next: None,
+        }
+    }
+
+    #[test]
+    fn each_end_has_its_verdict() {
+        let trials = [trial(Setting::Priority(50), 0), trial(reserved(2_090_000), 0), trial(reserved(1_900_000), 3)];
+        let study = || report(&trials);
+        let unproven = ProofReport { with: counts(1_000, 3), ..study().proof.unwrap() };
+        let needless = ProofReport { before: counts(1_000, 0), ..study().proof.unwrap() };
+        for (report, says) in [
+            (
+                study(),
+                "2.30 ms of every 10.0 ms is enough for `loop`: 0 of 1,000 jobs were late with it, 41 of 1,000 without.",
+            ),
+            (ReserveReport { proof: Some(needless), ..study() }, "It is not needed beside what ran here"),
+            (ReserveReport { stays: true, ..study() }, "The thread keeps it."),
+            (ReserveReport { proof: Some(unproven), ..study() }, "Nothing was proven for `loop`"),
+            (ReserveReport { proof: None, ..study() }, "it was not proven"),
+            (
+                ReserveReport { recommended: None, ..study() },
+                "None of 2 trials of reservations was sufficient for `loop`, which takes up to 2.00 ms of every 10.0 ms",
+            ),
+            (
+                ReserveReport { refused: Some("no"), recommended: None, ..study() },
+                "No reservation for `loop`: no. Priority fifo:50 was sufficient in its attempts.",
+            ),
+            (
+                ReserveReport { end: ReserveEnd::Interrupted, ..study() },
+                "Interrupted after 2 trials of reservations for `loop`: nothing stays changed.",
+            ),
+            (ReserveReport { end: ReserveEnd::ProgramEnded, ..study() }, "`loop` ended after 2 trials"),
+        ] {
+            assert!(report.verdict().contains(says), "{}\n{says}", report.verdict());
+        }
+    }
+
+    #[test]
+    fn a_prediction_that_did_not_come_is_marked() {
+        let trials = [trial(reserved(2_090_000), 0), trial(reserved(2_200_000), 3)];
+        let report = report(&trials);
+        // The rule takes both for sufficient, the least supply neither.
+        assert_eq!(report.wrong(), (1, 1, 2));
+        let text = text(&report);
+        let marked = text.lines().filter(|line| line.contains("yes !") || line.contains("no !")).count();
+        assert_eq!(marked, 2, "{text}");
+        assert!(text.contains("was wrong for 1 of 2") && text.contains("It takes up to 23 % of a CPU"), "{text}");
+    }
+}

@@ -1,0 +1,156 @@
+//! What some time under one setting showed.
+
+use crate::{Activation, Job};
+
+/// What was counted in an attempt, or in several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AttemptCounts {
+    /// Jobs that ended.
+    pub jobs: u64,
+    /// Of these, ended after their deadline.
+    pub late: u64,
+    /// Of the late ones, those that the host may account for: it took the CPU for as long as they were late, or for as long as a job has
+    /// to spare. (Behind a job that the host held up others wait, and what is told of them is that they took long.)
+    pub late_by_host: u64,
+    /// Jobs that should have come and did not, or did not end.
+    pub missing: u64,
+    /// The longest from a release to its end, ns.
+    pub worst_response_ns: u64,
+}
+
+impl AttemptCounts {
+    /// Whether every job was in time, but for those that the host held up.
+    pub fn succeeded(&self) -> bool {
+        self.jobs > 0 && self.late == self.late_by_host && self.missing == 0
+    }
+
+    /// Adds another's.
+    pub fn add(&mut self, other: &AttemptCounts) {
+        self.jobs += other.jobs;
+        self.late += other.late;
+        self.late_by_host += other.late_by_host;
+        self.missing += other.missing;
+        self.worst_response_ns = self.worst_response_ns.max(other.worst_response_ns);
+    }
+}
+
+/// Some time under one setting, judged as it goes on.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    period_ns: u64,
+    deadline_ns: u64,
+    /// What is left of the deadline when the job's work is done.
+    spare_ns: u64,
+    began_ns: u64,
+    /// The end of the last job, or the begin.
+    heard_ns: u64,
+    counts: AttemptCounts,
+}
+
+/// What is finished may be told of so late, ns.
+const SLACK_NS: u64 = 60_000_000;
+
+impl Attempt {
+    /// Begins now.
+    pub fn begin(job: Job, now_ns: u64) -> Attempt {
+        let Job { period_ns, work_ns, deadline_ns } = job;
+        let spare_ns = deadline_ns.saturating_sub(work_ns);
+        Attempt {
+            period_ns,
+            deadline_ns,
+            spare_ns,
+            began_ns: now_ns,
+            heard_ns: now_ns,
+            counts: AttemptCounts::default(),
+        }
+    }
+
+    /// Takes an activation; one that was released before the attempt is not part of it. `stolen_ns` is what the host may have taken
+    /// from it.
+    pub fn take(&mut self, activation: &Activation, stolen_ns: u64) {
+        if activation.released_ns < self.began_ns {
+            return;
+        }
+        let response_ns = activation.response_ns();
+        self.heard_ns = self.heard_ns.max(activation.finished_ns);
+        self.counts.jobs += 1;
+        self.counts.worst_response_ns = self.counts.worst_response_ns.max(response_ns);
+        if response_ns > self.deadline_ns {
+            self.counts.late += 1;
+            let enough_ns = (response_ns - self.deadline_ns).min(self.spare_ns).max(1);
+            self.counts.late_by_host += u64::from(stolen_ns >= enough_ns);
+        }
+    }
+
+    /// Whether the attempt has failed whatever follows.
+    pub fn has_failed(&self, now_ns: u64) -> bool {
+        self.counts.late > self.counts.late_by_host || self.is_silent(now_ns)
+    }
+
+    /// Nothing has ended for so long that a job must be late.
+    fn is_silent(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.heard_ns) > self.deadline_ns + 2 * self.period_ns + SLACK_NS
+    }
+
+    /// Ends now.
+    pub fn end(self, now_ns: u64) -> AttemptCounts {
+        let seen_ns = now_ns.saturating_sub(self.began_ns).saturating_sub(self.deadline_ns + SLACK_NS);
+        let expected = seen_ns / self.period_ns.max(1);
+        // A late job may swallow the next ones, and a program's period is not exact.
+        let is_missing = self.counts.jobs + self.counts.jobs / 10 + 1 < expected || self.is_silent(now_ns);
+        let missing = if is_missing { expected.saturating_sub(self.counts.jobs).max(1) } else { 0 };
+        AttemptCounts { missing, ..self.counts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: u64 = 10_000_000;
+    const JOB: Job = Job { period_ns: PERIOD, work_ns: 4_000_000, deadline_ns: PERIOD };
+
+    fn played(responses: impl Fn(u64) -> Option<u64>) -> (bool, AttemptCounts) {
+        let mut attempt = Attempt::begin(JOB, 1_000);
+        let end = 1_000 + 200 * PERIOD;
+        let mut failed = false;
+        for number in 0..200 {
+            let released_ns = 1_000 + number * PERIOD;
+            if let Some(response) = responses(number) {
+                let finished_ns = released_ns + response;
+                attempt.take(&Activation { released_ns, latency_ns: 0, finished_ns, executed_ns: 5 }, 0);
+            }
+            failed |= attempt.has_failed(released_ns + PERIOD);
+        }
+        (failed, attempt.end(end))
+    }
+
+    #[test]
+    fn late_and_missing_jobs_fail() {
+        let (failed, counts) = played(|_| Some(PERIOD / 2));
+        assert!(!failed && counts.succeeded() && counts.jobs == 200, "{counts:?}");
+        let (failed, counts) = played(|number| Some(if number == 77 { PERIOD + 1 } else { 5 }));
+        assert!(failed && !counts.succeeded() && (counts.late, counts.missing) == (1, 0), "{counts:?}");
+        let (failed, counts) = played(|number| (number < 100).then_some(5));
+        assert!(failed && !counts.succeeded() && counts.missing > 80, "{counts:?}");
+        let (_, counts) = played(|number| (number % 2 == 0).then_some(5));
+        assert!(!counts.succeeded() && counts.missing > 80, "{counts:?}");
+        let (failed, counts) = played(|_| None);
+        assert!(failed && !counts.succeeded());
+    }
+
+    #[test]
+    fn what_the_host_took_is_told_apart_and_what_came_before_is_not_counted() {
+        let mut attempt = Attempt::begin(JOB, 1_000);
+        let late = Activation { released_ns: 2_000, latency_ns: 0, finished_ns: 2_000 + PERIOD + 500, executed_ns: 5 };
+        attempt.take(&Activation { released_ns: 999, ..late }, 0);
+        attempt.take(&late, 500);
+        // Several in one go behind the one that the host held up.
+        attempt.take(&Activation { finished_ns: 2_000 + 5 * PERIOD, ..late }, 6_000_000);
+        let counts = attempt.clone().end(2_000 + 5 * PERIOD);
+        assert_eq!((counts.jobs, counts.late, counts.late_by_host), (2, 2, 2));
+        assert!(counts.succeeded());
+        attempt.take(&Activation { finished_ns: 2_000 + 5 * PERIOD, ..late }, 5_999_999);
+        assert!(!attempt.end(2_000 + 5 * PERIOD).succeeded());
+    }
+}

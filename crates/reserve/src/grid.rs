@@ -1,0 +1,93 @@
+//! The reservations that may be tried.
+
+use crate::{Job, Reservation};
+use punctual_random::Random;
+
+/// Budgets and periods are whole multiples of this, ns.
+const STEP_NS: u64 = 10_000;
+/// A period is at least this long, ns: the kernel's own bound is 0.1 ms, and each switch to the thread costs something.
+const MIN_PERIOD_NS: u64 = 500_000;
+/// And at most this, ns: the kernel's bound.
+const MAX_PERIOD_NS: u64 = 4_000_000_000;
+/// How many budgets of a period are tried at most.
+const BUDGETS: u32 = 20;
+/// The largest share, thousandths: the kernel admits 950 of a CPU.
+const MAX_SHARE_THOUSANDTHS: u64 = 900;
+
+/// For each period, in an order that the seed draws, the budgets that may do: from 0.8 of what the job usually takes, below which no
+/// reservation can do for long, to twice its [`Job::work_ns`], each about a twentieth above the one before.
+/// The periods are the deadline and a half, a quarter and an eighth of it: a thread whose reservation begins with its job gets all of these
+/// before its deadline.
+pub fn grid(job: Job, usual_work_ns: u64, seed: u64) -> Vec<(u64, Vec<u64>)> {
+    let mut rows: Vec<(u64, Vec<u64>)> = [1, 2, 4, 8]
+        .into_iter()
+        .map(|parts| job.deadline_ns.min(MAX_PERIOD_NS) / parts / STEP_NS * STEP_NS)
+        .filter(|&period_ns| period_ns >= MIN_PERIOD_NS)
+        .map(|period_ns| (period_ns, budgets(job, usual_work_ns.min(job.work_ns), period_ns)))
+        .filter(|(_, budgets)| !budgets.is_empty())
+        .collect();
+    let mut random = Random(seed);
+    for index in (1..rows.len()).rev() {
+        rows.swap(index, random.below(index as u64 + 1) as usize);
+    }
+    rows
+}
+
+fn budgets(job: Job, usual_work_ns: u64, period_ns: u64) -> Vec<u64> {
+    // How often the budget is given before the deadline.
+    let times = (job.deadline_ns / period_ns).max(1) as f64;
+    let (low, high) = (0.8 * usual_work_ns.max(1) as f64 / times, 2.0 * job.work_ns.max(1) as f64 / times);
+    let most_ns = period_ns / 1_000 * MAX_SHARE_THOUSANDTHS;
+    let budget = |number: u32| (low * (high / low).powf(f64::from(number) / f64::from(BUDGETS - 1))) as u64;
+    let whole = |budget_ns: u64| budget_ns.div_ceil(STEP_NS) * STEP_NS;
+    let mut budgets: Vec<u64> = (0..BUDGETS).map(budget).map(whole).filter(|&budget| budget <= most_ns).collect();
+    budgets.dedup();
+    budgets
+}
+
+/// A tenth more budget, for a job that takes longer than the trials saw; as much of that as there is.
+pub fn with_margin(found: Reservation) -> Reservation {
+    let most_ns = (found.period_ns / 1_000 * MAX_SHARE_THOUSANDTHS).max(found.budget_ns);
+    let budget_ns = (found.budget_ns + found.budget_ns / 10).div_ceil(STEP_NS) * STEP_NS;
+    Reservation { budget_ns: budget_ns.min(most_ns), ..found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_holds_what_the_kernel_takes() {
+        let mut met = 0;
+        for (period_ns, work_ns) in [(1_000_000, 200_000), (12_500_000, 1_840_000), (10_000_000, 8_000_000)] {
+            let rows = grid(Job { period_ns, work_ns, deadline_ns: period_ns }, work_ns, 7);
+            assert!(!rows.is_empty());
+            for (period_ns, budgets) in rows {
+                assert!(budgets.windows(2).all(|pair| pair[0] < pair[1]) && period_ns >= MIN_PERIOD_NS);
+                assert!(budgets.iter().all(|&budget_ns| budget_ns * 10 <= period_ns * 9 && budget_ns >= STEP_NS));
+                met += budgets.len();
+            }
+        }
+        assert!(met > 60, "{met}");
+    }
+
+    #[test]
+    fn another_seed_is_another_order_of_the_same_rows() {
+        let job = Job { period_ns: 20_000_000, work_ns: 3_000_000, deadline_ns: 20_000_000 };
+        let sorted = |seed| {
+            let mut rows = grid(job, 2_000_000, seed);
+            rows.sort();
+            rows
+        };
+        assert_eq!(sorted(1), sorted(2));
+        let of = |seed| grid(job, 2_000_000, seed);
+        assert!((0..20).any(|seed| of(seed) != of(1)));
+        assert_eq!(of(5), of(5));
+    }
+
+    #[test]
+    fn the_margin_is_a_tenth_where_there_is_room() {
+        let with = |budget_ns| with_margin(Reservation { budget_ns, period_ns: 10_000_000 }).budget_ns;
+        assert_eq!([with(2_000_000), with(8_900_000), with(9_000_000)], [2_200_000, 9_000_000, 9_000_000]);
+    }
+}

@@ -1,0 +1,130 @@
+//! The periodic job in what a thread did.
+
+/// One activation of a thread: it was released, worked, and went to sleep again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Activation {
+    /// When it was to run: its timer was due, or it was woken; ns.
+    pub released_ns: u64,
+    /// From its release until it ran, ns.
+    pub latency_ns: u64,
+    /// When it slept again, ns.
+    pub finished_ns: u64,
+    /// How long it had a CPU meanwhile, ns.
+    pub executed_ns: u64,
+}
+
+impl Activation {
+    /// From its release to its end, ns.
+    pub fn response_ns(&self) -> u64 {
+        self.finished_ns.saturating_sub(self.released_ns)
+    }
+}
+
+/// CPU time of a job's activations, ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Half of them take no more.
+    pub median_ns: u64,
+    /// 99 of 100 take no more.
+    pub p99_ns: u64,
+    /// None takes more.
+    pub max_ns: u64,
+}
+
+/// The job of a thread that wakes periodically.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeriodicJob {
+    /// From one release to the next: the median, ns.
+    pub period_ns: u64,
+    /// How many activations it was found in.
+    pub jobs: usize,
+    /// How many of a thousand intervals lie within a quarter of the period.
+    pub regular_thousandths: u64,
+    /// CPU time of one activation.
+    pub work: Work,
+    /// The longest from a release to its end, ns.
+    pub worst_response_ns: u64,
+}
+
+/// Why no periodic job was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotPeriodic {
+    /// It woke only so often.
+    TooFew(usize),
+    /// Only so many of a thousand intervals lie within a quarter of the median.
+    Irregular(u64),
+}
+
+/// Fewer activations show no period.
+const MIN_JOBS: usize = 20;
+/// So many of a thousand intervals must be like the median.
+const MIN_REGULAR_THOUSANDTHS: u64 = 800;
+
+/// Finds the period in the releases of a thread, in order of time, and what its activations take.
+///
+/// Each activation counts as a job of its own: a thread that sleeps in the middle of its job, for a lock or for an answer, has no
+/// period here.
+///
+/// # Errors
+/// Why there is none.
+pub fn periodic(activations: &[Activation]) -> Result<PeriodicJob, NotPeriodic> {
+    if activations.len() < MIN_JOBS {
+        return Err(NotPeriodic::TooFew(activations.len()));
+    }
+    let mut intervals: Vec<u64> =
+        activations.windows(2).map(|pair| pair[1].released_ns.saturating_sub(pair[0].released_ns)).collect();
+    intervals.sort_unstable();
+    let period_ns = intervals[intervals.len() / 2].max(1);
+    let regular = intervals.iter().filter(|&&interval| interval.abs_diff(period_ns) <= period_ns / 4).count();
+    let regular_thousandths = (regular * 1_000 / intervals.len()) as u64;
+    if regular_thousandths < MIN_REGULAR_THOUSANDTHS {
+        return Err(NotPeriodic::Irregular(regular_thousandths));
+    }
+    let mut work: Vec<u64> = activations.iter().map(|activation| activation.executed_ns).collect();
+    work.sort_unstable();
+    let at = |thousandths: usize| work[((work.len() - 1) * thousandths).div_ceil(1_000)];
+    Ok(PeriodicJob {
+        period_ns,
+        jobs: activations.len(),
+        regular_thousandths,
+        work: Work { median_ns: at(500), p99_ns: at(990), max_ns: at(1_000) },
+        worst_response_ns: activations.iter().map(Activation::response_ns).max().unwrap_or(0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_random::Random;
+
+    fn thread(period_ns: u64, jitter_ns: u64, count: u64, random: &mut Random) -> Vec<Activation> {
+        (0..count)
+            .map(|number| {
+                let released_ns = 1_000_000_000 + number * period_ns + random.below(jitter_ns + 1);
+                let executed_ns = period_ns / 10 + random.below(period_ns / 10);
+                let finished_ns = released_ns + 5_000 + executed_ns;
+                Activation { released_ns, latency_ns: 5_000, finished_ns, executed_ns }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_period_is_found_under_jitter_and_not_where_there_is_none() {
+        let mut random = Random(3);
+        for period_ns in [500_000, 1_333_333, 10_000_000] {
+            let job = periodic(&thread(period_ns, period_ns / 10, 200, &mut random)).unwrap();
+            assert!(job.period_ns.abs_diff(period_ns) < period_ns / 20, "{job:?}");
+            assert!(job.work.median_ns <= job.work.p99_ns && job.work.p99_ns <= job.work.max_ns);
+            assert!(job.work.max_ns < period_ns / 5 && job.worst_response_ns == job.work.max_ns + 5_000);
+        }
+        let mut at = 0;
+        let by_chance: Vec<Activation> = (0..200)
+            .map(|_| {
+                at += (1e6 * random.exponential()) as u64;
+                Activation { released_ns: at, latency_ns: 0, finished_ns: at + 10, executed_ns: 10 }
+            })
+            .collect();
+        assert!(matches!(periodic(&by_chance), Err(NotPeriodic::Irregular(share)) if share < 500));
+        assert_eq!(periodic(&by_chance[..19]), Err(NotPeriodic::TooFew(19)));
+    }
+}

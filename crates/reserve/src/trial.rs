@@ -1,0 +1,46 @@
+//! A setting, and what trying it showed.
+
+use crate::{AttemptCounts, Class, Reservation};
+
+/// How a thread may be scheduled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// As its program has it.
+    AsItWas,
+    /// `SCHED_FIFO` with a priority from 1 to 99.
+    Priority(u32),
+    /// A reservation.
+    Reserved(Reservation),
+}
+
+/// What several attempts under one setting showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trial {
+    /// The setting.
+    pub setting: Setting,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// In how many of these every job was in time.
+    pub succeeded: u32,
+    /// What was counted in all of them. An attempt ends with its first late job, unless it is of [`Setting::AsItWas`].
+    pub counts: AttemptCounts,
+}
+
+impl Trial {
+    /// Before its first attempt.
+    pub fn new(setting: Setting) -> Trial {
+        Trial { setting, attempts: 0, succeeded: 0, counts: AttemptCounts::default() }
+    }
+
+    /// Adds an attempt.
+    pub fn add(&mut self, counts: &AttemptCounts) {
+        self.attempts += 1;
+        self.succeeded += u32::from(counts.succeeded());
+        self.counts.add(counts);
+    }
+
+    /// Whether it does.
+    pub fn class(&self) -> Class {
+        Class::of(self.succeeded, self.attempts)
+    }
+}

@@ -1,0 +1,194 @@
+//! A soft device, run anew with each setting.
+
+use super::subject::{AttemptPlan, Made, Tried};
+use super::{Chosen, Doing, ReservePlan, ReserveProgress, StudyEnd, end_of, step};
+use crate::StudyError;
+use crate::device::{DevicePart, DeviceRun, DeviceRunPlan};
+use crate::running::{GettingReady, Running};
+use punctual_context::device::{Competitor, Wake};
+use punctual_context::{Context, Form, Reservation as Reserved};
+use punctual_device::Profile;
+use punctual_kernel::scheduling::Scheduling;
+use punctual_load::Load;
+use punctual_probe::RunError;
+use punctual_recording::Distribution;
+use punctual_reserve::{AttemptCounts, Job, PeriodicJob, Setting, Work};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A soft device, and what competes with it.
+#[derive(Debug, Clone)]
+pub struct DeviceSubject {
+    /// What it is.
+    pub profile: Profile,
+    /// How its thread is scheduled without a reservation.
+    pub scheduling: Scheduling,
+    /// What competes with it.
+    pub competitors: Vec<Competitor>,
+    /// Its CPU where it has no reservation.
+    pub cpu: u32,
+}
+
+/// A device whose settings are tried, beside the load.
+pub(super) struct DeviceRuns<'a> {
+    subject: &'a DeviceSubject,
+    /// Ends with this.
+    load: Option<Running<'a>>,
+    command_line: &'a [String],
+}
+
+impl<'a> DeviceRuns<'a> {
+    /// Starts the load.
+    pub(super) fn start(
+        plan: &'a ReservePlan,
+        subject: &'a DeviceSubject,
+        getting_ready: &mut dyn FnMut(GettingReady) -> bool,
+    ) -> Result<DeviceRuns<'a>, StudyError> {
+        let load =
+            if plan.load.is_none() { None } else { Some(Running::start(&plan.load, None, None, getting_ready)?) };
+        Ok(DeviceRuns { subject, load, command_line: &plan.command_line })
+    }
+
+    /// What the device takes, by itself at a priority above what competes; and how late its interrupt was at most, ns.
+    pub(super) fn measure(
+        &mut self,
+        plan: &ReservePlan,
+        observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+    ) -> Result<(Chosen, Job, u64), StudyError> {
+        let setting = Setting::Priority(plan.priority);
+        let (doing, output) = (Doing::Measuring, plan.directory.join("measured.punctual"));
+        let (end, run) = self.run(setting, doing, plan.measure_ns, output, 0, plan.measure_ns, observe)?;
+        let summary = run.activations.devices.first();
+        let failed = |why: &str| StudyError::Setting(why.to_owned());
+        if end == StudyEnd::Interrupted {
+            return Err(failed("interrupted before the device's work was measured"));
+        }
+        let summary =
+            summary.filter(|summary| summary.processed > 0).ok_or_else(|| failed("no block was processed"))?;
+        let at = |distribution: &Distribution, quantile| distribution.quantile(quantile).unwrap_or(0);
+        let work = Work {
+            median_ns: at(&summary.executed, 0.5),
+            p99_ns: at(&summary.executed, 0.99),
+            max_ns: summary.executed.max().unwrap_or(0),
+        };
+        let profile = &self.subject.profile;
+        let chosen = Chosen {
+            tid: None,
+            name: profile.id.clone(),
+            job: PeriodicJob {
+                period_ns: profile.period_ns,
+                jobs: usize::try_from(summary.processed).unwrap_or(usize::MAX),
+                regular_thousandths: 1_000,
+                work,
+                worst_response_ns: summary.response.max().unwrap_or(0),
+            },
+            scheduling: self.subject.scheduling.to_string(),
+            others: Vec::new(),
+        };
+        // A block is due when the buffers after it have gone.
+        let deadline_ns = profile.tolerance_ns();
+        let lateness_ns = at(&summary.response, 0.99).saturating_sub(work.p99_ns);
+        Ok((chosen, Job { period_ns: profile.period_ns, work_ns: work.p99_ns, deadline_ns }, lateness_ns))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a run and where it stands among others")]
+    fn run(
+        &mut self,
+        setting: Setting,
+        doing: Doing,
+        duration_ns: u64,
+        output: PathBuf,
+        before_ns: u64,
+        all_ns: u64,
+        observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+    ) -> Result<(StudyEnd, DeviceRun), StudyError> {
+        let context = match setting {
+            Setting::AsItWas => Context::Thread(self.subject.scheduling),
+            Setting::Priority(priority) => Context::Thread(Scheduling::Fifo(priority)),
+            Setting::Reserved(tried) => Context::Reservation(Reserved {
+                runtime_ns: tried.budget_ns,
+                period_ns: tried.period_ns,
+                form: Form::Floating,
+            }),
+        };
+        let plan = DeviceRunPlan {
+            devices: vec![DevicePart {
+                profile: self.subject.profile.clone(),
+                context,
+                wake: Wake::Timer,
+                drop_stale: false,
+                reclaim: false,
+                compete: false,
+                phases: Vec::new(),
+            }],
+            competitors: self.subject.competitors.clone(),
+            load: Load::none(),
+            cpu: self.subject.cpu,
+            duration_ns,
+            output,
+            command_line: self.command_line.to_vec(),
+            refuse_every: 0,
+        };
+        let mut failure = None;
+        let load = &mut self.load;
+        let run = crate::device::run(&plan, &mut |observation| {
+            if let Some(load) = load {
+                failure = failure.take().or(load.look().failure);
+            }
+            let elapsed = Duration::from_nanos(before_ns) + observation.elapsed;
+            let progress = ReserveProgress { doing, elapsed, duration: Duration::from_nanos(all_ns) };
+            step(observe(&progress) && failure.is_none())
+        })?;
+        if let Some(failure) = failure {
+            return Err(StudyError::LoadFailed(failure));
+        }
+        Ok((end_of(run.document.ended.as_ref().map(|ended| ended.reason)), run))
+    }
+}
+
+impl Tried for DeviceRuns<'_> {
+    fn attempt(
+        &mut self,
+        _: Job,
+        plan: &AttemptPlan,
+        observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+    ) -> Result<Made, StudyError> {
+        let mut done = Vec::new();
+        for number in 0..plan.count {
+            // Of several attempts each is a recording.
+            let output = if plan.count == 1 { plan.output.clone() } else { numbered(&plan.output, number + 1) };
+            let (before_ns, all_ns) = (u64::from(number) * plan.attempt_ns, u64::from(plan.count) * plan.attempt_ns);
+            let ran = self.run(plan.setting, plan.doing, plan.attempt_ns, output, before_ns, all_ns, observe);
+            match ran {
+                Ok((StudyEnd::Finished, run)) => done.extend(run.activations.devices.first().map(counts)),
+                Ok((end, _)) => return Ok(Made::Counts(end, done)),
+                Err(_) if punctual_kernel::ending::is_asked() => return Ok(Made::Counts(StudyEnd::Interrupted, done)),
+                Err(StudyError::Run(RunError::Refused(refused))) => {
+                    return Ok(Made::Refused { why: refused.to_string(), is_full: refused.is_full });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Made::Counts(StudyEnd::Finished, done))
+    }
+
+    fn put_back(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn numbered(output: &std::path::Path, number: u32) -> PathBuf {
+    let name = output.file_stem().unwrap_or_default().to_string_lossy();
+    output.with_file_name(format!("{name}-{number}.punctual"))
+}
+
+/// Underruns are late jobs; those that the lateness of a thread above everybody explains are not the setting's.
+fn counts(summary: &punctual_recording::DeviceSummary) -> AttemptCounts {
+    AttemptCounts {
+        jobs: summary.processed,
+        late: summary.underruns,
+        late_by_host: summary.underruns_outside.min(summary.underruns),
+        missing: summary.refused + summary.lost,
+        worst_response_ns: summary.response.max().unwrap_or(0),
+    }
+}

@@ -1,0 +1,148 @@
+//! A command that runs with a reservation for some of its threads.
+
+use punctual_kernel::other_thread::{Before, ThreadScheduling, family, threads_of};
+use punctual_kernel::{Refused, own_child};
+use punctual_reserve::Reservation;
+use regex::Regex;
+use std::collections::BTreeMap;
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// What to run, and whose time is reserved.
+#[derive(Debug, Clone)]
+pub struct HeldPlan {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// The reservation.
+    pub reservation: Reservation,
+    /// Threads with a name in which this is found, of the command and of what it starts; `None` for the command's first thread alone.
+    pub thread: Option<Regex>,
+}
+
+/// A thread that was given the reservation, or refused it.
+#[derive(Debug, Clone)]
+pub struct HeldThread {
+    /// Its number.
+    pub tid: u32,
+    /// Its name when it was found.
+    pub name: String,
+    /// How often the reservation was set.
+    pub set: u64,
+    /// Why it was refused.
+    pub refused: Option<String>,
+}
+
+/// How the command ended.
+#[derive(Debug, Clone, Copy)]
+pub struct HeldEnd(pub ExitStatus);
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Held {
+    /// How the command ended.
+    pub end: HeldEnd,
+    /// The threads, in the order in which they came.
+    pub threads: Vec<HeldThread>,
+    /// Further threads are not listed.
+    pub not_listed: u64,
+}
+
+/// More threads are given the reservation, but not listed.
+const MAX_LISTED: usize = 256;
+/// Threads that come are looked for this often in the first seconds, then less often.
+const SOON: Duration = Duration::from_millis(20);
+const LATER: Duration = Duration::from_millis(200);
+const FIRST: Duration = Duration::from_secs(2);
+/// How often the command's end and signals are looked for.
+const ROUND: Duration = Duration::from_millis(10);
+
+/// Runs the command to its end. `signals` gives the signals that came since it was last called, to be passed on; `tell` hears of each
+/// thread the first time.
+///
+/// # Errors
+/// Where the command cannot be started.
+pub fn run(
+    plan: &HeldPlan,
+    signals: &mut dyn FnMut() -> Vec<i32>,
+    tell: &mut dyn FnMut(&HeldThread),
+) -> Result<Held, Refused> {
+    let mut child = own_child::start(&plan.words)?;
+    let mut holding = Holding { plan, known: BTreeMap::new(), listed: Vec::new(), not_listed: 0 };
+    let began = Instant::now();
+    let mut looked: Option<Instant> = None;
+    loop {
+        let often = if began.elapsed() < FIRST { SOON } else { LATER };
+        if looked.is_none_or(|looked| looked.elapsed() >= often) {
+            looked = Some(Instant::now());
+            holding.look(child.id(), tell);
+        }
+        for signal in signals() {
+            own_child::pass_on(&child, signal);
+        }
+        if let Some(status) = ended(&mut child)? {
+            return Ok(Held { end: HeldEnd(status), threads: holding.listed, not_listed: holding.not_listed });
+        }
+        std::thread::sleep(ROUND);
+    }
+}
+
+fn ended(child: &mut Child) -> Result<Option<ExitStatus>, Refused> {
+    child.try_wait().map_err(|error| Refused::because("waiting for the command", error.to_string()))
+}
+
+struct Holding<'a> {
+    plan: &'a HeldPlan,
+    /// Of each thread that was found, where it is listed; one that was refused is not asked for again.
+    known: BTreeMap<u32, (Before, Option<usize>, bool)>,
+    listed: Vec<HeldThread>,
+    not_listed: u64,
+}
+
+impl Holding<'_> {
+    /// Gives the reservation to threads that do not have it.
+    fn look(&mut self, command: u32, tell: &mut dyn FnMut(&HeldThread)) {
+        let wanted = ThreadScheduling::reserved(self.plan.reservation.budget_ns, self.plan.reservation.period_ns);
+        let tids: Vec<u32> = match &self.plan.thread {
+            None => vec![command],
+            Some(_) => family(command).into_iter().flat_map(threads_of).collect(),
+        };
+        self.known.retain(|tid, _| tids.contains(tid));
+        for tid in tids {
+            if self.known.get(&tid).is_some_and(|(before, _, refused)| {
+                before.is_there() && (*refused || ThreadScheduling::of(tid).is_ok_and(|now| now == wanted))
+            }) {
+                continue;
+            }
+            let Ok(before) = Before::of(tid) else { continue };
+            if self.plan.thread.as_ref().is_some_and(|name| !name.is_match(&before.name)) {
+                continue;
+            }
+            let refused = wanted.set(tid).err().map(|refused| refused.to_string());
+            self.note(before, refused, tell);
+        }
+    }
+
+    fn note(&mut self, before: Before, refused: Option<String>, tell: &mut dyn FnMut(&HeldThread)) {
+        let again = self.known.get(&before.tid).filter(|(known, ..)| known.is_there()).and_then(|(_, index, _)| *index);
+        let index = match again {
+            Some(index) => Some(index),
+            None if self.listed.len() < MAX_LISTED => {
+                self.listed.push(HeldThread { tid: before.tid, name: before.name.clone(), set: 0, refused: None });
+                Some(self.listed.len() - 1)
+            }
+            None => {
+                self.not_listed += 1;
+                None
+            }
+        };
+        let is_refused = refused.is_some();
+        if let Some(thread) = index.map(|index| &mut self.listed[index]) {
+            thread.set += u64::from(!is_refused);
+            thread.refused = refused;
+            if again.is_none() {
+                tell(thread);
+            }
+        }
+        self.known.insert(before.tid, (before, index, is_refused));
+    }
+}

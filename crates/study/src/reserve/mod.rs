@@ -1,0 +1,263 @@
+//! The reservation of a program's thread: its job measured, the smallest sufficient reservation found by trials, and proven.
+//!
+//! The program runs all the time, beside the load if there is one. Each trial changes the scheduling of one thread through a keeper
+//! process, follows its activations for a while, and puts it back: whatever ends the study, an unproven change is taken back.
+
+mod device;
+mod held;
+mod program;
+mod proof;
+mod search;
+mod subject;
+mod thread;
+
+pub use device::DeviceSubject;
+pub use held::{Held, HeldEnd, HeldPlan, HeldThread, run};
+pub use program::Subject;
+pub use proof::{Proof, Round};
+pub use thread::{Candidate, Chosen};
+
+use crate::StudyError;
+use crate::running::GettingReady;
+use device::DeviceRuns;
+use program::Program;
+use punctual_kernel::Refused;
+use punctual_kernel::other_thread::Before;
+use punctual_load::Load;
+use punctual_probe::Step;
+use punctual_recording::EndReason;
+use punctual_reserve::{Job, PeriodicJob, Reservation, Setting, Trial, with_margin};
+use regex::Regex;
+use std::path::PathBuf;
+use std::time::Duration;
+use subject::Tried;
+
+/// What to find a reservation for, and how.
+#[derive(Debug, Clone)]
+pub struct ReservePlan {
+    /// The program.
+    pub subject: Subject,
+    /// Which of its threads; `None` for the periodic one that takes the most CPU time.
+    pub thread: Option<Regex>,
+    /// When a job must have ended, after its release, ns; `None` for its period.
+    pub deadline_ns: Option<u64>,
+    /// What runs beside it all the time.
+    pub load: Load,
+    /// How long the thread is looked at to find its job, ns.
+    pub measure_ns: u64,
+    /// How often a setting is tried.
+    pub attempts: u32,
+    /// How long each attempt is, ns.
+    pub attempt_ns: u64,
+    /// The priority that is tried beside the reservations.
+    pub priority: u32,
+    /// Whether every reservation of the grid is tried.
+    pub full: bool,
+    /// How often before and with the reservation are measured in turn; 0 for no proof.
+    pub rounds: u32,
+    /// How long each of those measurements is, ns.
+    pub round_ns: u64,
+    /// Draws the order of the trials.
+    pub seed: u64,
+    /// Where the recordings go.
+    pub directory: PathBuf,
+    /// The command line, for provenance.
+    pub command_line: Vec<String>,
+}
+
+/// How the study goes.
+#[derive(Debug, Clone, Copy)]
+pub struct ReserveProgress {
+    /// What is being measured now.
+    pub doing: Doing,
+    /// How much of that is done, and how long it takes at most.
+    pub elapsed: Duration,
+    /// At most so long.
+    pub duration: Duration,
+}
+
+/// What a study of a reservation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// It looks for the job.
+    Measuring,
+    /// It tries this setting, the so-manieth.
+    Trying(Setting, usize),
+    /// It proves the reservation: the so-manieth of so many measurements.
+    Proving(u32, u32),
+}
+
+/// A reservation that fails when it is measured again is made larger, and measured again so often in all.
+const MAX_PROOFS: u32 = 3;
+
+/// Why a study ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StudyEnd {
+    /// It did what was asked.
+    Finished,
+    /// Somebody asked it to end.
+    Interrupted,
+    /// The thread or its program ended before.
+    ProgramEnded,
+}
+
+/// What came of a study.
+#[derive(Debug)]
+pub struct Reserved {
+    /// The thread, and its job.
+    pub chosen: Chosen,
+    /// What a reservation is predicted for: the job's period, what 99 of 100 jobs take at most, and the deadline. The one beyond may be
+    /// the first, which loads its pages, or what the host took.
+    pub job: Job,
+    /// The latest that the thread's wakeups were without waiting for the CPU, ns.
+    pub lateness_ns: u64,
+    /// What was tried, in this order: as it was, a priority, reservations.
+    pub trials: Vec<Trial>,
+    /// How many reservations the grid holds.
+    pub grid: usize,
+    /// The smallest that was sufficient.
+    pub found: Option<Reservation>,
+    /// That with its margin: what is proven.
+    pub recommended: Option<Reservation>,
+    /// Those that were recommended before, and failed when they were measured again.
+    pub not_enough: Vec<Reservation>,
+    /// Why the kernel took no reservation for this thread.
+    pub refused: Option<String>,
+    /// How many settings were tried, those that were refused among them.
+    pub(crate) numbered: usize,
+    /// Whether the kernel had no room for some of them beside other reservations.
+    pub no_room: bool,
+    /// Before and with the recommended reservation, in turn.
+    pub proof: Option<Proof>,
+    /// Why the study ended.
+    pub end: StudyEnd,
+    /// Whether the thread keeps the recommended reservation.
+    pub stays: bool,
+    /// What could not be put back, and other trouble.
+    pub notes: Vec<String>,
+}
+
+impl Reserved {
+    fn begin(chosen: Chosen, job: Job, lateness_ns: u64) -> Reserved {
+        Reserved {
+            chosen,
+            job,
+            lateness_ns,
+            trials: Vec::new(),
+            grid: 0,
+            found: None,
+            recommended: None,
+            not_enough: Vec::new(),
+            refused: None,
+            numbered: 0,
+            no_room: false,
+            proof: None,
+            end: StudyEnd::Finished,
+            stays: false,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Whether the recommended reservation is proven: with it, every job was in time in every round.
+    pub fn is_proven(&self) -> bool {
+        let whole = |proof: &Proof| !proof.rounds.is_empty() && proof.with().succeeded();
+        self.end == StudyEnd::Finished && self.proof.as_ref().is_some_and(whole)
+    }
+}
+
+/// What is to become of a proven reservation.
+pub enum Afterwards<'a> {
+    /// The thread is put back.
+    PutBack,
+    /// It stays. Of a process that runs on without this one, how its thread was before is told first: where that fails, it is put back.
+    Stay(&'a mut dyn FnMut(&Before) -> Result<(), Refused>),
+}
+
+/// Carries out a plan. `observe` is called about every 20 ms and says whether to go on.
+///
+/// A command that keeps its reservation runs on for as long as what comes back beside the study lives.
+///
+/// # Errors
+/// [`StudyError`] where nothing was found out; what ends a study later stands in what came of it.
+pub fn find<'a>(
+    plan: &'a ReservePlan,
+    afterwards: Afterwards<'_>,
+    getting_ready: &mut dyn FnMut(GettingReady) -> bool,
+    observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+) -> Result<(Reserved, Option<Running<'a>>), StudyError> {
+    if let Subject::Device(subject) = &plan.subject {
+        let mut runs = DeviceRuns::start(plan, subject, getting_ready)?;
+        let (chosen, job, lateness_ns) = runs.measure(plan, observe)?;
+        let mut study = Reserved::begin(chosen, job, lateness_ns);
+        search_and_prove(plan, &mut runs, &mut study, observe)?;
+        return Ok((study, None));
+    }
+    let mut program = Program::start(plan, getting_ready)?;
+    let (chosen, lateness_ns) = thread::choose(plan, &mut program, observe)?;
+    let PeriodicJob { period_ns, work, .. } = chosen.job;
+    let job = Job { period_ns, work_ns: work.p99_ns, deadline_ns: plan.deadline_ns.unwrap_or(period_ns) };
+    let mut study = Reserved::begin(chosen, job, lateness_ns);
+    search_and_prove(plan, &mut program, &mut study, observe)?;
+    if let Afterwards::Stay(tell) = afterwards
+        && study.is_proven()
+    {
+        match program.let_stay(&study, tell) {
+            Ok(running) => {
+                study.stays = true;
+                return Ok((study, running));
+            }
+            Err(error) => study.notes.push(error.to_string()),
+        }
+        return Ok((study, None));
+    }
+    Ok((study, None))
+}
+
+fn search_and_prove(
+    plan: &ReservePlan,
+    subject: &mut dyn Tried,
+    study: &mut Reserved,
+    observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+) -> Result<(), StudyError> {
+    search::search(plan, subject, study, observe)?;
+    for number in 1..=MAX_PROOFS {
+        let Some(recommended) = study.recommended.filter(|_| study.end == StudyEnd::Finished && plan.rounds > 0) else {
+            break;
+        };
+        let directory = plan.directory.join(if number == 1 { "proof".to_owned() } else { format!("proof-{number}") });
+        proof::prove(plan, subject, study, &directory, observe)?;
+        let larger = with_margin(recommended);
+        let failed = study.proof.as_ref().is_some_and(|proof| !proof.with().succeeded());
+        if !failed || number == MAX_PROOFS || larger == recommended {
+            break;
+        }
+        // What was seen in seconds of trials was not all that comes in a longer time.
+        study.not_enough.push(recommended);
+        study.recommended = Some(larger);
+    }
+    Ok(())
+}
+
+/// A program that goes on with its reservation after the study, until this is dropped.
+pub struct Running<'a>(program::Left<'a>);
+
+impl Running<'_> {
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.0.has_ended()
+    }
+}
+
+/// How a followed run ended, for a study.
+fn end_of(reason: Option<EndReason>) -> StudyEnd {
+    match reason {
+        Some(EndReason::Completed) => StudyEnd::Finished,
+        Some(EndReason::ThreadsEnded | EndReason::CommandEnded) => StudyEnd::ProgramEnded,
+        _ => StudyEnd::Interrupted,
+    }
+}
+
+/// Goes on where the study does.
+fn step(goes_on: bool) -> Step {
+    if goes_on { Step::Go } else { Step::Stop(EndReason::Interrupted, None) }
+}

@@ -1,0 +1,351 @@
+//! The program whose thread is studied, and the load beside it.
+
+use super::device::DeviceSubject;
+use super::subject::{AttemptPlan, Made, Tried};
+use super::{ReservePlan, ReserveProgress, Reserved, Running as Going, StudyEnd, end_of, step};
+use crate::StudyError;
+use crate::running::{GettingReady, Running};
+use punctual_kernel::keeper::Keeper;
+use punctual_kernel::other_thread::{Before, PutBack, ThreadScheduling, family};
+use punctual_kernel::{Refused, clock, cpus, steal};
+use punctual_load::Load;
+use punctual_probe::{Observation, Plan, RunError, Selection, Step};
+use punctual_recording::{EndReason, LoadInfo, Wakeup};
+use punctual_reserve::{Activation, Attempt, Job, Setting};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Whose thread it is.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// A command, which runs for as long as the study does: see [`Subject::command`].
+    Command(Box<Load>),
+    /// A process that runs already.
+    Process(u32),
+    /// A soft device, started anew with each setting.
+    Device(Box<DeviceSubject>),
+}
+
+impl Subject {
+    /// A program and its arguments.
+    pub fn command(words: Vec<String>) -> Subject {
+        let mut program = Load::none();
+        program.add_program(words);
+        Subject::Command(Box::new(program.split().1))
+    }
+}
+
+/// Between two settings the thread rests this long as it was.
+const REST: Duration = Duration::from_millis(100);
+/// A setting is left alone for so many periods before it counts.
+const SETTLING_PERIODS: u64 = 4;
+/// A failure may be the host's: attempts that it held up are made again so often.
+const MAX_REPEATS: u32 = 3;
+
+/// A program, followed again and again while it runs.
+pub(super) struct Program<'a> {
+    load: Option<Running<'a>>,
+    command: Option<Running<'a>>,
+    process: u32,
+    /// The thread, once it is chosen.
+    tid: u32,
+    keeper: Keeper,
+    info: LoadInfo,
+    command_line: Vec<String>,
+    cpus: Vec<u32>,
+}
+
+/// What some time of following showed.
+pub(super) struct Followed<'a> {
+    /// Activations that ended since the last look.
+    pub(super) activations: &'a [(u32, Activation, u64)],
+    /// What the host has taken.
+    stolen: &'a Stolen,
+    /// Since it began.
+    pub(super) elapsed: Duration,
+    /// Now, ns of `CLOCK_MONOTONIC`.
+    pub(super) now_ns: u64,
+}
+
+impl Followed<'_> {
+    /// What the host may have taken from an activation, ns.
+    fn stolen_ns(&self, activation: &Activation) -> u64 {
+        self.stolen.between(activation.released_ns, activation.finished_ns)
+    }
+}
+
+/// What a look at a followed thread decides.
+pub(super) enum Next {
+    /// Go on.
+    Go,
+    /// Enough is known.
+    Enough,
+    /// Somebody wants the study to end.
+    Stop,
+}
+
+impl<'a> Program<'a> {
+    /// Starts the load, then the command, and the keeper.
+    pub(super) fn start(
+        plan: &'a ReservePlan,
+        getting_ready: &mut dyn FnMut(GettingReady) -> bool,
+    ) -> Result<Program<'a>, StudyError> {
+        if let Subject::Process(process) = plan.subject {
+            Selection::of_processes(vec![process]).check().map_err(RunError::from)?;
+        }
+        let keeper = Keeper::start().map_err(RunError::from)?;
+        let load =
+            if plan.load.is_none() { None } else { Some(Running::start(&plan.load, None, None, getting_ready)?) };
+        let (command, process) = match &plan.subject {
+            Subject::Process(process) => (None, *process),
+            Subject::Device(_) => (None, 0),
+            Subject::Command(program) => {
+                let running = Running::start(program, None, None, getting_ready)?;
+                let process = running.processes().first().copied().unwrap_or(0);
+                (Some(running), process)
+            }
+        };
+        Ok(Program {
+            load,
+            command,
+            process,
+            tid: 0,
+            keeper,
+            info: LoadInfo {
+                name: plan.load.name.clone(),
+                commands: plan.load.commands.iter().map(|command| command.words.clone()).collect(),
+                compression_thousandths: plan.load.compression_thousandths,
+                ..LoadInfo::default()
+            },
+            command_line: plan.command_line.clone(),
+            cpus: cpus::online(),
+        })
+    }
+
+    /// All of the program's threads, and those of what it has started.
+    pub(super) fn everybody(&self) -> Selection {
+        Selection::of_processes(family(self.process))
+    }
+
+    /// Follows threads into a recording for so long, or until `look` has seen enough.
+    pub(super) fn follow(
+        &mut self,
+        whom: Selection,
+        output: PathBuf,
+        duration: Duration,
+        look: &mut dyn FnMut(&Followed<'_>) -> Next,
+    ) -> Result<StudyEnd, StudyError> {
+        let mut plan = Plan::new(output);
+        plan.follow = Some(whom);
+        plan.duration_ns = Some(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+        plan.load = self.info.clone();
+        plan.command_line.clone_from(&self.command_line);
+        let mut stolen = Stolen::default();
+        let cpus = &self.cpus;
+        let mut activations = Vec::new();
+        let (command, load) = (&mut self.command, &mut self.load);
+        let mut failure = None;
+        let outcome = punctual_probe::run(&plan, &mut |observation: &mut Observation<'_>| {
+            if observation.ended_ns.is_some() {
+                return Step::Go;
+            }
+            activations.clear();
+            activations.extend(observation.finished.iter().filter_map(activation));
+            let now_ns = clock::monotonic_ns();
+            stolen.look(cpus, now_ns);
+            let followed =
+                Followed { activations: &activations, stolen: &stolen, elapsed: observation.elapsed, now_ns };
+            if command.as_mut().is_some_and(|command| command.look().over) {
+                return Step::Stop(EndReason::CommandEnded, None);
+            }
+            if let Some(load) = load {
+                failure = failure.take().or(load.look().failure);
+            }
+            match look(&followed) {
+                Next::Go => step(failure.is_none()),
+                Next::Enough => Step::Stop(EndReason::Completed, None),
+                Next::Stop => step(false),
+            }
+        });
+        let ended = self.command.as_mut().is_some_and(|command| command.look().over);
+        let outcome = match outcome {
+            // What was measured before stays.
+            Err(_) if punctual_kernel::ending::is_asked() => return Ok(StudyEnd::Interrupted),
+            Err(_) if ended => return Ok(StudyEnd::ProgramEnded),
+            outcome => outcome?,
+        };
+        if let Some(failure) = failure {
+            return Err(StudyError::LoadFailed(failure));
+        }
+        Ok(end_of(outcome.document.ended.map(|ended| ended.reason)))
+    }
+
+    /// Schedules the thread so, after a rest as it was.
+    pub(super) fn set(&mut self, setting: Setting) -> Result<(), Refused> {
+        self.keeper.put_back();
+        std::thread::sleep(REST);
+        match wanted(setting) {
+            Some(wanted) => self.keeper.change(self.tid, wanted),
+            None => Ok(()),
+        }
+    }
+
+    /// Everything that follows is about this thread.
+    pub(super) fn choose(&mut self, tid: u32) {
+        self.tid = tid;
+    }
+
+    /// Sets the recommended reservation for good: of a process, once `tell` knows how its thread was; of a command, for as long as
+    /// what comes back lives.
+    pub(super) fn let_stay(
+        mut self,
+        study: &Reserved,
+        tell: &mut dyn FnMut(&Before) -> Result<(), Refused>,
+    ) -> Result<Option<Going<'a>>, Refused> {
+        let missing = || Refused::because("letting the reservation stay", "there is none");
+        let reservation = study.recommended.ok_or_else(missing)?;
+        self.set(Setting::Reserved(reservation))?;
+        if self.command.is_some() {
+            return Ok(Some(Going(Left(self))));
+        }
+        tell(self.keeper.held().first().ok_or_else(missing)?)?;
+        self.keeper.let_stay()?;
+        Ok(None)
+    }
+}
+
+/// How a thread is scheduled with this setting; `None` for as it was.
+fn wanted(setting: Setting) -> Option<ThreadScheduling> {
+    match setting {
+        Setting::AsItWas => None,
+        Setting::Priority(priority) => Some(ThreadScheduling::fifo(priority)),
+        Setting::Reserved(reservation) => {
+            Some(ThreadScheduling::reserved(reservation.budget_ns, reservation.period_ns))
+        }
+    }
+}
+
+impl Tried for Program<'_> {
+    fn attempt(
+        &mut self,
+        job: Job,
+        plan: &AttemptPlan,
+        observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+    ) -> Result<Made, StudyError> {
+        if let Err(refused) = self.set(plan.setting) {
+            return Ok(Made::Refused { why: refused.to_string(), is_full: refused.is_full });
+        }
+        let (period_ns, deadline_ns, tid) = (job.period_ns, job.deadline_ns, self.tid);
+        let attempt_ns = plan.attempt_ns.max(20 * period_ns);
+        let settling_ns = SETTLING_PERIODS * period_ns.max(deadline_ns);
+        let most = u64::from(plan.count + MAX_REPEATS + 1);
+        let duration = Duration::from_nanos(most * (attempt_ns + settling_ns) + settling_ns);
+        let shown = Duration::from_nanos(u64::from(plan.count) * (attempt_ns + settling_ns));
+        let is_set =
+            || wanted(plan.setting).is_none_or(|wanted| ThreadScheduling::of(tid).is_ok_and(|now| now == wanted));
+        let (mut done, mut repeats, mut overruled) = (Vec::new(), 0, false);
+        // The attempt that goes on, and when it ends; before that, when it begins.
+        let mut current: Option<(Attempt, u64)> = None;
+        let mut begins_ns = None;
+        let end = self.follow(Selection::of_thread(tid), plan.output.clone(), duration, &mut |followed| {
+            let now_ns = followed.now_ns;
+            let begins = *begins_ns.get_or_insert(now_ns + settling_ns);
+            if current.is_none() && now_ns >= begins {
+                current = Some((Attempt::begin(job, now_ns), now_ns + attempt_ns));
+            }
+            if let Some((attempt, ends_ns)) = &mut current {
+                for (_, activation, _) in followed.activations.iter().filter(|(of, ..)| *of == tid) {
+                    attempt.take(activation, followed.stolen_ns(activation));
+                }
+                if now_ns >= *ends_ns || (plan.ends_early() && attempt.has_failed(now_ns)) {
+                    let counts = attempt.clone().end(now_ns);
+                    current = None;
+                    begins_ns = Some(now_ns + settling_ns);
+                    overruled = !is_set();
+                    let by_host = counts.late_by_host > 0 && plan.setting != Setting::AsItWas;
+                    if by_host && repeats < MAX_REPEATS {
+                        repeats += 1;
+                    } else {
+                        done.push(counts);
+                    }
+                }
+            }
+            let progress = ReserveProgress { doing: plan.doing, elapsed: followed.elapsed.min(shown), duration: shown };
+            match observe(&progress) {
+                _ if overruled || done.len() >= plan.count as usize => Next::Enough,
+                true => Next::Go,
+                false => Next::Stop,
+            }
+        })?;
+        if overruled {
+            let why = "something else schedules the thread, too: what was set did not stay";
+            return Ok(Made::Refused { why: why.to_owned(), is_full: false });
+        }
+        Ok(Made::Counts(end, done))
+    }
+
+    /// Puts the thread back; what could not be is said.
+    fn put_back(&mut self) -> Vec<String> {
+        let refused = |(before, what): (Before, PutBack)| match what {
+            PutBack::Refused(refused) => Some(format!("thread {} was not put back: {refused}", before.tid)),
+            PutBack::Done | PutBack::Gone => None,
+        };
+        self.keeper.put_back().into_iter().filter_map(refused).collect()
+    }
+}
+
+/// A command that is left running.
+pub(super) struct Left<'a>(Program<'a>);
+
+impl Left<'_> {
+    pub(super) fn has_ended(&mut self) -> bool {
+        self.0.load = None;
+        self.0.command.as_mut().is_none_or(|command| command.look().over)
+    }
+}
+
+/// What is known of an activation: its thread, itself, and how late it was without waiting for the CPU. One that did not end is left out.
+fn activation(wakeup: &Wakeup) -> Option<(u32, Activation, u64)> {
+    let work_ns = wakeup.work_ns?;
+    let finished_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
+    let activation = Activation {
+        released_ns: wakeup.expected_ns,
+        latency_ns: wakeup.total_ns,
+        finished_ns,
+        executed_ns: wakeup.executed_ns.unwrap_or(work_ns),
+    };
+    Some((wakeup.tid, activation, wakeup.irq_ns.unwrap_or(0) + wakeup.wake_ns.unwrap_or(0)))
+}
+
+/// What the host took in the last seconds, to the 10 ms that the kernel counts in.
+#[derive(Debug, Default)]
+pub(super) struct Stolen {
+    sum_ns: Option<u64>,
+    /// When more was seen, and how much more.
+    taken: VecDeque<(u64, u64)>,
+}
+
+/// What was taken is seen so much later than it was, ns: a look and a tick.
+const SEEN_LATER_NS: u64 = 40_000_000;
+/// Older takings are forgotten; no job is as long.
+const MAX_TAKEN: usize = 1_024;
+
+impl Stolen {
+    fn look(&mut self, cpus: &[u32], now_ns: u64) {
+        let sum_ns = steal::steal_ns(cpus);
+        let more_ns = sum_ns.zip(self.sum_ns).map_or(0, |(now, before)| now.saturating_sub(before));
+        self.sum_ns = sum_ns;
+        if more_ns > 0 {
+            self.taken.push_back((now_ns, more_ns));
+        }
+        while self.taken.len() >= MAX_TAKEN {
+            self.taken.pop_front();
+        }
+    }
+
+    fn between(&self, from_ns: u64, to_ns: u64) -> u64 {
+        let within = |at_ns: u64| (from_ns..=to_ns.saturating_add(SEEN_LATER_NS)).contains(&at_ns);
+        self.taken.iter().filter(|(at_ns, _)| within(*at_ns)).map(|(_, more_ns)| more_ns).sum()
+    }
+}

@@ -1,0 +1,103 @@
+//! Before and with the reservation, measured in turn.
+
+use super::subject::{AttemptPlan, Made, Tried};
+use super::{Doing, ReservePlan, ReserveProgress, Reserved, StudyEnd};
+use crate::{StudyError, open_side};
+use punctual_comparison::{Comparison, compare};
+use punctual_reserve::{AttemptCounts, Setting};
+use std::path::{Path, PathBuf};
+
+/// One measurement of each side, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Round {
+    /// As the program has it.
+    pub before: AttemptCounts,
+    /// With the recommended reservation.
+    pub with: AttemptCounts,
+}
+
+/// Before and with the reservation, in turn.
+#[derive(Debug)]
+pub struct Proof {
+    /// What was counted.
+    pub rounds: Vec<Round>,
+    /// How late the thread came to run, side beside side; `None` where that cannot be compared, and why.
+    pub comparison: Result<Comparison, String>,
+}
+
+impl Proof {
+    fn sum(&self, of: fn(&Round) -> &AttemptCounts) -> AttemptCounts {
+        let mut sum = AttemptCounts::default();
+        self.rounds.iter().for_each(|round| sum.add(of(round)));
+        sum
+    }
+
+    /// All that was counted before.
+    pub fn before(&self) -> AttemptCounts {
+        self.sum(|round| &round.before)
+    }
+
+    /// All that was counted with the reservation.
+    pub fn with(&self) -> AttemptCounts {
+        self.sum(|round| &round.with)
+    }
+}
+
+/// Measures both in turn, every second pair backwards, and puts the thread back.
+pub(super) fn prove(
+    plan: &ReservePlan,
+    subject: &mut dyn Tried,
+    study: &mut Reserved,
+    directory: &Path,
+    observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+) -> Result<(), StudyError> {
+    let Some(recommended) = study.recommended else { return Ok(()) };
+    let settings = [Setting::AsItWas, Setting::Reserved(recommended)];
+    let (mut rounds, mut recordings) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for number in 0..plan.rounds {
+        let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
+        let mut counts = [None; 2];
+        for (turn, side) in order.into_iter().enumerate() {
+            let output = recording(directory, side, number);
+            let attempt = AttemptPlan {
+                setting: settings[side],
+                doing: Doing::Proving(2 * number + turn as u32 + 1, 2 * plan.rounds),
+                count: 1,
+                attempt_ns: plan.round_ns,
+                output: output.clone(),
+            };
+            let made = match subject.attempt(study.job, &attempt, observe)? {
+                Made::Counts(StudyEnd::Finished, made) => made,
+                Made::Counts(end, _) => {
+                    study.end = end;
+                    break;
+                }
+                Made::Refused { why, .. } => {
+                    study.notes.push(why);
+                    break;
+                }
+            };
+            counts[side] = made.first().copied();
+            recordings[side].push(output);
+        }
+        let [Some(before), Some(with)] = counts else { break };
+        rounds.push(Round { before, with });
+    }
+    study.notes.extend(subject.put_back());
+    if rounds.is_empty() {
+        study.notes.push("the reservation could not be measured again".to_owned());
+        return Ok(());
+    }
+    study.proof = Some(Proof { rounds, comparison: compared(&recordings) });
+    Ok(())
+}
+
+fn recording(directory: &Path, side: usize, number: u32) -> PathBuf {
+    directory.join(["before", "with"][side]).join(format!("{:02}.punctual", number + 1))
+}
+
+fn compared(recordings: &[Vec<PathBuf>; 2]) -> Result<Comparison, String> {
+    let side = |index: usize, name: &str| open_side(name, &recordings[index]).map_err(|error| error.to_string());
+    let (before, with) = (side(0, "before")?, side(1, "with the reservation")?);
+    compare(&before, &with, &[]).map_err(|error| error.to_string())
+}

@@ -1,0 +1,151 @@
+//! Which thread it is for, and what its job is.
+
+use super::program::{Next, Program};
+use super::subject::Tried as _;
+use super::{Doing, ReservePlan, ReserveProgress, StudyEnd, Subject};
+use crate::StudyError;
+use punctual_kernel::other_thread::Before;
+use punctual_probe::Selection;
+use punctual_reserve::{Activation, NotPeriodic, PeriodicJob, Setting, periodic};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// A periodic thread.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// Its number.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub job: PeriodicJob,
+}
+
+/// The thread that was chosen.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    /// Its number; a device's thread is another in each run.
+    pub tid: Option<u32>,
+    /// Its name, or the device's.
+    pub name: String,
+    /// What it does.
+    pub job: PeriodicJob,
+    /// How it was scheduled, in words.
+    pub scheduling: String,
+    /// The program's other periodic threads, those that take more CPU time first.
+    pub others: Vec<Candidate>,
+}
+
+/// More threads are not looked at.
+const MAX_THREADS: usize = 256;
+/// More activations of a thread are not needed.
+const MAX_ACTIVATIONS: usize = 20_000;
+
+/// Looks at all threads for a while and chooses one. Also how late its wakeups were without waiting for the CPU, at most, ns.
+pub(super) fn choose(
+    plan: &ReservePlan,
+    program: &mut Program<'_>,
+    observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+) -> Result<(Chosen, u64), StudyError> {
+    let duration = Duration::from_nanos(plan.measure_ns);
+    let mut seen: HashMap<u32, (Vec<Activation>, u64)> = HashMap::new();
+    let output = plan.directory.join("measured.punctual");
+    let end = program.follow(program.everybody(), output, duration, &mut |followed| {
+        for (tid, activation, lateness_ns) in followed.activations {
+            if seen.len() >= MAX_THREADS && !seen.contains_key(tid) {
+                continue;
+            }
+            let (activations, latest_ns) = seen.entry(*tid).or_default();
+            if activations.len() < MAX_ACTIVATIONS {
+                activations.push(*activation);
+                *latest_ns = (*latest_ns).max(*lateness_ns);
+            }
+        }
+        let progress = ReserveProgress { doing: Doing::Measuring, elapsed: followed.elapsed, duration };
+        if observe(&progress) { Next::Go } else { Next::Stop }
+    })?;
+    let failed = |why: String| Err(StudyError::Setting(why));
+    match end {
+        StudyEnd::Finished => {}
+        StudyEnd::Interrupted => return failed("interrupted before a periodic thread was found".to_owned()),
+        StudyEnd::ProgramEnded => {
+            return failed("the program ended while its threads were looked at: one that runs on is needed".to_owned());
+        }
+    }
+    let mut why_not = Vec::new();
+    let mut found = Vec::new();
+    for (tid, (mut activations, latest_ns)) in seen {
+        let Ok(before) = Before::of(tid) else { continue };
+        if plan.thread.as_ref().is_some_and(|wanted| !wanted.is_match(&before.name)) {
+            continue;
+        }
+        activations.sort_by_key(|activation| activation.released_ns);
+        match periodic(&activations) {
+            Ok(job) => found.push((Candidate { tid, name: before.name, job }, before.scheduling, latest_ns)),
+            Err(why) => why_not.push((activations.len(), before.name, why)),
+        }
+    }
+    let load = |job: &PeriodicJob| job.work.median_ns as f64 / job.period_ns as f64;
+    found.sort_by(|one, other| load(&other.0.job).total_cmp(&load(&one.0.job)));
+    if found.is_empty() {
+        return failed(nobody(plan, why_not));
+    }
+    let (chosen, scheduling, latest_ns) = found.remove(0);
+    let others = found.into_iter().map(|(candidate, ..)| candidate).collect();
+    let Candidate { tid, name, job } = chosen;
+    program.choose(tid);
+    let by_itself = by_itself(plan, program, tid, observe)?;
+    let job = by_itself.unwrap_or(job);
+    Ok((Chosen { tid: Some(tid), name, job, scheduling: scheduling.to_string(), others }, latest_ns))
+}
+
+/// The thread's job where nothing ordinary keeps it from the CPU: one that is starved does two jobs in one go. `None` where the priority
+/// that takes is refused, or where it is not periodic then.
+fn by_itself(
+    plan: &ReservePlan,
+    program: &mut Program<'_>,
+    tid: u32,
+    observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+) -> Result<Option<PeriodicJob>, StudyError> {
+    if program.set(Setting::Priority(plan.priority)).is_err() {
+        return Ok(None);
+    }
+    let duration = Duration::from_nanos(plan.measure_ns);
+    let mut activations = Vec::new();
+    let output = plan.directory.join("by-itself.punctual");
+    let end = program.follow(Selection::of_thread(tid), output, duration, &mut |followed| {
+        let own = followed.activations.iter().filter(|(of, ..)| *of == tid).map(|(_, activation, _)| *activation);
+        activations.extend(own.take(MAX_ACTIVATIONS - activations.len()));
+        let progress = ReserveProgress { doing: Doing::Measuring, elapsed: followed.elapsed, duration };
+        if observe(&progress) { Next::Go } else { Next::Stop }
+    })?;
+    program.put_back();
+    if end == StudyEnd::Interrupted {
+        return Err(StudyError::Setting("interrupted before the thread's work was measured".to_owned()));
+    }
+    activations.sort_by_key(|activation| activation.released_ns);
+    Ok(periodic(&activations).ok())
+}
+
+/// Why there is no thread to reserve for, and what to do.
+fn nobody(plan: &ReservePlan, mut why_not: Vec<(usize, String, NotPeriodic)>) -> String {
+    why_not.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+    let seconds = plan.measure_ns as f64 / 1e9;
+    let whose = match &plan.subject {
+        Subject::Command(program) => format!("`{}`", program.name),
+        Subject::Process(process) => format!("process {process}"),
+        Subject::Device(device) => format!("device {}", device.profile.id),
+    };
+    let wanted = plan.thread.as_ref().map(|wanted| format!(" named {}", wanted.as_str())).unwrap_or_default();
+    let nearest = match why_not.first() {
+        None => format!("none{wanted} woke in {seconds:.0} s"),
+        Some((count, name, NotPeriodic::TooFew(_))) => {
+            format!("`{name}` woke most often, {count} times in {seconds:.0} s: measure longer with --measure")
+        }
+        Some((count, name, NotPeriodic::Irregular(share))) => format!(
+            "`{name}` woke most often, {count} times, but only {} % of its intervals are within a quarter of their median",
+            share / 10
+        ),
+    };
+    format!("{whose} has no periodic thread{wanted}: {nearest}")
+}
