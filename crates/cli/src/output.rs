@@ -144,6 +144,12 @@ pub(crate) fn print_text(text: &str) {
     print(&harmless(text));
 }
 
+/// Prints the text of a file that somebody wrote: the same, and its tabs stay.
+pub(crate) fn print_file(text: &str) {
+    let lines = text.split('\t').map(harmless);
+    print(&lines.collect::<Vec<_>>().join("\t"));
+}
+
 fn harmless(text: &str) -> String {
     let is_control = |character: char| punctual_recording::is_control(character) && character != '\n';
     text.replace(is_control, "\u{fffd}")
@@ -161,7 +167,12 @@ pub(crate) fn say(line: &str) {
 
 /// A note on the standard error stream.
 pub(crate) fn note(text: &str) {
-    say(&format!("note: {text}"));
+    say(&note_line(text));
+}
+
+/// The same as text: one line, whatever names are in it.
+pub(crate) fn note_line(text: &str) -> String {
+    format!("note: {}", punctual_recording::printable(text))
 }
 
 /// Prints an answer for programs. A code other than 0 is that of something which failed and of which the answer does

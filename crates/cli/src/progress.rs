@@ -1,8 +1,9 @@
 //! The progress line, on the standard error stream.
 
+use crate::output::note_line;
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_probe::Observation;
-use punctual_recording::{Totals, format_ns};
+use punctual_recording::{Totals, format_ns, printable};
 use punctual_study::GettingReady;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_prefix(what.to_owned());
+        bar.set_prefix(printable(what));
         Progress { bar, shown: None }
     }
 
@@ -31,7 +32,7 @@ impl Progress {
         }
         if self.shown.is_none() {
             for note in observation.fallbacks {
-                self.bar.println(format!("note: {note}"));
+                self.bar.println(note_line(note));
             }
         }
         self.shown = Some(Instant::now());
@@ -76,6 +77,7 @@ impl StepProgress {
     pub(crate) fn show(&mut self, step: &str, elapsed: Duration, duration: Duration) {
         self.0.set_length(duration.as_millis() as u64);
         self.0.set_position(elapsed.min(duration).as_millis() as u64);
+        let step = printable(step);
         self.0.set_message(format!("{step}  {:.0} s left", duration.saturating_sub(elapsed).as_secs_f64().ceil()));
     }
 

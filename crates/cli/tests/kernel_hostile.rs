@@ -273,3 +273,35 @@ fn forks_without_end_are_followed_within_bounds() {
     costs_at_most(&run_limited(directory.path(), &words), 5, FOLLOW_MEMORY);
     is_bounded(&directory.path().join("a.punctual"));
 }
+
+/// A command ends this soon after it was asked to, on a machine that does other things too.
+const MAX_END: Duration = Duration::from_secs(5);
+
+/// Whatever it is doing: getting ready, or measuring.
+#[test]
+fn a_signal_ends_every_command_beside_forks_without_end() {
+    requires!("ends beside forks", "BPF", "BTF", "kernel's thread ids");
+    let directory = tempfile::tempdir().unwrap();
+    let _hostile: Vec<Hostile> = (0..2).map(|_| Hostile::start(FORKS)).collect();
+    let (mut ends, mut longest) = (0, Duration::ZERO);
+    for (signal, after) in [(libc::SIGTERM, 300), (libc::SIGINT, 300), (libc::SIGTERM, 1_500), (libc::SIGINT, 1_500)] {
+        for words in [&["record", "--comm", "."][..], &["record", "--why", "100us"], &["idle"], &["log"]] {
+            let output = format!("{ends}.punctual");
+            let words: Vec<&str> = words.iter().copied().chain(["-q", "-D", "60s", "-o", &output]).collect();
+            let child = support::start(directory.path(), &words);
+            std::thread::sleep(Duration::from_millis(after));
+            let asked = std::time::Instant::now();
+            // SAFETY: sends a signal to a child that has not been waited for.
+            assert_eq!(unsafe { libc::kill(child.id() as i32, signal) }, 0, "{words:?} has ended by itself");
+            let ended = child.wait_with_output().unwrap();
+            let took = asked.elapsed();
+            // One that was cut while it got ready says that it measured nothing.
+            let (code, errors) = (code(&ended), stderr(&ended));
+            assert!(code == 0 || (code == 1 && errors.lines().count() == 1), "{words:?}: {code}: {errors}");
+            assert!(took < MAX_END, "{words:?} ended {took:?} after signal {signal}");
+            (ends, longest) = (ends + 1, longest.max(took));
+        }
+    }
+    assert_eq!(ends, 16);
+    eprintln!("{ends} ends, {longest:?} after the signal at the longest");
+}

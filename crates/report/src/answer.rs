@@ -3,6 +3,7 @@
 //! Each command's answer is one type, `FEATURE/answer.rs`: its fields are the JSON's members, in the order in which
 //! they are printed. What is not known is `null`, never 0.
 
+use punctual_recording::printable;
 use serde::Serialize;
 
 /// One command's answer, as its JSON object.
@@ -46,10 +47,10 @@ impl<'a> Failure<'a> {
         Failure { schema: "punctual.error/1", error, hint, exit_code }
     }
 
-    /// The same for people, for the standard error stream.
+    /// The same for people, for the standard error stream: one line, and one with the hint. No name in it begins another.
     pub fn text(&self) -> String {
-        let hint = self.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-        format!("error: {}{hint}", self.error)
+        let hint = self.hint.map(|hint| format!("\nhint: {}", printable(hint))).unwrap_or_default();
+        format!("error: {}{hint}", printable(self.error))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::signals::Interrupted;
 use punctual_comparison::{Comparison, Side};
 use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable};
-use punctual_recording::Recording;
+use punctual_recording::{Recording, printable_path};
 use punctual_report::compare::comparison_page;
 use punctual_report::recording::{MAX_HISTORIES, Recorded};
 use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side};
@@ -99,7 +99,7 @@ fn over_time(opened: &[Opened]) -> Vec<Recorded> {
 
 /// A side that stands on disk: a recording, a directory of them, or several joined by commas.
 fn recorded(path: &Path) -> anyhow::Result<Opened> {
-    let name = path.display().to_string();
+    let name = printable_path(path);
     let paths = match path.to_str() {
         Some(list) if !path.exists() && list.contains(',') => {
             list.split(',').filter(|part| !part.is_empty()).map(PathBuf::from).collect()
@@ -179,7 +179,7 @@ fn open(arguments: &MeasuringArguments, directory: &Path, made: [Vec<PathBuf>; 2
     let settings = [(&arguments.a, &arguments.while_a), (&arguments.b, &arguments.while_b)];
     let sides = made.into_iter().zip(settings).zip(["a", "b"]).map(|((paths, (before, meanwhile)), label)| {
         let words: Vec<&str> = before.iter().chain(meanwhile).map(String::as_str).collect();
-        let place = directory.join(label).display().to_string();
+        let place = printable_path(&directory.join(label));
         let name = if words.is_empty() { place } else { format!("{place} ({})", words.join("; ")) };
         Opened::open(&name, paths)
     });

@@ -109,7 +109,7 @@ fn print(report: &IdleReport<'_>, output: Output) -> u8 {
     if output.json {
         output::answer(IdleAnswer::new(report, &[]), 0);
     } else {
-        output::print(&text(report));
+        output::print_text(&text(report));
     }
     report.exit_code()
 }
@@ -136,7 +136,7 @@ impl Line {
         }
         if self.shown.is_none() {
             for note in progress.fallbacks {
-                self.bar.println(format!("note: {note}"));
+                self.bar.println(output::note_line(note));
             }
         }
         self.shown = Some(Instant::now());

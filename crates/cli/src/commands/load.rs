@@ -1,7 +1,7 @@
 //! `punctual load`.
 
 use crate::args::{LoadArguments, LoadCommand, LoadRunArguments};
-use crate::output::{self, Output, Usage, print, print_text, say};
+use crate::output::{self, Output, Usage, print_file, print_text, say};
 use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
 use anyhow::{Context, bail};
@@ -51,7 +51,7 @@ fn show(source: &Source, output: Output) -> anyhow::Result<u8> {
     if output.json {
         output::answer(LoadListAnswer::shown(&row(source), &text), 0);
     } else {
-        print(&text);
+        print_file(&text);
     }
     Ok(0)
 }

@@ -4,7 +4,9 @@ use super::artifacts::Artifacts;
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
 use punctual_forecast::JudgedDevice;
-use punctual_recording::{BlockMaximum, Document, Recording, RecordingKind, Stage, compatible, kind_of, merge};
+use punctual_recording::{
+    BlockMaximum, Document, Recording, RecordingKind, Stage, compatible, kind_of, merge, printable, printable_path,
+};
 use punctual_report::encode::html::History;
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::recording::{Recorded, recording_page};
@@ -175,7 +177,7 @@ fn check_sums(path: &Path, wrong: u64) -> anyhow::Result<()> {
 /// What a recording is called among others: its file and its load.
 fn named(recording: &Recording) -> String {
     let path = recording.directory();
-    let file = path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned());
+    let file = path.file_stem().map_or_else(|| printable_path(path), |stem| printable(&stem.to_string_lossy()));
     format!("{file} ({})", load_words(load_name(recording.document())))
 }
 

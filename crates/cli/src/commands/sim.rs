@@ -49,7 +49,7 @@ fn answer<A: Answer>(
     if output.json {
         output::answer_beside(written.failure(), answer(), code);
     } else {
-        output::print(&text());
+        output::print_text(&text());
     }
     Ok(code)
 }

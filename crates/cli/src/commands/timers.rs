@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &TimersArguments, output: Output) -> anyhow::Result
     if output.json {
         output::answer(punctual_report::timers::TimersAnswer::new(&timers, recording), 0);
     } else {
-        output::print(&punctual_report::timers::text(&timers, recording));
+        output::print_text(&punctual_report::timers::text(&timers, recording));
     }
     Ok(0)
 }

@@ -3,7 +3,7 @@
 use super::drain::Drain;
 use super::memory::{
     FOLLOW_NAME, RECORD_BY_NAME, RECORD_ENDED, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, SENT_HERE, WAKER_SOFTIRQ,
-    WAKER_THREAD, WAKER_TIMER, Wake, text,
+    WAKER_THREAD, WAKER_TIMER, Wake, shown, text,
 };
 use super::nearest::nearest_names;
 use super::programs::Programs;
@@ -228,7 +228,7 @@ impl Session<'_> {
                 }
                 if let Some((_, wakeup)) = &taken {
                     let priority = kernel_priority(record.policy.into(), record.priority.into());
-                    watch.followed(wakeup, ended_by(&record.wake), pause(record), &text(&record.name), priority);
+                    watch.followed(wakeup, ended_by(&record.wake), pause(record), &shown(&record.name), priority);
                 }
             }
             if let Some((task, wakeup)) = taken {

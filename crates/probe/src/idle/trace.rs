@@ -5,7 +5,7 @@ use crate::shared::names::text_of;
 use punctual_kernel::bpf::{LoadedObject, SharedMemory};
 use punctual_kernel::features::{ATOMICS, Feature, explain};
 use punctual_kernel::{Refused, clock, per_cpu};
-use punctual_recording::{Ran, Softirq, TraceEntry, Vector};
+use punctual_recording::{Ran, Softirq, TraceEntry, Vector, printable};
 
 /// What a kernel must have for the programs.
 pub(crate) const NEEDED: &[Feature] = &[ATOMICS];
@@ -141,7 +141,8 @@ impl Marked for Entry {
 
 /// What an entry tells of; `None` where that cannot be, as where the loop with the number `own` took its CPU from itself.
 fn named(entry: &Entry, own: u32) -> Option<Ran> {
-    let name = || text_of(&entry.name).into_owned();
+    // A line break or an escape in it would tear the text apart.
+    let name = || printable(&text_of(&entry.name));
     let id = u64::from(entry.id);
     Some(match entry.kind {
         1 => Ran::Interrupt(Vector::name_of(id)?.to_owned()),
@@ -176,6 +177,17 @@ mod tests {
         assert_eq!(record_layout(&btf, "traced"), layout_of!(Traced, rings, loops, ring_of));
         for section in [".bss", ".rodata"] {
             assert_eq!(variable_offsets(&btf, section), [0], "{section}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_a_thread_gave_itself_steers_nothing() {
+        let mut name = [0; NAME_SIZE];
+        name[..9].copy_from_slice(b"\x1b[2J\nidle");
+        for kind in [2, 4] {
+            let entry = Entry { sequence: 1, start: 5, end: 9, steal: 0, stolen: 0, kind, id: 78, name };
+            let shown = "\u{fffd}[2J\u{fffd}idle".to_owned();
+            assert_eq!(named(&entry, 77), Some(if kind == 2 { Ran::Interrupt(shown) } else { Ran::Thread(shown) }));
         }
     }
 

@@ -66,6 +66,8 @@ pub const MAX_LISTED_TEXT_BYTES: usize = 16 << 10;
 pub const MAX_TIME_NS: u64 = i64::MAX as u64 / 2;
 /// The longest time that a wakeup, a gap or an activation takes, ns: nine years, of which all stages can be added.
 pub const MAX_SPAN_NS: u64 = 1 << 58;
+/// The longest time from an input to what it caused, ns: 19 hours, of which those of all inputs can be added.
+pub const MAX_INPUT_NS: u64 = 1 << 46;
 /// The longest period of a task, ns: a month.
 pub const MAX_PERIOD_NS: u64 = 30 * 24 * 3_600 * 1_000_000_000;
 /// The most that is counted of anything.

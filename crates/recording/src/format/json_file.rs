@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::{MAX_JSON_BYTES, MAX_JSON_DEPTH, MAX_JSON_VALUES};
 use crate::format::directory::Directory;
 use crate::format::input;
+use crate::format::printable::printable_json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -28,11 +29,11 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, is_not: &str) -> Resul
     }
 }
 
-/// Takes a text apart whose values and depth are bounded.
+/// Takes a text apart whose values and depth are bounded. Nothing in its texts can steer what shows them, or begin a line.
 pub(crate) fn parse_json<T: DeserializeOwned>(path: &Path, text: &[u8], is_not: &str) -> Result<T> {
     let invalid = |what: String| Error::new(ErrorKind::Invalid, path, format!("{is_not}: {what}"));
     check_json(text).map_err(invalid)?;
-    serde_json::from_slice(text).map_err(|error| invalid(error.to_string()))
+    serde_json::from_slice(&printable_json(text)).map_err(|error| invalid(error.to_string()))
 }
 
 /// Counts values and depth before anything is kept of a text. What is no JSON is left to the parser.

@@ -2,7 +2,7 @@
 //! `interactions.json` beside `recording.json`.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bounds::{MAX_COUNT, MAX_TIME_NS};
+use crate::format::bounds::{MAX_COUNT, MAX_INPUT_NS, MAX_TIME_NS};
 use crate::format::directory::Directory;
 use crate::format::json_file::read_document;
 use crate::format::segments::{self, SegmentWriter};
@@ -311,6 +311,11 @@ pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
                     task: words(18),
                     outcome,
                 };
+                if !is_possible(&interaction) {
+                    return Err(invalid(format!(
+                        "holds an input that took longer than {MAX_INPUT_NS} ns, which no measurement writes"
+                    )));
+                }
                 if outcome.is_none() {
                     return Err(invalid(format!("knows no outcome `{}`", rows.get_text(19, row))));
                 }
@@ -322,13 +327,21 @@ pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
     Ok(read)
 }
 
+/// Whether nothing of an input came longer after it than can be added for all inputs.
+fn is_possible(input: &Interaction) -> bool {
+    let moments = [input.got_ns, input.busy_ns, input.blocked_ns, input.seen_ns, input.arrived_ns];
+    let moments = moments.into_iter().flatten().chain([input.injected_ns, input.end_ns]);
+    let times = [input.cpu_ns, input.run_delay_ns, input.think_1996_ns].into_iter().flatten();
+    moments.map(|at| at.saturating_sub(input.begin_ns)).chain(times).all(|ns| ns <= MAX_INPUT_NS)
+}
+
 /// Hands on every part of every input, those of one input together.
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
 pub fn for_each_interaction_part(recording: &Path, mut take: impl FnMut(InteractionPart)) -> Result<()> {
     let most = MAX_INTERACTIONS as usize * MAX_PARTS;
-    let mut count = 0;
+    let (mut count, mut sum_ns) = (0, [0_u64; 2]);
     for segment in segments::list(&recording.join(PARTS.name))? {
         table::read_table(&segment.path, &PARTS, |rows| {
             rows.check(&segment.path, &[u64::from(MAX_INTERACTIONS), MAX_TIME_NS])?;
@@ -338,6 +351,13 @@ pub fn for_each_interaction_part(recording: &Path, mut take: impl FnMut(Interact
             }
             for row in 0..rows.len() {
                 let words = |column| rows.get_text(column, row).to_owned();
+                for (sum, column) in sum_ns.iter_mut().zip([1, 2]) {
+                    *sum = sum.saturating_add(rows.unsigned(column, row));
+                }
+                if sum_ns.iter().any(|sum| *sum > MAX_TIME_NS) {
+                    let what = format!("holds parts of more than {MAX_TIME_NS} ns in all, which no measurement writes");
+                    return Err(Error::new(ErrorKind::Invalid, &segment.path, what));
+                }
                 take(InteractionPart {
                     number: rows.narrow(0, row),
                     ns: rows.unsigned(1, row),

@@ -3,6 +3,7 @@
 use crate::EventClass;
 use crate::episodes::episode::{Event, EventKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::bounds::{MAX_SPAN_NS, MAX_TIME_NS};
 use crate::format::directory::Directory;
 use crate::format::json_file::{read_document, write_json};
 use crate::format::segments::{self, SegmentWriter};
@@ -286,6 +287,11 @@ pub fn for_each_log_row(recording: &Path, mut take: impl FnMut(&LogRow<'_>) -> b
     for segment in segments::list(&recording.join("events/log"))? {
         let mut go_on = true;
         table::read_table(&segment.path, &LOG, |rows| {
+            // Time, CPU, thread, what the thread runs in, stolen time: values, what else belongs to them and priorities have a sign.
+            let number = u64::from(u32::MAX);
+            for (column, most) in [(0, MAX_TIME_NS), (1, number), (3, number), (6, number), (7, MAX_SPAN_NS)] {
+                rows.check_column(&segment.path, column, most)?;
+            }
             for row in 0..rows.len() {
                 if !go_on {
                     break;

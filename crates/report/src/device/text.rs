@@ -3,7 +3,9 @@
 use crate::layout::{grouped, table};
 use crate::{StageRow, microseconds, stage_rows};
 use punctual_device::{Profile, Sampling, pc99};
-use punctual_recording::{ActivationDocument, DeviceSummary, Distribution, Document, EndReason, Stage, format_ns};
+use punctual_recording::{
+    ActivationDocument, DeviceSummary, Distribution, Document, EndReason, Stage, format_ns, printable_path,
+};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -140,7 +142,7 @@ pub fn text(run: &Run<'_>) -> String {
         run.activations.bystander,
         bystander_table(run)
     );
-    let _ = writeln!(text, "\nrecording: {}", run.path.display());
+    let _ = writeln!(text, "\nrecording: {}", printable_path(run.path));
     text
 }
 

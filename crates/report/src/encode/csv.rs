@@ -1,8 +1,13 @@
 //! CSV: what every table of that form shares.
 
-/// A cell that may hold anything, such as a load's command line.
+use punctual_recording::printable;
+
+/// A cell that may hold anything, such as a load's command line or a thread's name. What a spreadsheet would take for a
+/// formula has an apostrophe before it, and the whole stays in its line.
 pub(crate) fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
+    let guard = if cell.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    let cell = printable(&format!("{guard}{cell}"));
+    if cell.contains([',', '"']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }
 
 #[cfg(test)]
@@ -13,5 +18,15 @@ mod tests {
     fn cells_with_commas_and_quotes_are_quoted() {
         assert_eq!(quoted("mixed"), "mixed");
         assert_eq!(quoted("make -j2, \"x\""), "\"make -j2, \"\"x\"\"\"");
+    }
+
+    #[test]
+    fn no_cell_is_a_formula_or_ends_its_line() {
+        for first in "=+-@\t\r\n".chars() {
+            let cell = quoted(&format!("{first}HYPERLINK(\"http://x\",1)"));
+            assert!(cell.starts_with("\"'") || cell.starts_with("\"\u{fffd}"), "{cell}");
+            assert!(!cell.contains(punctual_recording::is_control), "{cell:?}");
+        }
+        assert_eq!((quoted("a=b"), quoted("-bash")), ("a=b".into(), "'-bash".into()));
     }
 }

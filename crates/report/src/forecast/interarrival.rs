@@ -55,7 +55,7 @@ pub fn text(rows: &[InterarrivalRow]) -> String {
             in_words(&row.events),
         ];
         if several {
-            cells.insert(0, row.recording.clone());
+            cells.insert(0, punctual_recording::printable(&row.recording));
         }
         cells
     });

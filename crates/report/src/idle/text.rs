@@ -1,7 +1,9 @@
 //! What took the CPU away from loops that wanted it all: text for people.
 
 use crate::layout::{microseconds, table};
-use punctual_recording::{CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, format_ns};
+use punctual_recording::{
+    CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, format_ns, printable_path,
+};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -176,7 +178,7 @@ pub fn text(report: &IdleReport<'_>) -> String {
     profile(&mut text, gaps);
     longest(&mut text, report);
     costs_and_periods(&mut text, report);
-    let _ = writeln!(text, "\nrecording: {}", report.recording.display());
+    let _ = writeln!(text, "\nrecording: {}", printable_path(report.recording));
     text
 }
 

@@ -3,7 +3,7 @@
 use super::model::{InteractReport, KindSum, START};
 use crate::idle::percent;
 use crate::layout::{indented, microseconds, shortened, table};
-use punctual_recording::{Distribution, Interaction, format_ns};
+use punctual_recording::{Distribution, Interaction, format_ns, printable_path};
 use std::fmt::Write as _;
 
 /// Causes, and longest inputs, that are shown; JSON has all.
@@ -49,7 +49,7 @@ pub fn text(report: &InteractReport<'_>) -> String {
             let _ = writeln!(text, "  {line}");
         }
     }
-    let _ = writeln!(text, "\nrecording: {}", report.recording.display());
+    let _ = writeln!(text, "\nrecording: {}", printable_path(report.recording));
     text
 }
 

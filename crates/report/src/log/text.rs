@@ -3,7 +3,7 @@
 use crate::layout::{grouped, table};
 use punctual_recording::bounds::MAX_LOG_NAME_BYTES;
 use punctual_recording::episode::EventKind;
-use punctual_recording::{Document, EndReason, EventClass, LogDocument, LogRow, OTHERS, format_ns};
+use punctual_recording::{Document, EndReason, EventClass, LogDocument, LogRow, OTHERS, format_ns, printable_path};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -250,7 +250,7 @@ pub fn text(report: &LogReport<'_>) -> String {
             let _ = writeln!(text, "... {more} more");
         }
     }
-    let _ = writeln!(text, "\nrecording: {}", report.recording.display());
+    let _ = writeln!(text, "\nrecording: {}", printable_path(report.recording));
     text
 }
 

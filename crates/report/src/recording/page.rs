@@ -10,7 +10,7 @@ use crate::layout::grouped;
 use crate::{Measurement, StageRow, load_name, load_words, stage_rows};
 use punctual_forecast::JudgedDevice;
 use punctual_forecast::Outcome;
-use punctual_recording::{Document, Stage, format_ns};
+use punctual_recording::{Document, Stage, format_ns, printable, printable_path};
 use std::path::{Path, PathBuf};
 
 /// What a recording's wakeups were over time: one history a measure.
@@ -79,7 +79,7 @@ fn names(parts: &[(PathBuf, Document)]) -> Vec<String> {
 }
 
 fn stem(path: &Path) -> String {
-    path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
+    path.file_stem().map_or_else(|| printable_path(path), |stem| printable(&stem.to_string_lossy()))
 }
 
 /// What was lost, missed or done otherwise than asked, in every part.

@@ -3,7 +3,7 @@
 use crate::layout::{grouped, spoken_duration, table};
 use crate::recording::stages::stage_table;
 use crate::{Measurement, load_name, load_words, stage_rows};
-use punctual_recording::{Counters, Document, format_ns};
+use punctual_recording::{Counters, Document, format_ns, printable_path};
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub fn measurement_text(measurement: &Measurement) -> String {
             if let Some(recorder) = &document.recorder {
                 let _ = writeln!(text, "\n{}", crate::why::cost::recorder_lines(recorder, document.ended.is_none()));
             }
-            let _ = writeln!(text, "\nrecording: {}", path.display());
+            let _ = writeln!(text, "\nrecording: {}", printable_path(path));
             continue;
         }
         let _ = writeln!(text, "\n{}", heading(document));
@@ -36,7 +36,7 @@ pub fn measurement_text(measurement: &Measurement) -> String {
         let shown = rows.iter().filter(|row| measurement.by_cpu || row.cpu.is_none());
         let several = document.distributions.measures().len() > 1;
         let _ = writeln!(text, "\n{}", stage_table(shown, several, measurement.by_cpu, false));
-        let _ = writeln!(text, "\nrecording: {}", path.display());
+        let _ = writeln!(text, "\nrecording: {}", printable_path(path));
     }
     if !measurement.devices.is_empty() {
         let _ = writeln!(text, "\n{}", device_table(measurement));

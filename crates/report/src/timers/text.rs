@@ -1,7 +1,7 @@
 //! The ways to get periodic callbacks, as text for people.
 
 use crate::layout::{grouped, table};
-use punctual_recording::format_ns;
+use punctual_recording::{format_ns, printable_path};
 use punctual_timing::{Effect, Measured, MethodResult, Pattern, Summary, Timers};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ pub fn text(timers: &Timers, recording: Option<&Path>) -> String {
         }
     }
     if let Some(recording) = recording {
-        let _ = writeln!(text, "\nrecording: {}", recording.display());
+        let _ = writeln!(text, "\nrecording: {}", printable_path(recording));
     }
     text
 }

@@ -4,7 +4,7 @@
 //! interrupts for more than 100 us, and no more than 500 us of deferred work is queued and not yet executed.
 
 use crate::layout::{microseconds, table};
-use punctual_recording::{HandlerSum, format_ns};
+use punctual_recording::{HandlerSum, format_ns, printable_path};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -64,7 +64,7 @@ pub fn text(recording: &Path, sums: &[HandlerSum]) -> String {
         "(times include what interrupted them, and time that the host took; softirq_queue: what softirqs ran from when \
          none was waiting until none was waiting again, the most that can have been queued at once)\n",
     );
-    let _ = writeln!(text, "\nrecording: {}", recording.display());
+    let _ = writeln!(text, "\nrecording: {}", printable_path(recording));
     text
 }
 

@@ -8,7 +8,7 @@ use super::words::as_detail;
 use crate::encode::plain_page::{coordinate, escape, page};
 use crate::layout::microseconds;
 use punctual_blame::{CallTree, Kind};
-use punctual_recording::Stage;
+use punctual_recording::{Stage, printable_path};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ const DEEPEST: usize = 60;
 /// The page. `lateness` is weighed in ns, below causes.
 pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
     let mut body = String::new();
-    let title = format!("Why late: {}", report.recording.display());
+    let title = format!("Why late: {}", printable_path(report.recording));
     let _ = write!(body, "<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n", escape(&title), escape(&report.verdict()));
     for note in report.blind {
         let _ = writeln!(body, "<p class=\"soft\">Not seen: {}</p>", escape(note));

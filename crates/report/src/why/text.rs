@@ -5,7 +5,7 @@ use super::words::{as_detail, beside, is_name, percent, with_group};
 use super::{advice, explain};
 use crate::layout::{microseconds, table};
 use punctual_blame::Kind;
-use punctual_recording::{RecorderSummary, Stage, format_ns};
+use punctual_recording::{RecorderSummary, Stage, format_ns, printable_path};
 use std::fmt::Write;
 
 /// Episodes that the text shows by themselves.
@@ -26,7 +26,7 @@ pub fn text(report: &WhyReport<'_>) -> String {
     if worst.len() > SHOWN_EPISODES {
         let _ = writeln!(text, "\n{} more episodes: --episode N shows one in full", worst.len() - SHOWN_EPISODES);
     }
-    let _ = writeln!(text, "\nrecording: {}", report.recording.display());
+    let _ = writeln!(text, "\nrecording: {}", printable_path(report.recording));
     for (place, advice) in advice::leading(report).enumerate() {
         let _ = writeln!(text, "next: {} {}", advice.happened, advice.remedy.unwrap_or_default());
         if place == 0 {

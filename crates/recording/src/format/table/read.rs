@@ -3,6 +3,7 @@
 use super::{Column, Rows, Schema, failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bounds::{MAX_BATCH_TEXT_BYTES, MAX_CELL_BYTES};
+use crate::format::printable::{is_printable, printable};
 use crate::format::texts::Texts;
 use crate::format::{caught, input, parquet_check};
 use parquet::basic::Type as PhysicalType;
@@ -140,14 +141,15 @@ impl Source {
     }
 }
 
-/// The number of a text, which is refused where it, or all of a batch together, is longer than any that is written.
+/// The number of a text, in which nothing is left that may steer what shows it, and which is refused where it, or all of a batch together, is longer than any that is written.
 fn text_number(path: &Path, value: Option<&ByteArray>, texts: &mut Texts) -> Result<i64> {
     let bytes = value.map_or(&[][..], ByteArray::data);
     if bytes.len() > MAX_CELL_BYTES {
         let length = bytes.len();
         return Err(invalid(path, format!("holds a text of {length} bytes; {MAX_CELL_BYTES} are read at most")));
     }
-    let number = texts.number(&String::from_utf8_lossy(bytes));
+    let text = String::from_utf8_lossy(bytes);
+    let number = if is_printable(&text) { texts.number(&text) } else { texts.number(&printable(&text)) };
     if texts.bytes() > MAX_BATCH_TEXT_BYTES {
         return Err(invalid(path, format!("holds over {MAX_BATCH_TEXT_BYTES} bytes of text in {BATCH} rows")));
     }

@@ -43,6 +43,25 @@ proptest! {
     }
 }
 
+#[test]
+fn texts_lose_what_steers_what_shows_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut table = Rows::new(&SCHEMA);
+    let names = ["\u{1b}[2J", "a\nb", "\u{9b}\u{202e}", "\u{e4}"];
+    for name in names {
+        let c = table.text(name);
+        table.push([Some(1), None, Some(c)]);
+    }
+    write_table(&Directory::make(directory.path()).unwrap(), "t.parquet", &table).unwrap();
+    let mut read = Vec::new();
+    read_table(&directory.path().join("t.parquet"), &SCHEMA, |group| {
+        read.extend((0..group.len()).map(|row| group.get_text(2, row).to_owned()));
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(read, ["\u{fffd}[2J", "a\u{fffd}b", "\u{fffd}\u{fffd}", "\u{e4}"]);
+}
+
 /// A table of 50 rows as a file, and a way to read it back.
 struct Damaged {
     directory: tempfile::TempDir,

@@ -21,6 +21,7 @@ pub use subject::Subject;
 pub use table::{Column, Table, Value};
 
 use crate::encode::plain_page::escape;
+use punctual_recording::is_control;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -182,9 +183,17 @@ impl Page {
     }
 }
 
-/// JSON that cannot end the element it stands in.
+/// JSON that cannot end the element it stands in, nor turn the lines around where somebody reads the page's source.
 fn inert(json: &str) -> String {
-    json.replace('<', "\\u003c")
+    let mut out = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if letter == '<' || (is_control(letter) && letter != '\n') {
+            let _ = write!(out, "\\u{:04x}", u32::from(letter));
+        } else {
+            out.push(letter);
+        }
+    }
+    out
 }
 
 fn list(class: &str, heading: &str, lines: &[String], out: &mut String) {
@@ -248,7 +257,7 @@ mod tests {
 
     #[test]
     fn nothing_in_the_data_or_the_words_can_become_markup() {
-        let hostile = "</script><script>alert(1)</script><!--";
+        let hostile = "</script><script>alert(1)</script><!--\u{202e}\u{9b}";
         let page = Page {
             title: hostile.into(),
             context: hostile.into(),
@@ -272,6 +281,7 @@ mod tests {
         assert_eq!(html.matches("<script").count(), 2, "the data and the script");
         assert_eq!(html.matches("</script>").count(), 2);
         assert!(!html.contains("alert(1)</script>") && !html.contains("<!--"));
+        assert!(!html.contains(|letter| is_control(letter) && letter != '\n'));
         let data = html.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
         let data: serde_json::Value = serde_json::from_str(data).unwrap();
         assert_eq!(data["report"]["load"], hostile);
