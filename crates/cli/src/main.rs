@@ -99,9 +99,13 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing, such as check".to_owned(),
         _ => one_line(&error.to_string()),
     };
-    let hint = match suggestion(error) {
-        Some(suggested) => format!("did you mean `{suggested}`? See {}", help_for(words)),
-        None => format!("see {}", help_for(words)),
+    let (message, hint) = match suggestion(error) {
+        // Who is told the right word needs no list of all.
+        Some(suggested) => (
+            message.split(" [possible values:").next().unwrap_or(&message).to_owned(),
+            format!("did you mean `{suggested}`? See {}", help_for(words)),
+        ),
+        None => (message, format!("see {}", help_for(words))),
     };
     let json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     Output { json }.failure(&Failure::new(&message, Some(&hint), USAGE));

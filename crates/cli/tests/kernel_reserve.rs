@@ -218,6 +218,7 @@ fn what_cannot_be_is_one_line() {
         (vec!["reserve", "v90", "--context", "irq"], 129, "write thread:other or thread:80"),
         (vec!["reserve", "--apply", "--rounds", "0", "--", "true"], 129, "--apply takes a proof"),
         (vec!["reserve", "--pid", "4194303"], 1, "there is no such process"),
+        (vec!["reserve", "--html", "no/such.html", "--", "true"], 1, "there is no directory"),
         (vec!["reserve", "-q", "--", "./no-such-program"], 1, "No such file or directory"),
     ] {
         let output = run(directory.path(), &words);
@@ -226,7 +227,7 @@ fn what_cannot_be_is_one_line() {
         assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none(), "{words:?} left something");
         met += 1;
     }
-    assert_eq!(met, 12);
+    assert_eq!(met, 13);
 }
 
 #[test]

@@ -11,6 +11,7 @@ fn wrong_usage_is_one_clear_line() {
     let mut said = String::new();
     let cases: &[&[&str]] = &[
         &["record", "-i", "0"],
+        &["record", "-i", "1"],
         &["record", "-i", "abc"],
         &["record", "-i", "2h"],
         &["record", "-D", "0"],

@@ -179,6 +179,17 @@ impl Before {
     }
 }
 
+/// Whether a process is a thread of the kernel, which has no program.
+pub fn is_of_kernel(process: u32) -> bool {
+    /// `PF_KTHREAD` of include/linux/sched.h.
+    const OF_KERNEL: u64 = 0x0020_0000;
+    let Ok(stat) = std::fs::read(format!("/proc/{process}/stat")) else { return false };
+    let text = String::from_utf8_lossy(&stat);
+    // The ninth field; the third follows the name in parentheses, which may hold anything.
+    let flags = text.rsplit_once(')').and_then(|(_, after)| after.split_whitespace().nth(9 - 3)?.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & OF_KERNEL != 0)
+}
+
 /// The threads of a process.
 pub fn threads_of(process: u32) -> Vec<u32> {
     let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
@@ -261,6 +272,13 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_told_from_programs() {
+        // The second process of every machine; in a PID namespace there is another, or none.
+        let kthreadd = std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name.trim() == "kthreadd");
+        assert!(is_of_kernel(2) == kthreadd && !is_of_kernel(std::process::id()));
     }
 
     #[test]

@@ -106,6 +106,9 @@ pub(crate) struct FindArguments {
     /// The directory for the recordings [default: reserve-DATE-TIME in the current directory]
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
+    /// Write a page with the plane of period and budget, one file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,

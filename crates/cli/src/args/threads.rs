@@ -1,6 +1,6 @@
 //! Which threads are measured, and how they are set up.
 
-use super::values::{Cpus, cpus, interval, priority};
+use super::values::{Cpus, cpus, period, priority};
 use clap::{Args, ValueEnum};
 
 /// How the measured threads are set up.
@@ -10,7 +10,7 @@ pub(crate) struct ThreadArguments {
     #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
     pub(crate) cpus: Option<Cpus>,
     /// The period of each thread
-    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = period)]
     pub(crate) interval: u64,
     /// Real-time priority, 1 to 99; two with a comma for two threads on each CPU [default: 80]
     #[arg(short, long, value_name = "PRIORITY", value_delimiter = ',', value_parser = priority)]

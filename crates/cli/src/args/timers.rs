@@ -1,6 +1,6 @@
 //! The arguments of `punctual timers`.
 
-use super::values::{duration, interval, priority};
+use super::values::{duration, period, priority};
 use clap::Args;
 use punctual_probe::timers::{MethodClock, TimerMethod};
 use punctual_recording::{BareUnit, format_ns, parse_duration};
@@ -12,7 +12,7 @@ pub(crate) struct TimersArguments {
     #[arg(short = 'D', long, value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub(crate) duration: u64,
     /// The period of the callbacks
-    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = period)]
     pub(crate) interval: u64,
     /// The ways to measure, by name; several with commas [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = way)]

@@ -33,6 +33,19 @@ pub(super) fn interval(text: &str) -> Result<u64, String> {
     Err(format!("`{text}` is out of range: give {shortest} to {longest}, such as 1ms"))
 }
 
+/// Below this a bare period is refused: who writes `1` may mean a millisecond, and no machine keeps up with a microsecond.
+const MIN_BARE_PERIOD_US: f64 = 20.0;
+
+pub(super) fn period(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number < MIN_BARE_PERIOD_US => {
+            Err(format!("`{text}` would be {text} us: write {text}us, or {text}ms if that is meant"))
+        }
+        _ => interval(text),
+    }
+}
+
 pub(super) fn priority(text: &str) -> Result<u32, String> {
     let priority = text.parse().ok().filter(|priority| (1..=99).contains(priority));
     priority.ok_or_else(|| format!("`{text}` is not a real-time priority: give 1 to 99, such as 80"))

@@ -2,8 +2,10 @@
 
 mod answer;
 mod model;
+mod page;
 mod text;
 
 pub use answer::{ReserveAnswer, RunAnswer, UndoAnswer};
 pub use model::{OtherThread, ProofReport, PutBackRow, ReserveEnd, ReserveReport, SetRow};
+pub use page::html;
 pub use text::{run_text, text, undo_text};

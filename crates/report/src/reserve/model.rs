@@ -207,6 +207,52 @@ impl ReserveReport<'_> {
         (rule, supply, count)
     }
 
+    /// What a reader must know beside the verdict.
+    pub(super) fn all_notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self
+            .not_enough
+            .iter()
+            .map(|smaller| {
+                let what = in_words(smaller.budget_ns, smaller.period_ns);
+                format!("{what} did in its attempts, and not when it was measured again.")
+            })
+            .collect();
+        notes.extend_from_slice(self.notes);
+        let proof = self.proof.as_ref().map_or(0, |proof| proof.with.late_by_host + proof.before.late_by_host);
+        let by_host = self.trials.iter().map(|trial| trial.counts.late_by_host).sum::<u64>() + proof;
+        if by_host > 0 {
+            notes.push(format!("{by_host} late jobs are not counted: the host took the CPU for as long."));
+        }
+        notes
+    }
+
+    /// Whose job it is and what it takes.
+    pub(super) fn job_in_words(&self) -> String {
+        let who = match self.tid {
+            Some(tid) => format!("Thread `{}` ({tid})", self.thread),
+            None => format!("Device `{}`", self.thread),
+        };
+        let (measured, work) = (&self.measured, self.measured.work);
+        format!(
+            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), to be done within {}. Found in {} jobs.",
+            self.scheduling,
+            format_ns(work.median_ns),
+            format_ns(measured.period_ns),
+            format_ns(work.p99_ns),
+            format_ns(work.max_ns),
+            format_ns(self.job.deadline_ns),
+            crate::layout::grouped(measured.jobs as u64)
+        )
+    }
+
+    /// The other periodic threads, the first few.
+    pub(super) fn others_in_words(&self) -> String {
+        let words = self.others.iter().take(5).map(|other| {
+            format!("{} ({} every {})", other.name, format_ns(other.job.work.median_ns), format_ns(other.job.period_ns))
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+
     /// What the reservation costs everybody else.
     pub fn cost(&self, recommended: Reservation) -> String {
         format!(

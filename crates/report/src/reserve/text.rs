@@ -13,19 +13,13 @@ pub fn text(report: &ReserveReport<'_>) -> String {
     if let Some(recommended) = report.recommended {
         let _ = writeln!(out, "{}", report.cost(recommended));
     }
-    for smaller in report.not_enough {
-        let what = in_words(smaller.budget_ns, smaller.period_ns);
-        let _ = writeln!(out, "note: {what} did in its attempts, and not when it was measured again.");
-    }
-    for note in report.notes {
+    for note in report.all_notes() {
         let _ = writeln!(out, "note: {note}");
     }
-    let by_host = report.trials.iter().map(|trial| trial.counts.late_by_host).sum::<u64>()
-        + report.proof.as_ref().map_or(0, |proof| proof.with.late_by_host + proof.before.late_by_host);
-    if by_host > 0 {
-        let _ = writeln!(out, "note: {by_host} late jobs are not counted: the host took the CPU for as long.");
+    let _ = writeln!(out, "\n{}", report.job_in_words());
+    if !report.others.is_empty() {
+        let _ = writeln!(out, "Other periodic threads (choose with --thread): {}.", report.others_in_words());
     }
-    job(report, &mut out);
     trials(report, &mut out);
     proof(report, &mut out);
     let _ = writeln!(out, "\nrecordings: {}", report.directory.display());
@@ -33,42 +27,6 @@ pub fn text(report: &ReserveReport<'_>) -> String {
         let _ = writeln!(out, "next: {next}");
     }
     out
-}
-
-fn job(report: &ReserveReport<'_>, out: &mut String) {
-    let measured = &report.measured;
-    let work = measured.work;
-    let who = match report.tid {
-        Some(tid) => format!("Thread `{}` ({tid})", report.thread),
-        None => format!("Device `{}`", report.thread),
-    };
-    let _ = write!(
-        out,
-        "\n{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), to be done within {}.",
-        report.scheduling,
-        format_ns(work.median_ns),
-        format_ns(measured.period_ns),
-        format_ns(work.p99_ns),
-        format_ns(work.max_ns),
-        format_ns(report.job.deadline_ns),
-    );
-    let _ = writeln!(out, " Found in {} jobs.", grouped(measured.jobs as u64));
-    if !report.others.is_empty() {
-        let others: Vec<String> = report
-            .others
-            .iter()
-            .take(5)
-            .map(|other| {
-                format!(
-                    "{} ({} every {})",
-                    other.name,
-                    format_ns(other.job.work.median_ns),
-                    format_ns(other.job.period_ns)
-                )
-            })
-            .collect();
-        let _ = writeln!(out, "Other periodic threads (choose with --thread): {}.", others.join(", "));
-    }
 }
 
 fn trials(report: &ReserveReport<'_>, out: &mut String) {
@@ -122,7 +80,8 @@ fn row(report: &ReserveReport<'_>, trial: &Trial) -> Vec<String> {
     ]
 }
 
-fn setting_in_words(setting: Setting) -> String {
+/// The setting in words.
+pub(super) fn setting_in_words(setting: Setting) -> String {
     match setting {
         Setting::AsItWas => "as it was".to_owned(),
         Setting::Priority(priority) => format!("fifo:{priority}"),
@@ -309,6 +268,9 @@ mod tests {
         let text = text(&report);
         let marked = text.lines().filter(|line| line.contains("yes !") || line.contains("no !")).count();
         assert_eq!(marked, 2, "{text}");
+        let page = crate::reserve::html(&report);
+        crate::encode::plain_page::tests::assert_well_formed(&page);
+        assert!(page.contains("◇") && page.contains("recommended: 2.30 ms of every 10.0 ms"));
         assert!(text.contains("was wrong for 1 of 2") && text.contains("It takes up to 23 % of a CPU"), "{text}");
     }
 }

@@ -6,7 +6,7 @@ use super::{ReservePlan, ReserveProgress, Reserved, Running as Going, StudyEnd, 
 use crate::StudyError;
 use crate::running::{GettingReady, Running};
 use punctual_kernel::keeper::Keeper;
-use punctual_kernel::other_thread::{Before, PutBack, ThreadScheduling, family};
+use punctual_kernel::other_thread::{Before, PutBack, ThreadScheduling, family, is_of_kernel};
 use punctual_kernel::{Refused, clock, cpus, steal};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Selection, Step};
@@ -93,6 +93,11 @@ impl<'a> Program<'a> {
     ) -> Result<Program<'a>, StudyError> {
         if let Subject::Process(process) = plan.subject {
             Selection::of_processes(vec![process]).check().map_err(RunError::from)?;
+            if is_of_kernel(process) {
+                return Err(StudyError::Setting(format!(
+                    "process {process} is a thread of the kernel, whose scheduling is left alone: name a program"
+                )));
+            }
         }
         let keeper = Keeper::start().map_err(RunError::from)?;
         let load =

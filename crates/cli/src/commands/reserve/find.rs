@@ -2,6 +2,7 @@
 
 use super::applied;
 use crate::args::reserve::FindArguments;
+use crate::commands::artifacts::Artifacts;
 use crate::output::{self, Output, Usage};
 use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
@@ -22,6 +23,7 @@ const ROUND: Duration = Duration::from_millis(50);
 
 pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u8> {
     let plan = plan(arguments)?;
+    crate::commands::artifacts::check(arguments.html.as_ref())?;
     if arguments.apply {
         applied::check()?;
     }
@@ -46,8 +48,10 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     let next = next(arguments, &plan, &study);
     let report = report(&plan, &study, comparison, next);
     let code = u8::from(!report.is_proven() && plan.rounds > 0 || report.recommended.is_none());
+    let mut artifacts = Artifacts::default();
+    let code = code.max(arguments.html.as_ref().map_or(0, |path| artifacts.write(path, reserve::html(&report))));
     if output.json {
-        output::answer(ReserveAnswer::new(&report, code), 0);
+        output::answer_beside(artifacts.failure(), ReserveAnswer::new(&report, code), 0);
     } else {
         output::print_text(&reserve::text(&report));
     }

@@ -1,0 +1,229 @@
+//! A reservation as a page: the plane of period and budget, what was tried on it and what was predicted.
+
+use super::model::{ReserveReport, in_words};
+use super::text::{class_in_words, setting_in_words};
+use crate::encode::plain_page::{coordinate, escape, page};
+use crate::layout::{grouped, thousandths};
+use punctual_recording::format_ns;
+use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial};
+use std::fmt::Write as _;
+
+/// The page, one file.
+pub fn html(report: &ReserveReport<'_>) -> String {
+    let title = format!("A reservation for {}", report.thread);
+    let mut body = format!("<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n", escape(&title), escape(&report.verdict()));
+    if let Some(recommended) = report.recommended {
+        let _ = writeln!(body, "<p>{}</p>", escape(&report.cost(recommended)));
+    }
+    for note in report.all_notes() {
+        let _ = writeln!(body, "<p>Note: {}</p>", escape(&note));
+    }
+    let _ = writeln!(body, "<p>{}</p>", escape(&report.job_in_words()));
+    body.push_str("<h2>The plane</h2>\n");
+    body.push_str(&plane(report));
+    let (rule, supply, count) = report.wrong();
+    let _ = writeln!(
+        body,
+        "<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ◇ recommended; an empty place was not \
+         tried. The lines are the least that two models call sufficient: the rule of the soft modem paper (dashed), wrong for {rule} \
+         of {count} trials, and the least supply of a reservation that knows nothing of its job (solid), wrong for {supply}. A \
+         model without a line calls nothing in the picture sufficient.</p>"
+    );
+    body.push_str("<h2>What was tried</h2>\n");
+    body.push_str(&trials(report));
+    proof(report, &mut body);
+    if let Some(next) = &report.next {
+        let _ = writeln!(body, "<h2>Next</h2>\n<p><code>{}</code></p>", escape(next));
+    }
+    page(&title, &body)
+}
+
+const LEFT: f64 = 46.0;
+const TOP: f64 = 12.0;
+const WIDTH: f64 = 360.0;
+const HEIGHT: f64 = 300.0;
+const BOTTOM: f64 = HEIGHT - 44.0;
+
+/// Where things are drawn: a column for each period, shares upwards.
+struct Scale {
+    periods: Vec<u64>,
+    least: f64,
+    most: f64,
+}
+
+impl Scale {
+    fn of(reservations: &[Reservation]) -> Option<Scale> {
+        let mut periods: Vec<u64> = reservations.iter().map(|tried| tried.period_ns).collect();
+        periods.sort_unstable();
+        periods.dedup();
+        let shares = || reservations.iter().map(|tried| share(*tried));
+        let (least, most) = (shares().fold(f64::MAX, f64::min), shares().fold(0.0, f64::max));
+        let margin = ((most - least) / 10.0).max(0.01);
+        (!periods.is_empty()).then(|| Scale { periods, least: (least - margin).max(0.0), most: most + margin })
+    }
+
+    fn width(&self) -> f64 {
+        (WIDTH - LEFT - 10.0) / self.periods.len() as f64
+    }
+
+    fn x(&self, period_ns: u64) -> f64 {
+        let column = self.periods.iter().position(|&period| period == period_ns).unwrap_or(0);
+        LEFT + self.width() * (column as f64 + 0.5)
+    }
+
+    fn y(&self, share: f64) -> f64 {
+        BOTTOM - (share - self.least) / (self.most - self.least) * (BOTTOM - TOP)
+    }
+}
+
+fn share(reservation: Reservation) -> f64 {
+    reservation.budget_ns as f64 / reservation.period_ns as f64
+}
+
+fn plane(report: &ReserveReport<'_>) -> String {
+    let tried: Vec<(&Trial, Reservation)> = report
+        .trials
+        .iter()
+        .filter_map(|trial| match trial.setting {
+            Setting::Reserved(reservation) => Some((trial, reservation)),
+            _ => None,
+        })
+        .collect();
+    let mut shown: Vec<Reservation> = tried.iter().map(|(_, reservation)| *reservation).collect();
+    shown.extend(report.recommended);
+    let Some(scale) = Scale::of(&shown) else { return "<p>No reservation was tried.</p>\n".to_owned() };
+    let mut out = format!(
+        "<figure><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
+         aria-label=\"Reservations tried, by period and share of a CPU\">\n"
+    );
+    axes(&scale, &mut out);
+    for &period_ns in &scale.periods {
+        predicted(report, &scale, period_ns, &mut out);
+    }
+    for (trial, reservation) in &tried {
+        let letter = match trial.class() {
+            Class::Sufficient => "●",
+            Class::Marginal => "◐",
+            Class::Insufficient => "×",
+        };
+        let name = format!(
+            "{}, {} % of a CPU: {}, {} of {} attempts",
+            setting_in_words(trial.setting),
+            thousandths(reservation.share_thousandths() * 100),
+            class_in_words(trial.class()),
+            trial.succeeded,
+            trial.attempts
+        );
+        mark(&scale, *reservation, letter, &name, &mut out);
+    }
+    if let Some(recommended) = report.recommended {
+        let name = format!("recommended: {}", in_words(recommended.budget_ns, recommended.period_ns));
+        mark(&scale, recommended, "◇", &name, &mut out);
+    }
+    out.push_str("</svg></figure>\n");
+    out
+}
+
+fn mark(scale: &Scale, reservation: Reservation, letter: &str, name: &str, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" style=\"font-size:14px\">{letter}<title>{}</title></text>",
+        coordinate(scale.x(reservation.period_ns)),
+        coordinate(scale.y(share(reservation)) + 5.0),
+        escape(name)
+    );
+}
+
+fn axes(scale: &Scale, out: &mut String) {
+    let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{BOTTOM}H{}\"/>", WIDTH - 10.0);
+    for step in 0..=4 {
+        let share = scale.least + (scale.most - scale.least) * f64::from(step) / 4.0;
+        let y = scale.y(share);
+        let _ = writeln!(
+            out,
+            "<path class=\"grid\" d=\"M{LEFT} {y}H{}\"/><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{:.0} %</text>",
+            WIDTH - 10.0,
+            LEFT - 5.0,
+            coordinate(y + 4.0),
+            100.0 * share,
+            y = coordinate(y)
+        );
+    }
+    for &period_ns in &scale.periods {
+        let _ = writeln!(
+            out,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            coordinate(scale.x(period_ns)),
+            BOTTOM + 16.0,
+            format_ns(period_ns)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">period, and share of a CPU</text>",
+        coordinate(f64::midpoint(LEFT, WIDTH)),
+        HEIGHT - 8.0
+    );
+}
+
+/// The least share of this period that each model calls sufficient, where it lies in the picture.
+fn predicted(report: &ReserveReport<'_>, scale: &Scale, period_ns: u64, out: &mut String) {
+    let steps = || (1..=1_000u64).map(|step| Reservation { budget_ns: period_ns * step / 1_000, period_ns });
+    let rule = steps().find(|tried| report.predicted(*tried).0);
+    let supply = steps().find(|tried| report.predicted(*tried).1);
+    for (found, class) in [(rule, "said"), (supply, "late")] {
+        let Some(found) = found.filter(|found| (scale.least..=scale.most).contains(&share(*found))) else { continue };
+        let half = 0.42 * scale.width();
+        let _ = writeln!(
+            out,
+            "<path class=\"{class}\" d=\"M{} {}h{}\"/>",
+            coordinate(scale.x(period_ns) - half),
+            coordinate(scale.y(share(found))),
+            coordinate(2.0 * half)
+        );
+    }
+}
+
+fn trials(report: &ReserveReport<'_>) -> String {
+    let mut out = "<div class=\"wide\"><table><caption>Trials</caption><thead><tr><th scope=\"col\">setting</th>\
+                   <th scope=\"col\" class=\"n\">attempts</th><th scope=\"col\">class</th><th scope=\"col\" class=\"n\">jobs</th>\
+                   <th scope=\"col\" class=\"n\">late</th><th scope=\"col\" class=\"n\">worst response</th></tr></thead><tbody>\n"
+        .to_owned();
+    for trial in report.trials {
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"n\">{} of {}</td><td>{}</td>{}</tr>",
+            escape(&setting_in_words(trial.setting)),
+            trial.succeeded,
+            trial.attempts,
+            class_in_words(trial.class()),
+            counted(&trial.counts)
+        );
+    }
+    out + "</tbody></table></div>\n"
+}
+
+fn counted(counts: &AttemptCounts) -> String {
+    format!(
+        "<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
+        grouped(counts.jobs),
+        grouped(counts.late - counts.late_by_host + counts.missing),
+        format_ns(counts.worst_response_ns)
+    )
+}
+
+fn proof(report: &ReserveReport<'_>, body: &mut String) {
+    let Some(proof) = &report.proof else { return };
+    body.push_str(
+        "<h2>Measured again</h2>\n<div class=\"wide\"><table class=\"short\"><caption>In turn</caption><thead><tr>\
+         <th scope=\"col\">side</th><th scope=\"col\" class=\"n\">jobs</th><th scope=\"col\" class=\"n\">late</th>\
+         <th scope=\"col\" class=\"n\">worst response</th></tr></thead><tbody>\n",
+    );
+    for (name, counts) in [("as it was", &proof.before), ("with the reservation", &proof.with)] {
+        let _ = writeln!(body, "<tr><th scope=\"row\">{name}</th>{}</tr>", counted(counts));
+    }
+    body.push_str("</tbody></table></div>\n");
+    if let Ok(comparison) = &proof.comparison {
+        let _ = writeln!(body, "<p>How late it came to run (A as it was, B with it): {}</p>", escape(comparison));
+    }
+}
