@@ -6,6 +6,7 @@ use punctual_context::Context;
 use punctual_context::device::Competitor;
 use punctual_kernel::scheduling::Scheduling;
 use punctual_load::Source;
+use punctual_probe::name_expression;
 use punctual_reserve::Reservation;
 use regex::Regex;
 use std::path::PathBuf;
@@ -134,9 +135,5 @@ fn reservation(text: &str) -> Result<Reservation, String> {
 }
 
 fn name(text: &str) -> Result<Regex, String> {
-    Regex::new(text).map_err(|error| {
-        let text = error.to_string();
-        let reason = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
-        format!("it is not a regular expression ({reason}): write one such as ^data-loop")
-    })
+    name_expression(text).map_err(|error| error.to_string())
 }

@@ -18,6 +18,6 @@ mod table;
 
 pub(crate) use memory::shown;
 pub use programs::Programs;
-pub use selection::Selection;
 pub(crate) use selection::mark;
+pub use selection::{Selection, name_expression};
 pub(crate) use session::run;

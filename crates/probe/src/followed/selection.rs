@@ -2,6 +2,7 @@
 
 use crate::shared::error::PlanError;
 use punctual_kernel::Refused;
+pub(crate) use punctual_kernel::other_thread::threads_of;
 use regex::Regex;
 
 /// Threads of other programs; all that any of the members names.
@@ -36,12 +37,7 @@ impl Selection {
     /// # Errors
     /// What is wrong with the expression, in one line.
     pub fn add_name(&mut self, expression: &str) -> Result<(), PlanError> {
-        let name = Regex::new(expression).map_err(|error| {
-            let text = error.to_string();
-            let reason = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
-            PlanError(format!("`{expression}` is not a regular expression ({reason}): write one such as ^ffmpeg"))
-        })?;
-        self.names.push(name);
+        self.names.push(name_expression(expression)?);
         Ok(())
     }
 
@@ -108,6 +104,18 @@ impl Selection {
     }
 }
 
+/// A regular expression that names of threads are looked for with.
+///
+/// # Errors
+/// What is wrong with it, in one line.
+pub fn name_expression(expression: &str) -> Result<Regex, PlanError> {
+    Regex::new(expression).map_err(|error| {
+        let text = error.to_string();
+        let reason = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
+        PlanError(format!("`{expression}` is not a regular expression ({reason}): write one such as ^ffmpeg"))
+    })
+}
+
 /// What the kernel says of a thread. It holds the thread's name, which may be any bytes.
 fn text_of(tid: u32, file: &str) -> Option<String> {
     let bytes = std::fs::read(format!("/proc/{tid}/{file}")).ok()?;
@@ -141,18 +149,9 @@ pub(crate) fn policy_of(tid: u32) -> Option<(u16, u16)> {
     Some((fields.next()?.parse().ok()?, priority))
 }
 
-/// The threads of a process.
-pub(crate) fn threads_of(process: u32) -> Vec<u32> {
-    numbers_in(&format!("/proc/{process}/task"))
-}
-
 /// All processes.
 pub(crate) fn processes() -> Vec<u32> {
-    numbers_in("/proc")
-}
-
-fn numbers_in(directory: &str) -> Vec<u32> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 

@@ -32,15 +32,11 @@ pub struct HeldThread {
     pub refused: Option<String>,
 }
 
-/// How the command ended.
-#[derive(Debug, Clone, Copy)]
-pub struct HeldEnd(pub ExitStatus);
-
 /// What came of it.
 #[derive(Debug)]
 pub struct Held {
     /// How the command ended.
-    pub end: HeldEnd,
+    pub end: ExitStatus,
     /// The threads, in the order in which they came.
     pub threads: Vec<HeldThread>,
     /// Further threads are not listed.
@@ -80,7 +76,7 @@ pub fn run(
             own_child::pass_on(&child, signal);
         }
         if let Some(status) = ended(&mut child)? {
-            return Ok(Held { end: HeldEnd(status), threads: holding.listed, not_listed: holding.not_listed });
+            return Ok(Held { end: status, threads: holding.listed, not_listed: holding.not_listed });
         }
         std::thread::sleep(ROUND);
     }

@@ -12,7 +12,7 @@ mod subject;
 mod thread;
 
 pub use device::DeviceSubject;
-pub use held::{Held, HeldEnd, HeldPlan, HeldThread, run};
+pub use held::{Held, HeldPlan, HeldThread, run};
 pub use program::Subject;
 pub use proof::{Proof, Round};
 pub use thread::{Candidate, Chosen};

@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Re
             }
         },
     )?;
-    let code = held.end.0.code().or_else(|| held.end.0.signal().map(|signal| 128 + signal));
+    let code = held.end.code().or_else(|| held.end.signal().map(|signal| 128 + signal));
     let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
     let rows: Vec<SetRow> = held.threads.into_iter().map(row).collect();
     if output.json {
