@@ -131,7 +131,7 @@ fn a_reservation_is_found_proven_kept_and_undone() {
         assert_eq!(thread.scheduling().reservation(), Some(kept));
         let undone = json(&run(directory.path(), &["reserve", "undo", "--json"]));
         let row = undone["threads"].as_array().unwrap().iter().find(|row| row["tid"] == thread.tid).unwrap().clone();
-        assert_eq!((&row["scheduling"], &row["refused"]), (&"other".into(), &Value::Null));
+        assert_eq!((&row["scheduling"], &row["refused"]), (&before.to_string().into(), &Value::Null));
         assert_eq!(thread.scheduling(), before);
         assert!(met >= 3, "{met} trials");
         for side in ["before", "with"] {
