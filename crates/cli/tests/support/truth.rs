@@ -1,8 +1,8 @@
-//! Runs drills beside a recording on this machine; `punctual_lab::truth` judges what is blamed.
+//! Runs drills beside a recording on this machine; `punctual_conformance::truth` judges what is blamed.
 
 use crate::support::{code, json, run, signal, start, stderr, wait_until};
-pub(crate) use punctual_lab::truth::{CULPRITS, Culprit, Score, confusion_table};
-use punctual_lab::truth::{culprit, injections, judge};
+pub(crate) use punctual_conformance::truth::{CULPRITS, Culprit, Score, confusion_table};
+use punctual_conformance::truth::{culprit, injections, judge};
 use punctual_recording::{Episode, for_each_episode};
 use serde_json::Value;
 use std::collections::BTreeMap;

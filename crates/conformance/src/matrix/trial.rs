@@ -2,10 +2,11 @@
 
 use super::cell::{Cell, Printed, Verdict, judge};
 use super::checks::promises;
-use super::kept::{self, Costs, Left};
+use super::costs::Costs;
 use super::plan::{Boot, Command, Drill, table};
 use super::{drills, script};
-use crate::guest::{Guest, GuestError, is_ending, splats};
+use punctual_lab::guest::{Guest, GuestError, is_ending, splats};
+use punctual_lab::kept::{self, Left};
 use regex::Regex;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -211,7 +212,7 @@ impl<'a> Job<'a> {
 
     fn commands(&self, left: &Left) -> Tried {
         let out = left.files.join(script::CELLS);
-        let costs = Costs::new(left, out.clone(), self.guest.cpus);
+        let costs = Costs::new(&left.files, left.used, out.clone(), self.guest.cpus);
         let read = |position: usize| Printed::read(&out.join(position.to_string()));
         let commands = table().command;
         let mut cells: Vec<Cell> = Vec::new();
@@ -233,7 +234,7 @@ impl<'a> Job<'a> {
     }
 
     fn drills(&self, left: &Left) -> Tried {
-        let costs = Costs::new(left, left.files.join(script::CELLS), self.guest.cpus);
+        let costs = Costs::new(&left.files, left.used, left.files.join(script::CELLS), self.guest.cpus);
         let began = Instant::now();
         let length = self.boot.length(self.all);
         let cells = drills::cells(self.boot, self.program, &left.files, &costs, length, self.drilled);

@@ -4,10 +4,10 @@
 
 mod cell;
 mod checks;
+mod costs;
 mod document;
 mod drills;
 mod expected;
-mod kept;
 mod ledger;
 mod plan;
 mod script;

@@ -1,7 +1,7 @@
 //! What one command printed in a guest, held against what is to come of it.
 
 use super::expected::{Expected, NAMES_A_VERSION};
-use crate::guest::splats;
+use punctual_lab::guest::splats;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! What was blamed for drills in a guest.
 
 use super::cell::{Cell, Printed, Verdict, judge};
-use super::kept::Costs;
+use super::costs::Costs;
 use super::plan::{Boot, Drill, Length, table};
 use super::script::{CELLS, WORK, recording_of};
 use crate::truth::{Culprit, Score, culprit, injections, judge as blame};

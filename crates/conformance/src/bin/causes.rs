@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
-use punctual_lab::causes::{self, Cause, Examined, Examiner, Set, all};
+use punctual_conformance::causes::{self, Cause, Examined, Examiner, Set, all};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};

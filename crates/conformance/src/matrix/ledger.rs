@@ -137,7 +137,7 @@ fn rows_of(boot: &Boot) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{Cell, Ledger, TrialResult, Verdict};
-    use crate::table::kernels;
+    use punctual_lab::table::kernels;
     use std::time::Duration;
 
     #[test]

@@ -7,13 +7,15 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// What a guest left, now or at an earlier time.
-pub(super) struct Left {
+pub struct Left {
     /// The files of its /out.
-    pub(super) files: PathBuf,
-    pub(super) output: String,
-    pub(super) kernel_log: String,
+    pub files: PathBuf,
+    /// What the command printed, both streams.
+    pub output: String,
+    /// The kernel's log.
+    pub kernel_log: String,
     /// How much of the host's processors it took.
-    pub(super) used: Duration,
+    pub used: Duration,
     // Removes the files where they are not kept.
     _scratch: Option<TempDir>,
 }
@@ -25,7 +27,11 @@ const KERNEL_LOG: &str = "kernel-log";
 const USED_MS: &str = "used-ms";
 
 /// Boots a guest, or takes what it left before under this name in the directory `keep`. A guest that failed is tried again.
-pub(super) fn boot(guest: &Guest, script: &str, keep: Option<&Path>, name: &str) -> Result<Left, GuestError> {
+///
+/// # Errors
+///
+/// As [`Guest::boot`], and where `keep` cannot be written.
+pub fn boot(guest: &Guest, script: &str, keep: Option<&Path>, name: &str) -> Result<Left, GuestError> {
     let Some(keep) = keep else {
         let Outcome { output, kernel_log, files, used, .. } = guest.boot(script)?;
         return Ok(Left { files: files.path().to_owned(), output, kernel_log, used, _scratch: Some(files) });
@@ -72,44 +78,9 @@ fn key(guest: &Guest, script: &str) -> Result<String, GuestError> {
     Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What the parts of a guest's run cost, in time of the host's processors: each has as much of it as it kept the guest busy.
-pub(super) struct Costs {
-    directory: PathBuf,
-    cpus: f64,
-    /// Host's seconds for one in which the guest is busy.
-    each: f64,
-}
-
-impl Costs {
-    /// `directory` has `uptime`, of the end, and the directories of the parts.
-    pub(super) fn new(left: &Left, directory: PathBuf, cpus: u32) -> Costs {
-        let cpus = f64::from(cpus);
-        let busy = numbers(&left.files.join("uptime")).map_or(0.0, |end| busy(&[0.0, 0.0, end[0], end[1]], cpus));
-        let each = if busy > 0.0 { left.used.as_secs_f64() / busy } else { 0.0 };
-        Costs { directory, cpus, each }
-    }
-
-    /// That of a part; `None` where it did not come to its end.
-    pub(super) fn of(&self, part: &str) -> Option<Duration> {
-        let times = numbers(&self.directory.join(part).join("times")).filter(|times| times.len() == 4)?;
-        Some(Duration::from_secs_f64((busy(&times, self.cpus) * self.each).max(0.0)))
-    }
-}
-
-/// The seconds in which CPUs were busy between two readings of uptime and idle time.
-fn busy(times: &[f64], cpus: f64) -> f64 {
-    (times[2] - times[0]) * cpus - (times[3] - times[1])
-}
-
-fn numbers(path: &Path) -> Option<Vec<f64>> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    (numbers.len() >= 2).then_some(numbers)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Costs, KEY, Left, OUTPUT, USED_MS, key, read};
+    use super::{KEY, OUTPUT, USED_MS, key, read};
     use crate::guest::Guest;
     use std::time::Duration;
 
@@ -139,23 +110,5 @@ mod tests {
         std::fs::write(at(KEY), &first).unwrap();
         assert_eq!(read(directory.path(), &first).unwrap().used, Duration::from_millis(1500));
         assert!(read(directory.path(), &other).is_none());
-    }
-
-    #[test]
-    fn a_part_costs_what_it_kept_the_guest_busy() {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::create_dir(directory.path().join("0")).unwrap();
-        std::fs::write(directory.path().join("uptime"), "50.0 30.0\n").unwrap();
-        std::fs::write(directory.path().join("0/times"), "10.0 5.0 20.0 10.0\n").unwrap();
-        let left = Left {
-            files: directory.path().to_owned(),
-            output: String::new(),
-            kernel_log: String::new(),
-            used: Duration::from_secs(40),
-            _scratch: None,
-        };
-        let costs = Costs::new(&left, directory.path().to_owned(), 1);
-        assert_eq!(costs.of("0"), Some(Duration::from_secs(10)));
-        assert_eq!(costs.of("1"), None);
     }
 }

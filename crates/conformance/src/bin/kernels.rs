@@ -4,9 +4,9 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
+use punctual_conformance::matrix::{self, Ledger, Part, Trial, TrialResult, Verdict};
 use punctual_lab::cache::{Cache, Held, version_of};
 use punctual_lab::guest::{self, Guest, QEMU, splats};
-use punctual_lab::matrix::{self, Ledger, Part, Trial, TrialResult, Verdict};
 use punctual_lab::table::{self, Kernel};
 use punctual_lab::userland;
 use std::collections::{BTreeMap, BTreeSet};

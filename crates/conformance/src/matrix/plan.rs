@@ -2,7 +2,7 @@
 
 use super::checks::Check;
 use super::expected::{Expected, NAMES_A_VERSION};
-use crate::table::Kernel;
+use punctual_lab::table::Kernel;
 use serde::Deserialize;
 
 /// What a kernel has or a variant takes away.
@@ -95,7 +95,7 @@ pub(super) struct Table {
 const TABLE: &str = include_str!("../../matrix.toml");
 
 pub(super) fn table() -> Table {
-    toml::from_str(TABLE).expect("crates/lab/matrix.toml fits")
+    toml::from_str(TABLE).expect("crates/conformance/matrix.toml fits")
 }
 
 /// `6.12.117-1`, `5.15`: the first two numbers.
@@ -225,10 +225,10 @@ impl Length {
 #[cfg(test)]
 mod tests {
     use super::{Boot, Expected, NAMES_A_VERSION, plan, table};
-    use crate::table::kernels;
+    use punctual_lab::table::kernels;
 
     fn boots() -> Vec<Boot> {
-        let with_version = |kernel: crate::table::Kernel| {
+        let with_version = |kernel: punctual_lab::table::Kernel| {
             let version = kernel.recorded.as_ref().expect("a recorded version").version.clone();
             (kernel, version)
         };
