@@ -12,9 +12,9 @@ use std::io;
 use std::path::Path;
 
 /// A shorter overlap proves nothing, ns.
-const MIN_NS: u64 = 100_000;
+pub(crate) const MIN_NS: u64 = 100_000;
 /// A part is right within a twentieth of the overlap or this, ns.
-const CLOSE_NS: u64 = 20_000;
+pub(crate) const CLOSE_NS: u64 = 20_000;
 /// A timer that was held for less may have come late by itself, ns.
 const HELD_NS: u64 = 50_000;
 

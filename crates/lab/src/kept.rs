@@ -28,6 +28,8 @@ const USED_MS: &str = "used-ms";
 
 /// Boots a guest, or takes what it left before under this name in the directory `keep`. A guest that failed is tried again.
 ///
+/// Files that were added to it are told apart by their places, not by what is in them.
+///
 /// # Errors
 ///
 /// As [`Guest::boot`], and where `keep` cannot be written.

@@ -1,6 +1,7 @@
 //! What `why --json` says, held against the logs of a scene.
 
 use super::cause::{Accepted, Cause, Sense};
+use crate::truth::{CLOSE_NS, MIN_NS};
 use regex::Regex;
 use serde::Serialize;
 use serde_json::Value;
@@ -8,10 +9,6 @@ use std::collections::BTreeMap;
 
 /// A victim that was kept for less was not kept, ns.
 const MIN_KEPT: u64 = 600_000;
-/// A shorter overlap with an episode proves nothing, ns.
-const MIN_MET: u64 = 100_000;
-/// A part is right within a twentieth or this, ns.
-const CLOSE_NS: u64 = 20_000;
 /// What interrupts a culprit is not its time.
 const ABOVE: [&str; 3] = ["irq", "softirq", "kernel_wake"];
 /// Kinds that do not say what a thread waited for.
@@ -244,7 +241,7 @@ fn most_of<'a>(episodes: &'a [Late], kept: &Span) -> Option<(&'a Late, u64)> {
     let window = (kept.start, kept.end);
     let covered = |late: &Late| late.pieces.iter().map(|piece| shared(window, (piece.start, piece.end))).sum::<u64>();
     let of_victim = episodes.iter().filter(|late| late.tid == kept.tid).map(|late| (late, covered(late)));
-    of_victim.max_by_key(|(_, covered)| *covered).filter(|(_, covered)| *covered > MIN_MET)
+    of_victim.max_by_key(|(_, covered)| *covered).filter(|(_, covered)| *covered > MIN_NS)
 }
 
 fn one(tally: &mut Tally, cause: &Cause, episodes: &[Late], kept: &Span) {
