@@ -10,7 +10,7 @@ mod signals;
 use args::{Arguments, Command};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
-use output::{Output, USAGE};
+use output::{Output, USAGE, one_line};
 use punctual_report::answer::Failure;
 use std::process::ExitCode;
 
@@ -69,6 +69,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
         Command::Load(load) => commands::load::run(&load, output),
         Command::Device(device) => commands::device::run(&device.command, output),
         Command::Reserve(reserve) => commands::reserve::run(&reserve, output),
+        Command::Lab(lab) => commands::lab::run(&lab.command, output),
         Command::Modem(modem) => commands::modem::run(&modem.command, output),
         Command::Capabilities { rows } => commands::capabilities::run(&rows, output),
         Command::Completions { shell } => commands::generate::completions(shell),
@@ -121,12 +122,6 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     };
     let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
     kinds.into_iter().find_map(of)
-}
-
-/// What the parser says up to its first empty line, as one line.
-fn one_line(text: &str) -> String {
-    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
 }
 
 /// Where the right usage is described: for the subcommand, if the words name one.

@@ -10,6 +10,7 @@ use punctual_recording::{Error, Hint};
 use punctual_report::answer::{Answer, Failure, Told};
 use punctual_report::{Measurement, ReportAnswer};
 use punctual_study::StudyError;
+use punctual_study::lab::LabError;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
@@ -54,6 +55,12 @@ impl Output {
     }
 }
 
+/// What the parser of the command line says up to its first empty line, as one line.
+pub(crate) fn one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
+}
+
 /// Options that cannot go together or values that this machine does not have.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);
@@ -76,6 +83,7 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
         of::<StudyError>,
         of::<RunError>,
         of::<DrillError>,
+        of::<LabError>,
         of::<Refused>,
         of::<Error>,
         of::<CannotWrite>,

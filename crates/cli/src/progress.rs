@@ -81,6 +81,13 @@ impl StepProgress {
         self.0.set_message(format!("{step}  {:.0} s left", duration.saturating_sub(elapsed).as_secs_f64().ceil()));
     }
 
+    /// So many of all, where nobody knows how long that takes.
+    pub(crate) fn count(&mut self, step: &str, ended: usize, all: usize, elapsed: Duration) {
+        self.0.set_length(all as u64);
+        self.0.set_position(ended as u64);
+        self.0.set_message(format!("{ended} of {all}  {}  {:.0} s", printable(step), elapsed.as_secs_f64()));
+    }
+
     pub(crate) fn done(&self) {
         self.0.finish_and_clear();
     }

@@ -5,6 +5,7 @@ use crate::image::{self, ImageError};
 use crate::table::{Kernel, Package};
 use sha2::{Digest, Sha256};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -38,6 +39,9 @@ pub enum CacheError {
         /// What is recorded.
         recorded: String,
     },
+    /// The directory is not the caller's.
+    #[error("{}: belongs to another user, or others may write into it: name one of your own in {DIRECTORY_VARIABLE}", .0.display())]
+    Foreign(PathBuf),
     /// A package holds no kernel.
     #[error("{0}: no kernel image in the package (is dpkg-deb installed?)")]
     NoImage(String),
@@ -102,11 +106,15 @@ impl Cache {
         let mut suites: Vec<String> = missing.iter().flat_map(|kernel| kernel.suites.clone()).collect();
         suites.sort();
         suites.dedup();
-        let apt = (!suites.is_empty()).then(|| Apt::new(&self.directory.join("apt"), &suites));
+        let lists = || {
+            self.claim().map_err(|error| error.to_string())?;
+            Apt::new(&self.directory.join("apt"), &suites).map_err(|error| error.to_string())
+        };
+        let apt = (!suites.is_empty()).then(lists);
         let one = |kernel: &&Kernel| match (there(kernel), &apt) {
             (Some(held), _) => Ok(held),
             (None, Some(Ok(apt))) => self.take(apt, kernel, anew),
-            (None, Some(Err(error))) => Err(CacheError::Lists(error.to_string())),
+            (None, Some(Err(error))) => Err(CacheError::Lists(error.clone())),
             (None, None) => unreachable!("a missing kernel has suites"),
         };
         kernels.iter().map(one).collect()
@@ -162,6 +170,27 @@ impl Cache {
         Ok(package)
     }
 
+    /// Makes the directory. Nothing is written through what another user owns: not into a directory of somebody else's, and
+    /// none is made in one that others may write in, unless only owners may rename there.
+    fn claim(&self) -> Result<(), CacheError> {
+        let caller = rustix::process::geteuid().as_raw();
+        let about = |path: &Path| path.metadata().map_err(file(path));
+        if !self.directory.exists() {
+            let above = self.directory.ancestors().skip(1).find(|above| above.exists()).unwrap_or(Path::new("/"));
+            let found = about(above)?;
+            let (is_shared, is_sticky) = (found.mode() & 0o002 != 0, found.mode() & 0o1000 != 0);
+            if ![0, caller].contains(&found.uid()) || (is_shared && !is_sticky) {
+                return Err(CacheError::Foreign(above.to_owned()));
+            }
+            std::fs::create_dir_all(&self.directory).map_err(file(&self.directory))?;
+        }
+        let found = about(&self.directory)?;
+        if found.uid() != caller || found.mode() & 0o002 != 0 {
+            return Err(CacheError::Foreign(self.directory.clone()));
+        }
+        Ok(())
+    }
+
     /// The ELF file of an image that the user gives.
     ///
     /// # Errors
@@ -169,6 +198,7 @@ impl Cache {
     /// Where the image cannot be read or unpacked.
     pub fn own(&self, image: &Path) -> Result<PathBuf, CacheError> {
         let digest = sha256(image).map_err(file(image))?;
+        self.claim()?;
         let directory = self.directory.join("own");
         std::fs::create_dir_all(&directory).map_err(file(&directory))?;
         let elf = directory.join(&digest[..16]);

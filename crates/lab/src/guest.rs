@@ -21,7 +21,7 @@ pub enum GuestError {
     #[error(transparent)]
     Userland(#[from] UserlandError),
     /// QEMU is not installed or does not start.
-    #[error("{QEMU}: {0} (scripts/setup --test installs it)")]
+    #[error("{QEMU}: {0} (Debian has it in qemu-system-x86)")]
     Qemu(std::io::Error),
     /// A file of the host.
     #[error("{}: {source}", path.display())]
@@ -60,7 +60,15 @@ pub enum GuestError {
 const MAX_STILL: Duration = Duration::from_secs(120);
 const STILL: Duration = Duration::from_millis(100);
 
+/// A clock beyond the year 2037 does not fit into what some kernels read from the hardware's.
+const MAX_DAY: u32 = 6_000;
+
 static ASKED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Ends the guests; [`Guest::boot`] fails from now on.
+pub fn end() {
+    ASKED.store(true, Ordering::Relaxed);
+}
 
 /// From now on SIGINT, SIGTERM and SIGHUP end the guests, and [`Guest::boot`] fails.
 ///
@@ -102,6 +110,8 @@ pub struct Guest {
     pub cpus: u32,
     /// What the hardware's randomness begins with: another seed, another run.
     pub seed: u32,
+    /// So many days after 2020-01-01 its clock begins: guests of several seeds do not begin at the same time.
+    pub day: u32,
     /// An instruction takes 2 to this power ns.
     pub shift: u32,
     /// Whether the clock is the host's, even with one CPU.
@@ -139,6 +149,7 @@ impl Guest {
             files: Vec::new(),
             cpus: 1,
             seed: 1,
+            day: 0,
             shift: 2,
             plain: false,
             memory_mib: 1024,
@@ -217,7 +228,9 @@ impl Guest {
         qemu.args(["-M", "q35", "-cpu", "max", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         qemu.args(["-accel", if self.cpus > 1 { "tcg,thread=multi" } else { "tcg" }]);
         qemu.args(["-smp", &self.cpus.to_string(), "-m", &self.memory_mib.to_string()]);
-        qemu.args(["-seed", &self.seed.to_string(), "-rtc", "base=2020-01-01T00:00:00,clock=vm"]);
+        let first = jiff::civil::date(2020, 1, 1);
+        let day = first.saturating_add(jiff::Span::new().days(i64::from(self.day.min(MAX_DAY))));
+        qemu.args(["-seed", &self.seed.to_string(), "-rtc", &format!("base={day}T00:00:00,clock=vm")]);
         if counts {
             qemu.args(["-icount", &format!("shift={},sleep=off", self.shift)]);
         }

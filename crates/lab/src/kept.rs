@@ -2,6 +2,7 @@
 
 use crate::guest::{Guest, GuestError, Outcome, copy};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -27,8 +28,6 @@ const KERNEL_LOG: &str = "kernel-log";
 const USED_MS: &str = "used-ms";
 
 /// Boots a guest, or takes what it left before under this name in the directory `keep`. A guest that failed is tried again.
-///
-/// Files that were added to it are told apart by their places, not by what is in them.
 ///
 /// # Errors
 ///
@@ -70,13 +69,38 @@ fn read(directory: &Path, key: &str) -> Option<Left> {
 
 /// What a guest's run depends on.
 fn key(guest: &Guest, script: &str) -> Result<String, GuestError> {
-    let mut digest = Sha256::new();
-    for path in [Some(&guest.kernel), guest.program.as_ref()].into_iter().flatten() {
-        let bytes = std::fs::read(path).map_err(|source| GuestError::File { path: path.clone(), source })?;
-        digest.update(Sha256::digest(bytes));
+    key_of(guest, script, &mut Digests::default())
+}
+
+/// Digests of files that several guests are made of: each file is read once.
+#[derive(Default)]
+pub struct Digests(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Digests {
+    fn of(&mut self, path: &Path) -> Result<&[u8], GuestError> {
+        if !self.0.contains_key(path) {
+            let bytes = std::fs::read(path).map_err(|source| GuestError::File { path: path.to_owned(), source })?;
+            self.0.insert(path.to_owned(), Sha256::digest(bytes).to_vec());
+        }
+        Ok(&self.0[path])
     }
-    let Guest { files, cpus, seed, shift, plain, memory_mib, append, .. } = guest;
-    digest.update(format!("{files:?} {cpus} {seed} {shift} {plain} {memory_mib} {append}\n{script}"));
+}
+
+/// What a guest's run depends on: what its files hold, what it is made of, and what is run in it. The emulator and the tools
+/// of the host that go into each guest are not in it.
+///
+/// # Errors
+///
+/// Where a file cannot be read.
+pub fn key_of(guest: &Guest, script: &str, digests: &mut Digests) -> Result<String, GuestError> {
+    let mut digest = Sha256::new();
+    let added = guest.files.iter().map(|(host, _)| host);
+    for path in [Some(&guest.kernel), guest.program.as_ref()].into_iter().flatten().chain(added) {
+        digest.update(digests.of(path)?);
+    }
+    let Guest { files, cpus, seed, day, shift, plain, memory_mib, append, .. } = guest;
+    let places: Vec<&String> = files.iter().map(|(_, guest)| guest).collect();
+    digest.update(format!("{places:?} {cpus} {seed} {day} {shift} {plain} {memory_mib} {append}\n{script}"));
     Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

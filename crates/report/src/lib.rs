@@ -12,6 +12,7 @@ pub mod encode;
 pub mod forecast;
 pub mod idle;
 pub mod interact;
+pub mod lab;
 mod layout;
 mod load;
 pub mod log;
@@ -23,7 +24,7 @@ pub mod sim;
 pub mod timers;
 pub mod why;
 
-pub use layout::{load_name, load_words, microseconds, table};
+pub use layout::{load_name, load_words, microseconds, shell_word, table};
 pub use load::{
     LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
     score_in_words, scores_in_words,
@@ -49,6 +50,8 @@ macro_rules! every_answer {
             "forecast": "punctual.forecast/1" = crate::forecast::ForecastAnswer<'_>,
             "idle": "punctual.idle/1" = crate::idle::IdleAnswer<'_>,
             "interact": "punctual.interact/1" = crate::interact::InteractAnswer<'_>,
+            "lab": "punctual.lab/1" = crate::lab::LabAnswer<'_>,
+            "lab-kernels": "punctual.lab-kernels/1" = crate::lab::KernelsAnswer<'_>,
             "load-installed": "punctual.load/1" = crate::LoadInstalledAnswer<'_>,
             "load-list": "punctual.load/1" = crate::LoadListAnswer<'_>,
             "load-run": "punctual.load/1" = crate::LoadRunAnswer<'_>,

@@ -7,6 +7,7 @@
 //! * [`alternate`]: two sides measured in turn; [`open_side`]: recordings taken up to be compared.
 //! * [`device`]: soft devices in their contexts, and what they do to a bystander.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
+//! * [`lab`]: the same command on several kernels, each in a guest whose clock counts instructions.
 //! * [`late_events`]: the late events of a recording, and how they follow one another.
 //! * [`log_events`]: an event log with a load or a command beside it.
 //! * [`reserve`]: the reservation of a program's thread, found by trials and proven.
@@ -18,6 +19,7 @@ mod compare;
 pub mod device;
 mod error;
 pub mod idle;
+pub mod lab;
 mod late_events;
 mod load_run;
 mod loaded;

@@ -7,6 +7,7 @@ mod export;
 mod follow;
 mod idle;
 mod interact;
+pub(crate) mod lab;
 mod load;
 pub(crate) mod log;
 pub(crate) mod modem;
@@ -123,6 +124,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  sudo punctual reserve -- ./control-loop           in about two minutes\n  sudo punctual reserve --load mixed -- ./control-loop\n  sudo punctual reserve --pid $(pidof pipewire) --thread ^data-loop --apply\n  sudo punctual reserve undo                        puts back what --apply changed\n  sudo punctual reserve v90 --competitor spin:normal   for a soft device\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n\nUntil it is proven, nothing stays changed, whatever ends it. A bare number is seconds, microseconds for --deadline.\nExit code 1: no reservation was proven."
     )]
     Reserve(reserve::ReserveArguments),
+    /// Run the same command on several kernels, each in a virtual machine whose clock counts instructions
+    Lab(lab::LabArguments),
     /// Send files between two software modems over a telephone line, one of them with a processor that comes late
     Modem(modem::ModemArguments),
     /// Say what this kernel and this user allow, and what would allow the rest

@@ -12,6 +12,7 @@ pub(crate) mod generate;
 pub(crate) mod hidden;
 pub(crate) mod idle;
 pub(crate) mod interact;
+pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod log;
 pub(crate) mod modem;

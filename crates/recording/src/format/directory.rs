@@ -5,7 +5,7 @@ use crate::format::place::{self, Caller, Place};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -135,8 +135,24 @@ impl Directory {
         Ok(rustix::fs::renameat(&self.opened.descriptor, from, &self.opened.descriptor, to)?)
     }
 
+    /// Reads a file of this directory; a link is refused, and nothing is waited for.
+    ///
+    /// # Errors
+    /// What the system says, and where the file holds more than `max` bytes.
+    pub fn read(&self, name: &str, max: u64) -> std::io::Result<Vec<u8>> {
+        let mut contents = Vec::new();
+        self.open(name)?.take(max.saturating_add(1)).read_to_end(&mut contents)?;
+        if contents.len() as u64 > max {
+            return Err(std::io::Error::other(format!("it holds more than {max} bytes")));
+        }
+        Ok(contents)
+    }
+
     /// Writes a file under another name and renames it, so that nobody reads half of one.
-    pub(crate) fn write(&self, name: &str, contents: &[u8]) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&self, name: &str, contents: &[u8]) -> std::io::Result<()> {
         let temporary = temporary_for(name);
         let written = self.create(&temporary).and_then(|mut file| file.write_all(contents));
         let written = written.and_then(|()| self.rename(&temporary, name));
@@ -147,7 +163,7 @@ impl Directory {
     }
 
     /// Removes a file; one that is not there is as good.
-    pub(crate) fn remove(&self, name: &str) {
+    pub fn remove(&self, name: &str) {
         let _ = rustix::fs::unlinkat(&self.opened.descriptor, name, AtFlags::empty());
     }
 

@@ -8,6 +8,7 @@ use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::load_words;
 use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
+use crate::recording::together::together;
 use punctual_comparison::{Comparison, FIGURES, Outcome, Ratio, Side, StageComparison, Standing};
 use punctual_recording::{Document, Stage};
 
@@ -15,7 +16,7 @@ use punctual_recording::{Document, Stage};
 pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, recorded: &[Recorded]) -> Page {
     let sides: Vec<(String, Document)> = [("A", a), ("B", b)]
         .into_iter()
-        .filter_map(|(label, side)| Some((label.to_owned(), together(side)?)))
+        .filter_map(|(label, side)| Some((label.to_owned(), together(side.runs.iter().map(|run| &run.document))?)))
         .collect();
     let parts: Vec<(String, &Document)> = sides.iter().map(|(label, document)| (label.clone(), document)).collect();
     let context: Vec<String> = ["punctual compare".to_owned()]
@@ -41,22 +42,6 @@ pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, recorded: &[
         sections,
         report: value(&CompareAnswer::new(comparison, 0)),
     }
-}
-
-/// All runs of a side as one document: what is drawn is their sum.
-fn together(side: &Side) -> Option<Document> {
-    let mut runs = side.runs.iter();
-    let mut sum = runs.next()?.document.clone();
-    for run in runs {
-        sum.counters.add(&run.document.counters);
-        sum.distributions.add(&run.document.distributions);
-        for note in &run.document.provenance.fallbacks {
-            if !sum.provenance.fallbacks.contains(note) {
-                sum.provenance.fallbacks.push(note.clone());
-            }
-        }
-    }
-    Some(sum)
 }
 
 /// The style of an outcome: what is worse stands out.

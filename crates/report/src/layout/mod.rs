@@ -8,5 +8,5 @@ pub(crate) use document::spoken_duration;
 pub use document::{load_name, load_words};
 pub(crate) use table::indented;
 pub use table::table;
-pub use words::microseconds;
 pub(crate) use words::{grouped, shortened, thousandths};
+pub use words::{microseconds, shell_word};

@@ -7,6 +7,7 @@ pub(crate) mod model;
 pub(crate) mod page;
 pub(crate) mod stages;
 pub(crate) mod text;
+pub(crate) mod together;
 pub(crate) mod verdict;
 
 pub use page::{MAX_HISTORIES, Recorded, recording_page};

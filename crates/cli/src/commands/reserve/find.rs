@@ -9,8 +9,8 @@ use crate::signals::Interrupted;
 use punctual_kernel::other_thread::Before;
 use punctual_load::Load;
 use punctual_recording::format_ns;
-use punctual_report::compare;
 use punctual_report::reserve::{self, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
+use punctual_report::{compare, shell_word};
 use punctual_reserve::{Reservation, Setting};
 use punctual_study::reserve::{
     Afterwards, DeviceSubject, Doing, ReservePlan, ReserveProgress, Reserved, StudyEnd, Subject,
@@ -172,12 +172,12 @@ fn next(arguments: &FindArguments, plan: &ReservePlan, study: &Reserved) -> Opti
     Some(match &plan.subject {
         Subject::Process(process) => {
             let thread = format!("^{}$", regex::escape(&study.chosen.name));
-            format!("punctual reserve --pid {process} --thread {} --apply", quoted(&thread))
+            format!("punctual reserve --pid {process} --thread {} --apply", shell_word(&thread))
         }
         Subject::Device(device) => {
             let mut words = format!(
                 "punctual device run {} --context reservation:{}us/{}us",
-                quoted(arguments.device.as_deref().unwrap_or(&device.profile.id)),
+                shell_word(arguments.device.as_deref().unwrap_or(&device.profile.id)),
                 budget_ns / 1_000,
                 period_ns / 1_000
             );
@@ -191,21 +191,11 @@ fn next(arguments: &FindArguments, plan: &ReservePlan, study: &Reserved) -> Opti
             let thread = if is_first {
                 String::new()
             } else {
-                format!("--thread {} ", quoted(&format!("^{}$", regex::escape(&study.chosen.name))))
+                format!("--thread {} ", shell_word(&format!("^{}$", regex::escape(&study.chosen.name))))
             };
-            let words: Vec<String> = arguments.program.iter().map(|word| quoted(word)).collect();
+            let words: Vec<String> = arguments.program.iter().map(|word| shell_word(word)).collect();
             let time = |ns: u64| format!("{}us", ns / 1_000);
             format!("punctual reserve run {}/{} {thread}-- {}", time(budget_ns), time(period_ns), words.join(" "))
         }
     })
-}
-
-/// As a shell takes it for one word.
-fn quoted(word: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:=,+@%".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }

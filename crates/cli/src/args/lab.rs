@@ -1,0 +1,136 @@
+//! The arguments of `punctual lab`.
+
+use super::values::duration;
+use clap::{Args, Subcommand};
+use punctual_sim::sweep::Shard;
+use punctual_study::lab::System;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct LabArguments {
+    #[command(subcommand)]
+    pub(crate) command: LabCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// List the kernels that have a name, or take them from the distribution's packages
+    #[command(after_help = "Examples:\n  punctual lab kernels\n  punctual lab kernels 6.12 6.12-rt --fetch")]
+    Kernels(KernelsArguments),
+    /// Run one of punctual's commands on each kernel, and compare what it measured; needs no privilege
+    #[command(
+        after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nWhat has run already in the directory of -o is not run again."
+    )]
+    Run(LabRunArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KernelsArguments {
+    /// Only these, by name
+    #[arg(value_name = "KERNEL")]
+    pub(crate) kernels: Vec<String>,
+    /// Take those that are not here
+    #[arg(long)]
+    pub(crate) fetch: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabRunArguments {
+    /// A kernel, with parameters after commas if it is to have some: a name from `punctual lab kernels`, or the path of a
+    /// vmlinuz or vmlinux (with a `/`); may be repeated, and the first is what the others are compared with
+    #[arg(long, required = true, value_name = "KERNEL[,PARAMETER]", value_parser = System::parse)]
+    pub(crate) kernel: Vec<System>,
+    /// What the randomness of each kernel's guests begins with: 1..5 or 1,4,9; the same seed gives the same bytes
+    #[arg(long, value_name = "SEEDS", default_value = "1..3", value_parser = seeds)]
+    pub(crate) seeds: Seeds,
+    /// The directory for what the guests leave [default: lab-DATE-TIME in the current directory]
+    #[arg(short, long, value_name = "DIRECTORY")]
+    pub(crate) output: Option<PathBuf>,
+    /// A shell command that runs before in each guest
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) before: Option<String>,
+    /// A file to put into each guest, a program with its libraries; may be repeated
+    #[arg(long, value_name = "HOST:GUEST", value_parser = added)]
+    pub(crate) add: Vec<(PathBuf, String)>,
+    /// Run only a part of the guests: 1/4 is the first of four
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub(crate) shard: Option<Shard>,
+    /// Guests at a time [default: one a CPU]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) jobs: Option<u32>,
+    /// How much of a processor each guest may take [default: 5m and ten times what is recorded]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<u64>,
+    /// Memory of each guest, MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(256..=65_536))]
+    pub(crate) memory: u32,
+    /// Write a page with the kernels side by side, one file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// The words of one of punctual's commands. `record` stores its recording; of others, what they leave in /out is kept
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) words: Vec<String>,
+}
+
+/// Seeds, as one value.
+#[derive(Debug, Clone)]
+pub(crate) struct Seeds(pub(crate) Vec<u32>);
+
+const MAX_SEEDS: usize = 1_000;
+
+fn seeds(text: &str) -> Result<Seeds, String> {
+    let wrong = || format!("`{text}` is no list of seeds: write 1..5 or 1,4,9, at most {MAX_SEEDS} from 1 on");
+    let number = |word: &str| word.trim().parse::<u32>().ok().filter(|seed| (1..=5_000).contains(seed));
+    let mut seeds = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once("..").unwrap_or((part, part));
+        let (first, last) = number(first).zip(number(last)).ok_or_else(wrong)?;
+        seeds.extend(first..=last);
+        if first > last || seeds.len() > MAX_SEEDS {
+            return Err(wrong());
+        }
+    }
+    seeds.sort_unstable();
+    seeds.dedup();
+    Ok(Seeds(seeds))
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    Shard::parse(text).map_err(|error| error.to_string())
+}
+
+fn added(text: &str) -> Result<(PathBuf, String), String> {
+    let pair = text.rsplit_once(':').filter(|(host, guest)| !host.is_empty() && guest.len() > 1);
+    let (host, guest) = pair.ok_or_else(|| format!("`{text}` names no place in the guest: write HOST:GUEST"))?;
+    if guest.split('/').any(|part| part == "..") {
+        return Err(format!("`{text}`: the place in the guest leads upwards"));
+    }
+    Ok((host.into(), guest.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_are_ranges_and_lists() {
+        let read = |text: &str| seeds(text).map(|seeds| seeds.0);
+        assert_eq!(read("1..3").unwrap(), [1, 2, 3]);
+        assert_eq!(read("7").unwrap(), [7]);
+        assert_eq!(read("9,1,4..5,4").unwrap(), [1, 4, 5, 9]);
+        for wrong in ["", "0", "3..1", "1..", "a", "1..2000", "1,,2", "-1", "6000", "1..4294967295"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_added_has_two_places() {
+        assert_eq!(added("a:b:/c").unwrap(), ("a:b".into(), "/c".to_owned()));
+        for wrong in ["a", ":/c", "a:", "a:/", "a:/../c"] {
+            assert!(added(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Kernels by their names.
+
+use crate::args::lab::KernelsArguments;
+use crate::output::{self, Output, Usage};
+use punctual_lab::cache::{Cache, version_of};
+use punctual_lab::table::{self, Kernel};
+use punctual_report::lab::{KernelRow, KernelsAnswer, kernels_text};
+
+pub(super) fn run(arguments: &KernelsArguments, output: Output) -> anyhow::Result<u8> {
+    let table = table::kernels();
+    let kernels: Vec<&Kernel> = if arguments.kernels.is_empty() {
+        table.iter().collect()
+    } else {
+        arguments.kernels.iter().map(|name| named(&table, name)).collect::<Result<_, _>>()?
+    };
+    let cache = Cache::new();
+    let row = |kernel: &&Kernel| {
+        let held = cache.held(kernel);
+        let recorded = || kernel.recorded.as_ref().map(|package| format!("{} {}", package.package, package.version));
+        KernelRow {
+            name: kernel.name.clone(),
+            is_here: held.is_some(),
+            package: held.as_ref().map(version_of).or_else(recorded),
+            error: None,
+        }
+    };
+    let mut rows: Vec<KernelRow> = kernels.iter().map(row).collect();
+    if arguments.fetch {
+        for (row, held) in rows.iter_mut().zip(cache.fetch(&kernels, false)) {
+            match held {
+                Ok(held) => (row.is_here, row.package) = (true, Some(version_of(&held))),
+                Err(error) => row.error = Some(error.to_string()),
+            }
+        }
+    }
+    let code = u8::from(rows.iter().any(|row| row.error.is_some()));
+    if output.json {
+        output::answer(KernelsAnswer::new(&rows, code), code);
+    } else {
+        output::print_text(&kernels_text(&rows));
+    }
+    Ok(code)
+}
+
+/// The kernel that a word names.
+pub(super) fn named<'a>(table: &'a [Kernel], word: &str) -> Result<&'a Kernel, Usage> {
+    table.iter().find(|kernel| kernel.is_called(word)).ok_or_else(|| {
+        let known: Vec<&str> = table.iter().map(|kernel| kernel.name.as_str()).collect();
+        Usage(format!("there is no kernel `{word}`: give one of {}, or a path with a /", known.join(", ")))
+    })
+}

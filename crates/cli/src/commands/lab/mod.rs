@@ -1,0 +1,15 @@
+//! `punctual lab`.
+
+mod kernels;
+mod run;
+mod scenario;
+
+use crate::args::lab::LabCommand;
+use crate::output::Output;
+
+pub(crate) fn run(command: &LabCommand, output: Output) -> anyhow::Result<u8> {
+    match command {
+        LabCommand::Kernels(arguments) => kernels::run(arguments, output),
+        LabCommand::Run(arguments) => run::run(arguments, output),
+    }
+}

@@ -1,0 +1,231 @@
+//! Runs a command on several kernels, and compares.
+
+use super::scenario::{Scenario, scenario};
+use crate::args::lab::LabRunArguments;
+use crate::commands::artifacts::{self, Artifacts};
+use crate::output::{self, Output, Usage};
+use crate::progress::StepProgress;
+use crate::signals::Interrupted;
+use punctual_comparison::{Comparison, Side};
+use punctual_lab::cache::{Cache, version_of};
+use punctual_lab::table;
+use punctual_report::lab::{self, GuestEnd, GuestReport, LabAnswer, LabReport, SystemReport};
+use punctual_sim::sweep::Shard;
+use punctual_study::lab::{CellEnd, LabError, LabPlan, LabProgress, System, cells};
+use punctual_study::open_side;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub(super) fn run(arguments: &LabRunArguments, output: Output) -> anyhow::Result<u8> {
+    if arguments.html.is_some() {
+        punctual_report::encode::html::can_draw()?;
+        artifacts::check(arguments.html.as_ref())?;
+    }
+    let scenario = scenario(&arguments.words, arguments.before.as_deref())?;
+    told_apart(&arguments.kernel)?;
+    // Before signals are watched for: a download ends at once.
+    let kernels: Vec<Kernel> = arguments.kernel.iter().map(kernel).collect::<Result<_, _>>()?;
+    let plan = plan(arguments, &scenario, &kernels)?;
+    let interrupted = Interrupted::watch();
+    let mut progress = StepProgress::new(arguments.quiet, "guests");
+    let ends = punctual_study::lab::run(&plan, &mut |now| {
+        progress.count(&running(&plan, now), now.ended, now.all, now.elapsed);
+        !interrupted.is_set()
+    });
+    progress.done();
+    let report = report(arguments, &plan, &kernels, ends?, interrupted.is_set())?;
+    let mut artifacts = Artifacts::default();
+    let mut code = report.exit_code;
+    if let Some(path) = &arguments.html {
+        code = code.max(artifacts.write(path, lab::page(&report).html()?));
+    }
+    if output.json {
+        output::answer_beside(artifacts.failure(), LabAnswer::new(&report), code);
+    } else {
+        output::print_text(&lab::text(&report));
+    }
+    Ok(code)
+}
+
+/// Two systems may not share a directory.
+fn told_apart(systems: &[System]) -> Result<(), Usage> {
+    for (index, system) in systems.iter().enumerate() {
+        if let Some(other) = systems[..index].iter().find(|other| other.file_name() == system.file_name()) {
+            let (one, other) = (system.name(), other.name());
+            return Err(Usage(if one == other {
+                format!("--kernel {one} stands there twice")
+            } else {
+                format!("--kernel {other} and --kernel {one} would share a directory: give one another name")
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// A kernel that is here.
+struct Kernel {
+    elf: PathBuf,
+    package: Option<String>,
+}
+
+fn kernel(system: &System) -> anyhow::Result<Kernel> {
+    let cache = Cache::new();
+    let refused = |error| LabError::Kernel { name: system.kernel.clone(), error };
+    if system.kernel.contains('/') {
+        return Ok(Kernel { elf: cache.own(Path::new(&system.kernel)).map_err(refused)?, package: None });
+    }
+    let table = table::kernels();
+    let named = super::kernels::named(&table, &system.kernel)?;
+    if cache.held(named).is_none() {
+        output::note(&format!("taking kernel {} from the distribution's packages", named.name));
+    }
+    let held = cache.fetch(&[named], false).remove(0).map_err(refused)?;
+    if let Some(recorded) = &held.replaces {
+        output::note(&format!("{}: {} takes the place of {recorded}", named.name, held.package.version));
+    }
+    Ok(Kernel { package: Some(version_of(&held)), elf: held.elf })
+}
+
+fn plan(arguments: &LabRunArguments, scenario: &Scenario, kernels: &[Kernel]) -> anyhow::Result<LabPlan> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let systems = arguments.kernel.iter().cloned().zip(kernels.iter().map(|kernel| kernel.elf.clone()));
+    Ok(LabPlan {
+        systems: systems.collect(),
+        cells: cells(arguments.kernel.len(), &arguments.seeds.0, arguments.shard.unwrap_or(Shard::WHOLE)),
+        program: std::env::current_exe()?,
+        files: arguments.add.clone(),
+        script: scenario.script.clone(),
+        memory_mib: arguments.memory,
+        limit: arguments.timeout.map_or(scenario.limit, Duration::from_nanos),
+        jobs: arguments.jobs.map_or(cpus, |jobs| jobs as usize),
+        directory: arguments.output.clone().unwrap_or_else(|| crate::commands::fresh_name("lab-", "")),
+    })
+}
+
+/// The guests that run now, in words.
+fn running(plan: &LabPlan, now: &LabProgress<'_>) -> String {
+    let name = |cell: &punctual_study::lab::Cell| format!("{} seed {}", plan.systems[cell.system].0.name(), cell.seed);
+    now.running.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn report<'a>(
+    arguments: &'a LabRunArguments,
+    plan: &'a LabPlan,
+    kernels: &[Kernel],
+    ends: Vec<CellEnd>,
+    is_interrupted: bool,
+) -> anyhow::Result<LabReport<'a>> {
+    let mut systems: Vec<SystemReport> = (plan.systems.iter().zip(kernels))
+        .map(|((system, _), kernel)| SystemReport {
+            name: system.name(),
+            package: kernel.package.clone(),
+            directory: system.file_name(),
+            guests: Vec::new(),
+            documents: Vec::new(),
+        })
+        .collect();
+    let exit_code = exit_code(&ends);
+    for (cell, end) in plan.cells.iter().zip(ends) {
+        systems[cell.system].guests.push(guest(cell.seed, end));
+    }
+    let mut notes = Vec::new();
+    let sides = sides(&systems, &mut notes);
+    for (system, side) in systems.iter_mut().zip(&sides) {
+        system.documents = side.iter().flat_map(|side| &side.runs).map(|run| run.document.clone()).collect();
+    }
+    if arguments.shard.is_some() {
+        notes.push("a part of the guests: without --shard the same command gathers all parts".to_owned());
+    }
+    let comparisons = comparisons(&sides, &mut notes);
+    Ok(LabReport {
+        words: &arguments.words,
+        directory: &plan.directory,
+        systems,
+        comparisons,
+        is_interrupted,
+        notes,
+        exit_code,
+    })
+}
+
+fn guest(seed: u32, end: CellEnd) -> GuestReport {
+    let not_run = GuestReport {
+        seed,
+        end: GuestEnd::NotRun,
+        exit_code: None,
+        used_ms: None,
+        is_kept: false,
+        splats: Vec::new(),
+        all_splats: 0,
+        said: None,
+        recording: None,
+    };
+    match end {
+        CellEnd::NotRun => not_run,
+        CellEnd::Failed(said) => GuestReport { end: GuestEnd::Failed, said: Some(said), ..not_run },
+        CellEnd::Ran(ran, recording) => GuestReport {
+            seed,
+            end: GuestEnd::Ran,
+            exit_code: Some(ran.exit_code),
+            used_ms: Some(ran.used_ms),
+            is_kept: ran.is_kept,
+            splats: ran.splats,
+            all_splats: ran.all_splats,
+            said: ran.said,
+            recording: ran.has_recording.then_some(recording),
+        },
+    }
+}
+
+/// 1 where a guest or its command failed, or did not run; 2 where commands did no worse than to exceed a limit.
+fn exit_code(ends: &[CellEnd]) -> u8 {
+    let code = |end: &CellEnd| match end {
+        CellEnd::Ran(ran, _) => match ran.exit_code {
+            0 => 0,
+            2 => 2,
+            _ => 1,
+        },
+        CellEnd::Failed(_) | CellEnd::NotRun => 1,
+    };
+    let codes: Vec<u8> = ends.iter().map(code).collect();
+    if codes.contains(&1) { 1 } else { codes.into_iter().max().unwrap_or(0) }
+}
+
+/// The recordings of each system that has some; one that cannot be compared costs no other.
+fn sides(systems: &[SystemReport], notes: &mut Vec<String>) -> Vec<Option<Side>> {
+    let side = |system: &SystemReport| {
+        let mut paths: Vec<PathBuf> = system.guests.iter().filter_map(|guest| guest.recording.clone()).collect();
+        loop {
+            if paths.is_empty() {
+                return None;
+            }
+            match open_side(&system.name, &paths) {
+                Ok(side) => return Some(side),
+                Err(error) => {
+                    notes.push(format!("{}: left out: {error}", system.name));
+                    // Which one it is the error says in words only: each is tried by itself.
+                    let before = paths.len();
+                    paths.retain(|path| open_side(&system.name, std::slice::from_ref(path)).is_ok());
+                    if paths.len() == before {
+                        return None;
+                    }
+                }
+            }
+        }
+    };
+    systems.iter().map(side).collect()
+}
+
+/// The first side beside each other one.
+fn comparisons(sides: &[Option<Side>], notes: &mut Vec<String>) -> Vec<(usize, Comparison)> {
+    let mut there = sides.iter().enumerate().filter_map(|(index, side)| Some((index, side.as_ref()?)));
+    let Some((_, first)) = there.next() else { return Vec::new() };
+    let mut comparisons = Vec::new();
+    for (index, other) in there {
+        match punctual_comparison::compare(first, other, &[]) {
+            Ok(comparison) => comparisons.push((index, comparison)),
+            Err(error) => notes.push(format!("{} beside {}: {error}", other.name, first.name)),
+        }
+    }
+    comparisons
+}

@@ -1,0 +1,170 @@
+//! The answers of `punctual lab`.
+
+use super::model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemReport, SystemStage};
+use super::text::kernels_verdict;
+use crate::StageRow;
+use crate::answer::Answer;
+use crate::compare::CompareAnswer;
+use serde::Serialize;
+use std::path::Path;
+
+/// What a lab found.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LabAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    /// What the figures are, and what they are not.
+    modelled: &'static str,
+    /// The words of the command in the guests, without `punctual`.
+    command: &'a [String],
+    directory: &'a Path,
+    interrupted: bool,
+    systems: Vec<SystemRow<'a>>,
+    /// All runs of a system together.
+    stages: Vec<SystemStageRow<'a>>,
+    comparisons: Vec<ComparisonRow<'a>>,
+    notes: &'a [String],
+    next: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SystemRow<'a> {
+    name: &'a str,
+    package: Option<&'a str>,
+    guests: Vec<GuestRow<'a>>,
+    load: Vec<RateRow>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct GuestRow<'a> {
+    seed: u32,
+    end: GuestEnd,
+    /// What the command ended with.
+    command_exit_code: Option<i32>,
+    processor_ms: Option<u64>,
+    /// Whether it ran before, and was taken from the directory.
+    kept: bool,
+    splats: &'a [String],
+    all_splats: u64,
+    said: Option<&'a str>,
+    recording: Option<&'a Path>,
+}
+
+impl<'a> GuestRow<'a> {
+    fn new(guest: &'a GuestReport) -> GuestRow<'a> {
+        GuestRow {
+            seed: guest.seed,
+            end: guest.end,
+            command_exit_code: guest.exit_code,
+            processor_ms: guest.used_ms,
+            kept: guest.is_kept,
+            splats: &guest.splats,
+            all_splats: guest.all_splats,
+            said: guest.said.as_deref(),
+            recording: guest.recording.as_deref(),
+        }
+    }
+}
+
+/// What a command of the load got done.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct RateRow {
+    name: String,
+    unit: String,
+    /// The mean of the runs.
+    per_s_thousandths: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SystemStageRow<'a> {
+    system: &'a str,
+    #[serde(flatten)]
+    stage: StageRow,
+    /// The least of the runs' maxima.
+    max_lowest_ns: Option<u64>,
+    /// The greatest.
+    max_highest_ns: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ComparisonRow<'a> {
+    a: &'a str,
+    b: &'a str,
+    comparison: CompareAnswer<'a>,
+}
+
+impl<'a> LabAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(report: &'a LabReport<'a>) -> LabAnswer<'a> {
+        let system = |system: &'a SystemReport| SystemRow {
+            name: &system.name,
+            package: system.package.as_deref(),
+            guests: system.guests.iter().map(GuestRow::new).collect(),
+            load: (system.load_rates().into_iter())
+                .map(|(name, unit, per_s_thousandths)| RateRow { name, unit, per_s_thousandths })
+                .collect(),
+        };
+        let stage = |stage: SystemStage<'a>| SystemStageRow {
+            system: &stage.system.name,
+            max_lowest_ns: stage.max_between.map(|(lowest, _)| lowest),
+            max_highest_ns: stage.max_between.map(|(_, highest)| highest),
+            stage: stage.row,
+        };
+        let first = report.first().map_or("", |first| first.name.as_str());
+        let comparisons = report.comparisons.iter().map(|(other, comparison)| ComparisonRow {
+            a: first,
+            b: &report.systems[*other].name,
+            comparison: CompareAnswer::new(comparison, 0),
+        });
+        LabAnswer {
+            schema: "punctual.lab/1",
+            verdict: report.verdict(),
+            exit_code: report.exit_code,
+            modelled: MODELLED,
+            command: report.words,
+            directory: report.directory,
+            interrupted: report.is_interrupted,
+            systems: report.systems.iter().map(system).collect(),
+            stages: report.stages().into_iter().map(stage).collect(),
+            comparisons: comparisons.collect(),
+            notes: &report.notes,
+            next: report.next(),
+        }
+    }
+}
+
+impl Answer for LabAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}
+
+/// Which kernels there are.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct KernelsAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    kernels: &'a [KernelRow],
+}
+
+impl<'a> KernelsAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(kernels: &'a [KernelRow], exit_code: u8) -> KernelsAnswer<'a> {
+        KernelsAnswer { schema: "punctual.lab-kernels/1", verdict: kernels_verdict(kernels), exit_code, kernels }
+    }
+}
+
+impl Answer for KernelsAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}

@@ -1,0 +1,11 @@
+//! The same command on several kernels, each in a guest whose clock counts instructions.
+
+mod answer;
+mod model;
+mod page;
+mod text;
+
+pub use answer::{KernelsAnswer, LabAnswer};
+pub use model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemReport};
+pub use page::page;
+pub use text::{kernels_text, text};

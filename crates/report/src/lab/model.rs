@@ -1,0 +1,243 @@
+//! What a lab found.
+
+use crate::compare;
+use crate::recording::together::together;
+use crate::{StageRow, recording_verdict, stage_rows};
+use punctual_comparison::{Comparison, MIN_RUNS};
+use punctual_recording::{Document, Stage, format_ns};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What the figures of a lab are, and what they are not.
+pub const MODELLED: &str = "Each guest has one virtual CPU whose clock counts instructions, 4 ns each. That shows the paths that \
+                            kernels take, and what their work and their locks hold up, and gives the same again for the same seed. \
+                            There are no caches, no other CPUs, no power states and no real devices: these are not the times of \
+                            hardware.";
+
+/// A lab's run.
+pub struct LabReport<'a> {
+    /// The words of the command in the guests, without `punctual`.
+    pub words: &'a [String],
+    /// Where the guests' files are.
+    pub directory: &'a Path,
+    /// In the order in which they were asked for.
+    pub systems: Vec<SystemReport>,
+    /// The first system that has recordings beside each other one: the position of the other, and what came of it.
+    pub comparisons: Vec<(usize, Comparison)>,
+    /// Whether somebody ended it before its end.
+    pub is_interrupted: bool,
+    /// What else must be known.
+    pub notes: Vec<String>,
+    /// What the process exits with.
+    pub exit_code: u8,
+}
+
+/// A kernel with its parameters.
+pub struct SystemReport {
+    /// As it was asked for.
+    pub name: String,
+    /// The package that it came from, with its version.
+    pub package: Option<String>,
+    /// The name of its directory.
+    pub directory: String,
+    /// A guest a seed.
+    pub guests: Vec<GuestReport>,
+    /// What was recorded, in the order of the seeds.
+    pub documents: Vec<Document>,
+}
+
+/// How a guest ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum GuestEnd {
+    /// Its command ended.
+    Ran,
+    /// It came to no end.
+    Failed,
+    /// It was not begun, or was ended on the way.
+    NotRun,
+}
+
+/// A guest.
+pub struct GuestReport {
+    /// What its randomness began with.
+    pub seed: u32,
+    /// How it ended.
+    pub end: GuestEnd,
+    /// What its command ended with.
+    pub exit_code: Option<i32>,
+    /// What it took of a processor, ms.
+    pub used_ms: Option<u64>,
+    /// Whether it ran before.
+    pub is_kept: bool,
+    /// Lines in which its kernel complained, the first ones.
+    pub splats: Vec<String>,
+    /// How many there were.
+    pub all_splats: u64,
+    /// Why it failed, or what its command said last.
+    pub said: Option<String>,
+    /// Its recording.
+    pub recording: Option<PathBuf>,
+}
+
+/// A row of the table of stages.
+pub(super) struct SystemStage<'a> {
+    pub(super) system: &'a SystemReport,
+    /// All of its runs together.
+    pub(super) row: StageRow,
+    /// The least and the greatest of its runs' maxima.
+    pub(super) max_between: Option<(u64, u64)>,
+}
+
+impl SystemReport {
+    /// All runs as one.
+    pub(super) fn together(&self) -> Option<Document> {
+        together(&self.documents)
+    }
+
+    fn stages(&self) -> Vec<SystemStage<'_>> {
+        let Some(document) = self.together() else { return Vec::new() };
+        let rows = stage_rows(&document).into_iter().filter(|row| row.cpu.is_none());
+        let with_spread = rows.map(|row| {
+            let of_run = |run: &Document| run.distributions.sum_of(&row.measure, row.stage, None).max();
+            let maxima: Vec<u64> = self.documents.iter().filter_map(of_run).collect();
+            let max_between = maxima.iter().min().copied().zip(maxima.iter().max().copied());
+            SystemStage { system: self, row, max_between }
+        });
+        with_spread.collect()
+    }
+
+    /// What the load got done a second, each command with its mean over the runs, times 1,000.
+    pub(super) fn load_rates(&self) -> Vec<(String, String, u64)> {
+        let mut rates: Vec<(String, String, u64, u64)> = Vec::new();
+        for score in self.documents.iter().flat_map(|document| &document.provenance.load.scores) {
+            let found = rates.iter_mut().find(|(name, unit, ..)| (name, unit) == (&score.name, &score.unit));
+            match found {
+                Some((_, _, sum, count)) => {
+                    *sum = sum.saturating_add(score.rate_thousandths());
+                    *count += 1;
+                }
+                None => rates.push((score.name.clone(), score.unit.clone(), score.rate_thousandths(), 1)),
+            }
+        }
+        rates.into_iter().map(|(name, unit, sum, count)| (name, unit, sum / count)).collect()
+    }
+}
+
+/// Figures by which systems are ranked: the furthest out that all of them have.
+type Figure = (&'static str, fn(&StageRow) -> Option<u64>);
+const RANKED_BY: [Figure; 3] =
+    [("99.99 %", |row| row.p99_99_ns), ("99.9 %", |row| row.p99_9_ns), ("99 %", |row| row.p99_ns)];
+
+impl LabReport<'_> {
+    /// Every stage of every system: those of a stage stand together, in the order of the stages.
+    pub(super) fn stages(&self) -> Vec<SystemStage<'_>> {
+        let mut rows: Vec<SystemStage<'_>> = self.systems.iter().flat_map(SystemReport::stages).collect();
+        let position = |stage: Stage| Stage::ALL.iter().position(|other| *other == stage);
+        rows.sort_by(|a, b| (&a.row.measure, position(a.row.stage)).cmp(&(&b.row.measure, position(b.row.stage))));
+        rows
+    }
+
+    /// Every guest, with its system.
+    pub(super) fn guests(&self) -> impl Iterator<Item = (&SystemReport, &GuestReport)> {
+        self.systems.iter().flat_map(|system| system.guests.iter().map(move |guest| (system, guest)))
+    }
+
+    /// The first system that has recordings, which the others are held against.
+    pub(super) fn first(&self) -> Option<&SystemReport> {
+        self.systems.iter().find(|system| !system.documents.is_empty())
+    }
+
+    /// The answer in words.
+    pub fn verdict(&self) -> String {
+        let mut sentences: Vec<String> = Vec::new();
+        if self.is_interrupted {
+            sentences.push("Ended before its end.".to_owned());
+        }
+        let all = self.guests().count();
+        let failed = self.guests().filter(|(_, guest)| guest.end == GuestEnd::Failed).count();
+        if failed > 0 {
+            sentences.push(format!("{failed} of {all} guests came to no end."));
+        }
+        let complained = self.guests().filter(|(_, guest)| guest.all_splats > 0).count();
+        if complained > 0 {
+            sentences.push(format!("In {complained} of {all} guests the kernel complained."));
+        }
+        let measured: Vec<&SystemReport> = self.systems.iter().filter(|system| !system.documents.is_empty()).collect();
+        match measured.as_slice() {
+            [] => sentences.extend(self.ends_in_words()),
+            [one] => {
+                let document = one.together();
+                sentences.extend(document.map(|document| format!("{}: {}", one.name, recording_verdict(&[&document]))));
+            }
+            several => sentences.extend(ranking(several)),
+        }
+        let first = self.first().map_or("", |first| first.name.as_str());
+        for (other, comparison) in &self.comparisons {
+            let name = &self.systems[*other].name;
+            sentences.push(format!("{name} (B) beside {first} (A): {}", compare::verdict(comparison)));
+        }
+        sentences.join(" ")
+    }
+
+    /// With which code the command ended on how many guests, where nothing was recorded.
+    fn ends_in_words(&self) -> Option<String> {
+        let mut counts: Vec<(i32, usize)> = Vec::new();
+        for code in self.guests().filter_map(|(_, guest)| guest.exit_code) {
+            match counts.iter_mut().find(|(other, _)| *other == code) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((code, 1)),
+            }
+        }
+        let each = counts.iter().map(|(code, count)| format!("{code} in {count}"));
+        let words = each.collect::<Vec<_>>().join(", with ");
+        (!counts.is_empty()).then(|| {
+            let guests = if counts.iter().map(|(_, count)| count).sum::<usize>() == 1 { "guest" } else { "guests" };
+            format!("The command ended with {words} {guests}.")
+        })
+    }
+
+    /// A command that goes on from here.
+    pub fn next(&self) -> Option<String> {
+        let first = self.first()?;
+        let (other, _) = self.comparisons.first()?;
+        let side = |system: &SystemReport| {
+            crate::layout::shell_word(&self.directory.join(&system.directory).to_string_lossy())
+        };
+        if first.documents.len() < MIN_RUNS {
+            return Some(format!("the same command with --seeds 1..{MIN_RUNS}: a verdict takes as many runs of each"));
+        }
+        Some(format!("punctual compare {} {}", side(first), side(&self.systems[*other])))
+    }
+}
+
+fn ranking(systems: &[&SystemReport]) -> Option<String> {
+    let total = |system: &SystemReport| -> Option<StageRow> {
+        system.stages().into_iter().map(|stage| stage.row).find(|row| row.stage == Stage::Total)
+    };
+    let totals: Vec<(&str, StageRow)> =
+        systems.iter().filter_map(|system| Some((system.name.as_str(), total(system)?))).collect();
+    let of = |figure: fn(&StageRow) -> Option<u64>| -> Option<Vec<(&str, u64)>> {
+        totals.iter().map(|(name, row)| Some((*name, figure(row)?))).collect()
+    };
+    let ranked = RANKED_BY.iter().find_map(|(words, figure)| Some((format!("{words} of wakeups"), of(*figure)?)));
+    let (words, mut values) = ranked.or_else(|| Some(("All wakeups".to_owned(), of(|row| row.max_ns)?)))?;
+    values.sort_by_key(|(_, value)| *value);
+    let each: Vec<String> = values.iter().map(|(name, value)| format!("{} on {name}", format_ns(*value))).collect();
+    Some(format!("{words} ran within {}.", each.join(", ")))
+}
+
+/// A kernel that can be booted by its name.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct KernelRow {
+    /// What it is called.
+    pub name: String,
+    /// Whether it is on this machine.
+    pub is_here: bool,
+    /// The package that is here, or the one that would be taken; `None` where that is whatever is newest.
+    pub package: Option<String>,
+    /// Why it could not be taken.
+    pub error: Option<String>,
+}

@@ -1,0 +1,162 @@
+//! The page of `punctual lab run --html`: kernels side by side.
+
+use super::answer::LabAnswer;
+use super::model::{GuestEnd, LabReport, MODELLED};
+use super::text::{guests_in_words, trouble};
+use crate::answer::value;
+use crate::compare;
+use crate::encode::html::table::{Column, Table, Value};
+use crate::encode::html::{Block, Page, Section};
+use crate::layout::thousandths;
+use crate::recording::page::{share_pictures, warnings};
+use punctual_recording::{Document, Stage};
+
+/// The page of a lab's run.
+pub fn page(report: &LabReport<'_>) -> Page {
+    let together = report.systems.iter().filter_map(|system| Some((system.name.clone(), system.together()?)));
+    let systems: Vec<(String, Document)> = together.collect();
+    let parts: Vec<(String, &Document)> = systems.iter().map(|(name, document)| (name.clone(), document)).collect();
+    let mut sections = Vec::new();
+    sections.extend(shares(&parts));
+    sections.extend(stages(report));
+    sections.extend(comparisons(report));
+    sections.extend(loads(report));
+    sections.push(guests(report));
+    let names: Vec<&str> = report.systems.iter().map(|system| system.name.as_str()).collect();
+    Page {
+        title: format!("The same work on {}", names.join(", ")),
+        context: format!("punctual lab run · punctual {}", report.words.join(" ")),
+        verdict: report.verdict(),
+        warnings: report.notes.iter().cloned().chain(warnings(&parts)).collect(),
+        blind: vec![MODELLED.to_owned()],
+        sections,
+        report: value(&LabAnswer::new(report)),
+    }
+}
+
+fn shares(parts: &[(String, &Document)]) -> Option<Section> {
+    let (_, first) = parts.first()?;
+    let mut blocks = Vec::new();
+    for (number, measure) in first.distributions.measures().iter().take(4).enumerate() {
+        let beside: Vec<(&str, &str, &Document)> =
+            parts.iter().map(|(name, document)| (name.as_str(), measure.as_str(), *document)).collect();
+        blocks.extend(share_pictures(&format!("share-{number}"), &beside, Vec::new()));
+    }
+    Some(Section {
+        id: "share".into(),
+        title: "How many were how late".into(),
+        lead: "All runs of a kernel together. To the right, latency; upwards, the share of wakeups that took at least so long; both \
+               axes are logarithmic."
+            .into(),
+        blocks,
+    })
+}
+
+fn stages(report: &LabReport<'_>) -> Option<Section> {
+    let rows = report.stages();
+    let first = rows.first()?;
+    let several = rows.iter().any(|row| row.row.measure != first.row.measure);
+    let mut columns = vec![Column::words("stage"), Column::words("kernel")];
+    if several {
+        columns.push(Column::words("threads"));
+    }
+    columns.extend(
+        ["wakeups", "p50 us", "p99 us", "p99.9 us", "max us", "least max us", "greatest max us"].map(Column::numbers),
+    );
+    let cells = rows.iter().map(|stage| {
+        let row = &stage.row;
+        let mut cells = vec![Value::text(row.stage.name().replace('_', " ")), Value::text(stage.system.name.clone())];
+        if several {
+            cells.push(Value::text(row.measure.clone()));
+        }
+        cells.push(Value::Count(Some(row.count)));
+        let between = stage.max_between;
+        let times = [row.p50_ns, row.p99_ns, row.p99_9_ns, row.max_ns];
+        cells.extend(times.into_iter().chain([between.map(|ends| ends.0), between.map(|ends| ends.1)]).map(Value::Ns));
+        cells
+    });
+    Some(Section {
+        id: "stages".into(),
+        title: "Stages".into(),
+        lead: "Times in microseconds; – where there are too few wakeups to say. The last two columns are of the seeds' maxima.".into(),
+        blocks: vec![Block::Table(Table { caption: "Each stage on each kernel".into(), columns, rows: cells.collect() })],
+    })
+}
+
+fn comparisons(report: &LabReport<'_>) -> Option<Section> {
+    let first = report.first()?;
+    let rows: Vec<Vec<Value>> = (report.comparisons.iter())
+        .flat_map(|(other, comparison)| {
+            let name = &report.systems[*other].name;
+            let shown = comparison.stages.iter().filter_map(move |stage| Some((stage, stage.shown()?)));
+            shown.map(move |(stage, ratio)| {
+                let factor = |ratio: f64| compare::factor(ratio);
+                vec![
+                    Value::text(name.clone()),
+                    Value::text(stage.stage.name().replace('_', " ")),
+                    Value::text(ratio.figure.name),
+                    Value::text(factor(ratio.estimate)),
+                    Value::text(format!("{} to {}", factor(ratio.low), factor(ratio.high))),
+                    Value::text(if stage.stage == Stage::Total { comparison.standing.name() } else { "" }),
+                ]
+            })
+        })
+        .collect();
+    let columns = ["kernel", "stage", "figure", "times as late", "95 %", "standing"].map(Column::words).into();
+    let caption = format!("Beside {}", first.name);
+    (!rows.is_empty()).then(|| Section {
+        id: "beside".into(),
+        title: format!("How many times as late as {}", first.name),
+        lead:
+            "An interval that does not reach 1 shows a difference. A verdict of the systems takes three seeds or more."
+                .into(),
+        blocks: vec![Block::Table(Table { caption, columns, rows })],
+    })
+}
+
+fn loads(report: &LabReport<'_>) -> Option<Section> {
+    let rows: Vec<Vec<Value>> = (report.systems.iter())
+        .flat_map(|system| {
+            let rates = system.load_rates().into_iter();
+            rates.map(|(name, unit, rate)| {
+                [name, unit, system.name.clone(), thousandths(rate)].map(Value::text).to_vec()
+            })
+        })
+        .collect();
+    let mut columns: Vec<Column> = ["load", "a second", "kernel"].map(Column::words).into();
+    columns.push(Column::numbers("done"));
+    (!rows.is_empty()).then(|| Section {
+        id: "load".into(),
+        title: "What the load got done".into(),
+        lead: "Throughput hardly tells how late a system runs.".into(),
+        blocks: vec![Block::Table(Table { caption: "The mean of the seeds".into(), columns, rows })],
+    })
+}
+
+fn guests(report: &LabReport<'_>) -> Section {
+    let rows = report.guests().map(|(system, guest)| {
+        let end = match guest.end {
+            GuestEnd::Ran if guest.is_kept => "ran before",
+            GuestEnd::Ran => "ran",
+            GuestEnd::Failed => "failed",
+            GuestEnd::NotRun => "not run",
+        };
+        let trouble = trouble(guest).join("; ");
+        vec![
+            Value::text(system.name.clone()),
+            Value::Count(Some(u64::from(guest.seed))),
+            if trouble.is_empty() { Value::text(end) } else { Value::Bad(end.to_owned()) },
+            Value::text(trouble),
+            Value::text(system.package.clone().unwrap_or_default()),
+        ]
+    });
+    let rows = rows.collect();
+    let mut columns = vec![Column::words("kernel"), Column::numbers("seed")];
+    columns.extend(["end", "trouble", "package"].map(Column::words));
+    Section {
+        id: "guests".into(),
+        title: "Guests".into(),
+        lead: guests_in_words(report),
+        blocks: vec![Block::Table(Table { caption: "A guest each".into(), columns, rows })],
+    }
+}

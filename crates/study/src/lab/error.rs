@@ -1,0 +1,48 @@
+//! What can go wrong with a lab.
+
+use punctual_lab::cache::CacheError;
+use punctual_recording::Hint;
+use std::path::PathBuf;
+
+/// Why a lab could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// A kernel is not to be had.
+    #[error("kernel {name}: {error}")]
+    Kernel {
+        /// Which.
+        name: String,
+        /// Why.
+        error: CacheError,
+    },
+    /// A program that guests need is not installed.
+    #[error("{0} is not installed")]
+    Missing(&'static str),
+    /// A cell stands there that is none of this lab's.
+    #[error("{}: stands there from another program, kernel or command: choose another directory with -o", .0.display())]
+    Other(PathBuf),
+    /// A file could not be written or read.
+    #[error(transparent)]
+    Recording(#[from] punctual_recording::Error),
+    /// What a guest left could not be stored.
+    #[error("{}: {source}", path.display())]
+    Store {
+        /// Where.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file that goes into the guests cannot be read.
+    #[error(transparent)]
+    Guest(#[from] punctual_lab::guest::GuestError),
+}
+
+impl Hint for LabError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            LabError::Missing(_) => Some("on Debian: apt install qemu-system-x86 busybox-static bash"),
+            LabError::Recording(error) => error.hint(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The same command of punctual on several kernels, each in a guest whose clock counts instructions.
+//!
+//! * [`System`]: a kernel and its parameters; [`cells`]: a system with a seed, one guest each, in the order in which they run.
+//! * [`run`]: boots those that are not there yet, a few at a time. Each cell is stored when it has run, so that a run that is
+//!   ended goes on where it was.
+//!
+//! # Where things lie
+//!
+//! In the caller's directory, in one of each system's name: `seed-3.punctual` is the recording, `seed-3.txt` what the command
+//! printed, `seed-3.kernel-log` the kernel's log, `seed-3/` what else the command left in `/out`, and `seed-3.json`, which is
+//! written last, says that all this is whole and what it came from.
+
+mod error;
+mod grid;
+mod run;
+mod store;
+mod system;
+
+pub use error::LabError;
+pub use grid::{Cell, cells};
+pub use run::{CellEnd, LabPlan, LabProgress, RECORDING, run};
+pub use store::Ran;
+pub use system::System;

@@ -1,0 +1,168 @@
+//! Boots the cells that have not run yet.
+
+use super::error::LabError;
+use super::grid::Cell;
+use super::store::{Place, Ran};
+use super::system::System;
+use punctual_lab::guest::{self, Guest, GuestError, QEMU};
+use punctual_lab::kept::{Digests, key_of};
+use punctual_lab::userland;
+use punctual_recording::Directory;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// What the command in a guest calls its recording, in `/out`.
+pub const RECORDING: &str = "recording.punctual";
+
+/// Guests are looked at this often.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// What is run where.
+pub struct LabPlan {
+    /// The systems, each with its kernel's ELF file.
+    pub systems: Vec<(System, PathBuf)>,
+    /// Which guests, in this order.
+    pub cells: Vec<Cell>,
+    /// The program that is `punctual` in a guest.
+    pub program: PathBuf,
+    /// More files, programs with their libraries: on the host, in the guest.
+    pub files: Vec<(PathBuf, String)>,
+    /// The shell command.
+    pub script: String,
+    /// Of a guest, MiB.
+    pub memory_mib: u32,
+    /// How much of a processor a guest may take.
+    pub limit: Duration,
+    /// Guests at a time.
+    pub jobs: usize,
+    /// Where the cells are stored.
+    pub directory: PathBuf,
+}
+
+/// How a cell ended.
+#[derive(Debug)]
+pub enum CellEnd {
+    /// Its command ended, with whatever code.
+    Ran(Ran, PathBuf),
+    /// The guest came to no end, or what it left could not be stored: in one line.
+    Failed(String),
+    /// It was not begun, or was ended on the way.
+    NotRun,
+}
+
+/// What a lab is at.
+pub struct LabProgress<'a> {
+    /// Cells that have ended, those that were there among them.
+    pub ended: usize,
+    /// Of so many.
+    pub all: usize,
+    /// Those that run now.
+    pub running: &'a [Cell],
+    /// Since the beginning.
+    pub elapsed: Duration,
+}
+
+impl LabPlan {
+    fn guest(&self, cell: Cell) -> Guest {
+        let (system, kernel) = &self.systems[cell.system];
+        let mut guest = Guest::new(kernel);
+        guest.program = Some(self.program.clone());
+        guest.files.clone_from(&self.files);
+        guest.seed = cell.seed;
+        guest.day = cell.seed;
+        guest.memory_mib = self.memory_mib;
+        guest.append = system.parameters.join(" ");
+        guest.limit = self.limit;
+        guest
+    }
+}
+
+/// What a worker says.
+enum Said {
+    Began(usize),
+    Ended(usize, CellEnd),
+}
+
+/// Runs the cells that are not stored yet, and gives how each ended, in the plan's order. `go_on` is asked ten times a
+/// second; once it says no, guests are ended.
+///
+/// # Errors
+///
+/// Before anything is booted: where a program is missing, a file cannot be read, or the directory holds cells of another
+/// lab. A cell that fails is no error of the lab.
+pub fn run(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> Result<Vec<CellEnd>, LabError> {
+    for program in [QEMU, "busybox", "bash"] {
+        userland::find(program).ok_or(LabError::Missing(program))?;
+    }
+    let top = Directory::make(&plan.directory)?;
+    let systems: Vec<Directory> =
+        plan.systems.iter().map(|(system, _)| top.below(&system.file_name())).collect::<Result<_, _>>()?;
+    let place = |cell: Cell| Place { system: &systems[cell.system], seed: cell.seed };
+    let (mut digests, mut keys, mut ends) = (Digests::default(), Vec::new(), Vec::new());
+    for &cell in &plan.cells {
+        let key = key_of(&plan.guest(cell), &plan.script, &mut digests)?;
+        let kept = place(cell).read(&key)?;
+        ends.push(kept.map(|ran| CellEnd::Ran(ran, place(cell).recording())));
+        keys.push(key);
+    }
+    let left: Vec<usize> = (0..plan.cells.len()).filter(|&number| ends[number].is_none()).collect();
+    let (next, began, all) = (AtomicUsize::new(0), Instant::now(), plan.cells.len());
+    std::thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        for _ in 0..plan.jobs.clamp(1, left.len().max(1)) {
+            let (sender, next, left, keys, place) = (sender.clone(), &next, &left, &keys, &place);
+            scope.spawn(move || {
+                while let Some(&number) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if guest::is_ending() || sender.send(Said::Began(number)).is_err() {
+                        return;
+                    }
+                    let cell = plan.cells[number];
+                    let end = boot(plan, cell, &keys[number], &place(cell), next);
+                    let _ = sender.send(Said::Ended(number, end));
+                }
+            });
+        }
+        drop(sender);
+        let mut running: Vec<usize> = Vec::new();
+        loop {
+            match receiver.recv_timeout(EVERY) {
+                Ok(Said::Began(number)) => running.push(number),
+                Ok(Said::Ended(number, end)) => {
+                    running.retain(|&other| other != number);
+                    ends[number] = Some(end);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            let cells: Vec<Cell> = running.iter().map(|&number| plan.cells[number]).collect();
+            let ended = ends.iter().flatten().count();
+            if !go_on(&LabProgress { ended, all, running: &cells, elapsed: began.elapsed() }) {
+                guest::end();
+            }
+        }
+    });
+    Ok(ends.into_iter().map(|end| end.unwrap_or(CellEnd::NotRun)).collect())
+}
+
+/// Boots one cell and stores what it left. Where that cannot be stored, no other is begun.
+fn boot(plan: &LabPlan, cell: Cell, key: &str, place: &Place<'_>, next: &AtomicUsize) -> CellEnd {
+    let outcome = match plan.guest(cell).boot(&plan.script) {
+        Ok(outcome) => outcome,
+        Err(GuestError::Interrupted) => return CellEnd::NotRun,
+        Err(error) => {
+            let words = error.to_string();
+            place.write_failure(&words);
+            return CellEnd::Failed(words.lines().next().unwrap_or_default().to_owned());
+        }
+    };
+    match place.write(key, &outcome, RECORDING) {
+        Ok(ran) => CellEnd::Ran(ran, place.recording()),
+        Err(error) => {
+            // On a full disk the next would fail too, minutes later.
+            next.store(usize::MAX / 2, Ordering::Relaxed);
+            CellEnd::Failed(error.to_string())
+        }
+    }
+}

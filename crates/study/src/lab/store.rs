@@ -1,0 +1,146 @@
+//! What a guest left, stored under its system and seed.
+
+use super::error::LabError;
+use punctual_lab::guest::Outcome;
+use punctual_recording::Directory;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A guest that ran to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Ran {
+    /// Of all that the run came from.
+    key: String,
+    /// What the command ended with.
+    pub exit_code: i32,
+    /// How much of a processor the guest took, ms.
+    pub used_ms: u64,
+    /// Lines in which the kernel complained of itself, the first ones.
+    pub splats: Vec<String>,
+    /// How many such lines there were.
+    pub all_splats: u64,
+    /// What the command said last, where it failed.
+    pub said: Option<String>,
+    /// Whether it left a recording.
+    pub has_recording: bool,
+    /// Whether it ran before, and was taken from where it is stored.
+    #[serde(skip)]
+    pub is_kept: bool,
+}
+
+/// A stored cell is a few kilobytes; what is longer is none.
+const MAX_BYTES: u64 = 1 << 20;
+const MAX_SPLATS: usize = 20;
+/// Of a line that is repeated in an answer.
+const MAX_CHARACTERS: usize = 300;
+
+/// Where a cell is stored.
+pub(super) struct Place<'a> {
+    pub(super) system: &'a Directory,
+    pub(super) seed: u32,
+}
+
+impl Place<'_> {
+    fn name(&self, end: &str) -> String {
+        format!("seed-{}{end}", self.seed)
+    }
+
+    /// The recording, where there is one.
+    pub(super) fn recording(&self) -> PathBuf {
+        self.system.path().join(self.name(".punctual"))
+    }
+
+    /// What stands here, if it has this key.
+    ///
+    /// # Errors
+    ///
+    /// Where something else stands here: it is not overwritten.
+    pub(super) fn read(&self, key: &str) -> Result<Option<Ran>, LabError> {
+        let name = self.name(".json");
+        let other = || LabError::Other(self.system.path().join(&name));
+        match self.system.read(&name, MAX_BYTES) {
+            Ok(bytes) => {
+                let ran: Ran = serde_json::from_slice(&bytes).map_err(|_| other())?;
+                if ran.key == key { Ok(Some(Ran { is_kept: true, ..ran })) } else { Err(other()) }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(_) => Err(other()),
+        }
+    }
+
+    /// Stores what a guest left; what was stored by half before goes.
+    pub(super) fn write(&self, key: &str, outcome: &Outcome, recording: &str) -> Result<Ran, LabError> {
+        let stored = |name: &str, contents: &[u8]| {
+            let path = self.system.path().join(name);
+            self.system.write(name, contents).map_err(|source| LabError::Store { path, source })
+        };
+        for end in ["", ".punctual"] {
+            self.system.below(&self.name(end))?.discard();
+        }
+        let left = outcome.files.path();
+        let has_recording = left.join(recording).is_dir();
+        if has_recording {
+            copy(&left.join(recording), &self.system.below(&self.name(".punctual"))?, None)?;
+        }
+        let others = std::fs::read_dir(left).map_err(|source| LabError::Store { path: left.to_owned(), source })?;
+        if others.flatten().any(|entry| entry.file_name() != recording) {
+            copy(left, &self.system.below(&self.name(""))?, Some(recording))?;
+        }
+        stored(&self.name(".txt"), outcome.output.as_bytes())?;
+        stored(&self.name(".kernel-log"), outcome.kernel_log.as_bytes())?;
+        let ran = Ran { is_kept: false, ..ran(key, outcome, has_recording) };
+        // Last: without it nothing here counts.
+        let text = serde_json::to_string_pretty(&ran).map_err(|error| LabError::Store {
+            path: self.system.path().join(self.name(".json")),
+            source: error.into(),
+        })?;
+        stored(&self.name(".json"), text.as_bytes())?;
+        self.system.remove(&self.name(".failed"));
+        Ok(ran)
+    }
+
+    /// Stores why a guest came to no end; where it cannot be, its first line is all there is.
+    pub(super) fn write_failure(&self, words: &str) {
+        let _ = self.system.write(&self.name(".failed"), words.as_bytes());
+    }
+}
+
+fn ran(key: &str, outcome: &Outcome, has_recording: bool) -> Ran {
+    let splats = punctual_lab::guest::splats(&outcome.kernel_log);
+    let shown = |line: &str| line.chars().take(MAX_CHARACTERS).collect::<String>();
+    let last = || outcome.output.lines().rfind(|line| !line.trim().is_empty()).map(shown);
+    // An error stands before its hint.
+    let error = || outcome.output.lines().rfind(|line| line.starts_with("error: ")).map(shown);
+    Ran {
+        key: key.to_owned(),
+        exit_code: outcome.code,
+        used_ms: u64::try_from(outcome.used.as_millis()).unwrap_or(u64::MAX),
+        splats: splats.iter().take(MAX_SPLATS).map(|line| shown(line)).collect(),
+        all_splats: splats.len() as u64,
+        said: (outcome.code != 0).then(|| error().or_else(last)).flatten(),
+        has_recording,
+        is_kept: false,
+    }
+}
+
+/// Copies a directory's files, those in its directories too, but for one name.
+fn copy(from: &Path, to: &Directory, but: Option<&str>) -> Result<(), LabError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| LabError::Store { path, source }
+    };
+    for entry in std::fs::read_dir(from).map_err(failed(from))? {
+        let entry = entry.map_err(failed(from))?;
+        let (name, path) = (entry.file_name(), entry.path());
+        // What the guest's kernel made is as foreign as any file.
+        let Some(name) = name.to_str().filter(|name| Some(*name) != but) else { continue };
+        let kind = entry.file_type().map_err(failed(&path))?;
+        if kind.is_dir() {
+            copy(&path, &to.below(name)?, None)?;
+        } else if kind.is_file() {
+            let contents = std::fs::read(&path).map_err(failed(&path))?;
+            to.write(name, &contents).map_err(failed(&to.path().join(name)))?;
+        }
+    }
+    Ok(())
+}
