@@ -6,7 +6,7 @@ use crate::link::{Link, Transfer};
 use crate::machine::{CpuTime, Engine};
 use crate::modem::{Block, Meter};
 use crate::observe::{Activation, Observer, Unit};
-use crate::time::{Picoseconds, SECOND};
+use crate::time::{NEVER, Picoseconds, SECOND};
 use crate::watch::Watch;
 use std::cell::RefCell;
 
@@ -26,6 +26,9 @@ pub struct Run {
     pub migrations: Vec<u64>,
     /// For each source: the longest time from the raising of its interrupt to its handler.
     pub handler_waits: Vec<Picoseconds>,
+    /// For each source whose work is done in its deferred procedure: the longest time from the start of its handler to that
+    /// of the work.
+    pub procedure_waits: Vec<Picoseconds>,
     /// What was seen of each device.
     pub devices: Vec<DeviceRun>,
     /// The transfer.
@@ -68,6 +71,7 @@ struct Collector<'a, M> {
     waits: Vec<Vec<(Picoseconds, Picoseconds)>>,
     constraints: Vec<Constraints>,
     handler_waits: Vec<Picoseconds>,
+    procedure_waits: Vec<Picoseconds>,
     meters: Vec<M>,
 }
 
@@ -82,8 +86,14 @@ impl<M: Observer> Observer for Collector<'_, M> {
         for meter in &mut self.meters {
             meter.activation(activation);
         }
-        if let Some(wait) = activation.unit.source.and_then(|source| self.handler_waits.get_mut(source as usize)) {
-            *wait = (*wait).max(activation.unit.irq_start - activation.unit.arrival);
+        if let Some(source) = activation.unit.source.map(|source| source as usize) {
+            if let Some(wait) = self.handler_waits.get_mut(source) {
+                *wait = (*wait).max(activation.unit.irq_start - activation.unit.arrival);
+            }
+            let in_procedure = activation.thread.is_none() && activation.unit.dpc_start != NEVER;
+            if let Some(wait) = self.procedure_waits.get_mut(source).filter(|_| in_procedure) {
+                *wait = (*wait).max(activation.start - activation.unit.irq_start);
+            }
         }
         if let Some(thread) = activation.thread {
             self.starts[thread as usize].push((activation.unit.arrival, activation.start));
@@ -135,6 +145,7 @@ pub(super) fn run(setup: &Setup, watch: &dyn Watch) -> Result<Option<Run>> {
         waits: vec![Vec::new(); threads],
         constraints: vec![Constraints::default(); threads],
         handler_waits: vec![0; setup.spec.sources.len()],
+        procedure_waits: vec![0; setup.spec.sources.len()],
         meters: meters.collect(),
     };
     // Where there is a transfer, nothing after its end is looked at.
@@ -154,6 +165,7 @@ pub(super) fn run(setup: &Setup, watch: &dyn Watch) -> Result<Option<Run>> {
     let overruns: Vec<u64> = collector.meters.iter().map(|meter| meter.ring.overflows()).collect();
     let (starts, waits) = (collector.starts, collector.waits);
     let (mut constraints, handler_waits) = (collector.constraints, collector.handler_waits);
+    let procedure_waits = collector.procedure_waits;
     drop(collector.meters);
     for (index, seen) in constraints.iter_mut().enumerate() {
         (seen.granted, seen.refused) = engine.constraints(index);
@@ -170,6 +182,7 @@ pub(super) fn run(setup: &Setup, watch: &dyn Watch) -> Result<Option<Run>> {
         waits,
         migrations: (0..threads).map(|thread| engine.migrations(thread)).collect(),
         handler_waits,
+        procedure_waits,
         devices: devices.collect(),
         transfer: link.as_ref().map(|(link, _)| link.borrow().transfer()).unwrap_or_default(),
         cpu: (0..setup.spec.cpus).map(|cpu| engine.cpu_time(cpu)).collect(),

@@ -25,6 +25,11 @@ impl Subject<'_> {
         found.ok_or_else(|| format!("there is no thread {name:?}"))
     }
 
+    fn source(&self, name: &str) -> Result<usize, String> {
+        let found = self.spec.sources.iter().position(|source| source.name == name);
+        found.ok_or_else(|| format!("there is no source {name:?}"))
+    }
+
     fn device(&self) -> Result<&super::build::DeviceSpec, String> {
         self.devices.get(self.device).ok_or_else(|| "there is no device".to_owned())
     }
@@ -214,9 +219,12 @@ impl Measure {
                 number(faults.filter(|block| block.fate != Fate::Good).count() as f64)
             }
             Measure::HandlerWaitMost { source } => {
-                let found = subject.spec.sources.iter().position(|known| known.name == *source);
-                let index = found.ok_or_else(|| format!("there is no source {source:?}"))?;
+                let index = subject.source(source)?;
                 maybe(runs.iter().map(|run| run.handler_waits[index]).max().map(micros))
+            }
+            Measure::ProcedureWaitMost { source } => {
+                let index = subject.source(source)?;
+                maybe(runs.iter().map(|run| run.procedure_waits[index]).max().map(micros))
             }
             Measure::WaitShare { thread } => {
                 let waited: Picoseconds = waits(runs, subject.thread(thread)?).sum();

@@ -161,6 +161,11 @@ pub enum Measure {
         /// Whose interrupt.
         source: String,
     },
+    /// Longest time from the start of a handler to the start of the work that its deferred procedure does, us.
+    ProcedureWaitMost {
+        /// Whose procedure.
+        source: String,
+    },
     /// Share of the time in which somebody waits for a thread: something is queued for it or being worked on, percent.
     WaitShare {
         /// For whom.
