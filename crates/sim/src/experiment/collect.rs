@@ -24,11 +24,8 @@ pub struct Run {
     pub waits: Vec<Vec<(Picoseconds, Picoseconds)>>,
     /// For each thread: how often it went on on another CPU than it ran on before.
     pub migrations: Vec<u64>,
-    /// For each source: the longest time from the raising of its interrupt to its handler.
-    pub handler_waits: Vec<Picoseconds>,
-    /// For each source whose work is done in its deferred procedure: the longest time from the start of its handler to that
-    /// of the work.
-    pub procedure_waits: Vec<Picoseconds>,
+    /// For each source: how long it waited at most.
+    pub source_waits: Vec<SourceWaits>,
     /// What was seen of each device.
     pub devices: Vec<DeviceRun>,
     /// The transfer.
@@ -52,6 +49,15 @@ pub struct DeviceRun {
     pub overruns: u64,
 }
 
+/// The longest waits of a source, ps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SourceWaits {
+    /// From the raising of its interrupt to its handler.
+    pub handler: Picoseconds,
+    /// From the start of its handler to that of the work that its deferred procedure does; 0 if that does none.
+    pub procedure: Picoseconds,
+}
+
 /// What became of a thread's time constraints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Constraints {
@@ -70,8 +76,7 @@ struct Collector<'a, M> {
     starts: Vec<Vec<(Picoseconds, Picoseconds)>>,
     waits: Vec<Vec<(Picoseconds, Picoseconds)>>,
     constraints: Vec<Constraints>,
-    handler_waits: Vec<Picoseconds>,
-    procedure_waits: Vec<Picoseconds>,
+    source_waits: Vec<SourceWaits>,
     meters: Vec<M>,
 }
 
@@ -86,13 +91,10 @@ impl<M: Observer> Observer for Collector<'_, M> {
         for meter in &mut self.meters {
             meter.activation(activation);
         }
-        if let Some(source) = activation.unit.source.map(|source| source as usize) {
-            if let Some(wait) = self.handler_waits.get_mut(source) {
-                *wait = (*wait).max(activation.unit.irq_start - activation.unit.arrival);
-            }
-            let in_procedure = activation.thread.is_none() && activation.unit.dpc_start != NEVER;
-            if let Some(wait) = self.procedure_waits.get_mut(source).filter(|_| in_procedure) {
-                *wait = (*wait).max(activation.start - activation.unit.irq_start);
+        if let Some(waits) = activation.unit.source.and_then(|source| self.source_waits.get_mut(source as usize)) {
+            waits.handler = waits.handler.max(activation.unit.irq_start - activation.unit.arrival);
+            if activation.thread.is_none() && activation.unit.dpc_start != NEVER {
+                waits.procedure = waits.procedure.max(activation.start - activation.unit.irq_start);
             }
         }
         if let Some(thread) = activation.thread {
@@ -144,8 +146,7 @@ pub(super) fn run(setup: &Setup, watch: &dyn Watch) -> Result<Option<Run>> {
         starts: vec![Vec::new(); threads],
         waits: vec![Vec::new(); threads],
         constraints: vec![Constraints::default(); threads],
-        handler_waits: vec![0; setup.spec.sources.len()],
-        procedure_waits: vec![0; setup.spec.sources.len()],
+        source_waits: vec![SourceWaits::default(); setup.spec.sources.len()],
         meters: meters.collect(),
     };
     // Where there is a transfer, nothing after its end is looked at.
@@ -164,8 +165,7 @@ pub(super) fn run(setup: &Setup, watch: &dyn Watch) -> Result<Option<Run>> {
     }
     let overruns: Vec<u64> = collector.meters.iter().map(|meter| meter.ring.overflows()).collect();
     let (starts, waits) = (collector.starts, collector.waits);
-    let (mut constraints, handler_waits) = (collector.constraints, collector.handler_waits);
-    let procedure_waits = collector.procedure_waits;
+    let (mut constraints, source_waits) = (collector.constraints, collector.source_waits);
     drop(collector.meters);
     for (index, seen) in constraints.iter_mut().enumerate() {
         (seen.granted, seen.refused) = engine.constraints(index);
@@ -181,8 +181,7 @@ pub(super) fn run(setup: &Setup, watch: &dyn Watch) -> Result<Option<Run>> {
         constraints,
         waits,
         migrations: (0..threads).map(|thread| engine.migrations(thread)).collect(),
-        handler_waits,
-        procedure_waits,
+        source_waits,
         devices: devices.collect(),
         transfer: link.as_ref().map(|(link, _)| link.borrow().transfer()).unwrap_or_default(),
         cpu: (0..setup.spec.cpus).map(|cpu| engine.cpu_time(cpu)).collect(),

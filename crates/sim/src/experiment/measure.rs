@@ -220,11 +220,11 @@ impl Measure {
             }
             Measure::HandlerWaitMost { source } => {
                 let index = subject.source(source)?;
-                maybe(runs.iter().map(|run| run.handler_waits[index]).max().map(micros))
+                maybe(runs.iter().map(|run| run.source_waits[index].handler).max().map(micros))
             }
             Measure::ProcedureWaitMost { source } => {
                 let index = subject.source(source)?;
-                maybe(runs.iter().map(|run| run.procedure_waits[index]).max().map(micros))
+                maybe(runs.iter().map(|run| run.source_waits[index].procedure).max().map(micros))
             }
             Measure::WaitShare { thread } => {
                 let waited: Picoseconds = waits(runs, subject.thread(thread)?).sum();
