@@ -146,6 +146,29 @@ impl Interference {
         ((self.usual_ns[0] + self.usual_ns[1]) * NANOSECOND, self.usual_ns[2] * NANOSECOND)
     }
 
+    /// Several recordings of one machine as one, each after the one before it. The path is the first one's.
+    ///
+    /// `None` of none. They should be of tasks with one period.
+    pub fn joined(recordings: &[Interference]) -> Option<Interference> {
+        let (first, more) = recordings.split_first()?;
+        let mut joined = first.clone();
+        for next in more {
+            let place = |sample: &Sample| sample.expected_ns.saturating_sub(next.from_ns).saturating_add(joined.to_ns);
+            let moved: Vec<Sample> =
+                next.samples.iter().map(|sample| Sample { expected_ns: place(sample), ..*sample }).collect();
+            joined.samples.extend(moved);
+            joined.to_ns = joined.to_ns.saturating_add(next.to_ns - next.from_ns);
+            joined.count += next.count;
+            joined.late += next.late;
+        }
+        Some(joined)
+    }
+
+    /// The period of the task whose wakeups it was made from, ns.
+    pub fn period_ns(&self) -> u64 {
+        self.period_ns
+    }
+
     /// The same machine as another recording of the same length could have shown it: seconds drawn anew from those
     /// that were recorded, with replacement.
     pub fn resampled(&self, seed: u64) -> Interference {

@@ -89,8 +89,10 @@ pub struct WhatIf {
     pub competitors: Vec<u8>,
     /// A thread that does nothing but wake: priority and period. Its lateness is the others' latency.
     pub bystander: Option<(u8, Picoseconds)>,
-    /// What else takes the CPU.
+    /// What else takes the CPU: of several recordings, all of them one after the other.
     pub interference: Option<Interference>,
+    /// The recordings one by one where there are several: how they differ widens the interval.
+    pub rounds: Vec<Interference>,
     /// How long the simulated time is.
     pub duration: Picoseconds,
     /// How long threads of one priority take turns for.
@@ -128,12 +130,14 @@ pub struct Answer {
     pub interval: Option<Interval>,
 }
 
-/// Between which numbers the misses of a run as long as the simulated time lie, 95 times of 100, while the machine
-/// stays as it was recorded.
+/// Between which numbers the misses of a run as long as the simulated time lie, 95 times of 100: of one recording while the
+/// machine stays as it was recorded, of several while it changes from run to run as it did from one of them to the next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
     /// How much time was recorded, ps.
     pub recorded: Picoseconds,
+    /// In how many recordings.
+    pub recordings: u64,
     /// Repetitions, each on the recording's seconds drawn anew and with other phases.
     pub repetitions: u64,
     /// At least so many misses.
@@ -157,10 +161,15 @@ impl Answer {
             None => format!("{counted}."),
             Some(Interval { refused: Some(why), .. }) => why.clone(),
             Some(interval) => format!(
-                "{counted}, from {} recorded: {} to {} in a run as long, 95 times of 100 while the machine stays as it was recorded.",
+                "{counted}, from {} recorded{}: {} to {} in a run as long, 95 times of 100 while the machine {}.",
                 format_span(interval.recorded),
+                if interval.recordings > 1 { format!(" in {} rounds", interval.recordings) } else { String::new() },
                 interval.low,
-                interval.high
+                interval.high,
+                match interval.recordings {
+                    0 | 1 => "stays as it was recorded",
+                    _ => "changes no more than between the rounds",
+                }
             ),
         }
     }
@@ -225,6 +234,7 @@ impl WhatIf {
             competitors: Vec::new(),
             bystander: None,
             interference: None,
+            rounds: Vec::new(),
             duration: 3600 * SECOND,
             quantum: 20 * crate::time::MILLISECOND,
             seed: 1,
@@ -312,7 +322,8 @@ impl WhatIf {
     /// # Errors
     /// A line that names what is impossible.
     pub fn check_question(&self) -> Result<()> {
-        Engine::new(WhatIf { interference: None, ..self.clone() }.machine()?).map(|_| ())
+        let alone = WhatIf { bystander: self.bystander, ..self.alone() };
+        Engine::new(alone.machine()?).map(|_| ())
     }
 
     /// Refuses what is impossible.
@@ -379,32 +390,49 @@ impl WhatIf {
         let repetitions = self.repetitions();
         // Each of those that go on at once replays a recording of its own.
         let at_once = usize::try_from(MAX_BYTES / interference.bytes().max(1)).unwrap_or(usize::MAX).max(1);
-        let question = WhatIf { interference: None, bystander: None, competitors: self.competitors.clone(), ..*self };
+        let rounds = if self.rounds.len() > 1 { &self.rounds[..] } else { std::slice::from_ref(interference) };
+        let question = self.alone();
         let counted = crate::parallel::map(repetitions as usize, threads.min(at_once), |index| {
             let seed = mix(self.seed ^ mix(index as u64 + 1));
-            let again = WhatIf { interference: Some(interference.resampled(seed)), seed, ..question.clone() };
+            let drawn = rounds[index % rounds.len()].resampled(seed);
+            let again = WhatIf { interference: Some(drawn), seed, ..question.clone() };
             let answer = again.answer_watched(watch)?;
             watch.part_done();
             Ok((!answer.interrupted).then_some(answer.misses))
         });
-        let Some(mut counted) = counted.into_iter().collect::<Result<Option<Vec<u64>>>>()? else {
+        let Some(counted) = counted.into_iter().collect::<Result<Option<Vec<u64>>>>()? else {
             answer.interrupted = true;
             return Ok(answer);
         };
-        counted.sort_unstable();
-        let at = |share: f64| counted[((counted.len() - 1) as f64 * share).round() as usize];
-        let refused = self.refusal(recorded, answer.misses, counted[counted.len() - 1]);
+        let most = counted.iter().copied().max().unwrap_or(0);
+        let refused = self.refusal(recorded, answer.misses, most);
+        let (low, mut high) = crate::spread::interval(&counted, rounds.len());
         // What was met in no second of the recording may still come: no more often than once in a third of it.
-        let unmet = TIMES_WITHOUT * self.duration / recorded.max(1);
-        let high = at(0.975).max(if counted[counted.len() - 1] == 0 { unmet } else { 0 });
-        answer.interval = Some(Interval { recorded, repetitions, low: at(0.025), high, refused });
+        if most == 0 {
+            high = high.max(TIMES_WITHOUT * self.duration / recorded.max(1));
+        }
+        let recordings = rounds.len() as u64;
+        answer.interval = Some(Interval { recorded, recordings, repetitions, low, high, refused });
         Ok(answer)
+    }
+
+    /// The same question without what was recorded, and without whom it does not ask about.
+    fn alone(&self) -> WhatIf {
+        WhatIf {
+            interference: None,
+            rounds: Vec::new(),
+            bystander: None,
+            competitors: self.competitors.clone(),
+            ..*self
+        }
     }
 
     /// How often the question is put again for the interval.
     pub fn repetitions(&self) -> u64 {
         let (least, most, in_all) = REPETITIONS;
-        (in_all / self.duration.max(1)).clamp(least, most)
+        let often = (in_all / self.duration.max(1)).clamp(least, most);
+        // As often for every recording.
+        often.next_multiple_of(self.rounds.len().max(1) as u64)
     }
 
     /// Why so much recorded time cannot carry the answer.

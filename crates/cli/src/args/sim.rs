@@ -38,7 +38,7 @@ pub(crate) enum SimCommand {
     Timeline(SimTimelineArguments),
     /// Ask what a device would meet, on a machine that is taken as it was recorded
     #[command(
-        after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet"
+        after_help = "Examples:\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --context thread:80\n  punctual sim whatif --device 'audio 64@48kHz' --interference a.punctual --interference b.punctual -D 1m\n  punctual sim whatif --device modem --context reservation:2ms/8ms --competitor spin:90\n  punctual sim whatif --device modem --context slots:1/4 --sweep period=4..20 --sweep runtime=1..8 -o plane.parquet"
     )]
     Whatif(SimWhatifArguments),
 }
@@ -95,9 +95,10 @@ pub(crate) struct SimWhatifArguments {
     /// Where its work runs: irq, softirq, thread:80, reservation:2ms/8ms (floating budget) or slots:2/8 (fixed, ms)
     #[arg(long, value_name = "CONTEXT", default_value = "thread:80")]
     pub(crate) context: String,
-    /// A recording of the machine: what made wakeups late there takes the CPU here
+    /// A recording of the machine: what made wakeups late there takes the CPU here; may be repeated, so that the interval
+    /// holds how the machine changes from one recording to the next
     #[arg(long, value_name = "RECORDING")]
-    pub(crate) interference: Option<PathBuf>,
+    pub(crate) interference: Vec<PathBuf>,
     /// A thread of this priority that never stops computing; may be repeated
     #[arg(long, value_name = "spin:PRIORITY")]
     pub(crate) competitor: Vec<String>,

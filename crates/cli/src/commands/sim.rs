@@ -164,7 +164,7 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
     watched.done();
     let mut points = Vec::new();
     for (number, point) in found {
-        points.push((number, point.map_err(|error| Usage(error.what()))?));
+        points.push((number, point.map_err(|error| Usage(format!("--sweep: {}", error.what())))?));
     }
     let interrupted = watched.is_over();
     let (mut code, mut written) = (u8::from(interrupted), Artifacts::default());
@@ -395,10 +395,35 @@ fn question(arguments: &SimWhatifArguments) -> anyhow::Result<WhatIf> {
             Usage(format!("`{competitor}` is no competitor: write spin:PRIORITY with a priority from 1 to 99"))
         })?);
     }
-    if let Some(path) = &arguments.interference {
-        question.interference = Some(interference(path)?);
-    }
+    question.rounds = rounds(&arguments.interference)?;
+    question.interference = Interference::joined(&question.rounds);
     Ok(question)
+}
+
+/// At most so many recordings are asked about at once: more do not make an interval any surer.
+const MAX_RECORDINGS: usize = 100;
+
+/// What each recording met.
+fn rounds(paths: &[PathBuf]) -> anyhow::Result<Vec<Interference>> {
+    if paths.len() > MAX_RECORDINGS {
+        return Err(Usage(format!("--interference: at most {MAX_RECORDINGS} recordings, not {}", paths.len())).into());
+    }
+    let mut rounds: Vec<Interference> = Vec::new();
+    for path in paths {
+        let next = interference(path)?;
+        if let Some(first) = rounds.first().filter(|first| first.period_ns() != next.period_ns()) {
+            let periods = [first, &next].map(|known| format_ns(known.period_ns()));
+            return Err(Usage(format!(
+                "{}: its task wakes every {}, that of the first recording every {}: record all of them alike",
+                path.display(),
+                periods[1],
+                periods[0]
+            ))
+            .into());
+        }
+        rounds.push(next);
+    }
+    Ok(rounds)
 }
 
 /// What one recorded task met. Of several, the one whose wakeups were latest in sum: the worst of the machine's CPUs.

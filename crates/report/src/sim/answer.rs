@@ -455,11 +455,14 @@ pub struct WhatifAnswer {
     interrupted: bool,
 }
 
-/// Between which numbers the misses of a run as long lie, 95 times of 100, while the machine stays as it was recorded.
+/// Between which numbers the misses of a run as long lie, 95 times of 100: of one recording while the machine stays as it was
+/// recorded, of several while it changes no more than between them.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct IntervalRow {
     recorded_ns: u64,
+    /// In how many recordings.
+    recordings: u64,
     repetitions: u64,
     misses_low: u64,
     misses_high: u64,
@@ -528,6 +531,7 @@ impl WhatifAnswer {
             events: answer.events,
             interval: answer.interval.as_ref().map(|interval| IntervalRow {
                 recorded_ns: interval.recorded / NANOSECOND,
+                recordings: interval.recordings,
                 repetitions: interval.repetitions,
                 misses_low: interval.low,
                 misses_high: interval.high,

@@ -43,6 +43,9 @@ pub(super) fn verdict(points: &[Point], interrupted: bool) -> String {
     let without = outcomes.clone().filter(|outcome| outcome.misses == 0).count();
     let possible = outcomes.count();
     let kept = if interrupted { " It was interrupted; what was computed was kept." } else { "" };
+    if possible == 0 && !points.is_empty() {
+        return format!("None of the {} points can be: no such device, reservation or machine.{kept}", points.len());
+    }
     format!("No buffer was missed at {without} of {possible} points; {} more cannot be.{kept}", points.len() - possible)
 }
 
