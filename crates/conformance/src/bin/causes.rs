@@ -61,6 +61,8 @@ enum Chosen {
     Second,
     /// Chosen by somebody who had read it, before any answer was seen
     Third,
+    /// Chosen by somebody who had not read the judge, before any answer was seen
+    Fourth,
 }
 
 impl Chosen {
@@ -69,6 +71,7 @@ impl Chosen {
             Chosen::First => Set::First,
             Chosen::Second => Set::Second,
             Chosen::Third => Set::Third,
+            Chosen::Fourth => Set::Fourth,
         }
     }
 }

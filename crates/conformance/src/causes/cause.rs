@@ -33,6 +33,8 @@ pub enum Set {
     Second,
     /// By somebody who had read the judge, before any answer to them was seen.
     Third,
+    /// By somebody who had not read the judge, before any answer to them was seen.
+    Fourth,
 }
 
 impl Set {
@@ -43,6 +45,7 @@ impl Set {
             Set::First => "first",
             Set::Second => "second",
             Set::Third => "third",
+            Set::Fourth => "fourth",
         }
     }
 }

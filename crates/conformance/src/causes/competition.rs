@@ -310,21 +310,31 @@ pub(super) fn handler(scene: &mut Scene) -> Made {
 
 /// So many timers expire at once that their interrupt lasts milliseconds.
 pub(super) fn timers(scene: &mut Scene) -> Made {
+    let make = |count| {
+        system::more_descriptors(count + 100);
+        let timers: Vec<i32> = (0..count).map(|_| system::timer(0)).collect();
+        if timers.contains(&-1) { Err(std::io::Error::last_os_error()) } else { Ok(timers) }
+    };
+    flood(scene, make, |timer, at| system::arm(*timer, at))
+}
+
+/// The same with timers of any kind.
+pub(super) fn flood<T>(
+    scene: &mut Scene,
+    make: impl FnOnce(u64) -> std::io::Result<Vec<T>>,
+    arm: impl Fn(&T, u64),
+) -> Made {
     const TIMERS: u64 = 8_000;
     let (board, here, count) = (scene.board, scene.here, scene.count);
     scene.culprit("c-armer", || {
         real_time(72, here)?;
-        system::more_descriptors(TIMERS + 100);
-        let timers: Vec<i32> = (0..TIMERS).map(|_| system::timer(0)).collect();
-        if timers.contains(&-1) {
-            return Err(Refused(format!("no {TIMERS} timers")));
-        }
+        let timers = make(TIMERS).map_err(|error| Refused(format!("no {TIMERS} timers ({error})")))?;
         let mut random = punctual_random::Random(7);
         board.prepared();
         for _ in 0..count {
             let at = now() + random.between(25 * MS, 30 * MS);
             for timer in &timers {
-                system::arm(*timer, at);
+                arm(timer, at);
             }
             board.cells[0].store(at, Release);
             sleep_until(at + 20 * MS);

@@ -30,10 +30,12 @@ fn mounts() -> Vec<(Mount, String)> {
     text.lines().filter_map(mount).collect()
 }
 
+/// The first version's name of the controller; the second has another for disks.
 fn with(controller: &str) -> Result<Mount, Refused> {
     for (mount, options) in mounts() {
         let has = if mount.second {
-            let has = fs::read_to_string(mount.path.join("cgroup.controllers")).unwrap_or_default();
+            let has =
+                fs::read_to_string(mount.path.join("cgroup.controllers")).unwrap_or_default().replace("io", "io blkio");
             controller == "freezer" || has.split_whitespace().any(|word| word == controller)
         } else {
             options.split(',').any(|word| word == controller)
@@ -53,7 +55,7 @@ impl Group {
     pub(crate) fn new(scene: &Scene, controller: &str, name: &str) -> Result<Group, Refused> {
         let Mount { path, second } = with(controller)?;
         if second && controller != "freezer" {
-            fs::write(path.join("cgroup.subtree_control"), format!("+{controller}"))
+            fs::write(path.join("cgroup.subtree_control"), format!("+{}", controller.replace("blkio", "io")))
                 .map_err(|error| Refused(format!("the controller {controller}: {error}")))?;
         }
         let path = path.join(format!("{BEGINNING}{}-{name}", scene.owner));
@@ -77,6 +79,33 @@ impl Group {
         }
         self.set("cpu.cfs_period_us", &period.to_string())?;
         self.set("cpu.cfs_quota_us", &quota.to_string())
+    }
+
+    /// Time of real-time threads in each period, us; the first version alone has that.
+    pub(crate) fn limit_real_time(&self, budget: u64, period: u64) -> Result<(), Refused> {
+        self.set("cpu.rt_period_us", &period.to_string())?;
+        self.set("cpu.rt_runtime_us", &budget.to_string())
+    }
+
+    /// Memory, bytes.
+    pub(crate) fn allow_memory(&self, bytes: u64) -> Result<(), Refused> {
+        self.set(if self.second { "memory.max" } else { "memory.limit_in_bytes" }, &bytes.to_string())
+    }
+
+    /// What may be read of a disk in a second, bytes.
+    pub(crate) fn limit_reads(&self, major: u32, minor: u32, bytes: u64) -> Result<(), Refused> {
+        if self.second {
+            return self.set("io.max", &format!("{major}:{minor} rbps={bytes}"));
+        }
+        self.set("blkio.throttle.read_bps_device", &format!("{major}:{minor} {bytes}"))
+    }
+
+    /// The one CPU that it may use.
+    pub(crate) fn place(&self, cpu: usize) -> Result<(), Refused> {
+        if !self.second {
+            self.set("cpuset.mems", "0")?;
+        }
+        self.set("cpuset.cpus", &cpu.to_string())
     }
 
     /// For how long it has been throttled, ns, the sum of its CPUs.

@@ -3,7 +3,7 @@
 //! A cause is a scene: a victim, one or several culprits, each a process of its own. The culprits write down when they
 //! kept the victim (`board`), the victim when it was due and through; `examine` records the victim meanwhile, and
 //! `judge` holds what `why --json` says against both logs. `first` is the list of causes, each with what counts as right;
-//! `second` and `third` were chosen before any answer to them was seen. [`all`] are all three.
+//! `second`, `third` and `fourth` were chosen before any answer to them was seen. [`all`] are all four.
 //!
 //! `scripts/causes` is its command line.
 
@@ -12,6 +12,7 @@ mod cause;
 mod competition;
 mod examine;
 mod first;
+mod fourth;
 mod group;
 mod judge;
 mod locks;
@@ -33,5 +34,5 @@ pub use table::{heading, json, markdown, rewrite, text};
 
 /// All lists.
 pub fn all() -> impl Iterator<Item = &'static Cause> {
-    first::CAUSES.iter().chain(second::CAUSES).chain(third::CAUSES)
+    first::CAUSES.iter().chain(second::CAUSES).chain(third::CAUSES).chain(fourth::CAUSES)
 }
