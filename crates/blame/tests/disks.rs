@@ -56,6 +56,18 @@ fn a_wait_for_a_disk_names_it_and_whose_requests_it_served_first() {
     assert_eq!(waits(true, 3_490, 5), ("vda".to_owned(), behind.clone()));
     // Whose the last one was, was not seen: it waited for something like the journal.
     assert_eq!(waits(false, 3_490, 5), ("vda".to_owned(), behind));
+    // One alone, which is what it waited for: nobody went before.
+    let parts = response(|story| {
+        story.current = OTHER;
+        story.event(1_400, EventKind::RequestBegin, 0, 3, 4096, 2);
+        story.current = VICTIM_RUNS;
+        story.switch(1_500, OTHER, IO, 2);
+        story.event(3_490, EventKind::RequestEnd, INTERRUPT, 3, 0, 5);
+        story.event(3_500, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+    });
+    let io = parts.iter().find(|part| part.kind == Kind::Io).unwrap();
+    assert_eq!((io.who.name(), in_words(&io.detail).as_deref()), ("vda", Some("by a request of other, 4 KiB")));
     // The others' went to another disk.
     assert_eq!(waits(true, 3_490, 6), ("vda".to_owned(), Some("woken by ?".to_owned())));
     // It was done long before the waking: something else woke it.

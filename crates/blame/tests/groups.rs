@@ -16,7 +16,8 @@ fn story(end_us: u64) -> Story {
     let mut story = Story::new(OTHER, end_us);
     story.episode.victim.priority = 120;
     story.episode.names.push("/heavy".into());
-    let group = |path: &str, weights: &[u64]| Group { path: path.into(), weights: weights.to_vec() };
+    let group =
+        |path: &str, weights: &[u64]| Group { path: path.into(), weights: weights.to_vec(), real_time_us: None };
     story.episode.groups = vec![
         group("/heavy", &[20_480]),
         group("/heavy/inner", &[20_480, 1_024]),
@@ -227,4 +228,26 @@ fn a_thread_that_wakes_it_long_after_its_timer_was_due_says_that_it_did_somethin
     let split = split(&story.episode);
     assert!(split.parts.iter().all(|part| part.kind != Kind::IdleExit || part.ns < 1_000_000), "{:?}", split.parts);
     assert_eq!(sum_of(&story.episode, Kind::Unknown, "its timer was due while it was not waiting for it"), 3_000_000);
+}
+
+/// A normal thread is let in before a ready one in real time: the kernel's share, or the budget of that one's group.
+#[test]
+fn a_used_up_budget_for_real_time_threads_is_that_of_the_group() {
+    let told = |real_time_us| {
+        let mut story = story(5_000);
+        story.episode.stage = Stage::Response;
+        story.episode.groups[0].real_time_us = real_time_us;
+        story.episode.victim.priority = 29;
+        let runs = (VICTIM, 29);
+        story.event(1_005, EventKind::VectorBegin, INTERRUPT, 1, 0, 2);
+        story.event(1_006, EventKind::TimerBegin, INTERRUPT, 0, 1_000_000, 4);
+        story.event(1_007, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 29, 2);
+        story.event(1_008, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+        story.event(1_009, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+        story.switch(1_010, runs, 0, 1).switch(2_000, OTHER, 0, 2).switch(3_000, runs, 0, 1);
+        story.switch(5_000, OTHER, 1, 2);
+        story.episode
+    };
+    assert_eq!(sum_of(&told(Some(4_000)), Kind::Throttled, "/heavy"), 1_000_000);
+    assert_eq!(sum_of(&told(None), Kind::FairServer, "other"), 1_000_000);
 }

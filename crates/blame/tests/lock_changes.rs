@@ -278,3 +278,38 @@ fn what_the_kernel_lends_to_read_the_clock_is_no_culprit_where_its_caller_is_not
     assert_eq!(told(vec![0, 2, 3]).as_deref(), Some("wait_for_it"));
     assert_eq!(told(vec![1, 3]).as_deref(), Some("wait_for_it"));
 }
+
+/// The victim sleeps for a lock of the kernel that the barger, which waited for it too, got first, at 3,000 us: it wakes the victim.
+fn queued(lets_barger_in: bool, barger_waits: u64) -> Episode {
+    response(|story| {
+        story.event(1_900, EventKind::LockBegin, 0, 0xffff_0000, 1 << 5, 0);
+        story.switch(1_910, (0, 120), LEFT_UNINTERRUPTIBLE, 0);
+        on_cpu_1(story, BARGER, |story| {
+            story.event(1_950, EventKind::LockBegin, 0, barger_waits, 1 << 5, 0);
+            story.switch(1_960, HOLDER, LEFT_UNINTERRUPTIBLE, 2);
+            if lets_barger_in {
+                story.event(2_990, EventKind::Waking, 0, u64::from(BARGER.0), 19, 2);
+            }
+            story.switch(2_995, BARGER, 1, 3);
+            story.event(3_000, EventKind::LockEnd, 0, barger_waits, 0, 0);
+            story.event(3_100, EventKind::Waking, 0, u64::from(VICTIM), 19, 3);
+        });
+        story.switch(3_110, VICTIM_RUNS, 0, 1);
+        story.event(3_111, EventKind::LockEnd, 0, 0xffff_0000, 0, 0);
+    })
+}
+
+#[test]
+fn who_had_a_lock_of_the_kernel_before_the_next_in_its_queue_is_named_for_that_time() {
+    let ns = |episode: &Episode, name: &Who| -> u64 {
+        locks(episode).iter().filter(|(who, ..)| who == name).map(|(_, ns, _)| ns).sum()
+    };
+    let told = queued(true, 0xffff_0000);
+    assert_eq!((ns(&told, &"other".into()), ns(&told, &"first".into())), (1_090_000, 100_000), "{:?}", locks(&told));
+    // It got the lock and nobody was seen to let it in.
+    let told = queued(false, 0xffff_0000);
+    assert_eq!((ns(&told, &HOLDER_NOT_SEEN), ns(&told, &"first".into())), (1_090_000, 100_000), "{:?}", locks(&told));
+    // What it got was another lock. The way to the sleep and from it counts, too.
+    let told = queued(true, 0xffff_0040);
+    assert_eq!(ns(&told, &"first".into()), 1_190_000 + 11_000, "{:?}", locks(&told));
+}

@@ -87,7 +87,7 @@ fn episode() -> impl Strategy<Value = Episode> {
                     .collect(),
                 programs: vec![HookedProgram { name: "p".into(), hook: "hrtimer_expire_entry".into(), ran_ns }],
                 builds: Vec::new(),
-                groups: vec![Group { path: "/a".into(), weights: vec![1_024] }],
+                groups: vec![Group { path: "/a".into(), weights: vec![1_024], real_time_us: None }],
                 members: vec![(1, 0), (2, 0), (3, 7)],
             }
         })

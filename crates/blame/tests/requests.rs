@@ -448,3 +448,63 @@ fn circles_and_long_chains_come_to_an_end() {
     assert!((8..=9).contains(&depth(&part.inside)), "{}", depth(&part.inside));
     assert!(part.unknown_ns > 0);
 }
+
+/// By the kernel's account whoever waits in a ring of requests waits for input and output: what ends that tells for what.
+#[test]
+fn a_wait_in_a_ring_is_for_whoever_ends_it_and_for_no_disk() {
+    let ring = |left: u32, waker: u32| {
+        request(|story| {
+            story.episode.names.push("vda".into());
+            story.switch(1_500, SERVER, left, 2);
+            // Somebody else's request is done just before.
+            story.event(3_450, EventKind::RequestBegin, 0, 3, 4096, 3);
+            story.event(3_490, EventKind::RequestEnd, INTERRUPT, 3, 0, 5);
+            let bits = WaitEnd { sleeper: Call::Poll, ..READ }.bits();
+            story.event(3_500, EventKind::Waking, waker, u64::from(VICTIM), bits | 19, 2);
+            story.switch(3_505, VICTIM_RUNS, 0, 1);
+        })
+    };
+    let part = wait(&ring(WAITS | LEFT_FOR_IO, 0));
+    assert_eq!((part.who.name(), part.ns), ("other", 2_000_000));
+    let named = |episode: &Episode| {
+        let io: Vec<_> = parts(episode).into_iter().filter(|part| part.kind == Kind::Io).collect();
+        assert_eq!(io.len(), 1, "{io:?}");
+        io[0].who.name().to_owned()
+    };
+    let mut response = ring(WAITS | LEFT_FOR_IO, 0);
+    response.stage = Stage::Response;
+    assert_eq!(named(&response), "other");
+    // Whoever cannot be interrupted waits for the disk.
+    response = ring(LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE, 0);
+    response.stage = Stage::Response;
+    assert_eq!(named(&response), "vda");
+    // A device ended it, and the request that was done was another one's.
+    assert_ne!(named(&ring(WAITS | LEFT_FOR_IO, INTERRUPT)), "vda");
+}
+
+/// Whoever waits for a worker of the kernel's is woken by the item that stands behind that worker's work.
+#[test]
+fn a_wait_for_a_worker_of_the_kernels_tells_what_kept_that() {
+    let waits = |item: &str| {
+        let mut story = Story::new(IDLE, 5_000);
+        story.episode.stage = Stage::Response;
+        story.episode.names.extend([item.into(), "keeper".into()]);
+        story.timer(1_002, 0);
+        story.switch(1_010, VICTIM_RUNS, 0, 1);
+        story.event(1_490, EventKind::Waking, 0, u64::from(SERVER.0), 120, 2);
+        // On that CPU a real-time thread runs until 3,400 us.
+        story.switch(1_500, (12, 9), LEFT_UNINTERRUPTIBLE, 6);
+        story.switch(3_400, SERVER, 1, 2);
+        story.event(3_450, EventKind::WorkBegin, 0, 1, 0, 5);
+        story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), 19, 2);
+        story.event(3_501, EventKind::WorkEnd, 0, 1, 0, 5);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+        story.switch(5_000, IDLE, WAITS, 0);
+        story.episode
+    };
+    let part = wait(&waits("wq_barrier_func"));
+    assert_eq!((part.who.name(), part.ns), ("other", 2_000_000));
+    assert!(part.inside.contains(&leaf(Kind::HigherPriority, "keeper", 1_900_000)), "{part:?}");
+    // Another item may have handed on what somebody else did.
+    assert!(parts(&waits("flush_to_ldisc")).iter().all(|part| part.kind != Kind::Wait));
+}

@@ -91,6 +91,17 @@ impl Classifier<'_> {
         }
     }
 
+    /// What a real-time thread waits for that was not let in, where its group has a budget for such threads. Whoever has one has not
+    /// kept normal threads away for so long that they get the kernel's share.
+    fn group_budget(&self, victim: i16) -> Option<Blamed> {
+        let group = self.index.group_of(self.subject.tid).filter(|_| (0..NORMAL).contains(&victim))?;
+        group.real_time_us?;
+        Some(Blamed {
+            detail: Some(Detail::Seen("its control group's budget for real-time threads".to_owned())),
+            ..Blamed::new(Kind::Throttled, group.path.as_str())
+        })
+    }
+
     fn interrupt(&self, span: &StateSpan, inner: &Running, outer: &Running, ns: u64) -> Blamed {
         let name = self.running_name(inner);
         // The victim's own timer function, from its entry to the waking, is how a wakeup goes.
@@ -228,9 +239,11 @@ impl Classifier<'_> {
         {
             return self.migration(moved.tid, moved.at_ns);
         }
-        let throttled = || Blamed {
-            detail: Some(Detail::Seen(format!("while {name} ran"))),
-            ..Blamed::new(Kind::Throttled, self.victim())
+        let throttled = || {
+            self.group_budget(victim).unwrap_or_else(|| Blamed {
+                detail: Some(Detail::Seen(format!("while {name} ran"))),
+                ..Blamed::new(Kind::Throttled, self.victim())
+            })
         };
         if slice.tid == 0 {
             return if chosen { throttled() } else { Blamed::new(Kind::IdleExit, "idle") };
@@ -249,7 +262,7 @@ impl Classifier<'_> {
         }
         if chosen {
             // The scheduler took a thread that has no right to go first.
-            let fair = slice.priority >= NORMAL && victim >= 0;
+            let fair = slice.priority >= NORMAL && victim >= 0 && self.group_budget(victim).is_none();
             return if fair { with(Kind::FairServer) } else { throttled() };
         }
         let came_late = ends_with.kind == EventKind::VectorBegin && ends_with.extra & INTERRUPTED_USER != 0;

@@ -27,6 +27,8 @@ pub(crate) struct DiskWait {
     pub(crate) disk: String,
     /// Whose requests it served meanwhile.
     pub(crate) served: Option<String>,
+    /// Whether the request that was done last is the thread's own.
+    pub(crate) is_own: bool,
 }
 
 impl<'a> Requests<'a> {
@@ -61,6 +63,8 @@ impl<'a> Requests<'a> {
         // Others' requests that were done first.
         let mut others: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         let before = within.iter().filter(|request| request.disk == last.disk && request.done_ns <= last.done_ns);
+        // Nobody waits behind what it waits for.
+        let before = before.filter(|request| !std::ptr::eq(*request, last));
         for made in before.filter_map(|request| request.made).filter(|made| made.tid != tid) {
             let (count, bytes) = others.entry(episode.name(made.name)).or_default();
             *count += 1;
@@ -71,6 +75,12 @@ impl<'a> Requests<'a> {
             let requests = if count == 1 { "request" } else { "requests" };
             format!("after {count} {requests} of {name}, {} KiB", bytes.div_ceil(1024))
         });
-        Some(DiskWait { disk: last.disk.to_owned(), served })
+        // Another one's, as one of the journal, or of a worker that hands on what a limit had held back.
+        let of_another = || {
+            let made = last.made.filter(|made| made.tid != tid)?;
+            Some(format!("by a request of {}, {} KiB", episode.name(made.name), made.extra.div_ceil(1024)))
+        };
+        let served = served.or_else(of_another);
+        Some(DiskWait { disk: last.disk.to_owned(), served, is_own: is_its(&last) })
     }
 }

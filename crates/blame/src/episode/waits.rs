@@ -89,6 +89,12 @@ impl Waits {
         (lock.end_ns >= end_ns).then_some(*lock)
     }
 
+    /// The last wait for this lock that ended with it between two times.
+    pub(crate) fn got(&self, address: u64, from_ns: u64, to_ns: u64) -> Option<KernelLock> {
+        let is_it = |lock: &&KernelLock| lock.address == address && lock.end_ns > from_ns && lock.end_ns < to_ns;
+        self.locks.iter().rfind(is_it).copied()
+    }
+
     /// The wait for a lock that began just then.
     pub(crate) fn lock_from(&self, begin_ns: u64) -> Option<KernelLock> {
         self.locks.iter().find(|lock| lock.begin_ns == begin_ns).copied()

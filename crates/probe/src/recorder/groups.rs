@@ -53,6 +53,14 @@ impl Hierarchy {
         Some(Hierarchy { root: PathBuf::from(root), is_of_controller: kind == "cgroup" })
     }
 
+    /// For how much of each period threads of real time in a group may run, us: kernels with `CONFIG_RT_GROUP_SCHED` say so, and limit
+    /// all groups but the root to what they were given.
+    fn real_time_us(&self, path: &str) -> Option<u64> {
+        let below = path.strip_prefix('/').filter(|below| !below.is_empty() && !path.starts_with(AUTOMATIC_PATH))?;
+        // -1 for no limit is none.
+        std::fs::read_to_string(self.root.join(below).join("cpu.rt_runtime_us")).ok()?.trim().parse().ok()
+    }
+
     /// The weight of a group as the scheduler counts; 0: it has none of its own.
     fn weight(&self, path: &Path) -> u64 {
         let number = |file: &str| std::fs::read_to_string(path.join(file)).ok()?.trim().parse::<u64>().ok();
@@ -138,7 +146,8 @@ impl Groups {
                 self.weights.clear();
             }
         }
-        Group { path: path.to_owned(), weights }
+        let real_time_us = self.hierarchy.as_ref().and_then(|hierarchy| hierarchy.real_time_us(path));
+        Group { path: path.to_owned(), weights, real_time_us }
     }
 
     /// The path of the group that a thread is in now; `None`: it is gone.

@@ -137,6 +137,9 @@ pub struct Group {
     /// The weight of each group on the way to it, its own last, as the scheduler counts (1,024 is usual); 0: none of its
     /// own, those in it compete with those beside it.
     pub weights: Vec<u64>,
+    /// For how much of each period threads of real time in it may run, us; `None` where nothing limits that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_time_us: Option<u64>,
 }
 
 /// One late wakeup and its evidence.

@@ -45,7 +45,7 @@ fn episode() -> Episode {
             .to_vec(),
         programs: Vec::new(),
         builds: vec![("/bin/x".into(), "abc".into())],
-        groups: vec![Group { path: "/a".into(), weights: vec![1_024] }],
+        groups: vec![Group { path: "/a".into(), weights: vec![1_024], real_time_us: None }],
         members: vec![(7, 0)],
     }
 }

@@ -4,12 +4,14 @@ use super::classifier::{Blamed, Classifier};
 use super::holder::sleepers_call;
 use crate::episode::chain::slice_before;
 use crate::episode::detail::Detail;
+use crate::episode::span::StateSpan;
 use crate::episode::story::{STOPPED, timer_due};
 use crate::kind::Kind;
 use crate::who::Who;
 use punctual_recording::Awaited;
 use punctual_recording::episode::{
-    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_DEAD, LEFT_FOR_IO, LEFT_FOR_LOCK, Sender, WakingAct,
+    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_DEAD, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE,
+    Sender, WakingAct,
 };
 use punctual_recording::{Softirq, Stage};
 
@@ -44,7 +46,8 @@ impl Classifier<'_> {
     /// because it was stopped.
     pub(crate) fn waits_for_another(&self, left_state: u32, woken_by: Option<&Event>) -> bool {
         self.subject.stage == Stage::Request
-            && left_state & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_IO) == 0
+            && left_state & (STOPPED | LEFT_FOR_LOCK) == 0
+            && (left_state & LEFT_FOR_IO == 0 || waits_in_ring(left_state))
             && self.last_waited_for(woken_by) != Some(EventKind::LockBegin)
     }
 
@@ -205,7 +208,7 @@ impl Classifier<'_> {
     }
 
     /// The thread waited for another one, and what that did is not looked into, or it was none.
-    pub(crate) fn not_answered(&self, woken_by: Option<&Event>, by: String) -> Blamed {
+    pub(crate) fn not_answered(&self, span: &StateSpan, woken_by: Option<&Event>, by: String) -> Blamed {
         let Some(woken_by) = woken_by else {
             return not_seen(Awaited::Ender, "nobody ended it before the evidence ends".to_owned());
         };
@@ -220,11 +223,17 @@ impl Classifier<'_> {
             }
             End::Timer if is_sleep || !self.subject.is_due => Blamed::new(Kind::Sleep, by),
             End::Timer => not_seen(Awaited::Ender, "the wait ended by its time limit".to_owned()),
-            End::Device => Blamed::new(Kind::Io, by),
+            End::Device => self.own_request(span, woken_by).unwrap_or_else(|| Blamed::new(Kind::Io, by)),
             End::Network => not_seen(NETWORK, format!("who sent it: it came by softirq {by}")),
             End::NotBy(words) => not_seen(Awaited::Ender, words),
         }
     }
+}
+
+/// Whether a thread waits in a ring of requests (`io_uring`): by the kernel's account for input and output, whatever it asked for.
+/// All else that waits for those is not to be interrupted.
+pub(super) fn waits_in_ring(left_state: u32) -> bool {
+    left_state & LEFT_FOR_IO != 0 && left_state & LEFT_UNINTERRUPTIBLE == 0
 }
 
 /// Whether who is woken had called the kernel to wait for a signal.

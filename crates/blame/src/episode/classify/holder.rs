@@ -1,14 +1,24 @@
 //! Who holds the lock that a thread waits for. Whoever wakes the thread is it only if it let the lock go.
 
 use super::classifier::{Blamed, Classifier};
+use crate::episode::chain::slice_before;
 use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};
+use crate::episode::story::STOPPED;
 use crate::episode::subject::Subject;
 use crate::kind::Kind;
 use punctual_recording::Awaited;
 use punctual_recording::Stage;
-use punctual_recording::episode::{Call, Event, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_LOCK, WakingAct, WordState};
+use punctual_recording::episode::{
+    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, WakingAct,
+    WordState,
+};
 use std::collections::BTreeMap;
+
+/// So many who wait for one lock of the kernel are looked through.
+const MAX_IN_QUEUE: usize = 64;
+/// The item that the kernel puts behind the work that somebody waits for.
+const BEHIND_WORK: &str = "wq_barrier_func";
 
 /// Who holds a lock of a program, or is waited for otherwise.
 pub(crate) struct Holder<'a> {
@@ -53,7 +63,10 @@ impl<'a> Classifier<'a> {
         let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return vec![span] };
         let events = &self.episode.events;
         let told = events[woken_by].lock_waking();
-        if left_state & LEFT_FOR_LOCK == 0 || told.act == WakingAct::NotTold {
+        if left_state & LEFT_FOR_LOCK == 0 {
+            return self.handed_on(span, left_state, woken_by);
+        }
+        if told.act == WakingAct::NotTold {
             return vec![span];
         }
         let meanwhile: Vec<usize> =
@@ -93,6 +106,57 @@ impl<'a> Classifier<'a> {
         spans
     }
 
+    /// Cuts a sleep for a lock of the kernel where another one that waited for it got it first: until then it was that of whoever
+    /// let that one in.
+    fn handed_on(&self, span: StateSpan, left_state: u32, woken_by: usize) -> Vec<StateSpan> {
+        let events = &self.episode.events;
+        let Some(lock) = self.waits.in_lock(span.start_ns, span.end_ns) else { return vec![span] };
+        let (mut ender, mut end_ns) = (woken_by, span.end_ns);
+        let mut spans = Vec::new();
+        for _ in 0..MAX_IN_QUEUE {
+            let taker = &events[ender];
+            if !is_by_a_thread(taker) || taker.tid == 0 || taker.tid == self.subject.tid {
+                break;
+            }
+            let theirs = self.shared.waits(taker.tid).got(lock.address, span.start_ns, end_ns);
+            let Some(theirs) = theirs else { break };
+            let lets_in = |event: &Event| {
+                event.kind == EventKind::Waking
+                    && event.value == u64::from(taker.tid)
+                    && event.at_ns > theirs.begin_ns
+                    && event.at_ns <= theirs.end_ns
+            };
+            let let_in = events.iter().rposition(lets_in);
+            if let_in.is_some_and(|let_in| events[let_in].at_ns <= span.start_ns) {
+                break;
+            }
+            let doing = Doing::Blocked { left_state, woken_by: Some(ender) };
+            spans.push(StateSpan { start_ns: theirs.end_ns, end_ns, doing, ..span });
+            end_ns = theirs.end_ns;
+            let Some(let_in) = let_in else {
+                // It got the lock without being woken for it: nothing tells of whom.
+                spans.push(StateSpan { end_ns, doing: Doing::HeldBefore { taker: taker.tid }, ..span });
+                spans.reverse();
+                return spans;
+            };
+            ender = let_in;
+        }
+        spans.push(StateSpan { end_ns, doing: Doing::Blocked { left_state, woken_by: Some(ender) }, ..span });
+        spans.reverse();
+        spans
+    }
+
+    /// Whether a thread slept until a worker of the kernel's was through with what it had been given before: what woke it is the item
+    /// that the kernel puts behind that.
+    fn waits_for_worker(&self, left_state: u32, waker: &Event) -> bool {
+        left_state & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_IO) == 0
+            && left_state & LEFT_UNINTERRUPTIBLE != 0
+            && is_by_a_thread(waker)
+            && slice_before(self.episode, waker, self.timelines)
+                .and_then(|slice| slice.work())
+                .is_some_and(|name| self.episode.name(name) == BEHIND_WORK)
+    }
+
     /// Who holds the lock of the program that the thread waits for: whoever lets it go, or owns it by the kernel's account.
     pub(crate) fn holder(&self, span: &StateSpan) -> Option<Holder<'a>> {
         let (waker, tid, kind) = match span.doing {
@@ -103,6 +167,8 @@ impl<'a> Classifier<'a> {
                     (Some(waker), self.who_let_go(waker).or_else(|| self.owner(span, waker))?, Kind::Lock)
                 } else if self.waits_for_another(left_state, Some(waker)) {
                     (Some(waker), self.who_answered(waker)?, Kind::Wait)
+                } else if self.waits_for_worker(left_state, waker) {
+                    (Some(waker), waker.tid, Kind::Wait)
                 } else {
                     return None;
                 }

@@ -1,6 +1,8 @@
 //! What becomes of a thread once it has its CPU: its work, page faults, locks, sleeps within the work.
 
+use super::answer::waits_in_ring;
 use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
+use super::holder::is_by_a_thread;
 use crate::episode::chain::waker;
 use crate::episode::detail::Detail;
 use crate::episode::replay::Slice;
@@ -68,6 +70,14 @@ impl Classifier<'_> {
         }
     }
 
+    /// The disk, where a request of the thread's own had just been done.
+    pub(super) fn own_request(&self, span: &StateSpan, woken_by: &Event) -> Option<Blamed> {
+        let tid = self.subject.tid;
+        let wait =
+            self.requests.waited_for(self.episode, tid, span.start_ns, woken_by.at_ns).filter(|wait| wait.is_own)?;
+        Some(Blamed { detail: wait.served.map(Detail::Seen), ..Blamed::new(Kind::Io, wait.disk) })
+    }
+
     pub(crate) fn own_work(&self, detail: Option<String>) -> Blamed {
         Blamed { detail: detail.map(Detail::Seen), ..Blamed::new(Kind::Own, self.victim()) }
     }
@@ -118,7 +128,7 @@ impl Classifier<'_> {
             return fault;
         }
         if self.waits_for_another(left_state, woken_by) {
-            return self.not_answered(woken_by, by);
+            return self.not_answered(span, woken_by, by);
         }
         if let Some(fault) = fault {
             return fault;
@@ -129,6 +139,8 @@ impl Classifier<'_> {
             {
                 Blamed::new(Kind::Fault, self.victim())
             }
+            // What a thread has put into a ring is no request to a disk.
+            _ if waits_in_ring(left_state) && woken_by.is_some_and(is_by_a_thread) => Blamed::new(Kind::Io, by),
             _ if left_state & LEFT_FOR_IO != 0 => self.input_or_output(span, woken_by, by),
             _ if self.sleeps_on_timer(woken_by) => Blamed::new(Kind::Sleep, by),
             _ => Blamed::unknown(&format!("asleep until woken by {by}")),
