@@ -1,23 +1,19 @@
 //! A pseudo-terminal, and a program that leads a session at it.
 
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedCommand, GuardedRun};
+use punctual_kernel::pseudo_terminal::PseudoTerminal;
 use punctual_kernel::{Refused, clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, SpecialCodeIndex, Winsize, tcgetattr, tcsetwinsize};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Both ends of a pseudo-terminal.
 pub(crate) struct Terminal {
     /// Of whoever types.
-    keyboard: OwnedFd,
+    keyboard: PseudoTerminal,
     /// The program's. It is kept open, so that the end of the program is told by its end alone.
     own: OwnedFd,
-    path: PathBuf,
     buffer: Box<[u8; 65_536]>,
 }
 
@@ -32,20 +28,12 @@ pub(crate) struct Arrival {
 
 impl Terminal {
     pub(crate) fn make((columns, rows): (u16, u16)) -> Result<Terminal, Refused> {
-        let failed = |error: rustix::io::Errno| {
-            Refused::because("making a pseudo-terminal", std::io::Error::from(error).to_string())
-        };
-        let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).map_err(failed)?;
-        grantpt(&keyboard).map_err(failed)?;
-        unlockpt(&keyboard).map_err(failed)?;
-        let name = ptsname(&keyboard, Vec::new()).map_err(failed)?;
-        let path = PathBuf::from(std::ffi::OsString::from_vec(name.into_bytes()));
-        let own = open(&path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
+        let terminal = PseudoTerminal::make()?;
+        let own = terminal.open_far()?;
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&own, size).map_err(failed)?;
-        let flags = fcntl_getfl(&keyboard).map_err(failed)?;
-        fcntl_setfl(&keyboard, flags | OFlags::NONBLOCK).map_err(failed)?;
-        Ok(Terminal { keyboard, own, path, buffer: Box::new([0; 65_536]) })
+        tcsetwinsize(&own, size)
+            .map_err(|error| Refused::because("making a pseudo-terminal", std::io::Error::from(error).to_string()))?;
+        Ok(Terminal { keyboard: terminal, own, buffer: Box::new([0; 65_536]) })
     }
 
     /// The program's end.
@@ -55,13 +43,13 @@ impl Terminal {
 
     /// Whether the terminal edits lines by itself now, and hands them on whole.
     pub(crate) fn edits_lines(&self) -> bool {
-        tcgetattr(&self.keyboard).is_ok_and(|settings| settings.local_modes.contains(LocalModes::ICANON))
+        tcgetattr(&self.keyboard.near).is_ok_and(|settings| settings.local_modes.contains(LocalModes::ICANON))
     }
 
     /// Whether the terminal makes a signal of this byte now.
     pub(crate) fn makes_signal_of(&self, byte: u8) -> bool {
         let signals = [SpecialCodeIndex::VINTR, SpecialCodeIndex::VQUIT, SpecialCodeIndex::VSUSP];
-        tcgetattr(&self.keyboard).is_ok_and(|settings| {
+        tcgetattr(&self.keyboard.near).is_ok_and(|settings| {
             settings.local_modes.contains(LocalModes::ISIG)
                 && byte != 0
                 && signals.iter().any(|&signal| settings.special_codes[signal] == byte)
@@ -70,18 +58,18 @@ impl Terminal {
 
     /// Puts bytes in; how many were taken.
     pub(crate) fn put_in(&self, bytes: &[u8]) -> usize {
-        rustix::io::write(&self.keyboard, bytes).unwrap_or_default()
+        self.keyboard.write(bytes)
     }
 
     /// Waits so long for output, and takes it; `None` where none came.
     pub(crate) fn listen(&mut self, patience: Duration) -> Option<Arrival> {
         let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
-        let mut waited = [PollFd::new(&self.keyboard, PollFlags::IN)];
+        let mut waited = [PollFd::new(&self.keyboard.near, PollFlags::IN)];
         if poll(&mut waited, Some(&timeout)).unwrap_or(0) == 0 {
             return None;
         }
         let at_ns = clock::monotonic_ns();
-        match rustix::io::read(&self.keyboard, &mut self.buffer[..]) {
+        match rustix::io::read(&self.keyboard.near, &mut self.buffer[..]) {
             Ok(count) if count > 0 => Some(Arrival { at_ns, bytes: count as u64 }),
             // Nobody is at the other end for the moment, or something else is strange: no reason to spin.
             _ => {
@@ -109,7 +97,7 @@ impl Program {
     pub(crate) fn start(words: &[String], terminal: &Terminal) -> Result<Program, Refused> {
         let command = GuardedCommand {
             words: words.to_vec(),
-            terminal: Some(terminal.path.clone()),
+            terminal: Some(terminal.keyboard.path().to_owned()),
             ..GuardedCommand::default()
         };
         let mut guard = Guard::start(&GuardedRun { commands: vec![command], ..GuardedRun::default() })?;

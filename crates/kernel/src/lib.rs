@@ -7,6 +7,7 @@
 //! * [`other_thread`]: how threads of other programs are scheduled; [`keeper`]: the process that puts them back.
 //! * [`own_child`]: a command that runs in the place of this program.
 //! * [`cpus`]: which CPUs this machine has; [`performance_event`]: events of one of them.
+//! * [`pseudo_terminal`]: terminals whose other end programs open.
 //! * [`ending`]: whether somebody asked the program to end.
 //! * [`Missing`], [`Trial`]: what a kernel cannot give, and trying out what it can.
 //! * [`rests`]: when real-time threads that would take all of their CPU leave it to others.
@@ -44,6 +45,7 @@ pub mod other_thread;
 pub mod own_child;
 pub mod per_cpu;
 pub mod performance_event;
+pub mod pseudo_terminal;
 pub mod rests;
 pub mod scheduling;
 pub mod signals;

@@ -7,7 +7,10 @@
 //! | `ATE0` `ATE1`, `ATV0` `ATV1`, `ATQ0` `ATQ1` | echo; results as words; no results |
 //! | `AT\N0`, `AT\N3` | without or with error correction, from the next call on |
 //! | `ATSn?`, `ATSn=v` | registers: S0 rings until it answers by itself, S2 escape character, S7 seconds until a call is given up, S12 guard time of the escape in 20 ms |
+//! | `AT&K0`, `AT&K3`, `AT&K4` | flow control: none to be heard, by the pseudo-terminal itself (it takes no more), by XON and XOFF as well |
+//! | `AT&D0` to `AT&D3` | when the program closes the terminal: nothing; back to commands; hangs up; hangs up and takes the defaults |
 //! | `ATZ`, `AT&F`, `ATI`, `A/` | defaults, who it is, the last line again |
+//! | `ATL`, `ATM`, `ATX`, `AT&C` | taken, and nothing changes: there is no loudspeaker, and a pseudo-terminal has no line for the carrier |
 //!
 //! Several may stand in a line. What is not there is an `ERROR`. `+++` with the guard time before and after it goes back to
 //! commands without hanging up.
@@ -38,6 +41,17 @@ pub enum Event {
     NoCarrier,
     /// Nobody answered in time.
     NoAnswer,
+    /// The called end is in a call, or its receiver is off.
+    Busy,
+}
+
+/// What happens to a call when the program closes the terminal, as if DTR were dropped: `AT&D`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closed {
+    Nothing,
+    Commands,
+    HangUp,
+    Reset,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +65,11 @@ enum Mode {
     /// Commands during a call.
     Escaped,
 }
+
+/// The terminal is not to be sent anything; it may be again.
+pub const XOFF: u8 = 0x13;
+/// See [`XOFF`].
+pub const XON: u8 = 0x11;
 
 const REGISTERS: usize = 13;
 const MAX_LINE: usize = 200;
@@ -69,6 +88,10 @@ pub struct Interpreter {
     words: bool,
     quiet: bool,
     error_correction: bool,
+    /// XON and XOFF of the terminal stop and go on, and are not sent.
+    by_characters: bool,
+    is_stopped: bool,
+    closed: Closed,
     registers: [u8; REGISTERS],
     rings: u8,
     pluses: u8,
@@ -90,6 +113,9 @@ impl Default for Interpreter {
             words: true,
             quiet: false,
             error_correction: true,
+            by_characters: false,
+            is_stopped: false,
+            closed: Closed::HangUp,
             registers,
             rings: 0,
             pluses: 0,
@@ -133,6 +159,31 @@ impl Interpreter {
         self.registers[7]
     }
 
+    /// Whether the terminal takes nothing for the moment, by XOFF.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// Whether the terminal is to be stopped by XOFF when there is no room for what it sends.
+    pub fn stops_by_characters(&self) -> bool {
+        self.by_characters
+    }
+
+    /// The program closed the terminal. Whatever was to be shown to it is thrown away.
+    pub fn closed(&mut self) {
+        self.line.clear();
+        self.is_stopped = false;
+        match self.closed {
+            Closed::Nothing => {}
+            Closed::Commands if self.mode == Mode::Online => self.mode = Mode::Escaped,
+            Closed::Commands => {}
+            Closed::HangUp if self.mode == Mode::Command => {}
+            Closed::HangUp => self.hang_up(),
+            Closed::Reset => self.reset(),
+        }
+        self.output.clear();
+    }
+
     /// Bytes that have arrived from the other end.
     pub fn show(&mut self, bytes: &[u8]) {
         self.output.extend(bytes);
@@ -140,9 +191,28 @@ impl Interpreter {
 
     /// Bytes that were typed, at this time.
     pub fn input(&mut self, bytes: &[u8], now_ms: u64) {
+        let mut kept = bytes.to_vec();
+        kept.retain(|byte| {
+            match *byte {
+                _ if !self.by_characters => return true,
+                XOFF => self.is_stopped = true,
+                XON => self.is_stopped = false,
+                _ => return true,
+            }
+            false
+        });
+        // Nothing typed is no input: the guard time goes on.
+        if !kept.is_empty() {
+            self.take(&kept, now_ms);
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], now_ms: u64) {
         for (place, byte) in bytes.iter().enumerate() {
             match self.mode {
                 Mode::Online => return self.online(&bytes[place..], now_ms),
+                // The second half of a line's end is no key that was pressed.
+                Mode::Calling if byte & 127 == LINE_FEED => {}
                 Mode::Calling => {
                     self.mode = Mode::Command;
                     self.actions.push(Action::HangUp);
@@ -178,14 +248,17 @@ impl Interpreter {
                 (self.mode, self.pluses, self.rings) = (Mode::Online, 0, 0);
                 self.result(1, &format!("CONNECT {rate}"));
             }
-            Event::NoCarrier | Event::NoAnswer => {
-                self.rings = 0;
-                if self.mode != Mode::Command {
-                    self.mode = Mode::Command;
-                    let (code, words) = if event == Event::NoAnswer { (8, "NO ANSWER") } else { (3, "NO CARRIER") };
-                    self.result(code, words);
-                }
-            }
+            Event::NoCarrier => self.ended(3, "NO CARRIER"),
+            Event::NoAnswer => self.ended(8, "NO ANSWER"),
+            Event::Busy => self.ended(7, "BUSY"),
+        }
+    }
+
+    fn ended(&mut self, code: u8, words: &str) {
+        self.rings = 0;
+        if self.mode != Mode::Command {
+            self.mode = Mode::Command;
+            self.result(code, words);
         }
     }
 
@@ -289,15 +362,25 @@ impl Interpreter {
             ("Q", 0 | 1) => self.quiet = number == 1,
             ("\\N", 0 | 3) => self.error_correction = number == 3,
             ("I", _) => self.say("punctual modem"),
-            ("Z" | "&F", _) => {
-                self.hang_up();
-                let fresh = Interpreter::default();
-                (self.echo, self.words, self.quiet) = (fresh.echo, fresh.words, fresh.quiet);
-                (self.error_correction, self.registers) = (fresh.error_correction, fresh.registers);
-            }
+            ("&K", 0 | 3) => (self.by_characters, self.is_stopped) = (false, false),
+            ("&K", 4) => self.by_characters = true,
+            ("&D", 0) => self.closed = Closed::Nothing,
+            ("&D", 1) => self.closed = Closed::Commands,
+            ("&D", 2) => self.closed = Closed::HangUp,
+            ("&D", 3) => self.closed = Closed::Reset,
+            ("L" | "M", 0..=3) | ("X", 0..=4) | ("&C", 0 | 1) => {}
+            ("Z" | "&F", _) => self.reset(),
             _ => return false,
         }
         true
+    }
+
+    fn reset(&mut self) {
+        self.hang_up();
+        let fresh = Interpreter::default();
+        (self.echo, self.words, self.quiet) = (fresh.echo, fresh.words, fresh.quiet);
+        (self.error_correction, self.registers) = (fresh.error_correction, fresh.registers);
+        (self.by_characters, self.is_stopped, self.closed) = (fresh.by_characters, fresh.is_stopped, fresh.closed);
     }
 
     fn hang_up(&mut self) {
@@ -355,113 +438,4 @@ impl Interpreter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn said(interpreter: &mut Interpreter, typed: &str) -> String {
-        interpreter.input(typed.as_bytes(), 0);
-        String::from_utf8(interpreter.output()).unwrap().replace("\r\n", "|").replace('\r', "!")
-    }
-
-    #[test]
-    fn commands_and_their_results() {
-        let mut at = Interpreter::default();
-        let cases = [
-            ("AT\r", "AT!|OK|"),
-            ("ate0\r", "ate0!|OK|"),
-            ("AT S7?\r", "|060||OK|"),
-            ("ATS7=30S7?\r", "|030||OK|"),
-            ("A/", "|030||OK|"),
-            ("ATS99=1\r", "|ERROR|"),
-            ("ATS0=256\r", "|ERROR|"),
-            ("ATE999\r", "|ERROR|"),
-            ("AT&F\r", "|OK|"),
-            ("ATX!\r", "ATX!!|ERROR|"),
-            ("hello\r", "hello!"),
-            ("ATEV0\r", "ATEV0!0!"),
-            ("ATQ1\r", ""),
-            ("ATQ0\r", "0!"),
-            ("ATZ\r", "|OK|"),
-            ("ATD\r", "ATD!|ERROR|"),
-            ("ATO\r", "ATO!|ERROR|"),
-            ("AX\u{8}T\r", "AX\u{8}T!|OK|"),
-        ];
-        for (typed, shown) in cases {
-            assert_eq!(said(&mut at, typed), shown, "{typed}");
-        }
-    }
-
-    #[test]
-    fn a_call_from_dialling_to_hanging_up() {
-        let mut at = Interpreter::default();
-        said(&mut at, "ATE0DT 555-0100\r");
-        assert_eq!(at.actions(), [Action::Dial("5550100".to_owned())]);
-        at.event(Event::Connected(9_600));
-        at.input(b"ATH\r", 100);
-        assert_eq!(at.actions(), [Action::Send(b"ATH\r".to_vec())], "online, commands are data");
-        // Pluses in the middle of data escape nothing, nor do four.
-        at.input(b"a+++", 2_000);
-        at.tick(9_000);
-        at.input(b"++++", 11_000);
-        at.tick(20_000);
-        assert!(at.is_online());
-        for time in [30_000, 30_100, 30_200] {
-            at.input(b"+", time);
-        }
-        at.tick(31_100);
-        assert!(at.is_online(), "the guard time is not over");
-        at.tick(31_200);
-        assert!(!at.is_online());
-        at.actions();
-        assert!(said(&mut at, "ATO\r").is_empty() || at.is_online());
-        at.input(b"+++", 90_000);
-        at.tick(91_000);
-        at.actions();
-        said(&mut at, "ATH\r");
-        assert_eq!(at.actions(), [Action::HangUp]);
-        at.event(Event::NoCarrier);
-        assert!(at.output().is_empty(), "it was hung up here");
-    }
-
-    #[test]
-    fn it_answers_by_itself_after_so_many_rings() {
-        let mut at = Interpreter::default();
-        at.event(Event::Ring);
-        assert!(at.actions().is_empty());
-        at.event(Event::NoCarrier);
-        said(&mut at, "ATS0=2\r");
-        at.event(Event::Ring);
-        assert!(at.actions().is_empty());
-        at.event(Event::Ring);
-        assert_eq!(at.actions(), [Action::Answer]);
-        assert!(said(&mut at, "x").contains("NO CARRIER"), "a key gives the call up");
-        assert_eq!(at.actions(), [Action::HangUp]);
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_taken(parts in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..40), 0..9u8), 0..40)) {
-            let mut at = Interpreter::default();
-            for (place, (bytes, event)) in parts.into_iter().enumerate() {
-                let now = place as u64 * 400;
-                at.input(b"AT", now);
-                at.input(&bytes, now);
-                at.input(b"\r", now);
-                at.tick(now);
-                match event {
-                    0 => at.event(Event::Ring),
-                    1 => at.event(Event::Connected(4_800)),
-                    2 => at.event(Event::NoCarrier),
-                    3 => at.event(Event::NoAnswer),
-                    _ => {}
-                }
-                let dialled = at.actions().into_iter().all(|action| match action {
-                    Action::Dial(number) => tones::is_number(&number),
-                    _ => true,
-                });
-                prop_assert!(dialled);
-            }
-        }
-    }
-}
+mod tests;

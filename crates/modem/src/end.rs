@@ -29,13 +29,37 @@ pub trait Pump {
     fn status(&self) -> PumpStatus;
 }
 
-/// A pump and its link.
+/// What makes bits of bytes above a pump. Times are samples during which the pump was connected.
+pub trait Layer {
+    /// The pump is connected for the first time, and this end called.
+    fn begin(&mut self, now: u64);
+    /// The next bit to send.
+    fn next_bit(&mut self, now: u64) -> bool;
+    /// Takes a bit that came.
+    fn push_bit(&mut self, bit: bool, now: u64);
+}
+
+impl Layer for Link {
+    fn begin(&mut self, now: u64) {
+        self.arq.connect(now);
+    }
+
+    fn next_bit(&mut self, now: u64) -> bool {
+        Link::next_bit(self, now)
+    }
+
+    fn push_bit(&mut self, bit: bool, now: u64) {
+        Link::push_bit(self, bit, now);
+    }
+}
+
+/// A pump and what is above it.
 #[derive(Debug, Clone)]
-pub struct End<P> {
+pub struct End<P, L = Link> {
     /// The signal processing.
     pub pump: P,
     /// What makes its bits bytes.
-    pub link: Link,
+    pub link: L,
     side: Side,
     /// Samples that passed while the pump was connected: the link's clock.
     connected: u64,
@@ -44,10 +68,26 @@ pub struct End<P> {
 }
 
 impl<P: Pump> End<P> {
-    /// An end that has taken the line.
+    /// An error-corrected end that has taken the line.
     pub fn new(side: Side, pump: P, options: Options) -> End<P> {
-        let link = Link::new(side, options);
+        End::over(side, pump, Link::new(side, options))
+    }
+
+    /// Whether the link stands.
+    pub fn is_linked(&self) -> bool {
+        matches!(self.link.arq.state(), State::Connected | State::Disconnecting | State::Disconnected)
+    }
+}
+
+impl<P: Pump, L: Layer> End<P, L> {
+    /// An end that has taken the line.
+    pub fn over(side: Side, pump: P, link: L) -> End<P, L> {
         End { pump, link, side, connected: 0, has_begun: false, is_hung_up: false }
+    }
+
+    /// Samples that passed while the pump was connected.
+    pub fn connected_samples(&self) -> u64 {
+        self.connected
     }
 
     /// Takes a block of received samples and makes one of as many to send.
@@ -66,7 +106,7 @@ impl<P: Pump> End<P> {
         }
         self.connected += received.len() as u64;
         if !std::mem::replace(&mut self.has_begun, true) && self.side == Side::Calling {
-            self.link.arq.connect(self.connected);
+            self.link.begin(self.connected);
         }
     }
 
@@ -74,26 +114,21 @@ impl<P: Pump> End<P> {
     pub fn hang_up(&mut self) {
         self.is_hung_up = true;
     }
-
-    /// Whether the link stands.
-    pub fn is_linked(&self) -> bool {
-        matches!(self.link.arq.state(), State::Connected | State::Disconnecting | State::Disconnected)
-    }
 }
 
 /// The calling end from lifting the receiver on.
 #[derive(Debug, Clone)]
-pub struct Caller<P> {
+pub struct Caller<P, L = Link> {
     /// The end, which begins when the call is answered.
-    pub end: End<P>,
+    pub end: End<P, L>,
     dialling: Vec<i16>,
     position: usize,
     is_answered: bool,
 }
 
-impl<P: Pump> Caller<P> {
+impl<P: Pump, L: Layer> Caller<P, L> {
     /// A caller of this number.
-    pub fn new(end: End<P>, number: &str) -> Caller<P> {
+    pub fn new(end: End<P, L>, number: &str) -> Caller<P, L> {
         // Half a second for the exchange to notice.
         let mut dialling = vec![0; crate::SAMPLE_RATE as usize / 2];
         dialling.extend(tones::dial(number));

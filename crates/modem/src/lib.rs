@@ -3,7 +3,8 @@
 //! * [`hdlc`], [`arq`] and both as a [`link`]: frames in a stream of bits, and what was damaged is sent again.
 //! * [`bypass`]: characters with start and stop bits, without either.
 //! * [`tones`]: dialling, and the exchange that understands it or does not.
-//! * [`at`]: the commands of a terminal.
+//! * [`at`]: the commands of a terminal; [`serial`]: its bytes on the way; [`station`]: a modem with all of that.
+//! * [`office`]: two such modems and the exchange between them.
 //! * [`end`]: a datapump and the link above it.
 //! * [`adapter`]: what a late processor does to an end: underruns, overruns, lost samples.
 //! * [`virtual_time`]: a call of two ends on a clock that is computed; [`transfer`]: what came of several.
@@ -20,6 +21,9 @@ pub mod end;
 pub mod experiment;
 pub mod hdlc;
 pub mod link;
+pub mod office;
+pub mod serial;
+pub mod station;
 pub mod telephone;
 pub mod tones;
 pub mod transfer;

@@ -147,6 +147,11 @@ impl Exchange {
         &self.digits
     }
 
+    /// How the call stands.
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
     /// Takes a sample of the calling end.
     pub fn push(&mut self, sample: i16) -> Progress {
         self.since += 1;

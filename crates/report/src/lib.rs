@@ -58,6 +58,7 @@ macro_rules! every_answer {
             "log": "punctual.log/1" = crate::log::LogAnswer<'_>,
             "log-header": "punctual.log-header/1" = crate::log::HeaderAnswer<'_>,
             "man": "punctual.man/1" = crate::answer::Done<'_>,
+            "modem-line": "punctual.modem-line/1" = crate::modem::LineAnswer,
             "modem-stalls": "punctual.modem-stalls/1" = crate::modem::StallsAnswer,
             "modem-transfer": "punctual.modem-transfer/1" = crate::modem::TransferAnswer<'_>,
             "papers": "punctual.papers/1" = crate::sim::PapersAnswer<'_>,

@@ -10,6 +10,7 @@
 //! * [`lab`]: the same command on several kernels, each in a guest whose clock counts instructions.
 //! * [`late_events`]: the late events of a recording, and how they follow one another.
 //! * [`log_events`]: an event log with a load or a command beside it.
+//! * [`modem`]: modems on a telephone line, by this machine's clock.
 //! * [`reserve`]: the reservation of a program's thread, found by trials and proven.
 //! * [`timers`]: the ways to get periodic callbacks, one after the other.
 
@@ -24,6 +25,7 @@ mod late_events;
 mod load_run;
 mod loaded;
 mod log;
+pub mod modem;
 pub mod reserve;
 mod running;
 pub mod sweep;

@@ -6,6 +6,7 @@ use punctual_modem::adapter::{Slot, Stalls};
 use punctual_modem::telephone::Rate;
 use punctual_recording::{BareUnit, format_ns, parse_duration};
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct ModemArguments {
@@ -25,6 +26,33 @@ pub(crate) enum ModemCommand {
         after_help = "Examples:\n  punctual modem stalls\n  punctual modem stalls --lengths 5,20,60 --calls 4\n  punctual modem stalls --buffers 3 --json\n\nA bare number is milliseconds."
     )]
     Stalls(ModemStallsArguments),
+    /// Offer two modems as terminals that ordinary programs open, with a telephone line between them, in real time
+    #[command(
+        after_help = "Examples:\n  punctual modem line                             says two paths; open them with screen or minicom\n  punctual modem line --stall 80ms@4s             A's processor stalls; what you send still arrives\n  punctual modem line -D 1h --rate 14400 --snr 40\n\nA file from A to B, with Debian's lrzsz and the two paths that it says:\n  exec 3<>/dev/pts/A 4<>/dev/pts/B                in two shells, one descriptor each\n  printf 'ATE0S0=1\\r' >&4                          B answers at the first ring\n  printf 'ATE0DT5550101\\r' >&3; head -n 4 <&3      until A says CONNECT 9600\n  rz <&4 >&4                                      and in the other shell: sz FILE <&3 >&3\n\nIt ends at Ctrl-C, and nothing of it is left. It needs no privilege. A bare number is milliseconds for stalls, seconds for -D."
+    )]
+    Line(ModemLineArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModemLineArguments {
+    /// End after this time instead of at Ctrl-C
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = line_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Stalls of A's processor, such as 60ms@10s: one in every 10 s, once A is connected
+    #[arg(long, value_name = "TIME@TIME", value_parser = stalls)]
+    pub(crate) stall: Option<Stalls>,
+    #[command(flatten)]
+    pub(crate) options: ModemOptions,
+}
+
+/// The longest time a line is offered for: a week.
+const MAX_LINE_NS: u64 = 7 * 24 * 3_600_000_000_000;
+
+fn line_duration(text: &str) -> Result<Duration, String> {
+    let duration = parse_duration(text, BareUnit::Seconds)?;
+    let fits = (1..=MAX_LINE_NS).contains(&duration);
+    fits.then(|| Duration::from_nanos(duration))
+        .ok_or_else(|| format!("`{text}` is no time for a line: give up to 168h"))
 }
 
 /// How the two ends and the line are made.

@@ -1,7 +1,8 @@
 //! `punctual modem`.
 
 use crate::args::modem::{
-    DirectionName, FarEndName, LateName, ModemCommand, ModemOptions, ModemStallsArguments, ModemTransferArguments,
+    DirectionName, FarEndName, LateName, ModemCommand, ModemLineArguments, ModemOptions, ModemStallsArguments,
+    ModemTransferArguments,
 };
 use crate::output::{self, Output};
 use crate::progress::StepProgress;
@@ -9,18 +10,23 @@ use crate::signals::Interrupted;
 use anyhow::{Context, anyhow, bail};
 use punctual_modem::adapter::{Late, Setup};
 use punctual_modem::experiment::{Experiment, Step, stall_table};
+use punctual_modem::office::NUMBERS;
 use punctual_modem::telephone::{LineOptions, Telephone};
 use punctual_modem::virtual_time::{Direction, FarEnd};
 use punctual_recording::input;
-use punctual_report::modem::{Sent, Stalled, StallsAnswer, TransferAnswer, stalls_text, transfer_text};
+use punctual_report::modem::{
+    LineAnswer, Lined, Sent, Stalled, StallsAnswer, TransferAnswer, line_text, stalls_text, transfer_text,
+};
+use punctual_study::modem::line::{self, LinePlan};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(command: &ModemCommand, output: Output) -> anyhow::Result<u8> {
     match command {
         ModemCommand::Transfer(arguments) => transfer(arguments, output),
         ModemCommand::Stalls(arguments) => stalls(arguments, output),
+        ModemCommand::Line(arguments) => line(arguments, output),
     }
 }
 
@@ -106,6 +112,32 @@ fn stalls(arguments: &ModemStallsArguments, output: Output) -> anyhow::Result<u8
         output::print_text(&stalls_text(&stalled));
     }
     Ok(u8::from(interrupted))
+}
+
+fn line(arguments: &ModemLineArguments, output: Output) -> anyhow::Result<u8> {
+    let Experiment { telephone, setup, seed, .. } = experiment(&arguments.options);
+    let plan = LinePlan { telephone, seed, stalls: arguments.stall, setup, duration: arguments.duration };
+    let interrupted = Interrupted::watch();
+    let mut progress = StepProgress::new(arguments.options.quiet, "modem");
+    let mut ready = |paths: &[PathBuf; 2]| {
+        // Programs that start it read these two lines.
+        for (name, (path, number)) in ["A", "B"].iter().zip(paths.iter().zip(NUMBERS)) {
+            output::say(&format!("{name}: {}, number {number}", path.display()));
+        }
+    };
+    let run = line::run(&plan, &mut ready, &mut |step| {
+        let words = format!("{} calls, {} bytes sent", step.calls, step.sent);
+        progress.show(&words, step.elapsed, arguments.duration.unwrap_or(step.elapsed));
+        !interrupted.is_set()
+    })?;
+    progress.done();
+    let lined = Lined { run: &run };
+    if output.json {
+        output::answer(LineAnswer::new(&lined), 0);
+    } else {
+        output::print_text(&line_text(&lined));
+    }
+    Ok(0)
 }
 
 /// Progress, and whether somebody wants it to end.

@@ -1,9 +1,11 @@
 //! `punctual modem`: files over a telephone line, and what stalls do to a call.
 
 mod answer;
+mod line;
 mod text;
 
 pub use answer::{StallsAnswer, TransferAnswer};
+pub use line::{LineAnswer, Lined, line_text};
 pub use text::{stalls_text, transfer_text};
 
 use punctual_modem::experiment::{Experiment, StallRow};

@@ -1,0 +1,153 @@
+use super::*;
+use proptest::prelude::*;
+
+fn said(interpreter: &mut Interpreter, typed: &str) -> String {
+    interpreter.input(typed.as_bytes(), 0);
+    String::from_utf8(interpreter.output()).unwrap().replace("\r\n", "|").replace('\r', "!")
+}
+
+#[test]
+fn commands_and_their_results() {
+    let mut at = Interpreter::default();
+    let cases = [
+        ("AT\r", "AT!|OK|"),
+        ("ate0\r", "ate0!|OK|"),
+        ("AT S7?\r", "|060||OK|"),
+        ("ATS7=30S7?\r", "|030||OK|"),
+        ("A/", "|030||OK|"),
+        ("ATS99=1\r", "|ERROR|"),
+        ("ATS0=256\r", "|ERROR|"),
+        ("ATE999\r", "|ERROR|"),
+        ("AT&F\r", "|OK|"),
+        ("ATX!\r", "ATX!!|ERROR|"),
+        ("hello\r", "hello!"),
+        ("ATEV0\r", "ATEV0!0!"),
+        ("ATQ1\r", ""),
+        ("ATQ0\r", "0!"),
+        ("ATZ\r", "|OK|"),
+        ("ATD\r", "ATD!|ERROR|"),
+        ("ATO\r", "ATO!|ERROR|"),
+        // What chat scripts and terminal programs begin with.
+        ("ATE0&FE0V1X4M1L1Q0&C1&D2&K3S0=0\r", "ATE0&FE0V1X4M1L1Q0&C1&D2&K3S0=0!|OK|"),
+        ("AT&K9\r", "|ERROR|"),
+        ("AT&W\r", "|ERROR|"),
+        ("ATE1\r", "|OK|"),
+        ("AX\u{8}T\r", "AX\u{8}T!|OK|"),
+    ];
+    for (typed, shown) in cases {
+        assert_eq!(said(&mut at, typed), shown, "{typed}");
+    }
+}
+
+#[test]
+fn a_call_from_dialling_to_hanging_up() {
+    let mut at = Interpreter::default();
+    said(&mut at, "ATE0DT 555-0100\r");
+    assert_eq!(at.actions(), [Action::Dial("5550100".to_owned())]);
+    at.event(Event::Connected(9_600));
+    at.input(b"ATH\r", 100);
+    assert_eq!(at.actions(), [Action::Send(b"ATH\r".to_vec())], "online, commands are data");
+    // Pluses in the middle of data escape nothing, nor do four.
+    at.input(b"a+++", 2_000);
+    at.tick(9_000);
+    at.input(b"++++", 11_000);
+    at.tick(20_000);
+    assert!(at.is_online());
+    for time in [30_000, 30_100, 30_200] {
+        at.input(b"+", time);
+    }
+    at.tick(31_100);
+    assert!(at.is_online(), "the guard time is not over");
+    at.tick(31_200);
+    assert!(!at.is_online());
+    at.actions();
+    assert!(said(&mut at, "ATO\r").is_empty() || at.is_online());
+    at.input(b"+++", 90_000);
+    at.tick(91_000);
+    at.actions();
+    said(&mut at, "ATH\r");
+    assert_eq!(at.actions(), [Action::HangUp]);
+    at.event(Event::NoCarrier);
+    assert!(at.output().is_empty(), "it was hung up here");
+}
+
+#[test]
+fn what_happens_when_the_program_closes_the_terminal_is_set_by_and_d() {
+    for (command, actions, online) in [
+        ("AT&D0\r", vec![], true),
+        ("AT&D1\r", vec![], false),
+        ("AT\r", vec![Action::HangUp], false),
+        ("AT&D3\r", vec![Action::HangUp], false),
+    ] {
+        let mut at = Interpreter::default();
+        said(&mut at, command);
+        said(&mut at, "ATS7=9DT5\r");
+        at.event(Event::Connected(9_600));
+        (at.actions(), at.show(b"unread"));
+        at.closed();
+        assert_eq!((at.actions(), at.is_online(), at.output().len()), (actions, online, 0), "{command}");
+        assert_eq!(at.patience_s(), if command == "AT&D3\r" { 60 } else { 9 });
+    }
+}
+
+#[test]
+fn xoff_of_the_terminal_stops_what_is_shown_and_is_not_sent() {
+    let mut at = Interpreter::default();
+    said(&mut at, "AT&K4DT5\r");
+    at.event(Event::Connected(9_600));
+    (at.output(), at.actions());
+    at.input(&[b'a', XOFF, b'b'], 10);
+    assert_eq!((at.is_stopped(), at.actions()), (true, vec![Action::Send(b"ab".to_vec())]));
+    at.input(&[XON], 20);
+    assert_eq!((at.is_stopped(), at.actions()), (false, vec![]));
+    // Without it both are bytes like others.
+    let mut at = Interpreter::default();
+    said(&mut at, "ATDT5\r");
+    at.event(Event::Connected(9_600));
+    at.actions();
+    at.input(&[XOFF], 10);
+    assert_eq!((at.is_stopped(), at.actions()), (false, vec![Action::Send(vec![XOFF])]));
+}
+
+#[test]
+fn it_answers_by_itself_after_so_many_rings() {
+    let mut at = Interpreter::default();
+    at.event(Event::Ring);
+    assert!(at.actions().is_empty());
+    at.event(Event::NoCarrier);
+    said(&mut at, "ATS0=2\r");
+    at.event(Event::Ring);
+    assert!(at.actions().is_empty());
+    at.event(Event::Ring);
+    assert_eq!(at.actions(), [Action::Answer]);
+    assert!(said(&mut at, "x").contains("NO CARRIER"), "a key gives the call up");
+    assert_eq!(at.actions(), [Action::HangUp]);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_taken(parts in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..40), 0..9u8), 0..40)) {
+        let mut at = Interpreter::default();
+        for (place, (bytes, event)) in parts.into_iter().enumerate() {
+            let now = place as u64 * 400;
+            at.input(b"AT", now);
+            at.input(&bytes, now);
+            at.input(b"\r", now);
+            at.tick(now);
+            match event {
+                0 => at.event(Event::Ring),
+                1 => at.event(Event::Connected(4_800)),
+                2 => at.event(Event::NoCarrier),
+                3 => at.event(Event::NoAnswer),
+                4 => at.event(Event::Busy),
+                5 => at.closed(),
+                _ => {}
+            }
+            let dialled = at.actions().into_iter().all(|action| match action {
+                Action::Dial(number) => tones::is_number(&number),
+                _ => true,
+            });
+            prop_assert!(dialled);
+        }
+    }
+}
