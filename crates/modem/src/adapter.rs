@@ -248,6 +248,11 @@ impl Adapter {
     /// The sample that is sent next, after the work that was done by then: `work` takes a block and makes one.
     pub fn send(&mut self, work: &mut dyn FnMut(&[i16], &mut [i16])) -> i16 {
         self.work_until(time_of(self.sample), work);
+        self.send_what_is_there()
+    }
+
+    /// The same where somebody else says when work begins and is done: [`Adapter::begin`], [`Adapter::complete`].
+    pub fn send_what_is_there(&mut self) -> i16 {
         let (block, within) = (self.sample / BLOCK as u64, (self.sample % BLOCK as u64) as usize);
         while self.outputs.front().is_some_and(|(number, _)| *number < block) {
             self.outputs.pop_front();
@@ -287,20 +292,12 @@ impl Adapter {
                     self.doing = Doing::Waking { at_ns };
                 }
                 Doing::Waking { at_ns } if at_ns <= now_ns => {
-                    self.doing = match self.line.begin(at_ns) {
-                        Some(complete_ns) => {
-                            let until_ns = self.cpu.finish(at_ns, self.setup.compute_ns);
-                            Doing::Working { until_ns, block: complete_ns / BLOCK_NS - 1 }
+                    self.doing = match self.begin(at_ns) {
+                        Some(block) => {
+                            Doing::Working { until_ns: self.cpu.finish(at_ns, self.setup.compute_ns), block }
                         }
                         None => Doing::Nothing { since_ns: at_ns },
                     };
-                    let next = match self.doing {
-                        Doing::Working { block, .. } => block,
-                        _ => u64::MAX,
-                    };
-                    while self.blocks.front().is_some_and(|(number, _)| *number < next) {
-                        self.blocks.pop_front();
-                    }
                 }
                 Doing::Working { until_ns, block } if until_ns <= now_ns => {
                     self.doing = Doing::Nothing { since_ns: until_ns };
@@ -311,7 +308,27 @@ impl Adapter {
         }
     }
 
-    fn complete(&mut self, block: u64, work: &mut dyn FnMut(&[i16], &mut [i16])) {
+    /// Work begins at this time: the number of the block that it is for, if one waits. What is older is not worked on any more.
+    pub fn begin(&mut self, now_ns: u64) -> Option<u64> {
+        let next = self.line.begin(now_ns).map(|complete_ns| complete_ns / BLOCK_NS - 1);
+        while self.blocks.front().is_some_and(|(number, _)| next.is_none_or(|next| *number < next)) {
+            self.blocks.pop_front();
+        }
+        next
+    }
+
+    /// The block that waits longest: the one that was begun.
+    pub fn front(&self) -> Option<&[i16]> {
+        self.blocks.front().map(|(_, samples)| &samples[..])
+    }
+
+    /// Samples that have come by then and were not worked on.
+    pub fn pending(&self, now_ns: u64) -> u64 {
+        self.line.pending(now_ns)
+    }
+
+    /// The work for this block is done, by now: its output is sent where its time has not passed.
+    pub fn complete(&mut self, block: u64, work: &mut dyn FnMut(&[i16], &mut [i16])) {
         let Some((_, received)) = self.blocks.pop_front() else { return };
         let mut sent = vec![0; BLOCK];
         work(&received, &mut sent);

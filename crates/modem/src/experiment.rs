@@ -64,7 +64,8 @@ pub struct Step {
 }
 
 impl Experiment {
-    fn plan(&self, bytes: &[u8]) -> Plan {
+    /// What each of its calls is to be.
+    pub fn plan(&self, bytes: &[u8]) -> Plan {
         Plan {
             direction: self.direction,
             far_end: self.far_end,

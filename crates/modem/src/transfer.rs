@@ -89,6 +89,37 @@ impl Attempt {
     }
 }
 
+/// Samples that were waiting when a block had been worked on are counted in steps of so many.
+pub const PENDING_STEP: u64 = 45;
+
+/// What a call in real time was besides. Times are ns.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LiveAttempt {
+    /// Blocks that were worked on.
+    pub activations: u64,
+    /// The processor time of the thread.
+    pub executed_ns: u64,
+    /// By how much work began late at the most, after its block was complete.
+    pub max_late_ns: u64,
+    /// What the host took of the thread's processor meanwhile; `None`: not known.
+    pub host_ns: Option<u64>,
+    /// Of the underruns, those beside which the host took something.
+    pub underruns_by_host: u64,
+    /// How often so many samples were waiting when a block had been worked on, in steps of [`PENDING_STEP`].
+    pub pending: Vec<u64>,
+}
+
+impl LiveAttempt {
+    /// So many samples were waiting.
+    pub fn note_pending(&mut self, samples: u64) {
+        let step = (samples / PENDING_STEP).min(255) as usize;
+        if self.pending.len() <= step {
+            self.pending.resize(step + 1, 0);
+        }
+        self.pending[step] += 1;
+    }
+}
+
 /// Figures of the attempts that succeeded, s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seconds {

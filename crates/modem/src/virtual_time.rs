@@ -11,6 +11,9 @@ use crate::tones::{Exchange, Progress};
 use crate::transfer::{Attempt, Ending};
 use std::collections::VecDeque;
 
+mod live;
+pub use live::Live;
+
 /// Which way the file goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -63,6 +66,7 @@ pub struct Plan {
 pub type Circuit<'a> = dyn FnMut(i16, i16) -> (i16, i16) + 'a;
 
 /// A call that goes on.
+#[derive(Debug)]
 struct Call<P> {
     plan: Plan,
     adapter: Adapter,
@@ -92,28 +96,7 @@ pub fn call<P: Pump>(
     circuit: &mut Circuit<'_>,
     progress: &mut dyn FnMut(usize, u64) -> bool,
 ) -> Option<(Attempt, Vec<u8>)> {
-    let [near, far] = pumps;
-    let near = End::new(Side::Calling, near, plan.link);
-    let mut call = Call {
-        plan,
-        adapter: Adapter::new(plan.setup, Cpu::new(plan.slot, plan.stalls, seed)),
-        caller: Caller::new(near, NUMBER),
-        far: End::new(Side::Answering, far, plan.link),
-        exchange: Exchange::new(NUMBER, RINGING),
-        far_received: Vec::with_capacity(BLOCK),
-        far_sent: vec![0; BLOCK],
-        received: Vec::with_capacity(bytes.len()),
-        sample: 0,
-        answered: None,
-        linked: None,
-        complete: None,
-        far_retrains: 0,
-        retrained_at: VecDeque::new(),
-        bits_per_second: 0,
-    };
-    let (sender, _) = call.ends();
-    sender.link.arq.send(bytes);
-    sender.link.arq.close();
+    let mut call = Call::new(plan, seed, bytes, pumps);
     let ending = loop {
         if call.sample.is_multiple_of(SAMPLE_RATE) && !progress(call.received.len(), time_of(call.sample)) {
             return None;
@@ -124,8 +107,34 @@ pub fn call<P: Pump>(
     };
     Some((call.attempt(ending, bytes), call.received))
 }
-
 impl<P: Pump> Call<P> {
+    /// A call whose receiver was lifted just now, with a file to send in it.
+    fn new(plan: Plan, seed: u64, bytes: &[u8], pumps: [P; 2]) -> Call<P> {
+        let [near, far] = pumps;
+        let near = End::new(Side::Calling, near, plan.link);
+        let mut call = Call {
+            plan,
+            adapter: Adapter::new(plan.setup, Cpu::new(plan.slot, plan.stalls, seed)),
+            caller: Caller::new(near, NUMBER),
+            far: End::new(Side::Answering, far, plan.link),
+            exchange: Exchange::new(NUMBER, RINGING),
+            far_received: Vec::with_capacity(BLOCK),
+            far_sent: vec![0; BLOCK],
+            received: Vec::with_capacity(bytes.len()),
+            sample: 0,
+            answered: None,
+            linked: None,
+            complete: None,
+            far_retrains: 0,
+            retrained_at: VecDeque::new(),
+            bits_per_second: 0,
+        };
+        let (sender, _) = call.ends();
+        sender.link.arq.send(bytes);
+        sender.link.arq.close();
+        call
+    }
+
     /// The end that sends the file, and the one that takes it.
     fn ends(&mut self) -> (&mut End<P>, &mut End<P>) {
         match self.plan.direction {
@@ -138,6 +147,11 @@ impl<P: Pump> Call<P> {
     fn step(&mut self, circuit: &mut Circuit<'_>, length: usize) -> Option<Ending> {
         let caller = &mut self.caller;
         let from_near = self.adapter.send(&mut |received, sent| caller.process(received, sent));
+        self.pass(from_near, circuit, length)
+    }
+
+    /// The rest of a sample of time: what the calling end sends goes its way.
+    fn pass(&mut self, from_near: i16, circuit: &mut Circuit<'_>, length: usize) -> Option<Ending> {
         let within = (self.sample % BLOCK as u64) as usize;
         let is_connected = self.answered.is_some();
         let (to_near, to_far) = if is_connected { circuit(from_near, self.far_sent[within]) } else { (0, 0) };

@@ -1,6 +1,7 @@
 //! The arguments of `punctual modem`.
 
 use clap::{Args, Subcommand, ValueEnum};
+use punctual_context::device::Competitor;
 use punctual_context::{Context, Reservation};
 use punctual_modem::adapter::{Slot, Stalls};
 use punctual_modem::telephone::Rate;
@@ -16,9 +17,9 @@ pub(crate) struct ModemArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModemCommand {
-    /// Send a file over a telephone line in virtual time, to a modem whose processor comes late
+    /// Send a file over a telephone line to a modem whose processor comes late, in virtual time or by a thread of this machine
     #[command(
-        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n\nThe same seed gives the same answer. A bare number is milliseconds, seconds behind the @.\nExit code 1: a file did not arrive."
+        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2/8 --competitor spin:normal\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds, seconds behind the @.\nExit code 1: a file did not arrive."
     )]
     Transfer(ModemTransferArguments),
     /// Say what stalls of each length do to a call: underruns, damaged frames, retrains, lost time
@@ -98,6 +99,15 @@ pub(crate) struct ModemTransferArguments {
     /// Stalls of the calling end's processor, such as 60ms@10s: one in every 10 s, once the modems are connected
     #[arg(long, value_name = "TIME@TIME", value_parser = stalls)]
     pub(crate) stall: Option<Stalls>,
+    /// Receive it in real time, by a thread of this machine: thread:other, thread:80 or reservation:2/8
+    #[arg(long, value_name = "CONTEXT", value_parser = Context::parse, conflicts_with_all = ["slots", "stall"])]
+    pub(crate) context: Option<Context>,
+    /// What that thread competes with: spin:normal, spin:50 or walk; may be repeated
+    #[arg(long, value_name = "WHAT", value_parser = Competitor::parse, requires = "context")]
+    pub(crate) competitor: Vec<Competitor>,
+    /// The CPU of that thread [default: the first that this program may use]
+    #[arg(long, value_name = "CPU", requires = "context")]
+    pub(crate) cpu: Option<u32>,
     /// Give the calling end only a part of its processor, such as 2/13: 2 ms of every 13
     #[arg(long, value_name = "X/Y", value_parser = slots)]
     pub(crate) slots: Option<Slot>,

@@ -4,10 +4,12 @@ use crate::args::modem::{
     DirectionName, FarEndName, LateName, ModemCommand, ModemLineArguments, ModemOptions, ModemStallsArguments,
     ModemTransferArguments,
 };
-use crate::output::{self, Output};
+use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use anyhow::{Context, anyhow, bail};
+use punctual_context::{Form, Reservation};
+use punctual_kernel::scheduling::allowed_cpus;
 use punctual_modem::adapter::{Late, Setup};
 use punctual_modem::experiment::{Experiment, Step, stall_table};
 use punctual_modem::office::NUMBERS;
@@ -15,9 +17,10 @@ use punctual_modem::telephone::{LineOptions, Telephone};
 use punctual_modem::virtual_time::{Direction, FarEnd};
 use punctual_recording::input;
 use punctual_report::modem::{
-    LineAnswer, Lined, Sent, Stalled, StallsAnswer, TransferAnswer, line_text, stalls_text, transfer_text,
+    LineAnswer, Lined, LiveSent, Sent, Stalled, StallsAnswer, TransferAnswer, line_text, stalls_text, transfer_text,
 };
 use punctual_study::modem::line::{self, LinePlan};
+use punctual_study::modem::live::{self, LivePlan};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -79,14 +82,25 @@ fn transfer(arguments: &ModemTransferArguments, output: Output) -> anyhow::Resul
         attempts: arguments.attempts,
         ..experiment(&arguments.options)
     };
+    let plan = arguments.context.map(|context| live_plan(arguments, experiment, context)).transpose()?;
     let mut steps = Steps::new(arguments.options.quiet);
-    let transfer = experiment.transfer(&bytes, &mut |step| {
+    let mut show = |step: Step| {
         let part = step.bytes as f64 / bytes.len() as f64;
         steps.show(&step, part, &format!("attempt {}, {} s of the line", step.done + 1, step.line_ns / 1_000_000_000))
-    });
+    };
+    let (transfer, beside) = match &plan {
+        None => (experiment.transfer(&bytes, &mut show), Vec::new()),
+        Some(plan) => live::transfer(plan, &bytes, &mut show)?,
+    };
     let interrupted = steps.done();
     let file = arguments.file.display().to_string();
-    let sent = Sent { file: &file, experiment: &experiment, transfer: &transfer, interrupted };
+    let live = plan.as_ref().map(|plan| LiveSent {
+        context: plan.context.to_string(),
+        cpu: plan.cpu,
+        competitors: plan.competitors.iter().map(ToString::to_string).collect(),
+        attempts: &beside,
+    });
+    let sent = Sent { file: &file, experiment: &experiment, transfer: &transfer, interrupted, live };
     let code = sent.exit_code();
     if output.json {
         output::answer(TransferAnswer::new(&sent), code);
@@ -94,6 +108,29 @@ fn transfer(arguments: &ModemTransferArguments, output: Output) -> anyhow::Resul
         output::print_text(&transfer_text(&sent));
     }
     Ok(code)
+}
+
+/// What is to be done by a thread of this machine.
+fn live_plan(
+    arguments: &ModemTransferArguments,
+    experiment: Experiment,
+    context: punctual_context::Context,
+) -> anyhow::Result<LivePlan> {
+    if context.is_in_kernel() {
+        bail!(Usage(format!(
+            "a modem's work does not run in {context} here: its program is called from user space only; try thread:99"
+        )));
+    }
+    if matches!(context, punctual_context::Context::Reservation(Reservation { form: Form::Slots, .. })) {
+        bail!(Usage("slots are for virtual time here: give --slots, or --context reservation:X/Y".to_owned()));
+    }
+    let cpus = allowed_cpus();
+    let cpu = match arguments.cpu {
+        Some(cpu) if !cpus.contains(&cpu) => bail!(Usage(format!("CPU {cpu} is none that this program may use"))),
+        Some(cpu) => cpu,
+        None => cpus.first().copied().context("there is no CPU to run on")?,
+    };
+    Ok(LivePlan { experiment, context, cpu, competitors: arguments.competitor.clone() })
 }
 
 fn stalls(arguments: &ModemStallsArguments, output: Output) -> anyhow::Result<u8> {

@@ -86,16 +86,31 @@ impl Worker {
 }
 
 fn prepare(setup: &WorkerSetup) -> Result<(), Refused> {
-    scheduling::drop_timer_slack();
     setup.control.tid.store(clock::thread_id(), Relaxed);
+    take_up(setup.scheduling, setup.reservation.is_some(), setup.reclaim, setup.cpu)
+}
+
+/// Puts the calling thread into a context of a soft device's work, on this CPU.
+///
+/// # Errors
+/// What the kernel refused, and contexts that are no thread's.
+pub fn enter(context: Context, cpu: u32) -> Result<Scheduling, Refused> {
+    let (scheduling, reservation) = scheduling_of(context, false)
+        .ok_or_else(|| Refused::because("entering a context", format!("{context} is not one of a thread")))?;
+    take_up(scheduling, reservation.is_some(), false, cpu)?;
+    Ok(scheduling)
+}
+
+fn take_up(scheduling: Scheduling, is_reservation: bool, reclaim: bool, cpu: u32) -> Result<(), Refused> {
+    scheduling::drop_timer_slack();
     let cpus = scheduling::allowed_cpus();
-    scheduling::pin_to(setup.cpu)?;
+    scheduling::pin_to(cpu)?;
     hold::touch_stack();
-    if setup.reservation.is_some() {
+    if is_reservation {
         // The kernel takes reservations only of threads that may run on every CPU; this one begins on its own.
         scheduling::allow_cpus(&cpus)?;
     }
-    scheduling::set_scheduling_of(0, setup.scheduling, setup.reclaim).map_err(|refused| match setup.scheduling {
+    scheduling::set_scheduling_of(0, scheduling, reclaim).map_err(|refused| match scheduling {
         Scheduling::Fifo(_) | Scheduling::RoundRobin(_) => {
             Refused::because(refused.doing, format!("{}; {}", refused.reason, capabilities::real_time_remedy()))
         }
@@ -192,7 +207,7 @@ fn work(mut setup: WorkerSetup) {
 
 /// When a real-time worker that has not waited for a whole cycle goes on, where it rests now: it would leave its CPU nothing.
 /// It rests at every other time only, so that it gets to run itself between others that rest.
-fn rest_of(scheduling: Scheduling, now_ns: u64, waited_ns: u64) -> Option<u64> {
+pub fn rest_of(scheduling: Scheduling, now_ns: u64, waited_ns: u64) -> Option<u64> {
     let is_real_time = matches!(scheduling, Scheduling::Fifo(_) | Scheduling::RoundRobin(_));
     let is_crowded = now_ns.saturating_sub(waited_ns) > rests::CYCLE_NS;
     rests::rest_end(now_ns).filter(|_| is_real_time && is_crowded && rests::is_long_rest(now_ns))

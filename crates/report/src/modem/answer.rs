@@ -1,10 +1,10 @@
 //! The answers of `punctual modem`. Times are ns unless a name says otherwise.
 
-use super::{Sent, Stalled, direction_name, far_end_name};
+use super::{LiveSent, Sent, Stalled, direction_name, far_end_name};
 use crate::answer::Answer;
 use punctual_modem::adapter::Late;
 use punctual_modem::experiment::{Experiment, StallRow};
-use punctual_modem::transfer::{Attempt, Seconds};
+use punctual_modem::transfer::{Attempt, LiveAttempt, PENDING_STEP, Seconds};
 use serde::Serialize;
 
 /// A file that was sent over a telephone line in virtual time.
@@ -25,6 +25,8 @@ pub struct TransferAnswer<'a> {
     /// Bits of the file a second.
     throughput: Option<f64>,
     attempts: Vec<AttemptRow>,
+    /// `null`: in virtual time.
+    live: Option<LiveRow>,
 }
 
 impl<'a> TransferAnswer<'a> {
@@ -43,6 +45,7 @@ impl<'a> TransferAnswer<'a> {
             seconds: sent.transfer.seconds().map(SecondsRow::new),
             throughput: sent.transfer.throughput(),
             attempts: sent.transfer.attempts.iter().map(AttemptRow::new).collect(),
+            live: sent.live.as_ref().map(LiveRow::new),
         }
     }
 }
@@ -50,6 +53,51 @@ impl<'a> TransferAnswer<'a> {
 impl Answer for TransferAnswer<'_> {
     fn exit_code(&mut self) -> &mut u8 {
         &mut self.exit_code
+    }
+}
+
+/// What was counted of this machine, where the calling end was one of its threads.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LiveRow {
+    context: String,
+    cpu: u32,
+    competitors: Vec<String>,
+    pending_step_samples: u64,
+    attempts: Vec<LiveAttemptRow>,
+}
+
+/// The same of one attempt.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LiveAttemptRow {
+    activations: u64,
+    executed_ns: u64,
+    max_late_ns: u64,
+    /// What the host took; `null`: not known.
+    host_ns: Option<u64>,
+    underruns_beside_host: u64,
+    /// How often so many samples were waiting after a block was worked on: less than a step, less than two, and so on.
+    pending: Vec<u64>,
+}
+
+impl LiveRow {
+    fn new(live: &LiveSent<'_>) -> LiveRow {
+        let attempt = |attempt: &LiveAttempt| LiveAttemptRow {
+            activations: attempt.activations,
+            executed_ns: attempt.executed_ns,
+            max_late_ns: attempt.max_late_ns,
+            host_ns: attempt.host_ns,
+            underruns_beside_host: attempt.underruns_by_host,
+            pending: attempt.pending.clone(),
+        };
+        LiveRow {
+            context: live.context.clone(),
+            cpu: live.cpu,
+            competitors: live.competitors.clone(),
+            pending_step_samples: PENDING_STEP,
+            attempts: live.attempts.iter().map(attempt).collect(),
+        }
     }
 }
 

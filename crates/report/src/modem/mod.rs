@@ -9,7 +9,7 @@ pub use line::{LineAnswer, Lined, line_text};
 pub use text::{stalls_text, transfer_text};
 
 use punctual_modem::experiment::{Experiment, StallRow};
-use punctual_modem::transfer::Transfer;
+use punctual_modem::transfer::{LiveAttempt, Transfer};
 use punctual_modem::virtual_time::{Direction, FarEnd};
 
 /// A file that was sent, and how.
@@ -23,6 +23,21 @@ pub struct Sent<'a> {
     pub transfer: &'a Transfer,
     /// Fewer attempts than asked for were made, because somebody stopped it.
     pub interrupted: bool,
+    /// Where it was real time: in which context, and what was counted of the machine.
+    pub live: Option<LiveSent<'a>>,
+}
+
+/// A file that was received by a thread of this machine.
+#[derive(Debug)]
+pub struct LiveSent<'a> {
+    /// The thread's context, as people write it.
+    pub context: String,
+    /// The CPU that it was on, or began on.
+    pub cpu: u32,
+    /// What it competed with.
+    pub competitors: Vec<String>,
+    /// Of each attempt.
+    pub attempts: &'a [LiveAttempt],
 }
 
 impl Sent<'_> {

@@ -1,10 +1,10 @@
 //! The same as text for people.
 
-use super::{Sent, Stalled, direction_name, far_end_name};
+use super::{LiveSent, Sent, Stalled, direction_name, far_end_name};
 use crate::layout::{grouped, table};
 use punctual_modem::adapter::Late;
 use punctual_modem::experiment::Experiment;
-use punctual_modem::transfer::Ending;
+use punctual_modem::transfer::{Ending, LiveAttempt, PENDING_STEP};
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
 
@@ -13,7 +13,8 @@ pub fn transfer_text(sent: &Sent<'_>) -> String {
     let Sent { file, experiment, transfer, .. } = sent;
     let mut text = format!("{}\n\n", sent.verdict());
     let (bytes, direction) = (grouped(transfer.bytes), direction_name(experiment.direction));
-    let _ = writeln!(text, "{file}, {bytes} bytes, {direction}; in virtual time");
+    let time = sent.live.as_ref().map_or_else(|| "in virtual time".to_owned(), time_of_live);
+    let _ = writeln!(text, "{file}, {bytes} bytes, {direction}; {time}");
     text += &how(experiment);
     if let (Some(seconds), Some(throughput)) = (transfer.seconds(), transfer.throughput()) {
         let header = ["min s", "max s", "mean s", "std dev", "successes", "bit/s"];
@@ -30,6 +31,9 @@ pub fn transfer_text(sent: &Sent<'_>) -> String {
     if !transfer.attempts.is_empty() {
         let _ = writeln!(text, "\n{}", attempts(sent));
     }
+    if let Some(live) = sent.live.as_ref().filter(|live| !live.attempts.is_empty()) {
+        let _ = writeln!(text, "\n{}", machine(live));
+    }
     for ending in Ending::ALL.into_iter().skip(1) {
         let count = transfer.sum(|attempt| u64::from(attempt.ending == ending));
         if count > 0 {
@@ -37,6 +41,45 @@ pub fn transfer_text(sent: &Sent<'_>) -> String {
         }
     }
     text
+}
+
+fn time_of_live(live: &LiveSent<'_>) -> String {
+    let beside =
+        if live.competitors.is_empty() { String::new() } else { format!(", beside {}", live.competitors.join(", ")) };
+    format!("in real time, by a thread in {} on CPU {}{beside}", live.context, live.cpu)
+}
+
+/// What was counted of the machine, and the samples that were waiting.
+fn machine(live: &LiveSent<'_>) -> String {
+    let header =
+        ["attempt", "blocks", "CPU time", "latest", "host took", "underruns then", "pending p50", "p99", "max"];
+    let rows = live.attempts.iter().enumerate().map(|(place, attempt)| {
+        let pending = |share| pending_below(attempt, share);
+        vec![
+            (place + 1).to_string(),
+            grouped(attempt.activations),
+            format_ns(attempt.executed_ns),
+            format_ns(attempt.max_late_ns),
+            attempt.host_ns.map_or_else(|| "?".to_owned(), format_ns),
+            attempt.underruns_by_host.to_string(),
+            pending(0.5),
+            pending(0.99),
+            pending(1.0),
+        ]
+    });
+    table(&header, 0..9, rows)
+}
+
+/// This share of all blocks left fewer samples waiting.
+fn pending_below(attempt: &LiveAttempt, share: f64) -> String {
+    let all: u64 = attempt.pending.iter().sum();
+    let wanted = (all as f64 * share).ceil().max(1.0) as u64;
+    let mut sum = 0;
+    let step = attempt.pending.iter().position(|count| {
+        sum += count;
+        sum >= wanted
+    });
+    step.map_or_else(|| "-".to_owned(), |step| format!("<{}", (step as u64 + 1) * PENDING_STEP))
 }
 
 /// How the two ends and what is between them are made.
@@ -175,15 +218,30 @@ mod tests {
         let attempts = vec![attempt(Ending::Arrived, Some(174_250_000_000)), attempt(Ending::HungUp, None)];
         let transfer = Transfer { bytes: 200_000, attempts };
         let experiment = Experiment::default();
-        let sent = Sent { file: "a.gz", experiment: &experiment, transfer: &transfer, interrupted: false };
+        let sent = Sent { file: "a.gz", experiment: &experiment, transfer: &transfer, interrupted: false, live: None };
         let text = transfer_text(&sent);
+        assert!(text.contains("in virtual time"), "{text}");
         assert!(text.starts_with("1 of 2 attempts arrived exact, in 174.250 s in the mean.\n"), "{text}");
         for part in ["slack 10.7 ms", "1 of 2: the far end hung up", "hung up", "9182", "noise 35 dB below"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         let value = crate::answer::value(&TransferAnswer::new(&sent));
         assert_eq!((value["exit_code"].as_u64(), value["successes"].as_u64()), (Some(1), Some(1)));
-        assert!(value["attempts"][1]["transfer_ns"].is_null());
+        assert!(value["attempts"][1]["transfer_ns"].is_null() && value["live"].is_null());
+        // Of a thread of this machine: the samples that were waiting, and what the host took.
+        let mut beside = LiveAttempt { activations: 100, host_ns: None, ..LiveAttempt::default() };
+        (0..98).for_each(|_| beside.note_pending(3));
+        (0..2).for_each(|_| beside.note_pending(200));
+        let competitors = vec!["spin:normal".to_owned()];
+        let live =
+            LiveSent { context: "thread:other".to_owned(), cpu: 1, competitors, attempts: &[beside.clone(), beside] };
+        let sent = Sent { live: Some(live), ..sent };
+        let text = transfer_text(&sent);
+        for part in ["in real time, by a thread in thread:other on CPU 1, beside spin:normal", "<45  <225  <225"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let value = crate::answer::value(&TransferAnswer::new(&sent));
+        assert_eq!(value["live"]["attempts"][0]["pending"], serde_json::json!([98, 0, 0, 0, 2]));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A telephone line in real time.
 //!
 //! * [`line`]: two modems as pseudo-terminals, for ordinary programs.
+//! * [`live`]: a file to a modem whose datapump a thread of this machine works on.
 
 pub mod line;
+pub mod live;
