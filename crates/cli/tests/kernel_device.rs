@@ -192,6 +192,30 @@ fn interrupts_stop_working_when_the_program_stands_still_and_nothing_outlives_it
     assert!(longest > 1_000_000_000, "{longest}");
 }
 
+/// Two runs at once plan no more of a CPU in interrupts than one may: each alone would take nearly half of it.
+#[test]
+fn runs_at_once_share_what_interrupts_may_take() {
+    requires!("shared interrupts", "real-time priority", "BPF", "BTF");
+    let directory = tempfile::tempdir().unwrap();
+    let profile = "[[device]]\nid = \"big\"\nname = \"Big\"\nwhat = \"half of a CPU\"\nperiod = \"10ms\"\nbuffers = 3\n\
+                   compute = \"4.8ms\"\non_miss = \"retrain\"\n";
+    std::fs::write(directory.path().join("big.toml"), profile).unwrap();
+    let words = |name: &'static str, context: &'static str, time: &'static str| {
+        ["device", "run", "big", "--profiles", "big.toml", "--context", context, "-q", "-D", time, "-o", name]
+    };
+    let first = start(directory.path(), &words("a", "irq", "60s"));
+    assert!(wait_until(|| directory.path().join("a/recording.json").exists()));
+    for context in ["irq", "softirq"] {
+        let second = run(directory.path(), &words("b", context, "1s"));
+        assert_eq!(code(&second), 1, "{}", stdout(&second));
+        assert!(stderr(&second).contains("other devices run there"), "{}", stderr(&second));
+    }
+    // What the scheduler shares out is nobody's share of interrupts.
+    assert_eq!(code(&run(directory.path(), &words("c", "thread:80", "1s"))), 0);
+    support::signal(&first, libc::SIGINT);
+    assert_eq!(code(&first.wait_with_output().unwrap()), 0);
+}
+
 #[test]
 fn what_cannot_be_is_one_clear_line() {
     let directory = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@
 //! * [`modem`]: a modem's datapump as a BPF program.
 //! * [`device`]: soft devices: their line, their datapump, in each context, beside competitors.
 
+mod claim;
 mod context;
 pub mod device;
 pub mod drill;

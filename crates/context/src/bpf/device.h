@@ -15,7 +15,7 @@
 #define ACTIVATIONS 4096
 /* No activation works longer than this: others wait for it. */
 #define MAX_WORK_NS 5000000ULL
-/* Of each window, half may be worked. */
+/* Of each window a part may be worked: `most_worked`. */
 #define WINDOW_NS 100000000ULL
 /* User space says this often at least that it is alive. */
 #define HEARTBEAT_NS 800000000ULL
@@ -53,7 +53,7 @@ struct device {
 	struct interrupt_source sources[MAX_CPUS];
 	__u64 heartbeat;	/* when user space was alive last */
 	__u64 interrupts;	/* that came */
-	__u64 refused;		/* blocks that were not processed to leave others half of the CPU */
+	__u64 refused;		/* blocks that were not processed to leave others their part of the CPU */
 	__u64 cut;		/* blocks whose processing was given up */
 	__u64 deaf;		/* interrupts that did nothing because user space had gone */
 	__u64 last_interrupt;	/* when it came */
@@ -61,6 +61,7 @@ struct device {
 	__u64 interrupt_ns;	/* in interrupts that only queue, all together */
 	__u64 window_begin;
 	__u64 window_worked;
+	__u64 most_worked;	/* in a window, ns */
 	__u64 calibrated;	/* ns that the units asked for took */
 	__u64 levels;		/* every LEVEL_ at which work was seen to run */
 	__u64 written;		/* activations so far */
@@ -125,14 +126,14 @@ static int work_unit(__u32 index, struct bout *bout)
 	return 0;
 }
 
-/* Whether another block would take more than half of the CPU. */
+/* Whether another block would take more of the CPU than this device may have. */
 static __always_inline bool is_too_much(__u64 now)
 {
 	if (now - device.window_begin > WINDOW_NS) {
 		device.window_begin = now;
 		device.window_worked = 0;
 	}
-	return device.window_worked > WINDOW_NS / 2;
+	return device.window_worked > device.most_worked;
 }
 
 /* Processes the oldest block, if there is one. */

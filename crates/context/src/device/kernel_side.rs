@@ -53,7 +53,7 @@ pub(crate) fn try_out(mode: Mode) -> Result<(), Refused> {
 pub struct KernelCounts {
     /// Interrupts that came.
     pub interrupts: u64,
-    /// Blocks that were not processed, to leave others half of the CPU.
+    /// Blocks that were not processed, to leave others their part of the CPU.
     pub refused: u64,
     /// Blocks whose processing was given up after 5 ms.
     pub cut: u64,
@@ -78,6 +78,11 @@ impl KernelCounts {
         self.callbacks.silence()
     }
 }
+
+/// `WINDOW_NS` of `bpf/device.h`.
+const WINDOW_NS: u64 = 100_000_000;
+/// No device's programs work for a larger part of a window.
+const MAX_SHARE: f64 = 0.5;
 
 /// The programs in the kernel; they leave it when this is dropped.
 pub(crate) struct KernelSide {
@@ -119,7 +124,9 @@ impl KernelSide {
         if mode != Mode::Work {
             object.call("prepare", &mut [0; 8])?;
         }
-        Ok(KernelSide { source: None, memory, object, read: 0 })
+        let side = KernelSide { source: None, memory, object, read: 0 };
+        side.leave_others(MAX_SHARE);
+        Ok(side)
     }
 
     /// How long so many units of work take here, ns.
@@ -127,6 +134,12 @@ impl KernelSide {
         self.memory.set_work(&Line::default(), pump, 0);
         self.object.call("calibrate", &mut units.to_ne_bytes())?;
         Ok(self.memory.read(|record| field!(record, calibrated)))
+    }
+
+    /// Of each window the programs work no more than this part, of which half is the most.
+    pub(crate) fn leave_others(&self, share: f64) {
+        let most = share.clamp(0.0, MAX_SHARE) * WINDOW_NS as f64;
+        self.memory.write(|record| field!(record, most_worked), most as u64);
     }
 
     /// Sets up the work and attaches the programs.

@@ -7,6 +7,7 @@ use super::kernel_side::{KernelCounts, KernelSide, Mode};
 use super::memory::Activation;
 use super::phase::Phase;
 use super::worker::{Worker, WorkerSetup, scheduling_of};
+use crate::claim::{Claim, Sharing};
 use crate::context::Context;
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::{Refused, clock};
@@ -69,8 +70,10 @@ impl DeviceSetup {
 pub const MIN_PERIOD_NS: u64 = 100_000;
 /// The longest work of one block in interrupt or softirq context.
 pub const MAX_KERNEL_WORK_NS: u64 = 5_000_000;
-/// Work in interrupt and softirq context may take this much of the CPU.
+/// Work in interrupt and softirq context may take this much of a CPU: that of all devices of all runs together, as planned.
 const KERNEL_SHARE: f64 = 0.5;
+/// A machine that computes more slowly than when it was asked may make it this many times as much, and no more.
+const SLOWER: f64 = 1.8;
 
 /// What was counted of a device. Blocks that arrived are taken or wait.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -117,6 +120,8 @@ struct Running {
 pub struct Rig {
     cpu: u32,
     devices: Vec<Running>,
+    #[expect(dead_code, reason = "the CPU's share is taken as long as it lives")]
+    claim: Option<Claim>,
 }
 
 impl Rig {
@@ -125,10 +130,13 @@ impl Rig {
     /// # Errors
     /// What cannot be, and what the kernel refused.
     pub fn prepare(setups: &[DeviceSetup], cpu: u32) -> Result<Rig, Refused> {
-        check(setups)?;
+        let share = check(setups)?;
+        let percent = |share: f64| (share * 100.0).ceil() as u64;
+        let take = || Claim::take(Sharing::Devices, &[cpu], percent(share), percent(KERNEL_SHARE));
+        let claim = (share > 0.0).then(take).transpose()?;
         let native = Speed::native();
         let devices = setups.iter().map(|setup| prepare(setup, cpu, native)).collect::<Result<_, _>>()?;
-        Ok(Rig { cpu, devices })
+        Ok(Rig { cpu, devices, claim })
     }
 
     /// Begins: the first interrupt of each device comes a period from now.
@@ -275,17 +283,24 @@ impl Drop for Rig {
     }
 }
 
-/// Says what cannot be, before anything is started.
-fn check(setups: &[DeviceSetup]) -> Result<(), Refused> {
+/// Says what cannot be, before anything is started. Returns the part of the CPU that is planned in interrupts and softirqs.
+fn check(setups: &[DeviceSetup]) -> Result<f64, Refused> {
     let mut share = 0.0;
     for setup in setups {
         check_times(setup).map_err(|reason| refuse(setup, reason))?;
         if setup.context.is_in_kernel() {
-            share += setup.compute_ns as f64 / setup.period_ns as f64;
+            share += share_of(setup);
             check_in_kernel(setup, share).map_err(|reason| refuse(setup, reason))?;
         }
     }
-    Ok(())
+    Ok(share)
+}
+
+/// The part of the CPU that a device computes for, in that of its phases in which it is most.
+fn share_of(setup: &DeviceSetup) -> f64 {
+    let of = |compute: f64, period: u64| compute / period.max(1) as f64;
+    let phases = setup.phases.iter().map(|phase| of(compute_of(setup, phase) as f64, phase.period_ns));
+    phases.fold(of(setup.compute_ns as f64, setup.period_ns), f64::max)
 }
 
 fn refuse(setup: &DeviceSetup, reason: String) -> Refused {
@@ -377,6 +392,9 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
     let units = u64::from(passes) * u64::from(setup.samples);
     let pump = Pump::new(passes);
     if let Some(kernel) = &mut kernel {
+        if setup.context.is_in_kernel() {
+            kernel.leave_others(share_of(setup) * SLOWER);
+        }
         kernel.prepare(&line, &pump, u32::try_from(units).unwrap_or(u32::MAX))?;
     }
     let work = match scheduling_of(setup.context, setup.compete) {

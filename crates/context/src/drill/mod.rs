@@ -16,7 +16,6 @@
 //! Everything lives in this process and in what its descriptors hold: nothing outlives it, whatever ends it.
 
 mod availability;
-mod claim;
 mod injection;
 mod irq_off;
 mod kernel_burn;

@@ -1,6 +1,5 @@
 //! Runs a drill: starts the workers, collects what they made, ends them.
 
-use super::claim::Claim;
 use super::irq_off::{IrqOff, IrqOffInjector};
 use super::kernel_burn::KernelBurn;
 use super::lock::Holder;
@@ -12,6 +11,7 @@ use super::stop::Stop;
 use super::throttle::Overrunner;
 use super::worker::{Event, Injector, Prepare, Worker};
 use super::{DrillKind, DrillPlan, Injection, PlanError};
+use crate::claim::{Claim, Sharing};
 use punctual_kernel::{Refused, clock, scheduling};
 use punctual_recording::Hint;
 use std::io::Write;
@@ -102,7 +102,7 @@ pub fn run(
 ) -> Result<DrillOutcome, DrillError> {
     let kind = plan.kind;
     let cpus = plan.check(&scheduling::allowed_cpus())?;
-    let claim = Claim::take(&cpus, plan.share_percent(), plan.most_percent());
+    let claim = Claim::take(Sharing::Drills, &cpus, plan.share_percent(), plan.most_percent());
     let _claim = claim.map_err(|refused| DrillError::Unavailable { kind, refused })?;
     limit_spinning();
     let unavailable = |refused| DrillError::Unavailable { kind, refused };

@@ -121,7 +121,7 @@ pub struct DeviceSummary {
     pub dropped: u64,
     /// Blocks that were overwritten in the ring.
     pub lost: u64,
-    /// Blocks that were not processed, to leave others half of the CPU.
+    /// Blocks that were not processed, to leave others their part of the CPU.
     pub refused: u64,
     /// Blocks whose processing was given up.
     pub cut: u64,

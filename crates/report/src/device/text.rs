@@ -108,7 +108,7 @@ pub fn text(run: &Run<'_>) -> String {
     for device in &run.activations.devices {
         for (count, what) in [
             (device.records_lost, "activations measured and lost"),
-            (device.refused, "blocks not processed, to leave others half of the CPU"),
+            (device.refused, "blocks not processed, to leave others their part of the CPU"),
             (device.elsewhere, "activations that ended on another CPU, since reservations cannot be pinned"),
             (device.cut, "blocks given up after 5 ms"),
             (
