@@ -242,3 +242,19 @@ fn a_program_without_a_job_is_told_so() {
         let _ = std::fs::remove_dir_all(directory.path().join("r"));
     }
 }
+
+/// Recordings do not go where another user may change what they are read from.
+#[test]
+fn a_directory_of_another_users_is_refused_before_anything_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let foreign = directory.path().join("foreign");
+    std::fs::create_dir(&foreign).unwrap();
+    if let Err(error) = std::os::unix::fs::chown(&foreign, Some(65_534), None) {
+        return punctual_testing::skip("a directory of another user's", error);
+    }
+    let words = ["reserve", "-q", "audio64", "--measure", "500ms", "--attempts", "1", "--rounds", "0", "-o", "foreign"];
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    assert!(stderr(&output).contains("belongs to another user"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(&foreign).unwrap().count(), 0);
+}

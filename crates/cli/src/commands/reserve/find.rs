@@ -8,7 +8,7 @@ use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
 use punctual_kernel::other_thread::Before;
 use punctual_load::Load;
-use punctual_recording::format_ns;
+use punctual_recording::{Directory, format_ns};
 use punctual_report::reserve::{self, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
 use punctual_report::{compare, shell_word};
 use punctual_reserve::{Reservation, Setting};
@@ -27,6 +27,8 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     if arguments.apply {
         applied::check()?;
     }
+    // Whose directory it is, before anything is measured for it.
+    Directory::make(&plan.directory)?;
     let interrupted = Interrupted::watch();
     let mut ready = ReadyProgress::new(arguments.quiet);
     let mut progress = StepProgress::new(arguments.quiet, "reserve");
