@@ -23,6 +23,11 @@ pub enum SourceError {
     /// No class and no file has this name.
     #[error("`{0}` is not a load: it is one of {names}, or a file (NAME.toml, or a job file of stress-ng)", names = names().join(", "))]
     Unknown(String),
+    /// A file that is neither.
+    #[error(
+        "`{0}` is not a load: it is neither a load file (NAME.toml) nor a job file of stress-ng, with lines such as `cpu 2`"
+    )]
+    NoJob(String),
     /// The file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
@@ -50,11 +55,30 @@ impl FromStr for Source {
         }
         // The kernel's own files say that they are empty: none of them is a job, and some are never read to their end.
         if std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0) {
+            if !is_job(path) {
+                return Err(SourceError::NoJob(text.to_owned()));
+            }
             // The load runs in a directory of its own.
             return Ok(Source::StressNgJob(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())));
         }
         Err(SourceError::Unknown(text.to_owned()))
     }
+}
+
+/// Whether this may be a job file of stress-ng: lines of an option each, its name first, of which one at least says how many of
+/// something run.
+fn is_job(path: &Path) -> bool {
+    let Ok(text) = punctual_recording::input::read_text(path) else { return false };
+    let lines = text.lines().map(|line| line.split_once('#').map_or(line, |(before, _)| before).trim());
+    let (mut is_job, mut runs) = (true, false);
+    for line in lines.filter(|line| !line.is_empty()) {
+        let mut words = line.split_whitespace();
+        let name = words.next().unwrap_or_default().trim_start_matches("--");
+        let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        is_job &= !name.is_empty() && name.bytes().all(is_name);
+        runs |= words.next().is_some_and(|count| count.parse::<i64>().is_ok());
+    }
+    is_job && runs
 }
 
 impl Source {
@@ -87,12 +111,23 @@ mod tests {
     }
 
     #[test]
-    fn any_other_file_is_a_job_of_stress_ngs() {
+    fn a_file_of_options_and_counts_is_a_job_of_stress_ngs() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("my.job");
+        let name = file.to_str().unwrap();
+        for job in ["run parallel\ncpu 2 # two\n\ntimeout 60s\n", "# only this\n--vm 1\nvm-bytes 80%\n", "matrix 0"] {
+            std::fs::write(&file, job).unwrap();
+            let source: Source = name.parse().unwrap();
+            assert!(matches!(&source, Source::StressNgJob(path) if path.is_absolute()), "{job}");
+            assert_eq!(source.name(), "my");
+        }
+        for no_job in ["hello", "fn main() { }\n", "cpu two", "\u{1b}[2J 4", "#!/bin/sh\nrm -rf /tmp/x", ""] {
+            std::fs::write(&file, no_job).unwrap();
+            let error = name.parse::<Source>().unwrap_err().to_string();
+            assert!(error.contains("is not a load") && error.lines().count() == 1, "{no_job}: {error}");
+        }
         let this = concat!(env!("CARGO_MANIFEST_DIR"), "/src/source.rs");
-        let source: Source = this.parse().unwrap();
-        assert!(matches!(&source, Source::StressNgJob(path) if path.is_absolute()));
-        assert_eq!(source.name(), "source");
-        for no_job in ["/proc/kmsg", "/proc/self/mem", "/dev/zero", "/proc"] {
+        for no_job in ["/proc/kmsg", "/proc/self/mem", "/dev/zero", "/proc", this, "/bin/true"] {
             assert!(no_job.parse::<Source>().is_err(), "{no_job}");
         }
     }

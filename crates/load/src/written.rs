@@ -1,7 +1,7 @@
 //! Artificial loads written as load files, to be shown, copied and changed.
 
 use crate::score::STRESS_NG_METRICS;
-use crate::{Class, LoadFile, Machine, Source};
+use crate::{Class, FileError, LoadFile, Machine, Source};
 
 impl Class {
     /// What it is, in a line.
@@ -22,10 +22,13 @@ impl Class {
 
 impl Source {
     /// It as a load file, which does the same; `None` for an idle machine.
-    pub fn written(&self, machine: &Machine) -> Option<LoadFile> {
+    ///
+    /// # Errors
+    /// What cannot stand in a load file.
+    pub fn written(&self, machine: &Machine) -> Result<Option<LoadFile>, FileError> {
         let (about, arguments) = match self {
-            Source::File(file) => return Some((**file).clone()),
-            Source::Class(Class::None) => return None,
+            Source::File(file) => return Ok(Some((**file).clone())),
+            Source::Class(Class::None) => return Ok(None),
             Source::Class(class) => {
                 let mixed = class.parts().len() > 1;
                 let words = class.parts().iter().flat_map(|part| part.stress_ng_arguments(machine, mixed));
@@ -33,18 +36,37 @@ impl Source {
             }
             Source::StressNgJob(path) => {
                 let shown = path.display().to_string();
-                (format!("The jobs of {shown}"), format!("--job '{shown}'"))
+                (format!("The jobs of {shown}"), format!("--job {}", for_the_shell(&shown)))
             }
         };
         let text = format!(
-            "about = {about:?}\nwarm_up = \"300ms\"\n\n[needs]\nprograms = [\"stress-ng\"]\n\n[packages]\n\
+            "about = {}\nwarm_up = \"300ms\"\n\n[needs]\nprograms = [\"stress-ng\"]\n\n[packages]\n\
              apt = [\"stress-ng\"]\ndnf = [\"stress-ng\"]\npacman = [\"stress-ng\"]\n\n[[command]]\nname = \"stress-ng\"\n\
-             run = {:?}\nrepeat = false\nscore = {{ unit = \"bogo operations\", match = '{STRESS_NG_METRICS}' }}\n",
-            format!("exec stress-ng {arguments} --temp-path . --oomable --metrics-brief"),
+             run = {}\nrepeat = false\nscore = {{ unit = \"bogo operations\", match = '{STRESS_NG_METRICS}' }}\n",
+            for_toml(&about),
+            for_toml(&format!("exec stress-ng {arguments} --temp-path . --oomable --metrics-brief")),
         );
         let name = self.name().replace(['+', ','], "-");
-        LoadFile::parse(&name, &name, &text).ok()
+        LoadFile::parse(&name, &name, &text).map(Some)
     }
+}
+
+/// A word as a shell reads it, whatever is in it.
+fn for_the_shell(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A text as TOML reads it.
+fn for_toml(text: &str) -> String {
+    let mut written = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => written.extend(['\\', character]),
+            _ if character.is_control() => written += &format!("\\u{:04X}", u32::from(character)),
+            _ => written.push(character),
+        }
+    }
+    written + "\""
 }
 
 #[cfg(test)]
@@ -63,14 +85,22 @@ mod tests {
             has_display: false,
         };
         for class in Class::ALL {
-            let file = Source::Class(class).written(&machine);
+            let file = Source::Class(class).written(&machine).unwrap();
             assert_eq!(file.is_none(), class == Class::None);
             let Some(file) = file else { continue };
             assert_eq!((file.name.as_str(), file.about.as_str()), (class.name(), class.about()));
             assert!(file.commands[0].run.contains("exec stress-ng --"), "{}", file.text);
             assert_eq!(file.missing(machine.find_program), ["stress-ng"]);
         }
-        let job = Source::StressNgJob("/tmp/some.job".into()).written(&machine).unwrap();
+        let job = Source::StressNgJob("/tmp/some.job".into()).written(&machine).unwrap().unwrap();
         assert!(job.commands[0].run.contains("--job '/tmp/some.job'"));
+        // A path may hold anything.
+        for odd in
+            ["/tmp/it's \"odd\"\nhere.job", "/tmp/\u{7f}\u{202e}\\.job", "/tmp/$(touch x).job", "/tmp/\'\'\'.job"]
+        {
+            let job = Source::StressNgJob(odd.into()).written(&machine).unwrap().unwrap();
+            let quoted = format!("'{}'", odd.replace('\'', r"'\''"));
+            assert!(job.commands[0].run.contains(&format!("--job {quoted} --temp-path")), "{}", job.commands[0].run);
+        }
     }
 }

@@ -23,20 +23,20 @@ pub(crate) fn run(arguments: &LoadArguments, output: Output) -> anyhow::Result<u
     }
 }
 
-fn row(source: &Source) -> LoadRow {
-    let file = source.written(&local_machine());
-    LoadRow {
+fn row(source: &Source) -> anyhow::Result<LoadRow> {
+    let file = source.written(&local_machine())?;
+    Ok(LoadRow {
         name: source.name(),
         about: file.as_ref().map_or(Class::None.about(), |file| &file.about).to_owned(),
         real: matches!(source, Source::File(_)),
         compression_thousandths: file.as_ref().and_then(|file| file.compression_thousandths),
         missing: file.as_ref().map(|file| file.missing(find_program)).unwrap_or_default(),
-    }
+    })
 }
 
 fn list(output: Output) -> anyhow::Result<u8> {
-    let rows: Vec<LoadRow> =
-        names().into_iter().filter_map(|name| name.parse::<Source>().ok()).map(|source| row(&source)).collect();
+    let sources = names().into_iter().filter_map(|name| name.parse::<Source>().ok());
+    let rows = sources.map(|source| row(&source)).collect::<anyhow::Result<Vec<_>>>()?;
     if output.json {
         output::answer(LoadListAnswer::new(&rows), 0);
     } else {
@@ -46,10 +46,10 @@ fn list(output: Output) -> anyhow::Result<u8> {
 }
 
 fn show(source: &Source, output: Output) -> anyhow::Result<u8> {
-    let file = source.written(&local_machine());
+    let file = source.written(&local_machine())?;
     let text = file.map_or_else(|| "# An idle machine: nothing runs.\n".to_owned(), |file| file.text);
     if output.json {
-        output::answer(LoadListAnswer::shown(&row(source), &text), 0);
+        output::answer(LoadListAnswer::shown(&row(source)?, &text), 0);
     } else {
         print_file(&text);
     }
@@ -58,7 +58,7 @@ fn show(source: &Source, output: Output) -> anyhow::Result<u8> {
 
 fn install(source: &Source, yes: bool, output: Output) -> anyhow::Result<u8> {
     let name = source.name();
-    let Some(file) = source.written(&local_machine()) else {
+    let Some(file) = source.written(&local_machine())? else {
         bail!("an idle machine needs no programs");
     };
     let missing = file.missing(find_program);
