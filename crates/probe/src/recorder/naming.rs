@@ -2,29 +2,42 @@
 
 use super::symbols::{ProgramSymbols, offset_of_unnamed};
 use punctual_kernel::ending;
+use punctual_kernel::scheduling::Eager;
 use punctual_recording::episode::MAX_FRAMES;
 use punctual_recording::{Directory, Episode, rewrite_episodes};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// Naming takes no longer; what is left then keeps its file and offset.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Nor does it go on when the measurement has been over for so long, for writing what waited is part of the end ...
+const END: Duration = Duration::from_secs(10);
+/// ... but this much it always has.
+const LEAST_PATIENCE: Duration = Duration::from_secs(1);
 /// Nor this long once the program was asked to end, which is how most recordings end. Then no file is looked into that takes
 /// long by itself: what is larger than this, bytes.
 const PATIENCE_ONCE_ASKED: Duration = Duration::from_millis(500);
 const MAX_FILE_ONCE_ASKED: u64 = 16 << 20;
 
-/// Names what can be named in a recording's episodes. Where that fails they stay as they are.
-pub(super) fn name_places(recording: &Directory) {
+/// Names what can be named in a recording's episodes, whose measurement was over at this time. Where that fails they stay as
+/// they are.
+pub(super) fn name_places(recording: &Directory, over: Instant) {
+    // Nothing is measured any more that it could disturb, and whoever fills the CPUs does not decide how long it takes.
+    let _eager = Eager::begin();
     let mut symbols = ProgramSymbols::new();
     let began = Instant::now();
     let _ = rewrite_episodes(recording, |episode| {
         let has_time = |path: &str| match ending::is_asked() {
-            false => began.elapsed() < PATIENCE,
+            false => is_patient(over.elapsed(), began.elapsed()),
             true => began.elapsed() < PATIENCE_ONCE_ASKED && is_small(path),
         };
         name_episode(&mut symbols, episode, &has_time);
     });
+}
+
+/// Whether naming, begun so long ago, goes on so long after the measurement.
+fn is_patient(over: Duration, naming: Duration) -> bool {
+    naming < LEAST_PATIENCE || naming < PATIENCE && over < END
 }
 
 fn is_small(path: &str) -> bool {
@@ -55,4 +68,18 @@ fn name_episode(symbols: &mut ProgramSymbols, episode: &mut Episode, has_time: &
     }
     episode.frames = frames;
     episode.builds = paths.into_iter().filter_map(|path| symbols.build_id(&path).map(|build| (path, build))).collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn naming_ends_soon_after_the_measurement() {
+        let seconds = Duration::from_secs_f64;
+        assert!(is_patient(seconds(5.1), seconds(4.9)) && !is_patient(seconds(5.2), seconds(5.1)));
+        // What waited to be written took long: little is left for names.
+        assert!(is_patient(seconds(9.0), seconds(1.1)) && !is_patient(seconds(10.1), seconds(1.1)));
+        assert!(is_patient(seconds(30.0), seconds(0.9)));
+    }
 }

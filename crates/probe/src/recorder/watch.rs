@@ -338,7 +338,7 @@ impl Watch {
         drop(self);
         if summary.kept > 0 && is_written && !ending::is_asked() {
             hold::unlock_memory();
-            name_places(&recording);
+            name_places(&recording, over);
         }
         written?;
         failed.map_or(Ok(summary), Err)
