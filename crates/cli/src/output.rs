@@ -1,6 +1,7 @@
 //! Data to standard output, everything else to standard error.
 
 use crate::cannot_write::CannotWrite;
+use crate::progress::end_reading;
 use punctual_context::drill::DrillError;
 use punctual_interact::InteractError;
 use punctual_kernel::Refused;
@@ -96,6 +97,7 @@ static UNWRITTEN: AtomicBool = AtomicBool::new(false);
 
 /// Prints data. A reader that has gone away is no error; anything else makes the program fail: see [`is_unwritten`].
 pub(crate) fn print(text: &str) {
+    end_reading();
     let mut output = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let written = write!(output, "{text}{end}").and_then(|()| output.flush());
@@ -112,6 +114,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) fn new() -> Stream {
+        end_reading();
         Stream { output: std::io::BufWriter::with_capacity(1 << 16, std::io::stdout()), is_read: true }
     }
 
@@ -170,6 +173,7 @@ pub(crate) fn is_unwritten() -> bool {
 
 /// A line on the standard error stream; one that cannot be written is nobody's loss. It may tell what commands said.
 pub(crate) fn say(line: &str) {
+    end_reading();
     let _ = writeln!(std::io::stderr(), "{}", harmless(line));
 }
 

@@ -90,6 +90,7 @@ pub use format::directory::Directory;
 pub use format::numbers::{read_numbers, write_numbers};
 pub use format::place::{DIRECTORY_MODE, FILE_MODE, Place, Standing};
 pub use format::printable::{is_control, printable, printable_path};
+pub use format::table::rows_read;
 pub use format::units::{BareUnit, format_ns, parse_duration, parse_list};
 pub use format::{bounds, input};
 pub use gaps::files::{

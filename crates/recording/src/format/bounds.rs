@@ -27,6 +27,8 @@ pub const MAX_METADATA_BYTES: u64 = 1 << 20;
 pub const MAX_COLUMNS: usize = 64;
 /// The most row groups of a file of a table.
 pub const MAX_ROW_GROUPS: usize = 1 << 12;
+/// The most rows that a table may have for each of its bytes: far more than anything that was measured, whose times differ.
+pub const MAX_ROWS_A_BYTE: u64 = 64;
 /// The largest page of a column, compressed and not, bytes.
 pub const MAX_PAGE_BYTES: usize = 4 << 20;
 /// The most values in a page.

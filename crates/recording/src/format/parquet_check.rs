@@ -3,9 +3,11 @@
 //! The library that decodes tables believes the counts and sizes in them: of a dictionary, of a page before it is
 //! decompressed, of the tree of columns. Here they are held against what the file has, and against [`crate::format::bounds`].
 
-use crate::format::bounds::{MAX_COLUMNS, MAX_METADATA_BYTES, MAX_PAGE_BYTES, MAX_PAGE_VALUES, MAX_ROW_GROUPS};
+use crate::format::bounds::{
+    MAX_COLUMNS, MAX_METADATA_BYTES, MAX_PAGE_BYTES, MAX_PAGE_VALUES, MAX_ROW_GROUPS, MAX_ROWS_A_BYTE,
+};
 use parquet::basic::{Compression, Type as PhysicalType};
-use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -194,6 +196,29 @@ fn check_metadata(bytes: &[u8]) -> Checked<u64> {
         _ => Ok(false),
     })?;
     Ok(rows)
+}
+
+/// Holds what a table says it holds against its length: whoever reads it takes time for each row, and a few bytes can stand
+/// for very many rows, or be claimed by each of many row groups.
+pub(crate) fn check_amount(file: &File, about: &ParquetMetaData) -> Checked<()> {
+    let length = file.metadata().map_err(|error| format!("is not a whole table: {error}"))?.len();
+    let number = |value: i64| u64::try_from(value).map_err(|_| "is not a whole table: a negative size".to_owned());
+    let (mut rows, mut bytes) = (0_u64, 0_u64);
+    for group in about.row_groups() {
+        rows = rows.saturating_add(number(group.num_rows())?);
+        for chunk in group.columns() {
+            bytes = bytes.saturating_add(number(chunk.compressed_size())?);
+        }
+    }
+    if bytes > length {
+        return Err("is not a whole table: its columns share bytes with one another".to_owned());
+    }
+    if rows > length.saturating_mul(MAX_ROWS_A_BYTE) {
+        return Err(format!(
+            "says that it has {rows} rows in {length} bytes; {MAX_ROWS_A_BYTE} a byte are read at most"
+        ));
+    }
+    Ok(())
 }
 
 /// What a page says of itself.

@@ -5,6 +5,7 @@ mod read;
 mod table_tests;
 mod write;
 
+pub use read::rows_read;
 pub(crate) use read::{count_rows, read_table};
 pub(crate) use write::{concatenate, write_table};
 

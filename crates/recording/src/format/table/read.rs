@@ -12,6 +12,15 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Rows that were read of all tables, for whoever shows how far it has come.
+static ROWS_READ: AtomicU64 = AtomicU64::new(0);
+
+/// How many rows of tables this process has read so far.
+pub fn rows_read() -> u64 {
+    ROWS_READ.load(Ordering::Relaxed)
+}
 
 /// Rows read together; a table of any length is read in this much memory.
 const BATCH: usize = 1 << 12;
@@ -35,6 +44,7 @@ pub(super) fn read_opened(
     check_end(&file, path)?;
     let own = file.try_clone().map_err(|error| Error::io(path, "cannot read", error))?;
     let reader = decoding(path, || SerializedFileReader::new(own))?;
+    parquet_check::check_amount(&file, reader.metadata()).map_err(|what| invalid(path, what))?;
     let mut rows = Rows::new(schema);
     for group_index in 0..reader.num_row_groups() {
         let group = decoding(path, || reader.get_row_group(group_index))?;
@@ -52,6 +62,7 @@ pub(super) fn read_opened(
                 source.read(path, wanted, cells, &mut rows.texts)?;
             }
             take(&rows)?;
+            ROWS_READ.fetch_add(wanted as u64, Ordering::Relaxed);
             left -= wanted;
         }
     }

@@ -1,0 +1,341 @@
+//! Tables whose structure was forged, each of those that a recording has: descriptions that claim what is not there, columns of
+//! other types and shapes, few bytes that stand for very many rows. Each reader answers in its memory, at once, in one line.
+
+mod support;
+
+use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::file::metadata::{
+    ColumnChunkMetaDataBuilder, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData,
+};
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{Type, TypePtr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use support::measured::{Fence, measured};
+use support::{punctual, stderr};
+
+/// What a reader may need, bytes.
+const MAX_BYTES: u64 = 300_000_000;
+/// A reader that fails at that does not take the machine with it, bytes.
+const FENCE_BYTES: u64 = 1_500_000_000;
+/// A forged table is answered at once, in CPU time; what really holds rows takes time for each.
+const MAX_CPU_TIME: Duration = Duration::from_secs(1);
+
+/// A table of one of the golden recordings, and ways to read it.
+struct Table {
+    recording: &'static str,
+    file: &'static str,
+    /// Rows that count only where the recording was cut.
+    is_cut: bool,
+    commands: &'static [&'static [&'static str]],
+}
+
+const TABLES: [Table; 8] = [
+    Table {
+        recording: "record",
+        file: "wakeups/000001.parquet",
+        is_cut: true,
+        commands: &[&["report"], &["forecast"], &["compare", "a.punctual"]],
+    },
+    Table {
+        recording: "record",
+        file: "maxima/000001.parquet",
+        is_cut: false,
+        commands: &[&["forecast"], &["report", "--html", "page.html"]],
+    },
+    Table { recording: "record", file: "tail.parquet", is_cut: false, commands: &[&["forecast"]] },
+    Table {
+        recording: "device",
+        file: "activations/000001.parquet",
+        is_cut: false,
+        commands: &[&["report", "--html", "page.html"], &["report", "--json"]],
+    },
+    Table {
+        recording: "log",
+        file: "events/log/000001.parquet",
+        is_cut: true,
+        commands: &[&["report"], &["log", "show"]],
+    },
+    Table { recording: "idle", file: "gaps/000001.parquet", is_cut: true, commands: &[&["report"]] },
+    Table { recording: "interact", file: "interactions/000001.parquet", is_cut: true, commands: &[&["report"]] },
+    Table { recording: "interact", file: "interaction_parts/000001.parquet", is_cut: true, commands: &[&["report"]] },
+];
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (path, copy_of) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
+        if path.is_dir() { copy(&path, &copy_of) } else { assert!(std::fs::copy(path, copy_of).is_ok()) }
+    }
+}
+
+/// A copy of a golden recording in which one table is forged again and again.
+struct Forgery<'a> {
+    table: &'a Table,
+    directory: PathBuf,
+    path: PathBuf,
+    sound: Vec<u8>,
+    metadata: ParquetMetaData,
+    cases: usize,
+    unrefused: Vec<String>,
+}
+
+impl Forgery<'_> {
+    fn new<'a>(table: &'a Table, directory: &Path) -> Forgery<'a> {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        let recording = directory.join("a.punctual");
+        let _ = std::fs::remove_dir_all(&recording);
+        copy(&golden.join(format!("{}.punctual", table.recording)), &recording);
+        if table.is_cut {
+            let document = std::fs::read(recording.join("recording.json")).unwrap();
+            let mut document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+            document["ended"] = serde_json::Value::Null;
+            document["segments"] = 0.into();
+            std::fs::write(recording.join("recording.json"), document.to_string()).unwrap();
+            let _ = std::fs::remove_file(recording.join("events/log.json"));
+        }
+        let path = recording.join(table.file);
+        let sound = std::fs::read(&path).unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
+        Forgery { table, directory: directory.to_owned(), path, sound, metadata, cases: 0, unrefused: Vec::new() }
+    }
+
+    /// Reads what stands there now in each way.
+    fn read(&mut self, what: &str, must_refuse: bool) {
+        for words in self.table.commands {
+            let mut command = punctual();
+            command.current_dir(&self.directory).args(words.iter().take_while(|word| !word.starts_with('-')));
+            command.arg("a.punctual").args(words.iter().skip_while(|word| !word.starts_with('-')));
+            let ran = measured(command, Fence::Data(FENCE_BYTES));
+            let (errors, code) = (stderr(&ran.output), ran.output.status.code());
+            let about = format!("{}: {what}: {words:?}: {code:?}, {:?}, {errors}", self.table.file, ran.cpu_time);
+            assert!(matches!(code, Some(0 | 1)) && !errors.contains("panicked"), "{about}");
+            assert!(ran.peak_bytes <= MAX_BYTES, "{about}: {} bytes", ran.peak_bytes);
+            assert!(ran.cpu_time < MAX_CPU_TIME, "{about}");
+            let said: Vec<&str> = errors.lines().filter(|line| line.starts_with("error: ")).collect();
+            assert!(said.len() == usize::from(code == Some(1)), "{about}");
+            if must_refuse && code == Some(0) {
+                self.unrefused.push(format!("{what}: {words:?}"));
+            }
+            self.cases += 1;
+        }
+    }
+
+    fn try_bytes(&mut self, what: &str, bytes: &[u8], must_refuse: bool) {
+        std::fs::write(&self.path, bytes).unwrap();
+        self.read(what, must_refuse);
+    }
+
+    /// Where the description of the sound table begins.
+    fn described_at(&self) -> usize {
+        let end = self.sound.len() - 8;
+        let length = u32::from_le_bytes(self.sound[end..end + 4].try_into().unwrap());
+        end - length as usize
+    }
+
+    fn with_description(&self, description: &[u8]) -> Vec<u8> {
+        let length = (description.len() as u32).to_le_bytes();
+        [&self.sound[..self.described_at()], description, &length, b"PAR1"].concat()
+    }
+
+    /// The same pages under other row groups.
+    fn try_groups(&mut self, what: &str, must_refuse: bool, groups: Vec<RowGroupMetaData>) {
+        let metadata = self.metadata.clone().into_builder().set_row_groups(groups).build();
+        let mut bytes = self.sound[..self.described_at()].to_vec();
+        ParquetMetaDataWriter::new(&mut bytes, &metadata).finish().unwrap();
+        self.try_bytes(what, &bytes, must_refuse);
+    }
+
+    /// Every column's description changed.
+    fn try_columns(
+        &mut self,
+        what: &str,
+        must_refuse: bool,
+        change: impl Fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
+    ) {
+        let changed = |group: &RowGroupMetaData| {
+            let columns = group.columns().iter().map(|chunk| change(chunk.clone().into_builder()).build().unwrap());
+            group.clone().into_builder().set_column_metadata(columns.collect()).build().unwrap()
+        };
+        let groups = self.metadata.row_groups().iter().map(changed).collect();
+        self.try_groups(what, must_refuse, groups);
+    }
+
+    /// A table of columns of the same names, and so many rows.
+    fn try_new(&mut self, what: &str, must_refuse: bool, properties: WriterPropertiesBuilder, new: &NewTable) {
+        let schema = self.metadata.file_metadata().schema_descr();
+        let fields = schema.columns().iter().map(|column| (new.field)(column.name(), column.physical_type()));
+        let root = Type::group_type_builder("forged").with_fields(fields.collect()).build().unwrap();
+        let file = std::fs::File::create(&self.path).unwrap();
+        let mut writer = SerializedFileWriter::new(file, Arc::new(root), Arc::new(properties.build())).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        while let Some(mut chunk) = group.next_column().unwrap() {
+            // All that may be absent or repeated is there once.
+            let (ones, zeros) = (vec![1_i16; new.rows], vec![0_i16; new.rows]);
+            let levels = (Some(&ones[..]), Some(&zeros[..]));
+            match chunk.untyped() {
+                ColumnWriter::BoolColumnWriter(to) => to.write_batch(&vec![true; new.rows], levels.0, levels.1),
+                ColumnWriter::Int32ColumnWriter(to) => to.write_batch(&vec![7; new.rows], levels.0, levels.1),
+                ColumnWriter::Int64ColumnWriter(to) => to.write_batch(&vec![0; new.rows], levels.0, levels.1),
+                ColumnWriter::DoubleColumnWriter(to) => to.write_batch(&vec![7.5; new.rows], levels.0, levels.1),
+                ColumnWriter::ByteArrayColumnWriter(to) => {
+                    let texts: Vec<ByteArray> = (0..new.rows).map(new.text).collect();
+                    to.write_batch(&texts, levels.0, levels.1)
+                }
+                _ => unreachable!("no such column is made"),
+            }
+            .unwrap();
+            chunk.close().unwrap();
+        }
+        group.close().unwrap();
+        writer.close().unwrap();
+        self.read(what, must_refuse);
+    }
+}
+
+/// How a new table is made: a field of a column's name and type, and its texts.
+struct NewTable {
+    field: fn(&str, PhysicalType) -> TypePtr,
+    text: fn(usize) -> ByteArray,
+    rows: usize,
+}
+
+fn primitive(name: &str, kind: PhysicalType, repetition: Repetition) -> TypePtr {
+    Arc::new(Type::primitive_type_builder(name, kind).with_repetition(repetition).build().unwrap())
+}
+
+const SOUND: NewTable = NewTable {
+    field: |name, kind| primitive(name, kind, Repetition::REQUIRED),
+    text: |_| ByteArray::from("switch"),
+    rows: 100,
+};
+
+fn zstd() -> WriterPropertiesBuilder {
+    WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()))
+}
+
+/// What the description says of row groups and of where columns lie.
+fn try_claims(forgery: &mut Forgery<'_>) {
+    let groups = forgery.metadata.row_groups().to_vec();
+    for rows in [i64::MAX, i64::MIN, -1, 1 << 40, groups[0].num_rows() + 1] {
+        let changed = |group: &RowGroupMetaData| group.clone().into_builder().set_num_rows(rows).build().unwrap();
+        forgery.try_groups(&format!("{rows} rows"), true, groups.iter().map(changed).collect());
+    }
+    // Each row group is the same bytes again: nothing is there but the claim.
+    for count in [3, 4_000, 5_000] {
+        let again = groups.iter().cycle().take(count).cloned().collect();
+        forgery.try_groups(&format!("{count} row groups that are one"), true, again);
+    }
+    for offset in [i64::MIN, -1, 1 << 40, i64::MAX, forgery.sound.len() as i64 - 4] {
+        let place = |chunk: ColumnChunkMetaDataBuilder| chunk.set_data_page_offset(offset);
+        forgery.try_columns(&format!("pages at {offset}"), true, |chunk| place(chunk).set_dictionary_page_offset(None));
+        forgery.try_columns(&format!("a dictionary at {offset}"), false, |chunk| {
+            chunk.set_dictionary_page_offset(Some(offset))
+        });
+    }
+    for size in [i64::MIN, -1, 0, 5, 1 << 40, i64::MAX] {
+        let sized = |chunk: ColumnChunkMetaDataBuilder| chunk.set_total_compressed_size(size);
+        forgery.try_columns(&format!("{size} bytes compressed"), true, sized);
+        forgery.try_columns(&format!("{size} bytes"), false, |chunk| chunk.set_total_uncompressed_size(size));
+        forgery.try_columns(&format!("{size} values"), false, |chunk| chunk.set_num_values(size));
+    }
+    for kind in [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::LZ4, Compression::LZ4_RAW] {
+        forgery.try_columns(&format!("pages as {kind}"), false, |chunk| chunk.set_compression(kind));
+    }
+}
+
+/// Descriptions that are no descriptions of a table.
+fn try_descriptions(forgery: &mut Forgery<'_>) {
+    for (what, bytes) in [
+        ("structures in structures", vec![0x1c; 500_000]),
+        ("lists in lists", [vec![0x19], vec![0x19; 500_000]].concat()),
+        ("lists of very many", vec![0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x0f]),
+        ("a text of very many bytes", vec![0x18, 0xff, 0xff, 0xff, 0xff, 0x0f]),
+        ("a number without an end", vec![0x15; 1].into_iter().chain([0xff; 64]).collect()),
+        ("a map", vec![0x1b, 0xff, 0xff, 0x0f, 0x88]),
+        ("nothing", Vec::new()),
+        ("more than is read", vec![0; 2 << 20]),
+    ] {
+        let forged = forgery.with_description(&bytes);
+        forgery.try_bytes(what, &forged, true);
+    }
+    for length in [u32::MAX, i32::MAX as u32, forgery.sound.len() as u32, 0] {
+        let end = forgery.sound.len() - 8;
+        let forged = [&forgery.sound[..end], &length.to_le_bytes(), b"PAR1"].concat();
+        forgery.try_bytes(&format!("a description of {length} bytes"), &forged, true);
+    }
+    let beheaded = [b"PAR1".as_slice(), b"PAR1"].concat();
+    forgery.try_bytes("two magic words", &beheaded, true);
+    // Each byte of the description is another, as are those of the first page's.
+    let (described, length) = (forgery.described_at(), forgery.sound.len());
+    let step = ((length - described) / 40).max(1);
+    for at in (described..length).step_by(step).chain(4..24) {
+        for other in [0xff, 0x00] {
+            let mut forged = forgery.sound.clone();
+            forged[at] = other;
+            forgery.try_bytes(&format!("byte {at} is {other:#x}"), &forged, false);
+        }
+    }
+}
+
+/// Columns of other types and shapes, and few bytes that stand for much.
+fn try_columns_of_others(forgery: &mut Forgery<'_>) {
+    for kind in [PhysicalType::INT32, PhysicalType::DOUBLE, PhysicalType::BOOLEAN] {
+        let field: fn(&str, PhysicalType) -> TypePtr = match kind {
+            PhysicalType::INT32 => |name, _| primitive(name, PhysicalType::INT32, Repetition::REQUIRED),
+            PhysicalType::DOUBLE => |name, _| primitive(name, PhysicalType::DOUBLE, Repetition::REQUIRED),
+            _ => |name, _| primitive(name, PhysicalType::BOOLEAN, Repetition::REQUIRED),
+        };
+        forgery.try_new(&format!("columns of {kind}"), true, zstd(), &NewTable { field, ..SOUND });
+    }
+    let swapped: fn(&str, PhysicalType) -> TypePtr = |name, kind| {
+        let other = if kind == PhysicalType::INT64 { PhysicalType::BYTE_ARRAY } else { PhysicalType::INT64 };
+        primitive(name, other, Repetition::REQUIRED)
+    };
+    forgery.try_new("texts for numbers", true, zstd(), &NewTable { field: swapped, ..SOUND });
+    let repeated: fn(&str, PhysicalType) -> TypePtr = |name, kind| primitive(name, kind, Repetition::REPEATED);
+    forgery.try_new("columns that repeat", true, zstd(), &NewTable { field: repeated, ..SOUND });
+    let nested: fn(&str, PhysicalType) -> TypePtr = |name, kind| {
+        let inner = primitive(name, kind, Repetition::REQUIRED);
+        let group = Type::group_type_builder("nested").with_repetition(Repetition::OPTIONAL);
+        Arc::new(group.with_fields(vec![inner]).build().unwrap())
+    };
+    forgery.try_new("columns in columns", true, zstd(), &NewTable { field: nested, ..SOUND });
+    let other: fn(&str, PhysicalType) -> TypePtr =
+        |name, kind| primitive(&format!("{name}x"), kind, Repetition::REQUIRED);
+    forgery.try_new("columns of other names", true, zstd(), &NewTable { field: other, ..SOUND });
+    // The same text of 16 KiB, or another in each row, once in a dictionary: as many values as rows.
+    let one: fn(usize) -> ByteArray = |_| ByteArray::from("x".repeat(16 << 10).as_str());
+    let each: fn(usize) -> ByteArray = |row| ByteArray::from(format!("{row:0>16384}").as_str());
+    for (what, text, rows) in [("one long text", one, 20_000), ("long texts", each, 2_500)] {
+        let wide = zstd().set_dictionary_page_size_limit(64 << 20).set_data_page_size_limit(64 << 20);
+        forgery.try_new(what, false, wide, &NewTable { text, rows, ..SOUND });
+    }
+    // Millions of rows of one value in a few kilobytes: a reader takes time for each.
+    let thin = zstd().set_dictionary_enabled(true).set_encoding(Encoding::PLAIN).set_write_batch_size(1 << 18);
+    let thin = thin.set_data_page_row_count_limit(1 << 18);
+    forgery.try_new("a value for very many rows", true, thin, &NewTable { rows: 3_000_000, ..SOUND });
+}
+
+#[test]
+fn a_forged_table_is_answered_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut cases, mut unrefused) = (0, Vec::new());
+    for table in &TABLES {
+        let mut forgery = Forgery::new(table, directory.path());
+        forgery.read("sound", false);
+        try_claims(&mut forgery);
+        try_descriptions(&mut forgery);
+        try_columns_of_others(&mut forgery);
+        eprintln!("{}: {} cases", table.file, forgery.cases);
+        cases += forgery.cases;
+        unrefused.extend(forgery.unrefused.iter().map(|what| format!("{}: {what}", table.file)));
+    }
+    assert!(unrefused.is_empty(), "{} not refused:\n{}", unrefused.len(), unrefused.join("\n"));
+    assert!(cases > 1_000, "{cases}");
+}
