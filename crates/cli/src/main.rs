@@ -3,6 +3,7 @@
 mod args;
 mod cannot_write;
 mod commands;
+mod look;
 mod output;
 mod progress;
 mod signals;
@@ -50,6 +51,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
         Err(error) => return refuse_usage(&error, words),
     };
     punctual_kernel::listen(arguments.verbose);
+    look::at_the_reader();
     let output = Output { json: arguments.json };
     commands::bound_reader(&arguments.command, output);
     let result = match arguments.command {

@@ -2,6 +2,7 @@
 
 use crate::cannot_write::CannotWrite;
 use crate::progress::end_reading;
+use crate::look;
 use punctual_context::drill::DrillError;
 use punctual_interact::InteractError;
 use punctual_kernel::Refused;
@@ -9,7 +10,7 @@ use punctual_kernel::standard_output;
 use punctual_probe::RunError;
 use punctual_recording::{Error, Hint};
 use punctual_report::answer::{Answer, Failure, Told};
-use punctual_report::{Measurement, ReportAnswer};
+use punctual_report::{Measurement, NextStep, ReportAnswer, fitted};
 use punctual_study::StudyError;
 use punctual_study::lab::LabError;
 use serde::Serialize;
@@ -29,10 +30,16 @@ pub(crate) struct Output {
 impl Output {
     /// Prints the report on one or more recordings.
     pub(crate) fn measurement(self, measurement: &Measurement) {
+        self.measurement_and_next(measurement, &[]);
+    }
+
+    /// The same, and what to run next.
+    pub(crate) fn measurement_and_next(self, measurement: &Measurement, steps: &[NextStep]) {
         if self.json {
             answer(ReportAnswer::new(measurement, &[]), 0);
         } else {
-            print_text(&punctual_report::measurement_text(measurement));
+            let text = punctual_report::measurement_text(measurement);
+            print_text(&(text + &punctual_report::next_text(steps)));
         }
     }
 
@@ -124,9 +131,9 @@ impl Stream {
         self.note(&written)
     }
 
-    /// Prints text for people, as [`print_text`] does.
+    /// Prints text for people, as [`print_more`] does.
     pub(crate) fn write_text(&mut self, text: &str) -> bool {
-        self.write(&harmless(text))
+        self.write(&look::labelled(&fitted(&harmless(text)), look::on_output()))
     }
 
     /// Prints what is still kept.
@@ -150,8 +157,19 @@ impl Stream {
     }
 }
 
-/// Prints text for people: names out of recordings and kernels cannot steer the terminal.
+/// Prints text for people, which begins with its verdict: it fits their terminal, and names out of recordings and
+/// kernels cannot steer it.
 pub(crate) fn print_text(text: &str) {
+    print(&look::with_verdict(&fitted(&harmless(text))));
+}
+
+/// Prints what follows a text.
+pub(crate) fn print_more(text: &str) {
+    print(&look::labelled(&fitted(&harmless(text)), look::on_output()));
+}
+
+/// Prints lines for other programs as they are, but for what may steer a terminal.
+pub(crate) fn print_lines(text: &str) {
     print(&harmless(text));
 }
 
@@ -174,7 +192,7 @@ pub(crate) fn is_unwritten() -> bool {
 /// A line on the standard error stream; one that cannot be written is nobody's loss. It may tell what commands said.
 pub(crate) fn say(line: &str) {
     end_reading();
-    let _ = writeln!(std::io::stderr(), "{}", harmless(line));
+    let _ = writeln!(std::io::stderr(), "{}", look::labelled(&harmless(line), look::on_errors()));
 }
 
 /// A note on the standard error stream.

@@ -1,30 +1,78 @@
 //! The progress line, on the standard error stream.
 
-use crate::output::note_line;
+use crate::look;
+use crate::output::{note_line, say};
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_probe::Observation;
 use punctual_recording::{Totals, format_ns, printable};
 use punctual_study::GettingReady;
+use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The line is written anew this often; adding up distributions is not free.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// A line with the live p50, p99, max and missed. Shows nothing where nobody looks.
-pub(crate) struct Progress {
+/// On a terminal that cannot write a line anew there is a new one this often.
+const EVERY_LINE: Duration = Duration::from_secs(10);
+
+/// A bar with a message; on a terminal that can only write one line after the other, such lines. Nothing where nobody
+/// looks.
+pub(crate) struct Bar {
     bar: ProgressBar,
+    what: String,
+    /// When the last line was written, on such a terminal.
+    lines: Option<Option<Instant>>,
+}
+
+impl Bar {
+    pub(crate) fn new(quiet: bool, what: &str) -> Bar {
+        let is_terminal = std::io::stderr().is_terminal();
+        let lines = (!quiet && is_terminal && look::is_dumb()).then_some(None);
+        // A bar of length 0 is full from the beginning.
+        let bar = if quiet || lines.is_some() { ProgressBar::hidden() } else { ProgressBar::new(1) };
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_prefix(printable(what));
+        Bar { bar, what: what.trim_end().to_owned(), lines }
+    }
+
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.bar.is_hidden() && self.lines.is_none()
+    }
+
+    pub(crate) fn note(&self, text: &str) {
+        if self.lines.is_some() { say(&note_line(text)) } else { self.bar.println(note_line(text)) }
+    }
+
+    /// So much of all is done.
+    pub(crate) fn set(&mut self, done: u64, all: u64, message: String) {
+        self.bar.set_length(all.max(1));
+        self.bar.set_position(done);
+        if let Some(written) = &mut self.lines
+            && written.is_none_or(|written| written.elapsed() >= EVERY_LINE)
+        {
+            *written = Some(Instant::now());
+            say(&format!("{}: {}", printable(&self.what), message.trim_end()));
+        }
+        self.bar.set_message(message);
+    }
+
+    pub(crate) fn done(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A line with the live p50, p99, max and missed.
+pub(crate) struct Progress {
+    bar: Bar,
     shown: Option<Instant>,
 }
 
 impl Progress {
     pub(crate) fn new(quiet: bool, what: &str) -> Progress {
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg}") {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        bar.set_prefix(printable(what));
-        Progress { bar, shown: None }
+        Progress { bar: Bar::new(quiet, what), shown: None }
     }
 
     pub(crate) fn show(&mut self, observation: &Observation<'_>) {
@@ -33,22 +81,21 @@ impl Progress {
         }
         if self.shown.is_none() {
             for note in observation.fallbacks {
-                self.bar.println(note_line(note));
+                self.bar.note(note);
             }
         }
         self.shown = Some(Instant::now());
         let elapsed = observation.elapsed.as_millis() as u64;
-        self.bar.set_length(observation.duration.map_or(elapsed, |duration| duration.as_millis() as u64));
-        self.bar.set_position(elapsed);
+        let all = observation.duration.map_or(elapsed, |duration| duration.as_millis() as u64);
         let left =
             observation.duration.map(|duration| duration.saturating_sub(observation.elapsed).as_secs_f64().ceil());
         let left = left
             .map_or_else(|| format!("{:.0} s", observation.elapsed.as_secs_f64()), |left| format!("{left:.0} s left"));
-        self.bar.set_message(format!("{} {left}", line(&observation.totals())));
+        self.bar.set(elapsed, all, format!("{} {left}", line(&observation.totals())));
     }
 
     pub(crate) fn done(&self) {
-        self.bar.finish_and_clear();
+        self.bar.done();
     }
 }
 
@@ -68,29 +115,27 @@ fn line(totals: &Totals) -> String {
 }
 
 /// A line with what is being measured now and how much time is left.
-pub(crate) struct StepProgress(ProgressBar);
+pub(crate) struct StepProgress(Bar);
 
 impl StepProgress {
     pub(crate) fn new(quiet: bool, what: &str) -> StepProgress {
-        StepProgress(Progress::new(quiet, what).bar)
+        StepProgress(Bar::new(quiet, what))
     }
 
     pub(crate) fn show(&mut self, step: &str, elapsed: Duration, duration: Duration) {
-        self.0.set_length(duration.as_millis() as u64);
-        self.0.set_position(elapsed.min(duration).as_millis() as u64);
-        let step = printable(step);
-        self.0.set_message(format!("{step}  {:.0} s left", duration.saturating_sub(elapsed).as_secs_f64().ceil()));
+        let left = duration.saturating_sub(elapsed).as_secs_f64().ceil();
+        let message = format!("{}  {left:.0} s left", printable(step));
+        self.0.set(elapsed.min(duration).as_millis() as u64, duration.as_millis() as u64, message);
     }
 
     /// So many of all, where nobody knows how long that takes.
     pub(crate) fn count(&mut self, step: &str, ended: usize, all: usize, elapsed: Duration) {
-        self.0.set_length(all as u64);
-        self.0.set_position(ended as u64);
-        self.0.set_message(format!("{ended} of {all}  {}  {:.0} s", printable(step), elapsed.as_secs_f64()));
+        let message = format!("{ended} of {all}  {}  {:.0} s", printable(step), elapsed.as_secs_f64());
+        self.0.set(ended as u64, all as u64, message);
     }
 
     pub(crate) fn done(&self) {
-        self.0.finish_and_clear();
+        self.0.done();
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whether there was a standard output when the program began.
+//! Whether there was a standard output when the program began, and how wide it is.
 //!
 //! The runtime opens `/dev/null` in the place of a standard stream that is closed, before `main`: from then on an answer that
 //! goes nowhere looks like one that was read. So this looks before the runtime does.
@@ -10,6 +10,12 @@ static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 /// Whether the standard output was closed when the program began.
 pub fn was_closed() -> bool {
     WAS_CLOSED.load(Ordering::Relaxed)
+}
+
+/// The columns of the terminal that the standard output is; none where it is something else or does not say.
+pub fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 extern "C" fn look() {

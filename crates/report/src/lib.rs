@@ -17,6 +17,7 @@ mod layout;
 mod load;
 pub mod log;
 pub mod modem;
+mod next;
 pub mod recording;
 pub mod reserve;
 pub mod schedulability;
@@ -24,11 +25,12 @@ pub mod sim;
 pub mod timers;
 pub mod why;
 
-pub use layout::{load_name, load_words, microseconds, shell_word, table};
+pub use layout::{fit_to, fitted, load_name, load_words, microseconds, shell_word, table};
 pub use load::{
     LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
     score_in_words, scores_in_words,
 };
+pub use next::{NextStep, after_comparison, after_forecast, after_measurement, next_text};
 pub use recording::answer::ReportAnswer;
 pub use recording::exports::{EXPORTS, Export};
 pub use recording::model::Measurement;

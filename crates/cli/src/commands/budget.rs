@@ -53,7 +53,7 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
         let heads = ["object", "program", "instructions", "of the limit", "stack", ""];
         output::print_text(&punctual_report::table(&heads, 2..5, rows));
         for line in &refused {
-            output::print_text(&format!("not loaded: {line}"));
+            output::print_more(&format!("not loaded: {line}"));
         }
     }
     // No programs at all is no proof of anything.

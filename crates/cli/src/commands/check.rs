@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let mut measurement = measurement(check);
     let documents = measurement.parts.iter().map(|(_, document)| document);
     measurement.exit_code = super::load_exit_code(documents, arguments.ignore_failure);
-    output.measurement(&measurement);
+    output.measurement_and_next(&measurement, &punctual_report::after_measurement(&measurement));
     Ok(measurement.exit_code)
 }
 

@@ -52,7 +52,8 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
     if output.json {
         output::answer_beside(artifacts.failure(), punctual_report::compare::CompareAnswer::new(&comparison, code), 0);
     } else {
-        output::print_text(&punctual_report::compare::text(&comparison));
+        let next = punctual_report::next_text(&punctual_report::after_comparison(&comparison));
+        output::print_text(&format!("{}\n{next}", punctual_report::compare::text(&comparison)));
     }
     Ok(code)
 }

@@ -190,7 +190,7 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
         output::answer_beside(artifacts.failure(), StudyAnswer::new(&report), code);
     } else {
         output::print_text(&study_report::text(&report));
-        output::print_text(&format!("\nrecordings: {}", plan.directory.display()));
+        output::print_more(&format!("\nrecordings: {}", plan.directory.display()));
     }
     Ok(code)
 }

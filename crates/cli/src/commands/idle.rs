@@ -3,9 +3,8 @@
 use super::artifacts::Artifacts;
 use crate::args::{IdleArguments, IdlePolicy};
 use crate::output::{self, Output, Usage};
-use crate::progress::StepProgress;
+use crate::progress::{Bar, StepProgress};
 use crate::signals::Interrupted;
-use indicatif::{ProgressBar, ProgressStyle};
 use punctual_kernel::scheduling::{allowed_cpus, check_allowed};
 use punctual_probe::idle::IdlePlan;
 use punctual_recording::{Recording, for_each_gap, format_ns, read_gap_document, read_validation};
@@ -27,7 +26,7 @@ pub(crate) fn run(arguments: &IdleArguments, output: Output) -> anyhow::Result<u
         line.show(progress);
         interrupted.step()
     });
-    line.bar.finish_and_clear();
+    line.bar.done();
     let (document, gaps) = result?;
     Ok(print(&IdleReport { recording: &plan.output, document: &document, gaps: &gaps, validation: None }, output))
 }
@@ -100,7 +99,7 @@ pub(crate) fn report(
     }
     print(&report, output);
     if !interarrival.is_empty() {
-        output::print_text(&format!("\n{}", punctual_report::forecast::interarrival::text(interarrival)));
+        output::print_more(&format!("\n{}", punctual_report::forecast::interarrival::text(interarrival)));
     }
     Ok(Some(code))
 }
@@ -116,18 +115,13 @@ fn print(report: &IdleReport<'_>, output: Output) -> u8 {
 
 /// The progress line.
 struct Line {
-    bar: ProgressBar,
+    bar: Bar,
     shown: Option<Instant>,
 }
 
 impl Line {
     fn new(quiet: bool) -> Line {
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg}") {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        bar.set_prefix("idle");
-        Line { bar, shown: None }
+        Line { bar: Bar::new(quiet, "idle"), shown: None }
     }
 
     fn show(&mut self, progress: &IdleProgress<'_>) {
@@ -136,14 +130,13 @@ impl Line {
         }
         if self.shown.is_none() {
             for note in progress.fallbacks {
-                self.bar.println(output::note_line(note));
+                self.bar.note(note);
             }
         }
         self.shown = Some(Instant::now());
-        self.bar.set_length(progress.duration.as_millis() as u64);
-        self.bar.set_position(progress.elapsed.as_millis() as u64);
         let left = progress.duration.saturating_sub(progress.elapsed).as_secs_f64().ceil();
         let longest = format_ns(progress.longest_ns);
-        self.bar.set_message(format!("{} gaps, longest {longest}  {left:.0} s left", progress.gaps));
+        let message = format!("{} gaps, longest {longest}  {left:.0} s left", progress.gaps);
+        self.bar.set(progress.elapsed.as_millis() as u64, progress.duration.as_millis() as u64, message);
     }
 }

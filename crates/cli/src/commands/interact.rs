@@ -135,7 +135,7 @@ fn show(shown: &Shown<'_>) -> anyhow::Result<u8> {
     }
     output::print_text(&text(&report));
     if !shown.interarrival.is_empty() {
-        output::print_text(&format!("\n{}", punctual_report::forecast::interarrival::text(shown.interarrival)));
+        output::print_more(&format!("\n{}", punctual_report::forecast::interarrival::text(shown.interarrival)));
     }
     Ok(code)
 }

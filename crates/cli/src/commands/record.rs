@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
         by_cpu: false,
     };
     measurement.verdict = punctual_report::recording_verdict(&[&measurement.parts[0].1]);
-    output.measurement(&measurement);
+    output.measurement_and_next(&measurement, &punctual_report::after_measurement(&measurement));
     Ok(measurement.exit_code)
 }
 

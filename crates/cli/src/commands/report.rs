@@ -65,11 +65,11 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         return Ok(measurement.exit_code);
     }
     match arguments.export.0 {
-        Some(export) => output::print_text(&(export.text)(&measurement)),
+        Some(export) => output::print_lines(&(export.text)(&measurement)),
         None => output.measurement(&measurement),
     }
     if !interarrival.is_empty() {
-        output::print_text(&format!("\n{}", punctual_report::forecast::interarrival::text(&interarrival)));
+        output::print_more(&format!("\n{}", punctual_report::forecast::interarrival::text(&interarrival)));
     }
     Ok(measurement.exit_code)
 }

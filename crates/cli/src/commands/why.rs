@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         output::answer_beside(artifacts.failure(), WhyAnswer::new(&report, arguments.episode), code);
     } else if arguments.folded {
         report.left_out_for_room().iter().for_each(|note| output::note(note));
-        output::print_text(&folded(&lateness));
+        output::print_lines(&folded(&lateness));
     } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {
         output::print_text(&format!("{}\n\n{}", report.verdict(), episode_text(&report, view, true)));
     } else {
@@ -167,7 +167,7 @@ fn all_handlers(path: &Path, recorder: Option<&RecorderSummary>, is_cut: bool, o
     } else {
         output::print_text(&handlers::text(path, &sums));
         if let Some(recorder) = recorder {
-            output::print_text(&cost::recorder_lines(recorder, is_cut));
+            output::print_more(&cost::recorder_lines(recorder, is_cut));
         }
     }
     Ok(0)

@@ -1,6 +1,6 @@
 //! A forecast as text for people.
 
-use crate::layout::{indented, table};
+use crate::layout::indented;
 use punctual_forecast::{
     Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, WorstCase, format_seconds,
 };
@@ -55,7 +55,7 @@ fn group_text(out: &mut String, group: &Group) {
 fn worst_text(out: &mut String, group: &Group) {
     out.push('\n');
     let heads = ["exceeded once per", "stage", "about", "between (95 %)", "the next stays below (95 %)", "found by"];
-    indented(out, &table(&heads, 0..0, group.worst.iter().map(worst_row)));
+    indented(out, &heads, 0..0, group.worst.iter().map(worst_row));
     if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
         let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
         let _ = writeln!(
@@ -76,7 +76,7 @@ fn devices_text(out: &mut String, group: &Group) {
     if several {
         heads.insert(4, "worst CPU");
     }
-    indented(out, &table(&heads, 0..0, group.devices.iter().map(|answer| device_row(answer, several))));
+    indented(out, &heads, 0..0, group.devices.iter().map(|answer| device_row(answer, several)));
     for answer in &group.devices {
         if let Some(advice) = &answer.advice {
             advice_text(out, answer, advice);
@@ -94,7 +94,7 @@ fn curve_text(out: &mut String, curve: &Curve) {
             point.mttf_per_buffer_s.map_or("-".to_owned(), format_seconds),
         ]
     });
-    indented(out, &table(&["buffering", "slack", "per stall (95 %)", "per buffer"], 0..0, rows));
+    indented(out, &["buffering", "slack", "per stall (95 %)", "per buffer"], 0..0, rows);
 }
 
 fn time_scales_text(out: &mut String, group: &Group) {
@@ -108,7 +108,7 @@ fn time_scales_text(out: &mut String, group: &Group) {
         // As it was asked for: 0.999 is no binary fraction.
         vec![format!("{} %", (scale.reliability * 1e8).round() / 1e6), period]
     });
-    indented(out, &table(&[], 0..0, rows));
+    indented(out, &[], 0..0, rows);
 }
 
 /// How often, with as many digits as tell anything.
@@ -279,7 +279,7 @@ pub fn table_text(answer: &Answer) -> String {
         rows.push(row);
     }
     let mut out = String::new();
-    indented(&mut out, &table(&heads.iter().map(String::as_str).collect::<Vec<_>>(), 0..0, rows));
+    indented(&mut out, &heads.iter().map(String::as_str).collect::<Vec<_>>(), 0..0, rows);
     out
 }
 

@@ -184,7 +184,7 @@ fn longest(text: &mut String, report: &InteractReport<'_>) {
         ]);
         rows.extend(told.into_iter().skip(1).map(|part| vec![String::new(), String::new(), String::new(), part]));
     }
-    indented(text, &table(&[], 2..3, rows));
+    indented(text, &[], 2..3, rows);
 }
 
 fn responsiveness(text: &mut String, report: &InteractReport<'_>) {

@@ -2,11 +2,13 @@
 
 mod document;
 mod table;
+mod width;
 mod words;
 
 pub(crate) use document::spoken_duration;
 pub use document::{load_name, load_words};
 pub(crate) use table::indented;
 pub use table::table;
+pub use width::{fit_to, fitted};
 pub(crate) use words::{grouped, shortened, thousandths};
 pub use words::{microseconds, shell_word};

@@ -1,7 +1,7 @@
 //! A reservation, as text for people.
 
 use super::model::{PutBackRow, ReserveReport, SetRow, in_words};
-use crate::layout::{grouped, indented, table, thousandths};
+use crate::layout::{grouped, indented, thousandths};
 use punctual_recording::format_ns;
 use punctual_reserve::{Class, Reservation, Setting, Trial};
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ fn trials(report: &ReserveReport<'_>, out: &mut String) {
     let load = if report.load.is_empty() { String::new() } else { format!(" beside {}", report.load) };
     let _ = writeln!(out, "\nTried{load}:");
     let header = ["setting", "CPU %", "attempts", "", "jobs", "late", "worst response", "rule", "supply"];
-    indented(out, &table(&header, 1..3, report.trials.iter().map(|trial| row(report, trial))));
+    indented(out, &header, 1..3, report.trials.iter().map(|trial| row(report, trial)));
     let (rule, supply, count) = report.wrong();
     if count > 0 {
         let _ = writeln!(
@@ -112,7 +112,7 @@ fn proof(report: &ReserveReport<'_>, out: &mut String) {
         ]
     };
     let rows = [row("as it was", &proof.before), row("with the reservation", &proof.with)];
-    indented(out, &table(&["", "jobs", "late", "missing", "worst response"], 1..5, rows));
+    indented(out, &["", "jobs", "late", "missing", "worst response"], 1..5, rows);
     match &proof.comparison {
         Ok(verdict) => {
             let whose = if report.tid.is_some() { "it came to run" } else { "a bystander at fifo:95 was" };

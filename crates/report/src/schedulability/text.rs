@@ -1,6 +1,6 @@
 //! The analysis of a task set as text for people.
 
-use crate::layout::{indented, table};
+use crate::layout::indented;
 use punctual_forecast::schedulability::{Analysis, CpuAnalysis, Edf, Outcome};
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -119,7 +119,7 @@ fn tasks_text(out: &mut String, analysis: &Analysis) {
         }
         rows.push(row);
     }
-    indented(out, &table(&heads, 0..0, rows));
+    indented(out, &heads, 0..0, rows);
 }
 
 fn edf_text(edf: &Edf) -> String {

@@ -27,11 +27,9 @@ pub fn text(report: &WhyReport<'_>) -> String {
         let _ = writeln!(text, "\n{} more episodes: --episode N shows one in full", worst.len() - SHOWN_EPISODES);
     }
     let _ = writeln!(text, "\nrecording: {}", printable_path(report.recording));
-    for (place, advice) in advice::leading(report).enumerate() {
-        let _ = writeln!(text, "next: {} {}", advice.happened, advice.remedy.unwrap_or_default());
-        if place == 0 {
-            let _ = writeln!(text, "more: {}", explain::command(advice.kind));
-        }
+    for advice in advice::leading(report) {
+        let (remedy, page) = (advice.remedy.unwrap_or_default(), explain::command(advice.kind));
+        let _ = writeln!(text, "next: {} {remedy} More: `{page}`", advice.happened);
     }
     text
 }

@@ -1,0 +1,100 @@
+//! How what is printed looks to its reader: how wide it may be, and colour, which only adds.
+
+use punctual_kernel::standard_output;
+use std::io::IsTerminal;
+use std::sync::OnceLock;
+
+/// What a terminal that does not say its size is taken for, columns.
+const USUAL_COLUMNS: usize = 80;
+
+/// Finds out how wide lines may be: as `COLUMNS` says, else as the terminal is. What goes into a file or a pipe keeps its
+/// lines whole, unless `COLUMNS` is set.
+pub(crate) fn at_the_reader() {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
+    let terminal = || std::io::stdout().is_terminal().then(|| standard_output::columns().unwrap_or(USUAL_COLUMNS));
+    if let Some(columns) = said.or_else(terminal) {
+        punctual_report::fit_to(columns);
+    }
+}
+
+/// Colours by what a line is.
+#[derive(Debug, Clone, Copy)]
+enum Colour {
+    Bold,
+    Red,
+    Yellow,
+    Cyan,
+}
+
+impl Colour {
+    fn around(self, text: &str) -> String {
+        let code = match self {
+            Colour::Bold => "1",
+            Colour::Red => "1;31",
+            Colour::Yellow => "33",
+            Colour::Cyan => "36",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// What a line may begin with, and its colour. The words say it all by themselves.
+const LABELS: [(&str, Colour); 5] = [
+    ("error:", Colour::Red),
+    ("warning:", Colour::Yellow),
+    ("note:", Colour::Yellow),
+    ("hint:", Colour::Cyan),
+    ("next:", Colour::Cyan),
+];
+
+/// Text with its labels coloured, if the stream that it goes to shows colour.
+pub(crate) fn labelled(text: &str, is_shown: bool) -> String {
+    if !is_shown {
+        return text.to_owned();
+    }
+    let line = |line: &str| {
+        let label = LABELS.iter().find_map(|(label, colour)| Some((*label, *colour, line.strip_prefix(label)?)));
+        label.map_or_else(|| line.to_owned(), |(label, colour, rest)| format!("{}{rest}", colour.around(label)))
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// An answer with its verdict, which is its first paragraph, in bold.
+pub(crate) fn with_verdict(text: &str) -> String {
+    if !on_output() {
+        return text.to_owned();
+    }
+    let lines = text.split('\n').take_while(|line| !line.is_empty() && !is_labelled(line)).count();
+    let bold = |(number, line): (usize, &str)| match number < lines {
+        true => Colour::Bold.around(line),
+        false => line.to_owned(),
+    };
+    labelled(&text.split('\n').enumerate().map(bold).collect::<Vec<_>>().join("\n"), true)
+}
+
+fn is_labelled(line: &str) -> bool {
+    LABELS.iter().any(|(label, _)| line.starts_with(label))
+}
+
+/// Whether the standard output shows colour.
+pub(crate) fn on_output() -> bool {
+    static SHOWN: OnceLock<bool> = OnceLock::new();
+    *SHOWN.get_or_init(|| shows_colour(std::io::stdout().is_terminal()))
+}
+
+/// Whether the standard error stream does.
+pub(crate) fn on_errors() -> bool {
+    static SHOWN: OnceLock<bool> = OnceLock::new();
+    *SHOWN.get_or_init(|| shows_colour(std::io::stderr().is_terminal()))
+}
+
+/// Whether the terminal can do no more than write one line after the other.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|terminal| terminal.is_empty() || terminal == "dumb")
+}
+
+/// As NO_COLOR and CLICOLOR_FORCE are meant elsewhere: any value but nothing, and the first goes before the second.
+fn shows_colour(is_terminal: bool) -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && (is_set("CLICOLOR_FORCE") || is_terminal && !is_dumb())
+}

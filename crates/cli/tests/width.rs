@@ -1,0 +1,165 @@
+//! Every text answer to the golden recordings, and every one that needs no recording, on a terminal of 80 columns; and what
+//! colour adds.
+
+mod support;
+
+use std::path::Path;
+use support::{code, punctual, stdout};
+
+/// Columns.
+const WIDTH: usize = 80;
+
+/// What each answers fits; an answer that cannot be made here is no text.
+const COMMANDS: &[&str] = &[
+    "report record.punctual",
+    "report record.punctual --by-cpu",
+    "report record.punctual --interarrival 30us,50us",
+    "report no-bpf.punctual",
+    "report softirq.punctual",
+    "report comm.punctual",
+    "report follow.punctual",
+    "report cut.punctual",
+    "report check",
+    "report why.punctual",
+    "report log.punctual",
+    "report idle.punctual",
+    "report calibrated.punctual",
+    "report validate.punctual",
+    "report interact.punctual",
+    "report interact.punctual --interarrival 100us",
+    "report device.punctual",
+    "report timers.punctual",
+    "report sim.punctual",
+    "forecast record.punctual",
+    "forecast record.punctual --device modem --want 1/day --curve --reliability 99",
+    "forecast check --table",
+    "forecast cut.punctual",
+    "forecast device.punctual",
+    "why why.punctual",
+    "why why.punctual --episode 2",
+    "why why.punctual --all-handlers",
+    "why --explain irq",
+    "log show log.punctual --to 20ms",
+    "compare check/idle.punctual check/loaded.punctual",
+    "schedulability ../../../../examples/modem-and-audio.toml --latency record.punctual",
+    "device list",
+    "device show modem",
+    "device show v90",
+    "sim list",
+    "sim run nt-timers-table3",
+    "sim run soft-modem-callbacks",
+    "sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..2",
+    "sim whatif --device modem --duration 10s --bystander 20",
+    "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..5",
+    "modem stalls --lengths 5",
+    "load list",
+    "load install cpu",
+    "drill list",
+    "lab kernels",
+    "capabilities stages",
+];
+
+/// The standard output of a command in the directory of the recordings, and its exit code.
+fn said(words: &str, set: &[(&str, &str)]) -> (String, i32) {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut command = punctual();
+    command.current_dir(&golden).env("TZ", "UTC").args(words.split_whitespace());
+    for name in ["COLUMNS", "NO_COLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
+    let output = command.envs(set.iter().copied()).output().expect("the program starts");
+    (stdout(&output), code(&output))
+}
+
+#[test]
+fn every_text_fits_eighty_columns() {
+    let mut wide: Vec<String> = Vec::new();
+    for command in COMMANDS {
+        let (text, code) = said(command, &[("COLUMNS", "80")]);
+        assert!([0, 1, 2].contains(&code) && !text.is_empty(), "{command}: exit code {code}");
+        let lines = text.lines().filter(|line| line.chars().count() > WIDTH);
+        wide.extend(lines.map(|line| format!("punctual {command}: {} columns: {line}", line.chars().count())));
+    }
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+}
+
+/// All predictions take minutes; what is known when it is interrupted is shown in the same way.
+#[test]
+fn the_papers_fit_eighty_columns() {
+    let program = punctual().get_program().to_owned();
+    let mut command = std::process::Command::new("timeout");
+    let output = command.args(["-s", "INT", "3"]).arg(program).args(["sim", "papers"]).env("COLUMNS", "80").output();
+    let text = stdout(&output.expect("timeout starts"));
+    assert!(text.lines().count() > 20, "{text}");
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+}
+
+#[test]
+fn every_help_fits_eighty_columns_but_for_examples() {
+    let mut seen = 0;
+    let mut wide: Vec<String> = Vec::new();
+    let mut ask = vec![String::new()];
+    while let Some(command) = ask.pop() {
+        let (help, _) = said(&format!("{command} --help"), &[("COLUMNS", "80")]);
+        seen += 1;
+        let below = help.split("Commands:\n").nth(1).unwrap_or_default().lines().take_while(|line| !line.is_empty());
+        let names = below.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+        ask.extend(names.map(|name| format!("{command} {name}").trim().to_owned()));
+        // An example is a command to be copied: it stays in one line.
+        let lines = help.lines().filter(|line| line.chars().count() > WIDTH && !line.contains("punctual "));
+        wide.extend(lines.map(|line| format!("punctual {command} --help: {line}")));
+    }
+    assert!(seen > 30, "only {seen} commands");
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+}
+
+#[test]
+fn without_a_terminal_lines_stay_whole() {
+    let (text, _) = said("device list", &[]);
+    assert!(text.lines().any(|line| line.chars().count() > WIDTH), "{text}");
+    assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn colour_only_adds() {
+    let commands = ["why why.punctual", "report record.punctual", "report log.punctual", "forecast record.punctual"];
+    for command in commands {
+        let (plain, _) = said(command, &[]);
+        let (coloured, _) = said(command, &[("CLICOLOR_FORCE", "1")]);
+        assert!(coloured.contains("\u{1b}[1m"), "{command}: no verdict in bold");
+        assert_eq!(without_colour(&coloured), plain, "{command}");
+        assert_eq!(said(command, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]).0, plain, "{command}");
+        assert!(!plain.contains('\u{1b}'), "{command}");
+    }
+    for format in ["report record.punctual --json", "report record.punctual --csv", "why why.punctual --folded"] {
+        assert!(!said(format, &[("CLICOLOR_FORCE", "1")]).0.contains('\u{1b}'), "{format}");
+    }
+}
+
+fn without_colour(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    first + &parts.map(|part| part.split_once('m').map_or("", |(_, rest)| rest)).collect::<String>()
+}
+
+/// At most two lines say what comes next, and they are the last.
+#[test]
+fn an_answer_ends_with_what_to_run_next() {
+    let cases = [
+        ("why why.punctual", "punctual why --explain blind"),
+        ("forecast record.punctual", "sudo punctual record --why 90us"),
+        (
+            "compare check/idle.punctual check/loaded.punctual",
+            "sudo punctual compare --repeat 11 --a COMMAND --b COMMAND",
+        ),
+    ];
+    for (command, next) in cases {
+        let (text, _) = said(command, &[]);
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("next: ")).collect();
+        assert!((1..=2).contains(&lines.len()), "{command}: {lines:?}");
+        assert!(lines[0].contains(&format!("`{next}`")), "{command}: {lines:?}");
+        assert!(text.lines().last().is_some_and(|line| line.starts_with("next: ")), "{command}");
+    }
+}

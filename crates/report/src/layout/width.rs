@@ -1,0 +1,104 @@
+//! How wide text may be, and sentences that fit.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use unicode_width::UnicodeWidthStr;
+
+/// Narrower than this no table can be, columns.
+const MIN_WIDTH: usize = 40;
+
+/// Columns; 0 where nobody said.
+static WIDTH: AtomicUsize = AtomicUsize::new(0);
+
+/// Lays out all text from now on for a reader with so many columns; without this call lines are as long as they are.
+/// A process writes for one reader, so this is said once.
+pub fn fit_to(columns: usize) {
+    WIDTH.store(columns.max(MIN_WIDTH), Ordering::Relaxed);
+}
+
+/// How many columns a line may have.
+pub(crate) fn width() -> Option<usize> {
+    Some(WIDTH.load(Ordering::Relaxed)).filter(|width| *width > 0)
+}
+
+/// Text whose lines fit the reader's columns: longer ones are broken at blanks and go on indented. A word that is too
+/// long by itself, such as a path, stays whole, and so does a command between backticks, for it is to be copied.
+pub fn fitted(text: &str) -> String {
+    width().map_or_else(|| text.to_owned(), |width| wrapped(text, width))
+}
+
+fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let end = if line.ends_with('\n') { "\n" } else { "" };
+        let line = line.trim_end_matches('\n');
+        if line.width() <= width {
+            out += line;
+        } else {
+            out += &broken(line, width);
+        }
+        out += end;
+    }
+    out
+}
+
+/// One line as several.
+fn broken(line: &str, width: usize) -> String {
+    let blanks = line.len() - line.trim_start_matches(' ').len();
+    // A sentence goes on where it began, what has a label or columns two further in.
+    let first = line.split(' ').next().unwrap_or_default();
+    let is_sentence = blanks == 0 && !first.ends_with([':', '!']) && !first.starts_with('(') && !line.contains("  ");
+    let indent = " ".repeat(if is_sentence { 0 } else { (blanks + 2).min(width / 2) });
+    let mut lines = vec![String::new()];
+    let mut gap = &line[..blanks];
+    for word in pieces(&line[blanks..]) {
+        let last = lines.last_mut().map_or(0, |last| last.width());
+        let begins = lines.last().is_some_and(|last| last.trim().is_empty());
+        if !begins && last + gap.width() + word.text.width() > width {
+            lines.push(indent.clone());
+            gap = "";
+        }
+        if let Some(last) = lines.last_mut() {
+            *last += gap;
+            *last += word.text;
+        }
+        gap = word.gap;
+    }
+    lines.join("\n")
+}
+
+/// A word and the blanks behind it.
+struct Piece<'a> {
+    text: &'a str,
+    gap: &'a str,
+}
+
+fn pieces(mut text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    while !text.is_empty() {
+        let first_blank = text.find(' ').unwrap_or(text.len());
+        let opened = text[..first_blank].matches('`').count() % 2 == 1;
+        let closed = text[first_blank..].find('`').filter(|_| opened);
+        let end = closed.map_or(first_blank, |at| {
+            let behind = first_blank + at;
+            text[behind..].find(' ').map_or(text.len(), |blank| behind + blank)
+        });
+        let blanks = text[end..].len() - text[end..].trim_start_matches(' ').len();
+        pieces.push(Piece { text: &text[..end], gap: &text[end..end + blanks] });
+        text = &text[end + blanks..];
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_go_on_where_they_began_and_labels_further_in() {
+        assert_eq!(wrapped("The worst of ten wakeups", 10), "The worst\nof ten\nwakeups");
+        assert_eq!(wrapped("note: the worst of ten\nshort\n", 12), "note: the\n  worst of\n  ten\nshort\n");
+        assert_eq!(wrapped("  a b   c d", 8), "  a b\n    c d");
+        assert_eq!(wrapped("to /a/long/path/of/somebody x", 10), "to\n/a/long/path/of/somebody\nx");
+        assert_eq!(wrapped("next: run `punctual why a b`.", 12), "next: run\n  `punctual why a b`.");
+    }
+}
