@@ -1,6 +1,7 @@
 //! Reports in the forms of other programs. Each has a line here, of which the command line makes an option.
 
 mod csv;
+mod markdown;
 
 use crate::Measurement;
 
@@ -16,5 +17,11 @@ pub struct Export {
 }
 
 /// All of them.
-pub static EXPORTS: [Export; 1] =
-    [Export { name: "csv", help: "Print the stage table as CSV, in nanoseconds", text: csv::csv }];
+pub static EXPORTS: [Export; 2] = [
+    Export { name: "csv", help: "Print the stage table as CSV, in nanoseconds", text: csv::csv },
+    Export {
+        name: "markdown",
+        help: "Print the verdict and the stage table as Markdown, in microseconds",
+        text: markdown::markdown,
+    },
+];
