@@ -60,6 +60,8 @@ fn opened(browser: &Path, page: &Path, script: &str) -> (String, String) {
     let profile = tempfile::tempdir().unwrap();
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
+        // A frame's page is another file, which only this lets the page around it look at.
+        .arg("--allow-file-access-from-files")
         .args(["--enable-logging=stderr", "--window-size=1000,900", "--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("file://{}", copy.display()))
@@ -395,4 +397,82 @@ fn a_page_that_cannot_be_written_is_one_line_and_leaves_nothing() {
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("cannot write no/such/page.html") || said.contains("Node.js"), "{said}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+/// Looks at the page in a frame of each width, so that 400 are 400 also where a window cannot be that narrow.
+const FIND_FAULTS: &str = r#"
+const faultsOf = (document, width) => {
+  const faults = [];
+  const told = (what, element) => faults.push(`${width}: ${what}: ${(element.textContent || element.tagName).trim().slice(0, 40)}`);
+  if (document.scrollingElement.scrollWidth > width) told(`${document.scrollingElement.scrollWidth} wide`, document.querySelector('h1'));
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let texts = 0;
+  for (let node; (node = walk.nextNode()); ) {
+    const element = node.parentElement;
+    if (!node.textContent.trim() || !element.getClientRects().length) continue;
+    texts++;
+    let size = parseFloat(document.defaultView.getComputedStyle(element).fontSize);
+    const matrix = element.closest('svg') && element.getScreenCTM && element.getScreenCTM();
+    if (matrix) size *= Math.hypot(matrix.a, matrix.b);
+    if (size < 9.99) told(`text of ${size.toFixed(1)} px`, element);
+  }
+  for (const picture of document.querySelectorAll('svg')) {
+    const labels = [...picture.querySelectorAll('text')].slice(0, 300).map((text) => [text, text.getBoundingClientRect()]);
+    const shown = labels.filter(([, box]) => box.width > 0);
+    shown.forEach(([text, a], index) => {
+      for (const [other, b] of shown.slice(index + 1)) {
+        const apart = a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
+        if (!apart) told(`over "${other.textContent}"`, text);
+      }
+    });
+    for (const [text, box] of shown) if (box.right > width && !picture.closest('figure, .wide')) told('out of the page', text);
+  }
+  return [`${width}: ${texts} texts`, ...faults];
+};
+addEventListener('load', () => setTimeout(() => {
+  const out = document.body.appendChild(document.createElement('pre'));
+  out.id = 'faults';
+  for (const frame of document.querySelectorAll('iframe')) out.append(faultsOf(frame.contentDocument, frame.clientWidth).join('\n') + '\n');
+}, 1500));"#;
+
+/// A page, its name and the command that writes it from a golden recording.
+const PAGES: [(&str, &str); 10] = [
+    ("record", "report record.punctual"),
+    ("followed", "report comm.punctual"),
+    ("idle", "report idle.punctual"),
+    ("device", "report device.punctual"),
+    ("interact", "report interact.punctual"),
+    ("timers", "report timers.punctual"),
+    ("check", "report check"),
+    ("why", "why why.punctual"),
+    ("compare", "compare check/idle.punctual check/loaded.punctual"),
+    ("forecast", "forecast check --curve"),
+];
+
+#[test]
+fn no_page_has_faults_of_layout() {
+    const NAME: &str = "no_page_has_faults_of_layout";
+    let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let directory = tempfile::tempdir().unwrap();
+    let mut all: Vec<String> = Vec::new();
+    for (name, words) in PAGES {
+        let page = directory.path().join(format!("{name}.html"));
+        let mut command = punctual();
+        command.current_dir(&golden).args(words.split_whitespace()).arg("--html").arg(&page);
+        let output = command.output().unwrap();
+        if stderr(&output).contains("Node.js") {
+            return skip(NAME, "the program was built without the script of the pages");
+        }
+        let frame =
+            |width| format!("<iframe src=\"{name}.html\" style=\"width:{width}px;height:900px;border:0\"></iframe>");
+        let around = directory.path().join(format!("{name}-framed.html"));
+        std::fs::write(&around, format!("<html><body>{}{}</body></html>", frame(400), frame(1280))).unwrap();
+        let (dom, _) = opened(&browser, &around, FIND_FAULTS);
+        let told = between(&dom, "<pre id=\"faults\">", "</pre>");
+        let texts = told.lines().filter(|line| line.ends_with(" texts") && !line.ends_with(": 0 texts")).count();
+        assert_eq!(texts, 2, "{name} was not seen at both widths: {told}");
+        all.extend(told.lines().filter(|line| !line.ends_with(" texts")).map(|fault| format!("{name} at {fault}")));
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
 }

@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import type { Subject } from "./types";
 import { clock, lengthOf, tick } from "./words";
 
-export const margin = { left: 66, right: 14, top: 12, bottom: 44 };
+export const margin = { left: 84, right: 30, top: 12, bottom: 44 };
 
 export const colour = (style: number): string => `var(--c${style % 8})`;
 
@@ -47,7 +47,7 @@ export function latencyAxis(side: "x" | "y", domain: [number, number], room: num
       ]
     : [
         Plot.gridY(all, { stroke: "var(--line)", strokeOpacity: 1 }),
-        Plot.axisY(ticks, { tickFormat: tick, label, labelAnchor: "center", labelArrow: "none", tickSize: 4, labelOffset: 60 }),
+        Plot.axisY(ticks, { tickFormat: tick, label, labelAnchor: "center", labelArrow: "none", tickSize: 4, labelOffset: 78 }),
       ];
 }
 

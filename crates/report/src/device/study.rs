@@ -336,7 +336,7 @@ fn histogram(title: &str, bars: &[(u64, u64)], bin: u64, unit: f64, most: Option
     let x = |value: u64| 40.0 + value.min(end) as f64 / end as f64 * (WIDTH - 60.0);
     let _ = write!(
         body,
-        "<figure><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{}\">",
+        "<figure><svg viewBox=\"0 0 {WIDTH} {0}\" width=\"{WIDTH}\" height=\"{0}\" role=\"img\" aria-label=\"{1}\">",
         HEIGHT + 20.0,
         escape(title)
     );

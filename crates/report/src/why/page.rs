@@ -149,7 +149,7 @@ fn flame_graph(body: &mut String, tree: &CallTree) {
     let height = depth as f64 * ROW;
     let _ = writeln!(
         body,
-        "<figure><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"Flame graph of the lateness\">",
+        "<figure><svg viewBox=\"0 0 {WIDTH} {0}\" width=\"{WIDTH}\" height=\"{0}\" role=\"img\" aria-label=\"Flame graph of the lateness\">",
         coordinate(height)
     );
     flames(body, tree, 0.0, WIDTH / tree.count().max(1) as f64, 0);
