@@ -108,7 +108,10 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
             message.split(" [possible values:").next().unwrap_or(&message).to_owned(),
             format!("did you mean `{suggested}`? See {}", help_for(words)),
         ),
-        None => (message, format!("see {}", help_for(words))),
+        None => match of_cyclictest(error, words) {
+            Some(instead) => (message, format!("{instead}. See {}", help_for(words))),
+            None => (message, format!("see {}", help_for(words))),
+        },
     };
     let json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     Output { json }.failure(&Failure::new(&message, Some(&hint), USAGE));
@@ -124,6 +127,25 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     };
     let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
     kinds.into_iter().find_map(of)
+}
+
+/// What letters of cyclictest are here, which `record` does not have.
+const CYCLICTEST: [(&str, &str); 6] = [
+    ("-t", "cyclictest's -t is -a here: one thread on each of these CPUs, and `-p 95,50` for two"),
+    ("-S", "cyclictest's -S is what `record` does by itself: one thread on each CPU, -a chooses"),
+    ("-m", "cyclictest's -m needs no word here: memory is always locked where that is allowed"),
+    ("-n", "cyclictest's -n needs no word here: threads always sleep in clock_nanosleep"),
+    ("-l", "cyclictest's -l, a number of loops, is a time here: 10,000 loops of 1 ms are -D 10s"),
+    ("-H", "cyclictest's -H is `punctual report FILE --html PAGE` here; a recording holds every value"),
+];
+
+/// What somebody who knows cyclictest means by a letter that `record` does not have.
+fn of_cyclictest(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'static str> {
+    let is_record = words.iter().any(|word| word == "record");
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg).filter(|_| is_record) else {
+        return None;
+    };
+    CYCLICTEST.iter().find(|(letter, _)| unknown.starts_with(letter)).map(|(_, instead)| *instead)
 }
 
 /// Where the right usage is described: for the subcommand, if the words name one.
