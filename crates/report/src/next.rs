@@ -42,8 +42,9 @@ pub fn next_text(steps: &[NextStep]) -> String {
     text
 }
 
-/// After a measurement: who made it late, and how often that will be too late.
-pub fn after_measurement(measurement: &Measurement) -> Vec<NextStep> {
+/// After a measurement: who made it late, and how often that will be too late. The loads that are known by name are those
+/// of the command line.
+pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec<NextStep> {
     let latest = measurement.parts.iter().max_by_key(|(_, document)| total_of(document, 1.0));
     let Some((path, document)) = latest.filter(|(_, document)| document.counters.wakeups > 0) else {
         return Vec::new();
@@ -53,12 +54,7 @@ pub fn after_measurement(measurement: &Measurement) -> Vec<NextStep> {
     if document.recorder.is_some() {
         steps.push(NextStep::new("says who made it late", format!("punctual why {recording}")));
     } else if let Some(threshold) = total_of(document, WORTH_ASKING).filter(|_| document.followed.is_none()) {
-        let load = match load_name(document) {
-            NO_LOAD => String::new(),
-            // A command's own words are no name of a load.
-            _ if document.provenance.load.name.contains(' ') => String::new(),
-            name => format!(" --load {}", shell_word(name)),
-        };
+        let load = load_option(load_name(document), known_loads);
         let command = format!("sudo punctual record --why {}us{load}", rounded_us(threshold));
         steps.push(NextStep::new("records who makes the worst 1 % late", command));
     } else {
@@ -73,7 +69,7 @@ pub fn after_measurement(measurement: &Measurement) -> Vec<NextStep> {
 }
 
 /// After a forecast: who keeps the device that fails, or a recording long enough to tell.
-pub fn after_forecast(forecast: &Forecast) -> Vec<NextStep> {
+pub fn after_forecast(forecast: &Forecast, known_loads: &[&str]) -> Vec<NextStep> {
     let devices = || forecast.groups.iter().flat_map(|group| group.devices.iter().map(move |device| (group, device)));
     let failing = devices().filter(|(_, device)| device.underruns.outcome == Outcome::Fails);
     let tightest = failing.min_by_key(|(_, device)| device.device.usable_slack_ns().unwrap_or(u64::MAX));
@@ -81,7 +77,7 @@ pub fn after_forecast(forecast: &Forecast) -> Vec<NextStep> {
     if let Some((group, device)) = tightest
         && let Ok(slack) = device.device.usable_slack_ns()
     {
-        let load = if group.load == NO_LOAD { String::new() } else { format!(" --load {}", shell_word(&group.load)) };
+        let load = load_option(&group.load, known_loads);
         let purpose = format!("records who keeps {} longer than its slack", device.device.id);
         steps.push(NextStep::new(&purpose, format!("sudo punctual record --why {}us{load}", rounded_us(slack))));
     }
@@ -105,6 +101,13 @@ pub fn after_comparison(comparison: &Comparison) -> Vec<NextStep> {
     vec![NextStep::new(&purpose, "sudo punctual record --why p99".to_owned())]
 }
 
+/// The option that asks for the same load; nothing for none, and for commands and files, whose names the command line does
+/// not take.
+fn load_option(name: &str, known_loads: &[&str]) -> String {
+    let is_known = name != NO_LOAD && name.split('+').all(|part| known_loads.contains(&part));
+    if is_known { format!(" --load {}", name.replace('+', ",")) } else { String::new() }
+}
+
 fn total_of(document: &Document, quantile: f64) -> Option<u64> {
     let total = document.distributions.sum(|key| key.stage == Stage::Total);
     if quantile < 1.0 { total.quantile(quantile) } else { total.max() }
@@ -124,6 +127,13 @@ mod tests {
     #[test]
     fn a_threshold_has_two_digits() {
         assert_eq!([0, 999, 9_900, 311_600, 12_345_678].map(rounded_us), [1, 1, 9, 310, 12_000]);
+    }
+
+    #[test]
+    fn only_a_load_that_has_a_name_is_asked_for_by_it() {
+        let option = |name| load_option(name, &["none", "mixed", "office"]);
+        assert_eq!(["none", "make", "office+make"].map(option), ["", "", ""]);
+        assert_eq!(["mixed", "office+mixed"].map(option), [" --load mixed", " --load office,mixed"]);
     }
 
     #[test]

@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let mut measurement = measurement(check);
     let documents = measurement.parts.iter().map(|(_, document)| document);
     measurement.exit_code = super::load_exit_code(documents, arguments.ignore_failure);
-    output.measurement_and_next(&measurement, &punctual_report::after_measurement(&measurement));
+    let steps = punctual_report::after_measurement(&measurement, &punctual_load::names());
+    output.measurement_and_next(&measurement, &steps);
     Ok(measurement.exit_code)
 }
 

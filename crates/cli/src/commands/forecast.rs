@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
             text += "\nWorst cases by stage and load\n\n";
             text += &punctual_report::forecast::table_text(&answer);
         }
-        let next = punctual_report::next_text(&punctual_report::after_forecast(&answer));
+        let steps = punctual_report::after_forecast(&answer, &punctual_load::names());
+        let next = punctual_report::next_text(&steps);
         if !next.is_empty() {
             text += &format!("\n{next}");
         }

@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
         by_cpu: false,
     };
     measurement.verdict = punctual_report::recording_verdict(&[&measurement.parts[0].1]);
-    output.measurement_and_next(&measurement, &punctual_report::after_measurement(&measurement));
+    let steps = punctual_report::after_measurement(&measurement, &punctual_load::names());
+    output.measurement_and_next(&measurement, &steps);
     Ok(measurement.exit_code)
 }
 
