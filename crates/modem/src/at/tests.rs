@@ -83,7 +83,8 @@ fn what_happens_when_the_program_closes_the_terminal_is_set_by_and_d() {
         said(&mut at, command);
         said(&mut at, "ATS7=9DT5\r");
         at.event(Event::Connected(9_600));
-        (at.actions(), at.show(b"unread"));
+        at.actions();
+        at.show(b"unread");
         at.closed();
         assert_eq!((at.actions(), at.is_online(), at.output().len()), (actions, online, 0), "{command}");
         assert_eq!(at.patience_s(), if command == "AT&D3\r" { 60 } else { 9 });
@@ -95,7 +96,8 @@ fn xoff_of_the_terminal_stops_what_is_shown_and_is_not_sent() {
     let mut at = Interpreter::default();
     said(&mut at, "AT&K4DT5\r");
     at.event(Event::Connected(9_600));
-    (at.output(), at.actions());
+    at.output();
+    at.actions();
     at.input(&[b'a', XOFF, b'b'], 10);
     assert_eq!((at.is_stopped(), at.actions()), (true, vec![Action::Send(b"ab".to_vec())]));
     at.input(&[XON], 20);
