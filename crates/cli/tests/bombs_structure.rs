@@ -56,13 +56,18 @@ const TABLES: [Table; 8] = [
     },
     Table {
         recording: "log",
-        file: "events/log/000001.parquet",
+        file: "events/log/000001-000002.parquet",
         is_cut: true,
         commands: &[&["report"], &["log", "show"]],
     },
-    Table { recording: "idle", file: "gaps/000001.parquet", is_cut: true, commands: &[&["report"]] },
-    Table { recording: "interact", file: "interactions/000001.parquet", is_cut: true, commands: &[&["report"]] },
-    Table { recording: "interact", file: "interaction_parts/000001.parquet", is_cut: true, commands: &[&["report"]] },
+    Table { recording: "idle", file: "gaps/000001-000002.parquet", is_cut: true, commands: &[&["report"]] },
+    Table { recording: "interact", file: "interactions/000001-000003.parquet", is_cut: true, commands: &[&["report"]] },
+    Table {
+        recording: "interact",
+        file: "interaction_parts/000001-000003.parquet",
+        is_cut: true,
+        commands: &[&["report"]],
+    },
 ];
 
 fn copy(from: &Path, to: &Path) {
@@ -146,9 +151,15 @@ impl Forgery<'_> {
     /// The same pages under other row groups.
     fn try_groups(&mut self, what: &str, must_refuse: bool, groups: Vec<RowGroupMetaData>) {
         let metadata = self.metadata.clone().into_builder().set_row_groups(groups).build();
-        let mut bytes = self.sound[..self.described_at()].to_vec();
-        ParquetMetaDataWriter::new(&mut bytes, &metadata).finish().unwrap();
-        self.try_bytes(what, &bytes, must_refuse);
+        let bytes = self.sound[..self.described_at()].to_vec();
+        let written = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let mut own = bytes.clone();
+            ParquetMetaDataWriter::new(&mut own, &metadata).finish().map(|()| own)
+        }));
+        // Sums of some claims are beyond what the library can write.
+        if let Ok(Ok(bytes)) = written {
+            self.try_bytes(what, &bytes, must_refuse);
+        }
     }
 
     /// Every column's description changed.
@@ -312,7 +323,7 @@ fn try_columns_of_others(forgery: &mut Forgery<'_>) {
     // The same text of 16 KiB, or another in each row, once in a dictionary: as many values as rows.
     let one: fn(usize) -> ByteArray = |_| ByteArray::from("x".repeat(16 << 10).as_str());
     let each: fn(usize) -> ByteArray = |row| ByteArray::from(format!("{row:0>16384}").as_str());
-    for (what, text, rows) in [("one long text", one, 20_000), ("long texts", each, 2_500)] {
+    for (what, text, rows) in [("one long text", one, 4_000), ("long texts", each, 2_500)] {
         let wide = zstd().set_dictionary_page_size_limit(64 << 20).set_data_page_size_limit(64 << 20);
         forgery.try_new(what, false, wide, &NewTable { text, rows, ..SOUND });
     }
