@@ -1,4 +1,4 @@
-//! The system calls that causes are made of. The examiner's `unsafe` is here, in `board`, in `primitives` and in `second`.
+//! The system calls that causes are made of. The examiner's `unsafe` is here, in `board`, in `primitives` and in the `calls` of the lists.
 
 use std::ffi::CString;
 use std::io;
