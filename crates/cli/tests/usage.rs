@@ -50,6 +50,12 @@ fn wrong_usage_is_one_clear_line() {
         &["modem", "transfer", "a", "--slots", "13/2"],
         &["modem", "transfer", "a", "--rate", "33600"],
         &["modem", "stalls", "--lengths", "5,11s"],
+        &["lab", "kernels", "9.9"],
+        &["lab", "run", "--kernel", "9.9", "--", "record"],
+        &["lab", "run", "--kernel", "6.12", "--", "recrod"],
+        &["lab", "run", "--kernel", "6.12", "--", "lab", "kernels"],
+        &["lab", "run", "--kernel", "6.12", "--seeds", "3..1", "--", "record"],
+        &["lab", "run", "--kernel", "6.12", "--kernel", "6.12", "--", "record"],
     ];
     for words in cases {
         let output = run(directory.path(), words);

@@ -8,7 +8,7 @@ use crate::userland::{self, UserlandError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -45,6 +45,9 @@ pub enum GuestError {
         /// The last lines of its console.
         console: String,
     },
+    /// It writes without end.
+    #[error("the guest had written more than {MAX_WRITTEN_MIB} MiB beside its memory")]
+    Wrote,
     /// The user or the system asked this program to end.
     #[error("ended by a signal")]
     Interrupted,
@@ -55,6 +58,25 @@ pub enum GuestError {
         console: String,
     },
 }
+
+impl GuestError {
+    /// The same in one line: of a console its most telling line.
+    #[must_use]
+    pub fn in_one_line(&self) -> String {
+        let all = self.to_string();
+        let (first, console) = all.split_once('\n').unwrap_or((&all, ""));
+        let first = first.trim_end_matches("; its console ended with:");
+        let lines = || console.lines().map(str::trim).filter(|line| !line.is_empty());
+        let telling = lines().find(|line| TELLING.iter().any(|word| line.contains(word))).or_else(|| lines().last());
+        telling.map_or_else(|| first.to_owned(), |line| format!("{first}: {line}"))
+    }
+}
+
+/// What a console says of an end.
+const TELLING: [&str; 4] = ["Kernel panic", "Oops", "BUG:", "qemu-system"];
+
+/// What a guest may write to its console and its result beyond as much as it has memory.
+const MAX_WRITTEN_MIB: u64 = 64;
 
 /// A guest that takes less than a tenth of a second of a processor in this time hangs.
 const MAX_STILL: Duration = Duration::from_secs(120);
@@ -170,29 +192,10 @@ impl Guest {
         let archive = userland::archive(self.program.as_deref(), &self.files, command)?;
         std::fs::write(at("initramfs"), archive).map_err(file(scratch.path()))?;
         let mut qemu = self.qemu(scratch.path());
+        qemu.stderr(std::fs::File::create(at("said")).map_err(file(scratch.path()))?);
         let mut child = qemu.spawn().map_err(GuestError::Qemu)?;
-        let console = || tail(&std::fs::read(at("console")).unwrap_or_default());
-        let mut used = Duration::ZERO;
-        let mut moved = (Duration::ZERO, Instant::now());
-        let ended = loop {
-            if matches!(child.try_wait(), Ok(Some(_))) {
-                break Ok(());
-            }
-            used = used.max(cpu_time(child.id()));
-            if used > moved.0 + STILL {
-                moved = (used, Instant::now());
-            }
-            if is_ending() {
-                break Err(GuestError::Interrupted);
-            }
-            if used > self.limit || began.elapsed() > self.limit * 10 {
-                break Err(GuestError::TimedOut { limit: self.limit, console: console() });
-            }
-            if moved.1.elapsed() > MAX_STILL {
-                break Err(GuestError::StoodStill { console: console() });
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        };
+        let console = || console_of(scratch.path());
+        let (used, ended) = self.watch(&mut child, scratch.path(), began);
         if ended.is_err() {
             let _ = child.kill();
             let _ = child.wait();
@@ -212,6 +215,38 @@ impl Guest {
             let _ = std::fs::remove_file(files.path().join(name));
         }
         Ok(Outcome { code, output, kernel_log, files, used })
+    }
+
+    /// Waits until the guest has ended, and gives how much of a processor it took; an error where it may not go on.
+    fn watch(&self, child: &mut Child, scratch: &Path, began: Instant) -> (Duration, Result<(), GuestError>) {
+        let console = || console_of(scratch);
+        let max_written = (u64::from(self.memory_mib) + MAX_WRITTEN_MIB) << 20;
+        let length = |name: &str| scratch.join(name).metadata().map_or(0, |about| about.len());
+        let mut used = Duration::ZERO;
+        let mut moved = (Duration::ZERO, Instant::now());
+        let ended = loop {
+            if matches!(child.try_wait(), Ok(Some(_))) {
+                break Ok(());
+            }
+            used = used.max(cpu_time(child.id()));
+            if used > moved.0 + STILL {
+                moved = (used, Instant::now());
+            }
+            if is_ending() {
+                break Err(GuestError::Interrupted);
+            }
+            if used > self.limit || began.elapsed() > self.limit * 10 {
+                break Err(GuestError::TimedOut { limit: self.limit, console: console() });
+            }
+            if length("console") + length("result") > max_written {
+                break Err(GuestError::Wrote);
+            }
+            if moved.1.elapsed() > MAX_STILL {
+                break Err(GuestError::StoodStill { console: console() });
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        (used, ended)
     }
 
     fn qemu(&self, scratch: &Path) -> Command {
@@ -262,6 +297,12 @@ fn cpu_time(process: u32) -> Duration {
     Duration::from_millis((ticks(11) + ticks(12)) * 10)
 }
 
+/// The last lines of a guest's console, and what the emulator said.
+fn console_of(scratch: &Path) -> String {
+    let said = ["console", "said"].map(|name| std::fs::read(scratch.join(name)).unwrap_or_default());
+    tail(&said.concat())
+}
+
 /// The last lines of a console.
 fn tail(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
@@ -310,7 +351,19 @@ pub fn splats(kernel_log: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::splats;
+    use super::{GuestError, splats};
+    use std::time::Duration;
+
+    #[test]
+    fn an_end_is_one_line_with_the_consoles_most_telling_one() {
+        let console = "    [ 0.1] Kernel panic - not syncing: no init\n    [ 0.2] ---[ end ]---\n".to_owned();
+        let said = GuestError::NoResult { console }.in_one_line();
+        assert_eq!(said, "the guest ended without a result: [ 0.1] Kernel panic - not syncing: no init");
+        let silent = GuestError::TimedOut { limit: Duration::from_secs(15), console: String::new() };
+        assert_eq!(silent.in_one_line(), "the guest had not ended after 15 s of a processor");
+        let other = GuestError::NoResult { console: "    a\n    b\n\n".to_owned() };
+        assert_eq!(other.in_one_line(), "the guest ended without a result: b");
+    }
 
     #[test]
     fn a_stall_is_a_splat_and_the_usual_lines_are_none() {

@@ -3,7 +3,7 @@
 use crate::cpio::Archive;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What is missing to make a guest's file system.
 #[derive(Debug, thiserror::Error)]
@@ -19,9 +19,6 @@ pub enum UserlandError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// `strip` failed.
-    #[error("{}: strip could not take its debug information away", .0.display())]
-    Strip(PathBuf),
 }
 
 /// What is copied where the host has it.
@@ -101,16 +98,16 @@ fn package_of(program: &str) -> &'static str {
 }
 
 /// A program without debug information and symbols, which may be four fifths of the bytes to load; as it is where there is no
-/// `strip`.
+/// `strip`, or no room for what it makes.
 fn stripped(program: &Path) -> Result<Vec<u8>, UserlandError> {
-    let failed = || UserlandError::Strip(program.to_owned());
-    let target = tempfile::NamedTempFile::new().map_err(|_| failed())?;
-    let done = Command::new("strip").arg("-o").arg(target.path()).arg(program).status();
-    match done {
-        Err(_) => Ok(read(program)?.0),
-        Ok(status) if status.success() => Ok(read(target.path())?.0),
-        Ok(_) => Err(failed()),
-    }
+    let strip = || {
+        let target = tempfile::NamedTempFile::new().ok()?;
+        let mut command = Command::new("strip");
+        command.arg("-o").arg(target.path()).arg(program).stderr(Stdio::null());
+        command.status().ok().filter(std::process::ExitStatus::success)?;
+        std::fs::read(target.path()).ok()
+    };
+    strip().map_or_else(|| Ok(read(program)?.0), Ok)
 }
 
 /// Makes the archive: tools, files of the host with their places in the guest, the stripped program, the command.

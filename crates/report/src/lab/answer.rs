@@ -25,7 +25,7 @@ pub struct LabAnswer<'a> {
     /// All runs of a system together.
     stages: Vec<SystemStageRow<'a>>,
     comparisons: Vec<ComparisonRow<'a>>,
-    notes: &'a [String],
+    notes: Vec<String>,
     next: Option<String>,
 }
 
@@ -134,7 +134,7 @@ impl<'a> LabAnswer<'a> {
             systems: report.systems.iter().map(system).collect(),
             stages: report.stages().into_iter().map(stage).collect(),
             comparisons: comparisons.collect(),
-            notes: &report.notes,
+            notes: report.all_notes(),
             next: report.next(),
         }
     }

@@ -149,6 +149,17 @@ impl LabReport<'_> {
         self.systems.iter().find(|system| !system.documents.is_empty())
     }
 
+    /// What else must be known, what the recordings say of what they could not see among it.
+    pub(super) fn all_notes(&self) -> Vec<String> {
+        let of = |system: &SystemReport| -> Vec<String> {
+            let Some(document) = system.together() else { return Vec::new() };
+            let provenance = &document.provenance;
+            let notes = provenance.fallbacks.iter().chain(&provenance.load.trouble);
+            notes.map(|note| format!("{}: {note}", system.name)).collect()
+        };
+        self.notes.iter().cloned().chain(self.systems.iter().flat_map(of)).collect()
+    }
+
     /// The answer in words.
     pub fn verdict(&self) -> String {
         let mut sentences: Vec<String> = Vec::new();

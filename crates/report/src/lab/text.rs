@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// The run as text: the verdict first, the next step last.
 pub fn text(report: &LabReport<'_>) -> String {
     let mut out = format!("{}\n{MODELLED}\n", report.verdict());
-    for note in &report.notes {
+    for note in report.all_notes() {
         let _ = writeln!(out, "note: {note}");
     }
     for (system, guest) in report.guests() {

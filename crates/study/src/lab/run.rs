@@ -152,9 +152,8 @@ fn boot(plan: &LabPlan, cell: Cell, key: &str, place: &Place<'_>, next: &AtomicU
         Ok(outcome) => outcome,
         Err(GuestError::Interrupted) => return CellEnd::NotRun,
         Err(error) => {
-            let words = error.to_string();
-            place.write_failure(&words);
-            return CellEnd::Failed(words.lines().next().unwrap_or_default().to_owned());
+            place.write_failure(&error.to_string());
+            return CellEnd::Failed(error.in_one_line());
         }
     };
     match place.write(key, &outcome, RECORDING) {

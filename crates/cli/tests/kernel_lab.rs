@@ -1,0 +1,114 @@
+//! The lab: guests that give the same bytes again, and that are gone whatever ends the program.
+
+mod support;
+
+use std::path::Path;
+use support::{SmallDisk, code, json, run, signal, skip, start, stderr, stdout, wait_until};
+
+/// A kernel that is here with all that guests need, or why there is none. `kernels` fetches it before this runs.
+fn kernel() -> Result<String, String> {
+    for program in ["qemu-system-x86_64", "busybox", "bash", "setpriv"] {
+        punctual_lab::userland::find(program).ok_or_else(|| format!("{program} is not installed"))?;
+    }
+    let list = json(&run(Path::new("/"), &["lab", "kernels", "6.12", "--json"]));
+    let here = list["kernels"][0]["is_here"] == true;
+    if here {
+        Ok("6.12".to_owned())
+    } else {
+        Err("kernel 6.12 is not here (punctual lab kernels 6.12 --fetch)".to_owned())
+    }
+}
+
+/// Whether some process is an emulator whose words have this one.
+fn has_guest(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let words = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    words
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .any(|line| line.contains("qemu-system") && line.contains(word))
+}
+
+/// The directory for guests' files, so that this test's guests are told from others'.
+fn words<'a>(kernel: &'a str, output: &'a str, more: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["lab", "run", "-q", "--kernel", kernel, "--seeds", "1", "-o", output];
+    words.extend(more);
+    words.push("--");
+    words.extend(command);
+    words
+}
+
+#[test]
+fn a_seed_gives_the_same_bytes_again_and_what_it_is_stands_in_the_first_lines() {
+    let kernel = match kernel() {
+        Ok(kernel) => kernel,
+        Err(reason) => return skip("a_seed_gives_the_same_bytes_again", &reason),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let command = ["record", "-D", "500ms"];
+    let first = run(directory.path(), &words(&kernel, "a", &[], &command));
+    assert_eq!(code(&first), 0, "{}{}", stdout(&first), stderr(&first));
+    let beginning: Vec<String> = stdout(&first).lines().take(2).map(str::to_owned).collect();
+    assert!(beginning[0].contains("wakeups") && beginning[1].contains("counts instructions"), "{beginning:?}");
+    let second = run(directory.path(), &words(&kernel, "b", &[], &command));
+    assert_eq!(code(&second), 0, "{}", stderr(&second));
+    let recording = |name: &str| directory.path().join(name).join(&kernel).join("seed-1.punctual");
+    let difference =
+        std::process::Command::new("diff").arg("-r").args([recording("a"), recording("b")]).output().unwrap();
+    assert!(difference.status.success(), "{}", stdout(&difference));
+
+    // What ran is taken from where it is; another command does not overwrite it.
+    let again = run(directory.path(), &words(&kernel, "a", &["--json"], &command));
+    assert_eq!(json(&again)["systems"][0]["guests"][0]["kept"], true);
+    let other = run(directory.path(), &words(&kernel, "a", &[], &["record", "-D", "400ms"]));
+    assert_eq!(code(&other), 1);
+    assert!(stderr(&other).contains("choose another directory"), "{}", stderr(&other));
+}
+
+#[test]
+fn no_guest_is_left_by_a_kill_a_limit_or_a_full_disk() {
+    let kernel = match kernel() {
+        Ok(kernel) => kernel,
+        Err(reason) => return skip("no_guest_is_left", &reason),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let scratch = directory.path().join("scratch-of-this-test");
+    std::fs::create_dir(&scratch).unwrap();
+    let word = scratch.to_str().unwrap().to_owned();
+    for ending in [libc::SIGKILL, libc::SIGINT] {
+        let mut command = support::punctual();
+        command.current_dir(directory.path()).env("TMPDIR", &scratch);
+        command.args(words(&kernel, "killed", &[], &["record", "-D", "1h"]));
+        let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+        assert!(wait_until(|| has_guest(&word)), "no guest began");
+        signal(&child, ending);
+        let _ = child.wait();
+        assert!(wait_until(|| !has_guest(&word)), "signal {ending} left a guest");
+    }
+    let endless = words(&kernel, "endless", &["--timeout", "5s", "--before", "while :; do :; done"], &["record"]);
+    let output = run(directory.path(), &endless);
+    assert_eq!(code(&output), 1);
+    assert!(stdout(&output).contains("seed 1: the guest had not ended after 5 s"), "{}", stdout(&output));
+    match SmallDisk::mount(directory.path(), "40k") {
+        None => skip("no_guest_is_left_by_a_full_disk", "this user may not mount"),
+        Some(disk) => {
+            let place = disk.path().join("x");
+            let output = run(directory.path(), &words(&kernel, place.to_str().unwrap(), &[], &["record", "-D", "1s"]));
+            assert_eq!(code(&output), 1);
+            assert!(stdout(&output).contains("No space left"), "{}{}", stdout(&output), stderr(&output));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_booted_is_said_before_anything_is() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("text"), "no kernel").unwrap();
+    let mut said = Vec::new();
+    for kernel in ["./text", "./absent", "9.9"] {
+        let child = start(directory.path(), &words(kernel, "x", &[], &["record"]));
+        let output = child.wait_with_output().unwrap();
+        said.push((code(&output), stderr(&output).lines().count()));
+    }
+    assert_eq!(said, [(1, 1), (1, 1), (129, 1)]);
+    assert!(!directory.path().join("x").exists());
+}
