@@ -4,7 +4,7 @@ use std::path::Path;
 
 fn main() {
     let directory = Path::new("src/bpf");
-    punctual_bpf::compile(directory, &["drill_irq", "drill_softirq", "drill_irq_off"]);
+    punctual_bpf::compile(directory, &["drill_irq", "drill_softirq", "drill_irq_off", "rialto"]);
     // The work of a device is the same source for the processor and for BPF.
     let pump = Path::new("../datapump/src/c");
     punctual_bpf::compile_with(directory, &[pump], &["device_irq", "device_softirq", "qam"]);

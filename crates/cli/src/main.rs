@@ -71,6 +71,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
         Command::Load(load) => commands::load::run(&load, output),
         Command::Device(device) => commands::device::run(&device.command, output),
         Command::Reserve(reserve) => commands::reserve::run(&reserve, output),
+        Command::Rialto(rialto) => commands::rialto::run(&rialto.command, output),
         Command::Lab(lab) => commands::lab::run(&lab.command, output),
         Command::Modem(modem) => commands::modem::run(&modem.command, output),
         Command::Capabilities { rows } => commands::capabilities::run(&rows, output),

@@ -4,6 +4,7 @@
 //! * [`drill`]: known causes of lateness, injected for a bounded time, with a log of the truth.
 //! * [`Context`]: where a device's work runs, as people write it.
 //! * [`modem`]: a modem's datapump as a BPF program.
+//! * [`rialto`]: a scheduler that serves reservations by slots.
 //! * [`device`]: soft devices: their line, their datapump, in each context, beside competitors.
 
 mod claim;
@@ -12,6 +13,7 @@ pub mod device;
 pub mod drill;
 pub mod interrupt;
 pub mod modem;
+pub mod rialto;
 mod trials;
 
 pub use context::{Context, Form, Reservation};

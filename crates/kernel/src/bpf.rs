@@ -209,6 +209,19 @@ impl LoadedObject {
         Ok(())
     }
 
+    /// Makes a set of programs the kernel's, such as a scheduler, until this object is dropped or detached.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn attach_struct_ops(&mut self, name: &str) -> Result<(), Refused> {
+        let doing = || format!("attaching the BPF programs of `{name}`");
+        let found = self.object.maps_mut().find(|map| map.name() == name);
+        let mut found = found.ok_or_else(|| Refused::because(doing(), "there are no such programs"))?;
+        let link = found.attach_struct_ops();
+        self.links.push(link.map_err(|error| Refused::because(doing(), plain(&error)))?);
+        Ok(())
+    }
+
     /// Takes every program away from where it was attached; what they wrote stays.
     pub fn detach(&mut self) {
         self.links.clear();

@@ -43,6 +43,11 @@ pub fn pass_on(child: &Child, signal: i32) {
     }
 }
 
+/// Asks it to end.
+pub fn ask_to_end(child: &Child) {
+    pass_on(child, libc::SIGTERM);
+}
+
 /// Whether this process is in the group that its terminal's keys are for.
 fn is_in_foreground() -> bool {
     let Ok(terminal) = std::fs::File::open("/dev/tty") else { return false };

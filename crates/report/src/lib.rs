@@ -20,6 +20,7 @@ pub mod modem;
 mod next;
 pub mod recording;
 pub mod reserve;
+pub mod rialto;
 pub mod schedulability;
 pub mod sim;
 pub mod timers;
@@ -68,6 +69,7 @@ macro_rules! every_answer {
             "reserve": "punctual.reserve/1" = crate::reserve::ReserveAnswer<'_>,
             "reserve-run": "punctual.reserve-run/1" = crate::reserve::RunAnswer<'_>,
             "reserve-undo": "punctual.reserve-undo/1" = crate::reserve::UndoAnswer<'_>,
+            "rialto": "punctual.rialto/1" = crate::rialto::RialtoAnswer<'_>,
             "schedulability": "punctual.schedulability/1" = crate::schedulability::SchedulabilityAnswer<'_>,
             "sim": "punctual.sim/1" = crate::sim::ExperimentAnswer<'_>,
             "sim-list": "punctual.sim-list/1" = crate::sim::ExperimentsAnswer<'_>,

@@ -27,6 +27,7 @@ mod loaded;
 mod log;
 pub mod modem;
 pub mod reserve;
+pub mod rialto;
 mod running;
 pub mod sweep;
 pub mod timers;

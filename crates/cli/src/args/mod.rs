@@ -12,6 +12,7 @@ mod load;
 pub(crate) mod log;
 pub(crate) mod modem;
 pub(crate) mod reserve;
+pub(crate) mod rialto;
 mod sim;
 mod threads;
 mod timers;
@@ -124,6 +125,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  sudo punctual reserve -- ./control-loop           in about two minutes\n  sudo punctual reserve --load mixed -- ./control-loop\n  sudo punctual reserve --pid $(pidof pipewire) --thread ^data-loop --apply\n  sudo punctual reserve undo                        puts back what --apply changed\n  sudo punctual reserve v90 --competitor spin:normal   for a soft device\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n\nUntil it is proven, nothing stays changed, whatever ends it. A bare number is seconds, microseconds for --deadline.\nExit code 1: no reservation was proven."
     )]
     Reserve(reserve::ReserveArguments),
+    /// Serve reservations by slots as Rialto/NT did, with a scheduler of BPF programs (sched_ext)
+    Rialto(rialto::RialtoArguments),
     /// Run the same command on several kernels, each in a virtual machine whose clock counts instructions
     Lab(lab::LabArguments),
     /// Send files between two software modems over a telephone line, one of them with a processor that comes late

@@ -1,6 +1,6 @@
 //! The arguments of `punctual reserve`.
 
-use super::values::{duration, interval, priority};
+use super::values::{duration, interval, priority, reservation};
 use clap::{Args, Subcommand};
 use punctual_context::Context;
 use punctual_context::device::Competitor;
@@ -123,14 +123,6 @@ fn scheduling(text: &str) -> Result<Scheduling, String> {
         Ok(Context::Thread(scheduling)) => Ok(scheduling),
         Ok(_) => Err(format!("`{text}` is no thread: write thread:other or thread:80")),
         Err(error) => Err(error),
-    }
-}
-
-fn reservation(text: &str) -> Result<Reservation, String> {
-    match Context::parse(&format!("reservation:{text}")) {
-        Ok(Context::Reservation(found)) => Ok(Reservation { budget_ns: found.runtime_ns, period_ns: found.period_ns }),
-        Err(error) if text.contains('/') => Err(error.replace("reservation:", "")),
-        _ => Err(format!("`{text}` is no reservation: write CPU time and period, such as 2ms/8ms")),
     }
 }
 

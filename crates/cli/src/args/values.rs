@@ -1,6 +1,8 @@
 //! Values that several commands take.
 
+use punctual_context::Context;
 use punctual_recording::{BareUnit, LimitSpec, Stage, format_ns, parse_duration, parse_list};
+use punctual_reserve::Reservation;
 
 /// A list of CPUs, as one value.
 #[derive(Debug, Clone)]
@@ -31,6 +33,15 @@ pub(super) fn interval(text: &str) -> Result<u64, String> {
     }
     let (shortest, longest) = (format_ns(*INTERVALS_NS.start()), "1 h");
     Err(format!("`{text}` is out of range: give {shortest} to {longest}, such as 1ms"))
+}
+
+/// CPU time and period.
+pub(super) fn reservation(text: &str) -> Result<Reservation, String> {
+    match Context::parse(&format!("reservation:{text}")) {
+        Ok(Context::Reservation(found)) => Ok(Reservation { budget_ns: found.runtime_ns, period_ns: found.period_ns }),
+        Err(error) if text.contains('/') => Err(error.replace("reservation:", "")),
+        _ => Err(format!("`{text}` is no reservation: write CPU time and period, such as 2ms/8ms")),
+    }
 }
 
 /// Below this a bare period is refused: who writes `1` may mean a millisecond, and no machine keeps up with a microsecond.

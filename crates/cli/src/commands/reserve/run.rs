@@ -1,13 +1,11 @@
 //! Runs a command with a reservation.
 
 use crate::args::reserve::ReserveRunArguments;
+use crate::commands::passed_on::PassedOn;
 use crate::output::{self, Output};
 use punctual_report::reserve::{RunAnswer, SetRow, run_text};
 use punctual_study::reserve::{HeldPlan, HeldThread};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::os::unix::process::ExitStatusExt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Result<u8> {
     let plan = HeldPlan {
@@ -15,25 +13,12 @@ pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Re
         reservation: arguments.reservation,
         thread: arguments.thread.clone(),
     };
-    let signals = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2].map(|signal| {
-        let came = Arc::new(AtomicBool::new(false));
-        if !punctual_kernel::signals::is_ignored(signal) {
-            let _ = signal_hook::flag::register(signal, Arc::clone(&came));
+    let signals = PassedOn::watch();
+    let held = punctual_study::reserve::run(&plan, &mut || signals.came(), &mut |thread| {
+        if !arguments.quiet {
+            tell(thread);
         }
-        (signal, came)
-    });
-    let held = punctual_study::reserve::run(
-        &plan,
-        &mut || {
-            let came = signals.iter().filter(|(_, came)| came.swap(false, Ordering::Relaxed));
-            came.map(|(signal, _)| *signal).collect()
-        },
-        &mut |thread| {
-            if !arguments.quiet {
-                tell(thread);
-            }
-        },
-    )?;
+    })?;
     let code = held.end.code().or_else(|| held.end.signal().map(|signal| 128 + signal));
     let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
     let rows: Vec<SetRow> = held.threads.into_iter().map(row).collect();

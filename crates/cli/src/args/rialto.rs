@@ -1,0 +1,39 @@
+//! The arguments of `punctual rialto`.
+
+use super::values::{duration, reservation};
+use clap::{Args, Subcommand};
+use punctual_reserve::Reservation;
+
+#[derive(Debug, Args)]
+pub(crate) struct RialtoArguments {
+    #[command(subcommand)]
+    pub(crate) command: RialtoCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RialtoCommand {
+    /// Run a command with a reservation of Rialto/NT's kind: the same milliseconds of every period
+    #[command(
+        after_help = "Examples:\n  punctual rialto run 2/8 -- ./control-loop\n  punctual rialto run 2/13 --hard -D 10s -- ./control-loop\n  punctual lab run --kernel newest --before 'while :; do :; done &' -- rialto run 2/8 --hard -D 5s -- sh -c 'while :; do :; done'\n\nTakes a machine with one CPU, a kernel with sched_ext and root: a guest of `punctual lab` is one. Bare numbers are milliseconds.\nIt ends with the command and exits with its code."
+    )]
+    Run(RialtoRunArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RialtoRunArguments {
+    /// Whole milliseconds of CPU time and period: 2ms/8ms, or 2/8; without --hard the period is a power of two
+    #[arg(value_name = "X/Y", value_parser = reservation)]
+    pub(crate) reservation: Reservation,
+    /// It never runs outside its slots, not even where nobody else would
+    #[arg(long)]
+    pub(crate) hard: bool,
+    /// Ask the command to end after this time
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
+    /// Say nothing at the end
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// The command; its threads share the reservation, and what it starts has none
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) program: Vec<String>,
+}

@@ -1,0 +1,107 @@
+//! The answer of `punctual rialto run`.
+
+use crate::answer::Answer;
+use punctual_recording::format_ns;
+use punctual_rialto::{Form, Received, Share};
+use serde::Serialize;
+
+/// What is told of a run.
+#[derive(Debug, Clone)]
+pub struct RialtoReport {
+    /// What was granted.
+    pub share: Share,
+    /// Of every sliding window of a period in which it wanted the CPU all the time; `None` where there was none.
+    pub received: Option<Received>,
+    /// How long it wanted the CPU, as far as that is known, ns.
+    pub seen_ns: u64,
+    /// Whether there were more runs than are kept.
+    pub is_cut: bool,
+    /// How often a thread of it slept.
+    pub slept: u64,
+    /// How often somebody was stopped whose time it was not.
+    pub repaired: u64,
+    /// Of the clock at an edge, ns.
+    pub latest_ns: u64,
+    /// Why the kernel took the scheduler away.
+    pub taken_away: Option<String>,
+    /// What the command ended with; 0 where its time was up.
+    pub exit_code: u8,
+}
+
+impl RialtoReport {
+    /// The answer in words.
+    pub fn verdict(&self) -> String {
+        let Share { budget_ns, period_ns, form } = self.share;
+        if let Some(reason) = &self.taken_away {
+            return format!("The kernel took the scheduler away: {reason}.");
+        }
+        let outside = if form == Form::Hard { "never outside its slots" } else { "competing outside its slots" };
+        let granted = format!("{} of every {}, {outside}", format_ns(budget_ns), format_ns(period_ns));
+        match self.received {
+            None => format!("{granted}: it never wanted the CPU for a whole period."),
+            Some(Received { least_ns, most_ns, .. }) => format!(
+                "{granted}: in each window of {} in which it wanted the CPU all the time it got {} to {}.",
+                format_ns(period_ns),
+                microseconds(least_ns),
+                microseconds(most_ns)
+            ),
+        }
+    }
+}
+
+/// Budgets are told to the microsecond: what is lost of them at the edges is a few.
+fn microseconds(ns: u64) -> String {
+    format!("{}.{} us", ns / 1_000, ns % 1_000 / 100)
+}
+
+/// What a command was given.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RialtoAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    budget_ns: u64,
+    period_ns: u64,
+    hard: bool,
+    /// CPU time in every sliding window of a period in which it wanted the CPU all the time.
+    least_ns: Option<u64>,
+    most_ns: Option<u64>,
+    mean_ns: Option<u64>,
+    /// How long it wanted the CPU, as far as that is known.
+    seen_ns: u64,
+    cut: bool,
+    slept: u64,
+    repaired: u64,
+    edge_latest_ns: u64,
+    taken_away: Option<&'a str>,
+}
+
+impl<'a> RialtoAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(report: &'a RialtoReport) -> RialtoAnswer<'a> {
+        RialtoAnswer {
+            schema: "punctual.rialto/1",
+            verdict: report.verdict(),
+            exit_code: report.exit_code,
+            budget_ns: report.share.budget_ns,
+            period_ns: report.share.period_ns,
+            hard: report.share.form == Form::Hard,
+            least_ns: report.received.map(|received| received.least_ns),
+            most_ns: report.received.map(|received| received.most_ns),
+            mean_ns: report.received.map(|received| received.mean_ns),
+            seen_ns: report.seen_ns,
+            cut: report.is_cut,
+            slept: report.slept,
+            repaired: report.repaired,
+            edge_latest_ns: report.latest_ns,
+            taken_away: report.taken_away.as_deref(),
+        }
+    }
+}
+
+impl Answer for RialtoAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}

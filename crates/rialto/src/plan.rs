@@ -1,0 +1,129 @@
+//! Which slot is whose.
+
+/// The clock that reservations are served by, ns: Windows 2000's, of a millisecond (section 5.4).
+pub const SLOT_NS: u64 = 1_000_000;
+/// At a time.
+pub const MAX_RESERVATIONS: usize = 4;
+/// Until the slots repeat; about four seconds.
+pub const MAX_SLOTS: u64 = 4_096;
+
+/// What becomes of a thread outside its slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// It runs at normal priority beside others, as Rialto/NT's did (Tables 1 and 2): periods are powers of two.
+    Competing,
+    /// It never runs, as with the modified scheduler of section 6.6 (Table 3): any whole millisecond.
+    Hard,
+}
+
+/// So many ns of every so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Of each period, ns.
+    pub budget_ns: u64,
+    /// Between two begins, ns.
+    pub period_ns: u64,
+    /// Outside of its slots.
+    pub form: Form,
+}
+
+/// Why reservations cannot be granted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The clock has no such time.
+    #[error("reservations are whole milliseconds, at least 1 and no more than their period")]
+    NotWhole,
+    /// Rialto/NT's algorithm.
+    #[error(
+        "a reservation that competes outside its slots has a period of 1, 2, 4, 8, ... ms; any whole one goes with --hard"
+    )]
+    NotPowerOfTwo,
+    /// No more are served.
+    #[error("at most {MAX_RESERVATIONS} reservations at a time")]
+    TooMany,
+    /// The slots repeat too late.
+    #[error("together these periods repeat after more than {MAX_SLOTS} ms")]
+    TooLong,
+    /// They want more than there is at the right times.
+    #[error("there are not enough free slots for reservation {0} beside the others")]
+    Full(usize),
+}
+
+/// Slots that repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The number of a reservation, from 1 on; 0: nobody's.
+    owners: Vec<u8>,
+}
+
+impl Plan {
+    /// Gives each reservation the same slots in each of its periods, those with short periods first: so it gets its budget in
+    /// every window of the length of a period, wherever that begins.
+    ///
+    /// # Errors
+    /// What cannot be granted; nothing is granted then.
+    pub fn new(shares: &[Share]) -> Result<Plan, PlanError> {
+        if shares.len() > MAX_RESERVATIONS {
+            return Err(PlanError::TooMany);
+        }
+        let mut length = 1;
+        for share in shares {
+            check(share)?;
+            let period = share.period_ns / SLOT_NS;
+            length = length / greatest_common_divisor(length, period) * period;
+            if length > MAX_SLOTS {
+                return Err(PlanError::TooLong);
+            }
+        }
+        let mut owners = vec![0; length as usize];
+        let mut order: Vec<usize> = (0..shares.len()).collect();
+        order.sort_by_key(|&index| shares[index].period_ns);
+        for index in order {
+            let Share { budget_ns, period_ns, .. } = shares[index];
+            let (budget, period) = ((budget_ns / SLOT_NS) as usize, (period_ns / SLOT_NS) as usize);
+            let is_free = |offset: &usize| owners.iter().skip(*offset).step_by(period).all(|owner| *owner == 0);
+            let offsets: Vec<usize> = (0..period).filter(is_free).take(budget).collect();
+            if offsets.len() < budget {
+                return Err(PlanError::Full(index + 1));
+            }
+            for offset in offsets {
+                owners.iter_mut().skip(offset).step_by(period).for_each(|owner| *owner = index as u8 + 1);
+            }
+        }
+        Ok(Plan { owners })
+    }
+
+    /// Whose the slot of this number is: a reservation's number from 1 on, or 0.
+    pub fn owner_of(&self, slot: u64) -> u8 {
+        self.owners[(slot % self.owners.len() as u64) as usize]
+    }
+
+    /// Whose the time is, in ns since the plan's beginning.
+    pub fn owner_at(&self, at_ns: u64) -> u8 {
+        self.owner_of(at_ns / SLOT_NS)
+    }
+
+    /// When the time becomes another's; `None` where it never does.
+    pub fn next_edge(&self, at_ns: u64) -> Option<u64> {
+        let slot = at_ns / SLOT_NS;
+        let next =
+            (slot + 1..=slot + self.owners.len() as u64).find(|next| self.owner_of(*next) != self.owner_of(slot));
+        next.map(|next| next * SLOT_NS)
+    }
+}
+
+fn check(share: &Share) -> Result<(), PlanError> {
+    let Share { budget_ns, period_ns, form } = *share;
+    let is_whole = |ns: u64| ns > 0 && ns.is_multiple_of(SLOT_NS);
+    if !is_whole(budget_ns) || !is_whole(period_ns) || budget_ns > period_ns {
+        return Err(PlanError::NotWhole);
+    }
+    if form == Form::Competing && !(period_ns / SLOT_NS).is_power_of_two() {
+        return Err(PlanError::NotPowerOfTwo);
+    }
+    if period_ns / SLOT_NS > MAX_SLOTS { Err(PlanError::TooLong) } else { Ok(()) }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}

@@ -1,0 +1,83 @@
+//! A command with a reservation of Rialto/NT's.
+
+use punctual_context::rialto::{Scheduler, Served, check};
+use punctual_kernel::{Refused, own_child};
+use punctual_rialto::{Plan, PlanError, Share};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+/// What is run, and with what.
+pub struct RialtoPlan {
+    /// The command.
+    pub words: Vec<String>,
+    /// Its process's; its threads share it.
+    pub share: Share,
+    /// After this it is asked to end.
+    pub duration: Option<Duration>,
+}
+
+/// Why nothing was run.
+#[derive(Debug, thiserror::Error)]
+pub enum RialtoError {
+    /// No such reservation is granted.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The kernel refused something.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
+/// How it went.
+pub struct Rialto {
+    /// How the command ended.
+    pub end: ExitStatus,
+    /// What it was given.
+    pub served: Served,
+    /// Whether it was ended because its time was up.
+    pub was_ended: bool,
+}
+
+/// The command and its clock are looked at this often.
+const ROUND: Duration = Duration::from_millis(50);
+/// What asks to end is followed by what ends after this.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Runs the command with its reservation until it ends. `signals` gives what came for it meanwhile.
+///
+/// # Errors
+/// Before it is started: no such reservation, no such kernel. Where it cannot be started.
+pub fn run(plan: &RialtoPlan, signals: &mut dyn FnMut() -> Vec<i32>) -> Result<Rialto, RialtoError> {
+    let slots = Plan::new(std::slice::from_ref(&plan.share))?;
+    check()?;
+    let mut child = own_child::start(&plan.words)?;
+    let scheduler = match Scheduler::start(slots, std::slice::from_ref(&plan.share), &[child.id()]) {
+        Ok(scheduler) => scheduler,
+        Err(refused) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(refused.into());
+        }
+    };
+    let began = Instant::now();
+    let (mut was_ended, mut asked) = (false, None::<Instant>);
+    let end = loop {
+        for signal in signals() {
+            own_child::pass_on(&child, signal);
+        }
+        let status =
+            child.try_wait().map_err(|error| Refused::because("waiting for the command", error.to_string()))?;
+        if let Some(status) = status {
+            break status;
+        }
+        match asked {
+            None if plan.duration.is_some_and(|duration| began.elapsed() >= duration) => {
+                (was_ended, asked) = (true, Some(Instant::now()));
+                own_child::ask_to_end(&child);
+            }
+            Some(since) if since.elapsed() >= GRACE => drop(child.kill()),
+            _ => {}
+        }
+        std::thread::sleep(ROUND);
+    };
+    Ok(Rialto { end, served: scheduler.end(), was_ended })
+}
