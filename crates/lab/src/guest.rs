@@ -67,7 +67,8 @@ impl GuestError {
         let (first, console) = all.split_once('\n').unwrap_or((&all, ""));
         let first = first.trim_end_matches("; its console ended with:");
         let lines = || console.lines().map(str::trim).filter(|line| !line.is_empty());
-        let telling = lines().find(|line| TELLING.iter().any(|word| line.contains(word))).or_else(|| lines().last());
+        let telling =
+            lines().find(|line| TELLING.iter().any(|word| line.contains(word))).or_else(|| lines().next_back());
         telling.map_or_else(|| first.to_owned(), |line| format!("{first}: {line}"))
     }
 }
