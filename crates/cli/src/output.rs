@@ -1,8 +1,8 @@
 //! Data to standard output, everything else to standard error.
 
 use crate::cannot_write::CannotWrite;
-use crate::progress::end_reading;
 use crate::look;
+use crate::progress::end_reading;
 use punctual_context::drill::DrillError;
 use punctual_interact::InteractError;
 use punctual_kernel::Refused;

@@ -2,6 +2,7 @@
 
 use crate::score::STRESS_NG_METRICS;
 use crate::{Class, FileError, LoadFile, Machine, Source};
+use punctual_recording::is_control;
 
 impl Class {
     /// What it is, in a line.
@@ -46,7 +47,8 @@ impl Source {
             for_toml(&about),
             for_toml(&format!("exec stress-ng {arguments} --temp-path . --oomable --metrics-brief")),
         );
-        let name = self.name().replace(['+', ','], "-");
+        // A path may hold what no name of a load may.
+        let name = self.name().replace(|character: char| is_control(character) || "+,".contains(character), "-");
         LoadFile::parse(&name, &name, &text).map(Some)
     }
 }

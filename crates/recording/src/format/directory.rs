@@ -170,6 +170,11 @@ impl Directory {
     /// Removes what is in it, and itself where this run made it: for a run that has measured nothing.
     pub fn discard(&self) {
         empty(&self.opened.descriptor, 8);
+        self.discard_if_empty();
+    }
+
+    /// Removes itself where this run made it and nothing was written into it.
+    pub fn discard_if_empty(&self) {
         if let Some((parent, name)) = &self.opened.made {
             // Only one that is empty goes, so nothing is lost should another stand in its place by now.
             let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);

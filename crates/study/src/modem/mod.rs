@@ -1,6 +1,6 @@
 //! A telephone line in real time.
 //!
-//! * [`line`]: two modems as pseudo-terminals, for ordinary programs.
+//! * [`line`](mod@line): two modems as pseudo-terminals, for ordinary programs.
 //! * [`live`]: a file to a modem whose datapump a thread of this machine works on.
 
 pub mod line;

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn what_no_guest_could_run_is_refused_before_one_is_booted() {
-        for wrong in ["record -o a", "recrod", "lab kernels", "record -D", "record --help", "record --load none"] {
+        for wrong in ["record -o a", "recrod", "lab kernels", "record -D", "record --help", "record -D soon"] {
             let said = read(wrong).err().map(|error| error.0).unwrap_or_default();
             assert!(!said.is_empty() && said.lines().count() == 1, "{wrong}: {said}");
         }

@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
         applied::check()?;
     }
     // Whose directory it is, before anything is measured for it.
-    Directory::make(&plan.directory)?;
+    let directory = Directory::make(&plan.directory)?;
     let interrupted = Interrupted::watch();
     let mut ready = ReadyProgress::new(arguments.quiet);
     let mut progress = StepProgress::new(arguments.quiet, "reserve");
@@ -45,6 +45,9 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     );
     ready.done();
     progress.done();
+    if result.is_err() {
+        directory.discard_if_empty();
+    }
     let (study, running) = result?;
     let comparison = study.proof.as_ref().map(|proof| proof.comparison.as_ref().map(compare::verdict));
     let next = next(arguments, &plan, &study);
