@@ -161,6 +161,19 @@ impl Board {
         }
     }
 
+    /// Works for so long, ns; what keeps it from its work for longer than `min_gap` is this culprit's doing.
+    pub(crate) fn work_noting_gaps(&self, culprit: &str, work: u64, min_gap: u64) {
+        let (mut worked, mut last) = (0, now());
+        while worked < work {
+            let time = now();
+            match time - last > min_gap {
+                true => self.injected(culprit, last, time),
+                false => worked += time - last,
+            }
+            last = time;
+        }
+    }
+
     /// Works whenever it may, until the end.
     pub(crate) fn keep_busy(&self) {
         self.prepared();

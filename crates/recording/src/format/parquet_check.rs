@@ -203,14 +203,16 @@ fn check_metadata(bytes: &[u8]) -> Checked<u64> {
 pub(crate) fn check_amount(file: &File, about: &ParquetMetaData) -> Checked<()> {
     let length = file.metadata().map_err(|error| format!("is not a whole table: {error}"))?.len();
     let number = |value: i64| u64::try_from(value).map_err(|_| "is not a whole table: a negative size".to_owned());
-    let (mut rows, mut bytes) = (0_u64, 0_u64);
+    let (mut rows, mut taken) = (0_u64, Vec::new());
     for group in about.row_groups() {
         rows = rows.saturating_add(number(group.num_rows())?);
         for chunk in group.columns() {
-            bytes = bytes.saturating_add(number(chunk.compressed_size())?);
+            let begin = chunk.dictionary_page_offset().unwrap_or(i64::MAX).min(chunk.data_page_offset());
+            taken.push((number(begin)?, number(chunk.compressed_size())?));
         }
     }
-    if bytes > length {
+    taken.sort_unstable();
+    if taken.windows(2).any(|pair| pair[0].0.saturating_add(pair[0].1) > pair[1].0) {
         return Err("is not a whole table: its columns share bytes with one another".to_owned());
     }
     if rows > length.saturating_mul(MAX_ROWS_A_BYTE) {

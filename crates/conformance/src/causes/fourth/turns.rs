@@ -124,16 +124,7 @@ pub(super) fn group_budget(scene: &mut Scene) -> Made {
         while board.count() < count && !board.is_ending() {
             let due = now() + random.between(50 * MS, 70 * MS);
             sleep_until(due);
-            let (mut worked, mut last) = (0, now());
-            while worked < 6 * MS {
-                let time = now();
-                if time - last > MIN_GAP {
-                    board.injected("c-budget", last, time);
-                } else {
-                    worked += time - last;
-                }
-                last = time;
-            }
+            board.work_noting_gaps("c-budget", 6 * MS, MIN_GAP);
             board.waited(due);
         }
         Ok(())

@@ -51,18 +51,8 @@ pub(super) fn own_budget(scene: &mut Scene) -> Made {
         while board.count() < count && !board.is_ending() {
             let due = now() + random.between(20 * MS, 30 * MS);
             sleep_until(due);
-            let mut worked = 0;
             let wanted = if random.between(0, 2) == 0 { MS } else { 3 * MS };
-            let mut last = now();
-            while worked < wanted {
-                let time = now();
-                if time - last > MIN_GAP {
-                    board.injected("c-budget", last, time);
-                } else {
-                    worked += time - last;
-                }
-                last = time;
-            }
+            board.work_noting_gaps("c-budget", wanted, MIN_GAP);
             board.waited(due);
         }
         Ok(())

@@ -1,0 +1,14 @@
+//! The answers of `punctual sim`, as programs read them: a file a command.
+
+mod experiment;
+mod list;
+mod papers;
+mod row;
+mod sweep;
+mod whatif;
+
+pub use experiment::ExperimentAnswer;
+pub use list::ExperimentsAnswer;
+pub use papers::PapersAnswer;
+pub use sweep::{ExperimentSweepAnswer, WhatifSweepAnswer};
+pub use whatif::WhatifAnswer;
