@@ -24,6 +24,8 @@ const MAX_BYTES: u64 = 300_000_000;
 const FENCE_BYTES: u64 = 1_500_000_000;
 /// A forged table is answered at once, in CPU time; what really holds rows takes time for each.
 const MAX_CPU_TIME: Duration = Duration::from_secs(1);
+/// The same of 200 MB of text in a small file: it is looked through, at a rate.
+const MAX_TEXT_TIME: Duration = Duration::from_secs(5);
 
 /// A table of one of the golden recordings, and ways to read it.
 struct Table {
@@ -96,6 +98,7 @@ struct Forgery<'a> {
     sound: Vec<u8>,
     metadata: ParquetMetaData,
     cases: usize,
+    max_cpu_time: Duration,
     /// What each command answers of the sound table.
     answers: Vec<Vec<u8>>,
     unread: usize,
@@ -126,6 +129,7 @@ impl Forgery<'_> {
             sound,
             metadata,
             cases: 0,
+            max_cpu_time: MAX_CPU_TIME,
             answers: Vec::new(),
             unread: 0,
         }
@@ -142,8 +146,10 @@ impl Forgery<'_> {
             let about = format!("{}: {what}: {words:?}: {code:?}, {:?}, {errors}", self.table.file, ran.cpu_time);
             assert!(matches!(code, Some(0 | 1)) && !errors.contains("panicked"), "{about}");
             assert!(ran.peak_bytes <= MAX_BYTES, "{about}: {} bytes", ran.peak_bytes);
-            assert!(ran.cpu_time < MAX_CPU_TIME, "{about}");
-            let failed = code == Some(1);
+            assert!(ran.cpu_time < self.max_cpu_time, "{about}");
+            // Parts that do not add up are answered with a note and this code.
+            let failed =
+                code == Some(1) && !String::from_utf8_lossy(&ran.output.stdout).contains("the recording is damaged");
             if words.contains(&"--json") {
                 let answer: serde_json::Value = serde_json::from_slice(&ran.output.stdout).expect(&about);
                 assert!(answer["error"].is_string() == failed, "{about}: {answer}");
@@ -355,10 +361,12 @@ fn try_columns_of_others(forgery: &mut Forgery<'_>) {
     // The same text of 16 KiB, or another in each row, once in a dictionary: as many values as rows.
     let one: fn(usize) -> ByteArray = |_| ByteArray::from("x".repeat(16 << 10).as_str());
     let each: fn(usize) -> ByteArray = |row| ByteArray::from(format!("{row:0>16384}").as_str());
+    forgery.max_cpu_time = MAX_TEXT_TIME;
     for (what, text, rows) in [("one long text", one, 4_000), ("long texts", each, 2_500)] {
         let wide = zstd().set_dictionary_page_size_limit(64 << 20).set_data_page_size_limit(64 << 20);
         forgery.try_new(what, false, wide, &NewTable { text, rows, ..SOUND });
     }
+    forgery.max_cpu_time = MAX_CPU_TIME;
     // Millions of rows of one value in a few kilobytes: a reader takes time for each.
     let thin = zstd().set_dictionary_enabled(true).set_encoding(Encoding::PLAIN).set_write_batch_size(1 << 18);
     let thin = thin.set_data_page_row_count_limit(1 << 18);
@@ -388,6 +396,11 @@ fn a_forged_table_of_wakeups_is_answered_at_once() {
 }
 
 #[test]
-fn a_forged_table_of_something_else_is_answered_at_once() {
-    forge(&TABLES[3..], 1_500);
+fn a_forged_table_of_a_device_or_a_log_is_answered_at_once() {
+    forge(&TABLES[3..5], 700);
+}
+
+#[test]
+fn a_forged_table_of_gaps_or_inputs_is_answered_at_once() {
+    forge(&TABLES[5..], 800);
 }

@@ -11,7 +11,8 @@ pub fn is_control(character: char) -> bool {
 
 /// Whether a name is shown as it is.
 pub(crate) fn is_printable(name: &str) -> bool {
-    !name.contains(is_control)
+    // Most names are plain ASCII, of which a whole table is looked through at the speed of memory.
+    name.bytes().all(|byte| matches!(byte, 0x20..0x7f)) || !name.contains(is_control)
 }
 
 /// A name in which each character that may steer is replaced.

@@ -20,6 +20,9 @@ pub const MAX_INTERACTIONS: u32 = 100_000;
 /// The most parts that one input's time is split into; what is smaller than the largest of them is one.
 pub const MAX_PARTS: usize = 64;
 
+/// An outcome that there is not is shown up to this length, characters.
+const MAX_SHOWN: usize = 40;
+
 static INTERACTIONS: Schema = Schema {
     name: "interactions",
     columns: &[
@@ -317,7 +320,8 @@ pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
                     )));
                 }
                 if outcome.is_none() {
-                    return Err(invalid(format!("knows no outcome `{}`", rows.get_text(19, row))));
+                    let unknown: String = rows.get_text(19, row).chars().take(MAX_SHOWN).collect();
+                    return Err(invalid(format!("knows no outcome `{unknown}`")));
                 }
                 read.push(interaction);
             }
