@@ -346,6 +346,8 @@ fn is_possible(input: &Interaction) -> bool {
 pub fn for_each_interaction_part(recording: &Path, mut take: impl FnMut(InteractionPart)) -> Result<()> {
     let most = MAX_INTERACTIONS as usize * MAX_PARTS;
     let (mut count, mut sum_ns) = (0, [0_u64; 2]);
+    // Which input's part was read last, and how many of its parts in a row.
+    let (mut last, mut in_a_row) = (0, 0);
     for segment in segments::list(&recording.join(PARTS.name))? {
         table::read_table(&segment.path, &PARTS, |rows| {
             rows.check(&segment.path, &[u64::from(MAX_INTERACTIONS), MAX_TIME_NS])?;
@@ -354,6 +356,14 @@ pub fn for_each_interaction_part(recording: &Path, mut take: impl FnMut(Interact
                 return Err(Error::new(ErrorKind::Invalid, &segment.path, format!("holds more than {most} parts")));
             }
             for row in 0..rows.len() {
+                let number = rows.narrow(0, row);
+                in_a_row = if number == last { in_a_row + 1 } else { 1 };
+                last = number;
+                if in_a_row > MAX_PARTS {
+                    let what =
+                        format!("holds more than {MAX_PARTS} parts of input {number}, which no measurement writes");
+                    return Err(Error::new(ErrorKind::Invalid, &segment.path, what));
+                }
                 let words = |column| rows.get_text(column, row).to_owned();
                 for (sum, column) in sum_ns.iter_mut().zip([1, 2]) {
                     *sum = sum.saturating_add(rows.unsigned(column, row));
@@ -363,7 +373,7 @@ pub fn for_each_interaction_part(recording: &Path, mut take: impl FnMut(Interact
                     return Err(Error::new(ErrorKind::Invalid, &segment.path, what));
                 }
                 take(InteractionPart {
-                    number: rows.narrow(0, row),
+                    number,
                     ns: rows.unsigned(1, row),
                     unknown_ns: rows.unsigned(2, row),
                     kind: words(3),
