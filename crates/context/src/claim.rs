@@ -52,23 +52,18 @@ impl Claim {
     ///
     /// # Errors
     /// Others leave less than that.
-    pub(crate) fn take(
-        sharing: Sharing,
-        cpus: &[u32],
-        share_percent: u64,
-        most_percent: u64,
-    ) -> Result<Claim, Refused> {
+    pub(crate) fn take(sharing: Sharing, cpus: &[u32], share_percent: u64, max_percent: u64) -> Result<Claim, Refused> {
         let mut held = Vec::new();
         for &cpu in cpus {
             let mut wanted = share_percent.div_ceil(PART_PERCENT).max(1);
-            for part in 0..most_percent / PART_PERCENT {
+            for part in 0..max_percent / PART_PERCENT {
                 if wanted > 0 && take_part(sharing, cpu, part, &mut held)? {
                     wanted -= 1;
                 }
             }
             if wanted > 0 {
                 let reason = format!(
-                    "other {}s run there, and all together take {most_percent} % of it at most: {}",
+                    "other {}s run there, and all together take {max_percent} % of it at most: {}",
                     sharing.name(),
                     sharing.advice()
                 );

@@ -15,7 +15,7 @@
 #define ACTIVATIONS 4096
 /* No activation works longer than this: others wait for it. */
 #define MAX_WORK_NS 5000000ULL
-/* Of each window a part may be worked: `most_worked`. */
+/* Of each window a part may be worked: `max_worked`. */
 #define WINDOW_NS 100000000ULL
 /* User space says this often at least that it is alive. */
 #define HEARTBEAT_NS 800000000ULL
@@ -61,7 +61,7 @@ struct device {
 	__u64 interrupt_ns;	/* in interrupts that only queue, all together */
 	__u64 window_begin;
 	__u64 window_worked;
-	__u64 most_worked;	/* in a window, ns */
+	__u64 max_worked;	/* in a window, ns */
 	__u64 calibrated;	/* ns that the units asked for took */
 	__u64 levels;		/* every LEVEL_ at which work was seen to run */
 	__u64 written;		/* activations so far */
@@ -133,7 +133,7 @@ static __always_inline bool is_too_much(__u64 now)
 		device.window_begin = now;
 		device.window_worked = 0;
 	}
-	return device.window_worked > device.most_worked;
+	return device.window_worked > device.max_worked;
 }
 
 /* Processes the oldest block, if there is one. */

@@ -127,7 +127,7 @@ impl DrillPlan {
     }
 
     /// The share of a CPU that injections may take, those of other drills included, percent.
-    pub(crate) fn most_percent(&self) -> u64 {
+    pub(crate) fn max_percent(&self) -> u64 {
         if self.consent { DUTY_WITH_CONSENT_PERCENT } else { DUTY_PERCENT }
     }
 
@@ -144,7 +144,7 @@ impl DrillPlan {
             return wrong("a drill lasts up to 10 min: give a shorter -D".to_owned());
         }
         // Twice the length at least apart, so that they never meet however they are jittered.
-        let most = self.most_percent();
+        let most = self.max_percent();
         if self.share_percent() > most {
             let apart = format_ns(longest_ns * 100 / most);
             let how = if self.consent { "" } else { ", or agree to up to 50 % with --yes" };

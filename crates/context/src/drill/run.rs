@@ -102,7 +102,7 @@ pub fn run(
 ) -> Result<DrillOutcome, DrillError> {
     let kind = plan.kind;
     let cpus = plan.check(&scheduling::allowed_cpus())?;
-    let claim = Claim::take(Sharing::Drills, &cpus, plan.share_percent(), plan.most_percent());
+    let claim = Claim::take(Sharing::Drills, &cpus, plan.share_percent(), plan.max_percent());
     let _claim = claim.map_err(|refused| DrillError::Unavailable { kind, refused })?;
     limit_spinning();
     let unavailable = |refused| DrillError::Unavailable { kind, refused };
