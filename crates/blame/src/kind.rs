@@ -281,7 +281,8 @@ impl Kind {
             Kind::SamePriority => "Give one of them another priority (chrt -f) or another CPU (taskset).",
             Kind::LowerPriority => "Give the late thread a real-time priority: chrt -f 50, or SCHED_DEADLINE.",
             Kind::Throttled => {
-                "Raise the budget: cpu.max of the group, the runtime of a SCHED_DEADLINE thread, or kernel.sched_rt_runtime_us."
+                "Raise the budget: cpu.max or io.max of the group, the runtime of a SCHED_DEADLINE thread, or \
+                 kernel.sched_rt_runtime_us."
             }
             Kind::FairServer => {
                 "Leave normal threads some time of this CPU, or move them to another; the share is set in \

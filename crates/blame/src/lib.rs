@@ -49,6 +49,7 @@
 //!     builds: vec![],
 //!     groups: vec![],
 //!     members: vec![],
+//!     disk_limit: None,
 //! };
 //! let split = split(&episode);
 //! // Less the 10 us that a switch may take.

@@ -86,3 +86,52 @@ fn a_page_that_takes_long_is_told_with_its_file() {
     let part = parts.iter().find(|part| part.kind == Kind::Fault).unwrap();
     assert_eq!((part.ns, in_words(&part.detail).as_deref()), (990_000, Some("/var/data")));
 }
+
+#[test]
+fn a_page_from_a_disk_is_told_with_it() {
+    let parts = response(|story| {
+        story.event(2_000, EventKind::FaultUser, 0, 4096, 0, 7);
+        story.event(2_005, EventKind::RequestBegin, 0, 3, 4096, 1);
+        story.switch(2_010, OTHER, IO, 2);
+        story.event(2_895, EventKind::RequestEnd, INTERRUPT, 3, 0, 5);
+        story.event(2_900, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+        story.switch(2_910, VICTIM_RUNS, 0, 1);
+        story.event(3_000, EventKind::FaultEnd, 0, 0, 0, 0);
+    });
+    let part = parts.iter().find(|part| part.kind == Kind::Fault).unwrap();
+    assert_eq!((part.ns, in_words(&part.detail).as_deref()), (990_000, Some("/var/data from vda")));
+}
+
+/// The victim asks for something that a worker hands on at 2,500 us, in a work item of this name; it is done at 3,490.
+fn handed_on(work: &str, limit: Option<&str>) -> Vec<Part> {
+    response(|story| {
+        story.episode.names.push(work.to_owned());
+        story.episode.disk_limit = limit.map(str::to_owned);
+        story.switch(1_500, OTHER, IO, 2);
+        story.event(2_499, EventKind::WorkBegin, 0, 0, 0, 8);
+        story.event(2_500, EventKind::RequestBegin, 0, 3, 65_536, 2);
+        story.event(2_501, EventKind::WorkEnd, 0, 0, 0, 0);
+        story.event(3_490, EventKind::RequestEnd, INTERRUPT, 3, 0, 5);
+        story.event(3_500, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+    })
+}
+
+#[test]
+fn what_the_limit_of_a_group_holds_back_is_the_limits_until_it_goes_on() {
+    let mut met = 0;
+    for (limit, name) in [(Some("/limited"), "/limited"), (None, "a control group")] {
+        let parts = handed_on("blk_throtl_dispatch_work_fn", limit);
+        let held = parts.iter().find(|part| part.kind == Kind::Throttled).unwrap();
+        let words = "the limit of its control group for vda";
+        assert_eq!((held.who.name(), held.ns, in_words(&held.detail).as_deref()), (name, 1_000_000, Some(words)));
+        let served = parts.iter().find(|part| part.kind == Kind::Io).unwrap();
+        assert_eq!((served.who.name(), served.ns), ("vda", 1_000_000));
+        met += 1;
+    }
+    assert_eq!(met, 2);
+    // Another work item hands on what nobody held back.
+    let parts = handed_on("loop_workfn", Some("/limited"));
+    assert!(parts.iter().all(|part| part.kind != Kind::Throttled), "{parts:?}");
+    assert_eq!(parts.iter().find(|part| part.kind == Kind::Io).unwrap().ns, 2_000_000);
+}

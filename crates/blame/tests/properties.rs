@@ -25,7 +25,7 @@ fn event() -> impl Strategy<Value = Event> {
     (
         0..10_000u64,
         0..2u32,
-        prop_oneof![1..23u8, 24..27u8],
+        prop_oneof![1..23u8, 24..27u8, 38..42u8],
         0..4u32,
         -1..140i16,
         context,
@@ -89,6 +89,7 @@ fn episode() -> impl Strategy<Value = Episode> {
                 builds: Vec::new(),
                 groups: vec![Group { path: "/a".into(), weights: vec![1_024], real_time_us: None }],
                 members: vec![(1, 0), (2, 0), (3, 7)],
+                disk_limit: None,
             }
         })
 }
@@ -175,7 +176,7 @@ proptest! {
         let mut episode = Episode {
             id: 1, victim: Victim { tid: 1, name: "v".into(), priority: 1, cpu: 0 }, expected_ns: 5, end_ns: 5 + total, stage: Stage::Total,
             threshold_ns: 0, void: None, usual_delivery_ns: 0, fault_path_ns: 0, sample_period_ns: 0, nesting_known: true, missed_runs: 0, names: vec![], frames: vec![],
-            events: vec![], samples: vec![], programs: vec![], builds: vec![], groups: vec![], members: vec![],
+            events: vec![], samples: vec![], programs: vec![], builds: vec![], groups: vec![], members: vec![], disk_limit: None,
         };
         let parts = split(&episode).parts;
         prop_assert_eq!(parts.len(), 1);

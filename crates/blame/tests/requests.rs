@@ -19,7 +19,7 @@ const BYSTANDER: (u32, i16) = (9, 120);
 /// Asleep so that a signal would wake it.
 const WAITS: u32 = 1;
 const READ: WaitEnd =
-    WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false, sender: Sender::NotTold };
+    WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false, ends: false, sender: Sender::NotTold };
 
 fn signalled() -> WaitEnd {
     WaitEnd { signals: true, waker: Some(Call::Other), ..READ }
@@ -116,6 +116,17 @@ fn whoever_woke_it_over_something_else_is_not_accused() {
         let part = wait(&served(bits));
         assert_eq!((&part.who, part.ns, part.unknown_ns), (&ENDER_NOT_SEEN, 2_000_000, 2_000_000), "{words}");
         assert_eq!(in_words(&part.detail).as_deref(), Some(words));
+    }
+}
+
+/// One that crashes has sent itself a signal, and ends by that: what it had goes with it.
+#[test]
+fn whoever_ends_ends_the_waits_for_what_it_had() {
+    let by_end = LockWaking { act: WakingAct::Ends, same_word: None, state: WordState::NotRead, ..lets_go(5) };
+    let ends = [WaitEnd { ends: true, waker: None, ..READ }.bits(), by_end.bits()];
+    for bits in ends {
+        let part = wait(&served(bits));
+        assert_eq!((part.who.name(), part.ns), ("other", 2_000_000), "{bits:#x}");
     }
 }
 

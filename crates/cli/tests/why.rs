@@ -59,6 +59,7 @@ fn episode(id: u64) -> Episode {
         builds: Vec::new(),
         groups: Vec::new(),
         members: Vec::new(),
+        disk_limit: None,
     }
 }
 

@@ -25,11 +25,12 @@ codes! {
         SoftirqBegin = 7, "softirq_begin";
         /// It ends.
         SoftirqEnd = 8, "softirq_end";
-        /// The function of a high-resolution timer begins; `name` is the function, `extra` when the timer was due.
+        /// The function of a high-resolution timer begins; `name` is the function, `extra` when the timer was due. In an
+        /// episode `value` says who armed it, see `Event::armed_by`.
         TimerBegin = 9, "timer_begin";
         /// It ends.
         TimerEnd = 10, "timer_end";
-        /// The function of an ordinary kernel timer begins; `name` is the function.
+        /// The function of an ordinary kernel timer begins; `name` is the function. In an episode `value` says who armed it.
         CallbackBegin = 11, "callback_begin";
         /// It ends.
         CallbackEnd = 12, "callback_end";
@@ -68,7 +69,7 @@ codes! {
         RequestBegin = 27, "request_begin";
         /// It is done; `name` is the disk's.
         RequestEnd = 28, "request_end";
-        /// Only in an event log, as all that follow: the current thread makes thread `value` of process `extra`. `name` is
+        /// Only in an event log, as those up to [`EventKind::Dropped`]: the current thread makes thread `value` of process `extra`. `name` is
         /// the new thread's.
         ProcessFork = 30, "fork";
         /// The current thread has become another program; `name` is its new name, `value` the thread id it had before.
@@ -87,6 +88,16 @@ codes! {
         Mark = 36, "mark";
         /// `value` events were lost here, before this time; `name` says where.
         Dropped = 37, "dropped";
+        /// Only in episodes, as all that follow: the current thread, `name`, asks for a function to be called on CPU `extra`;
+        /// `value` is the same as of its beginning there.
+        FunctionAsked = 38, "function_asked";
+        /// A function that was asked for begins; `name` is the function.
+        FunctionBegin = 39, "function_begin";
+        /// It ends; `name` is the function.
+        FunctionEnd = 40, "function_end";
+        /// The current thread, `name`, interrupts CPU `value`; `extra` is the class of the interrupt (see
+        /// [`Vector`](crate::Vector)).
+        InterruptSent = 41, "interrupt_sent";
     }
 }
 
@@ -106,6 +117,7 @@ impl EventKind {
                 | EventKind::FaultEnd
                 | EventKind::RequestEnd
                 | EventKind::FutexEnd
+                | EventKind::FunctionEnd
         )
     }
 
@@ -118,9 +130,14 @@ impl EventKind {
             | EventKind::OutOfQuota
             | EventKind::QuotaRefill
             | EventKind::StopAsked => EventClass::Sched,
-            EventKind::VectorBegin | EventKind::VectorEnd | EventKind::HandlerBegin | EventKind::HandlerEnd => {
-                EventClass::Irq
-            }
+            EventKind::VectorBegin
+            | EventKind::VectorEnd
+            | EventKind::HandlerBegin
+            | EventKind::HandlerEnd
+            | EventKind::FunctionAsked
+            | EventKind::FunctionBegin
+            | EventKind::FunctionEnd
+            | EventKind::InterruptSent => EventClass::Irq,
             EventKind::SoftirqBegin | EventKind::SoftirqEnd | EventKind::TaskletBegin | EventKind::TaskletEnd => {
                 EventClass::Softirq
             }
@@ -245,7 +262,7 @@ mod tests {
     #[test]
     fn what_is_called_an_end_is_one() {
         let ends = EventKind::ALL.into_iter().filter(|kind| kind.is_end());
-        assert_eq!(ends.clone().count(), 11);
+        assert_eq!(ends.clone().count(), 12);
         assert!(EventKind::ALL.into_iter().all(|kind| kind.is_end() == kind.name().ends_with("_end")));
     }
 

@@ -118,6 +118,7 @@ mod tests {
             builds: vec![],
             groups: vec![],
             members: vec![],
+            disk_limit: None,
         }
     }
 

@@ -14,7 +14,10 @@ fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
     let mut kernel = None;
     for mut program in open.progs_mut().filter(|program| !program.autoload()) {
         let section = program.section().to_string_lossy().into_owned();
-        let Some(tracepoint) = section.trim_start_matches('?').strip_prefix("tp_btf/") else { continue };
+        let section = section.trim_start_matches('?');
+        let Some(tracepoint) = section.strip_prefix("tp_btf/").or_else(|| section.strip_prefix("raw_tp/")) else {
+            continue;
+        };
         let kernel = kernel.get_or_insert_with(|| libbpf_rs::btf::Btf::from_vmlinux().ok());
         let name = format!("btf_trace_{tracepoint}");
         let found = kernel
@@ -131,8 +134,8 @@ pub struct LoadedObject {
 impl LoadedObject {
     /// Loads an object with this configuration as its read-only data. Attach it with [`LoadedObject::attach`].
     ///
-    /// A program in a section `?tp_btf/NAME` is left out where the kernel has no such tracepoint, or refuses it; see
-    /// [`LoadedObject::left_out`].
+    /// A program in a section `?tp_btf/NAME` or `?raw_tp/NAME` is left out where the kernel has no such tracepoint, or refuses
+    /// it; see [`LoadedObject::left_out`].
     ///
     /// # Errors
     /// What the kernel refused, with the verifier's reason where it gave one.

@@ -1,6 +1,7 @@
 //! Who had a slice of time, given what the victim was doing.
 
 mod answer;
+mod asked;
 mod classifier;
 mod holder;
 mod inside;
@@ -25,6 +26,14 @@ use std::collections::BTreeSet;
 
 /// Either of two threads had the CPU, and which one when is not known.
 const SWITCH_NOT_SEEN: &str = "a switch was not seen";
+/// Two things that are known of one piece.
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{one}, {other}")),
+        (one, other) => one.or(other),
+    }
+}
+
 /// A thread of this priority number or above is a normal one.
 const NORMAL: i16 = 100;
 
@@ -35,6 +44,7 @@ impl Classifier<'_> {
             Doing::Blocked { left_state, woken_by } => Some(self.blocked(span, left_state, woken_by)),
             Doing::Spinning { holder } => Some(self.spun_for(holder)),
             Doing::HeldBefore { taker } => Some(self.held_before(taker)),
+            Doing::HeldBack { disk } => Some(self.held_back(disk)),
             Doing::OutOfQuota { name } => Some(self.out_of_quota(name)),
             Doing::Slack => Some(Blamed::new(Kind::TimerSlack, self.victim())),
             Doing::Due | Doing::Waiting { .. } | Doing::Running => None,
@@ -63,6 +73,7 @@ impl Classifier<'_> {
             Doing::Slack
             | Doing::Blocked { .. }
             | Doing::HeldBefore { .. }
+            | Doing::HeldBack { .. }
             | Doing::Spinning { .. }
             | Doing::OutOfQuota { .. } => Vec::new(),
         }
@@ -102,6 +113,13 @@ impl Classifier<'_> {
         })
     }
 
+    /// Its group may ask a disk for no more: others' requests kept it from nothing.
+    fn held_back(&self, disk: u32) -> Blamed {
+        let group = self.episode.disk_limit.as_deref().unwrap_or("a control group");
+        let detail = format!("the limit of its control group for {}", self.episode.name(disk));
+        Blamed { detail: Some(Detail::Seen(detail)), ..Blamed::new(Kind::Throttled, group) }
+    }
+
     fn interrupt(&self, span: &StateSpan, inner: &Running, outer: &Running, ns: u64) -> Blamed {
         let name = self.running_name(inner);
         // The victim's own timer function, from its entry to the waking, is how a wakeup goes.
@@ -116,11 +134,9 @@ impl Classifier<'_> {
         if own {
             return Blamed::new(Kind::KernelWake, "timer to waking");
         }
-        let mut blamed = Blamed::new(Kind::Irq, name);
-        if inner != outer {
-            blamed.detail = Some(Detail::Seen(format!("in {}", self.running_name(outer))));
-        }
-        blamed
+        let around = (inner != outer).then(|| format!("in {}", self.running_name(outer)));
+        let detail = joined(around, self.who_asked(span.cpu, inner)).map(Detail::Seen);
+        Blamed { detail, ..Blamed::new(Kind::Irq, name) }
     }
 
     fn running_name(&self, running: &Running) -> String {
@@ -136,7 +152,9 @@ impl Classifier<'_> {
     fn softirq(&self, slice: &Slice, inner: &Running, outer: &Running, start: u64, end: u64) -> Blamed {
         let mut blamed = Blamed::new(Kind::Softirq, self.running_name(inner));
         let around = || (inner != outer).then(|| format!("in softirq {}", self.running_name(outer)));
-        blamed.detail = self.sampled(slice, start, end).or_else(around).map(Detail::Seen);
+        let cpu = self.episode.events[slice.ends_with].cpu;
+        let seen = self.sampled(slice, start, end).or_else(around);
+        blamed.detail = joined(seen, self.who_asked(cpu, inner)).map(Detail::Seen);
         blamed
     }
 

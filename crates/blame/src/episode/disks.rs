@@ -1,8 +1,8 @@
 //! Requests to disks: whose they were, and when they were served.
 
 use punctual_recording::Episode;
-use punctual_recording::episode::{Event, EventKind};
-use std::collections::BTreeMap;
+use punctual_recording::episode::{Event, EventKind, HELD_BACK_WORK};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whoever waits for a request is woken this soon after it is done, ns.
 const WOKEN_NS: u64 = 1_000_000;
@@ -14,6 +14,10 @@ struct Request<'a> {
     made: Option<&'a Event>,
     done_ns: u64,
     disk: &'a str,
+    /// The position of that name.
+    number: u32,
+    /// Whether it was held back before it was made, by the limit of a control group.
+    is_held_back: bool,
 }
 
 /// The requests of an episode, by when they were done.
@@ -29,22 +33,42 @@ pub(crate) struct DiskWait {
     pub(crate) served: Option<String>,
     /// Whether the request that was done last is the thread's own.
     pub(crate) is_own: bool,
+    /// The position of the disk's name.
+    pub(crate) number: u32,
+    /// Until when the limit of a control group held that request back, if one did.
+    pub(crate) held_back_until: Option<u64>,
 }
 
 impl<'a> Requests<'a> {
     pub(crate) fn of(episode: &'a Episode) -> Requests<'a> {
-        let is_one = |event: &&Event| matches!(event.kind, EventKind::RequestBegin | EventKind::RequestEnd);
+        let is_one = |event: &&Event| {
+            let is_request = matches!(event.kind, EventKind::RequestBegin | EventKind::RequestEnd);
+            is_request || matches!(event.kind, EventKind::WorkBegin | EventKind::WorkEnd)
+        };
         let mut events: Vec<&Event> = episode.events.iter().filter(is_one).collect();
         events.sort_by_key(|event| event.at_ns);
-        let mut open: BTreeMap<u64, &Event> = BTreeMap::new();
+        let mut open: BTreeMap<u64, (&Event, bool)> = BTreeMap::new();
+        // The workers that let go on what was held back.
+        let mut lets_go: BTreeSet<u32> = BTreeSet::new();
         let mut done = Vec::new();
         for event in events {
-            if event.kind == EventKind::RequestBegin {
-                open.entry(event.value).or_insert(event);
-                continue;
+            match event.kind {
+                EventKind::WorkBegin if episode.name(event.name) == HELD_BACK_WORK => {
+                    lets_go.insert(event.tid);
+                }
+                EventKind::WorkBegin | EventKind::WorkEnd => {
+                    lets_go.remove(&event.tid);
+                }
+                EventKind::RequestBegin => {
+                    open.entry(event.value).or_insert((event, lets_go.contains(&event.tid)));
+                }
+                _ => {
+                    let (made, is_held_back) = open.remove(&event.value).unzip();
+                    let is_held_back = is_held_back.unwrap_or(false);
+                    let (number, done_ns) = (event.name, event.at_ns);
+                    done.push(Request { made, done_ns, disk: episode.name(number), number, is_held_back });
+                }
             }
-            let disk = episode.name(event.name);
-            done.push(Request { made: open.remove(&event.value), done_ns: event.at_ns, disk });
         }
         Requests(done)
     }
@@ -56,8 +80,10 @@ impl<'a> Requests<'a> {
         let end = self.0.partition_point(|request| request.done_ns <= end_ns);
         let within = self.0.get(first..end.max(first)).unwrap_or_default();
         let is_its = |request: &&Request<'_>| request.made.is_some_and(|made| made.tid == tid);
-        let last = within.iter().rfind(is_its).or(within.last())?;
-        if last.disk.is_empty() || last.disk == "?" || end_ns - last.done_ns > WOKEN_NS {
+        let is_just_done = |request: &&Request<'_>| end_ns - request.done_ns <= WOKEN_NS;
+        let own = within.iter().rfind(is_its).filter(is_just_done);
+        let last = own.or(within.last().filter(is_just_done))?;
+        if last.disk.is_empty() || last.disk == "?" {
             return None;
         }
         // Others' requests that were done first.
@@ -81,6 +107,13 @@ impl<'a> Requests<'a> {
             Some(format!("by a request of {}, {} KiB", episode.name(made.name), made.extra.div_ceil(1024)))
         };
         let served = served.or_else(of_another);
-        Some(DiskWait { disk: last.disk.to_owned(), served, is_own: is_its(&last) })
+        let held_back_until = last.made.filter(|_| last.is_held_back).map(|made| made.at_ns);
+        Some(DiskWait {
+            disk: last.disk.to_owned(),
+            served,
+            is_own: is_its(&last),
+            number: last.number,
+            held_back_until,
+        })
     }
 }

@@ -33,6 +33,10 @@ pub(crate) struct Index<'a> {
     groups: BTreeMap<u32, &'a Group>,
     /// What a thread itself began and ended to wait for in the kernel: pages, and the kernel's locks.
     waits: BTreeMap<u32, ByTime<'a>>,
+    /// Who asked for a function to be called on another CPU, by what tells one such call from another.
+    asked: BTreeMap<u64, ByTime<'a>>,
+    /// Who interrupted a CPU.
+    sent: BTreeMap<u64, ByTime<'a>>,
 }
 
 impl<'a> Index<'a> {
@@ -48,7 +52,7 @@ impl<'a> Index<'a> {
             };
         }
         let by_number = [&mut index.vectors, &mut index.timers, &mut index.wakers, &mut index.leaves, &mut index.waits];
-        let by_value = [&mut index.woken, &mut index.turns, &mut index.stops];
+        let by_value = [&mut index.woken, &mut index.turns, &mut index.stops, &mut index.asked, &mut index.sent];
         let by_value = by_value.into_iter().flat_map(BTreeMap::values_mut);
         for list in by_number.into_iter().flat_map(BTreeMap::values_mut).chain(by_value) {
             list.sort_by_key(|event| event.at_ns);
@@ -72,6 +76,8 @@ impl<'a> Index<'a> {
             }
             EventKind::Waking => self.add_waking(event, position),
             EventKind::StopAsked => self.stops.entry(event.value).or_default().push(event),
+            EventKind::FunctionAsked => self.asked.entry(event.value).or_default().push(event),
+            EventKind::InterruptSent => self.sent.entry(event.value).or_default().push(event),
             EventKind::LockBegin if event.extra & LOCK_OF_PROGRAM != 0 => {}
             EventKind::LockBegin
             | EventKind::LockEnd
@@ -131,6 +137,21 @@ impl<'a> Index<'a> {
     /// Who asked last for a thread to be stopped, up to a time.
     pub(crate) fn last_stop(&self, tid: u32, until_ns: u64) -> Option<&'a Event> {
         last(self.stops.get(&u64::from(tid)), until_ns)
+    }
+
+    /// Who asked last for a function to be called, up to a time.
+    pub(crate) fn last_asked(&self, call: u64, until_ns: u64) -> Option<&'a Event> {
+        last(self.asked.get(&call), until_ns)
+    }
+
+    /// Who interrupted a CPU from one time to before another.
+    pub(crate) fn sent_within(&self, cpu: u32, from_ns: u64, to_ns: u64) -> &[&'a Event] {
+        within(self.sent.get(&u64::from(cpu)), from_ns, to_ns)
+    }
+
+    /// The beginnings and ends of interrupts on a CPU from one time to before another.
+    pub(crate) fn vectors_within(&self, cpu: u32, from_ns: u64, to_ns: u64) -> &[&'a Event] {
+        within(self.vectors.get(&cpu), from_ns, to_ns)
     }
 
     /// The last beginning or end of an interrupt on a CPU up to a time.

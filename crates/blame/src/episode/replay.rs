@@ -110,12 +110,13 @@ fn end_of(kind: EventKind) -> Option<EventKind> {
         EventKind::CallbackBegin => EventKind::CallbackEnd,
         EventKind::TaskletBegin => EventKind::TaskletEnd,
         EventKind::WorkBegin => EventKind::WorkEnd,
+        EventKind::FunctionBegin => EventKind::FunctionEnd,
         _ => return None,
     })
 }
 
 fn begin_of(kind: EventKind) -> Option<EventKind> {
-    const BEGINS: [EventKind; 7] = [
+    const BEGINS: [EventKind; 8] = [
         EventKind::VectorBegin,
         EventKind::HandlerBegin,
         EventKind::SoftirqBegin,
@@ -123,6 +124,7 @@ fn begin_of(kind: EventKind) -> Option<EventKind> {
         EventKind::CallbackBegin,
         EventKind::TaskletBegin,
         EventKind::WorkBegin,
+        EventKind::FunctionBegin,
     ];
     BEGINS.into_iter().find(|begin| end_of(*begin) == Some(kind))
 }
@@ -223,7 +225,7 @@ fn open_before(events: &[Event], indexes: &[usize]) -> Vec<Running> {
         } else if let Some(begin) = begin_of(event.kind) {
             if let Some(position) = depth.iter().rposition(|open| *open == begin) {
                 depth.truncate(position);
-            } else if depth.is_empty() {
+            } else if depth.is_empty() && !is_between(begin, event) {
                 let in_interrupt = is_in_interrupt(begin, event);
                 let agreed = match begin {
                     EventKind::WorkBegin => event.tid == first.tid,
@@ -249,6 +251,12 @@ fn is_in_interrupt(begin: EventKind, event: &Event) -> bool {
         EventKind::SoftirqBegin | EventKind::TaskletBegin | EventKind::WorkBegin => false,
         _ => event.context & IN_INTERRUPT != 0,
     }
+}
+
+/// Whether it is a function that another CPU asked for and that the idle loop or a thread calls, without an interrupt: there it
+/// keeps nobody whose time would not be accounted for anyway.
+fn is_between(begin: EventKind, event: &Event) -> bool {
+    begin == EventKind::FunctionBegin && event.context & IN_INTERRUPT == 0
 }
 
 impl Cpu {
@@ -316,7 +324,10 @@ impl Cpu {
             self.current = (event.value as u32, event.other_priority());
             self.switched = Some((event.tid, event.value as u32));
             self.since_ns = Some(event.at_ns);
-        } else if end_of(event.kind).is_some() && self.open.len() < MAX_OPEN {
+        } else if end_of(event.kind).is_some() {
+            if self.open.len() >= MAX_OPEN || is_between(event.kind, event) {
+                return;
+            }
             self.open.push(Running {
                 kind: event.kind,
                 value: event.value,

@@ -17,6 +17,8 @@ pub(crate) enum Doing {
     Spinning { holder: u32 },
     /// It slept for a lock of its program, before this thread had that; who held it then was not seen.
     HeldBefore { taker: u32 },
+    /// It waited for a disk, and the limit of its control group held its request back: the position of the disk's name.
+    HeldBack { disk: u32 },
     /// It slept again in the kernel; what it left in is [`Event::left_state`], and the position of its waking follows.
     Blocked { left_state: u32, woken_by: Option<usize> },
 }
@@ -24,7 +26,14 @@ pub(crate) enum Doing {
 impl Doing {
     /// Whether it would have run, had it had a CPU.
     pub(crate) fn wants_cpu(self) -> bool {
-        !matches!(self, Doing::Slack | Doing::Blocked { .. } | Doing::HeldBefore { .. } | Doing::OutOfQuota { .. })
+        !matches!(
+            self,
+            Doing::Slack
+                | Doing::Blocked { .. }
+                | Doing::HeldBefore { .. }
+                | Doing::HeldBack { .. }
+                | Doing::OutOfQuota { .. }
+        )
     }
 }
 

@@ -48,6 +48,7 @@ impl Story {
                 builds: Vec::new(),
                 groups: Vec::new(),
                 members: Vec::new(),
+                disk_limit: None,
             },
             current,
             steal_ns: 1,

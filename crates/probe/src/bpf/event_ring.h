@@ -60,6 +60,7 @@ struct open_handlers {
 	__u64 tasklet_function;
 	__u64 raised;		/* softirqs that were raised and have not begun: a bit each */
 	__u64 queued;		/* how long softirqs have run since there was none of them, ns */
+	__u64 expired[2];	/* the timers that came last, in a softirq and in an interrupt */
 	__u64 sender;		/* who sent the packet that the softirq delivers; 0: it delivered none that was seen */
 };
 

@@ -10,6 +10,7 @@
 #define WITHOUT_HOLDERS
 #define WITHOUT_GROUPS
 #define WITHOUT_REQUESTS
+#define WITHOUT_ASKERS
 #include "recorder.bpf.c"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

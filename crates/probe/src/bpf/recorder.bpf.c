@@ -11,6 +11,10 @@
 #ifndef WITHOUT_HOLDERS
 #include "packets.h"
 #endif
+#ifndef WITHOUT_ASKERS
+#include "armed.h"
+#include "sent.h"
+#endif
 
 #define INTERRUPTED_USER (1ULL << 63)
 #define LEFT_FOR_IO (1U << 31)
@@ -21,6 +25,11 @@
 #define HOW_WOKEN(task) 0
 #else
 #define HOW_WOKEN(task) with_sender(how_woken(task, recorder_configuration.waits_wanted))
+#endif
+#ifdef WITHOUT_ASKERS
+#define ARMER_OF(timer) 0
+#else
+#define ARMER_OF(timer) armer_of(timer)
 #endif
 /* Timers of one interrupt expire within this; its interrupted stack is taken once. */
 #define ONE_INTERRUPT_NS 20000
@@ -294,10 +303,12 @@ int BPF_PROG(timer_begins, struct hrtimer *timer)
 		return 0;
 	record = begin_record(ring, TIMER_BEGIN, &position);
 	now = record->time;
+	inside = !!(record->context & HARDIRQ_MASK);
+	ring->open.expired[inside] = (__u64)timer;
 	record->value = function_of(timer);
 	record->extra = due;
+	((__u64 *)record->name)[0] = ARMER_OF(&ring->open.expired[inside]);
 	end_record(record, position);
-	inside = !!(record->context & HARDIRQ_MASK);
 	ring->open.timer[inside] = now;
 	ring->open.timer_function[inside] = record->value;
 	/* Much later than anything that happens: another clock's time. */
@@ -328,12 +339,20 @@ SEC("?tp_btf/timer_expire_entry")
 int BPF_PROG(callback_begins, struct timer_list *timer)
 {
 	struct ring *ring = own_ring();
+	struct record *record;
+	__u64 position;
 
-	if (ring) {
-		ring->open.callback = bpf_ktime_get_ns();
-		ring->open.callback_function = (__u64)timer->function;
-	}
-	return note(CALLBACK_BEGIN, (__u64)timer->function, 0);
+	if (!ring)
+		return 0;
+	record = begin_record(ring, CALLBACK_BEGIN, &position);
+	record->value = (__u64)timer->function;
+	record->extra = 0;
+	ring->open.expired[0] = (__u64)timer;
+	((__u64 *)record->name)[0] = ARMER_OF(&ring->open.expired[0]);
+	ring->open.callback = record->time;
+	ring->open.callback_function = record->value;
+	end_record(record, position);
+	return 0;
 }
 
 SEC("?tp_btf/timer_expire_exit")

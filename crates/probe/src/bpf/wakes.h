@@ -8,6 +8,8 @@
 #include "calls.h"
 #include "waits.h"
 
+/* Among a thread's flags: it is ending. What it called the kernel for last has nothing to do with what it does now. */
+#define ENDING 0x4
 #define FUTEX_WAKE 1
 #define FUTEX_REQUEUE 3
 #define FUTEX_CMP_REQUEUE 4
@@ -29,6 +31,7 @@ enum waking_act {
 	ACT_UNLOCKS = 3,
 	ACT_REQUEUES = 4,
 	ACT_SIGNALS = 5,
+	ACT_ENDS = 6,
 };
 
 #define ACT_BIT 16
@@ -68,6 +71,7 @@ struct pid___level {
 };
 
 struct task_struct___waking {
+	unsigned int flags;
 	int pid;
 	int tgid;
 	struct rt_mutex_waiter *pi_blocked_on;
@@ -123,12 +127,20 @@ static __always_inline __u64 place_of_word(__u64 address, __u32 operation, __u32
 	return (address & PLACE_IN_PAGE) >> 2 | page << 10;
 }
 
+static __always_inline bool is_ending(void)
+{
+	return ((struct task_struct___waking *)bpf_get_current_task_btf())->flags & ENDING;
+}
+
 /* Of a thread that does not wait for a word in memory: what it waits for, and what the current thread is doing. */
 static __always_inline __u64 how_answered(struct pt_regs *sleeps)
 {
 	struct pt_regs *wakes = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	__u64 told = (__u64)WORD_NONE << WORD_BIT | (__u64)call_of(sleeps) << SLEEPER_BIT |
-		     (__u64)call_of(wakes) << WAKER_BIT;
+	__u64 told = (__u64)WORD_NONE << WORD_BIT | (__u64)call_of(sleeps) << SLEEPER_BIT;
+
+	if (is_ending())
+		return told | (__u64)ACT_ENDS << ACT_BIT;
+	told |= (__u64)call_of(wakes) << WAKER_BIT;
 	return told | (__u64)(sends_signal(wakes) ? ACT_SIGNALS : ACT_ELSE) << ACT_BIT;
 }
 
@@ -160,6 +172,8 @@ static __always_inline __u64 how_woken(struct task_struct *woken, bool waits)
 	value = third_argument(sleeps);
 	told = place_of_word(slept_at, second_argument(sleeps), ((struct task_struct___waking *)woken)->tgid) << PLACE_BIT |
 	       (__u64)(owner_of_lock(woken, operation, value) & 0x3fffff) << OWNER_BIT;
+	if (is_ending())
+		return told | ACT_ENDS << ACT_BIT;
 	if (sends_signal(wakes))
 		return told | ACT_SIGNALS << ACT_BIT;
 	if (!calls_futex(wakes))

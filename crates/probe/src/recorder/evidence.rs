@@ -1,5 +1,7 @@
 //! Turns what was copied out of the rings into an episode, with names instead of addresses.
 
+use super::armers::{Armers, armer};
+use super::disk_limits::limit_of;
 use super::faulted::name_faults;
 use super::groups::{Groups, Members};
 use super::kernel_code::KernelCode;
@@ -10,7 +12,7 @@ use super::symbols::place;
 use crate::followed::shown;
 use crate::shared::event_ring::{Record, Stack};
 use punctual_kernel::clock;
-use punctual_recording::episode::{Event, EventKind, Frame, HookedProgram, StackSample, Victim};
+use punctual_recording::episode::{Event, EventKind, Frame, HELD_BACK_WORK, HookedProgram, StackSample, Victim};
 use punctual_recording::{Episode, Softirq};
 use std::collections::{BTreeSet, HashMap};
 
@@ -50,6 +52,7 @@ pub(crate) struct Investigator {
     kernel: KernelCode,
     maps: Maps,
     groups: Groups,
+    armers: Armers,
     /// This process's threads that are not measured.
     own: BTreeSet<u32>,
 }
@@ -88,7 +91,13 @@ impl Tables {
 
 impl Investigator {
     pub(crate) fn new() -> Investigator {
-        Investigator { kernel: KernelCode::read(), maps: Maps::default(), groups: Groups::new(), own: BTreeSet::new() }
+        Investigator {
+            kernel: KernelCode::read(),
+            maps: Maps::default(),
+            groups: Groups::new(),
+            armers: Armers::default(),
+            own: BTreeSet::new(),
+        }
     }
 
     /// The episode with this number.
@@ -102,7 +111,14 @@ impl Investigator {
         let broken =
             evidence.copied.iter().rev().find_map(|(cpu, copied)| Some(format!("CPU {cpu}: {}", copied.broken?)));
         name_faults(&mut events, &evidence.late, &mut |name| tables.name(name));
+        let own = &self.own;
+        self.armers.name(&mut events, &tables.names.clone(), &mut |tid, name| tables.name(&with_owner(own, tid, name)));
         tables.members.ask_for(events.iter().map(|event| event.tid), &mut self.groups, clock::monotonic_ns());
+        let is_held_back = |event: &Event| {
+            event.kind == EventKind::WorkBegin
+                && tables.names.get(event.name as usize).is_some_and(|name| name == HELD_BACK_WORK)
+        };
+        let disk_limit = events.iter().any(is_held_back).then(|| limit_of(evidence.late.tid)).flatten();
         let (groups, members) = tables.members.into_parts();
         events.sort_by_key(|event| event.at_ns);
         samples.sort_by_key(|sample| sample.at_ns);
@@ -135,6 +151,7 @@ impl Investigator {
             builds: Vec::new(),
             groups,
             members,
+            disk_limit,
         }
     }
 
@@ -172,8 +189,7 @@ impl Investigator {
 
     /// A thread's name; whose fault it is where this tool itself is in the way must not be left to guessing.
     fn thread_name(&self, tid: u32, name: &[u8; 16]) -> String {
-        let name = shown(name);
-        if self.own.contains(&tid) { format!("{name} (this recording)") } else { name }
+        with_owner(&self.own, tid, &shown(name))
     }
 
     fn event(
@@ -197,6 +213,8 @@ impl Investigator {
                 value = u64::from(victim);
             }
             EventKind::StopAsked => extra &= !u64::from(u32::MAX),
+            EventKind::TimerBegin | EventKind::CallbackBegin => value = armer(&record.name),
+            EventKind::FunctionBegin | EventKind::FunctionEnd => extra = 0,
             _ => {}
         }
         let softirq = || Softirq::words(record.value).into_owned();
@@ -204,11 +222,15 @@ impl Investigator {
             EventKind::TimerBegin | EventKind::CallbackBegin | EventKind::WorkBegin | EventKind::TaskletBegin => {
                 self.function(record.value, record.time).function
             }
+            EventKind::FunctionBegin | EventKind::FunctionEnd => self.function(record.extra, record.time).function,
             EventKind::SoftirqBegin | EventKind::SoftirqEnd => softirq(),
             EventKind::Switch => self.thread_name(record.value as u32, &record.name),
-            EventKind::Waking | EventKind::VectorBegin | EventKind::StopAsked | EventKind::RequestBegin => {
-                self.thread_name(record.tid(), &record.name)
-            }
+            EventKind::Waking
+            | EventKind::VectorBegin
+            | EventKind::StopAsked
+            | EventKind::RequestBegin
+            | EventKind::FunctionAsked
+            | EventKind::InterruptSent => self.thread_name(record.tid(), &record.name),
             EventKind::OutOfQuota => self.group_name(record.extra),
             EventKind::QuotaRefill => self.group_name(record.value),
             EventKind::HandlerBegin | EventKind::RequestEnd => shown(&record.name),
@@ -256,6 +278,10 @@ impl Investigator {
             frames,
         }
     }
+}
+
+fn with_owner(own: &BTreeSet<u32>, tid: u32, name: &str) -> String {
+    if own.contains(&tid) { format!("{name} (this recording)") } else { name.to_owned() }
 }
 
 /// Where an episode begins and ends, by what the recorder itself saw.

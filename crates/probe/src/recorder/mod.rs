@@ -4,8 +4,10 @@
 //! measured wakeup; when one is late it copies the time around it out of the rings, which go on recording meanwhile, and
 //! hands it to a thread that finds names and writes the episode.
 
+mod armers;
 mod bounded_channel;
 mod counter;
+mod disk_limits;
 pub(crate) mod evidence;
 mod fault_path;
 mod faulted;

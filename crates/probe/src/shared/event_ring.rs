@@ -7,7 +7,7 @@ use std::sync::atomic::{Ordering, fence};
 /// Frames of a stack on each side of the kernel's border.
 const FRAMES: usize = 48;
 /// Words of `struct open_handlers`.
-const OPEN_WORDS: usize = 14;
+const OPEN_WORDS: usize = 16;
 
 /// `struct record` of `bpf/event_ring.h`.
 #[derive(Debug, Clone, Copy)]

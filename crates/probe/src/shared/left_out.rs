@@ -36,6 +36,13 @@ fn missing_without(program: &str) -> Option<Missing> {
         "packet_queued" | "packet_delivered" => {
             ("netif_rx", "which thread sent a packet to this machine itself where another softirq delivered it")
         }
+        "function_asked" | "function_begins" | "function_ends" => (
+            "csd_queue_cpu",
+            "which function another CPU has called here, and who asked for it: only that it interrupts",
+        ),
+        "interrupt_sent" => ("ipi_send_cpu", "who sent an interrupt from another CPU"),
+        "hrtimer_armed" => ("hrtimer_start", "which thread armed a high-resolution timer"),
+        "callback_armed" => ("timer_start", "which thread armed an ordinary timer of the kernel's"),
         "tasklet_begins" | "tasklet_ends" => ("tasklet_entry", "which tasklet a softirq ran"),
         "user_fault" | "kernel_fault" => ("page_fault_user", "page faults, which have a tracepoint on x86 alone"),
         "process_forks" | "process_execs" | "process_exits" | "thread_renamed" => {

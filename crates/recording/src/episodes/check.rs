@@ -54,7 +54,8 @@ fn check_size(episode: &Episode) -> Result<(), String> {
     at_most("groups", episode.groups.len(), MAX_EPISODE_EVENTS)?;
     let groups = episode.groups.iter().map(|group| &group.path);
     let programs = episode.programs.iter().flat_map(|program| [&program.name, &program.hook]);
-    let names = episode.names.iter().chain(programs).chain(groups).chain([&episode.victim.name]);
+    let names =
+        episode.names.iter().chain(programs).chain(groups).chain([&episode.victim.name]).chain(&episode.disk_limit);
     let longest = names.map(String::len).max().unwrap_or(0);
     let stacks = episode.samples.iter().flat_map(|sample| &sample.frames);
     let called = stacks.filter_map(|&number| episode.frames.get(number as usize));
@@ -78,6 +79,7 @@ pub(crate) fn clean(episode: &mut Episode) {
     };
     clean(&mut episode.victim.name);
     episode.void.iter_mut().for_each(clean);
+    episode.disk_limit.iter_mut().for_each(clean);
     episode.names.iter_mut().for_each(clean);
     for frame in &mut episode.frames {
         clean(&mut frame.function);

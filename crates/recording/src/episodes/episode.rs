@@ -55,10 +55,24 @@ impl Event {
         self.extra as i16
     }
 
+    /// See [`armed_by`].
+    pub fn armed_by(&self) -> Option<(u32, u32)> {
+        armed_by(self.kind, self.value)
+    }
+
     /// Of a switch: the state in which the previous thread left; 0: it would have gone on.
     pub fn left_state(&self) -> u32 {
         (self.extra >> 32) as u32
     }
+}
+
+/// Of the beginning of a timer's function, an ordinary timer's too, by its [`Event::value`]: the thread that armed the timer, and
+/// the position of its name in [`Episode::names`]; `None` where that was not seen, or is not in the recording.
+pub fn armed_by(kind: EventKind, value: u64) -> Option<(u32, u32)> {
+    let is_timer = matches!(kind, EventKind::TimerBegin | EventKind::CallbackBegin);
+    // Older recordings have the function's address there.
+    let is_told = is_timer && value as u32 != 0 && value >> 63 == 0;
+    is_told.then_some((value as u32, (value >> 32) as u32))
 }
 
 /// A state of [`Event::left_state`]: it cannot be interrupted, as in disk I/O.
@@ -75,6 +89,9 @@ pub const LEFT_DEAD: u32 = 0x80;
 pub const LEFT_FOR_IO: u32 = 1 << 31;
 /// A mark in [`Event::left_state`]: it waits for a lock of its program, a futex that another thread holds.
 pub const LEFT_FOR_LOCK: u32 = 1 << 30;
+
+/// The work item by which the kernel lets go on what the limit of a control group for disks had held back.
+pub const HELD_BACK_WORK: &str = "blk_throtl_dispatch_work_fn";
 
 /// Who was late.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,6 +205,8 @@ pub struct Episode {
     pub groups: Vec<Group>,
     /// Threads, by their numbers, and the position of each's group in `groups`.
     pub members: Vec<(u32, u32)>,
+    /// The control group whose limit for disks the late one is under, by its path, where such limits held requests back.
+    pub disk_limit: Option<String>,
 }
 
 impl Episode {

@@ -331,6 +331,7 @@ mod tests {
             builds: Vec::new(),
             groups: Vec::new(),
             members: Vec::new(),
+            disk_limit: None,
         }
     }
 

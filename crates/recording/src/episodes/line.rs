@@ -48,6 +48,8 @@ struct Line {
     groups: Vec<Group>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     members: Vec<(u32, u32)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disk_limit: Option<String>,
 }
 
 /// The kernels of older recordings told it, or `blame` finds out that they did not.
@@ -101,6 +103,7 @@ impl Serialize for Episode {
             builds: self.builds.clone(),
             groups: self.groups.clone(),
             members: self.members.clone(),
+            disk_limit: self.disk_limit.clone(),
         };
         line.serialize(serializer)
     }
@@ -144,6 +147,7 @@ impl<'de> Deserialize<'de> for Episode {
             builds: line.builds,
             groups: line.groups,
             members: line.members,
+            disk_limit: line.disk_limit,
         };
         check(&episode).map_err(serde::de::Error::custom)?;
         clean(&mut episode);

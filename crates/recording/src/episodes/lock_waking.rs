@@ -23,6 +23,8 @@ pub enum WakingAct {
     Requeues,
     /// It sent a signal.
     Signals,
+    /// It was ending: what it had, the kernel gave back for it.
+    Ends,
 }
 
 /// What stood in the word as the waker woke.
@@ -63,6 +65,8 @@ pub struct WaitEnd {
     pub waker: Option<Call>,
     /// Whether the current thread was sending a signal.
     pub signals: bool,
+    /// Whether it was ending.
+    pub ends: bool,
     /// Who sent what the softirq delivers in which this happened.
     pub sender: Sender,
 }
@@ -91,13 +95,14 @@ const NO_WORD: u64 = 3;
 /// The sender's place says that there was none.
 const NO_THREAD: u32 = 1;
 
-const ACTS: [WakingAct; 6] = [
+const ACTS: [WakingAct; 7] = [
     WakingAct::NotTold,
     WakingAct::Else,
     WakingAct::WakesWord,
     WakingAct::UnlocksWord,
     WakingAct::Requeues,
     WakingAct::Signals,
+    WakingAct::Ends,
 ];
 const WORDS: [Option<bool>; 3] = [None, Some(true), Some(false)];
 const STATES: [WordState; 4] = [WordState::NotRead, WordState::Free, WordState::Held, WordState::NoLock];
@@ -124,7 +129,11 @@ impl LockWaking {
 impl WaitEnd {
     /// As it stands in [`Event::extra`], above the woken thread's priority.
     pub fn bits(&self) -> u64 {
-        let act = if self.signals { WakingAct::Signals } else { WakingAct::Else };
+        let act = match (self.ends, self.signals) {
+            (true, _) => WakingAct::Ends,
+            (false, true) => WakingAct::Signals,
+            (false, false) => WakingAct::Else,
+        };
         let act = ACTS.iter().position(|known| *known == act).unwrap_or(0) as u64;
         let waker = self.waker.map_or(0, Call::code);
         let sender = match self.sender {
@@ -154,8 +163,8 @@ impl Event {
             NO_THREAD => Sender::NoThread,
             tid => Sender::Thread(tid),
         };
-        let signals = told.act == WakingAct::Signals;
-        Some(WaitEnd { sleeper: call(SLEEPER_BIT)?, waker: call(WAKER_BIT), signals, sender })
+        let (signals, ends) = (told.act == WakingAct::Signals, told.act == WakingAct::Ends);
+        Some(WaitEnd { sleeper: call(SLEEPER_BIT)?, waker: call(WAKER_BIT), signals, ends, sender })
     }
 
     /// Of a waking: what it tells of a sleep for a lock of the program.
@@ -206,20 +215,21 @@ mod tests {
         let mut ends = 0;
         for sleeper in Call::ALL {
             for waker in Call::ALL.map(Some).into_iter().chain([None]) {
-                for (signals, sender) in [
-                    (false, Sender::NotTold),
-                    (true, Sender::NotTold),
-                    (false, Sender::NoThread),
-                    (false, Sender::Thread(0x3f_ffff)),
+                for (signals, ends, sender) in [
+                    (false, false, Sender::NotTold),
+                    (true, false, Sender::NotTold),
+                    (false, true, Sender::NotTold),
+                    (false, false, Sender::NoThread),
+                    (false, false, Sender::Thread(0x3f_ffff)),
                 ] {
-                    let end = WaitEnd { sleeper, waker, signals, sender };
+                    let end = WaitEnd { sleeper, waker, signals, ends, sender };
                     assert_eq!(event(end.bits() | 19).wait_end(), Some(end));
                     assert!(!event(end.bits() | 19).lock_waking().let_go());
                     ends += 1;
                 }
             }
         }
-        assert_eq!(ends, Call::ALL.len() * (Call::ALL.len() + 1) * 4);
+        assert_eq!(ends, Call::ALL.len() * (Call::ALL.len() + 1) * 5);
         assert_eq!(event(19).wait_end(), None);
         assert_eq!(event(19).lock_waking().act, WakingAct::NotTold);
         assert!(!event(u64::MAX).lock_waking().let_go());

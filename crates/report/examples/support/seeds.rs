@@ -47,6 +47,7 @@ fn episode() -> Episode {
         builds: vec![("/bin/x".into(), "abc".into())],
         groups: vec![Group { path: "/a".into(), weights: vec![1_024], real_time_us: None }],
         members: vec![(7, 0)],
+        disk_limit: None,
     }
 }
 

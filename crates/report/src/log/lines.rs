@@ -105,6 +105,10 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::HandlerEnd => format!("handler{} (interrupt {value}) ends", unnamed()),
         EventKind::SoftirqBegin => format!("softirq {name} begins"),
         EventKind::SoftirqEnd => format!("softirq {name} ends"),
+        EventKind::FunctionAsked => format!("has a function called on CPU {}", event.extra),
+        EventKind::FunctionBegin => format!("function {name} begins, which was asked for"),
+        EventKind::FunctionEnd => format!("function {name} ends"),
+        EventKind::InterruptSent => format!("interrupts CPU {value}"),
         EventKind::TaskletBegin => format!("tasklet {name} begins"),
         EventKind::TaskletEnd => "tasklet ends".to_owned(),
         EventKind::TimerBegin => {

@@ -208,6 +208,7 @@ mod tests {
             builds: Vec::new(),
             groups: Vec::new(),
             members: Vec::new(),
+            disk_limit: None,
         }
     }
 
@@ -228,8 +229,14 @@ mod tests {
     fn within_a_wait_stands_what_whoever_was_waited_for_did() {
         let mut episode = episode(1, 1_000_000);
         (episode.stage, episode.end_ns) = (Stage::Request, 1_001_900);
-        let answered =
-            WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), signals: false, sender: Sender::NotTold }.bits();
+        let answered = WaitEnd {
+            sleeper: Call::Read,
+            waker: Some(Call::Write),
+            signals: false,
+            ends: false,
+            sender: Sender::NotTold,
+        }
+        .bits();
         let event = |after: u64, kind, tid, value, extra, name| Event {
             at_ns: 1_000_000 + after,
             kind,

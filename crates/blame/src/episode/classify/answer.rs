@@ -85,6 +85,10 @@ impl Classifier<'_> {
         }
         let told = woken_by.lock_waking();
         let for_signal = waits_for_signal(woken_by);
+        // With a thread ends what it had: its side of a pipe, its locks; and those who wait for its end have come to it.
+        if told.act == WakingAct::Ends {
+            return End::By(woken_by.tid);
+        }
         if told.act == WakingAct::Signals && !for_signal {
             return End::NotBy(format!("the wait ended with a signal of {by}"));
         }
@@ -108,7 +112,7 @@ impl Classifier<'_> {
             WakingAct::WakesWord | WakingAct::UnlocksWord | WakingAct::Requeues => End::By(woken_by.tid),
             // With a thread the kernel wakes those who join it.
             WakingAct::Else if self.ends_next(woken_by) => End::By(woken_by.tid),
-            WakingAct::Else | WakingAct::Signals => {
+            WakingAct::Else | WakingAct::Signals | WakingAct::Ends => {
                 End::NotBy(format!("woken by {by}, over nothing that it waited for"))
             }
         }

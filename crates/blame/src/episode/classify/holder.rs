@@ -37,7 +37,7 @@ impl<'a> Classifier<'a> {
     /// its program where that went from one holder to the next.
     pub(crate) fn spans(&self, story: Vec<StateSpan>) -> Vec<StateSpan> {
         let mut spans = Vec::with_capacity(story.len());
-        for span in story.into_iter().flat_map(|span| self.cut_by_spins(self.handed_over(span))) {
+        for span in self.cut(story) {
             let mut reached = span.start_ns;
             for &(begin, end, holder) in self.waits.spun(span.start_ns, span.end_ns) {
                 let (begin, end) = (begin.max(reached), end.min(span.end_ns));
@@ -55,6 +55,27 @@ impl<'a> Classifier<'a> {
             }
         }
         spans
+    }
+
+    /// Cuts sleeps where who is waited for changes, and the time with a CPU where the thread spins.
+    fn cut(&self, story: Vec<StateSpan>) -> impl Iterator<Item = StateSpan> {
+        let cut = |span| self.cut_by_spins(self.handed_over(span));
+        story.into_iter().flat_map(|span| self.cut_by_limit(span)).flat_map(cut)
+    }
+
+    /// Cuts a wait for a disk where the limit of a control group let the request go on.
+    fn cut_by_limit(&self, span: StateSpan) -> Vec<StateSpan> {
+        let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return vec![span] };
+        let until_ns = self.episode.events[woken_by].at_ns;
+        let wait = || self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, until_ns);
+        let wait = if left_state & LEFT_FOR_IO != 0 { wait() } else { None };
+        match wait.and_then(|wait| Some((wait.held_back_until?, wait.number))) {
+            Some((until, disk)) if span.start_ns < until && until < span.end_ns => vec![
+                StateSpan { end_ns: until, doing: Doing::HeldBack { disk }, ..span },
+                StateSpan { start_ns: until, ..span },
+            ],
+            _ => vec![span],
+        }
     }
 
     /// Cuts a sleep for a lock of the program at each moment at which somebody let that lock go to somebody else: until then it

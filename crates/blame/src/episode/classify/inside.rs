@@ -57,6 +57,21 @@ impl Classifier<'_> {
         Some(self.episode.name(name)).filter(|name| !name.is_empty() && *name != "?").map(str::to_owned)
     }
 
+    /// The thread slept for a page of this memory: with the disk that it came from, where one had just served a request.
+    fn page(&self, span: &StateSpan, woken_by: Option<&Event>, memory: Option<String>) -> Blamed {
+        let waited =
+            |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking.at_ns);
+        let detail = match (memory, woken_by.and_then(waited)) {
+            (memory, Some(wait)) => {
+                let memory = memory.unwrap_or_else(|| "a page".to_owned());
+                let served = wait.served.map(|served| format!(", {served}"));
+                Some(format!("{memory} from {}{}", wait.disk, served.unwrap_or_default()))
+            }
+            (memory, None) => memory,
+        };
+        Blamed { detail: detail.map(Detail::Seen), ..Blamed::new(Kind::Fault, self.victim()) }
+    }
+
     /// The thread slept for input or output: for a disk, where one had just served a request; else whatever woke it is told.
     fn input_or_output(&self, span: &StateSpan, woken_by: Option<&Event>, by: String) -> Blamed {
         let waited =
@@ -119,10 +134,7 @@ impl Classifier<'_> {
         // Where the ends of faults are seen, one that has none is none.
         let ends_are_seen = self.subject.stage.holds_work();
         let memory = self.waits.in_fault(span.start_ns, span.end_ns).filter(|_| ends_are_seen);
-        let fault = memory.map(|memory| Blamed {
-            detail: self.memory(memory).map(Detail::Seen),
-            ..Blamed::new(Kind::Fault, self.victim())
-        });
+        let fault = memory.map(|memory| self.page(span, woken_by, self.memory(memory)));
         let is_answered = woken_by.is_some_and(|waking| self.who_answered(waking).is_some());
         if let Some(fault) = fault.clone().filter(|_| !is_answered) {
             return fault;
@@ -137,7 +149,7 @@ impl Classifier<'_> {
             Some(EventKind::FaultUser | EventKind::FaultKernel)
                 if left_state & LEFT_UNINTERRUPTIBLE != 0 && !ends_are_seen =>
             {
-                Blamed::new(Kind::Fault, self.victim())
+                self.page(span, woken_by, None)
             }
             // What a thread has put into a ring is no request to a disk.
             _ if waits_in_ring(left_state) && woken_by.is_some_and(is_by_a_thread) => Blamed::new(Kind::Io, by),

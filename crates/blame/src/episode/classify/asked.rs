@@ -1,0 +1,83 @@
+//! Who asked for what an interrupt does: whoever sent it from another CPU, had a function called there, or armed the timer.
+
+use super::classifier::Classifier;
+use crate::episode::chain::waker;
+use crate::episode::replay::Running;
+use punctual_recording::Vector;
+use punctual_recording::episode::{Event, EventKind, armed_by};
+
+/// An interrupt that was sent longer before is another one, ns.
+const ON_ITS_WAY_NS: u64 = 10_000_000;
+/// Timers of the scheduler and of counters: whichever thread runs as they are armed has nothing to do with them.
+const NOBODYS: [&str; 13] = [
+    "hrtick",
+    "sched_cfs_period_timer",
+    "sched_cfs_slack_timer",
+    "sched_rt_period_timer",
+    "dl_task_timer",
+    "inactive_task_timer",
+    "tick_sched_timer",
+    "tick_nohz_handler",
+    "perf_swevent_hrtimer",
+    "perf_mux_hrtimer_handler",
+    "take_sample",
+    "delayed_work_timer_fn",
+    "psi_rtpoll_timer_fn",
+];
+
+impl Classifier<'_> {
+    /// Who asked for what runs in an interrupt or a softirq of this CPU, in words, where that was seen.
+    pub(super) fn who_asked(&self, cpu: u32, running: &Running) -> Option<String> {
+        match running.kind {
+            EventKind::FunctionBegin => {
+                let asked = self.index.last_asked(running.value, running.began_ns?)?;
+                Some(format!("asked for by {}", self.sender_of(asked)))
+            }
+            EventKind::VectorBegin => self.senders(cpu, running),
+            EventKind::TimerBegin | EventKind::CallbackBegin => {
+                let function = self.episode.name(running.name);
+                let (tid, name) = armed_by(running.kind, running.value)?;
+                let name = self.episode.names.get(name as usize).filter(|_| !NOBODYS.contains(&function))?;
+                Some(format!("armed by {name} (thread {tid})"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whoever sent an interrupt of this class since the one before it.
+    fn senders(&self, cpu: u32, running: &Running) -> Option<String> {
+        let class = Vector::from_code(running.value)?;
+        let is_it = |event: &Event| match class {
+            Vector::Reschedule => event.extra == u64::from(Vector::Reschedule.code()),
+            Vector::CallFunction | Vector::CallFunctionSingle => {
+                event.extra == u64::from(Vector::CallFunctionSingle.code())
+            }
+            _ => false,
+        };
+        let began_ns = running.began_ns?;
+        let earliest_ns = began_ns.saturating_sub(ON_ITS_WAY_NS);
+        let before = self.index.vectors_within(cpu, earliest_ns, began_ns);
+        let last = before.iter().rfind(|event| event.kind == EventKind::VectorBegin && event.value == running.value);
+        let from_ns = last.map_or(earliest_ns, |last| last.at_ns);
+        let mut senders: Vec<String> = Vec::new();
+        for sent in self.index.sent_within(cpu, from_ns, began_ns).iter().filter(|event| is_it(event)) {
+            let sender = self.sender_of(sent);
+            if !senders.contains(&sender) {
+                senders.push(sender);
+            }
+        }
+        match senders.as_slice() {
+            [] => None,
+            [one] => Some(format!("sent by {one}")),
+            [first, others @ ..] => Some(format!("sent by {first} and {} more", others.len())),
+        }
+    }
+
+    /// The thread, or what came over it.
+    fn sender_of(&self, event: &Event) -> String {
+        match waker(self.episode, event, self.timelines) {
+            (_, name, Some(tid)) => format!("{name} (thread {tid})"),
+            (what, name, None) => format!("{what} {name} on CPU {}", event.cpu),
+        }
+    }
+}

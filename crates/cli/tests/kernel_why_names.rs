@@ -1,0 +1,330 @@
+//! `punctual why` names what leads to an action: who asked for what an interrupt does, and code that has no symbols. Threads of
+//! this test do what is to be named; right, without a name and wrong are counted apart.
+
+mod support;
+
+use punctual_kernel::bpf::tracepoint_arguments;
+use punctual_kernel::clock::monotonic_ns as clock_ns;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::Scope;
+use std::time::Duration;
+use support::{code, json, run, stderr};
+
+/// So many are judged at least.
+const MIN_MET: u64 = 20;
+
+/// What the threads of a test share.
+#[derive(Default)]
+struct Shared {
+    over: AtomicBool,
+    victim: AtomicI32,
+    culprit: AtomicI32,
+    /// What the victim did, and when.
+    did: Mutex<Vec<(u64, u64, usize)>>,
+}
+
+impl Shared {
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+}
+
+/// This thread by this name on this CPU, FIFO where it has a priority; its number.
+fn become_thread(name: &std::ffi::CStr, cpu: usize, priority: Option<i32>) -> i32 {
+    // SAFETY: the set and the parameters live through the calls, and 0 is the calling thread; a name ends in a zero.
+    unsafe {
+        libc::prctl(libc::PR_SET_NAME, name.as_ptr());
+        let mut cpus: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut cpus);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &cpus);
+        if let Some(priority) = priority {
+            let parameters = libc::sched_param { sched_priority: priority };
+            assert_eq!(libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters), 0);
+        }
+        libc::gettid()
+    }
+}
+
+fn spin_for(ns: u64) {
+    let begin = clock_ns();
+    while clock_ns() - begin < ns {
+        std::hint::spin_loop();
+    }
+}
+
+/// The victim: FIFO 50 on CPU 0, 2 ms after each time it does one thing after the other.
+fn victim(shared: &Shared, acts: &[&(dyn Fn() + Sync)]) {
+    shared.victim.store(become_thread(c"why-victim", 0, Some(50)), Ordering::Relaxed);
+    for turn in 0.. {
+        if shared.is_over() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+        let begin = clock_ns();
+        acts[turn % acts.len()]();
+        shared.did.lock().unwrap().push((begin, clock_ns(), turn % acts.len()));
+    }
+}
+
+/// What was said of what was met.
+#[derive(Debug, Default)]
+struct Tally {
+    right: u64,
+    nameless: u64,
+    wrong: u64,
+    said: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    fn met(&self) -> u64 {
+        self.right + self.nameless + self.wrong
+    }
+
+    fn add(&mut self, said: &str, is_right: bool, is_nameless: bool) {
+        match (is_right, is_nameless) {
+            (true, _) => self.right += 1,
+            (false, true) => self.nameless += 1,
+            (false, false) => self.wrong += 1,
+        }
+        *self.said.entry(said.to_owned()).or_default() += 1;
+    }
+}
+
+/// Records the victim beside these threads, and judges the answer until enough was met.
+fn tally(
+    name: &str,
+    acts: &[&(dyn Fn() + Sync)],
+    threads: impl for<'scope, 'env> Fn(&'scope Scope<'scope, 'env>, &'scope Shared),
+    judge: impl Fn(&Value, &Shared, &mut Tally),
+    enough: impl Fn(&Tally) -> bool,
+) -> Tally {
+    let mut tally = Tally::default();
+    for _ in 0..support::MAX_ATTEMPTS {
+        let directory = tempfile::tempdir().unwrap();
+        let shared = Shared::default();
+        let output = std::thread::scope(|scope| {
+            threads(scope, &shared);
+            scope.spawn(|| victim(&shared, acts));
+            support::wait_until(|| shared.victim.load(Ordering::Relaxed) != 0);
+            let words =
+                ["record", "-q", "-D", "3s", "--comm", "^why-victim", "--why", "1ms", "--why-stage", "response"];
+            let output = run(directory.path(), &[&words[..], &["-o", "a.punctual"]].concat());
+            shared.over.store(true, Ordering::Relaxed);
+            output
+        });
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
+        let episodes = answer["episodes"].as_array().unwrap().iter();
+        let victim = u64::from(shared.victim.load(Ordering::Relaxed) as u32);
+        for episode in episodes.filter(|one| one["void"] == false && one["victim"]["tid"] == victim) {
+            judge(episode, &shared, &mut tally);
+        }
+        if enough(&tally) {
+            break;
+        }
+    }
+    eprintln!(
+        "{name}: {} met: {} right, {} without a name, {} wrong; said: {:?}",
+        tally.met(),
+        tally.right,
+        tally.nameless,
+        tally.wrong,
+        tally.said
+    );
+    assert!(enough(&tally), "{name}: too few: {tally:?}");
+    tally
+}
+
+fn pieces<'a>(episode: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let list = episode["pieces"].as_array().unwrap().iter().filter(move |piece| piece["kind"] == kind);
+    list.map(|piece| (piece["name"].as_str().unwrap(), piece["detail"].as_str().unwrap_or_default()))
+}
+
+/// Has whatever runs of this process on other CPUs interrupted.
+fn barrier(command: i32) -> i64 {
+    // SAFETY: takes numbers alone.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
+}
+
+/// Asks for functions on CPU 0, and wakes a thread there that goes before the victim.
+fn sends(shared: &Shared, bell: &UnixDatagram) {
+    const EXPEDITED: i32 = 1 << 3;
+    const REGISTER_EXPEDITED: i32 = 1 << 4;
+    shared.culprit.store(become_thread(c"why-sender", 1, None), Ordering::Relaxed);
+    assert_eq!(barrier(REGISTER_EXPEDITED), 0);
+    while !shared.is_over() {
+        assert_eq!(barrier(EXPEDITED), 0);
+        spin_for(100_000);
+        bell.send(&[1]).unwrap();
+        std::thread::sleep(Duration::from_micros(300));
+    }
+    bell.send(&[1]).unwrap();
+}
+
+#[test]
+fn who_asks_for_an_interrupt_between_processors_is_named() {
+    requires!("who asks for an interrupt is named", "flight recorder", "real-time priority");
+    let without = ["csd_queue_cpu", "csd_function_entry", "ipi_send_cpu"].map(tracepoint_arguments).contains(&None);
+    if without || std::thread::available_parallelism().unwrap().get() < 2 {
+        return support::skip(
+            "who asks for an interrupt is named",
+            "it takes two CPUs and the tracepoints of Linux 6.5",
+        );
+    }
+    let (bell, rings) = UnixDatagram::pair().unwrap();
+    let ends = Arc::new((bell, rings));
+    let sent = Mutex::new(Tally::default());
+    let called = tally(
+        "functions that another CPU asks for",
+        &[&|| spin_for(4_000_000)],
+        |scope, shared| {
+            let (here, there) = (Arc::clone(&ends), Arc::clone(&ends));
+            scope.spawn(move || sends(shared, &here.0));
+            scope.spawn(move || {
+                become_thread(c"why-woken", 0, Some(60));
+                while !shared.is_over() {
+                    there.1.recv(&mut [0; 8]).unwrap();
+                }
+            });
+        },
+        |episode, shared, tally| {
+            let culprit = format!("why-sender (thread {})", shared.culprit.load(Ordering::Relaxed));
+            for (name, detail) in pieces(episode, "irq") {
+                let words = format!("{name} {detail}");
+                // No other program here is known to call for these all the time.
+                if name == "ipi_mb" {
+                    let is_right = detail.contains(&format!("asked for by {culprit}"));
+                    tally.add(&words, is_right, !detail.contains("asked for by"));
+                }
+                if ["reschedule", "call_function_single"].contains(&name) {
+                    let is_right = detail.contains(&format!("sent by {culprit}"));
+                    sent.lock().unwrap().add(&words, is_right, true);
+                }
+            }
+        },
+        |tally| tally.right >= MIN_MET && sent.lock().unwrap().right >= MIN_MET,
+    );
+    eprintln!("interrupts that were sent: {:?}", sent.lock().unwrap());
+    assert!(called.wrong == 0 && called.nameless * 10 <= called.met(), "{called:?}");
+}
+
+/// Has 200 timers expire at once, again and again.
+fn arms(shared: &Shared) {
+    shared.culprit.store(become_thread(c"why-armer", 0, None), Ordering::Relaxed);
+    let make = |_| {
+        // SAFETY: makes a descriptor, which nobody else has.
+        unsafe {
+            let made = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
+            assert!(made >= 0);
+            OwnedFd::from_raw_fd(made)
+        }
+    };
+    let timers: Vec<OwnedFd> = (0..200).map(make).collect();
+    while !shared.is_over() {
+        let at = clock_ns() + 9_000_000;
+        let it_value = libc::timespec {
+            tv_sec: (at / 1_000_000_000) as libc::time_t,
+            tv_nsec: (at % 1_000_000_000) as libc::c_long,
+        };
+        let time = libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value };
+        for timer in &timers {
+            // SAFETY: the time lives through the call.
+            let armed = unsafe {
+                libc::timerfd_settime(timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &raw const time, std::ptr::null_mut())
+            };
+            assert_eq!(armed, 0);
+        }
+        std::thread::sleep(Duration::from_millis(15));
+    }
+}
+
+#[test]
+fn who_arms_a_flood_of_timers_is_named() {
+    requires!("who arms timers is named", "flight recorder", "real-time priority");
+    if tracepoint_arguments("hrtimer_start").is_none() {
+        return support::skip("who arms timers is named", "this kernel has no tracepoint `hrtimer_start`");
+    }
+    let tally = tally(
+        "timers of one thread",
+        &[&|| spin_for(5_000_000)],
+        |scope, shared| _ = scope.spawn(|| arms(shared)),
+        |episode, shared, tally| {
+            let culprit = format!("armed by why-armer (thread {})", shared.culprit.load(Ordering::Relaxed));
+            for (name, detail) in pieces(episode, "irq").filter(|(name, _)| *name == "timerfd_tmrproc") {
+                let is_right = detail.contains(&culprit);
+                tally.add(&format!("{name} {detail}"), is_right, !detail.contains("armed by"));
+            }
+        },
+        |tally| tally.right >= 10 * MIN_MET,
+    );
+    // Whoever else uses such timers on this machine is none of this test's.
+    assert!(tally.wrong * 100 <= tally.met() && tally.nameless * 10 <= tally.met(), "{tally:?}");
+}
+
+/// Code that no file has, as compilers at run time write it: counts down from a number and returns.
+#[cfg(target_arch = "x86_64")]
+fn generated() -> extern "C" fn() {
+    const LENGTH: usize = 4096;
+    // mov ecx, 200000; dec ecx; jnz -4; ret
+    const CODE: [u8; 10] = [0xb9, 0x40, 0x0d, 0x03, 0x00, 0xff, 0xc9, 0x75, 0xfc, 0xc3];
+    // SAFETY: new memory, which holds the code and stays; the code keeps to what a function may change.
+    unsafe {
+        let protection = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let memory = libc::mmap(std::ptr::null_mut(), LENGTH, protection, flags, -1, 0);
+        assert_ne!(memory, libc::MAP_FAILED);
+        std::ptr::copy_nonoverlapping(CODE.as_ptr(), memory.cast(), CODE.len());
+        std::mem::transmute::<*mut libc::c_void, extern "C" fn()>(memory)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn code_without_symbols_is_named_and_the_code_that_the_kernel_lends_is_not() {
+    requires!("code without symbols is named", "flight recorder", "real-time priority");
+    let code = generated();
+    let until = |act: &dyn Fn()| {
+        let begin = clock_ns();
+        while clock_ns() - begin < 4_000_000 {
+            act();
+        }
+    };
+    let runs_generated = || until(&|| code());
+    // A function that the C library offers; its file has no other symbols on most systems.
+    let calls_library = || {
+        until(&|| {
+            let mut seed = 7;
+            // SAFETY: the number lives through the call.
+            (0..20_000).for_each(|_| _ = std::hint::black_box(unsafe { libc::rand_r(&raw mut seed) }));
+        });
+    };
+    let reads_clock = || until(&|| (0..1_000).for_each(|_| _ = std::hint::black_box(clock_ns())));
+    let tally = tally(
+        "code without symbols",
+        &[&runs_generated, &calls_library, &reads_clock],
+        |_, _| (),
+        |episode, shared, tally| {
+            let begin = episode["expected_ns"].as_u64().unwrap();
+            let end = begin + episode["total_ns"].as_u64().unwrap();
+            let own = episode["parts"].as_array().unwrap().iter().find(|part| part["kind"] == "own");
+            let did = shared.did.lock().unwrap();
+            let act = did.iter().find(|(from, to, _)| *from < end && *to > begin);
+            if let (Some(own), Some((.., act))) = (own, act) {
+                let said = own["detail"].as_str().unwrap_or_default();
+                let is_right = match act {
+                    0 => said == "generated code",
+                    1 => said.contains("rand_r"),
+                    _ => !said.contains("vdso"),
+                };
+                tally.add(&format!("{act} {said}"), is_right, said.is_empty());
+            }
+        },
+        |tally| tally.right >= 3 * MIN_MET,
+    );
+    assert!(tally.wrong * 20 <= tally.met() && tally.nameless * 10 <= tally.met(), "{tally:?}");
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who interrupts another CPU, and what for: functions that are to be called there, by whoever asks and by the CPU that calls
+ * them, and the interrupts that are sent for them or have the scheduler choose anew.
+ *
+ * These tracepoints give functions as pointers to them, which kernels refuse to programs that have arguments with types: the
+ * programs are of the kind whose arguments are plain words.
+ */
+#ifndef PUNCTUAL_SENT_H
+#define PUNCTUAL_SENT_H
+
+#include "event_ring.h"
+
+extern const void sched_ttwu_pending __ksym __weak;
+extern const void generic_smp_call_function_single_interrupt __ksym __weak;
+
+/* Wakings from afar come this way too: they have an event of their own. */
+static __always_inline bool is_waking(__u64 function)
+{
+	return function == (__u64)&sched_ttwu_pending;
+}
+
+SEC("?raw_tp/csd_queue_cpu")
+int BPF_PROG(function_asked, __u64 cpu, __u64 site, __u64 function, __u64 call)
+{
+	if (is_waking(function))
+		return 0;
+	return note_named(FUNCTION_ASKED, call, cpu);
+}
+
+SEC("?raw_tp/csd_function_entry")
+int BPF_PROG(function_begins, __u64 function, __u64 call)
+{
+	if (is_waking(function))
+		return 0;
+	return note(FUNCTION_BEGIN, call, function);
+}
+
+SEC("?raw_tp/csd_function_exit")
+int BPF_PROG(function_ends, __u64 function, __u64 call)
+{
+	if (is_waking(function))
+		return 0;
+	return note(FUNCTION_END, call, function);
+}
+
+SEC("?raw_tp/ipi_send_cpu")
+int BPF_PROG(interrupt_sent, __u64 cpu, __u64 site, __u64 callback)
+{
+	if (!callback)
+		return note_named(INTERRUPT_SENT, cpu, RESCHEDULE);
+	if (callback == (__u64)&generic_smp_call_function_single_interrupt)
+		return note_named(INTERRUPT_SENT, cpu, CALL_FUNCTION_SINGLE);
+	return 0;
+}
+
+#endif
