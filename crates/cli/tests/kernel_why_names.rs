@@ -15,6 +15,11 @@ use std::thread::Scope;
 use std::time::Duration;
 use support::{code, json, run, stderr};
 
+unsafe extern "C" {
+    /// A number by chance, of the C library.
+    fn rand_r(seed: *mut libc::c_uint) -> libc::c_int;
+}
+
 /// So many are judged at least.
 const MIN_MET: u64 = 20;
 
@@ -300,7 +305,7 @@ fn code_without_symbols_is_named_and_the_code_that_the_kernel_lends_is_not() {
         until(&|| {
             let mut seed = 7;
             // SAFETY: the number lives through the call.
-            (0..20_000).for_each(|_| _ = std::hint::black_box(unsafe { libc::rand_r(&raw mut seed) }));
+            (0..20_000).for_each(|_| _ = std::hint::black_box(unsafe { rand_r(&raw mut seed) }));
         });
     };
     let reads_clock = || until(&|| (0..1_000).for_each(|_| _ = std::hint::black_box(clock_ns())));

@@ -1,5 +1,6 @@
 //! Limits of control groups for disks, of which the kernel's programs tell only that one held a request back.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// The files with limits: of the second version, and of the first.
@@ -13,8 +14,34 @@ const LIMITS: [&str; 5] = [
 /// So many groups lie above one another at most.
 const MAX_DEPTH: usize = 64;
 
-/// The nearest control group with a limit for a disk that a thread is in, by its path below the mount.
-pub(super) fn limit_of(tid: u32) -> Option<String> {
+/// What was found is looked up anew after this, ns.
+const KEPT_NS: u64 = 1_000_000_000;
+/// So many threads are remembered.
+const MAX_KEPT: usize = 1_024;
+
+/// Limits of the threads that were asked for. They are looked up as a wakeup is noticed: when it is written, the thread and its
+/// group may be gone.
+#[derive(Default)]
+pub(crate) struct DiskLimits(HashMap<u32, (u64, Option<String>)>);
+
+impl DiskLimits {
+    /// The nearest control group with a limit for a disk that a thread is in, by its path below the mount.
+    pub(crate) fn of(&mut self, tid: u32, now_ns: u64) -> Option<String> {
+        if let Some((looked_ns, limit)) = self.0.get(&tid)
+            && now_ns.saturating_sub(*looked_ns) < KEPT_NS
+        {
+            return limit.clone();
+        }
+        if self.0.len() >= MAX_KEPT {
+            self.0.clear();
+        }
+        let limit = limit_of(tid);
+        self.0.insert(tid, (now_ns, limit.clone()));
+        limit
+    }
+}
+
+fn limit_of(tid: u32) -> Option<String> {
     let groups = std::fs::read_to_string(format!("/proc/{tid}/cgroup")).ok()?;
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     nearest_limit(&mount_of(&mounts)?, &group_of(&groups)?)
@@ -77,6 +104,15 @@ mod tests {
         assert_eq!(mount_of(&both), Some("/blkio".into()));
         assert_eq!(mount_of(&second), Some("/sys/fs/cgroup".into()));
         assert_eq!(mount_of("nonsense\n"), None);
+    }
+
+    #[test]
+    fn what_was_found_is_kept_for_a_while() {
+        let mut limits = DiskLimits(HashMap::from([(0, (5, Some("/kept".to_owned())))]));
+        assert_eq!(limits.of(0, 5 + KEPT_NS - 1).as_deref(), Some("/kept"));
+        // There is no thread of this number.
+        assert_eq!(limits.of(0, 5 + KEPT_NS), None);
+        assert_eq!(limits.of(0, 6 + KEPT_NS), None);
     }
 
     #[test]

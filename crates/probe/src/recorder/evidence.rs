@@ -1,7 +1,6 @@
 //! Turns what was copied out of the rings into an episode, with names instead of addresses.
 
 use super::armers::{Armers, armer};
-use super::disk_limits::limit_of;
 use super::faulted::name_faults;
 use super::groups::{Groups, Members};
 use super::kernel_code::KernelCode;
@@ -27,6 +26,8 @@ pub(crate) struct Evidence {
     pub(crate) missed_runs: u64,
     pub(crate) copied: Vec<(u32, Copied)>,
     pub(crate) programs: Vec<HookedProgram>,
+    /// See [`Episode::disk_limit`], whether or not anything was held back.
+    pub(crate) disk_limit: Option<String>,
 }
 
 impl Evidence {
@@ -118,7 +119,7 @@ impl Investigator {
             event.kind == EventKind::WorkBegin
                 && tables.names.get(event.name as usize).is_some_and(|name| name == HELD_BACK_WORK)
         };
-        let disk_limit = events.iter().any(is_held_back).then(|| limit_of(evidence.late.tid)).flatten();
+        let disk_limit = evidence.disk_limit.clone().filter(|_| events.iter().any(is_held_back));
         let (groups, members) = tables.members.into_parts();
         events.sort_by_key(|event| event.at_ns);
         samples.sort_by_key(|sample| sample.at_ns);

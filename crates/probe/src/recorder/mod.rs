@@ -7,7 +7,7 @@
 mod armers;
 mod bounded_channel;
 mod counter;
-mod disk_limits;
+pub(crate) mod disk_limits;
 pub(crate) mod evidence;
 mod fault_path;
 mod faulted;

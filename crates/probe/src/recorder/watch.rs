@@ -1,5 +1,6 @@
 //! Looks at each measured wakeup, and keeps the evidence of late ones.
 
+use super::disk_limits::DiskLimits;
 use super::evidence::Evidence;
 use super::hooks::HookWatch;
 use super::late::LateWakeup;
@@ -81,6 +82,7 @@ pub struct Watch {
     pending: VecDeque<(LateWakeup, u64, u64)>,
     hooks: HookWatch,
     missed: MissedRuns,
+    disk_limits: DiskLimits,
     summary: RecorderSummary,
     writing: WritingThread,
     /// CPU time of the writing thread while it was measured, ns, when that is over.
@@ -139,6 +141,7 @@ impl Watch {
             pending: VecDeque::new(),
             hooks,
             missed,
+            disk_limits: DiskLimits::default(),
             summary,
             writing,
             collected_ns: None,
@@ -264,6 +267,7 @@ impl Watch {
         let evidence = Evidence {
             copied: self.recorder.copy(start, end),
             programs: self.hooks.between(late.expected_ns, late.end_ns),
+            disk_limit: self.disk_limit(&late),
             threshold_ns,
             usual_delivery_ns: self.deliveries.quantile(0.25).unwrap_or(0).min(MAX_USUAL_NS),
             fault_path_ns: self.recorder.fault_path_ns(),
@@ -275,6 +279,12 @@ impl Watch {
         if !self.writing.episode(evidence) {
             self.summary.writing_behind += 1;
         }
+    }
+
+    /// Nobody waits for disks on the way to its CPU.
+    fn disk_limit(&mut self, late: &LateWakeup) -> Option<String> {
+        let now_ns = clock::monotonic_ns();
+        if late.stage.holds_work() { self.disk_limits.of(late.tid, now_ns) } else { None }
     }
 
     fn read_cost(&mut self) {

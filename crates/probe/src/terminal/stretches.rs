@@ -1,5 +1,6 @@
 //! What the flight recorder saw of stretches of time in which somebody waited.
 
+use crate::recorder::disk_limits::DiskLimits;
 use crate::recorder::evidence::{Evidence, Investigator};
 use crate::recorder::hooks::HookWatch;
 use crate::recorder::missed::MissedRuns;
@@ -151,6 +152,7 @@ impl Stretches {
             nesting_known: self.recorder.nesting_known(),
             missed_runs: self.missed.since(asked.begin_ns, &self.recorder),
             sample_period_ns: 0,
+            disk_limit: DiskLimits::default().of(asked.tid, clock::monotonic_ns()),
             late,
         };
         self.waiting.fetch_add(1, Ordering::Relaxed);
