@@ -326,7 +326,9 @@ fn code_without_symbols_is_named_and_the_code_that_the_kernel_lends_is_not() {
                     1 => said.contains("rand_r"),
                     _ => !said.contains("vdso"),
                 };
-                tally.add(&format!("{act} {said}"), is_right, said.is_empty());
+                // The loop around the calls is no wrong answer, nor is it the one that is looked for.
+                let is_loop = *act == 1 && said.contains("closure");
+                tally.add(&format!("{act} {said}"), is_right, said.is_empty() || is_loop);
             }
         },
         |tally| tally.right >= 3 * MIN_MET,

@@ -73,6 +73,16 @@ impl<'a> Requests<'a> {
         Requests(done)
     }
 
+    /// The disk of which a thread asked something within a time, which was done within it: the last one.
+    pub(crate) fn asked_within(&self, tid: u32, start_ns: u64, end_ns: u64) -> Option<&'a str> {
+        let first = self.0.partition_point(|request| request.done_ns < start_ns);
+        let end = self.0.partition_point(|request| request.done_ns <= end_ns);
+        let within = self.0.get(first..end.max(first)).unwrap_or_default();
+        let is_its = |made: &Event| made.tid == tid && made.at_ns >= start_ns;
+        let last = within.iter().rfind(|request| request.made.is_some_and(is_its))?;
+        Some(last.disk).filter(|disk| !disk.is_empty() && *disk != "?")
+    }
+
     /// The disk that a thread waited for from one time to its waking: that of its own last request, or where it made none,
     /// as one who waits for the journal, of the last one that was done. `None` where none was done just before the waking.
     pub(crate) fn waited_for(&self, episode: &Episode, tid: u32, start_ns: u64, end_ns: u64) -> Option<DiskWait> {
@@ -81,8 +91,10 @@ impl<'a> Requests<'a> {
         let within = self.0.get(first..end.max(first)).unwrap_or_default();
         let is_its = |request: &&Request<'_>| request.made.is_some_and(|made| made.tid == tid);
         let is_just_done = |request: &&Request<'_>| end_ns - request.done_ns <= WOKEN_NS;
-        let own = within.iter().rfind(is_its).filter(is_just_done);
-        let last = own.or(within.last().filter(is_just_done))?;
+        let own = within.iter().rfind(is_its);
+        // What a limit had held back a worker makes in the thread's stead, after what it could make itself.
+        let held_back = within.last().filter(|last| last.is_held_back && !own.is_some_and(|own| is_just_done(&own)));
+        let last = held_back.or(own).or(within.last()).filter(is_just_done)?;
         if last.disk.is_empty() || last.disk == "?" {
             return None;
         }

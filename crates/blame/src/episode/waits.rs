@@ -69,11 +69,12 @@ impl Waits {
         self.spun.get(first..last.max(first)).unwrap_or_default()
     }
 
-    /// Whether all of this time passed within a page fault: then the position of the name of what lies there.
-    pub(crate) fn in_fault(&self, start_ns: u64, end_ns: u64) -> Option<u32> {
+    /// Whether all of this time passed within a page fault: then its beginning and end, and the position of the name of what
+    /// lies there.
+    pub(crate) fn in_fault(&self, start_ns: u64, end_ns: u64) -> Option<(u64, u64, u32)> {
         let before = self.faults.partition_point(|(begin, ..)| *begin <= start_ns);
-        let &(_, end, name) = self.faults.get(before.checked_sub(1)?)?;
-        (end >= end_ns).then_some(name)
+        let fault = *self.faults.get(before.checked_sub(1)?)?;
+        (fault.1 >= end_ns).then_some(fault)
     }
 
     /// Whether a page fault ended just then.

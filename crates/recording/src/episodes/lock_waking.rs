@@ -212,7 +212,7 @@ mod tests {
         }
         // Two acts, in three states of the same word.
         assert_eq!(seen, 6);
-        let mut ends = 0;
+        let mut looked_at = 0;
         for sleeper in Call::ALL {
             for waker in Call::ALL.map(Some).into_iter().chain([None]) {
                 for (signals, ends, sender) in [
@@ -225,11 +225,11 @@ mod tests {
                     let end = WaitEnd { sleeper, waker, signals, ends, sender };
                     assert_eq!(event(end.bits() | 19).wait_end(), Some(end));
                     assert!(!event(end.bits() | 19).lock_waking().let_go());
-                    ends += 1;
+                    looked_at += 1;
                 }
             }
         }
-        assert_eq!(ends, Call::ALL.len() * (Call::ALL.len() + 1) * 5);
+        assert_eq!(looked_at, Call::ALL.len() * (Call::ALL.len() + 1) * 5);
         assert_eq!(event(19).wait_end(), None);
         assert_eq!(event(19).lock_waking().act, WakingAct::NotTold);
         assert!(!event(u64::MAX).lock_waking().let_go());

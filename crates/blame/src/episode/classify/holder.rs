@@ -68,7 +68,9 @@ impl<'a> Classifier<'a> {
         let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return vec![span] };
         let until_ns = self.episode.events[woken_by].at_ns;
         let wait = || self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, until_ns);
-        let wait = if left_state & LEFT_FOR_IO != 0 { wait() } else { None };
+        // Who is under no limit waits for no limit's end, whatever else it held back.
+        let may_be = left_state & LEFT_FOR_IO != 0 && self.episode.disk_limit.is_some();
+        let wait = if may_be { wait() } else { None };
         match wait.and_then(|wait| Some((wait.held_back_until?, wait.number))) {
             Some((until, disk)) if span.start_ns < until && until < span.end_ns => vec![
                 StateSpan { end_ns: until, doing: Doing::HeldBack { disk }, ..span },

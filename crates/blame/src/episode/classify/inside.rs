@@ -39,8 +39,10 @@ impl Classifier<'_> {
         if let Some(spin) = self.spins_at(start, end) {
             return vec![(self.spun(spin), own)];
         }
-        if let Some(memory) = self.waits.in_fault(start, end) {
-            let detail = self.memory(memory).or_else(detail).map(Detail::Seen);
+        if let Some((begin_ns, end_ns, memory)) = self.waits.in_fault(start, end) {
+            let disk = self.requests.asked_within(self.subject.tid, begin_ns, end_ns);
+            let page = disk.map(|disk| page_from(disk, self.memory(memory)));
+            let detail = page.or_else(|| self.memory(memory)).or_else(detail).map(Detail::Seen);
             return vec![(Blamed { detail, ..fault() }, own)];
         }
         if self.subject.stage.holds_work() {
@@ -63,9 +65,8 @@ impl Classifier<'_> {
             |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking.at_ns);
         let detail = match (memory, woken_by.and_then(waited)) {
             (memory, Some(wait)) => {
-                let memory = memory.unwrap_or_else(|| "a page".to_owned());
                 let served = wait.served.map(|served| format!(", {served}"));
-                Some(format!("{memory} from {}{}", wait.disk, served.unwrap_or_default()))
+                Some(page_from(&wait.disk, memory) + &served.unwrap_or_default())
             }
             (memory, None) => memory,
         };
@@ -134,7 +135,7 @@ impl Classifier<'_> {
         // Where the ends of faults are seen, one that has none is none.
         let ends_are_seen = self.subject.stage.holds_work();
         let memory = self.waits.in_fault(span.start_ns, span.end_ns).filter(|_| ends_are_seen);
-        let fault = memory.map(|memory| self.page(span, woken_by, self.memory(memory)));
+        let fault = memory.map(|(.., memory)| self.page(span, woken_by, self.memory(memory)));
         let is_answered = woken_by.is_some_and(|waking| self.who_answered(waking).is_some());
         if let Some(fault) = fault.clone().filter(|_| !is_answered) {
             return fault;
@@ -158,6 +159,11 @@ impl Classifier<'_> {
             _ => Blamed::unknown(&format!("asleep until woken by {by}")),
         }
     }
+}
+
+/// A page of this memory, if it is known which.
+fn page_from(disk: &str, memory: Option<String>) -> String {
+    format!("{} from {disk}", memory.as_deref().unwrap_or("a page"))
 }
 
 /// What took longer on the way back than that takes, for no reason that was seen.
