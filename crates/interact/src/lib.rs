@@ -1,15 +1,20 @@
 //! Uses a program as a person does, and finds out how long each input took and what was waited for.
 //!
 //! * [`script`]: what is typed, and at which pace.
-//! * `terminal`: a pseudo-terminal, and a program at it.
+//! * `place`: where a program is used: `terminal`, a pseudo-terminal and a program at it; `display`, an X server of its own.
 //! * [`track`]: pure: what was put in, what threads did and what came out; inputs and their ends out of that.
 //! * [`machine`]: pure: the machine of 1996 that tells thinking from waiting.
+//! * `eyes`: what looks into the kernel meanwhile.
 //! * `split`: what the time was spent on, by `punctual-blame`.
 //! * [`interact()`]: all of it, into a recording.
 
 #![forbid(unsafe_code)]
 
+mod display;
+mod eyes;
 pub mod machine;
+mod place;
+mod plan;
 mod processes;
 mod run;
 pub mod script;
@@ -17,4 +22,6 @@ mod split;
 mod terminal;
 pub mod track;
 
-pub use run::{InteractError, InteractPlan, InteractProgress, PaceMode, interact};
+pub use place::Via;
+pub use plan::{InteractError, InteractPlan, InteractProgress, PaceMode};
+pub use run::interact;

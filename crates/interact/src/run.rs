@@ -1,102 +1,23 @@
 //! Types at a program, follows it, and writes down what came of each input.
 
+use crate::eyes::Eyes;
+use crate::place::{Place, Via};
+use crate::plan::{InteractError, InteractPlan, InteractProgress, PaceMode};
 use crate::processes::{Spent, spent_by};
-use crate::script::{Press, Quiet, Script, Step as ScriptStep};
-use crate::split::parts;
-use crate::terminal::{Program, Terminal};
+use crate::script::{Press, Quiet, Step as ScriptStep};
+use crate::split::{Awaited, parts};
+use crate::terminal::Program;
 use crate::track::{Input, Taken, Tracker};
-use punctual_kernel::{Refused, clock, host};
+use punctual_kernel::{clock, host};
 use punctual_probe::Step;
-use punctual_probe::terminal::stretches::{Stretch, Stretches};
-use punctual_probe::terminal::{Seen, TerminalWatch};
+use punctual_probe::terminal::stretches::Stretch;
 use punctual_random::Random;
 use punctual_recording::{
     Configuration, Document, EndReason, Ended, INTERACTIONS_SCHEMA, InteractionDocument, InteractionWriter, Outcome,
-    Provenance, RecordingKind, Writer,
+    RecordingKind, Writer,
 };
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// How fast it is typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PaceMode {
-    /// As a person types, by the script's distribution of pauses.
-    Human,
-    /// As fast as the terminal takes it, without thinking.
-    Full,
-    /// With the pauses that the script has for each key.
-    Recorded,
-}
-
-impl PaceMode {
-    /// The name in files and options.
-    pub fn name(self) -> &'static str {
-        match self {
-            PaceMode::Human => "human",
-            PaceMode::Full => "full",
-            PaceMode::Recorded => "recorded",
-        }
-    }
-}
-
-/// What to do.
-#[derive(Debug, Clone)]
-pub struct InteractPlan {
-    /// What is typed.
-    pub script: Script,
-    /// How fast.
-    pub pace: PaceMode,
-    /// What the pauses are drawn from.
-    pub seed: u64,
-    /// The program and its arguments.
-    pub program: Vec<String>,
-    /// Whether to look into the kernel.
-    pub bpf: bool,
-    /// The directory to write.
-    pub output: PathBuf,
-    /// The command line, for provenance.
-    pub command_line: Vec<String>,
-}
-
-/// Why nothing could be found out.
-#[derive(Debug, thiserror::Error)]
-pub enum InteractError {
-    /// The system refused something.
-    #[error(transparent)]
-    Refused(#[from] Refused),
-    /// The recording could not be written.
-    #[error(transparent)]
-    Recording(#[from] punctual_recording::Error),
-    /// What was asked for cannot be.
-    #[error("{0}")]
-    Setting(String),
-}
-
-impl punctual_recording::Hint for InteractError {
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            InteractError::Refused(error) => error.hint(),
-            InteractError::Recording(error) => error.hint(),
-            InteractError::Setting(_) => None,
-        }
-    }
-}
-
-/// How it goes.
-#[derive(Debug)]
-pub struct InteractProgress<'a> {
-    /// Since the program was started.
-    pub elapsed: Duration,
-    /// Inputs so far.
-    pub inputs: u64,
-    /// Inputs of the script.
-    pub all: u64,
-    /// The task.
-    pub task: &'a str,
-    /// What could not be done as asked.
-    pub fallbacks: &'a [String],
-}
 
 /// Whoever types looks after all else this often.
 const ROUND: Duration = Duration::from_millis(20);
@@ -128,24 +49,29 @@ pub fn interact(
         let what = "--pace recorded takes a script in which every key has its pause: give pauses = [\"150ms\", ...]";
         return Err(InteractError::Setting(what.to_owned()));
     }
-    let terminal = Terminal::make(plan.script.size)?;
+    if let (Via::Terminal, Some(place)) = (plan.via, &plan.script.wants_window) {
+        return Err(InteractError::Setting(format!(
+            "{place}: a terminal has no mouse: --via x11 gives the program a window"
+        )));
+    }
+    let place = Place::make(plan.via, &plan.script)?;
     let mut provenance = host::provenance(&plan.command_line);
-    provenance.configuration = Configuration { via: "pty".to_owned(), ..Configuration::default() };
-    let eyes = Eyes::open(plan, &terminal, &mut provenance);
+    provenance.configuration = Configuration { via: plan.via.name().to_owned(), ..Configuration::default() };
+    let eyes = Eyes::open(plan.bpf, &place, &mut provenance);
     provenance.configuration.bpf = eyes.is_some();
     provenance.started_ns = clock::monotonic_ns();
     provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
     let fallbacks = provenance.fallbacks.clone();
     let writer = Writer::create_of(RecordingKind::Interaction, &plan.output, provenance, Vec::new())?;
     let rows = InteractionWriter::create(writer.directory())?;
-    let program = Program::start(&plan.program, &terminal)?;
+    let program = Program::start(&plan.program, place.path(), place.environment())?;
     let followed = eyes.is_some();
     let mut driver = Driver {
         plan,
-        terminal,
         program,
+        place,
         eyes,
-        tracker: Tracker::new(followed),
+        tracker: if plan.via == Via::Window { Tracker::of_display(followed) } else { Tracker::new(followed) },
         random: Random(plan.seed),
         writer,
         rows,
@@ -169,66 +95,18 @@ pub fn interact(
     driver.finish(over)
 }
 
-/// What looks into the kernel.
-struct Eyes {
-    watch: TerminalWatch,
-    /// Who had the time.
-    stretches: Option<Stretches>,
-    seen: Vec<Seen>,
-    own_runs_before: (u64, u64),
-}
-
-impl Eyes {
-    fn open(plan: &InteractPlan, terminal: &Terminal, provenance: &mut Provenance) -> Option<Eyes> {
-        let mut blind = vec![
-            "keyboard, display and terminal emulator: an input begins and ends at the terminal".to_owned(),
-            "what a terminal would answer: a program's questions to it stay without an answer".to_owned(),
-        ];
-        let without = "what the program was waiting for: inputs have a beginning, an end by the output alone, CPU time and \
-                       time kept from a CPU";
-        if !plan.bpf {
-            blind.push(without.to_owned());
-            provenance.blind = blind;
-            return None;
-        }
-        let watch = match TerminalWatch::start(terminal.own_end()) {
-            Ok(watch) => watch,
-            Err(refused) => {
-                provenance.fallbacks.push(format!("the program is not followed through the kernel ({refused})"));
-                blind.push(without.to_owned());
-                provenance.blind = blind;
-                return None;
-            }
-        };
-        blind.push("processes that left the terminal's session, but as those whom the program waits for".to_owned());
-        blind.push("input that a program takes by io_uring".to_owned());
-        let stretches = match Stretches::start(&watch.program_ids()) {
-            Ok(stretches) => {
-                blind.extend(stretches.blind());
-                Some(stretches)
-            }
-            Err(refused) => {
-                provenance.fallbacks.push(format!("what the time was spent on is not recorded ({refused})"));
-                None
-            }
-        };
-        provenance.blind = blind;
-        let cost = watch.cost();
-        Some(Eyes { watch, stretches, seen: Vec::new(), own_runs_before: (cost.runs, cost.ns) })
-    }
-}
-
 struct Driver<'a> {
     plan: &'a InteractPlan,
-    terminal: Terminal,
+    // Ended before its display is.
     program: Program,
+    place: Place,
     eyes: Option<Eyes>,
     tracker: Tracker,
     random: Random,
     writer: Writer,
     rows: InteractionWriter,
-    /// Inputs of which an episode was asked for: beginning and end.
-    unsplit: HashMap<u32, (u64, u64)>,
+    /// Inputs of which an episode was asked for.
+    unsplit: HashMap<u32, Awaited>,
     /// What the kernel's account says of each input's time.
     spent: HashMap<u32, Spent>,
     /// The last input, and what had been spent as it was put in.
@@ -264,6 +142,11 @@ impl Driver<'_> {
         if let Some(over) = self.until_quiet(plan.script.ready)? {
             return Ok(over);
         }
+        if !self.place.is_there() {
+            let words = self.place.last_words().map_or_else(String::new, |words| format!("; it said: {words}"));
+            let what = format!("{name} showed no window within {} s{words}", plan.script.ready.at_most.as_secs());
+            return Ok((EndReason::Failed, Some(what)));
+        }
         for step in &plan.script.steps {
             let over = match step {
                 ScriptStep::Task(task) => {
@@ -273,7 +156,7 @@ impl Driver<'_> {
                 ScriptStep::Think(_) if plan.pace == PaceMode::Full => None,
                 ScriptStep::Think(pause) => self.pause(*pause)?,
                 ScriptStep::Wait(quiet) => self.until_quiet(*quiet)?,
-                ScriptStep::Keys(keys) => self.press(keys)?,
+                ScriptStep::Inputs(presses) => self.press(presses)?,
             };
             if let Some(over) = over {
                 return Ok(over);
@@ -306,28 +189,12 @@ impl Driver<'_> {
         if let (Some((number, before)), Some(now)) = (self.before.take(), spent) {
             self.spent.insert(number, now.since(before));
         }
-        let edits_lines = self.terminal.edits_lines();
-        let ends_line = press.key.bytes.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 4));
-        let mut input = Input {
-            kind: press.kind.clone(),
-            label: press.key.label.clone(),
-            task: self.task.clone(),
-            bytes: press.key.bytes.len() as u64,
-            is_for_terminal: edits_lines && !ends_line,
-            ends_line,
-            is_signal: matches!(press.key.bytes[..], [byte] if self.terminal.makes_signal_of(byte)),
-            ..Input::default()
-        };
+        let mut input = self.place.begin(press, &self.task);
         input.begin_ns = clock::monotonic_ns();
-        let mut left = &press.key.bytes[..];
         let stuck = Instant::now() + STUCK;
-        loop {
-            left = &left[self.terminal.put_in(left)..];
-            if left.is_empty() {
-                break;
-            }
+        while !self.place.put_in(&mut input)? {
             if Instant::now() > stuck {
-                let what = format!("the program takes no input: `{}` could not be put in for 10 s", press.key.label);
+                let what = format!("the program takes no input: `{}` could not be put in for 10 s", press.act.label());
                 return Ok(Some((EndReason::Failed, Some(what))));
             }
             if let Some(over) = self.pause(Duration::from_millis(1))? {
@@ -366,7 +233,8 @@ impl Driver<'_> {
             if let Some(over) = self.round(ROUND)? {
                 return Ok(Some(over));
             }
-            if clock::monotonic_ns().saturating_sub(self.quiet_since_ns.max(begin_ns)) >= silence {
+            let is_silent = clock::monotonic_ns().saturating_sub(self.quiet_since_ns.max(begin_ns)) >= silence;
+            if is_silent && self.place.is_there() {
                 break;
             }
         }
@@ -375,7 +243,7 @@ impl Driver<'_> {
 
     /// Listens for so long, and looks after the rest where that disturbs nobody.
     fn round(&mut self, patience: Duration) -> Result<Option<Over>, InteractError> {
-        if let Some(arrival) = self.terminal.listen(patience) {
+        if let Some(arrival) = self.place.listen(patience)? {
             self.quiet_since_ns = arrival.at_ns;
             self.tracker.arrived(arrival.at_ns, arrival.bytes);
         }
@@ -389,7 +257,7 @@ impl Driver<'_> {
         self.service()?;
         if self.program.has_ended().is_some() {
             // What it wrote last is still to be taken.
-            while let Some(arrival) = self.terminal.listen(Duration::from_millis(1)) {
+            while let Some(arrival) = self.place.listen(Duration::from_millis(1))? {
                 self.tracker.arrived(arrival.at_ns, arrival.bytes);
             }
             self.tracker.program_ended();
@@ -437,7 +305,7 @@ impl Driver<'_> {
 
     /// Writes down inputs that are done with, and asks who had their time.
     fn keep(&mut self, done: Vec<Taken>) {
-        for Taken { mut row, writer } in done {
+        for Taken { mut row, writer, handed_ns } in done {
             if let Some(spent) = self.spent.remove(&row.number) {
                 row.run_delay_ns = Some(spent.delayed_ns);
                 row.cpu_ns = row.cpu_ns.or(Some(spent.cpu_ns));
@@ -446,8 +314,9 @@ impl Driver<'_> {
                 let stretches = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut());
                 match stretches.filter(|_| self.unsplit.len() < MAX_UNSPLIT) {
                     Some(stretches) => {
-                        self.unsplit.insert(row.number, (row.begin_ns, end_ns));
                         let (id, begin_ns) = (u64::from(row.number), row.begin_ns);
+                        let server = self.place.server().zip(handed_ns);
+                        self.unsplit.insert(row.number, Awaited { begin_ns, end_ns, server });
                         stretches.ask(Stretch { id, tid, name, begin_ns, end_ns });
                     }
                     None => self.not_split += u64::from(self.eyes.is_some()),
@@ -459,8 +328,8 @@ impl Driver<'_> {
 
     fn split(&mut self, number: u64, episode: punctual_recording::Episode) {
         let number = number as u32;
-        if let Some((begin_ns, end_ns)) = self.unsplit.remove(&number) {
-            parts(number, begin_ns, end_ns, episode).iter().for_each(|part| self.rows.push_part(part));
+        if let Some(awaited) = self.unsplit.remove(&number) {
+            parts(number, awaited, episode).iter().for_each(|part| self.rows.push_part(part));
         }
     }
 
@@ -473,7 +342,7 @@ impl Driver<'_> {
         });
         InteractionDocument {
             schema: INTERACTIONS_SCHEMA.to_owned(),
-            via: "pty".to_owned(),
+            via: self.plan.via.name().to_owned(),
             pace: self.plan.pace.name().to_owned(),
             program: self.plan.program.clone(),
             script: script.name.clone(),

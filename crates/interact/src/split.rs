@@ -1,6 +1,8 @@
 //! What the time from an input to its being seen was spent on, as `punctual-blame` splits it.
 
-use punctual_blame::{Inside, Part, split_awaited};
+use crate::display::SERVER;
+use punctual_blame::{Inside, Kind, Part, Who, split_awaited};
+use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, InteractionPart, MAX_PARTS};
 
 /// Details are cut to so many characters.
@@ -8,11 +10,68 @@ const MAX_DETAIL: usize = 300;
 /// So much of what is inside a part is told in its detail.
 const MAX_INSIDE: usize = 4;
 
-/// The parts of an input's time; they add up to `end_ns - begin_ns` exactly.
-pub(crate) fn parts(number: u32, begin_ns: u64, end_ns: u64, mut episode: Episode) -> Vec<InteractionPart> {
+/// An input's time, which is to be split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Awaited {
+    pub(crate) begin_ns: u64,
+    pub(crate) end_ns: u64,
+    /// The thread of the display's server, and when the program last handed it something to draw.
+    pub(crate) server: Option<(u32, u64)>,
+}
+
+/// The parts of an input's time; they add up to `end_ns - begin_ns` exactly. The episode is of the thread that put the output
+/// out. What comes after it has handed that to a display's server is a wait for the server.
+pub(crate) fn parts(number: u32, awaited: Awaited, mut episode: Episode) -> Vec<InteractionPart> {
+    let Awaited { begin_ns, end_ns, server } = awaited;
+    let handed_ns = server.map_or(end_ns, |(_, at)| at.clamp(begin_ns, end_ns));
     // The investigator fits ends to wakings and switches that are near: here they are stamps of their own.
-    (episode.expected_ns, episode.end_ns) = (begin_ns, end_ns);
-    of(number, split_awaited(&episode).parts)
+    (episode.expected_ns, episode.end_ns) = (begin_ns, handed_ns);
+    let program = episode.victim.name.clone();
+    let mut parts = split_awaited(&episode).parts;
+    if let Some((tid, _)) = server.filter(|_| handed_ns < end_ns) {
+        (episode.expected_ns, episode.end_ns) = (handed_ns, end_ns);
+        episode.victim = Victim { tid, name: SERVER.to_owned(), ..episode.victim };
+        add_server(&mut parts, split_awaited(&episode).parts, &program);
+    }
+    of(number, parts)
+}
+
+/// Each once, largest first.
+fn join_inside(all: &mut Vec<Inside>) {
+    let mut joined: Vec<Inside> = Vec::with_capacity(all.len());
+    for one in all.drain(..) {
+        match joined.iter_mut().find(|known| known.kind == one.kind && known.who == one.who) {
+            Some(known) => {
+                known.ns += one.ns;
+                known.inside.extend(one.inside);
+            }
+            None => joined.push(one),
+        }
+    }
+    joined.iter_mut().for_each(|one| join_inside(&mut one.inside));
+    joined.sort_by_key(|one| std::cmp::Reverse(one.ns));
+    *all = joined;
+}
+
+/// Adds what the server's time was spent on to the program's wait for it; the program's own part of it stays its own.
+fn add_server(parts: &mut Vec<Part>, of_server: Vec<Part>, program: &str) {
+    for part in of_server {
+        let is_programs = part.kind == Kind::Wait && part.who == Who::from(program);
+        let (kind, who) = if is_programs { (Kind::Own, program) } else { (Kind::Wait, SERVER) };
+        let did = Inside { kind: part.kind, who: part.who.clone(), ns: part.ns, inside: part.inside.clone() };
+        let inside = if is_programs { Vec::new() } else { vec![did] };
+        let added = Part { kind, who: Who::from(who), detail: None, inside, ..part };
+        match parts.iter_mut().find(|known| known.kind == added.kind && known.who == added.who) {
+            Some(known) => {
+                known.ns += added.ns;
+                known.unknown_ns += added.unknown_ns;
+                known.inside.extend(added.inside);
+            }
+            None => parts.push(added),
+        }
+    }
+    parts.iter_mut().for_each(|part| join_inside(&mut part.inside));
+    parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
 }
 
 fn of(number: u32, parts: Vec<Part>) -> Vec<InteractionPart> {
@@ -68,9 +127,8 @@ fn inside(inside: &Inside) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use punctual_blame::Kind;
     use punctual_recording::Stage;
-    use punctual_recording::episode::{Event, EventKind, Victim};
+    use punctual_recording::episode::{Event, EventKind};
 
     fn part(ns: u64, name: &str) -> Part {
         Part {
@@ -148,11 +206,35 @@ mod tests {
         over.context = 1 << 16;
         events.extend([timer, waking, over, event(28_050, 0, EventKind::Switch, 0, 100, 120, 0)]);
         events.push(event(29_000, 0, EventKind::Switch, 100, 0, SLEEPS, 3));
-        let told = parts(9, 1_005_000, 28_950_000, episode(events, 0, 0));
+        let awaited = Awaited { begin_ns: 1_005_000, end_ns: 28_950_000, server: None };
+        let told = parts(9, awaited, episode(events, 0, 0));
         assert_eq!(told.iter().map(|part| part.ns).sum::<u64>(), 27_945_000);
         let of = |kind: &str| told.iter().filter(|part| part.kind == kind).map(|part| part.ns).sum::<u64>();
         assert_eq!((told[0].kind.as_str(), told[0].ns), ("sleep", 24_995_000), "{told:?}");
         assert_eq!(of("own"), 2_000_000 + 900_000, "{told:?}");
+    }
+
+    #[test]
+    fn what_the_server_does_with_an_output_is_a_wait_for_it() {
+        const SLEEPS: u64 = 1 << 32 | 120;
+        // The editor works for 2 ms, hands it to the server on CPU 1, and sleeps; the server works for 3 ms.
+        let events = vec![
+            event(900, 0, EventKind::Switch, 0, 100, 120, 0),
+            event(900, 1, EventKind::Switch, 200, 0, SLEEPS, 3),
+            event(3_010, 0, EventKind::Waking, 100, 200, 120, 0),
+            event(3_020, 1, EventKind::Switch, 0, 200, 120, 1),
+            event(3_030, 0, EventKind::Switch, 100, 0, SLEEPS, 3),
+            event(6_100, 1, EventKind::Switch, 200, 0, SLEEPS, 3),
+        ];
+        let mut episode = episode(events, 0, 0);
+        episode.names[1] = SERVER.to_owned();
+        let awaited = Awaited { begin_ns: 1_000_000, end_ns: 6_000_000, server: Some((200, 3_000_000)) };
+        let told = parts(9, awaited, episode);
+        let of = |kind: &str, name: &str| {
+            told.iter().filter(|part| part.kind == kind && part.name == name).map(|part| part.ns).sum::<u64>()
+        };
+        assert_eq!((of("own", "editor"), of("wait", SERVER)), (2_010_000, 2_990_000), "{told:?}");
+        assert!(told[0].detail.contains(&format!("own {SERVER} 2.98 ms")), "{told:?}");
     }
 
     proptest! {
@@ -162,6 +244,7 @@ mod tests {
             raw in prop::collection::vec((0..40_000u64, 0..2u32, 0..6u8, 0..4u32, 0..4u64, any::<bool>()), 0..60),
             begin in 0..20_000u64,
             length in 0..20_000u64,
+            handed in prop::option::of(0..25_000u64),
         ) {
             let kinds = [
                 EventKind::Switch,
@@ -180,7 +263,8 @@ mod tests {
                 .collect();
             events.sort_by_key(|event| event.at_ns);
             let (begin, end) = (begin * 1_000, (begin + length) * 1_000);
-            let told = parts(0, begin, end, episode(events, 0, 0));
+            let server = handed.map(|after| (200, begin + after * 1_000));
+            let told = parts(0, Awaited { begin_ns: begin, end_ns: end, server }, episode(events, 0, 0));
             prop_assert_eq!(told.iter().map(|part| part.ns).sum::<u64>(), end - begin);
             prop_assert!(told.iter().all(|part| part.unknown_ns <= part.ns));
         }

@@ -6,6 +6,7 @@ use punctual_kernel::{Refused, clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, SpecialCodeIndex, Winsize, tcgetattr, tcsetwinsize};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::time::Duration;
 
 /// Both ends of a pseudo-terminal.
@@ -15,6 +16,8 @@ pub(crate) struct Terminal {
     /// The program's. It is kept open, so that the end of the program is told by its end alone.
     own: OwnedFd,
     buffer: Box<[u8; 65_536]>,
+    /// How much of it was heard last.
+    heard: usize,
 }
 
 /// What happened at the terminal.
@@ -33,12 +36,27 @@ impl Terminal {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&own, size)
             .map_err(|error| Refused::because("making a pseudo-terminal", std::io::Error::from(error).to_string()))?;
-        Ok(Terminal { keyboard: terminal, own, buffer: Box::new([0; 65_536]) })
+        Ok(Terminal { keyboard: terminal, own, buffer: Box::new([0; 65_536]), heard: 0 })
     }
 
     /// The program's end.
     pub(crate) fn own_end(&self) -> BorrowedFd<'_> {
         self.own.as_fd()
+    }
+
+    /// That of whoever types.
+    pub(crate) fn near(&self) -> BorrowedFd<'_> {
+        self.keyboard.near.as_fd()
+    }
+
+    /// Where programs open it.
+    pub(crate) fn path(&self) -> &Path {
+        self.keyboard.path()
+    }
+
+    /// What was heard last.
+    pub(crate) fn heard(&self) -> &[u8] {
+        &self.buffer[..self.heard]
     }
 
     /// Whether the terminal edits lines by itself now, and hands them on whole.
@@ -70,7 +88,10 @@ impl Terminal {
         }
         let at_ns = clock::monotonic_ns();
         match rustix::io::read(&self.keyboard.near, &mut self.buffer[..]) {
-            Ok(count) if count > 0 => Some(Arrival { at_ns, bytes: count as u64 }),
+            Ok(count) if count > 0 => {
+                self.heard = count;
+                Some(Arrival { at_ns, bytes: count as u64 })
+            }
             // Nobody is at the other end for the moment, or something else is strange: no reason to spin.
             _ => {
                 std::thread::sleep(patience.min(Duration::from_millis(1)));
@@ -94,10 +115,16 @@ pub(crate) struct Program {
 const STARTING: Duration = Duration::from_secs(10);
 
 impl Program {
-    pub(crate) fn start(words: &[String], terminal: &Terminal) -> Result<Program, Refused> {
+    /// Starts a program at a terminal, with something different in its environment.
+    pub(crate) fn start(
+        words: &[String],
+        terminal: &Path,
+        environment: Vec<(String, String)>,
+    ) -> Result<Program, Refused> {
         let command = GuardedCommand {
             words: words.to_vec(),
-            terminal: Some(terminal.keyboard.path().to_owned()),
+            terminal: Some(terminal.to_owned()),
+            environment,
             ..GuardedCommand::default()
         };
         let mut guard = Guard::start(&GuardedRun { commands: vec![command], ..GuardedRun::default() })?;

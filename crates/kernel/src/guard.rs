@@ -45,6 +45,9 @@ pub struct GuardedCommand {
     /// runs where the caller is, and is no likelier than others to be ended when memory runs out.
     #[serde(default)]
     pub terminal: Option<PathBuf>,
+    /// What is different in its environment.
+    #[serde(default)]
+    pub environment: Vec<(String, String)>,
 }
 
 /// What is made ready before the commands are started, in the directory that the guard makes.

@@ -290,7 +290,7 @@ fn command(command: &LoadCommand, mark: Option<&str>) -> GuardedCommand {
         tells_lines: command.lines.is_some(),
         repeat: command.repeat,
         pace: command.pace,
-        terminal: None,
+        ..GuardedCommand::default()
     }
 }
 

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 pub(crate) struct InteractArguments {
     /// How the program is used
     #[arg(long, value_enum, default_value = "pty")]
-    pub(crate) via: ViaTerminal,
-    /// What is typed: a TOML file, or the name of one that comes with the program: bash, less, python3, typing, vim
+    pub(crate) via: PlaceName,
+    /// What is typed: a TOML file, or the name of one that comes with the program: bash, editor, less, python3, typing, vim
     /// [default: the one of the program's name, else typing]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<String>,
@@ -44,9 +44,11 @@ pub(crate) struct InteractArguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ViaTerminal {
+pub(crate) enum PlaceName {
     /// At a pseudo-terminal of its own
     Pty,
+    /// In a window on a display of its own (Xvfb)
+    X11,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -23,7 +23,7 @@ pub(crate) use compare::{CompareArguments, MeasuringArguments};
 pub(crate) use export::ExportArguments;
 pub(crate) use follow::FollowArguments;
 pub(crate) use idle::{IdleArguments, IdlePolicy};
-pub(crate) use interact::{InteractArguments, PaceName};
+pub(crate) use interact::{InteractArguments, PaceName, PlaceName};
 pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
 pub(crate) use sim::{SimArguments, SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
 pub(crate) use threads::{PolicyName, ThreadArguments, ViaName};

@@ -1,12 +1,12 @@
 //! `punctual interact`.
 
 use super::artifacts::{self, Artifacts};
-use crate::args::{InteractArguments, PaceName, ReportArguments};
+use crate::args::{InteractArguments, PaceName, PlaceName, ReportArguments};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use punctual_interact::script::{Script, default_for, names, shipped};
-use punctual_interact::{InteractPlan, PaceMode, interact};
+use punctual_interact::{InteractPlan, PaceMode, Via, interact};
 use punctual_recording::{Document, InteractionDocument, Recording, read_interaction_document};
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::interact::{InteractAnswer, InteractReport, KindLimit, Patience, interact_page, text};
@@ -26,7 +26,15 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
         let what = "--pace recorded takes a script in which every key has its pause: pauses = [\"150ms\", ...]";
         return Err(Usage(what.to_owned()).into());
     }
+    if let (PlaceName::Pty, Some(place)) = (arguments.via, &script.wants_window) {
+        let what = format!("{place}: a terminal has no mouse: --via x11 gives the program a window");
+        return Err(Usage(what).into());
+    }
     let plan = InteractPlan {
+        via: match arguments.via {
+            PlaceName::Pty => Via::Terminal,
+            PlaceName::X11 => Via::Window,
+        },
         script,
         pace: match arguments.pace {
             PaceName::Human => PaceMode::Human,

@@ -1,4 +1,4 @@
-//! Keys by name, and what a terminal sends for them.
+//! Keys by name, what a terminal sends for them, and what is pressed on a keyboard.
 
 /// A key: what is sent for it, and of which kind of input it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,41 +9,73 @@ pub struct Key {
     pub bytes: Vec<u8>,
     /// `key`, `enter`, `erase`, `move`, `page`, `control`.
     pub kind: &'static str,
+    /// What is pressed on a keyboard for it.
+    pub stroke: Stroke,
 }
 
-/// Named keys: name, what is sent, kind.
-const NAMED: [(&str, &str, &str); 31] = [
-    ("enter", "\r", "enter"),
-    ("tab", "\t", "control"),
-    ("space", " ", "key"),
-    ("escape", "\x1b", "control"),
-    ("backspace", "\x7f", "erase"),
-    ("delete", "\x1b[3~", "erase"),
-    ("insert", "\x1b[2~", "control"),
-    ("up", "\x1b[A", "move"),
-    ("down", "\x1b[B", "move"),
-    ("right", "\x1b[C", "move"),
-    ("left", "\x1b[D", "move"),
-    ("home", "\x1b[H", "move"),
-    ("end", "\x1b[F", "move"),
-    ("page-up", "\x1b[5~", "page"),
-    ("page-down", "\x1b[6~", "page"),
-    ("f1", "\x1bOP", "control"),
-    ("f2", "\x1bOQ", "control"),
-    ("f3", "\x1bOR", "control"),
-    ("f4", "\x1bOS", "control"),
-    ("f5", "\x1b[15~", "control"),
-    ("f6", "\x1b[17~", "control"),
-    ("f7", "\x1b[18~", "control"),
-    ("f8", "\x1b[19~", "control"),
-    ("f9", "\x1b[20~", "control"),
-    ("f10", "\x1b[21~", "control"),
-    ("f11", "\x1b[23~", "control"),
-    ("f12", "\x1b[24~", "control"),
-    ("back-tab", "\x1b[Z", "control"),
-    ("ctrl-space", "\0", "control"),
-    ("ctrl-backslash", "\x1c", "control"),
-    ("ctrl-]", "\x1d", "control"),
+/// A key of a keyboard and those that are held down with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stroke {
+    /// What the X Window System calls the symbol on the key (X11/keysymdef.h).
+    pub symbol: u32,
+    /// Shift is held, besides what the symbol itself takes.
+    pub shift: bool,
+    /// Control is held.
+    pub control: bool,
+    /// Alt is held.
+    pub alt: bool,
+}
+
+/// Beside a symbol of the table: Control, Shift is held.
+const CONTROL: u32 = 1 << 30;
+const SHIFTED: u32 = 1 << 29;
+
+impl Stroke {
+    fn of(symbol: u32) -> Stroke {
+        let (shift, control) = (symbol & SHIFTED != 0, symbol & CONTROL != 0);
+        Stroke { symbol: symbol & !(CONTROL | SHIFTED), shift, control, alt: false }
+    }
+
+    /// Of a character: those of Latin-1 are their own symbols, others have this bit.
+    fn of_letter(letter: char) -> Stroke {
+        let number = u32::from(letter);
+        Stroke::of(if number < 0x100 { number } else { 1 << 24 | number })
+    }
+}
+
+/// Named keys: name, what is sent, kind, the symbol on a keyboard.
+const NAMED: [(&str, &str, &str, u32); 31] = [
+    ("enter", "\r", "enter", 0xff0d),
+    ("tab", "\t", "control", 0xff09),
+    ("space", " ", "key", 0x20),
+    ("escape", "\x1b", "control", 0xff1b),
+    ("backspace", "\x7f", "erase", 0xff08),
+    ("delete", "\x1b[3~", "erase", 0xffff),
+    ("insert", "\x1b[2~", "control", 0xff63),
+    ("up", "\x1b[A", "move", 0xff52),
+    ("down", "\x1b[B", "move", 0xff54),
+    ("right", "\x1b[C", "move", 0xff53),
+    ("left", "\x1b[D", "move", 0xff51),
+    ("home", "\x1b[H", "move", 0xff50),
+    ("end", "\x1b[F", "move", 0xff57),
+    ("page-up", "\x1b[5~", "page", 0xff55),
+    ("page-down", "\x1b[6~", "page", 0xff56),
+    ("f1", "\x1bOP", "control", 0xffbe),
+    ("f2", "\x1bOQ", "control", 0xffbf),
+    ("f3", "\x1bOR", "control", 0xffc0),
+    ("f4", "\x1bOS", "control", 0xffc1),
+    ("f5", "\x1b[15~", "control", 0xffc2),
+    ("f6", "\x1b[17~", "control", 0xffc3),
+    ("f7", "\x1b[18~", "control", 0xffc4),
+    ("f8", "\x1b[19~", "control", 0xffc5),
+    ("f9", "\x1b[20~", "control", 0xffc6),
+    ("f10", "\x1b[21~", "control", 0xffc7),
+    ("f11", "\x1b[23~", "control", 0xffc8),
+    ("f12", "\x1b[24~", "control", 0xffc9),
+    ("back-tab", "\x1b[Z", "control", SHIFTED | 0xff09),
+    ("ctrl-space", "\0", "control", CONTROL | 0x20),
+    ("ctrl-backslash", "\x1c", "control", CONTROL | 0x5c),
+    ("ctrl-]", "\x1d", "control", CONTROL | 0x5d),
 ];
 
 /// The key of this name.
@@ -51,19 +83,26 @@ const NAMED: [(&str, &str, &str); 31] = [
 /// # Errors
 /// What would be a name.
 pub fn key(name: &str) -> Result<Key, String> {
-    if let Some((label, bytes, kind)) = NAMED.iter().find(|(label, ..)| *label == name) {
-        return Ok(Key { label: (*label).to_owned(), bytes: bytes.as_bytes().to_vec(), kind });
+    if let Some((label, bytes, kind, symbol)) = NAMED.iter().find(|(label, ..)| *label == name) {
+        return Ok(Key {
+            label: (*label).to_owned(),
+            bytes: bytes.as_bytes().to_vec(),
+            kind,
+            stroke: Stroke::of(*symbol),
+        });
     }
     let label = name.to_owned();
     if let Some([letter @ b'a'..=b'z']) = name.strip_prefix("ctrl-").map(str::as_bytes) {
-        return Ok(Key { label, bytes: vec![letter - b'a' + 1], kind: "control" });
+        let stroke = Stroke::of(CONTROL | u32::from(*letter));
+        return Ok(Key { label, bytes: vec![letter - b'a' + 1], kind: "control", stroke });
     }
     if let Some(rest) = name.strip_prefix("alt-")
         && let Ok(mut key) = key(rest)
         && !rest.starts_with("alt-")
     {
         key.bytes.insert(0, 0x1b);
-        return Ok(Key { label, bytes: key.bytes, kind: "control" });
+        let stroke = Stroke { alt: true, ..key.stroke };
+        return Ok(Key { label, bytes: key.bytes, kind: "control", stroke });
     }
     let mut letters = name.chars();
     if let (Some(letter), None) = (letters.next(), letters.next())
@@ -88,7 +127,7 @@ pub fn typed(letter: char) -> Key {
 
 fn plain(letter: char) -> Key {
     let label = if letter == ' ' { "space".to_owned() } else { letter.to_string() };
-    Key { label, bytes: letter.to_string().into_bytes(), kind: "key" }
+    Key { label, bytes: letter.to_string().into_bytes(), kind: "key", stroke: Stroke::of_letter(letter) }
 }
 
 #[cfg(test)]
@@ -110,6 +149,15 @@ mod tests {
             assert_eq!((key.bytes.as_slice(), key.kind, key.label.as_str()), (bytes, kind, name));
         }
         assert_eq!((typed('\n').kind, typed(' ').label), ("enter", "space".to_owned()));
+        let stroke = |name: &str| {
+            let Stroke { symbol, shift, control, alt } = key(name).unwrap().stroke;
+            (symbol, shift, control, alt)
+        };
+        assert_eq!(stroke("a"), (0x61, false, false, false));
+        assert_eq!(stroke("€"), (0x0100_20ac, false, false, false));
+        assert_eq!(stroke("ctrl-s"), (0x73, false, true, false));
+        assert_eq!(stroke("alt-page-down"), (0xff56, false, false, true));
+        assert_eq!(stroke("back-tab"), (0xff09, true, false, false));
         for wrong in ["", "ab", "ctrl-1", "alt-alt-x", "\u{7}", "pagedown"] {
             assert!(key(wrong).unwrap_err().contains("page-down"), "{wrong}");
         }

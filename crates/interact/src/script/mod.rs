@@ -1,4 +1,4 @@
-//! What is typed: scripts in TOML.
+//! What is typed and clicked: scripts in TOML.
 //!
 //! ```
 //! use punctual_interact::script::{Script, Step};
@@ -22,11 +22,13 @@
 
 mod keys;
 mod pace;
+mod pointer;
 mod read;
 mod shipped;
 
-pub use keys::{Key, key, typed};
+pub use keys::{Key, Stroke, key, typed};
 pub use pace::Pace;
+pub use pointer::{Act, Button, Direction, Length, MIDDLE, Spot};
 pub use read::ScriptError;
 pub use shipped::{default_for, names, shipped};
 
@@ -52,6 +54,8 @@ pub struct Script {
     pub steps: Vec<Step>,
     /// A digest of its text.
     pub digest: String,
+    /// Where it first wants a mouse, which takes a window: file, line and column.
+    pub wants_window: Option<String>,
 }
 
 /// A wait for silence.
@@ -68,19 +72,19 @@ pub struct Quiet {
 pub enum Step {
     /// What follows belongs to this task.
     Task(String),
-    /// Keys, one after another.
-    Keys(Vec<Press>),
+    /// Inputs, one after another.
+    Inputs(Vec<Press>),
     /// Nothing for so long: somebody thinks.
     Think(Duration),
     /// Waits until the program is silent.
     Wait(Quiet),
 }
 
-/// A key, its kind as the script has it, and the pause before it that was recorded.
+/// A key or what is done with a mouse, its kind as the script has it, and the pause before it that was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Press {
-    /// The key.
-    pub key: Key,
+    /// What is done.
+    pub act: Act,
     /// The kind of input.
     pub kind: String,
     /// The pause before it in a recorded session.
@@ -88,15 +92,18 @@ pub struct Press {
 }
 
 impl Script {
+    /// Everything that is put in, in order.
+    pub fn presses(&self) -> impl Iterator<Item = &Press> {
+        self.steps.iter().flat_map(|step| if let Step::Inputs(presses) = step { &presses[..] } else { &[] })
+    }
+
     /// How many inputs it has.
     pub fn inputs(&self) -> u64 {
-        let of = |step: &Step| if let Step::Keys(keys) = step { keys.len() as u64 } else { 0 };
-        self.steps.iter().map(of).sum()
+        self.presses().count() as u64
     }
 
     /// Whether every key has the pause of a recorded session.
     pub fn has_recorded_pauses(&self) -> bool {
-        let mut presses = self.steps.iter().flat_map(|step| if let Step::Keys(keys) = step { &keys[..] } else { &[] });
-        presses.all(|press| press.after.is_some())
+        self.presses().all(|press| press.after.is_some())
     }
 }

@@ -1,6 +1,6 @@
 //! Reads a script, and says where in it something is wrong and what would be right.
 
-use super::{MAX_INPUTS, Pace, Press, Quiet, Script, Step, key, typed};
+use super::{Act, Button, Direction, MAX_INPUTS, MIDDLE, Pace, Press, Quiet, Script, Spot, Step, key, typed};
 use punctual_recording::{BareUnit, parse_duration};
 use serde::Deserialize;
 use std::ops::Range;
@@ -56,6 +56,9 @@ struct WrittenStep {
     #[serde(rename = "type")]
     text: Option<Spanned<String>>,
     key: Option<Spanned<String>>,
+    click: Option<Spanned<String>>,
+    scroll: Option<Spanned<String>>,
+    at: Option<Spanned<String>>,
     think: Option<Spanned<String>>,
     wait: Option<Spanned<String>>,
     times: Option<Spanned<u32>>,
@@ -73,11 +76,16 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn wrong(&self, span: &Range<usize>, what: impl std::fmt::Display) -> ScriptError {
+    /// File, line and column.
+    fn place(&self, span: &Range<usize>) -> String {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        ScriptError(format!("{}:{line}:{column}: {what}", self.file))
+        format!("{}:{line}:{column}", self.file)
+    }
+
+    fn wrong(&self, span: &Range<usize>, what: impl std::fmt::Display) -> ScriptError {
+        ScriptError(format!("{}: {what}", self.place(span)))
     }
 
     fn time(&self, written: &Spanned<String>) -> Result<Duration, ScriptError> {
@@ -149,11 +157,14 @@ impl Script {
         let ready = source
             .quiet(ready.and_then(|ready| ready.silence.as_ref()), ready.and_then(|ready| ready.at_most.as_ref()))?;
         let mut steps = Vec::new();
-        let mut inputs = 0;
+        let (mut inputs, mut pointer, mut wants_window) = (0, MIDDLE, None);
         for one in &written.step {
-            let step = step(&source, one)?;
-            if let Step::Keys(keys) = &step {
-                inputs += keys.len();
+            if wants_window.is_none() && one.get_ref().has_mouse() {
+                wants_window = Some(source.place(&one.span()));
+            }
+            let step = step(&source, one, &mut pointer)?;
+            if let Step::Inputs(presses) = &step {
+                inputs += presses.len();
             }
             if inputs > MAX_INPUTS as usize {
                 return Err(source.wrong(&one.span(), format!("the script has more than {MAX_INPUTS} inputs")));
@@ -161,7 +172,7 @@ impl Script {
             steps.push(step);
         }
         if inputs == 0 {
-            let what = "the script has no input: add [[step]] with type = \"...\" or key = \"...\"";
+            let what = "the script has no input: add [[step]] with type = \"...\", key = \"...\" or click = \"...\"";
             return Err(source.wrong(&(text.len()..text.len()), what));
         }
         Ok(Script {
@@ -172,34 +183,44 @@ impl Script {
             ready,
             steps,
             digest: format!("{:016x}", punctual_recording::digest(text)),
+            wants_window,
         })
     }
 }
 
-fn step(source: &Source<'_>, spanned: &Spanned<WrittenStep>) -> Result<Step, ScriptError> {
+impl WrittenStep {
+    /// Whether something is done with a mouse.
+    fn has_mouse(&self) -> bool {
+        self.click.is_some() || self.scroll.is_some()
+    }
+
+    /// What goes with nothing in this step: where it stands, its name, and what it would go with.
+    fn strays(&self) -> Option<(Range<usize>, &'static str, &'static str)> {
+        let puts_in = self.text.is_some() || self.key.is_some() || self.has_mouse();
+        let (typed, waits) = ("type, key, click or scroll", "wait = \"quiet\"");
+        let all = [
+            (puts_in, "times", self.times.as_ref().map(Spanned::span), typed),
+            (puts_in, "as", self.kind.as_ref().map(Spanned::span), typed),
+            (puts_in, "pauses", self.pauses.as_ref().map(Spanned::span), typed),
+            (self.has_mouse(), "at", self.at.as_ref().map(Spanned::span), "click or scroll"),
+            (self.wait.is_some(), "silence", self.silence.as_ref().map(Spanned::span), waits),
+            (self.wait.is_some(), "at_most", self.at_most.as_ref().map(Spanned::span), waits),
+        ];
+        let mut strays = all.into_iter().filter(|(fits, ..)| !fits);
+        strays.find_map(|(_, name, span, with)| Some((span?, name, with)))
+    }
+}
+
+fn step(source: &Source<'_>, spanned: &Spanned<WrittenStep>, pointer: &mut Spot) -> Result<Step, ScriptError> {
     let step = spanned.get_ref();
-    let given = [&step.task, &step.text, &step.key, &step.think, &step.wait].into_iter().flatten().count();
+    let given = [&step.task, &step.text, &step.key, &step.click, &step.scroll, &step.think, &step.wait];
+    let given = given.into_iter().flatten().count();
     if given != 1 {
-        let what = "a step has one of task, type, key, think and wait";
+        let what = "a step has one of task, type, key, click, scroll, think and wait";
         return Err(source.wrong(&spanned.span(), format!("{what}: this one has {given}")));
     }
-    let is_typed = step.text.is_some() || step.key.is_some();
-    let only_typed = [
-        ("times", step.times.as_ref().map(Spanned::span)),
-        ("as", step.kind.as_ref().map(Spanned::span)),
-        ("pauses", step.pauses.as_ref().map(Spanned::span)),
-    ];
-    let only_waits =
-        [("silence", step.silence.as_ref().map(Spanned::span)), ("at_most", step.at_most.as_ref().map(Spanned::span))];
-    for (name, span) in only_typed.into_iter().filter(|_| !is_typed) {
-        if let Some(span) = span {
-            return Err(source.wrong(&span, format!("{name} goes with type or key")));
-        }
-    }
-    for (name, span) in only_waits.into_iter().filter(|_| step.wait.is_none()) {
-        if let Some(span) = span {
-            return Err(source.wrong(&span, format!("{name} goes with wait = \"quiet\"")));
-        }
+    if let Some((span, name, with)) = step.strays() {
+        return Err(source.wrong(&span, format!("{name} goes with {with}")));
     }
     if let Some(task) = &step.task {
         return source.name(task, "a task").map(Step::Task);
@@ -213,45 +234,67 @@ fn step(source: &Source<'_>, spanned: &Spanned<WrittenStep>) -> Result<Step, Scr
         }
         return source.quiet(step.silence.as_ref(), step.at_most.as_ref()).map(Step::Wait);
     }
-    presses(source, step).map(Step::Keys)
+    let mut presses = presses(source, step)?;
+    if let Some(at) = &step.at {
+        let spot = Spot::parse(at.get_ref()).map_err(|what| source.wrong(&at.span(), what))?;
+        if spot != *pointer {
+            // Somebody points first, and presses when they are there.
+            *pointer = spot;
+            let act = Act::Point(spot);
+            presses.insert(
+                0,
+                Press { kind: act.kind().to_owned(), act, after: step.pauses.as_ref().map(|_| Duration::ZERO) },
+            );
+        }
+    }
+    Ok(Step::Inputs(presses))
+}
+
+/// What is put in once by a step.
+fn acts(source: &Source<'_>, step: &WrittenStep) -> Result<Vec<Act>, ScriptError> {
+    if let Some(text) = &step.text {
+        let is_strange = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+        if text.get_ref().chars().any(is_strange) {
+            let what = "a text has no control characters but new lines and tabs: write them as key = \"ctrl-c\"";
+            return Err(source.wrong(&text.span(), what));
+        }
+        return Ok(text.get_ref().chars().map(|letter| Act::Key(typed(letter))).collect());
+    }
+    let named = [
+        step.key.as_ref().map(|name| (name, key(name.get_ref()).map(Act::Key))),
+        step.click.as_ref().map(|name| (name, Button::named(name.get_ref()).map(Act::Click))),
+        step.scroll.as_ref().map(|name| (name, Direction::named(name.get_ref()).map(Act::Scroll))),
+    ];
+    let act =
+        |(name, act): (&Spanned<String>, Result<Act, String>)| act.map_err(|what| source.wrong(&name.span(), what));
+    named.into_iter().flatten().map(act).collect()
 }
 
 fn presses(source: &Source<'_>, step: &WrittenStep) -> Result<Vec<Press>, ScriptError> {
-    let mut keys = match (&step.text, &step.key) {
-        (Some(text), _) => {
-            let is_strange = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
-            if text.get_ref().chars().any(is_strange) {
-                let what = "a text has no control characters but new lines and tabs: write them as key = \"ctrl-c\"";
-                return Err(source.wrong(&text.span(), what));
-            }
-            text.get_ref().chars().map(typed).collect()
-        }
-        (None, Some(name)) => vec![key(name.get_ref()).map_err(|what| source.wrong(&name.span(), what))?],
-        (None, None) => Vec::new(),
-    };
+    let mut acts = acts(source, step)?;
     if let Some(times) = &step.times {
-        let all = keys.len().saturating_mul(*times.get_ref() as usize);
+        let all = acts.len().saturating_mul(*times.get_ref() as usize);
         if *times.get_ref() == 0 || all > MAX_INPUTS as usize {
             return Err(source.wrong(&times.span(), format!("times lies between 1 and {MAX_INPUTS} inputs in all")));
         }
-        keys = keys.iter().cycle().take(all).cloned().collect();
+        acts = acts.iter().cycle().take(all).cloned().collect();
     }
     let kind = step.kind.as_ref().map(|kind| source.name(kind, "a kind")).transpose()?;
-    let mut pauses = vec![None; keys.len()];
+    let mut pauses = vec![None; acts.len()];
     if let Some(written) = &step.pauses {
-        if written.get_ref().len() != keys.len() {
-            let what = format!("there are {} pauses for {} keys: one for each", written.get_ref().len(), keys.len());
+        if written.get_ref().len() != acts.len() {
+            let what = format!("there are {} pauses for {} keys: one for each", written.get_ref().len(), acts.len());
             return Err(source.wrong(&written.span(), what));
         }
         for (pause, written) in pauses.iter_mut().zip(written.get_ref()) {
             *pause = Some(source.time(written)?);
         }
     }
-    let press = |(key, after): (super::Key, Option<Duration>)| {
-        let kind = kind.clone().unwrap_or_else(|| key.kind.to_owned());
-        Press { key, kind, after }
+    let press = |(act, after): (Act, Option<Duration>)| {
+        let kind = kind.clone().unwrap_or_else(|| act.kind().to_owned());
+        Press { act, kind, after }
     };
-    Ok(keys.into_iter().zip(pauses).map(press).collect())
+    Ok(acts.into_iter().zip(pauses).map(press).collect())
 }
 
 #[cfg(test)]
@@ -285,10 +328,24 @@ times = 2
         let script = Script::parse("edit.toml", GOOD).unwrap();
         assert_eq!((script.name.as_str(), script.size, script.pace.median_ns), ("edit", (100, 24), 120_000_000));
         assert_eq!((script.steps.len(), script.inputs(), script.has_recorded_pauses()), (5, 5, false));
-        let Step::Keys(keys) = &script.steps[2] else { panic!() };
+        let Step::Inputs(keys) = &script.steps[2] else { panic!() };
         assert_eq!((keys[2].kind.as_str(), keys[2].after), ("enter", Some(Duration::from_secs(1))));
-        let Step::Keys(keys) = &script.steps[4] else { panic!() };
-        assert_eq!((keys.len(), keys[1].kind.as_str(), keys[1].key.label.as_str()), (2, "save", "ctrl-s"));
+        let Step::Inputs(keys) = &script.steps[4] else { panic!() };
+        assert_eq!((keys.len(), keys[1].kind.as_str(), keys[1].act.label().as_str()), (2, "save", "ctrl-s"));
+    }
+
+    #[test]
+    fn somebody_points_before_they_click_where_the_pointer_is_not_yet() {
+        let clicks =
+            "click = \"left\"\n[[step]]\nclick = \"right\"\nat = \"5 9\"\n[[step]]\nscroll = \"down\"\nat = \"5 9\"";
+        let script = Script::parse("edit.toml", &GOOD.replacen("key = \"ctrl-s\"\nas = \"save\"", clicks, 1)).unwrap();
+        let all: Vec<(String, String)> =
+            script.presses().skip(3).map(|press| (press.kind.clone(), press.act.label())).collect();
+        let expected =
+            [("click", "left"), ("pointer", "to 5 9"), ("click", "right"), ("scroll", "down"), ("scroll", "down")];
+        assert_eq!(all, expected.map(|(kind, label)| (kind.to_owned(), label.to_owned())));
+        assert_eq!(script.wants_window.as_deref(), Some("edit.toml:17:1"));
+        assert_eq!(Script::parse("edit.toml", GOOD).unwrap().wants_window, None);
     }
 
     #[test]
@@ -303,7 +360,15 @@ times = 2
             ("columns = 100", "columns = 1", "edit.toml:4:11:", "2 to 500"),
             ("median = \"120ms\"", "median = \"0\"", "edit.toml:6:10:", "--pace full"),
             ("task = \"write\"", "task = \"write\"\nkey = \"a\"", "edit.toml:10:1:", "this one has 2"),
-            ("task = \"write\"", "task = \"write\"\ntimes = 3", "edit.toml:12:9:", "times goes with type or key"),
+            (
+                "task = \"write\"",
+                "task = \"write\"\ntimes = 3",
+                "edit.toml:12:9:",
+                "times goes with type, key, click or scroll",
+            ),
+            ("key = \"ctrl-s\"", "click = \"first\"", "edit.toml:18:9:", "left, middle or right"),
+            ("key = \"ctrl-s\"", "scroll = \"up\"\nat = \"5\"", "edit.toml:19:6:", "50% 40"),
+            ("times = 2", "at = \"5 5\"", "edit.toml:20:6:", "at goes with click or scroll"),
             ("key = \"ctrl-s\"", "press = \"ctrl-s\"", "edit.toml:18:1:", "unknown field `press`"),
             ("name = \"edit\"", "name = 5", "edit.toml:2:8:", "expected a string"),
             ("think = \"2s\"", "think = ", "edit.toml:16:", "value"),

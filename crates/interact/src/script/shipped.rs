@@ -2,8 +2,9 @@
 
 use super::Script;
 
-const SHIPPED: [(&str, &str); 5] = [
+const SHIPPED: [(&str, &str); 6] = [
     ("bash", include_str!("../../scenarios/bash.toml")),
+    ("editor", include_str!("../../scenarios/editor.toml")),
     ("less", include_str!("../../scenarios/less.toml")),
     ("python3", include_str!("../../scenarios/python3.toml")),
     ("typing", include_str!("../../scenarios/typing.toml")),
@@ -24,7 +25,9 @@ pub fn shipped(name: &str) -> Option<&'static str> {
 pub fn default_for(program: &str) -> (&'static str, &'static str) {
     let file = program.rsplit('/').next().unwrap_or(program);
     let file = match file {
-        "sh" | "dash" | "zsh" | "fish" => "bash",
+        // A terminal emulator runs a shell.
+        "sh" | "dash" | "zsh" | "fish" | "xterm" | "xfce4-terminal" | "gnome-terminal" | "konsole" | "urxvt" => "bash",
+        "mousepad" | "featherpad" | "gedit" | "kate" | "leafpad" | "l3afpad" | "xed" | "pluma" => "editor",
         "vi" | "nvim" | "view" => "vim",
         "more" | "man" => "less",
         "python" => "python3",
@@ -55,6 +58,7 @@ mod tests {
             assert!(!script.about.is_empty() && script.inputs() >= 20, "{name}");
         }
         assert_eq!(default_for("/usr/bin/vim").0, "vim");
+        assert_eq!((default_for("/usr/bin/mousepad").0, default_for("xterm").0), ("editor", "bash"));
         assert_eq!((default_for("dash").0, default_for("mc").0), ("bash", "typing"));
     }
 }

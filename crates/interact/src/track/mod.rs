@@ -6,10 +6,12 @@
 //! with nothing queued, unless until a time that it had not in mind before: a timer that it set because of the input. What is
 //! put out otherwise is background: a cursor that blinks, a clock.
 
+mod display;
 mod ends;
 mod open;
 
 use crate::machine::Interval;
+use display::Shown;
 use ends::Ends;
 pub use open::Taken;
 use open::{ANSWERED_NS, Cause, MAX_THREADS, Open};
@@ -19,6 +21,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A time limit that is not earlier than the one before by more than this is the one before: limits are given in ms.
 const SAME_LIMIT_NS: u64 = 2_000_000;
+/// With a display, a timer that is not due within so long is the cursor's: toolkits set it anew with every key.
+const CURSOR_NS: u64 = 300_000_000;
 /// Input that was put in so long ago, and that nobody can get any more, was thrown away: the kernel's worker has long
 /// handed it on.
 const THROWN_AWAY_NS: u64 = 100_000_000;
@@ -79,6 +83,8 @@ pub struct Tracker {
     /// Since when threads sleep for I/O.
     io: HashMap<u32, u64>,
     ends: Ends,
+    /// Of a display, what is known of its server.
+    shown: Option<Shown>,
     background: u64,
     cpu_ns: u64,
     reached_ns: u64,
@@ -88,6 +94,12 @@ impl Tracker {
     /// With `followed`, what threads did is told by [`Tracker::seen`]; without, ends are those of the output alone.
     pub fn new(followed: bool) -> Tracker {
         Tracker { followed, ..Tracker::default() }
+    }
+
+    /// The same of a program in a window: what goes over its connection to the display's server.
+    pub fn of_display(followed: bool) -> Tracker {
+        let (shown, cause) = (Some(Shown::default()), Cause::asking_kernel());
+        Tracker { followed, shown, cause, ..Tracker::default() }
     }
 
     /// Something was put in. Call it in order of time, and before what threads did after that.
@@ -112,6 +124,7 @@ impl Tracker {
             ..Interaction::default()
         };
         let mut open = Open::new(row, self.put_in);
+        open.is_shown = self.shown.is_some();
         open.ends_line = input.ends_line;
         open.is_for_terminal = input.is_for_terminal || input.is_signal;
         open.is_signal = input.is_signal;
@@ -158,6 +171,9 @@ impl Tracker {
     /// A thread did something. Call it in order of time.
     pub fn seen(&mut self, seen: &Seen) {
         self.reached_ns = self.reached_ns.max(seen.at_ns);
+        if self.shown.is_some() && self.seen_with_display(seen) {
+            return;
+        }
         match seen.kind {
             Moment::Got => self.got(seen),
             Moment::Wrote => self.wrote(seen),
@@ -224,12 +240,17 @@ impl Tracker {
                 }
             }
         }
+        self.note_queue(&taken, seen.at_ns);
+        self.take(last, seen);
+    }
+
+    /// These inputs were queued until then.
+    fn note_queue(&mut self, taken: &[u32], at_ns: u64) {
         let begins: Vec<u64> =
             self.open.iter().filter(|open| taken.contains(&open.row.number)).map(|open| open.row.begin_ns).collect();
         for begin_ns in begins.into_iter().take(MAX_LOOKED_AT) {
-            self.note_interval(Interval::Queue, begin_ns, seen.at_ns);
+            self.note_interval(Interval::Queue, begin_ns, at_ns);
         }
-        self.take(last, seen);
     }
 
     /// From now on what the program does is because of this input.
@@ -238,15 +259,17 @@ impl Tracker {
             return;
         }
         self.note_end_of_work();
+        let went_on = self.shown.as_ref().map(|shown| shown.was_at_work(self.active));
         if let Some(before) = self.open_mut(self.active)
-            && (before.row.seen_ns, before.row.blocked_ns) == (None, None)
+            && before.row.seen_ns.is_none()
+            && went_on.unwrap_or(before.row.blocked_ns.is_none())
             && !before.is_start
         {
             // It went on with the next one at once: what it puts out then belongs to both.
             before.row.merged_into = Some(number);
         }
         self.active = Some(number);
-        self.cause.only(seen.tid, self.limits.get(&seen.tid).copied().flatten());
+        self.cause.only(seen.tid, self.limits.clone());
         self.ends.begin();
     }
 
@@ -296,20 +319,24 @@ impl Tracker {
                 break;
             }
         }
-        let busy = self.ends.ran(seen, from);
-        if let (Some(busy_ns), Some(open)) = (busy, self.open_mut(self.active))
-            && open.row.busy_ns.is_none()
-        {
-            open.row.busy_ns = Some(busy_ns);
-        }
+        self.note_busy(seen, from);
         if !seen.slept() {
             return;
         }
         if seen.sleeps_for_io() && self.io.len() < MAX_THREADS {
             self.io.insert(seen.tid, seen.at_ns);
         }
-        if seen.for_input() || seen.for_several() && self.readers.contains(&seen.tid) {
+        if seen.for_input() || seen.for_several() && (self.shown.is_some() || self.readers.contains(&seen.tid)) {
             self.waits_for_input(seen);
+        }
+    }
+
+    fn note_busy(&mut self, seen: &Seen, from: u64) {
+        let busy = self.ends.ran(seen, from);
+        if let (Some(busy_ns), Some(open)) = (busy, self.open_mut(self.active))
+            && open.row.busy_ns.is_none()
+        {
+            open.row.busy_ns = Some(busy_ns);
         }
     }
 
@@ -322,7 +349,7 @@ impl Tracker {
         if seen.queued > 0 {
             return;
         }
-        if !seen.takes_lines() {
+        if !seen.takes_lines() && self.shown.is_none() {
             self.throw_away(seen.at_ns);
         }
         let started = self.cause.is_everybody();
@@ -331,11 +358,14 @@ impl Tracker {
             (Some(_), None) => true,
             (Some(limit), Some(before)) => limit + SAME_LIMIT_NS < before,
         };
-        let sets_timer = !started && is_new(self.cause.limit_before());
+        let is_soon = self.shown.is_none() || seen.limit_ns.is_some_and(|limit| limit < seen.at_ns + CURSOR_NS);
+        let sets_timer = !started && is_soon && is_new(self.cause.limit_before(tid));
         if !self.cause.is_at_work(tid) {
             return;
         }
-        if let Some(open) = self.open_mut(self.active) {
+        if self.shown.is_some() && !started {
+            self.rests_with_display(seen, sets_timer);
+        } else if let Some(open) = self.open_mut(self.active) {
             let is_reader = open.reader.as_ref().is_some_and(|(reader, _)| *reader == tid);
             if open.is_start {
                 open.row.blocked_ns = Some(seen.at_ns);
@@ -409,6 +439,9 @@ impl Tracker {
         if open.was_thrown_away || open.is_signal {
             return true;
         }
+        if self.shown.as_ref().is_some_and(|shown| shown.is_still_drawn(open.row.number, settled_ns)) {
+            return false;
+        }
         if self.active.is_some_and(|active| active > open.row.number) {
             // A later one was taken.
             return true;
@@ -457,6 +490,9 @@ fn merge_silent(open: &mut VecDeque<Open>) {
     }
 }
 
+#[cfg(test)]
+#[path = "display_tests.rs"]
+mod display_tests;
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;

@@ -3,12 +3,14 @@
 use crate::machine::{Interval, thinking_ns};
 use punctual_probe::terminal::Seen;
 use punctual_recording::{Interaction, Outcome};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Threads that are kept in mind; a program with more of them at one terminal is not followed in all.
 pub(super) const MAX_THREADS: usize = 4_096;
 /// Outsiders that were woken may answer; not for longer than this, ns.
 pub(super) const ANSWERED_NS: u64 = 2_000_000_000;
+/// The kernel's own threads hand on what one program writes for another one at once, ns.
+const HANDED_ON_NS: u64 = 50_000_000;
 /// Silence that ends what an input put out, where threads are not seen, ns.
 const SILENCE_NS: u64 = 50_000_000;
 /// Intervals that are kept for an input; neighbours are joined, and of more nothing is known.
@@ -23,6 +25,8 @@ pub struct Taken {
     pub row: Interaction,
     /// The thread that put the last out because of it: its id and name. `None` where nobody did, or threads are not seen.
     pub writer: Option<(u32, String)>,
+    /// Of what a display shows, when the program last handed that to the server before it was seen.
+    pub handed_ns: Option<u64>,
 }
 
 pub(super) struct Open {
@@ -38,6 +42,16 @@ pub(super) struct Open {
     pub(super) was_thrown_away: bool,
     pub(super) program_ended: bool,
     pub(super) reader: Option<(u32, String)>,
+    /// The process of the reader.
+    pub(super) reader_process: u32,
+    /// Of a display: when its server had got the input.
+    pub(super) delivered_ns: Option<u64>,
+    /// Of a display: a timer that the program set because of it was waited for.
+    pub(super) had_timer: bool,
+    /// Of a display, see [`Taken::handed_ns`].
+    pub(super) handed_ns: Option<u64>,
+    /// Whether it is a display that shows what is put out.
+    pub(super) is_shown: bool,
     pub(super) writer: Option<(u32, String)>,
     /// When output arrived: at first, last without a silence before it, and first not before `seen`.
     first_arrival: Option<u64>,
@@ -65,6 +79,11 @@ impl Open {
             was_thrown_away: false,
             program_ended: false,
             reader: None,
+            reader_process: 0,
+            delivered_ns: None,
+            had_timer: false,
+            handed_ns: None,
+            is_shown: false,
             writer: None,
             first_arrival: None,
             last_arrival: None,
@@ -126,6 +145,9 @@ impl Open {
             self.row.arrived_ns = self.row.seen_ns;
             self.row.output_bytes = self.arrived_bytes;
         }
+        if self.is_shown {
+            self.row.output_bytes = self.arrived_bytes;
+        }
         if self.is_for_terminal {
             self.row.seen_ns = None;
             self.row.arrived_ns = self.first_arrival;
@@ -138,7 +160,7 @@ impl Open {
         if let (true, Some(seen), false) = (followed, self.row.seen_ns, self.intervals_lost) {
             self.row.think_1996_ns = Some(thinking_ns(self.row.begin_ns, seen, &self.intervals));
         }
-        Taken { row: self.row, writer: self.writer }
+        Taken { row: self.row, writer: self.writer, handed_ns: self.handed_ns }
     }
 
     /// What became of it, once its row is whole.
@@ -164,15 +186,20 @@ impl Open {
 pub(super) struct Cause {
     everybody: bool,
     threads: HashSet<u32>,
-    /// Outsiders whom one of them woke, and until when their answer is waited for.
-    asked: HashSet<u32>,
-    asked_until_ns: u64,
+    /// Outsiders whom one of them woke, and until when the answer of each is waited for, ns.
+    asked: HashMap<u32, u64>,
     now_ns: u64,
-    /// When the wait in which the input came would have ended by itself.
-    limit: Option<u64>,
+    /// When the wait of each thread before the input came would have ended by itself.
+    limits: HashMap<u32, Option<u64>>,
+    /// Whether the kernel's own threads may be asked: where they do not hand on the input itself.
+    asks_kernel: bool,
 }
 
 impl Cause {
+    pub(super) fn asking_kernel() -> Cause {
+        Cause { asks_kernel: true, ..Cause::default() }
+    }
+
     pub(super) fn everybody(&mut self) {
         self.everybody = true;
     }
@@ -187,14 +214,22 @@ impl Cause {
         self.asked.clear();
     }
 
-    pub(super) fn only(&mut self, tid: u32, limit: Option<u64>) {
+    pub(super) fn only(&mut self, tid: u32, limits: HashMap<u32, Option<u64>>) {
         self.nobody();
         self.threads.insert(tid);
-        self.limit = limit;
+        self.limits = limits;
     }
 
-    pub(super) fn limit_before(&self) -> Option<u64> {
-        self.limit
+    /// Somebody outside may answer until then.
+    pub(super) fn ask(&mut self, outsider: u32, until_ns: u64) {
+        if self.threads.len() + self.asked.len() < MAX_THREADS {
+            let until = self.asked.entry(outsider).or_insert(until_ns);
+            *until = until_ns.max(*until);
+        }
+    }
+
+    pub(super) fn limit_before(&self, tid: u32) -> Option<u64> {
+        self.limits.get(&tid).copied().flatten()
     }
 
     pub(super) fn is_at_work(&self, tid: u32) -> bool {
@@ -206,7 +241,7 @@ impl Cause {
     }
 
     pub(super) fn may_be_answered(&self) -> bool {
-        !self.asked.is_empty() && self.now_ns < self.asked_until_ns
+        self.asked.values().any(|until| self.now_ns < *until)
     }
 
     pub(super) fn rests(&mut self, tid: u32) {
@@ -227,11 +262,12 @@ impl Cause {
             if seen.woken_is_there() {
                 self.threads.insert(woken);
             } else if !seen.woken_is_kernels() {
-                // The kernel's own threads hand on what anybody puts in or out.
-                self.asked.insert(woken);
-                self.asked_until_ns = seen.at_ns + ANSWERED_NS;
+                self.ask(woken, seen.at_ns + ANSWERED_NS);
+            } else if self.asks_kernel {
+                self.ask(woken, seen.at_ns + HANDED_ON_NS);
             }
-        } else if seen.woken_is_there() && self.asked.contains(&seen.tid) && self.may_be_answered() {
+            // At a terminal the kernel's own threads hand on what anybody puts in or out.
+        } else if seen.woken_is_there() && self.asked.get(&seen.tid).is_some_and(|until| seen.at_ns < *until) {
             self.threads.insert(woken);
         }
     }

@@ -433,6 +433,7 @@ fn start(
     let (program, arguments) = words.split_first().ok_or_else(|| std::io::Error::other("an empty command"))?;
     let mut child = Command::new(program);
     child.args(arguments).stdin(Stdio::null());
+    child.envs(command.environment.iter().map(|(name, value)| (name, value)));
     if command.quiet {
         child.current_dir(scratch);
     }

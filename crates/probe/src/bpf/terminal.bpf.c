@@ -3,6 +3,9 @@
  * What the threads at one terminal do: when they run, ask for input, get it, put something out, wake others. They are
  * told by their session's terminal, so nothing has to be kept of who started whom. Each becomes a record in a ring of
  * its CPU; user space maps the rings, and `probe/src/terminal/programs.rs` declares the same records.
+ *
+ * With a display, input and output go over sockets whose other end is its server: those of the threads at the terminal,
+ * and at the server those of whoever types. A terminal that a program of theirs opens in turn is theirs too.
  */
 #include "calls.h"
 #include "kernel.h"
@@ -17,6 +20,10 @@
 #define ICANON 0000002
 #define QUEUE_MASK 4095
 #define NO_LIMIT (~0ULL)
+#define MAX_OTHERS 4
+#define FILE_TYPE 0170000
+#define IS_SOCKET 0140000
+#define AF_UNIX 1
 #define IN_WORK (SOFTIRQ_MASK | HARDIRQ_MASK | NMI_MASK)
 
 /* Among the flags of a record. */
@@ -29,6 +36,7 @@
 #define BY_INTERRUPT 64		/* no thread woke it but what interrupted that */
 #define WOKEN_IS_KERNELS 256	/* the woken thread is the kernel's own */
 #define TAKES_LINES 128		/* the terminal hands on whole lines */
+#define OF_SERVER 512		/* the thread is the display server's */
 
 /* One cache line. Times are ns of CLOCK_MONOTONIC. */
 struct moment_record {
@@ -65,6 +73,7 @@ struct own_call {
 	__u64 limit;		/* when it ends by itself, ns; NO_LIMIT: never */
 	__u32 kind;
 	__u32 flags;
+	__u64 socket;		/* the kernel's structure of the socket to the display, if it is for one */
 };
 
 struct {
@@ -77,6 +86,11 @@ struct {
 struct terminal_state {
 	/* The kernel's structure of the terminal; 0: not known yet. */
 	__u64 terminal;
+	/* Those that programs at it opened for others, as terminal emulators do. */
+	__u64 others[MAX_OTHERS];
+	__u64 count;
+	/* The socket that input came by last. */
+	__u64 socket;
 };
 
 struct terminal_configuration {
@@ -85,6 +99,8 @@ struct terminal_configuration {
 	__u64 own_process;
 	__u64 own_descriptor;
 	__u64 switch_tells_state;
+	/* The process of the display server; 0: there is no display. */
+	__u64 server;
 };
 
 struct terminal_state terminal_state;
@@ -118,8 +134,39 @@ struct n_tty_data {
 	unsigned long read_tail;
 };
 
+struct upid___at {
+	int nr;
+};
+
+struct pid___at {
+	struct upid___at numbers[1];
+};
+
+struct sk_buff_head___at {
+	__u32 qlen;
+};
+
+struct sock_common___at {
+	unsigned short skc_family;
+};
+
+struct sock___at {
+	struct sock_common___at __sk_common;
+	struct sk_buff_head___at sk_receive_queue;
+	struct pid___at *sk_peer_pid;
+};
+
+struct socket___at {
+	struct sock___at *sk;
+};
+
+struct inode___at {
+	unsigned short i_mode;
+};
+
 struct file {
 	void *private_data;
+	struct inode___at *f_inode;
 };
 
 struct fdtable {
@@ -142,6 +189,7 @@ struct task_struct___at {
 	char comm[NAME_SIZE];
 	struct files_struct *files;
 	struct signal_struct___at *signal;
+	struct task_struct___at *real_parent;
 };
 
 #pragma clang attribute pop
@@ -157,43 +205,95 @@ struct times_of_program {
 	__s64 rest;
 };
 
-static __always_inline bool is_there(struct task_struct *task)
+static __always_inline bool is_theirs(__u64 terminal)
 {
-	__u64 terminal = terminal_state.terminal;
-
-	return terminal && (__u64)BPF_CORE_READ((struct task_struct___at *)task, signal, tty) == terminal;
+	if (!terminal)
+		return false;
+	if (terminal == terminal_state.terminal)
+		return true;
+	if (!terminal_configuration.server)
+		return false;
+	for (__u32 index = 0; index < MAX_OTHERS; index++)
+		if (terminal == terminal_state.others[index])
+			return true;
+	return false;
 }
 
-/* The terminal that a descriptor of the current process stands for; 0: it is not one. */
-static __always_inline __u64 terminal_at(__u64 descriptor)
+static __always_inline bool is_there(struct task_struct *task)
+{
+	return terminal_state.terminal &&
+	       is_theirs((__u64)BPF_CORE_READ((struct task_struct___at *)task, signal, tty));
+}
+
+static __always_inline bool is_server(struct task_struct *task)
+{
+	return terminal_configuration.server &&
+	       (__u32)((struct task_struct___at *)task)->tgid == terminal_configuration.server;
+}
+
+/* The file that a descriptor of the current process stands for. */
+static __always_inline struct file *file_at(__u64 descriptor)
 {
 	struct task_struct___at *task = (void *)bpf_get_current_task_btf();
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files;
 	struct file *file = 0;
-	struct tty_file_private *private;
 
 	if (!table || descriptor >= BPF_CORE_READ(table, max_fds))
 		return 0;
 	files = BPF_CORE_READ(table, fd);
-	if (bpf_probe_read_kernel(&file, sizeof(file), files + descriptor) || !file)
+	if (bpf_probe_read_kernel(&file, sizeof(file), files + descriptor))
 		return 0;
-	private = BPF_CORE_READ(file, private_data);
+	return file;
+}
+
+/* The terminal that a descriptor of the current process stands for; 0: it is not one. */
+static __always_inline __u64 terminal_at(__u64 descriptor)
+{
+	struct file *file = file_at(descriptor);
+	struct tty_file_private *private = file ? BPF_CORE_READ(file, private_data) : 0;
+
 	return private ? (__u64)BPF_CORE_READ(private, tty) : 0;
 }
 
-static __always_inline bool is_ours(__u64 descriptor)
+/* The socket to this process that a descriptor of the current process stands for; 0: it is not one. */
+static __always_inline __u64 socket_at(__u64 descriptor, __u64 peer)
 {
-	return terminal_at(descriptor) == terminal_state.terminal;
+	struct file *file = file_at(descriptor);
+	struct socket___at *socket;
+	struct sock___at *sock;
+
+	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & FILE_TYPE) != IS_SOCKET)
+		return 0;
+	socket = BPF_CORE_READ(file, private_data);
+	sock = socket ? BPF_CORE_READ(socket, sk) : 0;
+	if (!sock || BPF_CORE_READ(sock, __sk_common.skc_family) != AF_UNIX ||
+	    (__u32)BPF_CORE_READ(sock, sk_peer_pid, numbers[0].nr) != (__u32)peer)
+		return 0;
+	return (__u64)sock;
 }
 
-/* Bytes that can be got from the terminal: whole lines where it hands on lines. */
-static __always_inline __u32 queued(__u16 *flags)
+/* Whether input comes, or output goes, by a descriptor of the current process; of a display by which socket. */
+static __always_inline bool is_ours(__u64 descriptor, __u64 *socket)
+{
+	if (!terminal_configuration.server)
+		return terminal_at(descriptor) == terminal_state.terminal;
+	*socket = socket_at(descriptor, terminal_configuration.server);
+	return *socket;
+}
+
+/* Bytes that can be got from the terminal: whole lines where it hands on lines. Of a display, messages. */
+static __always_inline __u32 queued(__u16 *flags, __u64 socket)
 {
 	struct tty_struct *terminal = (void *)terminal_state.terminal;
-	struct n_tty_data *data = BPF_CORE_READ(terminal, disc_data);
+	struct n_tty_data *data;
 	unsigned long head, tail;
 
+	if (terminal_configuration.server) {
+		socket = socket ? socket : terminal_state.socket;
+		return socket ? BPF_CORE_READ((struct sock___at *)socket, sk_receive_queue.qlen) : 0;
+	}
+	data = BPF_CORE_READ(terminal, disc_data);
 	if (!data)
 		return 0;
 	if (BPF_CORE_READ(terminal, termios.c_lflag) & ICANON) {
@@ -243,7 +343,7 @@ static __always_inline void end_moment(struct moment_record *record, __u64 posit
 }
 
 /* Whether a list of descriptors to wait for has the terminal in it. */
-static __always_inline bool polls_terminal(__u64 list, __u64 count)
+static __always_inline bool polls_terminal(__u64 list, __u64 count, __u64 *socket)
 {
 	struct pollfd_of_program one;
 
@@ -252,20 +352,20 @@ static __always_inline bool polls_terminal(__u64 list, __u64 count)
 			break;
 		if (bpf_probe_read_user(&one, sizeof(one), (void *)(list + index * sizeof(one))))
 			return false;
-		if (one.fd >= 0 && is_ours(one.fd))
+		if (one.fd >= 0 && is_ours(one.fd, socket))
 			return true;
 	}
 	return false;
 }
 
-static __always_inline bool selects_terminal(__u64 set)
+static __always_inline bool selects_terminal(__u64 set, __u64 *socket)
 {
 	__u64 bits;
 
 	if (!set || bpf_probe_read_user(&bits, sizeof(bits), (void *)set))
 		return false;
 	for (__u32 descriptor = 0; descriptor < MAX_DESCRIPTORS; descriptor++)
-		if (bits >> descriptor & 1 && is_ours(descriptor))
+		if (bits >> descriptor & 1 && is_ours(descriptor, socket))
 			return true;
 	return false;
 }
@@ -307,31 +407,32 @@ static __always_inline long number_of(struct pt_regs *registers)
 static __always_inline void look_at_poll(struct pt_regs *registers, struct own_call *call)
 {
 	long number = number_of(registers);
-	bool x86 = IS_X86;
+	bool x86 = IS_X86, is_known = true, has_terminal = false;
 
 	if (x86 ? number == 7 : false) {			/* poll */
-		if (polls_terminal(first_argument(registers), second_argument(registers)))
-			call->flags |= SLEEPS_FOR_INPUT;
+		has_terminal = polls_terminal(first_argument(registers), second_argument(registers), &call->socket);
 		call->limit = limit_in_ms(third_argument(registers), call->begin);
 	} else if (number == (x86 ? 271 : 73)) {		/* ppoll */
-		if (polls_terminal(first_argument(registers), second_argument(registers)))
-			call->flags |= SLEEPS_FOR_INPUT;
+		has_terminal = polls_terminal(first_argument(registers), second_argument(registers), &call->socket);
 		call->limit = limit_at(third_argument(registers), 1, call->begin);
 	} else if (x86 && number == 23) {			/* select */
-		if (selects_terminal(second_argument(registers)))
-			call->flags |= SLEEPS_FOR_INPUT;
+		has_terminal = selects_terminal(second_argument(registers), &call->socket);
 		call->limit = limit_at(fifth_argument(registers), 1000, call->begin);
 	} else if (number == (x86 ? 270 : 72)) {		/* pselect6 */
-		if (selects_terminal(second_argument(registers)))
-			call->flags |= SLEEPS_FOR_INPUT;
+		has_terminal = selects_terminal(second_argument(registers), &call->socket);
 		call->limit = limit_at(fifth_argument(registers), 1, call->begin);
 	} else {
-		call->flags |= SLEEPS_FOR_SEVERAL;
+		is_known = false;
 		if (number == (x86 ? 281 : 22) || (x86 && number == 232))	/* epoll_pwait, epoll_wait */
 			call->limit = limit_in_ms(fourth_argument(registers), call->begin);
 		else if (number == 441)				/* epoll_pwait2 */
 			call->limit = limit_at(fourth_argument(registers), 1, call->begin);
 	}
+	if (has_terminal)
+		call->flags |= SLEEPS_FOR_INPUT;
+	/* With a display some have a thread of their own that gets the input, and another one that waits for that. */
+	else if (!is_known || terminal_configuration.server)
+		call->flags |= SLEEPS_FOR_SEVERAL;
 }
 
 /* The process that types shows which terminal is meant: it writes nothing into it. */
@@ -343,6 +444,38 @@ static __always_inline void find_terminal(struct pt_regs *registers, __u32 proce
 	terminal_state.terminal = terminal_at(terminal_configuration.own_descriptor);
 }
 
+/* What a thread puts out for a display is told as the call begins: whoever shows it may be done before it ends. */
+static __always_inline void note_output(struct task_struct *task, struct own_call *call, __u16 flags)
+{
+	struct moment_ring *ring = own_ring();
+	struct moment_record *record;
+	__u64 position;
+
+	if (!ring)
+		return;
+	record = begin_moment(ring, task, MOMENT_WROTE, &position);
+	record->begin = call->begin;
+	record->flags = flags;
+	end_moment(record, position);
+}
+
+/* The server of the display: when it gets what is typed, and when it tells of what it has drawn. */
+static __always_inline int server_calls(struct pt_regs *registers, struct task_struct *task, struct own_call *call)
+{
+	__u32 tid = ((struct task_struct___at *)task)->pid;
+
+	if (call->kind != CALL_READ && call->kind != CALL_WRITE)
+		return 0;
+	call->socket = socket_at(first_argument(registers), terminal_configuration.own_process);
+	if (!call->socket)
+		return 0;
+	if (call->kind == CALL_WRITE)
+		note_output(task, call, OF_SERVER);
+	else
+		bpf_map_update_elem(&own_calls, &tid, call, BPF_ANY);
+	return 0;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 {
@@ -352,25 +485,33 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 	struct moment_record *record;
 	__u64 position;
 	__u32 tid, flags;
+	bool serves;
 
 	if (!terminal_state.terminal) {
 		find_terminal(registers, ((struct task_struct___at *)task)->tgid);
 		return 0;
 	}
-	if (!is_there(task))
+	serves = is_server(task);
+	if (!serves && !is_there(task))
 		return 0;
 	call.kind = call_of(registers);
 	call.begin = bpf_ktime_get_ns();
 	call.limit = NO_LIMIT;
+	if (serves)
+		return server_calls(registers, task, &call);
 	switch (call.kind) {
 	case CALL_READ:
-		if (!is_ours(first_argument(registers)))
+		if (!is_ours(first_argument(registers), &call.socket))
 			return 0;
 		call.flags = SLEEPS_FOR_INPUT;
 		break;
 	case CALL_WRITE:
-		if (!is_ours(first_argument(registers)))
+		if (!is_ours(first_argument(registers), &call.socket))
 			return 0;
+		if (terminal_configuration.server) {
+			note_output(task, &call, 0);
+			return 0;
+		}
 		break;
 	case CALL_POLL:
 		look_at_poll(registers, &call);
@@ -390,7 +531,7 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 	record = begin_moment(ring, task, MOMENT_ASKS, &position);
 	record->value = call.limit;
 	record->flags = flags;
-	record->queued = queued(&record->flags);
+	record->queued = queued(&record->flags, call.socket);
 	end_moment(record, position);
 	return 0;
 }
@@ -404,8 +545,10 @@ int BPF_PROG(call_ends, struct pt_regs *registers, long result)
 	struct moment_ring *ring;
 	struct own_call *call;
 	__u64 position;
+	bool serves;
 
-	if (!is_there(task))
+	serves = is_server(task);
+	if (!serves && !is_there(task))
 		return 0;
 	call = bpf_map_lookup_elem(&own_calls, &tid);
 	if (!call)
@@ -415,8 +558,11 @@ int BPF_PROG(call_ends, struct pt_regs *registers, long result)
 		record = begin_moment(ring, task, call->kind == CALL_READ ? MOMENT_GOT : MOMENT_WROTE, &position);
 		record->begin = call->begin;
 		record->value = result;
-		record->queued = queued(&record->flags);
+		record->flags = serves ? OF_SERVER : 0;
+		record->queued = queued(&record->flags, call->socket);
 		end_moment(record, position);
+		if (!serves)
+			terminal_state.socket = call->socket;
 	}
 	bpf_map_delete_elem(&own_calls, &tid);
 	return 0;
@@ -429,14 +575,15 @@ int BPF_PROG(thread_switches, bool preempted, struct task_struct *previous, stru
 	struct moment_record *record;
 	struct moment_ring *ring;
 	struct own_call *call;
-	bool leaves, comes;
-	__u64 position;
+	bool leaves, comes, served;
+	__u64 position, socket = 0;
 	__u32 tid;
 
 	if (!terminal_state.terminal)
 		return 0;
-	leaves = is_there(previous);
-	comes = is_there(next);
+	served = is_server(previous);
+	leaves = served || is_there(previous);
+	comes = is_server(next) || is_there(next);
 	if (!leaves && !comes)
 		return 0;
 	ring = own_ring();
@@ -451,12 +598,15 @@ int BPF_PROG(thread_switches, bool preempted, struct task_struct *previous, stru
 				record->flags |= SLEEPS_FOR_IO;
 			tid = from->pid;
 			call = bpf_map_lookup_elem(&own_calls, &tid);
-			if (call) {
+			if (call && !served) {
 				record->flags |= call->flags;
 				record->value = call->limit;
+				socket = call->socket;
 			}
-			record->queued = queued(&record->flags);
+			record->queued = queued(&record->flags, socket);
 		}
+		if (served)
+			record->flags |= OF_SERVER;
 		end_moment(record, position);
 	}
 	ring->since = comes ? bpf_ktime_get_ns() : 0;
@@ -512,6 +662,22 @@ int BPF_PROG(thread_is_made, struct task_struct *parent, struct task_struct *chi
 	return 0;
 }
 
+/* What a program at the terminal starts at a terminal that it has opened, as terminal emulators do, is there too. */
+static __always_inline void learn_terminal(struct task_struct *task)
+{
+	struct task_struct___at *child = (void *)task;
+	__u64 terminal = (__u64)BPF_CORE_READ(child, signal, tty);
+	__u64 parents = (__u64)BPF_CORE_READ(child, real_parent, signal, tty);
+	__u64 count = terminal_state.count;
+
+	if (!terminal_configuration.server || !terminal_state.terminal || !terminal || !is_theirs(parents))
+		return;
+	if (count < MAX_OTHERS) {
+		terminal_state.others[count] = terminal;
+		terminal_state.count = count + 1;
+	}
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(thread_becomes, struct task_struct *task, int old)
 {
@@ -519,8 +685,11 @@ int BPF_PROG(thread_becomes, struct task_struct *task, int old)
 	struct moment_ring *ring;
 	__u64 position;
 
-	if (!is_there(task))
-		return 0;
+	if (!is_there(task)) {
+		learn_terminal(task);
+		if (!is_there(task))
+			return 0;
+	}
 	ring = own_ring();
 	if (!ring)
 		return 0;

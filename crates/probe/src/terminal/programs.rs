@@ -29,6 +29,7 @@ const WOKEN_IS_THERE: u16 = 32;
 const BY_INTERRUPT: u16 = 64;
 const TAKES_LINES: u16 = 128;
 const WOKEN_IS_KERNELS: u16 = 256;
+const OF_SERVER: u16 = 512;
 /// A time limit of a call that has none.
 const NO_LIMIT: u64 = u64::MAX;
 
@@ -171,6 +172,21 @@ impl Seen {
         self.flags & BY_INTERRUPT != 0
     }
 
+    /// The same of a thread of the display's server.
+    pub fn of_servers(self) -> Seen {
+        self.with(OF_SERVER, true)
+    }
+
+    /// Whether the display's server did it: what it got is what was typed, what it put out tells of what was drawn.
+    pub fn by_server(&self) -> bool {
+        self.flags & OF_SERVER != 0
+    }
+
+    /// The same of a sleep of which it is not known whether input ends it.
+    pub fn sleeping_for_several(self) -> Seen {
+        self.with(RAN_AND_SLEPT, true).with(SLEEPS_FOR_SEVERAL, true)
+    }
+
     /// Whether the terminal hands on whole lines then.
     pub fn takes_lines(&self) -> bool {
         self.flags & TAKES_LINES != 0
@@ -199,9 +215,10 @@ pub struct TerminalWatch {
     _statistics: Option<OwnedFd>,
 }
 
-fn load(own_descriptor: i32) -> Result<LoadedObject, Refused> {
+fn load(own_descriptor: i32, server: Option<u32>) -> Result<LoadedObject, Refused> {
     let mut configuration = per_cpu::places().nesting.bytes().to_vec();
-    let own = [u64::from(std::process::id()), own_descriptor as u64, u64::from(switch_tells_state())];
+    let server = u64::from(server.unwrap_or(0));
+    let own = [u64::from(std::process::id()), own_descriptor as u64, u64::from(switch_tells_state()), server];
     own.iter().for_each(|word| configuration.extend_from_slice(&word.to_ne_bytes()));
     let sizes = [("moment_rings", cpus::possible() as u32)];
     LoadedObject::load_sized("terminal", OBJECT, Some(&configuration), &sizes)
@@ -210,16 +227,17 @@ fn load(own_descriptor: i32) -> Result<LoadedObject, Refused> {
 
 /// Loads the programs and takes them away again; the names of those that this kernel has no place for.
 pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
-    Ok(load(-1)?.left_out())
+    Ok(load(-1, None)?.left_out())
 }
 
 impl TerminalWatch {
     /// Loads and attaches the programs for whoever is at this terminal. The descriptor is the terminal's own end, not that of
-    /// whoever types, and nothing may be at it yet.
+    /// whoever types, and nothing may be at it yet. With the process of a display's `server`, input and output are what goes
+    /// over the sockets between that and whoever is there; this process must have one too, by which it types.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn start(terminal: BorrowedFd<'_>) -> Result<TerminalWatch, Refused> {
+    pub fn start(terminal: BorrowedFd<'_>, server: Option<u32>) -> Result<TerminalWatch, Refused> {
         let doing = "following a program at a terminal";
         if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
             let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
@@ -228,7 +246,7 @@ impl TerminalWatch {
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             return Err(Refused::because(doing, "system calls are known only of x86-64 and arm64"));
         }
-        let mut object = load(terminal.as_raw_fd())?;
+        let mut object = load(terminal.as_raw_fd(), server)?;
         let memory = object.shared_array("moment_rings")?;
         let state = object.shared_globals()?;
         // Panics now rather than later where a ring is smaller than the records say.
@@ -317,6 +335,7 @@ mod tests {
             ("BY_INTERRUPT", BY_INTERRUPT),
             ("TAKES_LINES", TAKES_LINES),
             ("WOKEN_IS_KERNELS", WOKEN_IS_KERNELS),
+            ("OF_SERVER", OF_SERVER),
             ("RECORDS", RECORDS as u16),
             ("NAME_SIZE", NAME_SIZE as u16),
         ];
@@ -335,7 +354,7 @@ mod tests {
         assert_eq!(record_layout(&btf, "moment_ring"), layout_of!(MomentRing, records, head, since, pad));
         let (size, configuration) = record_layout(&btf, "terminal_configuration");
         let offsets: Vec<usize> = configuration.iter().map(|(_, offset)| *offset).collect();
-        assert_eq!((size, offsets), (48, vec![0, 24, 32, 40]));
+        assert_eq!((size, offsets), (56, vec![0, 24, 32, 40, 48]));
         assert_eq!(variable_offsets(&btf, ".rodata"), [0]);
         assert_eq!(variable_offsets(&btf, ".bss"), [0]);
     }

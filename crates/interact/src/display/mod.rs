@@ -1,0 +1,215 @@
+//! A display of this run's own: a server that draws into memory, keys and clicks by XTEST, and what was drawn by DAMAGE.
+//!
+//! There is no window manager. The window that was shown last and takes keys is the one that is typed into; a window that
+//! comes has the pointer in its middle where it is the first.
+
+mod keyboard;
+mod server;
+mod windows;
+
+use crate::script::{Act, MIDDLE, Script};
+use crate::terminal::Arrival;
+use keyboard::Keyboard;
+use punctual_kernel::{Refused, clock};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+pub(crate) use server::PROGRAM as SERVER;
+use server::{PROTOCOL, Server};
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+use windows::Windows;
+use x11rb::connection::Connection;
+use x11rb::errors::{ConnectionError, ReplyOrIdError};
+use x11rb::protocol::Event;
+use x11rb::protocol::damage::{ConnectionExt as _, ReportLevel};
+use x11rb::protocol::xproto::{
+    BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ChangeWindowAttributesAux, ConnectionExt as _, EventMask, InputFocus,
+    KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT,
+};
+use x11rb::protocol::xtest::ConnectionExt as _;
+use x11rb::reexports::x11rb_protocol::parse_display::ConnectAddress;
+use x11rb::rust_connection::{DefaultStream, RustConnection};
+
+/// Bytes of a request of XTEST.
+const REQUEST_BYTES: u64 = 36;
+/// Bytes of a pixel.
+const PIXEL_BYTES: u64 = 4;
+
+/// A display, and this process's connection to it.
+pub(crate) struct Display {
+    connection: RustConnection,
+    root: u32,
+    windows: Windows,
+    keyboard: Keyboard,
+    /// Which window has the keys now.
+    focus: u32,
+    pointer: (i16, i16),
+    server: Server,
+}
+
+/// Something for the server to pretend: its kind, the key or button, and where on the screen.
+type Pretence = (u8, u8, (i16, i16));
+
+fn refused(error: impl std::fmt::Display) -> Refused {
+    Refused::because("using the display", error.to_string())
+}
+
+impl Display {
+    /// A display whose keyboard has all that a script types.
+    pub(crate) fn start(script: &Script) -> Result<Display, Refused> {
+        let server = Server::start()?;
+        let path = format!("/tmp/.X11-unix/X{}", server.number);
+        let (stream, _) = DefaultStream::connect(&ConnectAddress::Socket(path.into()))
+            .map_err(|error| refused(format!("connecting to :{}: {error}", server.number)))?;
+        let (name, data) = (PROTOCOL.as_bytes().to_vec(), server.cookie.clone().into_bytes());
+        let connection =
+            RustConnection::connect_to_stream_with_auth_info(stream, 0, name, data).map_err(|error| refused(&error))?;
+        let root = connection.setup().roots.first().ok_or_else(|| refused("it has no screen"))?.root;
+        let keyboard = prepare(&connection, root, script).map_err(|error| refused(&error))?;
+        let keyboard = keyboard.ok_or_else(|| refused("the script types more symbols than a keyboard has keys"))?;
+        Ok(Display { connection, root, windows: Windows::default(), keyboard, focus: 0, pointer: (0, 0), server })
+    }
+
+    /// The process of its server.
+    pub(crate) fn server(&self) -> u32 {
+        self.server.pid
+    }
+
+    /// What a program must have in its environment to find it, and nothing else of the user's that it would rather talk to:
+    /// another display, or an instance of itself that runs there.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        let authority = self.server.authority.to_string_lossy().into_owned();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        vec![
+            pair("DISPLAY", &format!(":{}", self.server.number)),
+            ("XAUTHORITY".to_owned(), authority),
+            pair("WAYLAND_DISPLAY", ""),
+            pair("XDG_SESSION_TYPE", "x11"),
+            pair("GDK_BACKEND", "x11"),
+            pair("QT_QPA_PLATFORM", "xcb"),
+            pair("DBUS_SESSION_BUS_ADDRESS", "disabled:"),
+        ]
+    }
+
+    /// Whether there is a window to type into.
+    pub(crate) fn has_window(&self) -> bool {
+        self.windows.current().is_some()
+    }
+
+    /// Whether its server has ended.
+    pub(crate) fn is_gone(&mut self) -> bool {
+        self.server.is_gone()
+    }
+
+    /// Waits so long for something to be drawn, and for `other` to have something to read; `None` where nothing was.
+    pub(crate) fn listen(&mut self, other: BorrowedFd<'_>, patience: Duration) -> Result<Option<Arrival>, Refused> {
+        let mut arrival = self.take()?;
+        if arrival.is_none() {
+            let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
+            let mut waited =
+                [PollFd::new(self.connection.stream(), PollFlags::IN), PollFd::from_borrowed_fd(other, PollFlags::IN)];
+            if poll(&mut waited, Some(&timeout)).unwrap_or(0) > 0 {
+                arrival = self.take()?;
+            }
+        }
+        Ok(arrival)
+    }
+
+    /// Takes what the server has told.
+    fn take(&mut self) -> Result<Option<Arrival>, Refused> {
+        let at_ns = clock::monotonic_ns();
+        let (mut bytes, mut is_drawn) = (0, false);
+        while let Some(event) = self.connection.poll_for_event().map_err(refused)? {
+            match event {
+                Event::DamageNotify(drawn) => {
+                    bytes += u64::from(drawn.area.width) * u64::from(drawn.area.height) * PIXEL_BYTES;
+                    is_drawn = true;
+                }
+                Event::CreateNotify(made) if made.parent == self.root => {
+                    let (place, size) = ((made.x, made.y), (made.width, made.height));
+                    self.windows.made(made.window, place, size, made.override_redirect);
+                }
+                Event::ConfigureNotify(to) => self.windows.changed(to.window, (to.x, to.y), (to.width, to.height)),
+                Event::MapNotify(mapped) => self.windows.mapped(mapped.window, mapped.override_redirect),
+                Event::UnmapNotify(unmapped) => self.windows.unmapped(unmapped.window),
+                Event::DestroyNotify(gone) => self.windows.gone(gone.window),
+                _ => {}
+            }
+        }
+        self.turn_to_current().map_err(refused)?;
+        Ok(is_drawn.then_some(Arrival { at_ns, bytes }))
+    }
+
+    /// Has the current window get the keys, and at first the pointer in its middle.
+    fn turn_to_current(&mut self) -> Result<(), ConnectionError> {
+        let Some(window) = self.windows.current().copied().filter(|window| window.id != self.focus) else {
+            return Ok(());
+        };
+        let is_first = self.focus == 0;
+        self.focus = window.id;
+        self.connection.set_input_focus(InputFocus::POINTER_ROOT, window.id, x11rb::CURRENT_TIME)?;
+        if is_first {
+            self.pointer = window.on_screen(MIDDLE);
+            self.pretend(&[(MOTION_NOTIFY_EVENT, 0, self.pointer)])?;
+        }
+        self.connection.flush()
+    }
+
+    /// What is to be pretended for an input; nothing where the keyboard has no such key.
+    pub(crate) fn pretences(&mut self, act: &Act) -> Vec<Pretence> {
+        let twice = |(down, up): (u8, u8), keys: &[u8], at: (i16, i16)| {
+            let pressed = keys.iter().map(|&key| (down, key, at));
+            pressed.chain(keys.iter().rev().map(|&key| (up, key, at))).collect()
+        };
+        let buttons = (BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT);
+        match act {
+            Act::Key(key) => twice((KEY_PRESS_EVENT, KEY_RELEASE_EVENT), &self.keyboard.keys(key.stroke), (0, 0)),
+            Act::Click(button) => twice(buttons, &[button.number()], self.pointer),
+            Act::Scroll(direction) => twice(buttons, &[direction.number()], self.pointer),
+            Act::Point(spot) => {
+                if let Some(window) = self.windows.current() {
+                    self.pointer = window.on_screen(*spot);
+                }
+                vec![(MOTION_NOTIFY_EVENT, 0, self.pointer)]
+            }
+        }
+    }
+
+    /// Puts it in: all of it in one message. How many bytes that were.
+    pub(crate) fn put_in(&self, pretences: &[Pretence]) -> Result<u64, Refused> {
+        self.pretend(pretences).and_then(|()| self.connection.flush()).map_err(refused)?;
+        Ok(pretences.len() as u64 * REQUEST_BYTES)
+    }
+
+    fn pretend(&self, pretences: &[Pretence]) -> Result<(), ConnectionError> {
+        for &(kind, detail, (x, y)) in pretences {
+            self.connection.xtest_fake_input(kind, detail, 0, self.root, x, y, 0)?.ignore_error();
+        }
+        Ok(())
+    }
+}
+
+/// Asks for what is needed to follow a program on the screen: its windows, what is drawn, a keyboard with all that is typed.
+fn prepare(connection: &RustConnection, root: u32, script: &Script) -> Result<Option<Keyboard>, ReplyOrIdError> {
+    connection.damage_query_version(1, 1)?.reply()?;
+    connection.xtest_get_version(2, 2)?.reply()?;
+    let setup = connection.setup();
+    let (first, count) = (setup.min_keycode, setup.max_keycode - setup.min_keycode + 1);
+    let mapping = connection.get_keyboard_mapping(first, count)?.reply()?;
+    let each = usize::from(mapping.keysyms_per_keycode);
+    let mut keyboard = Keyboard::new(first, each, &mapping.keysyms);
+    let typed = script.presses().filter_map(|press| match &press.act {
+        Act::Key(key) => Some(key.stroke.symbol),
+        _ => None,
+    });
+    let Some(given) = keyboard.give_keys(typed) else { return Ok(None) };
+    for (key, symbol) in given {
+        // The same with Shift and without.
+        connection.change_keyboard_mapping(1, key, 2, &[symbol, symbol])?.check()?;
+    }
+    let selected = ChangeWindowAttributesAux::new().event_mask(EventMask::SUBSTRUCTURE_NOTIFY);
+    connection.change_window_attributes(root, &selected)?.check()?;
+    // All that is drawn on the screen, in whichever window: there is no other program on this display.
+    let drawn = connection.generate_id()?;
+    connection.damage_create(drawn, root, ReportLevel::RAW_RECTANGLES)?.check()?;
+    Ok(Some(keyboard))
+}

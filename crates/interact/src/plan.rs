@@ -1,0 +1,89 @@
+//! What is to be done, and how it goes.
+
+use crate::place::Via;
+use crate::script::Script;
+use punctual_kernel::Refused;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How fast it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaceMode {
+    /// As a person types, by the script's distribution of pauses.
+    Human,
+    /// As fast as the terminal takes it, without thinking.
+    Full,
+    /// With the pauses that the script has for each key.
+    Recorded,
+}
+
+impl PaceMode {
+    /// The name in files and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            PaceMode::Human => "human",
+            PaceMode::Full => "full",
+            PaceMode::Recorded => "recorded",
+        }
+    }
+}
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub struct InteractPlan {
+    /// How the program is used.
+    pub via: Via,
+    /// What is typed.
+    pub script: Script,
+    /// How fast.
+    pub pace: PaceMode,
+    /// What the pauses are drawn from.
+    pub seed: u64,
+    /// The program and its arguments.
+    pub program: Vec<String>,
+    /// Whether to look into the kernel.
+    pub bpf: bool,
+    /// The directory to write.
+    pub output: PathBuf,
+    /// The command line, for provenance.
+    pub command_line: Vec<String>,
+}
+
+/// Why nothing could be found out.
+#[derive(Debug, thiserror::Error)]
+pub enum InteractError {
+    /// The system refused something.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The recording could not be written.
+    #[error(transparent)]
+    Recording(#[from] punctual_recording::Error),
+    /// What was asked for cannot be.
+    #[error("{0}")]
+    Setting(String),
+}
+
+impl punctual_recording::Hint for InteractError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            InteractError::Refused(error) => error.hint(),
+            InteractError::Recording(error) => error.hint(),
+            InteractError::Setting(_) => None,
+        }
+    }
+}
+
+/// How it goes.
+#[derive(Debug)]
+pub struct InteractProgress<'a> {
+    /// Since the program was started.
+    pub elapsed: Duration,
+    /// Inputs so far.
+    pub inputs: u64,
+    /// Inputs of the script.
+    pub all: u64,
+    /// The task.
+    pub task: &'a str,
+    /// What could not be done as asked.
+    pub fallbacks: &'a [String],
+}

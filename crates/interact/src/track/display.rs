@@ -1,0 +1,189 @@
+//! Inputs to a program in a window. Its server stands between: it gets what is typed and tells the program, which hands it what
+//! to draw; what it has drawn, it tells whoever types.
+
+use super::{Tracker, open::MAX_THREADS};
+use punctual_probe::terminal::Seen;
+use punctual_recording::Moment;
+use std::collections::HashMap;
+
+/// What the server tells the program so soon after an input comes of that: that the key was let go, that the pointer came, ns.
+const TOLD_NS: u64 = 100_000_000;
+/// What the program hands to the server may be answered for so long, ns.
+const REPLIED_NS: u64 = 300_000_000;
+/// Whatever the program has handed over is drawn, if at all, within so long, ns.
+const DRAWN_NS: u64 = 1_000_000_000;
+/// What two inputs hand over within so long may be drawn as one, ns.
+const TOGETHER_NS: u64 = 5_000_000;
+/// Whoever sleeps on for so long after something was typed was not told of it, ns.
+const NOT_TOLD_NS: u64 = 20_000_000;
+
+/// What was handed to the server last.
+#[derive(Debug, Clone, Copy)]
+struct Handed {
+    /// Because of which input; `None`: of none.
+    number: Option<u32>,
+    at_ns: u64,
+    is_drawn: bool,
+}
+
+/// What is known of a display's server.
+#[derive(Default)]
+pub(super) struct Shown {
+    server: Option<u32>,
+    handed: Option<Handed>,
+    /// Whether somebody was at work because of the last input when the server got the next one.
+    was_at_work: bool,
+    /// Since when each thread waits, and when it was last woken.
+    sleeps: HashMap<u32, (u64, u64)>,
+}
+
+impl Shown {
+    /// Whether the program was still at work because of an input, and has handed nothing over, as the next one came.
+    pub(super) fn was_at_work(&self, number: Option<u32>) -> bool {
+        self.was_at_work && self.handed.is_none_or(|handed| handed.number != number)
+    }
+
+    /// Whether what the program handed over because of an input may still be drawn.
+    pub(super) fn is_still_drawn(&self, number: u32, now_ns: u64) -> bool {
+        self.handed
+            .is_some_and(|handed| handed.number == Some(number) && !handed.is_drawn && now_ns < handed.at_ns + DRAWN_NS)
+    }
+}
+
+impl Tracker {
+    /// What is otherwise with a display; whether nothing more is to be done about it.
+    pub(super) fn seen_with_display(&mut self, seen: &Seen) -> bool {
+        match seen.kind {
+            Moment::Got if seen.by_server() => self.delivered(seen),
+            Moment::Wrote if seen.by_server() => self.drawn(seen.at_ns),
+            Moment::Ran if seen.by_server() => {
+                self.note_busy(seen, if seen.begin_ns == 0 { seen.at_ns } else { seen.begin_ns });
+            }
+            Moment::Got => self.told(seen),
+            Moment::Wrote => self.handed(seen),
+            Moment::Woke => {
+                if let Some(sleep) = self.shown.as_mut().and_then(|shown| shown.sleeps.get_mut(&(seen.value as u32))) {
+                    sleep.1 = seen.at_ns;
+                }
+                return false;
+            }
+            Moment::Ran if seen.slept() && (seen.for_input() || seen.for_several()) => {
+                let shown = self.shown.get_or_insert_default();
+                if shown.sleeps.len() < MAX_THREADS || shown.sleeps.contains_key(&seen.tid) {
+                    shown.sleeps.insert(seen.tid, (seen.at_ns, 0));
+                }
+                return false;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The server has got what was typed.
+    fn delivered(&mut self, seen: &Seen) {
+        let was_at_work = self.cause.is_anybody_at_work();
+        let shown = self.shown.get_or_insert_default();
+        shown.server = Some(seen.tid);
+        shown.was_at_work = was_at_work;
+        let new = self.open.iter_mut().filter(|open| open.row.begin_ns <= seen.at_ns && open.delivered_ns.is_none());
+        new.for_each(|open| open.delivered_ns = Some(seen.at_ns));
+    }
+
+    /// The program has got something from the server: what was typed, if that is not known to have been got yet.
+    fn told(&mut self, seen: &Seen) {
+        if self.readers.len() < MAX_THREADS {
+            self.readers.insert(seen.tid);
+        }
+        let sleep = self.shown.as_ref().and_then(|shown| shown.sleeps.get(&seen.tid)).copied();
+        let is_waiting = |open: &&mut super::Open| open.row.got_ns.is_none() && !open.is_start && !open.was_thrown_away;
+        let mut waiting: Vec<&mut super::Open> = self.open.iter_mut().filter(is_waiting).collect();
+        waiting.retain(|open| open.delivered_ns.is_some_and(|delivered| delivered <= seen.at_ns));
+        let mut next_ns = u64::MAX;
+        let mut taken = Vec::new();
+        for open in waiting.into_iter().rev() {
+            let delivered = open.delivered_ns.unwrap_or(0);
+            let slept_on = sleep
+                .is_some_and(|(slept, woken)| slept < delivered && woken > delivered + NOT_TOLD_NS && woken >= next_ns);
+            next_ns = delivered;
+            if slept_on {
+                // The window does not want to know of such inputs.
+                open.was_thrown_away = true;
+                continue;
+            }
+            open.row.got_ns = Some(seen.at_ns);
+            (open.reader, open.reader_process) = (Some((seen.tid, seen.name.clone())), seen.process);
+            taken.push(open.row.number);
+        }
+        let Some(&last) = taken.first() else { return };
+        for &number in &taken[1..] {
+            if let Some(open) = self.open_mut(Some(number)) {
+                open.row.merged_into = Some(last);
+            }
+        }
+        self.note_queue(&taken, seen.at_ns);
+        self.take(last, seen);
+        if let Some(server) = self.shown.as_ref().and_then(|shown| shown.server) {
+            self.cause.ask(server, seen.at_ns + TOLD_NS);
+        }
+    }
+
+    /// The program hands something to the server.
+    fn handed(&mut self, seen: &Seen) {
+        self.note_going_on(seen.at_ns);
+        let number = self.active.filter(|_| self.cause.is_at_work(seen.tid));
+        let before = self.shown.as_ref().and_then(|shown| shown.handed);
+        if let Some(number) = number {
+            if let Some(open) = self.open_mut(Some(number)) {
+                open.writer = Some((seen.tid, seen.name.clone()));
+            }
+            let is_together = |before: &Handed| {
+                !before.is_drawn && before.number != Some(number) && seen.at_ns < before.at_ns + TOGETHER_NS
+            };
+            if let Some(open) = self.open_mut(before.filter(is_together).and_then(|before| before.number))
+                && open.row.seen_ns.is_none()
+                && !open.is_start
+            {
+                open.row.merged_into = Some(number);
+            }
+        }
+        let shown = self.shown.get_or_insert_default();
+        let is_still_drawn =
+            before.and_then(|before| before.number).is_some_and(|of| shown.is_still_drawn(of, seen.at_ns));
+        if number.is_some() || !is_still_drawn {
+            shown.handed = Some(Handed { number, at_ns: seen.at_ns, is_drawn: false });
+        }
+        if let Some(server) = shown.server.filter(|_| number.is_some()) {
+            self.cause.ask(server, seen.at_ns + REPLIED_NS);
+        }
+    }
+
+    /// The server tells of what it has drawn.
+    fn drawn(&mut self, at_ns: u64) {
+        let handed = self.shown.as_mut().and_then(|shown| shown.handed.as_mut());
+        let of = handed.and_then(|handed| {
+            handed.is_drawn = true;
+            handed.number.zip(Some(handed.at_ns))
+        });
+        match of.and_then(|(number, handed_ns)| Some((self.open_mut(Some(number))?, handed_ns))) {
+            Some((open, handed_ns)) => (open.row.seen_ns, open.handed_ns) = (Some(at_ns), Some(handed_ns)),
+            None => self.background += 1,
+        }
+    }
+
+    /// A thread that is at work waits with nothing queued. Some programs have one thread that gets the input, and their first one
+    /// that works on it: they are blocked when both wait. Where they wait for the server in between, the last time counts; not
+    /// one that comes after a timer.
+    pub(super) fn rests_with_display(&mut self, seen: &Seen, sets_timer: bool) {
+        let at_work = |tid: u32| tid != seen.tid && self.cause.is_at_work(tid);
+        let Some(open) = self.active.and_then(|active| self.open.iter().find(|open| open.row.number == active)) else {
+            return;
+        };
+        let Some((reader, _)) = &open.reader else { return };
+        let (reader, main) = (*reader, open.reader_process);
+        let is_last = [reader, main].contains(&seen.tid) && !at_work(reader) && !at_work(main);
+        if let Some(open) = self.open_mut(self.active).filter(|open| is_last && !open.had_timer) {
+            open.row.blocked_ns = Some(seen.at_ns);
+            open.had_timer = sets_timer;
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Inputs to a program in a window, written down event by event, and what must come of them.
+
+use super::*;
+use punctual_recording::Outcome;
+
+const MS: u64 = 1_000_000;
+const SERVER: u32 = 50;
+const PROGRAM: u32 = 7;
+
+/// What happens, in ms.
+#[derive(Clone, Copy)]
+enum Then {
+    Typed(u64),
+    /// The server gets it.
+    Delivered(u64),
+    /// The program is told.
+    Got(u64, u32),
+    Handed(u64, u32),
+    Drawn(u64),
+    /// Waits from then on, until then at most.
+    Waits(u64, u32, Option<u64>),
+    ServerWakes(u64, u32),
+    Wakes(u64, u32, u32),
+    KernelsWakes(u64, u32, u32),
+}
+
+fn moment(at: u64, kind: Moment, tid: u32) -> Seen {
+    let mut seen = Seen::invented(at * MS, kind, tid);
+    seen.process = PROGRAM;
+    seen
+}
+
+fn woke(at: u64, waker: u32, woken: u32) -> Seen {
+    let mut seen = moment(at, Moment::Woke, waker);
+    seen.value = u64::from(woken);
+    seen
+}
+
+fn play(events: &[Then]) -> (Vec<Taken>, u64) {
+    let mut tracker = Tracker::of_display(true);
+    let mut done = Vec::new();
+    for event in events {
+        let seen = match *event {
+            Then::Typed(at) => {
+                let (begin_ns, injected_ns) = (at * MS, at * MS + 10_000);
+                tracker.put_in(Input {
+                    kind: "key".to_owned(),
+                    label: "a".to_owned(),
+                    begin_ns,
+                    injected_ns,
+                    ..Input::default()
+                });
+                continue;
+            }
+            Then::Delivered(at) => moment(at, Moment::Got, SERVER).of_servers(),
+            Then::Drawn(at) => moment(at, Moment::Wrote, SERVER).of_servers(),
+            Then::Got(at, tid) => moment(at, Moment::Got, tid),
+            Then::Handed(at, tid) => moment(at, Moment::Wrote, tid),
+            Then::Waits(at, tid, limit) => {
+                let mut seen = moment(at, Moment::Ran, tid).sleeping(true, false);
+                (seen.begin_ns, seen.limit_ns) = (at * MS - 100, limit.map(|limit| limit * MS));
+                seen
+            }
+            Then::ServerWakes(at, tid) => woke(at, SERVER, tid).among(false, true, false),
+            Then::Wakes(at, waker, woken) => woke(at, waker, woken).among(true, true, false),
+            Then::KernelsWakes(at, waker, woken) if waker >= 90 => woke(at, waker, woken).among(false, true, false),
+            Then::KernelsWakes(at, waker, woken) => woke(at, waker, woken).among(true, false, false).of_kernels(),
+        };
+        tracker.seen(&seen);
+        done.extend(tracker.take_done(seen.at_ns));
+    }
+    done.extend(tracker.finish(10_000 * MS));
+    (done, tracker.background_outputs())
+}
+
+fn told(taken: &Taken) -> (Option<Outcome>, Option<u64>, Option<u64>) {
+    (taken.row.outcome, taken.row.seen_ns.map(|at| at / MS), taken.handed_ns.map(|at| at / MS))
+}
+
+use Then::{Delivered, Drawn, Got, Handed, KernelsWakes, ServerWakes, Typed, Waits, Wakes};
+
+#[test]
+fn a_key_is_seen_when_the_server_has_drawn_it() {
+    let (taken, background) = play(&[
+        Waits(50, PROGRAM, None),
+        Typed(100),
+        Delivered(101),
+        ServerWakes(102, PROGRAM),
+        Got(103, PROGRAM),
+        Handed(104, PROGRAM),
+        Drawn(105),
+        Handed(106, PROGRAM),
+        Waits(107, PROGRAM, None),
+        Drawn(108),
+        // Its cursor blinks.
+        Handed(600, PROGRAM),
+        Drawn(601),
+    ]);
+    assert_eq!(told(&taken[0]), (Some(Outcome::Seen), Some(108), Some(106)));
+    let row = &taken[0].row;
+    assert_eq!((row.got_ns, row.blocked_ns), (Some(103 * MS), Some(107 * MS)));
+    assert_eq!((taken[0].writer.as_ref().unwrap().0, background), (PROGRAM, 1));
+}
+
+#[test]
+fn what_is_drawn_by_a_timer_of_the_keys_belongs_to_it_and_a_cursors_does_not() {
+    for (due, expected) in [(130, 131), (700, 105)] {
+        let (taken, _) = play(&[
+            Waits(50, PROGRAM, None),
+            Typed(100),
+            Delivered(101),
+            ServerWakes(102, PROGRAM),
+            Got(103, PROGRAM),
+            Handed(104, PROGRAM),
+            Drawn(105),
+            Waits(106, PROGRAM, Some(due)),
+            Handed(due, PROGRAM),
+            Drawn(due + 1),
+            Waits(due + 2, PROGRAM, None),
+        ]);
+        assert_eq!(told(&taken[0]).1, Some(expected), "{due}");
+        assert_eq!(taken[0].row.blocked_ns, Some(106 * MS), "{due}");
+    }
+}
+
+#[test]
+fn a_thread_that_gets_the_input_for_another_one() {
+    // As Qt has it: thread 8 gets events and wakes the first one, which works on them.
+    let (taken, background) = play(&[
+        Waits(50, 8, None),
+        Waits(51, PROGRAM, Some(700)),
+        Typed(100),
+        Delivered(101),
+        ServerWakes(102, 8),
+        Got(103, 8),
+        Wakes(104, 8, PROGRAM),
+        Waits(105, 8, None),
+        Handed(110, PROGRAM),
+        Drawn(111),
+        Waits(112, PROGRAM, Some(690)),
+        Handed(690, PROGRAM),
+        Drawn(691),
+    ]);
+    assert_eq!((told(&taken[0]), background), ((Some(Outcome::Seen), Some(111), Some(110)), 1));
+    assert_eq!(taken[0].row.blocked_ns, Some(112 * MS));
+}
+
+#[test]
+fn a_reply_of_the_servers_goes_on_with_the_input() {
+    let (taken, _) = play(&[
+        Waits(50, PROGRAM, None),
+        Typed(100),
+        Delivered(101),
+        ServerWakes(102, PROGRAM),
+        Got(103, PROGRAM),
+        // It asks the server and waits for what that says.
+        Handed(104, PROGRAM),
+        Waits(105, PROGRAM, None),
+        ServerWakes(120, PROGRAM),
+        Got(121, PROGRAM),
+        Handed(122, PROGRAM),
+        Drawn(123),
+        Waits(124, PROGRAM, None),
+    ]);
+    assert_eq!(told(&taken[0]), (Some(Outcome::Seen), Some(123), Some(122)));
+    assert_eq!(taken[0].row.blocked_ns, Some(124 * MS));
+}
+
+#[test]
+fn the_shell_of_a_terminal_emulator_echoes_by_way_of_the_kernels_workers() {
+    const SHELL: u32 = 30;
+    const WORKER: u32 = 90;
+    let echoes = |worker_late: u64| {
+        play(&[
+            Waits(50, PROGRAM, None),
+            Typed(100),
+            Delivered(101),
+            ServerWakes(102, PROGRAM),
+            Got(103, PROGRAM),
+            KernelsWakes(104, PROGRAM, WORKER),
+            Waits(105, PROGRAM, None),
+            KernelsWakes(106 + worker_late, WORKER, SHELL),
+            KernelsWakes(107 + worker_late, SHELL, WORKER),
+            KernelsWakes(108 + worker_late, WORKER, PROGRAM),
+            Handed(109 + worker_late, PROGRAM),
+            Drawn(110 + worker_late),
+            Waits(111 + worker_late, PROGRAM, None),
+        ])
+    };
+    assert_eq!(told(&echoes(0).0[0]), (Some(Outcome::Seen), Some(110), Some(109)));
+    // A worker that comes so much later hands on something else.
+    assert_eq!(told(&echoes(80).0[0]).0, Some(Outcome::Unanswered));
+}
+
+#[test]
+fn keys_before_one_picture_are_one() {
+    // The first sets the frame's timer; the second comes before it is due.
+    let (taken, _) = play(&[
+        Waits(50, PROGRAM, None),
+        Typed(100),
+        Delivered(101),
+        ServerWakes(101, PROGRAM),
+        Got(102, PROGRAM),
+        Waits(103, PROGRAM, Some(116)),
+        Typed(108),
+        Delivered(109),
+        ServerWakes(109, PROGRAM),
+        Got(110, PROGRAM),
+        Waits(111, PROGRAM, Some(116)),
+        Handed(116, PROGRAM),
+        Drawn(117),
+        Waits(118, PROGRAM, None),
+    ]);
+    assert_eq!([told(&taken[0]).0, told(&taken[1]).0], [Some(Outcome::Merged), Some(Outcome::Seen)]);
+    assert_eq!((taken[0].row.merged_into, told(&taken[1]).1), (Some(1), Some(117)));
+}
+
+#[test]
+fn what_a_window_does_not_want_to_know_of_is_unread_and_what_it_does_nothing_about_unanswered() {
+    let (taken, _) = play(&[
+        Waits(50, PROGRAM, None),
+        // The pointer moves; nobody is told.
+        Typed(100),
+        Delivered(101),
+        Typed(250),
+        Delivered(251),
+        ServerWakes(252, PROGRAM),
+        Got(253, PROGRAM),
+        Waits(254, PROGRAM, None),
+        Typed(400),
+        Delivered(401),
+        ServerWakes(402, PROGRAM),
+        Got(403, PROGRAM),
+        Handed(404, PROGRAM),
+        Drawn(405),
+        Waits(406, PROGRAM, None),
+    ]);
+    let outcomes: Vec<Option<Outcome>> = taken.iter().map(|taken| taken.row.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Unread, Outcome::Unanswered, Outcome::Seen].map(Some));
+}
