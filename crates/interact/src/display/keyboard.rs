@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(keyboard.keys(stroke(0x61)), [12]);
         assert_eq!(keyboard.keys(stroke(0x41)), [9, 12]);
         assert_eq!(keyboard.keys(Stroke { control: true, alt: true, ..stroke(0x61) }), [10, 11, 12]);
-        assert_eq!(keyboard.keys(stroke(0xe4)), []);
+        assert!(keyboard.keys(stroke(0xe4)).is_empty());
         assert_eq!(keyboard.give_keys([0xe4, 0x61, 0xf6, 0xe4].into_iter()), Some(vec![(13, 0xe4), (8, 0xf6)]));
         assert_eq!(keyboard.keys(Stroke { shift: true, ..stroke(0xe4) }), [9, 13]);
         assert_eq!(keyboard.give_keys([0xfc].into_iter()), None);

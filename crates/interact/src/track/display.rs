@@ -4,7 +4,6 @@
 use super::{Tracker, open::MAX_THREADS};
 use punctual_probe::terminal::Seen;
 use punctual_recording::Moment;
-use std::collections::HashMap;
 
 /// What the server tells the program so soon after an input comes of that: that the key was let go, that the pointer came, ns.
 const TOLD_NS: u64 = 100_000_000;
@@ -12,11 +11,10 @@ const TOLD_NS: u64 = 100_000_000;
 const REPLIED_NS: u64 = 300_000_000;
 /// Whatever the program has handed over is drawn, if at all, within so long, ns.
 const DRAWN_NS: u64 = 1_000_000_000;
+/// What is handed over reaches a server that runs within so long, ns.
+const ON_ITS_WAY_NS: u64 = 200_000;
 /// What two inputs hand over within so long may be drawn as one, ns.
 const TOGETHER_NS: u64 = 5_000_000;
-/// Whoever sleeps on for so long after something was typed was not told of it, ns.
-const NOT_TOLD_NS: u64 = 20_000_000;
-
 /// What was handed to the server last.
 #[derive(Debug, Clone, Copy)]
 struct Handed {
@@ -33,14 +31,20 @@ pub(super) struct Shown {
     handed: Option<Handed>,
     /// Whether somebody was at work because of the last input when the server got the next one.
     was_at_work: bool,
-    /// Since when each thread waits, and when it was last woken.
-    sleeps: HashMap<u32, (u64, u64)>,
 }
 
 impl Shown {
     /// Whether the program was still at work because of an input, and has handed nothing over, as the next one came.
     pub(super) fn was_at_work(&self, number: Option<u32>) -> bool {
         self.was_at_work && self.handed.is_none_or(|handed| handed.number != number)
+    }
+
+    /// The server has nothing more to do: what it had been handed before it began, and it drew nothing for, shows nothing.
+    fn is_idle(&mut self, seen: &Seen) {
+        let is_through = |handed: &mut Handed| {
+            !handed.is_drawn && (seen.begin_ns >= handed.at_ns || seen.at_ns > handed.at_ns + ON_ITS_WAY_NS)
+        };
+        let _ = self.handed.take_if(is_through);
     }
 
     /// Whether what the program handed over because of an input may still be drawn.
@@ -55,25 +59,21 @@ impl Tracker {
     pub(super) fn seen_with_display(&mut self, seen: &Seen) -> bool {
         match seen.kind {
             Moment::Got if seen.by_server() => self.delivered(seen),
+            Moment::Wrote if seen.tells_others() => self.sent(seen.at_ns),
             Moment::Wrote if seen.by_server() => self.drawn(seen.at_ns),
             Moment::Ran if seen.by_server() => {
                 self.note_busy(seen, if seen.begin_ns == 0 { seen.at_ns } else { seen.begin_ns });
+                if let Some(shown) = self.shown.as_mut().filter(|_| seen.slept() && !seen.sleeps_for_io()) {
+                    shown.is_idle(seen);
+                }
             }
             Moment::Got => self.told(seen),
+            Moment::Wrote if seen.goes_to_terminal() => {
+                if self.cause.is_at_work(seen.tid) {
+                    self.cause.hand_on(seen.at_ns);
+                }
+            }
             Moment::Wrote => self.handed(seen),
-            Moment::Woke => {
-                if let Some(sleep) = self.shown.as_mut().and_then(|shown| shown.sleeps.get_mut(&(seen.value as u32))) {
-                    sleep.1 = seen.at_ns;
-                }
-                return false;
-            }
-            Moment::Ran if seen.slept() && (seen.for_input() || seen.for_several()) => {
-                let shown = self.shown.get_or_insert_default();
-                if shown.sleeps.len() < MAX_THREADS || shown.sleeps.contains_key(&seen.tid) {
-                    shown.sleeps.insert(seen.tid, (seen.at_ns, 0));
-                }
-                return false;
-            }
             _ => return false,
         }
         true
@@ -85,8 +85,23 @@ impl Tracker {
         let shown = self.shown.get_or_insert_default();
         shown.server = Some(seen.tid);
         shown.was_at_work = was_at_work;
-        let new = self.open.iter_mut().filter(|open| open.row.begin_ns <= seen.at_ns && open.delivered_ns.is_none());
-        new.for_each(|open| open.delivered_ns = Some(seen.at_ns));
+        for open in self.open.iter_mut().filter(|open| open.row.begin_ns <= seen.at_ns && !open.is_start) {
+            if open.delivered_ns.is_none() {
+                open.delivered_ns = Some(seen.at_ns);
+            } else if open.sent_ns.is_none() {
+                // It has told nobody of the one before: the window does not want to know of such inputs.
+                open.was_thrown_away = true;
+            }
+        }
+    }
+
+    /// The server tells the program of what it has got, the first time that it tells it anything.
+    fn sent(&mut self, at_ns: u64) {
+        for open in &mut self.open {
+            if open.delivered_ns.is_some() && !open.was_thrown_away {
+                open.sent_ns.get_or_insert(at_ns);
+            }
+        }
     }
 
     /// The program has got something from the server: what was typed, if that is not known to have been got yet.
@@ -94,28 +109,14 @@ impl Tracker {
         if self.readers.len() < MAX_THREADS {
             self.readers.insert(seen.tid);
         }
-        let sleep = self.shown.as_ref().and_then(|shown| shown.sleeps.get(&seen.tid)).copied();
-        let is_waiting = |open: &&mut super::Open| open.row.got_ns.is_none() && !open.is_start && !open.was_thrown_away;
-        let mut waiting: Vec<&mut super::Open> = self.open.iter_mut().filter(is_waiting).collect();
-        waiting.retain(|open| open.delivered_ns.is_some_and(|delivered| delivered <= seen.at_ns));
-        let mut next_ns = u64::MAX;
         let mut taken = Vec::new();
-        for open in waiting.into_iter().rev() {
-            let delivered = open.delivered_ns.unwrap_or(0);
-            let slept_on = sleep
-                .is_some_and(|(slept, woken)| slept < delivered && woken > delivered + NOT_TOLD_NS && woken >= next_ns);
-            next_ns = delivered;
-            if slept_on {
-                // The window does not want to know of such inputs.
-                open.was_thrown_away = true;
-                continue;
-            }
+        for open in self.open.iter_mut().filter(|open| open.row.got_ns.is_none() && open.sent_ns.is_some()) {
             open.row.got_ns = Some(seen.at_ns);
             (open.reader, open.reader_process) = (Some((seen.tid, seen.name.clone())), seen.process);
             taken.push(open.row.number);
         }
-        let Some(&last) = taken.first() else { return };
-        for &number in &taken[1..] {
+        let Some((&last, before)) = taken.split_last() else { return };
+        for &number in before {
             if let Some(open) = self.open_mut(Some(number)) {
                 open.row.merged_into = Some(last);
             }

@@ -17,11 +17,17 @@ enum Then {
     Got(u64, u32),
     Handed(u64, u32),
     Drawn(u64),
+    /// The server has run from then on, and sleeps.
+    Served(u64, u64),
     /// Waits from then on, until then at most.
     Waits(u64, u32, Option<u64>),
+    /// The server tells the program something, and wakes it.
     ServerWakes(u64, u32),
     Wakes(u64, u32, u32),
-    KernelsWakes(u64, u32, u32),
+    /// One of the kernel's own threads wakes it.
+    KernelWakes(u64, u32),
+    /// Writes to a terminal.
+    Tells(u64, u32),
 }
 
 fn moment(at: u64, kind: Moment, tid: u32) -> Seen {
@@ -54,6 +60,11 @@ fn play(events: &[Then]) -> (Vec<Taken>, u64) {
             }
             Then::Delivered(at) => moment(at, Moment::Got, SERVER).of_servers(),
             Then::Drawn(at) => moment(at, Moment::Wrote, SERVER).of_servers(),
+            Then::Served(from, at) => {
+                let mut seen = moment(at, Moment::Ran, SERVER).of_servers().sleeping(false, false);
+                seen.begin_ns = from * MS;
+                seen
+            }
             Then::Got(at, tid) => moment(at, Moment::Got, tid),
             Then::Handed(at, tid) => moment(at, Moment::Wrote, tid),
             Then::Waits(at, tid, limit) => {
@@ -61,10 +72,13 @@ fn play(events: &[Then]) -> (Vec<Taken>, u64) {
                 (seen.begin_ns, seen.limit_ns) = (at * MS - 100, limit.map(|limit| limit * MS));
                 seen
             }
-            Then::ServerWakes(at, tid) => woke(at, SERVER, tid).among(false, true, false),
+            Then::ServerWakes(at, tid) => {
+                tracker.seen(&moment(at, Moment::Wrote, SERVER).of_servers().to_others());
+                woke(at, SERVER, tid).among(false, true, false)
+            }
             Then::Wakes(at, waker, woken) => woke(at, waker, woken).among(true, true, false),
-            Then::KernelsWakes(at, waker, woken) if waker >= 90 => woke(at, waker, woken).among(false, true, false),
-            Then::KernelsWakes(at, waker, woken) => woke(at, waker, woken).among(true, false, false).of_kernels(),
+            Then::KernelWakes(at, woken) => woke(at, 90, woken).among(false, true, false).by_kernels(),
+            Then::Tells(at, tid) => moment(at, Moment::Wrote, tid).into_terminal(),
         };
         tracker.seen(&seen);
         done.extend(tracker.take_done(seen.at_ns));
@@ -77,7 +91,7 @@ fn told(taken: &Taken) -> (Option<Outcome>, Option<u64>, Option<u64>) {
     (taken.row.outcome, taken.row.seen_ns.map(|at| at / MS), taken.handed_ns.map(|at| at / MS))
 }
 
-use Then::{Delivered, Drawn, Got, Handed, KernelsWakes, ServerWakes, Typed, Waits, Wakes};
+use Then::{Delivered, Drawn, Got, Handed, KernelWakes, Served, ServerWakes, Tells, Typed, Waits, Wakes};
 
 #[test]
 fn a_key_is_seen_when_the_server_has_drawn_it() {
@@ -169,7 +183,6 @@ fn a_reply_of_the_servers_goes_on_with_the_input() {
 #[test]
 fn the_shell_of_a_terminal_emulator_echoes_by_way_of_the_kernels_workers() {
     const SHELL: u32 = 30;
-    const WORKER: u32 = 90;
     let echoes = |worker_late: u64| {
         play(&[
             Waits(50, PROGRAM, None),
@@ -177,11 +190,11 @@ fn the_shell_of_a_terminal_emulator_echoes_by_way_of_the_kernels_workers() {
             Delivered(101),
             ServerWakes(102, PROGRAM),
             Got(103, PROGRAM),
-            KernelsWakes(104, PROGRAM, WORKER),
+            Tells(104, PROGRAM),
             Waits(105, PROGRAM, None),
-            KernelsWakes(106 + worker_late, WORKER, SHELL),
-            KernelsWakes(107 + worker_late, SHELL, WORKER),
-            KernelsWakes(108 + worker_late, WORKER, PROGRAM),
+            KernelWakes(106 + worker_late, SHELL),
+            Tells(107 + worker_late, SHELL),
+            KernelWakes(108 + worker_late, PROGRAM),
             Handed(109 + worker_late, PROGRAM),
             Drawn(110 + worker_late),
             Waits(111 + worker_late, PROGRAM, None),
@@ -189,7 +202,7 @@ fn the_shell_of_a_terminal_emulator_echoes_by_way_of_the_kernels_workers() {
     };
     assert_eq!(told(&echoes(0).0[0]), (Some(Outcome::Seen), Some(110), Some(109)));
     // A worker that comes so much later hands on something else.
-    assert_eq!(told(&echoes(80).0[0]).0, Some(Outcome::Unanswered));
+    assert_eq!(told(&echoes(400).0[0]).0, Some(Outcome::Unanswered));
 }
 
 #[test]
@@ -213,6 +226,48 @@ fn keys_before_one_picture_are_one() {
     ]);
     assert_eq!([told(&taken[0]).0, told(&taken[1]).0], [Some(Outcome::Merged), Some(Outcome::Seen)]);
     assert_eq!((taken[0].row.merged_into, told(&taken[1]).1), (Some(1), Some(117)));
+}
+
+#[test]
+fn a_question_to_the_server_shows_nothing_and_the_cursor_after_it_is_nobodys() {
+    let play_with = |ends: Then| {
+        play(&[
+            Waits(50, PROGRAM, Some(150)),
+            Typed(100),
+            Delivered(101),
+            ServerWakes(102, PROGRAM),
+            Got(103, PROGRAM),
+            Handed(104, PROGRAM),
+            Waits(105, PROGRAM, Some(150)),
+            ends,
+            Handed(150, PROGRAM),
+            Drawn(151),
+        ])
+    };
+    let (taken, background) = play_with(Served(104, 106));
+    assert_eq!((told(&taken[0]).0, background), (Some(Outcome::Unanswered), 1));
+    // A server that has not come to it yet draws it with the cursor.
+    let (taken, _) = play_with(Served(90, 104));
+    assert_eq!(told(&taken[0]).1, Some(151));
+}
+
+#[test]
+fn an_answer_that_was_on_its_way_already_is_not_the_key() {
+    let (taken, _) = play(&[
+        Waits(50, PROGRAM, None),
+        ServerWakes(99, PROGRAM),
+        Typed(100),
+        Delivered(101),
+        Got(102, PROGRAM),
+        Handed(103, PROGRAM),
+        Drawn(104),
+        ServerWakes(105, PROGRAM),
+        Got(106, PROGRAM),
+        Handed(107, PROGRAM),
+        Drawn(108),
+        Waits(109, PROGRAM, None),
+    ]);
+    assert_eq!((taken[0].row.got_ns, told(&taken[0]).1), (Some(106 * MS), Some(108)));
 }
 
 #[test]

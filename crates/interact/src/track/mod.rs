@@ -98,8 +98,7 @@ impl Tracker {
 
     /// The same of a program in a window: what goes over its connection to the display's server.
     pub fn of_display(followed: bool) -> Tracker {
-        let (shown, cause) = (Some(Shown::default()), Cause::asking_kernel());
-        Tracker { followed, shown, cause, ..Tracker::default() }
+        Tracker { followed, shown: Some(Shown::default()), ..Tracker::default() }
     }
 
     /// Something was put in. Call it in order of time, and before what threads did after that.
@@ -260,6 +259,7 @@ impl Tracker {
         }
         self.note_end_of_work();
         let went_on = self.shown.as_ref().map(|shown| shown.was_at_work(self.active));
+        let mut is_merged = false;
         if let Some(before) = self.open_mut(self.active)
             && before.row.seen_ns.is_none()
             && went_on.unwrap_or(before.row.blocked_ns.is_none())
@@ -267,9 +267,12 @@ impl Tracker {
         {
             // It went on with the next one at once: what it puts out then belongs to both.
             before.row.merged_into = Some(number);
+            is_merged = true;
         }
         self.active = Some(number);
-        self.cause.only(seen.tid, self.limits.clone());
+        // A timer that the one before had set is a timer of both.
+        let limits = if is_merged { self.cause.take_limits() } else { self.limits.clone() };
+        self.cause.only(seen.tid, limits);
         self.ends.begin();
     }
 

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 pub(super) const MAX_THREADS: usize = 4_096;
 /// Outsiders that were woken may answer; not for longer than this, ns.
 pub(super) const ANSWERED_NS: u64 = 2_000_000_000;
-/// The kernel's own threads hand on what one program writes for another one at once, ns.
-const HANDED_ON_NS: u64 = 50_000_000;
+/// What is written to a terminal of a terminal emulator's the kernel's own threads hand on within so long, ns.
+const HANDED_ON_NS: u64 = 300_000_000;
 /// Silence that ends what an input put out, where threads are not seen, ns.
 const SILENCE_NS: u64 = 50_000_000;
 /// Intervals that are kept for an input; neighbours are joined, and of more nothing is known.
@@ -46,6 +46,8 @@ pub(super) struct Open {
     pub(super) reader_process: u32,
     /// Of a display: when its server had got the input.
     pub(super) delivered_ns: Option<u64>,
+    /// Of a display: when its server had told the program, or somebody, of the input.
+    pub(super) sent_ns: Option<u64>,
     /// Of a display: a timer that the program set because of it was waited for.
     pub(super) had_timer: bool,
     /// Of a display, see [`Taken::handed_ns`].
@@ -81,6 +83,7 @@ impl Open {
             reader: None,
             reader_process: 0,
             delivered_ns: None,
+            sent_ns: None,
             had_timer: false,
             handed_ns: None,
             is_shown: false,
@@ -191,15 +194,11 @@ pub(super) struct Cause {
     now_ns: u64,
     /// When the wait of each thread before the input came would have ended by itself.
     limits: HashMap<u32, Option<u64>>,
-    /// Whether the kernel's own threads may be asked: where they do not hand on the input itself.
-    asks_kernel: bool,
+    /// Until when the kernel's own threads hand on what one of them wrote to a terminal, ns.
+    handed_on_until_ns: u64,
 }
 
 impl Cause {
-    pub(super) fn asking_kernel() -> Cause {
-        Cause { asks_kernel: true, ..Cause::default() }
-    }
-
     pub(super) fn everybody(&mut self) {
         self.everybody = true;
     }
@@ -212,6 +211,12 @@ impl Cause {
         self.everybody = false;
         self.threads.clear();
         self.asked.clear();
+        self.handed_on_until_ns = 0;
+    }
+
+    /// One of them wrote to a terminal that has a program of theirs at its other end.
+    pub(super) fn hand_on(&mut self, at_ns: u64) {
+        self.handed_on_until_ns = at_ns + HANDED_ON_NS;
     }
 
     pub(super) fn only(&mut self, tid: u32, limits: HashMap<u32, Option<u64>>) {
@@ -226,6 +231,10 @@ impl Cause {
             let until = self.asked.entry(outsider).or_insert(until_ns);
             *until = until_ns.max(*until);
         }
+    }
+
+    pub(super) fn take_limits(&mut self) -> HashMap<u32, Option<u64>> {
+        std::mem::take(&mut self.limits)
     }
 
     pub(super) fn limit_before(&self, tid: u32) -> Option<u64> {
@@ -262,12 +271,14 @@ impl Cause {
             if seen.woken_is_there() {
                 self.threads.insert(woken);
             } else if !seen.woken_is_kernels() {
+                // The kernel's own threads hand on what anybody puts in or out.
                 self.ask(woken, seen.at_ns + ANSWERED_NS);
-            } else if self.asks_kernel {
-                self.ask(woken, seen.at_ns + HANDED_ON_NS);
             }
-            // At a terminal the kernel's own threads hand on what anybody puts in or out.
-        } else if seen.woken_is_there() && self.asked.get(&seen.tid).is_some_and(|until| seen.at_ns < *until) {
+            return;
+        }
+        let answers = self.asked.get(&seen.tid).is_some_and(|until| seen.at_ns < *until);
+        let hands_on = seen.waker_is_kernels() && seen.at_ns < self.handed_on_until_ns;
+        if seen.woken_is_there() && (answers || hands_on) {
             self.threads.insert(woken);
         }
     }

@@ -37,6 +37,9 @@
 #define WOKEN_IS_KERNELS 256	/* the woken thread is the kernel's own */
 #define TAKES_LINES 128		/* the terminal hands on whole lines */
 #define OF_SERVER 512		/* the thread is the display server's */
+#define TO_TERMINAL 1024	/* with a display: it writes to a terminal, which the kernel's own threads hand on */
+#define WAKER_IS_KERNELS 2048	/* the waker is the kernel's own */
+#define TO_OTHERS 4096		/* the display server tells others than whoever types */
 
 /* One cache line. Times are ns of CLOCK_MONOTONIC. */
 struct moment_record {
@@ -121,6 +124,7 @@ struct ktermios___lines {
 
 struct tty_struct {
 	void *disc_data;
+	struct tty_struct *link;
 	struct ktermios___lines termios;
 };
 
@@ -256,8 +260,8 @@ static __always_inline __u64 terminal_at(__u64 descriptor)
 	return private ? (__u64)BPF_CORE_READ(private, tty) : 0;
 }
 
-/* The socket to this process that a descriptor of the current process stands for; 0: it is not one. */
-static __always_inline __u64 socket_at(__u64 descriptor, __u64 peer)
+/* The local socket that a descriptor of the current process stands for; 0: it is not one. */
+static __always_inline struct sock___at *any_socket_at(__u64 descriptor)
 {
 	struct file *file = file_at(descriptor);
 	struct socket___at *socket;
@@ -267,10 +271,21 @@ static __always_inline __u64 socket_at(__u64 descriptor, __u64 peer)
 		return 0;
 	socket = BPF_CORE_READ(file, private_data);
 	sock = socket ? BPF_CORE_READ(socket, sk) : 0;
-	if (!sock || BPF_CORE_READ(sock, __sk_common.skc_family) != AF_UNIX ||
-	    (__u32)BPF_CORE_READ(sock, sk_peer_pid, numbers[0].nr) != (__u32)peer)
-		return 0;
-	return (__u64)sock;
+	return sock && BPF_CORE_READ(sock, __sk_common.skc_family) == AF_UNIX ? sock : 0;
+}
+
+/* The process that had connected, or listened, at the other end. */
+static __always_inline __u32 peer_of(struct sock___at *sock)
+{
+	return BPF_CORE_READ(sock, sk_peer_pid, numbers[0].nr);
+}
+
+/* The socket to this process that a descriptor of the current process stands for; 0: it is not one. */
+static __always_inline __u64 socket_at(__u64 descriptor, __u64 peer)
+{
+	struct sock___at *sock = any_socket_at(descriptor);
+
+	return sock && peer_of(sock) == (__u32)peer ? (__u64)sock : 0;
 }
 
 /* Whether input comes, or output goes, by a descriptor of the current process; of a display by which socket. */
@@ -459,19 +474,31 @@ static __always_inline void note_output(struct task_struct *task, struct own_cal
 	end_moment(record, position);
 }
 
+/* Whether a descriptor of the current process is either end of a terminal of theirs. */
+static __always_inline bool is_terminal_of_theirs(__u64 descriptor)
+{
+	__u64 terminal = terminal_at(descriptor);
+
+	return is_theirs(terminal) || (terminal && is_theirs((__u64)BPF_CORE_READ((struct tty_struct *)terminal, link)));
+}
+
 /* The server of the display: when it gets what is typed, and when it tells of what it has drawn. */
 static __always_inline int server_calls(struct pt_regs *registers, struct task_struct *task, struct own_call *call)
 {
 	__u32 tid = ((struct task_struct___at *)task)->pid;
+	struct sock___at *sock;
+	bool is_own;
 
 	if (call->kind != CALL_READ && call->kind != CALL_WRITE)
 		return 0;
-	call->socket = socket_at(first_argument(registers), terminal_configuration.own_process);
-	if (!call->socket)
+	sock = any_socket_at(first_argument(registers));
+	if (!sock)
 		return 0;
+	call->socket = (__u64)sock;
+	is_own = peer_of(sock) == (__u32)terminal_configuration.own_process;
 	if (call->kind == CALL_WRITE)
-		note_output(task, call, OF_SERVER);
-	else
+		note_output(task, call, is_own ? OF_SERVER : OF_SERVER | TO_OTHERS);
+	else if (is_own)
 		bpf_map_update_elem(&own_calls, &tid, call, BPF_ANY);
 	return 0;
 }
@@ -506,13 +533,14 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 		call.flags = SLEEPS_FOR_INPUT;
 		break;
 	case CALL_WRITE:
-		if (!is_ours(first_argument(registers), &call.socket))
-			return 0;
-		if (terminal_configuration.server) {
+		if (is_ours(first_argument(registers), &call.socket)) {
+			if (!terminal_configuration.server)
+				break;
 			note_output(task, &call, 0);
-			return 0;
+		} else if (terminal_configuration.server && is_terminal_of_theirs(first_argument(registers))) {
+			note_output(task, &call, TO_TERMINAL);
 		}
-		break;
+		return 0;
 	case CALL_POLL:
 		look_at_poll(registers, &call);
 		break;
@@ -636,6 +664,8 @@ int BPF_PROG(thread_is_woken, struct task_struct *task)
 	record->flags = (wakes ? WAKER_IS_THERE : 0) | (woken ? WOKEN_IS_THERE : 0);
 	if (BPF_CORE_READ((struct task_struct___flagged *)task, flags) & OF_KERNEL)
 		record->flags |= WOKEN_IS_KERNELS;
+	if (BPF_CORE_READ((struct task_struct___flagged *)waker, flags) & OF_KERNEL)
+		record->flags |= WAKER_IS_KERNELS;
 	if (read_nesting(&terminal_configuration.nesting) & IN_WORK)
 		record->flags |= BY_INTERRUPT;
 	end_moment(record, position);

@@ -30,6 +30,9 @@ const BY_INTERRUPT: u16 = 64;
 const TAKES_LINES: u16 = 128;
 const WOKEN_IS_KERNELS: u16 = 256;
 const OF_SERVER: u16 = 512;
+const TO_TERMINAL: u16 = 1_024;
+const WAKER_IS_KERNELS: u16 = 2_048;
+const TO_OTHERS: u16 = 4_096;
 /// A time limit of a call that has none.
 const NO_LIMIT: u64 = u64::MAX;
 
@@ -180,6 +183,36 @@ impl Seen {
     /// Whether the display's server did it: what it got is what was typed, what it put out tells of what was drawn.
     pub fn by_server(&self) -> bool {
         self.flags & OF_SERVER != 0
+    }
+
+    /// The same of what is written to a terminal where the program has a window.
+    pub fn into_terminal(self) -> Seen {
+        self.with(TO_TERMINAL, true)
+    }
+
+    /// Of [`Moment::Wrote`] where the program has a window: it went to a terminal, of a terminal emulator for instance.
+    pub fn goes_to_terminal(&self) -> bool {
+        self.flags & TO_TERMINAL != 0
+    }
+
+    /// The same of a waking by one of the kernel's own threads.
+    pub fn by_kernels(self) -> Seen {
+        self.with(WAKER_IS_KERNELS, true)
+    }
+
+    /// Of [`Moment::Woke`]: the waker is the kernel's own.
+    pub fn waker_is_kernels(&self) -> bool {
+        self.flags & WAKER_IS_KERNELS != 0
+    }
+
+    /// The same of what the display's server tells others than whoever types.
+    pub fn to_others(self) -> Seen {
+        self.with(TO_OTHERS, true)
+    }
+
+    /// Whether the display's server tells others than whoever types: the program.
+    pub fn tells_others(&self) -> bool {
+        self.flags & TO_OTHERS != 0
     }
 
     /// The same of a sleep of which it is not known whether input ends it.
@@ -336,6 +369,9 @@ mod tests {
             ("TAKES_LINES", TAKES_LINES),
             ("WOKEN_IS_KERNELS", WOKEN_IS_KERNELS),
             ("OF_SERVER", OF_SERVER),
+            ("TO_TERMINAL", TO_TERMINAL),
+            ("WAKER_IS_KERNELS", WAKER_IS_KERNELS),
+            ("TO_OTHERS", TO_OTHERS),
             ("RECORDS", RECORDS as u16),
             ("NAME_SIZE", NAME_SIZE as u16),
         ];
