@@ -71,6 +71,8 @@ struct Truth {
     symbols_each: usize,
     first_key: u8,
     colour: u32,
+    /// When the cursor was last drawn.
+    blinked: Option<Instant>,
     log: File,
     server: Child,
 }
@@ -97,7 +99,7 @@ impl Truth {
         let symbols_each = usize::from(mapping.keysyms_per_keycode);
         connection.map_window(window).and_then(|_| connection.flush()).expect("the window is shown");
         let symbols = mapping.keysyms;
-        Truth { connection, window, pencil, symbols, symbols_each, first_key, colour: 0, log, server }
+        Truth { connection, window, pencil, symbols, symbols_each, first_key, colour: 0, blinked: None, log, server }
     }
 
     fn letter(&self, key: u8) -> char {
@@ -124,8 +126,7 @@ impl Truth {
     /// Does what a key stands for, and draws where it stands for something.
     fn handle(&mut self, key: char, blink: Instant) {
         let begin_ns = now_ns();
-        // A repaint timer that is due with the cursor's cannot be told from it.
-        let is_mixed = key == 'r' && blink.saturating_duration_since(Instant::now()) < Duration::from_millis(40);
+        let began = Instant::now();
         match key {
             'c' => compute(Duration::from_millis(5)),
             't' => std::thread::sleep(Duration::from_millis(25)),
@@ -146,7 +147,11 @@ impl Truth {
         }
         // What the server answers, it answers after it has drawn.
         let _ = self.connection.get_input_focus().map(|cookie| cookie.reply());
-        let key = if is_mixed { '-' } else { key };
+        // What is drawn in one go with the cursor cannot be told from it, nor a repaint timer that is due with the cursor's.
+        let nearly = if key == 'r' { Duration::from_millis(20) } else { Duration::from_millis(2) };
+        let comes = Instant::now() + nearly >= blink;
+        let came = self.blinked.is_some_and(|blinked| began < blinked + Duration::from_millis(5));
+        let key = if comes || came { '-' } else { key };
         let _ = writeln!(self.log, "{key} {begin_ns} {part_ns} {}", now_ns());
     }
 
@@ -189,6 +194,7 @@ fn main() {
     let mut blink = Instant::now() + BLINK;
     while truth.wait_until(blink) {
         truth.draw(CURSOR);
+        truth.blinked = Some(Instant::now());
         blink += BLINK;
     }
 }

@@ -47,6 +47,11 @@ impl Shown {
         let _ = self.handed.take_if(is_through);
     }
 
+    /// Whether the program was still at work because of the last input, with timers of its own, as the next one came.
+    pub(super) fn goes_on(&self) -> bool {
+        self.was_at_work
+    }
+
     /// Whether what the program handed over because of an input may still be drawn.
     pub(super) fn is_still_drawn(&self, number: u32, now_ns: u64) -> bool {
         self.handed
@@ -81,7 +86,7 @@ impl Tracker {
 
     /// The server has got what was typed.
     fn delivered(&mut self, seen: &Seen) {
-        let was_at_work = self.cause.is_anybody_at_work();
+        let was_at_work = self.cause.is_anybody_at_work() && !self.cause.is_everybody();
         let shown = self.shown.get_or_insert_default();
         shown.server = Some(seen.tid);
         shown.was_at_work = was_at_work;

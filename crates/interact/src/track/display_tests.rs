@@ -271,6 +271,49 @@ fn an_answer_that_was_on_its_way_already_is_not_the_key() {
 }
 
 #[test]
+fn a_picture_that_moves_on_belongs_to_the_last_key() {
+    let frame = |at: u64| [Handed(at, PROGRAM), Drawn(at + 1), Waits(at + 2, PROGRAM, Some(at + 16))];
+    let key = |at: u64| [Typed(at), Delivered(at + 1), ServerWakes(at + 1, PROGRAM), Got(at + 2, PROGRAM)];
+    let mut events = vec![Waits(50, PROGRAM, Some(90)), Waits(91, PROGRAM, Some(1_000))];
+    events.extend(key(100));
+    events.push(Waits(103, PROGRAM, Some(119)));
+    events.extend([frame(119), frame(135), frame(151)].concat());
+    events.extend(key(160));
+    events.push(Waits(163, PROGRAM, Some(167)));
+    events.extend([frame(167), frame(183)].concat());
+    events.extend([Handed(199, PROGRAM), Drawn(200), Waits(201, PROGRAM, Some(1_000))]);
+    let (taken, background) = play(&events);
+    assert_eq!([told(&taken[0]).1, told(&taken[1]).1, Some(background)], [Some(152), Some(200), Some(0)]);
+}
+
+#[test]
+fn a_shell_that_comes_late_shows_several_keys_at_once() {
+    const SHELL: u32 = 30;
+    let key = |at: u64| {
+        [
+            Typed(at),
+            Delivered(at + 1),
+            ServerWakes(at + 1, PROGRAM),
+            Got(at + 2, PROGRAM),
+            Tells(at + 3, PROGRAM),
+            Waits(at + 4, PROGRAM, None),
+        ]
+    };
+    let mut events = vec![Waits(50, PROGRAM, None)];
+    events.extend([key(100), key(200)].concat());
+    events.extend([
+        KernelWakes(210, SHELL),
+        Tells(211, SHELL),
+        KernelWakes(212, PROGRAM),
+        Handed(213, PROGRAM),
+        Drawn(214),
+    ]);
+    events.push(Waits(215, PROGRAM, None));
+    let (taken, _) = play(&events);
+    assert_eq!([told(&taken[0]).0, told(&taken[1]).0], [Some(Outcome::Merged), Some(Outcome::Seen)]);
+}
+
+#[test]
 fn what_a_window_does_not_want_to_know_of_is_unread_and_what_it_does_nothing_about_unanswered() {
     let (taken, _) = play(&[
         Waits(50, PROGRAM, None),

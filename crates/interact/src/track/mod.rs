@@ -73,6 +73,8 @@ pub struct Tracker {
     consumed: u64,
     /// The input that was taken last, by its number.
     active: Option<u32>,
+    /// When it was, if times are kept in mind that were due before an earlier one; else 0.
+    old_ns: u64,
     cause: Cause,
     /// Since when the starting program has waited for input.
     start_waits: Option<u64>,
@@ -271,8 +273,10 @@ impl Tracker {
         }
         self.active = Some(number);
         // A timer that the one before had set is a timer of both.
-        let limits = if is_merged { self.cause.take_limits() } else { self.limits.clone() };
+        let goes_on = is_merged || self.shown.as_ref().is_some_and(Shown::goes_on);
+        let limits = if goes_on { self.cause.take_limits() } else { self.limits.clone() };
         self.cause.only(seen.tid, limits);
+        self.old_ns = if goes_on { seen.at_ns } else { 0 };
         self.ends.begin();
     }
 
@@ -356,9 +360,12 @@ impl Tracker {
             self.throw_away(seen.at_ns);
         }
         let started = self.cause.is_everybody();
+        let old_ns = self.old_ns;
         let is_new = |before: Option<u64>| match (seen.limit_ns, before) {
             (None, _) => false,
             (Some(_), None) => true,
+            // That of an input before, which was over as this one came, says nothing.
+            (Some(_), Some(before)) if before < old_ns => true,
             (Some(limit), Some(before)) => limit + SAME_LIMIT_NS < before,
         };
         let is_soon = self.shown.is_none() || seen.limit_ns.is_some_and(|limit| limit < seen.at_ns + CURSOR_NS);

@@ -196,6 +196,8 @@ pub(super) struct Cause {
     limits: HashMap<u32, Option<u64>>,
     /// Until when the kernel's own threads hand on what one of them wrote to a terminal, ns.
     handed_on_until_ns: u64,
+    /// Whether that has reached nobody yet.
+    is_handed_on: bool,
 }
 
 impl Cause {
@@ -211,12 +213,13 @@ impl Cause {
         self.everybody = false;
         self.threads.clear();
         self.asked.clear();
-        self.handed_on_until_ns = 0;
+        (self.handed_on_until_ns, self.is_handed_on) = (0, false);
     }
 
     /// One of them wrote to a terminal that has a program of theirs at its other end.
     pub(super) fn hand_on(&mut self, at_ns: u64) {
         self.handed_on_until_ns = at_ns + HANDED_ON_NS;
+        self.is_handed_on = true;
     }
 
     pub(super) fn only(&mut self, tid: u32, limits: HashMap<u32, Option<u64>>) {
@@ -246,7 +249,7 @@ impl Cause {
     }
 
     pub(super) fn is_anybody_at_work(&self) -> bool {
-        self.everybody || !self.threads.is_empty()
+        self.everybody || !self.threads.is_empty() || self.is_handed_on
     }
 
     pub(super) fn may_be_answered(&self) -> bool {
@@ -280,6 +283,7 @@ impl Cause {
         let hands_on = seen.waker_is_kernels() && seen.at_ns < self.handed_on_until_ns;
         if seen.woken_is_there() && (answers || hands_on) {
             self.threads.insert(woken);
+            self.is_handed_on &= !hands_on;
         }
     }
 }
