@@ -271,6 +271,23 @@ fn an_answer_that_was_on_its_way_already_is_not_the_key() {
 }
 
 #[test]
+fn the_start_ends_with_the_first_window_that_is_drawn() {
+    let mut tracker = Tracker::of_display(true);
+    let start = Input { is_start: true, kind: "start".to_owned(), begin_ns: 10 * MS, ..Input::default() };
+    tracker.put_in(Input { injected_ns: 10 * MS, ..start });
+    let sleep = |at: u64| moment(at, Moment::Ran, PROGRAM).sleeping(true, false);
+    // It waits long for an answer of a server that nobody gives a CPU.
+    for seen in
+        [sleep(20), moment(400, Moment::Wrote, PROGRAM), moment(402, Moment::Wrote, SERVER).of_servers(), sleep(403)]
+    {
+        tracker.seen(&seen);
+    }
+    tracker.put_in(Input { kind: "key".to_owned(), begin_ns: 800 * MS, ..Input::default() });
+    let done = tracker.take_done(801 * MS);
+    assert_eq!((done.len(), told(&done[0])), (1, (Some(Outcome::Seen), Some(402), Some(400))));
+}
+
+#[test]
 fn a_picture_that_moves_on_belongs_to_the_last_key() {
     let frame = |at: u64| [Handed(at, PROGRAM), Drawn(at + 1), Waits(at + 2, PROGRAM, Some(at + 16))];
     let key = |at: u64| [Typed(at), Delivered(at + 1), ServerWakes(at + 1, PROGRAM), Got(at + 2, PROGRAM)];

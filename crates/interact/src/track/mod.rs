@@ -282,6 +282,11 @@ impl Tracker {
 
     /// A program that goes on so long after it began to wait for input had started.
     fn note_going_on(&mut self, at_ns: u64) {
+        let active = self.active.and_then(|active| self.open.iter().find(|open| open.row.number == active));
+        if self.shown.is_some() && active.is_some_and(|open| open.is_start && open.row.seen_ns.is_none()) {
+            // It waits for the server: nobody sees a window yet.
+            return;
+        }
         if self.cause.is_everybody() && self.start_waits.take_if(|since| *since + STARTED_NS < at_ns).is_some() {
             self.cause.nobody();
         }
@@ -458,7 +463,8 @@ impl Tracker {
         }
         let Some(got_ns) = open.row.got_ns else { return false };
         if open.is_start && self.cause.is_everybody() {
-            return self.start_waits.is_some_and(|since| since + STARTED_NS + DONE_NS < settled_ns);
+            let is_shown = self.shown.is_none() || open.row.seen_ns.is_some();
+            return is_shown && self.start_waits.is_some_and(|since| since + STARTED_NS + DONE_NS < settled_ns);
         }
         let last = open.row.seen_ns.max(open.row.blocked_ns).unwrap_or(got_ns);
         let waits = match (self.cause.is_anybody_at_work(), self.cause.may_be_answered()) {
