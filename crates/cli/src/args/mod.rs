@@ -89,9 +89,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n  sudo punctual idle --calibrated=100us   the paper's loop of a fixed count, and how unsteady it is\n  sudo punctual idle --validate           100 keystrokes as loop, program and kernel see them\n\nA bare number is seconds for -D, microseconds for the other times."
     )]
     Idle(IdleArguments),
-    /// Use a program at a terminal as a person does: how long each key takes, and what one waits for
+    /// Use a program as a person does, at a terminal or in a window: how long each key takes, and what one waits for
     #[command(
-        after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n\nA bare number is microseconds."
+        after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --via x11 -- mousepad     in a window on a display of its own\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n\nA bare number is microseconds."
     )]
     Interact(InteractArguments),
     /// Say how often it will be too late: worst hour, day and week, and how often devices run dry

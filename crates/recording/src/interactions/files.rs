@@ -99,9 +99,9 @@ pub struct Interaction {
     pub think_1996_ns: Option<u64>,
     /// The later one that it was taken together with.
     pub merged_into: Option<u32>,
-    /// Bytes that were put in.
+    /// Bytes that were put in; with a window, of the requests to the display.
     pub bytes: u64,
-    /// Bytes that came out before the next one.
+    /// Bytes that came out before the next one; with a window four for each pixel that was drawn.
     pub output_bytes: u64,
     /// What became of it.
     pub outcome: Option<Outcome>,
@@ -138,7 +138,7 @@ pub struct InteractionPart {
 pub struct InteractionDocument {
     /// [`INTERACTIONS_SCHEMA`].
     pub schema: String,
-    /// How it was used: `pty`.
+    /// How it was used: `pty` or `x11`.
     pub via: String,
     /// `human`, `full` or `recorded`.
     pub pace: String,
