@@ -11,6 +11,9 @@
 #ifndef WITHOUT_HOLDERS
 #include "packets.h"
 #endif
+#ifndef WITHOUT_REQUESTS
+#include "disks.h"
+#endif
 #ifndef WITHOUT_ASKERS
 #include "armed.h"
 #include "sent.h"
@@ -422,54 +425,6 @@ int BPF_PROG(lock_ends, void *lock, int result)
 {
 	return note(LOCK_END, (__u64)lock, (__u32)result);
 }
-
-#ifndef WITHOUT_REQUESTS
-/* A request to a disk, where it is made and where it goes out. */
-static __always_inline int note_request(const void *arguments)
-{
-	__u64 request = recorder_configuration.requests_tell_queue ? ((const __u64 *)arguments)[1] :
-								      ((const __u64 *)arguments)[0];
-
-	return note_named(REQUEST_BEGIN, request, READ_AS((void *)request, struct request, __data_len));
-}
-
-SEC("?tp_btf/block_rq_insert")
-int BPF_PROG(request_waits, void *first)
-{
-	return note_request(ctx);
-}
-
-SEC("?tp_btf/block_rq_issue")
-int BPF_PROG(request_goes, void *first)
-{
-	return note_request(ctx);
-}
-
-SEC("?tp_btf/block_rq_complete")
-int BPF_PROG(request_done, struct request *request)
-{
-	struct request___with_disk *before = (void *)request;
-	struct ring *ring = own_ring();
-	struct gendisk *disk = 0;
-	struct record *record;
-	__u64 position;
-
-	if (!ring)
-		return 0;
-	if (bpf_core_field_exists(((struct request_queue *)0)->disk))
-		disk = BPF_CORE_READ(request, q, disk);
-	else if (bpf_core_field_exists(before->rq_disk))
-		disk = BPF_CORE_READ(before, rq_disk);
-	record = begin_record(ring, REQUEST_END, &position);
-	record->value = (__u64)request;
-	record->extra = 0;
-	record->name[0] = 0;
-	if (disk)
-		bpf_probe_read_kernel_str(record->name, NAME_SIZE, &disk->disk_name);
-	end_record(record, position);
-	return 0;
-}
-#endif
 
 #ifndef WITHOUT_GROUPS
 #define SIGCONT 18

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whose requests a disk is given, and when they are done.
+ */
+#ifndef PUNCTUAL_DISKS_H
+#define PUNCTUAL_DISKS_H
+
+#include "event_ring.h"
+
+/* A request to a disk, where it is made and where it goes out. */
+static __always_inline int note_request(const void *arguments)
+{
+	__u64 request = recorder_configuration.requests_tell_queue ? ((const __u64 *)arguments)[1] :
+								      ((const __u64 *)arguments)[0];
+
+	return note_named(REQUEST_BEGIN, request, READ_AS((void *)request, struct request, __data_len));
+}
+
+SEC("?tp_btf/block_rq_insert")
+int BPF_PROG(request_waits, void *first)
+{
+	return note_request(ctx);
+}
+
+SEC("?tp_btf/block_rq_issue")
+int BPF_PROG(request_goes, void *first)
+{
+	return note_request(ctx);
+}
+
+SEC("?tp_btf/block_rq_complete")
+int BPF_PROG(request_done, struct request *request)
+{
+	struct request___with_disk *before = (void *)request;
+	struct ring *ring = own_ring();
+	struct gendisk *disk = 0;
+	struct record *record;
+	__u64 position;
+
+	if (!ring)
+		return 0;
+	if (bpf_core_field_exists(((struct request_queue *)0)->disk))
+		disk = BPF_CORE_READ(request, q, disk);
+	else if (bpf_core_field_exists(before->rq_disk))
+		disk = BPF_CORE_READ(before, rq_disk);
+	record = begin_record(ring, REQUEST_END, &position);
+	record->value = (__u64)request;
+	record->extra = 0;
+	record->name[0] = 0;
+	if (disk)
+		bpf_probe_read_kernel_str(record->name, NAME_SIZE, &disk->disk_name);
+	end_record(record, position);
+	return 0;
+}
+
+#endif
