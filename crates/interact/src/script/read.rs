@@ -108,6 +108,24 @@ impl Source<'_> {
         }
     }
 
+    fn pace(&self, written: Option<&WrittenPace>) -> Result<Pace, ScriptError> {
+        let mut pace = Pace::default();
+        let Some(written) = written else { return Ok(pace) };
+        if let Some(median) = &written.median {
+            pace.median_ns = self.time(median)?.as_nanos() as u64;
+            if pace.median_ns == 0 {
+                return Err(self.wrong(&median.span(), "a pause of 0 is --pace full: write 150ms, for instance"));
+            }
+        }
+        if let Some(spread) = &written.spread {
+            pace.spread = *spread.get_ref();
+            if !(0.0..=2.0).contains(&pace.spread) {
+                return Err(self.wrong(&spread.span(), "a spread lies between 0 and 2: write 0.35, for instance"));
+            }
+        }
+        Ok(pace)
+    }
+
     fn quiet(
         &self,
         silence: Option<&Spanned<String>>,
@@ -133,21 +151,7 @@ impl Script {
             let what = error.message().lines().collect::<Vec<_>>().join(" ");
             source.wrong(&error.span().unwrap_or(0..0), what)
         })?;
-        let mut pace = Pace::default();
-        if let Some(written) = &written.pace {
-            if let Some(median) = &written.median {
-                pace.median_ns = source.time(median)?.as_nanos() as u64;
-                if pace.median_ns == 0 {
-                    return Err(source.wrong(&median.span(), "a pause of 0 is --pace full: write 150ms, for instance"));
-                }
-            }
-            if let Some(spread) = &written.spread {
-                pace.spread = *spread.get_ref();
-                if !(0.0..=2.0).contains(&pace.spread) {
-                    return Err(source.wrong(&spread.span(), "a spread lies between 0 and 2: write 0.35, for instance"));
-                }
-            }
-        }
+        let pace = source.pace(written.pace.as_ref())?;
         let side = |written: &Option<Spanned<u16>>, usual: u16| match written {
             None => Ok(usual),
             Some(side) if (2..=500).contains(side.get_ref()) => Ok(*side.get_ref()),

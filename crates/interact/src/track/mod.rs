@@ -14,7 +14,7 @@ use crate::machine::Interval;
 use display::Shown;
 use ends::Ends;
 pub use open::Taken;
-use open::{ANSWERED_NS, Cause, MAX_THREADS, Open};
+use open::{ANSWERED_NS, Cause, DONE_NS, MAX_THREADS, Open, merge_silent};
 use punctual_probe::terminal::Seen;
 use punctual_recording::{Interaction, Moment};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -26,8 +26,6 @@ const CURSOR_NS: u64 = 300_000_000;
 /// Input that was put in so long ago, and that nobody can get any more, was thrown away: the kernel's worker has long
 /// handed it on.
 const THROWN_AWAY_NS: u64 = 100_000_000;
-/// Once nobody is at work because of an input any more, this much later it is done with.
-const DONE_NS: u64 = 100_000_000;
 /// A program that waits for input for so long has started.
 const STARTED_NS: u64 = 200_000_000;
 /// Inputs that are waited for at a time, for each of which is kept what the program did meanwhile.
@@ -490,19 +488,6 @@ impl Tracker {
         }
         let followed = self.followed;
         self.open.drain(..).map(|open| open.finish(followed)).collect()
-    }
-}
-
-/// Where threads are not seen: an input after which nothing came before the next one belongs to that.
-fn merge_silent(open: &mut VecDeque<Open>) {
-    for index in (0..open.len().saturating_sub(1)).rev() {
-        let next = &open[index + 1];
-        let into = next.row.merged_into.unwrap_or(next.row.number);
-        // People type slower than this: what comes later was not held up by this one.
-        let is_close = next.row.begin_ns.saturating_sub(open[index].row.begin_ns) < DONE_NS;
-        if open[index].has_no_output() && is_close && !open[index].is_for_terminal {
-            open[index].row.merged_into = Some(into);
-        }
     }
 }
 

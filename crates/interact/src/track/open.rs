@@ -3,7 +3,7 @@
 use crate::machine::{Interval, thinking_ns};
 use punctual_probe::terminal::Seen;
 use punctual_recording::{Interaction, Outcome};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Threads that are kept in mind; a program with more of them at one terminal is not followed in all.
 pub(super) const MAX_THREADS: usize = 4_096;
@@ -11,6 +11,8 @@ pub(super) const MAX_THREADS: usize = 4_096;
 pub(super) const ANSWERED_NS: u64 = 2_000_000_000;
 /// What is written to a terminal of a terminal emulator's the kernel's own threads hand on within so long, ns.
 const HANDED_ON_NS: u64 = 300_000_000;
+/// Once nobody is at work because of an input any more, this much later it is done with.
+pub(super) const DONE_NS: u64 = 100_000_000;
 /// Silence that ends what an input put out, where threads are not seen, ns.
 const SILENCE_NS: u64 = 50_000_000;
 /// Intervals that are kept for an input; neighbours are joined, and of more nothing is known.
@@ -180,6 +182,19 @@ impl Open {
             Outcome::Unread
         } else {
             Outcome::Unanswered
+        }
+    }
+}
+
+/// Where threads are not seen: an input after which nothing came before the next one belongs to that.
+pub(super) fn merge_silent(open: &mut VecDeque<Open>) {
+    for index in (0..open.len().saturating_sub(1)).rev() {
+        let next = &open[index + 1];
+        let into = next.row.merged_into.unwrap_or(next.row.number);
+        // People type slower than this: what comes later was not held up by this one.
+        let is_close = next.row.begin_ns.saturating_sub(open[index].row.begin_ns) < DONE_NS;
+        if open[index].has_no_output() && is_close && !open[index].is_for_terminal {
+            open[index].row.merged_into = Some(into);
         }
     }
 }
