@@ -8,7 +8,7 @@ use crate::format::bounds::MAX_MEASURES;
 use crate::format::directory::{Directory, OCCUPIED};
 use crate::format::json_file::write_json;
 use crate::format::segments::SegmentWriter;
-use crate::format::table::{self, Rows, Schema, optional, required};
+use crate::format::table::{self, Rows, Schema, in_words, optional, required};
 use crate::wakeups::distribution::{Distributions, Key};
 use crate::wakeups::tail::{LargestValues, OpenBlock, TAIL_LENGTH, tail_length};
 use crate::{Distribution, Stage, Wakeup};
@@ -19,31 +19,47 @@ use std::time::{Duration, Instant};
 pub(crate) static WAKEUPS: Schema<'static> = Schema {
     name: "wakeups",
     columns: &[
-        required("cpu"),
-        required("tid"),
-        required("expected_ns"),
-        required("total_ns"),
-        required("missed"),
-        optional("irq_ns"),
-        optional("softirq_ns"),
-        optional("wake_ns"),
-        optional("thread_ns"),
-        optional("user_ns"),
-        optional("steal_ns"),
-        optional("work_ns"),
-        optional("executed_ns"),
-        optional("woken_by"),
+        required("cpu").about("The CPU on which the thread ran"),
+        required("tid").about("The thread's id; recording.json lists what is known of it"),
+        required("expected_ns").about("When it was due, ns of CLOCK_MONOTONIC"),
+        required("total_ns").about("How late it ran, ns: the sum of the stages that were seen"),
+        required("missed").about("Periods that went by without their wakeup before the next"),
+        optional("irq_ns").about("From when it was due to the timer interrupt, ns"),
+        optional("softirq_ns").about("From the interrupt to the softirq callback, ns; only with --via softirq"),
+        optional("wake_ns").about("Until the thread was made runnable, ns"),
+        optional("thread_ns").about("Until the scheduler switched to it, ns"),
+        optional("user_ns").about("Until it ran in user space, ns"),
+        optional("steal_ns").about("Time that the host gave to others meanwhile, ns, within the stages"),
+        optional("work_ns").about("From then to its next sleep, ns; of followed threads"),
+        optional("executed_ns").about("CPU time that it took for that, ns; of followed threads"),
+        optional("woken_by").about("What woke it: a position in followed.woken_by of recording.json"),
+        in_words("thread").about("Whose wakeup: policy and priority, or the name of a followed thread"),
     ],
 };
 
 pub(crate) static TAIL: Schema<'static> = Schema {
     name: "tail",
-    columns: &[required("tid"), required("stage"), required("expected_ns"), required("value_ns")],
+    columns: &[
+        required("tid").about("The thread's id"),
+        required("stage").about("The stage, as a number; stage_name says it"),
+        required("expected_ns").about("When the wakeup was due, ns of CLOCK_MONOTONIC"),
+        required("value_ns").about("How long the stage took, ns"),
+        in_words("stage_name").about("The stage: irq, softirq, wake, thread, user, total, ..."),
+        in_words("thread").about("Whose wakeup: policy and priority, or the name of a followed thread"),
+    ],
 };
 
 pub(crate) static MAXIMA: Schema<'static> = Schema {
     name: "maxima",
-    columns: &[required("tid"), required("stage"), required("block"), required("max_ns"), required("count")],
+    columns: &[
+        required("tid").about("The thread's id"),
+        required("stage").about("The stage, as a number; stage_name says it"),
+        required("block").about("The second, counted from the beginning of CLOCK_MONOTONIC"),
+        required("max_ns").about("The longest of that second, ns"),
+        required("count").about("How many wakeups had the stage in that second"),
+        in_words("stage_name").about("The stage: irq, softirq, wake, thread, user, total, ..."),
+        in_words("thread").about("Whose wakeups: policy and priority, or the name of a followed thread"),
+    ],
 };
 
 const STAGES: usize = Stage::ALL.len();
@@ -357,11 +373,12 @@ impl Writer {
             distributions[index].record(value);
             largest[index].offer(value, wakeup.expected_ns, wakeup.tid);
             if let Some(closed) = state.blocks[index].offer(value, wakeup.expected_ns) {
-                push_maximum(self.maxima.rows(), tid, stage, closed);
+                push_maximum(self.maxima.rows(), tid, &self.document.tasks[task].measure, stage, closed);
             }
         }
         let ns = |value: u64| Some(signed(value));
         let maybe = |value: Option<u64>| value.map(signed);
+        let thread = self.wakeups.rows().text(&self.document.tasks[task].measure);
         self.wakeups.rows().push([
             Some(i64::from(wakeup.cpu)),
             Some(tid),
@@ -377,6 +394,7 @@ impl Writer {
             maybe(wakeup.work_ns),
             maybe(wakeup.executed_ns),
             wakeup.woken_by.map(i64::from),
+            Some(thread),
         ]);
     }
 
@@ -462,11 +480,10 @@ impl Writer {
         if ended.at_ns == 0 {
             ended.at_ns = self.document.last_ns;
         }
-        let tids: Vec<i64> = self.document.tasks.iter().map(|task| i64::from(task.tid)).collect();
-        for (state, &tid) in self.states.iter_mut().zip(&tids) {
+        for (state, task) in self.states.iter_mut().zip(&self.document.tasks) {
             for stage in Stage::ALL {
                 if let Some(closed) = state.blocks[stage as usize].close() {
-                    push_maximum(self.maxima.rows(), tid, stage, closed);
+                    push_maximum(self.maxima.rows(), i64::from(task.tid), &task.measure, stage, closed);
                 }
             }
         }
@@ -499,11 +516,15 @@ impl Writer {
 
     fn write_tail(&self) -> Result<()> {
         let mut rows = Rows::new(&TAIL);
+        let threads: HashMap<u32, &str> =
+            self.document.tasks.iter().map(|task| (task.tid, task.measure.as_str())).collect();
         for largest in &self.tails {
             for stage in Stage::ALL {
+                let name = rows.text(stage.name());
                 for (value, expected, tid) in largest[stage as usize].sorted() {
-                    let tid = Some(i64::from(tid));
-                    rows.push([tid, Some(i64::from(stage.code())), Some(signed(expected)), Some(signed(value))]);
+                    let thread = rows.text(threads.get(&tid).copied().unwrap_or_default());
+                    let code = i64::from(stage.code());
+                    rows.push([i64::from(tid), code, signed(expected), signed(value), name, thread].map(Some));
                 }
             }
         }
@@ -545,8 +566,10 @@ impl Writer {
     }
 }
 
-fn push_maximum(rows: &mut Rows<'_>, tid: i64, stage: Stage, (block, max, count): (u64, u64, u64)) {
-    rows.push([Some(tid), Some(i64::from(stage.code())), Some(signed(block)), Some(signed(max)), Some(signed(count))]);
+fn push_maximum(rows: &mut Rows<'_>, tid: i64, thread: &str, stage: Stage, (block, max, count): (u64, u64, u64)) {
+    let (name, thread) = (rows.text(stage.name()), rows.text(thread));
+    let code = i64::from(stage.code());
+    rows.push([tid, code, signed(block), signed(max), signed(count), name, thread].map(Some));
 }
 
 /// Tables hold signed numbers, as every Parquet engine knows them; 292 years fit.

@@ -8,7 +8,7 @@ use crate::format::directory::Directory;
 use crate::format::json_file::read_document;
 use crate::format::segments;
 use crate::format::summarized::SummarizedWriter;
-use crate::format::table::{self, Schema, required, signed};
+use crate::format::table::{self, Schema, in_words, required, signed};
 use punctual_codes::CauseKind;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -18,7 +18,14 @@ pub const GAPS_SCHEMA: &str = "punctual.gaps/1";
 
 static GAPS: Schema = Schema {
     name: "gaps",
-    columns: &[required("start_ns"), required("length_ns"), required("cpu"), required("kind"), required("name")],
+    columns: &[
+        required("start_ns").about("When the loop ran last, ns of CLOCK_MONOTONIC"),
+        required("length_ns").about("How long it then did not run, ns"),
+        required("cpu").about("Whose loop"),
+        required("kind").about("What took most of it, as a number; kind_name says it"),
+        required("name").about("Its name: a position in names of gaps.json"),
+        in_words("kind_name").about("What took most of it: irq, softirq, thread, outside, unknown or not_followed"),
+    ],
 };
 
 /// A gap and what took most of it.
@@ -188,12 +195,14 @@ impl GapWriter {
 
     /// Takes a gap.
     pub fn push(&mut self, gap: &Gap) {
+        let kind = self.0.rows().text(gap.kind.name());
         self.0.rows().push([
             signed(gap.start_ns),
             signed(gap.length_ns),
             Some(i64::from(gap.cpu)),
             Some(i64::from(gap.kind.code())),
             Some(i64::from(gap.name)),
+            Some(kind),
         ]);
     }
 

@@ -18,17 +18,17 @@ pub const LOG_SCHEMA: &str = "punctual.event-log/1";
 static LOG: Schema = Schema {
     name: "log",
     columns: &[
-        required("time_ns"),
-        required("cpu"),
-        text("kind"),
-        required("tid"),
-        text("thread"),
-        required("priority"),
-        required("context"),
-        required("steal_ns"),
-        required("value"),
-        required("extra"),
-        text("name"),
+        required("time_ns").about("When it happened, ns of CLOCK_MONOTONIC"),
+        required("cpu").about("On which CPU"),
+        text("kind").about("What happened, in words"),
+        required("tid").about("The thread that the CPU was running"),
+        text("thread").about("Its name"),
+        required("priority").about("Its priority as the kernel counts: below 100 real-time"),
+        required("context").about("The kernel's count of nested interrupts"),
+        required("steal_ns").about("Time that the host had taken, ns, plus 1; 0 for unknown"),
+        required("value").about("What docs/log.md says of the kind"),
+        required("extra").about("What docs/log.md says of the kind"),
+        text("name").about("Of wakings and migrations the other thread, else what the kind is of"),
     ],
 };
 

@@ -20,21 +20,37 @@ pub(crate) struct Column<'a> {
     pub(crate) name: &'a str,
     pub(crate) optional: bool,
     pub(crate) is_text: bool,
+    /// Whether it only says in words what another column says as a number. Such columns stand last; nothing here reads them.
+    pub(crate) is_for_people: bool,
+    /// What it holds, in a sentence; empty where nothing is written into the file.
+    pub(crate) about: &'a str,
+}
+
+impl<'a> Column<'a> {
+    /// With a description, which stands in the file.
+    pub(crate) const fn about(self, about: &'a str) -> Column<'a> {
+        Column { about, ..self }
+    }
 }
 
 /// A column that every row has.
 pub(crate) const fn required(name: &str) -> Column<'_> {
-    Column { name, optional: false, is_text: false }
+    Column { name, optional: false, is_text: false, is_for_people: false, about: "" }
 }
 
 /// A column that a row may lack.
 pub(crate) const fn optional(name: &str) -> Column<'_> {
-    Column { name, optional: true, is_text: false }
+    Column { name, optional: true, is_text: false, is_for_people: false, about: "" }
 }
 
 /// A column of texts, of which few are different, that every row has.
 pub(crate) const fn text(name: &str) -> Column<'_> {
-    Column { name, optional: false, is_text: true }
+    Column { name, optional: false, is_text: true, is_for_people: false, about: "" }
+}
+
+/// A column of names beside a column of numbers, for whoever reads the file with other programs.
+pub(crate) const fn in_words(name: &str) -> Column<'_> {
+    Column { name, optional: false, is_text: true, is_for_people: true, about: "" }
 }
 
 /// The shape of a table.
@@ -42,6 +58,14 @@ pub(crate) const fn text(name: &str) -> Column<'_> {
 pub(crate) struct Schema<'a> {
     pub(crate) name: &'a str,
     pub(crate) columns: &'a [Column<'a>],
+}
+
+impl<'a> Schema<'a> {
+    /// The columns that are read here. Older recordings have no others.
+    pub(crate) fn as_read(&self) -> Schema<'a> {
+        let columns = self.columns.iter().position(|column| column.is_for_people).unwrap_or(self.columns.len());
+        Schema { name: self.name, columns: &self.columns[..columns] }
+    }
 }
 
 /// Rows of a table, column by column; a missing value is `None`, a text the number of a text.

@@ -29,9 +29,9 @@ const HELD_PAGES: usize = 16 << 20;
 
 /// Reads a table and hands its rows on, a few thousand at a time, in memory that does not grow with its length.
 ///
-/// Columns the file lacks read as absent; columns the schema lacks are passed over.
+/// Columns the file lacks read as absent; columns the schema lacks, and those that are for people, are passed over.
 pub(crate) fn read_table(path: &Path, schema: &Schema<'_>, take: impl FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
-    read_opened(open_table(path)?, path, schema, take)
+    read_opened(open_table(path)?, path, &schema.as_read(), take)
 }
 
 /// The same of a file that is open.
@@ -102,7 +102,7 @@ impl Source {
         let descriptor = group.metadata().schema_descr_ptr();
         let found = (0..descriptor.num_columns()).find(|&index| descriptor.column(index).name() == column.name);
         let Some(index) = found else {
-            return match column.optional {
+            return match column.optional || column.is_for_people {
                 true => Ok(Source::Absent),
                 false => Err(invalid(path, format!("lacks the column {}", column.name))),
             };

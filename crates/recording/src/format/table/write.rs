@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::format::directory::{Directory, temporary_for};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
@@ -51,7 +52,7 @@ impl<'a> TableWriter<'a> {
             if column.is_text {
                 texts.clear();
                 let of = |number: i64| usize::try_from(number).ok().and_then(|number| all_texts.get(number).cloned());
-                texts.extend(cells.iter().flatten().map(|&number| of(number).unwrap_or_default()));
+                texts.extend(cells.iter().map(|cell| cell.and_then(of).unwrap_or_default()));
                 let mut writer = group.next_column()?.expect("the row group has the schema's columns");
                 writer.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
                 writer.close()?;
@@ -88,13 +89,19 @@ fn described(schema: &Schema<'_>) -> parquet::errors::Result<Type> {
     Type::group_type_builder(schema.name).with_fields(fields).build()
 }
 
-/// Numbers as differences, texts by a dictionary, all of it compressed.
+/// Numbers as differences, texts by a dictionary, all of it compressed; what columns hold stands in the file, by their names.
 fn properties(schema: &Schema<'_>) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_dictionary_enabled(false)
         .set_encoding(Encoding::DELTA_BINARY_PACKED)
         .set_statistics_enabled(EnabledStatistics::Chunk);
+    let described = schema.columns.iter().filter(|column| !column.about.is_empty());
+    let described = described.map(|column| KeyValue::new(column.name.to_owned(), column.about.to_owned()));
+    let descriptions = described.collect::<Vec<_>>();
+    if !descriptions.is_empty() {
+        properties = properties.set_key_value_metadata(Some(descriptions));
+    }
     for column in schema.columns.iter().filter(|column| column.is_text) {
         let column = ColumnPath::from(column.name);
         properties = properties
