@@ -3,6 +3,7 @@
 mod support;
 
 use punctual_recording::{EndReason, Recording};
+use std::path::Path;
 use std::time::Duration;
 use support::{code, json, run, start, stderr, stdout, wait_until};
 
@@ -42,6 +43,16 @@ fn every_way_is_measured_or_absent_with_a_reason() {
             assert!(way["drift_ppm"].as_f64().is_none_or(|ppm| ppm >= 0.0), "{way}");
         }
     }
+    // What the kernel was built with, as its own file says, or nothing.
+    let tick = &answer["tick"];
+    assert_eq!(tick["configured_hz"].is_null(), tick["configured_in"].is_null(), "{tick}");
+    let observed = tick["observed_ns"].as_u64().unwrap();
+    if let Some(hz) = tick["configured_hz"].as_u64() {
+        assert!(observed * hz > 900_000_000, "a tick does not come early: {tick}");
+    } else {
+        support::skip("configured_hz", "no file says CONFIG_HZ");
+    }
+    assert_eq!(tick["device"].is_null(), !Path::new("/sys/devices/system/clockevents/clockevent0").exists(), "{tick}");
     let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
     let document = recording.document();
     assert_eq!(document.ended.as_ref().unwrap().reason, EndReason::Completed);

@@ -18,6 +18,11 @@ pub fn unix_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
+/// Now, ns of `CLOCK_MONOTONIC_COARSE`: as the last tick left it.
+pub fn coarse_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC_COARSE)
+}
+
 /// CPU time that the calling thread has used, ns.
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)

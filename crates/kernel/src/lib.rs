@@ -14,6 +14,7 @@
 //! * [`hold`]: what is held for as long as it lives: locked memory, a power-latency request.
 //! * [`host`]: what a recording says of the machine.
 //! * [`steal`]: time in which the host ran something else.
+//! * [`tick`]: how often the kernel's tick comes, as it was built and as it is seen, and what interrupts for timers.
 //! * [`per_cpu`]: where the kernel keeps what programs look up about their CPU.
 //! * [`verifier`]: how near programs are to what a kernel takes.
 //! * [`trace_marker`]: what programs write into the kernel's tracing, read beside whoever else reads it.
@@ -52,6 +53,7 @@ pub mod signals;
 pub mod standard_output;
 pub mod steal;
 mod thread_number;
+pub mod tick;
 pub mod trace_marker;
 mod trial;
 pub mod verifier;

@@ -2,14 +2,14 @@
 
 use crate::StudyError;
 use punctual_kernel::scheduling::allowed_cpus;
-use punctual_kernel::{capabilities, clock, host, steal};
+use punctual_kernel::{capabilities, clock, host, steal, tick};
 use punctual_probe::RunError;
 use punctual_probe::timers::{MethodClock, MethodPlan, MethodRun, MethodThread, STALLS, SignalsHeld, TimerMethod};
 use punctual_recording::{
     Configuration, Counters, Document, EndReason, Ended, LoadInfo, Provenance, Task, Wakeup, Writer,
 };
 use punctual_timing::{
-    Callback, Effect, Measured, MethodResult, Slack, Stream, Summary, Timers, analyse, catch_up, majority,
+    Callback, Effect, Measured, MethodResult, Slack, Stream, Summary, Tick, Timers, analyse, catch_up, majority,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -201,9 +201,23 @@ fn nothing_yet(plan: &TimersPlan) -> Timers {
         },
         clock: plan.clock.name().to_owned(),
         stall_ns: None,
+        tick: tick(),
         ways: Vec::new(),
         notes: Vec::new(),
         interrupted: false,
+    }
+}
+
+/// What the kernel makes timers of, as far as this user may know.
+fn tick() -> Tick {
+    let configured = tick::configured_hz();
+    let device = tick::clock_event(allowed_cpus().first().copied().unwrap_or(0));
+    Tick {
+        configured_hz: configured.as_ref().map(|(hz, _)| *hz),
+        configured_in: configured.map(|(_, path)| path.display().to_string()),
+        observed_ns: tick::observed_tick_ns(),
+        device_resolution_ns: device.as_ref().and_then(|device| device.resolution_ns),
+        device: device.map(|device| device.name),
     }
 }
 

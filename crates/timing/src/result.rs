@@ -85,6 +85,21 @@ pub struct MethodResult {
     pub measured: Result<Measured, String>,
 }
 
+/// What the kernel makes timers of. What is not known is `None`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tick {
+    /// How often the tick comes in a second, as the kernel was built.
+    pub configured_hz: Option<u32>,
+    /// The file that says so.
+    pub configured_in: Option<String>,
+    /// How far apart ticks came on a busy CPU, ns.
+    pub observed_ns: Option<u64>,
+    /// The device whose interrupts are timers'.
+    pub device: Option<String>,
+    /// How finely that can be set, ns.
+    pub device_resolution_ns: Option<f64>,
+}
+
 /// All ways.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timers {
@@ -96,6 +111,8 @@ pub struct Timers {
     pub clock: String,
     /// The stall, ns; `None` where none was made.
     pub stall_ns: Option<u64>,
+    /// What the kernel makes them of.
+    pub tick: Tick,
     /// The ways, in the order in which they were measured.
     pub ways: Vec<MethodResult>,
     /// What was not as asked.
@@ -258,6 +275,7 @@ mod tests {
             scheduling: "other".into(),
             clock: "monotonic".into(),
             stall_ns: None,
+            tick: Tick::default(),
             ways: vec![
                 way(
                     "relative",
@@ -299,6 +317,7 @@ mod tests {
             scheduling: "other".into(),
             clock: "monotonic".into(),
             stall_ns: None,
+            tick: Tick::default(),
             ways: vec![
                 late("a", Effect::None, 80_000),
                 late("a", Effect::Slack, 30_000),

@@ -20,7 +20,23 @@ pub struct TimersAnswer<'a> {
     stall_ns: Option<u64>,
     interrupted: bool,
     notes: &'a [String],
+    tick: TickRow<'a>,
     ways: Vec<WayRow<'a>>,
+}
+
+/// What the kernel makes timers of.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct TickRow<'a> {
+    /// Ticks a second, as the kernel was built.
+    configured_hz: Option<u32>,
+    /// The file that says so.
+    configured_in: Option<&'a str>,
+    /// How far apart ticks came on a busy CPU.
+    observed_ns: Option<u64>,
+    /// The device whose interrupts are timers'.
+    device: Option<&'a str>,
+    device_resolution_ns: Option<f64>,
 }
 
 impl<'a> TimersAnswer<'a> {
@@ -43,6 +59,13 @@ impl<'a> TimersAnswer<'a> {
             stall_ns: timers.stall_ns,
             interrupted: timers.interrupted,
             notes: &timers.notes,
+            tick: TickRow {
+                configured_hz: timers.tick.configured_hz,
+                configured_in: timers.tick.configured_in.as_deref(),
+                observed_ns: timers.tick.observed_ns,
+                device: timers.tick.device.as_deref(),
+                device_resolution_ns: timers.tick.device_resolution_ns,
+            },
             ways: timers.ways.iter().map(WayRow::new).collect(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::layout::{grouped, table};
 use punctual_recording::{format_ns, printable_path};
-use punctual_timing::{Effect, Measured, MethodResult, Pattern, Summary, Timers};
+use punctual_timing::{Effect, Measured, MethodResult, Pattern, Summary, Tick, Timers};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,6 +21,7 @@ pub fn text(timers: &Timers, recording: Option<&Path>) -> String {
     let stall = timers.stall_ns.map(|stall| format!(", stalls of {}", format_ns(stall))).unwrap_or_default();
     let clock = if timers.clock == "monotonic" { String::new() } else { format!(", clock {}", timers.clock) };
     let _ = writeln!(text, "\nA callback every {}, {scheduling}{clock}{stall}\n", format_ns(timers.period_ns));
+    let _ = writeln!(text, "{}\n", tick(&timers.tick));
     if timers.has_effects() {
         text += &effects(timers);
     }
@@ -41,6 +42,29 @@ pub fn text(timers: &Timers, recording: Option<&Path>) -> String {
         let _ = writeln!(text, "\nrecording: {}", printable_path(recording));
     }
     text
+}
+
+/// What the kernel makes timers of, in one sentence.
+fn tick(tick: &Tick) -> String {
+    let built = match (tick.configured_hz, &tick.configured_in) {
+        (Some(hz), Some(file)) => format!("the kernel was built for a tick of {hz} Hz ({file})"),
+        _ => "what tick the kernel was built for is not known: no file says CONFIG_HZ".to_owned(),
+    };
+    let seen = match tick.observed_ns.filter(|ns| *ns > 0) {
+        Some(ns) => format!("one came every {}, {:.0} Hz", format_ns(ns), 1e9 / ns as f64),
+        None => "none was seen".to_owned(),
+    };
+    let device = match (&tick.device, tick.device_resolution_ns) {
+        (Some(name), Some(ns)) => format!("timers interrupt by {name}, which can be set to {ns:.1} ns"),
+        (Some(name), None) => format!("timers interrupt by {name}, how finely only root may know"),
+        (None, _) => "what interrupts for timers is not known".to_owned(),
+    };
+    format!("{}; {seen}; {device}.", first_upper(&built))
+}
+
+fn first_upper(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn maybe<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
@@ -201,6 +225,7 @@ mod tests {
             scheduling: "other".to_owned(),
             clock: "monotonic".to_owned(),
             stall_ns: Some(5_500_000),
+            tick: Tick::default(),
             ways: vec![
                 way("epoll-wait", Ok(measured)),
                 way("io-uring", Err("setting up io_uring: not there".to_owned())),
