@@ -30,6 +30,14 @@ const ANNOTATION_UNSIGNED: u32 = 3;
 const ANNOTATION_STRING: u32 = 6;
 const ANNOTATION_NAME: u32 = 10;
 
+const PACKET_FTRACE: u32 = 1;
+const FTRACE_CPU: u32 = 1;
+const FTRACE_EVENT: u32 = 2;
+const FTRACE_TIMESTAMP: u32 = 1;
+const FTRACE_THREAD: u32 = 2;
+const FTRACE_SWITCH: u32 = 4;
+const FTRACE_WAKING: u32 = 20;
+
 const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
@@ -73,8 +81,8 @@ pub(crate) enum Lane {
     Threads,
     Thread(u32),
     Samples,
-    /// What programs say of themselves.
-    Marks,
+    /// What the program of a thread says of itself.
+    Marks(u32),
     Others,
 }
 
@@ -165,6 +173,58 @@ pub(crate) fn instant(
         whole(event, EVENT_TRACK, track);
         bytes(event, EVENT_CATEGORY, category.as_bytes());
         bytes(event, EVENT_NAME, name.as_bytes());
+    });
+}
+
+/// A thread as the kernel's scheduler speaks of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scheduled<'a> {
+    pub(crate) tid: u32,
+    pub(crate) name: &'a str,
+    /// As the kernel counts: below 100 real-time.
+    pub(crate) priority: i64,
+}
+
+impl Scheduled<'_> {
+    /// As the kernel's tracing has it: a name, a thread and a priority in three fields from this one on.
+    fn write(self, out: &mut Vec<u8>, from: u32) {
+        bytes(out, from, self.name.as_bytes());
+        whole(out, from + 1, u64::from(self.tid));
+        // A negative number is one of 64 bits there.
+        whole(out, from + 2, self.priority as u64);
+    }
+}
+
+/// A CPU switched from a thread, which it left in this state (0: it could go on), to another. Of these the viewer makes a track
+/// for each CPU and each thread.
+pub(crate) fn switch(out: &mut Vec<u8>, cpu: u32, at_ns: u64, from: Scheduled<'_>, state: u64, to: Scheduled<'_>) {
+    kernel_event(out, cpu, at_ns, from.tid, FTRACE_SWITCH, |event| {
+        from.write(event, 1);
+        whole(event, 4, state);
+        to.write(event, 5);
+    });
+}
+
+/// A thread, or the interrupt in it, woke another. The viewer draws an arrow from the one to the other.
+pub(crate) fn waking(out: &mut Vec<u8>, cpu: u32, at_ns: u64, waker: u32, woken: Scheduled<'_>) {
+    kernel_event(out, cpu, at_ns, waker, FTRACE_WAKING, |event| {
+        woken.write(event, 1);
+        whole(event, 4, 1);
+        whole(event, 5, u64::from(cpu));
+    });
+}
+
+/// An event of the kernel's own tracing, while a CPU ran this thread.
+fn kernel_event(out: &mut Vec<u8>, cpu: u32, at_ns: u64, tid: u32, kind: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    message(out, TRACE_PACKET, |packet| {
+        message(packet, PACKET_FTRACE, |bundle| {
+            whole(bundle, FTRACE_CPU, u64::from(cpu));
+            message(bundle, FTRACE_EVENT, |event| {
+                whole(event, FTRACE_TIMESTAMP, at_ns);
+                whole(event, FTRACE_THREAD, u64::from(tid));
+                message(event, kind, write);
+            });
+        });
     });
 }
 
@@ -321,6 +381,9 @@ pub(crate) mod tests {
         for packet in &fields(data)[&1] {
             let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
             let packet = fields(packet);
+            if packet.contains_key(&1) {
+                continue;
+            }
             if let Some(track) = part(&packet, 60) {
                 let track = fields(track);
                 tracks.insert(number(&track, 1).unwrap(), text(part(&track, 2).unwrap()));
@@ -340,6 +403,26 @@ pub(crate) mod tests {
         }
         assert!(open.values().all(Vec::is_empty));
         slices
+    }
+
+    /// What the scheduler did: CPU, time, who ran, and whom it switched to or, after `true`, woke.
+    pub(crate) fn scheduling_of(data: &[u8]) -> Vec<(u64, u64, u64, bool, u64, String)> {
+        let mut found = Vec::new();
+        for packet in &fields(data)[&1] {
+            let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
+            let packet = fields(packet);
+            let Some(bundle) = part(&packet, 1) else { continue };
+            let bundle = fields(bundle);
+            let event = fields(part(&bundle, 2).unwrap());
+            let (cpu, time) = (number(&bundle, 1).unwrap(), number(&event, 1).unwrap());
+            let is_waking = event.contains_key(&20);
+            let about = fields(part(&event, if is_waking { 20 } else { 4 }).unwrap());
+            let (name, tid) = if is_waking { (1, 2) } else { (5, 6) };
+            let name = String::from_utf8(part(&about, name).unwrap().to_vec()).unwrap();
+            let other = number(&about, tid).unwrap();
+            found.push((cpu, time, number(&event, 2).unwrap(), is_waking, other, name));
+        }
+        found
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! An event log as a Perfetto trace: each CPU's threads, interrupts and softirqs, programs' marks, and what else happened.
 
-use crate::encode::perfetto::{Lane, Tracks, instant};
+use crate::encode::perfetto::{Lane, Scheduled, Tracks, instant, switch, waking};
 use crate::why::trace::{nested, thread_names, threads};
 use punctual_blame::replay_events;
 use punctual_recording::episode::{Event, EventKind};
@@ -39,6 +39,21 @@ impl Part {
     }
 }
 
+/// What the scheduler did, in the terms of the kernel's own tracing.
+fn schedule(body: &mut Vec<u8>, row: &LogRow<'_>) {
+    let event = &row.event;
+    let other = Scheduled {
+        tid: u32::try_from(event.value).unwrap_or(0),
+        name: row.name,
+        priority: i64::from(event.extra as u32 as i32),
+    };
+    if event.kind == EventKind::Waking {
+        return waking(body, event.cpu, event.at_ns, event.tid, other);
+    }
+    let current = Scheduled { tid: event.tid, name: row.thread, priority: i64::from(event.priority) };
+    switch(body, event.cpu, event.at_ns, current, event.extra >> 32, other);
+}
+
 impl LogTrace {
     /// Takes a row.
     pub fn take(&mut self, row: &LogRow<'_>) {
@@ -56,7 +71,11 @@ impl LogTrace {
                 self.note(&event, Lane::Others, "other events", &title, row);
                 return;
             }
-            EventKind::Mark => self.note(&event, Lane::Marks, "marks", row.name, row),
+            EventKind::Mark => {
+                let track = format!("marks of {} ({})", row.thread, event.tid);
+                self.note(&event, Lane::Marks(event.tid), &track, row.name, row);
+            }
+            EventKind::Switch | EventKind::Waking => schedule(&mut self.body, row),
             kind if matches!(
                 kind.class(),
                 EventClass::Process | EventClass::Futex | EventClass::Fault | EventClass::Lock
@@ -83,7 +102,9 @@ impl LogTrace {
     }
 
     fn note(&mut self, event: &Event, lane: Lane, track: &str, title: &str, row: &LogRow<'_>) {
-        let uuid = self.tracks.of(Some(event.cpu), lane, track);
+        // A program's marks stand together, wherever it ran.
+        let cpu = (!matches!(lane, Lane::Marks(_))).then_some(event.cpu);
+        let uuid = self.tracks.of(cpu, lane, track);
         let value = crate::log::lines::signed_value(event)
             .map_or_else(|| format!("{:#x}", event.value), |value| value.to_string());
         let thread = format!("{} ({})", row.thread, event.tid);
@@ -130,7 +151,7 @@ impl LogTrace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::perfetto::tests::slices_of;
+    use crate::encode::perfetto::tests::{scheduling_of, slices_of};
     use punctual_recording::episode::IN_INTERRUPT;
 
     #[test]
@@ -156,7 +177,19 @@ mod tests {
         put(EventKind::Dropped, 0, 99, 0, "", "ring");
         put(EventKind::Switch, 0, 8, 0, "idle", "other");
         put(EventKind::Switch, 8, 0, 0, "other", "idle");
-        let slices = slices_of(&trace.finish());
+        put(EventKind::Waking, 8, 7, 0, "other", "worker");
+        let data = trace.finish();
+        let scheduling = scheduling_of(&data);
+        let of = |waking: bool, from: u64, to: u64, name: &str| {
+            let is = |event: &&(u64, u64, u64, bool, u64, String)| {
+                (event.2, event.3, event.4, event.5.as_str()) == (from, waking, to, name)
+            };
+            scheduling.iter().filter(is).count()
+        };
+        assert_eq!((of(false, 0, 7, "worker"), of(false, 7, 0, "idle"), of(false, 8, 0, "idle")), (PART, PART, 1));
+        assert_eq!(of(true, 8, 7, "worker"), 1);
+        assert!(scheduling.windows(2).all(|pair| pair[0].1 < pair[1].1), "in order of time");
+        let slices = slices_of(&data);
         let on = |track: &str, name: &str| slices.iter().filter(|slice| slice.0 == track && slice.1 == name).count();
         assert!((PART..PART + 10).contains(&on("threads", "worker")), "{}", on("threads", "worker"));
         assert!((PART..PART + 10).contains(&on("interrupts", "local_timer")));

@@ -1,7 +1,7 @@
 //! An episode as a Perfetto trace: each CPU's threads, interrupts and softirqs, the victim's stages, the samples.
 
 use super::waits::step_words;
-use crate::encode::perfetto::{Lane, Tracks, begin_slice, end_slice, instant};
+use crate::encode::perfetto::{Lane, Scheduled, Tracks, begin_slice, end_slice, instant, switch, waking};
 use punctual_blame::{Running, Slice, Split, replay, split};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{Episode, Stage, Vector};
@@ -43,12 +43,36 @@ pub fn trace(episodes: &[Episode]) -> Vec<u8> {
         }
         for event in &episode.events {
             let reached = shown.entry(event.cpu).or_default();
+            if event.at_ns > *reached {
+                schedule(&mut body, event, &names);
+            }
             *reached = event.at_ns.max(*reached);
         }
     }
     let mut out = tracks.describe_all();
     out.extend(body);
     out
+}
+
+/// What the scheduler did, in the terms of the kernel's own tracing.
+fn schedule(body: &mut Vec<u8>, event: &Event, names: &BTreeMap<u32, &str>) {
+    let scheduled = |tid: u32, priority: i64| {
+        let name = if tid == 0 { "swapper" } else { names.get(&tid).copied().unwrap_or_default() };
+        Scheduled { tid, name, priority }
+    };
+    let other = scheduled(u32::try_from(event.value).unwrap_or(0), i64::from(event.extra as u32 as i32));
+    match event.kind {
+        EventKind::Switch => {
+            let current = scheduled(event.tid, i64::from(event.priority));
+            switch(body, event.cpu, event.at_ns, current, event.extra >> 32, other);
+        }
+        EventKind::Waking => {
+            // Beside the priority stands what ended the wait.
+            let other = Scheduled { priority: other.priority & 0xff, ..other };
+            waking(body, event.cpu, event.at_ns, event.tid, other);
+        }
+        _ => {}
+    }
 }
 
 fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &Episode, split: &Split) {
@@ -161,7 +185,7 @@ pub(crate) fn nested(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::perfetto::tests::slices_of;
+    use crate::encode::perfetto::tests::{scheduling_of, slices_of};
     use punctual_recording::episode::{Call, IN_INTERRUPT, Sender, Victim, WaitEnd};
 
     fn episode(id: u64, at_ns: u64) -> Episode {
@@ -222,6 +246,12 @@ mod tests {
         assert_eq!(on("interrupts", "local_timer"), 2);
         assert_eq!(on("interrupts", "expired"), 2);
         assert_eq!(on("threads", "victim"), 3);
+        // Each switch and each waking of the time that is shown, once: three of the first, and what the second adds.
+        let data = trace(&[episode(1, 1_000_000), episode(3, 2_000_000)]);
+        let scheduling = scheduling_of(&data);
+        let wakings: Vec<_> = scheduling.iter().filter(|event| event.3).collect();
+        assert_eq!((scheduling.len(), wakings.len()), (8, 2), "{scheduling:?}");
+        assert!(wakings.iter().all(|event| (event.2, event.4, event.5.as_str()) == (7, 9, "victim")), "{wakings:?}");
         assert!(slices.iter().all(|(.., start, end)| start <= end));
     }
 
