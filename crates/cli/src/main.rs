@@ -3,14 +3,15 @@
 mod args;
 mod cannot_write;
 mod commands;
+mod help;
 mod look;
 mod output;
 mod progress;
 mod signals;
 
 use args::{Arguments, Command};
+use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
 use output::{Output, USAGE, one_line};
 use punctual_report::answer::Failure;
 use std::process::ExitCode;
@@ -46,7 +47,10 @@ fn main() -> ExitCode {
 }
 
 fn run(words: &[std::ffi::OsString]) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(words) {
+    let parsed = help::command().try_get_matches_from(words);
+    let parsed = parsed
+        .and_then(|matches| Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut help::command())));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => return refuse_usage(&error, words),
     };
@@ -94,8 +98,20 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
 /// Help and version are no errors; everything else is one line and the right exit code, as JSON where it was asked for.
 fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     let is_bare = words.len() <= 1;
+    if let Some(instead) = histogram_of_cyclictest(words) {
+        let hint = format!("{instead}. See punctual record -h");
+        let json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+        Output { json }.failure(&Failure::new("-h is help here, and takes no number", Some(&hint), USAGE));
+        return ExitCode::from(USAGE);
+    }
     if is_bare || !error.use_stderr() {
-        let printed = if is_bare { Arguments::command().print_help() } else { error.print() };
+        let printed = match error.kind() {
+            _ if is_bare => help::brief_command().print_help(),
+            ErrorKind::DisplayHelp if help::is_brief(words) => {
+                help::brief_command().try_get_matches_from(words).map_or_else(|brief| brief.print(), |_| error.print())
+            }
+            _ => error.print(),
+        };
         let is_read = printed.is_ok() && !punctual_kernel::standard_output::was_closed();
         return if is_read { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
@@ -140,6 +156,18 @@ const CYCLICTEST: [(&str, &str); 6] = [
     ("-H", "cyclictest's -H is `punctual report FILE --html PAGE` here; a recording holds every value"),
 ];
 
+/// What somebody means who asks for help with a number: cyclictest's `-h 400` is a histogram.
+fn histogram_of_cyclictest(words: &[std::ffi::OsString]) -> Option<&'static str> {
+    let words: Vec<&str> =
+        words.iter().map(|word| word.to_str().unwrap_or_default()).take_while(|word| *word != "--").collect();
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let joined = || words.iter().any(|word| word.strip_prefix("-h").is_some_and(is_number));
+    let apart = || words.windows(2).any(|pair| pair[0] == "-h" && is_number(pair[1]));
+    let is_asked = words.get(1) == Some(&"record") && (joined() || apart());
+    is_asked
+        .then_some("cyclictest's -h 400 is `--hist` here: it has every microsecond, however late, and needs no bound")
+}
+
 /// What somebody who knows cyclictest means by a letter that `record` does not have.
 fn of_cyclictest(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'static str> {
     let is_record = words.iter().any(|word| word == "record");
@@ -151,7 +179,7 @@ fn of_cyclictest(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'
 
 /// Where the right usage is described: for the subcommand, if the words name one.
 fn help_for(words: &[std::ffi::OsString]) -> String {
-    let root = Arguments::command();
+    let root = help::command();
     let (mut command, mut named) = (&root, String::new());
     for word in words.iter().skip(1) {
         if let Some(below) = command.find_subcommand(word) {

@@ -10,7 +10,7 @@ use punctual_kernel::standard_output;
 use punctual_probe::RunError;
 use punctual_recording::{Error, Hint};
 use punctual_report::answer::{Answer, Failure, Told};
-use punctual_report::{Measurement, NextStep, ReportAnswer, fitted};
+use punctual_report::{Measurement, ReportAnswer, fitted};
 use punctual_study::StudyError;
 use punctual_study::lab::LabError;
 use serde::Serialize;
@@ -30,16 +30,20 @@ pub(crate) struct Output {
 impl Output {
     /// Prints the report on one or more recordings.
     pub(crate) fn measurement(self, measurement: &Measurement) {
-        self.measurement_and_next(measurement, &[]);
-    }
-
-    /// The same, and what to run next.
-    pub(crate) fn measurement_and_next(self, measurement: &Measurement, steps: &[NextStep]) {
         if self.json {
             answer(ReportAnswer::new(measurement, &[]), 0);
         } else {
+            print_text(&punctual_report::measurement_text(measurement));
+        }
+    }
+
+    /// Prints the report on what was just measured, what to run next, and what could not be written beside it.
+    pub(crate) fn measurement_and_next(self, measurement: &Measurement, failure: Option<&str>) {
+        if self.json {
+            answer_beside(failure, ReportAnswer::new(measurement, &[]), 0);
+        } else {
             let text = punctual_report::measurement_text(measurement);
-            print_text(&(text + &punctual_report::next_text(steps)));
+            print_text(&(text + &punctual_report::next_text(&measurement.next)));
         }
     }
 

@@ -35,6 +35,7 @@ fn a_recording_of_own_threads() {
             "report record.punctual --json",
             "report record.punctual --csv",
             "report record.punctual --markdown",
+            "report record.punctual --hist",
             "report record.punctual --by-cpu",
             "report record.punctual --limit p99=1us --json",
             "report record.punctual --interarrival 30us,50us",

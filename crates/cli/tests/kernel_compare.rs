@@ -36,6 +36,30 @@ fn sides_are_set_up_measured_in_turn_and_accounted_for() {
 }
 
 #[test]
+fn sides_may_have_options_of_their_own() {
+    requires!("compare", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["compare", "--repeat", "2", "-D", "400ms", "-q", "-o", "both", "--json", "-p", "70"];
+    let settings = ["--a", "-p 90 -a 0", "--b", "-p 60,50", "--b", "echo b >> order", "--all-repeats"];
+    let output = run(directory.path(), &[&words[..], &settings[..]].concat());
+    // Two priorities against one have nothing in common.
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let configured = |side: &str| {
+        let path = directory.path().join("both").join(side).join("02.punctual");
+        let configuration = Recording::open(path).unwrap().document().provenance.configuration.clone();
+        (configuration.priorities, configuration.cpus)
+    };
+    assert_eq!(configured("a"), (vec![90], vec![0]));
+    assert_eq!(configured("b").0, [60, 50]);
+    assert_eq!(std::fs::read_to_string(directory.path().join("order")).unwrap(), "b\nb\n");
+
+    let words = ["compare", "--repeat", "1", "-D", "400ms", "-q", "-o", "one", "--json", "--b", "-p 60"];
+    let answer = json(&run(directory.path(), &words));
+    assert!(answer["b"]["name"].as_str().unwrap().ends_with("(-p 60)"), "{}", answer["b"]["name"]);
+    assert_eq!(answer["stages"].as_array().unwrap().last().unwrap()["measure"], "fifo:80 -> fifo:60");
+}
+
+#[test]
 fn a_command_that_fails_is_one_line_and_what_was_measured_stays() {
     requires!("compare", "real-time priority");
     let directory = tempfile::tempdir().unwrap();

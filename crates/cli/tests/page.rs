@@ -157,6 +157,9 @@ fn the_page_shows_what_the_recordings_hold() {
     let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
     let dom = drawn(&browser, &directory.path().join("page.html"), &report, PRESS);
     assert!(!dom.contains("<b>a load's words"), "words are not markup");
+    let steps = report["next"].as_array().unwrap();
+    assert_eq!(between(&dom, "<ul class=\"next\">", "</ul>").matches("<code>").count(), steps.len());
+    assert!(dom.contains(&format!("<code>{}</code>", steps[0]["command"].as_str().unwrap())), "{steps:?}");
 
     // The stage tables: those of all CPUs first, then those of each, as in the report.
     let rows = report["stages"].as_array().unwrap();
@@ -436,11 +439,12 @@ addEventListener('load', () => setTimeout(() => {
 }, 1500));"#;
 
 /// A page, its name and the command that writes it from a golden recording.
-const PAGES: [(&str, &str); 10] = [
+const PAGES: [(&str, &str); 11] = [
     ("record", "report record.punctual"),
     ("followed", "report comm.punctual"),
     ("idle", "report idle.punctual"),
     ("device", "report device.punctual"),
+    ("log", "report log.punctual"),
     ("interact", "report interact.punctual"),
     ("timers", "report timers.punctual"),
     ("check", "report check"),
@@ -448,6 +452,44 @@ const PAGES: [(&str, &str); 10] = [
     ("compare", "compare check/idle.punctual check/loaded.punctual"),
     ("forecast", "forecast check --curve"),
 ];
+
+/// What axe-core says of a page, each fault with the first element that has it.
+const FIND_BARRIERS: &str = r#"
+addEventListener('load', () => setTimeout(() => axe.run(document).then(({ violations, passes }) => {
+  const out = document.body.appendChild(document.createElement('pre'));
+  out.id = 'barriers';
+  out.append(`${passes.length} passes\n`);
+  for (const { id, nodes } of violations) out.append(`${id}, ${nodes.length} times: ${nodes[0].html.slice(0, 120)}\n`);
+}), 800));"#;
+
+/// axe-core is not ours and not small, so whoever wants this test fetches it: `npm pack axe-core`, and `PUNCTUAL_AXE` is where
+/// its `axe.min.js` lies.
+#[test]
+fn no_page_has_faults_of_accessibility() {
+    const NAME: &str = "no_page_has_faults_of_accessibility";
+    let Some(axe) = std::env::var_os("PUNCTUAL_AXE") else {
+        return skip(NAME, "PUNCTUAL_AXE does not say where axe.min.js is");
+    };
+    let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
+    let axe = std::fs::read_to_string(axe).unwrap().replace("</script", "<\\/script");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let directory = tempfile::tempdir().unwrap();
+    let mut all: Vec<String> = Vec::new();
+    for (name, words) in PAGES {
+        let page = directory.path().join(format!("{name}.html"));
+        let output =
+            punctual().current_dir(&golden).args(words.split_whitespace()).arg("--html").arg(&page).output().unwrap();
+        if stderr(&output).contains("Node.js") {
+            return skip(NAME, "the program was built without the script of the pages");
+        }
+        let (dom, complaints) = opened(&browser, &page, &format!("{axe}\n{FIND_BARRIERS}"));
+        assert!(dom.contains("id=\"barriers\""), "{name}: {complaints}");
+        let told = between(&dom, "<pre id=\"barriers\">", "</pre>");
+        assert!(told.lines().next().is_some_and(|line| !line.starts_with("0 ")), "{name}: {told}");
+        all.extend(told.lines().skip(1).map(|fault| format!("{name}: {fault}")));
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
 
 #[test]
 fn no_page_has_faults_of_layout() {

@@ -52,6 +52,29 @@ fn write(path: &Path, run_id: &str, load: &str, count: u64, scale: u64, end: Opt
     }
 }
 
+/// Every wakeup stands once in the histogram, in the row of its microsecond, in the column of its CPU.
+#[test]
+fn a_histogram_has_every_wakeup_once() {
+    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let text = support::stdout(&support::run(&golden, &["report", "record.punctual", "--hist"]));
+    let recording = punctual_recording::Recording::open(golden.join("record.punctual")).unwrap();
+    let mut totals: std::collections::BTreeMap<u32, Vec<u64>> = std::collections::BTreeMap::new();
+    recording.for_each_wakeup(|wakeup| totals.entry(wakeup.cpu).or_default().push(wakeup.total_ns)).unwrap();
+    let row = |line: &str| line.split_whitespace().map(|cell| cell.parse::<u64>().unwrap()).collect::<Vec<_>>();
+    let rows: Vec<Vec<u64>> = text.lines().filter(|line| !line.starts_with('#')).map(row).collect();
+    assert!(rows.len() > 10 && rows.windows(2).all(|pair| pair[0][0] < pair[1][0]), "{text}");
+    for (column, own) in totals.values().enumerate() {
+        let counted: u64 = rows.iter().map(|row| row[column + 1]).sum();
+        assert_eq!(counted, own.len() as u64);
+        let last = rows.iter().rfind(|row| row[column + 1] > 0).unwrap()[0];
+        // A row stands for what a bucket of the distribution stands for: within a thousandth.
+        let longest = own.iter().max().unwrap() / 1_000;
+        assert!(last.abs_diff(longest) <= 1 + longest / 500, "{last} {longest}");
+    }
+    let total = text.lines().find_map(|line| line.strip_prefix("# Total: ")).unwrap();
+    assert_eq!(row(total), totals.values().map(|own| own.len() as u64).collect::<Vec<_>>());
+}
+
 #[test]
 fn text_csv_and_json_of_one_recording() {
     let directory = tempfile::tempdir().unwrap();

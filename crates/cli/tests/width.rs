@@ -4,7 +4,7 @@
 mod support;
 
 use std::path::Path;
-use support::{code, punctual, stdout};
+use support::{code, every_command, punctual, stdout};
 
 /// Columns.
 const WIDTH: usize = 80;
@@ -97,21 +97,15 @@ fn the_papers_fit_eighty_columns() {
 
 #[test]
 fn every_help_fits_eighty_columns_but_for_examples() {
-    let mut seen = 0;
+    let commands = every_command();
+    assert!(commands.len() > 30, "only {} commands", commands.len());
     let mut wide: Vec<String> = Vec::new();
-    let mut ask = vec![String::new()];
-    while let Some(command) = ask.pop() {
+    for command in commands {
         let (help, _) = said(&format!("{command} --help"), &[("COLUMNS", "80")]);
-        seen += 1;
-        let below = help.split("Commands:\n").nth(1).unwrap_or_default().lines().take_while(|line| !line.is_empty());
-        let names = below.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-        let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
-        ask.extend(names.map(|name| format!("{command} {name}").trim().to_owned()));
         // An example is a command to be copied: it stays in one line.
         let lines = help.lines().filter(|line| line.chars().count() > WIDTH && !line.contains("punctual "));
         wide.extend(lines.map(|line| format!("punctual {command} --help: {line}")));
     }
-    assert!(seen > 30, "only {seen} commands");
     assert!(wide.is_empty(), "{}", wide.join("\n"));
 }
 
@@ -161,5 +155,10 @@ fn an_answer_ends_with_what_to_run_next() {
         assert!((1..=2).contains(&lines.len()), "{command}: {lines:?}");
         assert!(lines[0].contains(&format!("`{next}`")), "{command}: {lines:?}");
         assert!(text.lines().last().is_some_and(|line| line.starts_with("next: ")), "{command}");
+        // Programs are told the same.
+        let (json, _) = said(&format!("{command} --json"), &[]);
+        let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let steps = answer["next"].as_array().unwrap();
+        assert!((1..=2).contains(&steps.len()) && steps[0]["command"] == next, "{command}: {steps:?}");
     }
 }

@@ -5,6 +5,7 @@ use crate::{Measurement, load_name};
 use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Standing};
 use punctual_forecast::{Answer as Forecast, Outcome};
 use punctual_recording::{Document, NO_LOAD, Stage, printable_path};
+use serde::Serialize;
 use std::fmt::{Display, Formatter, Result, Write};
 
 /// More nobody follows.
@@ -13,7 +14,8 @@ const MAX_STEPS: usize = 2;
 const WORTH_ASKING: f64 = 0.99;
 
 /// A step: what it is good for, and the command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NextStep {
     /// What one learns by it, as the end of a sentence.
     pub purpose: String,
@@ -22,7 +24,7 @@ pub struct NextStep {
 }
 
 impl NextStep {
-    fn new(purpose: &str, command: String) -> NextStep {
+    pub(crate) fn new(purpose: &str, command: String) -> NextStep {
         NextStep { purpose: purpose.to_owned(), command }
     }
 }
@@ -31,6 +33,12 @@ impl Display for NextStep {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
         write!(formatter, "next: `{}` {}", self.command, self.purpose)
     }
+}
+
+/// At most as many steps as anybody follows.
+fn few(mut steps: Vec<NextStep>) -> Vec<NextStep> {
+    steps.truncate(MAX_STEPS);
+    steps
 }
 
 /// The steps as lines.
@@ -65,7 +73,7 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         let all: Vec<String> = measurement.parts.iter().map(|(path, _)| shell_word(&printable_path(path))).collect();
         steps.push(NextStep::new("says how often it will be too late", format!("punctual forecast {}", all.join(" "))));
     }
-    steps
+    few(steps)
 }
 
 /// After a forecast: who keeps the device that fails, or a recording long enough to tell.
@@ -85,7 +93,7 @@ pub fn after_forecast(forecast: &Forecast, known_loads: &[&str]) -> Vec<NextStep
         let purpose = "measures longer, so that more can be told; the devices' lines say how long";
         steps.push(NextStep::new(purpose, "sudo punctual record -D 1h".to_owned()));
     }
-    steps
+    few(steps)
 }
 
 /// After a comparison: runs made in turn where these cannot tell, else what the later side has more of.

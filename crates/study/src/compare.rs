@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 /// One side of an [`Alternation`].
 #[derive(Debug, Clone)]
 pub struct SidePlan {
+    /// The measurement; its output is ignored.
+    pub plan: Plan,
     /// A shell command that runs to its end before each measurement: a setting, for example.
     pub before: Option<String>,
     /// What runs during each measurement.
@@ -22,8 +24,6 @@ pub struct SidePlan {
 /// Two sides, to be measured several times in turn.
 #[derive(Debug, Clone)]
 pub struct Alternation {
-    /// The measurement; its output is ignored.
-    pub plan: Plan,
     /// How many times each side is measured.
     pub repeats: usize,
     /// Whether that is the most, and it ends as soon as the verdict is clear.
@@ -134,7 +134,7 @@ fn measure(
     if let Some(command) = &side.before {
         set_up(command, interrupted)?;
     }
-    let mut plan = alternation.plan.clone();
+    let mut plan = side.plan.clone();
     plan.output = alternation.directory.join(SIDES[turn.side]).join(format!("{:02}.punctual", turn.number));
     let output = plan.output.clone();
     let outcome =

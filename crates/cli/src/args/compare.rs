@@ -1,8 +1,8 @@
 //! The arguments of `punctual compare`.
 
 use super::threads::{PolicyName, ThreadArguments, ViaName};
-use super::values::duration;
-use clap::Args;
+use super::values::{Cpus, cpus, duration, priority};
+use clap::{Args, Parser};
 use punctual_load::Source;
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ const MEASURED: [&str; 9] =
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
     /// Two sides: each a recording, a directory of repeats, or several recordings joined by commas
-    #[arg(num_args = 2, value_names = ["A", "B"], required_unless_present = "repeat", conflicts_with_all = MEASURED)]
+    #[arg(num_args = 2.., value_names = ["A", "B"], required_unless_present = "repeat", conflicts_with_all = MEASURED)]
     pub(crate) sides: Vec<PathBuf>,
     /// Devices whose slack is compared, such as modem or `audio 64@48kHz x3`; may be repeated [default: those of check]
     #[arg(long, value_name = "DEVICE")]
@@ -23,7 +23,7 @@ pub(crate) struct CompareArguments {
     pub(crate) html: Option<PathBuf>,
     /// Measure both sides so many times at most, in turn, and compare: a verdict takes 3, and from 4 on it ends
     /// as soon as it is clear
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=99), help_heading = "Measure and compare")]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) repeat: Option<u32>,
     #[command(flatten)]
     pub(crate) measuring: MeasuringArguments,
@@ -31,14 +31,14 @@ pub(crate) struct CompareArguments {
 
 /// What `--repeat` measures.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Measure and compare")]
 pub(crate) struct MeasuringArguments {
-    /// A shell command that sets up side A; runs to its end before each of its measurements
-    #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
-    pub(crate) a: Option<String>,
-    /// The same for side B. Nothing is set back afterwards
-    #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
-    pub(crate) b: Option<String>,
+    /// What makes side A: a shell command, which runs to its end before each of its measurements, or, beginning with a dash,
+    /// options of `punctual record` for its threads and its load, such as '-p 90' or '--load disk'; may be repeated
+    #[arg(long, value_name = "COMMAND|OPTIONS", conflicts_with = "sides", allow_hyphen_values = true, value_parser = SideSetting::parse)]
+    pub(crate) a: Vec<SideSetting>,
+    /// The same for side B. Nothing that a command sets is set back afterwards
+    #[arg(long, value_name = "COMMAND|OPTIONS", conflicts_with = "sides", allow_hyphen_values = true, value_parser = SideSetting::parse)]
+    pub(crate) b: Vec<SideSetting>,
     /// A shell command that runs during each measurement of side A, ended with it
     #[arg(long, value_name = "COMMAND", conflicts_with = "sides")]
     pub(crate) while_a: Vec<String>,
@@ -71,4 +71,79 @@ pub(crate) struct MeasuringArguments {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) threads: ThreadArguments,
+}
+
+/// What makes one side different from the other.
+#[derive(Debug, Clone)]
+pub(crate) enum SideSetting {
+    /// A shell command that runs before.
+    Command(String),
+    /// Options, as they were written, and what they say.
+    Options(String, Box<SideOptions>),
+}
+
+/// Options of `punctual record` that may differ between the sides. Interval and chain may not: what they change is what is
+/// compared.
+#[derive(Debug, Clone, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true, disable_version_flag = true)]
+pub(crate) struct SideOptions {
+    #[arg(short, long, value_delimiter = ',', value_parser = priority)]
+    pub(crate) priority: Vec<u32>,
+    #[arg(long, value_enum)]
+    pub(crate) policy: Option<PolicyName>,
+    #[arg(short = 'a', long, value_parser = cpus)]
+    pub(crate) cpus: Option<Cpus>,
+    #[arg(long)]
+    pub(crate) no_bpf: bool,
+    #[arg(long)]
+    pub(crate) no_power_request: bool,
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) load: Vec<Source>,
+}
+
+impl SideSetting {
+    fn parse(text: &str) -> Result<SideSetting, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("a side is made by a command, or by options such as '-p 90'".to_owned());
+        }
+        if !text.starts_with('-') {
+            return Ok(SideSetting::Command(text.to_owned()));
+        }
+        let options = SideOptions::try_parse_from(text.split_whitespace()).map_err(|error| {
+            let said = crate::output::one_line(&error.to_string());
+            format!("{said}; sides may differ in -p, --policy, -a, --no-bpf, --no-power-request and --load")
+        })?;
+        Ok(SideSetting::Options(text.to_owned(), Box::new(options)))
+    }
+
+    /// As it was written.
+    pub(crate) fn words(&self) -> &str {
+        match self {
+            SideSetting::Command(words) | SideSetting::Options(words, _) => words,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_is_a_command_or_options() {
+        assert!(
+            matches!(SideSetting::parse("sysctl -w a=1"), Ok(SideSetting::Command(command)) if command == "sysctl -w a=1")
+        );
+        let Ok(SideSetting::Options(words, options)) = SideSetting::parse(" -p 90,50 --policy rr ") else {
+            panic!("no options");
+        };
+        assert_eq!(
+            (words.as_str(), &options.priority[..], options.policy),
+            ("-p 90,50 --policy rr", &[90, 50][..], Some(PolicyName::Rr))
+        );
+        for wrong in ["", "-i 2ms", "--via softirq", "-p 100", "-p 90 stray", "--load lots", "-h", "--polcy rr"] {
+            let said = SideSetting::parse(wrong).unwrap_err();
+            assert!(!said.contains('\n') && !said.is_empty(), "{wrong}: {said}");
+        }
+    }
 }

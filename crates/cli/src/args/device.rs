@@ -32,7 +32,9 @@ pub(crate) enum DeviceCommand {
         #[arg(long, value_name = "FILE")]
         profiles: Option<PathBuf>,
     },
-    /// Run a device's work in interrupt, softirq, thread or reservation context, beside a bystander
+    /// Run a device's work in the context that is asked for
+    ///
+    /// That is an interrupt, a softirq, a thread or a reservation; a bystander runs beside it.
     #[command(
         after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2/8 --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n  sudo punctual device run v90 --phases 18@7200Hz:2s,90@7200Hz:9s,90@8kHz:6s,105@8kHz -D 28s\n\nA bare number is seconds for -D, milliseconds in a reservation."
     )]

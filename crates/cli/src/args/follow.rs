@@ -6,7 +6,6 @@ use clap::Args;
 const OWN: [&str; 7] = ["priority", "interval", "policy", "via", "cpus", "no_bpf", "no_power_request"];
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Other programs' threads, in place of its own; all that are named are followed")]
 pub(crate) struct FollowArguments {
     /// Follow all threads of these processes, also those that they start later
     #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = OWN, value_parser = id())]

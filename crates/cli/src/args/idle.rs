@@ -37,6 +37,9 @@ pub(crate) struct IdleArguments {
     /// The recording to write [default: idle-DATE-TIME.punctual in the current directory]
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,
+    /// Write a page with pictures too, as `punctual report --html` does from the recording
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,

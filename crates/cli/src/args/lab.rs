@@ -17,7 +17,9 @@ pub(crate) enum LabCommand {
     /// List the kernels that have a name, or take them from the distribution's packages
     #[command(after_help = "Examples:\n  punctual lab kernels\n  punctual lab kernels 6.12 6.12-rt --fetch")]
     Kernels(KernelsArguments),
-    /// Run one of punctual's commands on each kernel, and compare what it measured; needs no privilege
+    /// Run one of punctual's commands on each kernel, and compare
+    ///
+    /// It needs no privilege.
     #[command(
         after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nWhat has run already in the directory of -o is not run again."
     )]

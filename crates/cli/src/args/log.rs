@@ -39,6 +39,9 @@ pub(crate) struct LogRecordArguments {
     /// The recording to write [default: log-DATE-TIME.punctual in the current directory]
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,
+    /// Write a page with pictures too, as `punctual report --html` does from the recording
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     /// Keep the machine busy meanwhile: a name from `punctual load list`, or a load file; several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,

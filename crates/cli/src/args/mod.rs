@@ -19,7 +19,7 @@ mod timers;
 mod values;
 pub(crate) mod why;
 
-pub(crate) use compare::{CompareArguments, MeasuringArguments};
+pub(crate) use compare::{CompareArguments, MeasuringArguments, SideOptions, SideSetting};
 pub(crate) use export::ExportArguments;
 pub(crate) use follow::FollowArguments;
 pub(crate) use idle::{IdleArguments, IdlePolicy};
@@ -54,84 +54,120 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say in a minute how late this machine runs, idle and under load
+    /// Say in a minute how late this machine runs, idle and loaded
     #[command(
         after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  punctual check --json | jq .verdict"
     )]
     Check(CheckArguments),
-    /// Measure how late periodic threads run, stage by stage, or other programs' threads
+    /// Measure how late threads wake up, stage by stage
+    ///
+    /// They are periodic threads of its own, or those of other programs.
     #[command(
-        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n  sudo punctual record --comm '^ffmpeg' -D 10s    the wakeups of ffmpeg's threads\n  sudo punctual record --follow -- make -j2       those of a command and all it starts\n  sudo punctual record --why 500us -D 60s         and who made it late: see punctual why\n\nA bare number is microseconds for -i and -b, seconds for -D."
+        after_help = "Examples:\n  sudo punctual record -D 10s                     every CPU, FIFO 80, every 1 ms\n  sudo punctual record -p 95,50 -i 500us -a 1     two priorities on CPU 1\n  sudo punctual record --via softirq --load mixed the chain interrupt -> softirq -> thread\n  sudo punctual record --limit p99.9=200us,max=1ms\n  sudo punctual record -- make -j2                while a command runs\n  sudo punctual record --comm '^ffmpeg' -D 10s    the wakeups of ffmpeg's threads\n  sudo punctual record --follow -- make -j2       those of a command and all it starts\n  sudo punctual record --why 500us -D 60s         and who made it late: see punctual why\n  sudo punctual record -D 10s --hist > a.hist     what cyclictest -h prints\n\nA bare number is microseconds for -i and -b, seconds for -D."
     )]
     Record(RecordArguments),
-    /// Show recordings; those of the same configuration and load are added up
+    /// Show recordings; those that were made alike are added up
+    ///
+    /// Alike are recordings of the same configuration and load.
     #[command(
         after_help = "Examples:\n  punctual report a.punctual\n  punctual report monday.punctual tuesday.punctual --csv > both.csv\n  punctual report a.punctual --limit max=1ms && echo fine\n  punctual report a.punctual --interarrival 100us,1ms"
     )]
     Report(ReportArguments),
-    /// Say who made wakeups late: interrupts, softirqs, threads, the host, by name and to the nanosecond
+    /// Say who made wakeups late, by name and to the nanosecond
+    ///
+    /// That may be interrupts, softirqs, threads, or the host.
     #[command(
         after_help = "Examples:\n  sudo punctual record --why 500us -D 60s --load mixed -o a.punctual\n  punctual why a.punctual                          causes, and the worst wakeups\n  punctual why a.punctual --episode 3              one late wakeup in full\n  punctual why a.punctual --perfetto a.pftrace     to look at in Perfetto\n  punctual why a.punctual --folded > a.folded      for flame graphs\n  punctual why --explain softirq                   what a kind of cause is, and what helps"
     )]
     Why(why::WhyArguments),
-    /// Log events continuously, for a short run: switches, interrupts, timers, processes, programs' own marks
+    /// Log every event of a short run, with programs' own marks
+    ///
+    /// Events are switches, interrupts, timers, processes and more.
     #[command(
         after_help = "Examples:\n  sudo punctual log -D 5s                          the default classes, on every CPU\n  sudo punctual log -o a.punctual -- ./program     while a command runs\n  sudo punctual log --events process,futex,mark -- make -j2\n  sudo punctual log --events all -D 2s --load mixed\n  punctual log show a.punctual --from 1s --to 1.1s  line by line\n  punctual report a.punctual                       what was logged, counted\n  punctual log header > punctual.h                 for programs that make marks\n\nIt ends with -D, with the command, or with Ctrl-C. A bare number is seconds for -D."
     )]
     Log(log::LogArguments),
-    /// Hold two sides of recordings against each other: better, worse, or no difference that the data can show
+    /// Say whether one set of recordings is better than another
+    ///
+    /// The answer is better, worse, or no difference that the data can show.
     #[command(
         after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not set back: run the command that does after it. A bare number is seconds for -D, microseconds for -i."
     )]
     Compare(CompareArguments),
-    /// Show what takes the CPU away from a loop that wants it all; needs no privilege
+    /// Show what takes the CPU away from a loop that wants it all
+    ///
+    /// It needs no privilege.
     #[command(
         after_help = "Examples:\n  sudo punctual idle                      every CPU for 20 s, causes by name\n  punctual idle -D 1m --threshold 2us     without privilege: gaps, without causes\n  sudo punctual idle --policy fifo -a 1   what real-time work on CPU 1 would lose\n  sudo punctual idle --calibrated=100us   the paper's loop of a fixed count, and how unsteady it is\n  sudo punctual idle --validate           100 keystrokes as loop, program and kernel see them\n\nA bare number is seconds for -D, microseconds for the other times."
     )]
     Idle(IdleArguments),
-    /// Use a program as a person does, at a terminal or in a window: how long each key takes, and what one waits for
+    /// Use a program as a person does, and time each key
+    ///
+    /// At a terminal or in a window: how long each key takes, and what one waits for.
     #[command(
         after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --via x11 -- mousepad     in a window on a display of its own\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n\nA bare number is microseconds."
     )]
     Interact(InteractArguments),
-    /// Say how often it will be too late: worst hour, day and week, and how often devices run dry
+    /// Say how often work will be too late, and devices run dry
+    ///
+    /// It gives the worst hour, day and week, and for each device the time between underruns.
     #[command(
         after_help = "Examples:\n  punctual forecast a.punctual\n  punctual forecast a.punctual --device modem --horizon day\n  punctual forecast a.punctual --device audio --period 64@48kHz --want 1/day\n  punctual forecast idle.punctual loaded.punctual --table"
     )]
     Forecast(ForecastArguments),
-    /// Say whether a set of periodic tasks meets its deadlines, with measured latency if given
+    /// Say whether periodic tasks meet their deadlines
+    ///
+    /// With measured latency, if that is given.
     #[command(
         after_help = "Examples:\n  punctual schedulability examples/modem-and-audio.toml\n  punctual schedulability tasks.toml --latency a.punctual\n  punctual schedulability rt-app.json"
     )]
     Schedulability(SchedulabilityArguments),
-    /// Simulate: the papers' machine beside their numbers, and what a device would meet on yours
+    /// Simulate the papers' machines, or a device on yours
     Sim(SimArguments),
-    /// Measure each way to get a periodic callback: granularity, drift, catch-up, and the patterns of known faults
+    /// Measure each way to get a periodic callback
+    ///
+    /// It shows granularity, drift, catch-up, and the patterns of known faults.
     #[command(
         after_help = "Examples:\n  punctual timers                                every way, every 1 ms, 20 s in all; no privilege needed\n  punctual timers -D 5s --way timerfd,epoll-wait\n  sudo punctual timers -p 80 -o timers.punctual  FIFO 80, and keep a recording\n  sudo punctual timers --effects                 what timer slack, clock and priority do\n  punctual timers --clock boottime --way timerfd,nanosleep-absolute\n\nA bare number is microseconds for -i and --stall, seconds for -D."
     )]
     Timers(TimersArguments),
-    /// Inject a known cause of lateness for a bounded time, to see what it looks like and to test an alarm
+    /// Inject a known cause of lateness for a bounded time
+    ///
+    /// To see what it looks like, and to test an alarm.
     #[command(
         after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms, all together take at most 25 % of a CPU (50 % with --yes),\nand all ends with the program, whatever ends it. A bare number is seconds for -D, microseconds elsewhere."
     )]
     Drill(drill::DrillArguments),
-    /// Real programs and artificial load to measure beside: list, show, install, try out
+    /// List, show, install and try what keeps a machine busy
+    ///
+    /// Loads are real programs and artificial work to measure beside.
     Load(LoadArguments),
-    /// Run soft devices in interrupt, softirq, thread or reservation context, and see what they do to others
+    /// Run soft devices, and see what they do to others
+    ///
+    /// They run in interrupt, softirq, thread or reservation context.
     Device(device::DeviceArguments),
-    /// Find the smallest CPU reservation that is enough for a program's periodic thread, prove it, and apply it
+    /// Find, prove and apply the smallest reservation that is enough
+    ///
+    /// It is CPU time for a program's periodic thread.
     #[command(
         after_help = "Examples:\n  sudo punctual reserve -- ./control-loop           in about two minutes\n  sudo punctual reserve --load mixed -- ./control-loop\n  sudo punctual reserve --pid $(pidof pipewire) --thread ^data-loop --apply\n  sudo punctual reserve undo                        puts back what --apply changed\n  sudo punctual reserve v90 --competitor spin:normal   for a soft device\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n\nUntil it is proven, nothing stays changed, whatever ends it. A bare number is seconds, microseconds for --deadline.\nExit code 1: no reservation was proven."
     )]
     Reserve(reserve::ReserveArguments),
-    /// Serve reservations by slots as Rialto/NT did, with a scheduler of BPF programs (sched_ext)
+    /// Serve reservations by slots, as Rialto/NT did
+    ///
+    /// A scheduler of BPF programs (sched_ext) does it.
     Rialto(rialto::RialtoArguments),
-    /// Run the same command on several kernels, each in a virtual machine whose clock counts instructions
+    /// Run the same command on several kernels
+    ///
+    /// Each boots in a virtual machine whose clock counts instructions.
     Lab(lab::LabArguments),
-    /// Send files between two software modems over a telephone line, one of them with a processor that comes late
+    /// Send files between two software modems
+    ///
+    /// A telephone line is between them, and one of them has a processor that comes late.
     Modem(modem::ModemArguments),
-    /// Say what this kernel and this user allow, and what would allow the rest
+    /// Say what this kernel and this user allow
+    ///
+    /// And what would allow the rest.
     #[command(
         after_help = "Examples:\n  sudo punctual capabilities\n  sudo punctual capabilities 'flight recorder' 'drill irq'\n\nEach mode's BPF programs are loaded for trial and taken away again."
     )]
@@ -168,6 +204,9 @@ pub(crate) struct CheckArguments {
     /// The directory for the two recordings [default: check-DATE-TIME in the current directory]
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
+    /// Write a page with pictures too, as `punctual report --html` does from the recording
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) threads: ThreadArguments,
 }
@@ -202,6 +241,12 @@ pub(crate) struct RecordArguments {
     /// The recording to write [default: DATE-TIME.punctual in the current directory]
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,
+    /// Write a page with pictures too, as `punctual report --html` does from the recording
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print a histogram in place of the report: a row a microsecond, a column a thread
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) hist: bool,
     #[command(flatten)]
     pub(crate) why: why::WhyRecordArguments,
     #[command(flatten)]
@@ -291,15 +336,4 @@ pub(crate) struct SchedulabilityArguments {
     /// A recording, made without these tasks, whose latency they meet
     #[arg(long, value_name = "RECORDING")]
     pub(crate) latency: Option<PathBuf>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_sound() {
-        Arguments::command().debug_assert();
-    }
 }

@@ -22,7 +22,9 @@ pub(crate) struct ReserveArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReserveCommand {
-    /// Run a command with a reservation for its threads, also those that come later
+    /// Run a command with a reservation for its threads
+    ///
+    /// Threads that come later have it too.
     #[command(
         after_help = "Examples:\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n  sudo punctual reserve run 1/4 --thread '^data-loop' -- pipewire\n\nBare numbers are milliseconds. It ends with the command, passes signals on and exits with its code; a thread that the program\nschedules otherwise gets its reservation back. What a thread with a reservation starts is an ordinary thread, unless it is named."
     )]

@@ -4,7 +4,7 @@ use super::values::{Cpus, cpus, period, priority};
 use clap::{Args, ValueEnum};
 
 /// How the measured threads are set up.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ThreadArguments {
     /// CPUs to measure, one thread on each: 0 or 0-3,6 [default: all this process may use]
     #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]

@@ -39,6 +39,17 @@ pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
     tried.map_err(|error| CannotWrite::new(&format!("cannot write {}", path.display()), &error).into())
 }
 
+/// Whether a page that is written at the end can be made and written at all.
+///
+/// # Errors
+/// In one line, what is in the way.
+pub(crate) fn check_page(file: Option<&PathBuf>) -> anyhow::Result<()> {
+    if file.is_some() {
+        punctual_report::encode::html::can_draw()?;
+    }
+    check(file)
+}
+
 impl Artifacts {
     /// Writes a file beside the answer and gives the exit code. Where it cannot be written, one line says so and the
     /// answer is still given: what was measured for it is not lost.
@@ -55,6 +66,14 @@ impl Artifacts {
                 1
             }
         }
+    }
+
+    /// Says that a file beside the answer could not be made, and gives the exit code.
+    pub(crate) fn fail(&mut self, path: &Path, error: &anyhow::Error) -> u8 {
+        let message = format!("cannot make {}: {error:#}", path.display());
+        output::say(&Failure::new(&message, None, 1).text());
+        self.failure.get_or_insert(message);
+        1
     }
 
     /// The first that could not be written, and why, in one line: for the answer to say so too.

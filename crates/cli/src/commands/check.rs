@@ -1,5 +1,6 @@
 //! `punctual check`.
 
+use super::artifacts::Artifacts;
 use crate::args::CheckArguments;
 use crate::output::Output;
 use crate::progress::{Progress, ReadyProgress};
@@ -9,9 +10,11 @@ use punctual_probe::Policy;
 use punctual_recording::Directory;
 use punctual_report::Measurement;
 use punctual_study::{Check, CheckPlan, Part};
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<u8> {
+    super::artifacts::check_page(arguments.html.as_ref())?;
     let mut plan = super::plan(&arguments.threads, Policy::Fifo)?;
     plan.duration_ns = Some(arguments.duration);
     let limit = Duration::from_nanos(arguments.duration / 2);
@@ -49,14 +52,25 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let mut measurement = measurement(check);
     let documents = measurement.parts.iter().map(|(_, document)| document);
     measurement.exit_code = super::load_exit_code(documents, arguments.ignore_failure);
-    let steps = punctual_report::after_measurement(&measurement, &punctual_load::names());
-    output.measurement_and_next(&measurement, &steps);
+    measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
+    let mut artifacts = Artifacts::default();
+    if let Some(file) = &arguments.html {
+        let recordings: Vec<PathBuf> = measurement.parts.iter().map(|(path, _)| path.clone()).collect();
+        measurement.exit_code = measurement.exit_code.max(super::report::write_page(file, &recordings, &mut artifacts));
+    }
+    output.measurement_and_next(&measurement, artifacts.failure());
     Ok(measurement.exit_code)
 }
 
 fn measurement(check: Check) -> Measurement {
-    let mut measurement =
-        Measurement { parts: check.parts, devices: check.devices, verdict: String::new(), exit_code: 0, by_cpu: false };
+    let mut measurement = Measurement {
+        parts: check.parts,
+        devices: check.devices,
+        verdict: String::new(),
+        next: Vec::new(),
+        exit_code: 0,
+        by_cpu: false,
+    };
     measurement.verdict = punctual_report::check_verdict(&measurement);
     measurement
 }

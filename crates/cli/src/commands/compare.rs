@@ -1,13 +1,14 @@
 //! `punctual compare`.
 
 use super::artifacts::Artifacts;
-use crate::args::{CompareArguments, MeasuringArguments};
+use crate::args::{CompareArguments, MeasuringArguments, SideOptions, SideSetting};
 use crate::output::{self, Output, Usage};
 use crate::progress::Progress;
 use crate::signals::Interrupted;
 use punctual_comparison::{Comparison, Side};
 use punctual_device::{Catalogue, Profile};
-use punctual_load::{Load, NotRunnable};
+use punctual_load::{Load, NotRunnable, Source};
+use punctual_probe::Plan;
 use punctual_recording::{Recording, printable_path};
 use punctual_report::compare::comparison_page;
 use punctual_report::recording::{MAX_HISTORIES, Recorded};
@@ -16,10 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
-    if arguments.html.is_some() {
-        punctual_report::encode::html::can_draw()?;
-        super::artifacts::check(arguments.html.as_ref())?;
-    }
+    super::artifacts::check_page(arguments.html.as_ref())?;
     let devices = devices(&arguments.device)?;
     let (opened, clear, trouble) = match arguments.repeat {
         Some(repeats) => {
@@ -27,6 +25,7 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
             (opened, clear_after.map(|after| (after, repeats)), trouble)
         }
         None => {
+            only_two(&arguments.sides)?;
             let sides = [0, 1].map(|index| recorded(&arguments.sides[index]));
             (sides.into_iter().collect::<Result<Vec<Opened>, _>>()?, None, None)
         }
@@ -56,6 +55,17 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
         output::print_text(&format!("{}\n{next}", punctual_report::compare::text(&comparison)));
     }
     Ok(code)
+}
+
+/// Three sides are three verdicts, which do not hold together as each holds by itself.
+fn only_two(sides: &[PathBuf]) -> Result<(), Usage> {
+    let Some(third) = sides.get(2) else { return Ok(()) };
+    let (first, third) = (sides[0].display(), third.display());
+    Err(Usage(format!(
+        "{} sides: compare takes two, for its verdict holds for one pair; runs of one side are joined by commas, and a third side \
+         is a comparison of its own: `punctual compare {first} {third}`",
+        sides.len()
+    )))
 }
 
 fn devices(specs: &[String]) -> Result<Vec<Profile>, Usage> {
@@ -115,12 +125,9 @@ fn measure(
     arguments: &MeasuringArguments,
     repeats: usize,
 ) -> anyhow::Result<(Vec<Opened>, Option<usize>, Option<StudyError>)> {
-    let mut plan = super::record::plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
-    plan.duration_ns = Some(arguments.duration);
     let sides = sides(arguments)?;
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("compare-", ""));
     let alternation = Alternation {
-        plan,
         repeats,
         ends_when_clear: !arguments.all_repeats,
         sides,
@@ -161,25 +168,62 @@ fn measure(
     Ok((open(arguments, &directory, made)?, clear_after, trouble))
 }
 
-/// What is done before and beside the runs of each side.
-fn sides(arguments: &MeasuringArguments) -> Result<[SidePlan; 2], NotRunnable> {
-    let limit = Some(Duration::from_nanos(arguments.duration));
-    let machine = punctual_study::local_machine();
-    let side = |before: &Option<String>, meanwhile: &[String]| {
-        let mut load = Load::of_sources(&arguments.load, limit, &machine)?;
-        for command in arguments.load_command.iter().chain(meanwhile) {
-            load.add_shell_command(command);
+/// What is measured, before and beside the runs of each side.
+fn sides(arguments: &MeasuringArguments) -> anyhow::Result<[SidePlan; 2]> {
+    let side = |label: &str, settings: &[SideSetting], meanwhile: &[String]| -> anyhow::Result<SidePlan> {
+        let before: Vec<&str> = settings
+            .iter()
+            .filter(|setting| matches!(setting, SideSetting::Command(_)))
+            .map(SideSetting::words)
+            .collect();
+        if before.len() > 1 {
+            return Err(Usage(format!("--{label} takes one command: join them, `{}`", before.join(" && "))).into());
         }
-        Ok(SidePlan { before: before.clone(), load })
+        let own: Vec<&SideOptions> = settings
+            .iter()
+            .filter_map(|setting| if let SideSetting::Options(_, options) = setting { Some(&**options) } else { None })
+            .collect();
+        let load = load(arguments, &own, meanwhile)?;
+        Ok(SidePlan { plan: plan(arguments, &own)?, before: before.first().map(|&command| command.to_owned()), load })
     };
-    Ok([side(&arguments.a, &arguments.while_a)?, side(&arguments.b, &arguments.while_b)?])
+    Ok([side("a", &arguments.a, &arguments.while_a)?, side("b", &arguments.b, &arguments.while_b)?])
+}
+
+/// What is measured of a side with options of its own, which go before those of both.
+fn plan(arguments: &MeasuringArguments, own: &[&SideOptions]) -> Result<Plan, Usage> {
+    let (mut threads, mut policy) = (arguments.threads.clone(), arguments.policy);
+    for options in own {
+        if !options.priority.is_empty() {
+            threads.priority.clone_from(&options.priority);
+        }
+        threads.cpus = options.cpus.clone().or(threads.cpus);
+        threads.no_bpf |= options.no_bpf;
+        threads.no_power_request |= options.no_power_request;
+        policy = options.policy.unwrap_or(policy);
+    }
+    let mut plan = super::record::plan_of_chain(&threads, policy, arguments.via)?;
+    plan.duration_ns = Some(arguments.duration);
+    Ok(plan)
+}
+
+/// What keeps the machine busy beside the runs of a side.
+fn load(arguments: &MeasuringArguments, own: &[&SideOptions], meanwhile: &[String]) -> Result<Load, NotRunnable> {
+    let sources: Vec<Source> =
+        arguments.load.iter().chain(own.iter().flat_map(|options| &options.load)).cloned().collect();
+    let limit = Some(Duration::from_nanos(arguments.duration));
+    let mut load = Load::of_sources(&sources, limit, &punctual_study::local_machine())?;
+    for command in arguments.load_command.iter().chain(meanwhile) {
+        load.add_shell_command(command);
+    }
+    Ok(load)
 }
 
 /// Opens what was recorded, each side under a name that says what was set there.
 fn open(arguments: &MeasuringArguments, directory: &Path, made: [Vec<PathBuf>; 2]) -> anyhow::Result<Vec<Opened>> {
     let settings = [(&arguments.a, &arguments.while_a), (&arguments.b, &arguments.while_b)];
     let sides = made.into_iter().zip(settings).zip(["a", "b"]).map(|((paths, (before, meanwhile)), label)| {
-        let words: Vec<&str> = before.iter().chain(meanwhile).map(String::as_str).collect();
+        let words: Vec<&str> =
+            before.iter().map(SideSetting::words).chain(meanwhile.iter().map(String::as_str)).collect();
         let place = printable_path(&directory.join(label));
         let name = if words.is_empty() { place } else { format!("{place} ({})", words.join("; ")) };
         Opened::open(&name, paths)

@@ -13,27 +13,28 @@ use std::path::{Path, PathBuf};
 const BUFFERING_MS: [u64; 14] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64];
 
 pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Result<u8> {
-    if arguments.html.is_some() {
-        punctual_report::encode::html::can_draw()?;
-        super::artifacts::check(arguments.html.as_ref())?;
-    }
+    super::artifacts::check_page(arguments.html.as_ref())?;
     let question = question(arguments)?;
     let inputs = inputs(&arguments.recordings)?;
     let answer = punctual_forecast::answer(&inputs, &question)?;
+    let steps = punctual_report::after_forecast(&answer, &punctual_load::names());
     let mut artifacts = Artifacts::default();
     let code = match &arguments.html {
-        Some(path) => artifacts.write(path, punctual_report::forecast::forecast_page(&answer).html()?),
+        Some(path) => artifacts.write(path, punctual_report::forecast::forecast_page(&answer, &steps).html()?),
         None => 0,
     };
     if output.json {
-        output::answer_beside(artifacts.failure(), punctual_report::forecast::ForecastAnswer::new(&answer), code);
+        output::answer_beside(
+            artifacts.failure(),
+            punctual_report::forecast::ForecastAnswer::new(&answer, &steps),
+            code,
+        );
     } else {
         let mut text = punctual_report::forecast::text(&answer);
         if arguments.table {
             text += "\nWorst cases by stage and load\n\n";
             text += &punctual_report::forecast::table_text(&answer);
         }
-        let steps = punctual_report::after_forecast(&answer, &punctual_load::names());
         let next = punctual_report::next_text(&steps);
         if !next.is_empty() {
             text += &format!("\n{next}");

@@ -1,16 +1,15 @@
 //! Completions and manual pages, made from the command line's own description.
 
-use crate::args::Arguments;
+use crate::help;
 use crate::output::{self, Output};
 use anyhow::Context;
-use clap::CommandFactory;
 use punctual_recording::{Directory, Place};
 use punctual_report::answer::Done;
 use std::path::Path;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "punctual", &mut script);
+    clap_complete::generate(shell, &mut help::command(), "punctual", &mut script);
     output::print(&String::from_utf8_lossy(&script));
     Ok(0)
 }
@@ -18,7 +17,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<u8> {
 pub(crate) fn man(directory: &Path, output: Output) -> anyhow::Result<u8> {
     let writing = || format!("cannot write manual pages into {}", directory.display());
     Directory::make(directory)?;
-    let mut root = Arguments::command().disable_help_subcommand(true);
+    let mut root = help::command().disable_help_subcommand(true);
     root.build();
     write_pages(root, directory).with_context(writing)?;
     if output.json {

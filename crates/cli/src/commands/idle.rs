@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(arguments: &IdleArguments, output: Output) -> anyhow::Result<u8> {
+    super::artifacts::check_page(arguments.html.as_ref())?;
     let plan = plan(arguments);
     if arguments.validate {
         return run_validation(arguments, plan, output);
@@ -28,6 +29,9 @@ pub(crate) fn run(arguments: &IdleArguments, output: Output) -> anyhow::Result<u
     });
     line.bar.done();
     let (document, gaps) = result?;
+    if let Some(code) = page_too(arguments, &plan.output, output)? {
+        return Ok(code);
+    }
     Ok(print(&IdleReport { recording: &plan.output, document: &document, gaps: &gaps, validation: None }, output))
 }
 
@@ -70,7 +74,16 @@ fn run_validation(arguments: &IdleArguments, mut idle: IdlePlan, output: Output)
     progress.done();
     let (document, gaps, validation) = result?;
     let recording = &plan.idle.output;
+    if let Some(code) = page_too(arguments, recording, output)? {
+        return Ok(code);
+    }
     Ok(print(&IdleReport { recording, document: &document, gaps: &gaps, validation: Some(&validation) }, output))
+}
+
+/// Where a page is asked for, answers from what was just recorded, as `punctual report` does.
+fn page_too(arguments: &IdleArguments, recording: &Path, output: Output) -> anyhow::Result<Option<u8>> {
+    let Some(page) = &arguments.html else { return Ok(None) };
+    report(recording, output, &[], Some(page))
 }
 
 /// Shows a recording of idle time, on a page too where one is asked for; `None` where it is none.

@@ -13,9 +13,9 @@ use punctual_recording::{
 };
 use punctual_report::log::lines::{CSV_HEADER, csv_line, line};
 use punctual_report::log::trace::LogTrace;
-use punctual_report::log::{EventRow, HeaderAnswer, LogAnswer, LogReport, LogSummary, text};
+use punctual_report::log::{EventRow, HeaderAnswer, LogAnswer, LogPictures, LogReport, LogSummary, log_page, text};
 use punctual_study::{LogPlan, LogProgress, log_events};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long a log takes that nobody set a time for, ns.
@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: &LogArguments, output: Output) -> anyhow::Result<u8
 }
 
 fn record(arguments: &LogRecordArguments, output: Output) -> anyhow::Result<u8> {
+    super::artifacts::check_page(arguments.html.as_ref())?;
     let default = if arguments.program.is_empty() { Some(DEFAULT_NS) } else { None };
     let plan = LogPlan {
         classes: arguments.events.0.clone(),
@@ -63,7 +64,8 @@ fn record(arguments: &LogRecordArguments, output: Output) -> anyhow::Result<u8> 
     shown.bar.done();
     let (document, log) = result?;
     let code = super::load_exit_code([&document], arguments.ignore_failure);
-    print(&plan.output, &log, output, code, arguments.quiet)
+    let beside = Beside { page: arguments.html.as_ref(), code, quiet: arguments.quiet };
+    print(&plan.output, &log, output, &beside)
 }
 
 /// The progress line.
@@ -95,19 +97,28 @@ impl Line {
     }
 }
 
-/// Shows a recording of events; `None` where it is none.
-pub(crate) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> {
+/// Shows a recording of events, on a page too where one is asked for; `None` where it is none.
+pub(crate) fn report(path: &Path, output: Output, page: Option<&PathBuf>) -> anyhow::Result<Option<u8>> {
+    let beside = Beside { page, code: 0, quiet: true };
     match read_log_document(path)? {
-        Some(log) => print(path, &log, output, 0, true).map(Some),
-        None if is_log(path) => print(path, &LogDocument::default(), output, 0, true).map(Some),
+        Some(log) => print(path, &log, output, &beside).map(Some),
+        None if is_log(path) => print(path, &LogDocument::default(), output, &beside).map(Some),
         None => Ok(None),
     }
 }
 
-/// `code` is what failed while it was logged.
-fn print(path: &Path, log: &LogDocument, output: Output, code: u8, quiet: bool) -> anyhow::Result<u8> {
+/// What belongs to the answer on a log.
+struct Beside<'a> {
+    /// Where its page goes.
+    page: Option<&'a PathBuf>,
+    /// What failed while it was logged.
+    code: u8,
+    quiet: bool,
+}
+
+fn print(path: &Path, log: &LogDocument, output: Output, beside: &Beside<'_>) -> anyhow::Result<u8> {
     let recording = Recording::open(path)?;
-    let mut bar = StepProgress::new(quiet, "counting");
+    let mut bar = StepProgress::new(beside.quiet, "counting");
     let began = Instant::now();
     let summary = summarize(path, &recording, log, &mut |rows| {
         // In proportion to what was counted so far.
@@ -117,12 +128,21 @@ fn print(path: &Path, log: &LogDocument, output: Output, code: u8, quiet: bool) 
     bar.done();
     let summary = summary?;
     let report = LogReport { recording: path, document: recording.document(), log, summary: &summary };
+    let (mut code, mut artifacts) = (report.exit_code().max(beside.code), Artifacts::default());
+    if let Some(page) = beside.page {
+        let mut drawn = LogPictures::new(&report);
+        for_each_log_row(path, |row| {
+            drawn.take(row);
+            true
+        })?;
+        code = code.max(artifacts.write(page, log_page(&report, &drawn).html()?));
+    }
     if output.json {
-        output::answer(LogAnswer::new(&report), report.exit_code().max(code));
+        output::answer_beside(artifacts.failure(), LogAnswer::new(&report), code);
     } else {
         output::print_text(&text(&report));
     }
-    Ok(report.exit_code().max(code))
+    Ok(code)
 }
 
 /// Counts the rows, and holds them against what was counted while they were written.

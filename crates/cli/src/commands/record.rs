@@ -1,19 +1,21 @@
 //! `punctual record`.
 
+use super::artifacts::Artifacts;
 use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
-use crate::output::{Output, Usage};
+use crate::output::{self, Output, Usage};
 use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
 use punctual_load::{Load, NotRunnable};
 use punctual_probe::{Plan, Policy, Selection, Via};
 use punctual_recording::EndReason;
-use punctual_report::Measurement;
+use punctual_report::{EXPORTS, Measurement};
 use std::time::Duration;
 
 /// How long a measurement takes that nobody set a time for, ns.
 const DEFAULT_NS: u64 = 60_000_000_000;
 
 pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result<u8> {
+    super::artifacts::check_page(arguments.html.as_ref())?;
     let plan = plan(arguments)?;
     let load = load(arguments, &plan)?;
     let interrupted = Interrupted::watch();
@@ -44,12 +46,23 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
         parts: vec![(plan.output, outcome.document)],
         devices: Vec::new(),
         verdict: String::new(),
+        next: Vec::new(),
         exit_code: if failed || measured_nothing { 1 } else { exit_code },
         by_cpu: false,
     };
     measurement.verdict = punctual_report::recording_verdict(&[&measurement.parts[0].1]);
-    let steps = punctual_report::after_measurement(&measurement, &punctual_load::names());
-    output.measurement_and_next(&measurement, &steps);
+    measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
+    let mut artifacts = Artifacts::default();
+    if let Some(file) = &arguments.html {
+        let recording = std::slice::from_ref(&measurement.parts[0].0);
+        measurement.exit_code = measurement.exit_code.max(super::report::write_page(file, recording, &mut artifacts));
+    }
+    if let Some(export) = EXPORTS.iter().find(|export| arguments.hist && export.name == "hist") {
+        output::note(&measurement.verdict);
+        output::print_lines(&(export.text)(&measurement));
+    } else {
+        output.measurement_and_next(&measurement, artifacts.failure());
+    }
     Ok(measurement.exit_code)
 }
 

@@ -5,7 +5,8 @@ use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
-    BlockMaximum, Document, Recording, RecordingKind, Stage, compatible, kind_of, merge, printable, printable_path,
+    BlockMaximum, Document, LimitSpec, Recording, RecordingKind, Stage, compatible, kind_of, merge, printable,
+    printable_path,
 };
 use punctual_report::encode::html::History;
 use punctual_report::forecast::interarrival::InterarrivalRow;
@@ -15,10 +16,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
-    if arguments.html.is_some() {
-        punctual_report::encode::html::can_draw()?;
-        super::artifacts::check(arguments.html.as_ref())?;
-    }
+    super::artifacts::check_page(arguments.html.as_ref())?;
     let recordings = super::expand(&arguments.recordings);
     for path in &recordings {
         let kind = kind_of(path)?;
@@ -29,37 +27,17 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         }
     }
     let interarrival = interarrival(&recordings, arguments)?;
-    let (parts, recorded) = read(&recordings, arguments.html.is_some())?;
-    let paths: Vec<Vec<PathBuf>> =
-        parts.iter().map(|same| same.iter().map(|(path, _)| path.clone()).collect()).collect();
-    let merged = parts.into_iter().zip(&paths).map(|(same, paths)| {
-        let documents: Vec<Document> = same.into_iter().map(|(_, document)| document).collect();
-        merge(documents).map(|document| (paths[0].clone(), document))
-    });
-    let mut measurement = Measurement {
-        parts: merged.collect::<Result<_, _>>()?,
-        devices: Vec::new(),
-        verdict: String::new(),
-        exit_code: 0,
-        by_cpu: arguments.by_cpu,
-    };
-    for (_, document) in &mut measurement.parts {
-        if let Some(limits) = &arguments.limit {
-            let total = document.distributions.sum(|key| key.stage == Stage::Total);
-            document.limits = limits.0.iter().map(|limit| limit.judge(&total)).collect();
-            measurement.exit_code = measurement.exit_code.max(super::limits_exit_code(&document.limits));
-        }
+    let mut measured = measured(&recordings, arguments.html.is_some())?;
+    measured.measurement.by_cpu = arguments.by_cpu;
+    if let Some(limits) = &arguments.limit {
+        measured.judge(&limits.0);
     }
-    let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
-    measurement.verdict = punctual_report::recording_verdict(&documents);
     let mut artifacts = Artifacts::default();
     if let Some(path) = &arguments.html {
-        let devices = measurement.parts.iter().zip(&paths).map(|((_, document), paths)| devices_of(document, paths));
-        let devices: Vec<Vec<JudgedDevice>> = devices.collect();
-        measurement.devices = devices.iter().flatten().cloned().collect();
-        let page = recording_page(&measurement, &devices, &recorded).html()?;
-        measurement.exit_code = measurement.exit_code.max(artifacts.write(path, page));
+        let page = measured.page()?;
+        measured.measurement.exit_code = measured.measurement.exit_code.max(artifacts.write(path, page));
     }
+    let measurement = measured.measurement;
     if output.json {
         output::answer_beside(artifacts.failure(), ReportAnswer::new(&measurement, &interarrival), 0);
         return Ok(measurement.exit_code);
@@ -74,12 +52,77 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     Ok(measurement.exit_code)
 }
 
-/// The recordings of one measurement, each with where it lies.
-type Measured = Vec<(PathBuf, Document)>;
+/// Writes the page of recordings of wakeups that were just made beside their answer, as `punctual report --html` does from
+/// the same recordings, and gives the exit code.
+pub(super) fn write_page(file: &Path, recordings: &[PathBuf], artifacts: &mut Artifacts) -> u8 {
+    let page = measured(recordings, true).and_then(|mut measured| measured.page());
+    match page {
+        Ok(page) => artifacts.write(file, page),
+        Err(error) => artifacts.fail(file, &error),
+    }
+}
+
+/// Recordings of wakeups, read and added up where they were made alike.
+struct Measured {
+    measurement: Measurement,
+    /// Where the recordings of each part lie.
+    paths: Vec<Vec<PathBuf>>,
+    recorded: Vec<Recorded>,
+}
+
+impl Measured {
+    /// Judges each part by these limits in place of its own.
+    fn judge(&mut self, limits: &[LimitSpec]) {
+        for (_, document) in &mut self.measurement.parts {
+            let total = document.distributions.sum(|key| key.stage == Stage::Total);
+            document.limits = limits.iter().map(|limit| limit.judge(&total)).collect();
+            self.measurement.exit_code = self.measurement.exit_code.max(super::limits_exit_code(&document.limits));
+        }
+        self.measurement.verdict = verdict(&self.measurement);
+    }
+
+    /// The page. What devices would have met is said in the measurement from then on.
+    fn page(&mut self) -> anyhow::Result<String> {
+        let parts = self.measurement.parts.iter().zip(&self.paths);
+        let devices: Vec<Vec<JudgedDevice>> = parts.map(|((_, document), paths)| devices_of(document, paths)).collect();
+        self.measurement.devices = devices.iter().flatten().cloned().collect();
+        Ok(recording_page(&self.measurement, &devices, &self.recorded).html()?)
+    }
+}
+
+fn measured(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<Measured> {
+    let (parts, recorded) = read(recordings, is_drawn)?;
+    let paths: Vec<Vec<PathBuf>> =
+        parts.iter().map(|same| same.iter().map(|(path, _)| path.clone()).collect()).collect();
+    let merged = parts.into_iter().zip(&paths).map(|(same, paths)| {
+        let documents: Vec<Document> = same.into_iter().map(|(_, document)| document).collect();
+        merge(documents).map(|document| (paths[0].clone(), document))
+    });
+    let parts = merged.collect::<Result<_, _>>()?;
+    let mut measurement = Measurement {
+        parts,
+        devices: Vec::new(),
+        verdict: String::new(),
+        next: Vec::new(),
+        exit_code: 0,
+        by_cpu: false,
+    };
+    measurement.verdict = verdict(&measurement);
+    measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
+    Ok(Measured { measurement, paths, recorded })
+}
+
+fn verdict(measurement: &Measurement) -> String {
+    let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
+    punctual_report::recording_verdict(&documents)
+}
+
+/// The recordings of one part, each with where it lies.
+type Alike = Vec<(PathBuf, Document)>;
 
 /// The recordings by measurement, and what is drawn of each where a page is made.
-fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Measured>, Vec<Recorded>)> {
-    let mut parts: Vec<Measured> = Vec::new();
+fn read(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<(Vec<Alike>, Vec<Recorded>)> {
+    let mut parts: Vec<Alike> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();
     for path in recordings {
         let recording = Recording::open(path)?;
@@ -118,10 +161,8 @@ fn report_other(
         }
         RecordingKind::Interaction if is_exported => Some("--json has all its inputs"),
         RecordingKind::Log if is_exported => Some("punctual log show --csv prints its events"),
-        RecordingKind::Log
-            if arguments.limit.is_some() || arguments.html.is_some() || !arguments.interarrival.is_empty() =>
-        {
-            Some("--limit, --html and --interarrival do not apply; --json has all its figures")
+        RecordingKind::Log if arguments.limit.is_some() || !arguments.interarrival.is_empty() => {
+            Some("--limit and --interarrival do not apply; --json has all its figures")
         }
         _ => None,
     };
@@ -133,7 +174,7 @@ fn report_other(
             let interarrival = interarrival(recordings, arguments)?;
             super::idle::report(path, output, &interarrival, arguments.html.as_ref())
         }
-        RecordingKind::Log => super::log::report(path, output),
+        RecordingKind::Log => super::log::report(path, output, arguments.html.as_ref()),
         RecordingKind::Interaction => {
             let interarrival = interarrival(recordings, arguments)?;
             super::interact::report(path, arguments, &interarrival, output)

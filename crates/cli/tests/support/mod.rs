@@ -24,6 +24,23 @@ pub(crate) fn run(directory: &Path, words: &[&str]) -> Output {
     punctual().current_dir(directory).args(words).output().expect("the program starts")
 }
 
+/// Every command that the help names, by the words that lead to it; the program itself is the empty one.
+pub(crate) fn every_command() -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut next = 0;
+    while let Some(command) = found.get(next).cloned() {
+        let words = command.split_whitespace().chain(["--help"]);
+        let help = stdout(&punctual().env("COLUMNS", "80").args(words).output().expect("the program starts"));
+        let lines = help.lines().take_while(|line| !["Options:", "Arguments:"].contains(line));
+        let names =
+            lines.filter_map(|line| line.strip_prefix("  ")).filter(|line| line.starts_with(char::is_alphabetic));
+        let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+        found.extend(names.map(|name| format!("{command} {name}").trim().to_owned()));
+        next += 1;
+    }
+    found
+}
+
 /// Starts the program in a directory.
 pub(crate) fn start(directory: &Path, words: &[&str]) -> Child {
     let mut command = punctual();

@@ -139,6 +139,6 @@ export const heat: Renderer<Heat> = {
       const [column, row, value] = picture.cells.slice(index, index + 3);
       rows.push([span(column, picture.column_ns, picture.columns * picture.column_ns), rowName(picture, row), told(picture, value)]);
     }
-    return { head: ["time", picture.names.length ? "CPU" : lengthOf(picture.of), called(picture)], rows };
+    return { head: ["time", picture.names.length ? (picture.of === "events" ? "what" : "CPU") : lengthOf(picture.of), called(picture)], rows };
   },
 };

@@ -20,7 +20,7 @@ interface Frame {
 }
 
 /** What a picture counts. */
-export type Subject = "wakeups" | "gaps" | "inputs" | "us of waiting";
+export type Subject = "wakeups" | "gaps" | "inputs" | "events" | "us of waiting";
 
 export interface Curve extends Frame {
   kind: "curve";

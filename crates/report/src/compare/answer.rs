@@ -2,6 +2,7 @@
 
 use super::{measure, verdict};
 use crate::answer::Answer;
+use crate::{NextStep, after_comparison};
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, Quantiles, Ratio, SideSummary, StageComparison, Standing, Throughput,
 };
@@ -14,6 +15,8 @@ pub struct CompareAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
+    /// What to run next, at most two commands.
+    next: Vec<NextStep>,
     outcome: &'static str,
     /// What the outcome is of: `systems`, or, where there is none, why (`too few runs`, `one side after the other`).
     standing: &'static str,
@@ -52,6 +55,7 @@ impl<'a> CompareAnswer<'a> {
             schema: "punctual.compare/1",
             verdict: verdict(comparison),
             exit_code,
+            next: after_comparison(comparison),
             outcome: if comparison.standing == Standing::Systems { comparison.outcome.name() } else { "no verdict" },
             standing: comparison.standing.name(),
             these_runs: comparison.outcome.name(),

@@ -37,6 +37,7 @@ pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, recorded: &[
         title: format!("{} against {}", comparison.b.name, comparison.a.name),
         context: context.join(" · "),
         verdict: verdict(comparison),
+        next: crate::after_comparison(comparison),
         warnings: comparison.notes.iter().cloned().chain(warnings(&parts)).collect(),
         blind,
         sections,

@@ -1,6 +1,8 @@
 //! The answer of `punctual forecast`.
 
 use super::interarrival::InterarrivalRow;
+use super::units::per_day;
+use crate::NextStep;
 use crate::answer::Answer;
 use punctual_device::Profile;
 use punctual_forecast::interarrival::Arrival;
@@ -17,6 +19,8 @@ pub struct ForecastAnswer<'a> {
     schema: &'static str,
     verdict: &'a str,
     exit_code: u8,
+    /// What to run next, at most two commands.
+    next: &'a [NextStep],
     cautions: &'a [String],
     exposure_s: f64,
     stalls: u64,
@@ -26,8 +30,8 @@ pub struct ForecastAnswer<'a> {
 }
 
 impl<'a> ForecastAnswer<'a> {
-    /// The answer for programs.
-    pub fn new(answer: &'a punctual_forecast::Answer) -> ForecastAnswer<'a> {
+    /// The answer for programs, and what to run next.
+    pub fn new(answer: &'a punctual_forecast::Answer, next: &'a [NextStep]) -> ForecastAnswer<'a> {
         let groups = || answer.groups.iter();
         let devices = |group: &'a Group| {
             group.devices.iter().map(|device| DeviceForecast::new(&group.load, &group.measure, device))
@@ -36,6 +40,7 @@ impl<'a> ForecastAnswer<'a> {
             schema: "punctual.forecast/1",
             verdict: &answer.verdict,
             exit_code: 0,
+            next,
             cautions: &answer.cautions,
             exposure_s: answer.exposure_s,
             stalls: answer.stalls,
@@ -159,6 +164,8 @@ pub(crate) struct DeviceForecast<'a> {
     verdict: &'static str,
     want_s: u64,
     mttf_s: Interval,
+    /// How often in 24 hours of use.
+    per_day: Interval,
     /// The lower limit of 99.5 %, one-sided, on the worst CPU: what `holds` goes by.
     holds_low_s: f64,
     mttf_per_stall_s: Option<f64>,
@@ -237,6 +244,7 @@ impl<'a> DeviceForecast<'a> {
             verdict: found.outcome.name(),
             want_s: device.want_s,
             mttf_s: (&found.mttf_s).into(),
+            per_day: (&per_day(answer)).into(),
             holds_low_s: found.holds_low_s,
             mttf_per_stall_s: found.mttf_per_stall_s,
             mttf_per_buffer_s: found.mttf_per_buffer_s,

@@ -1,5 +1,6 @@
 //! The page of `punctual forecast --html`: how often buffers run dry, and what to expect at worst.
 
+use crate::NextStep;
 use crate::answer::value;
 use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::table::{Column, Table, Value};
@@ -9,7 +10,7 @@ use crate::load_words;
 use punctual_forecast::{Answer, DeviceAnswer, Estimate, Group, Outcome, format_seconds};
 
 /// The page of a forecast.
-pub fn forecast_page(answer: &Answer) -> Page {
+pub fn forecast_page(answer: &Answer, next: &[NextStep]) -> Page {
     let notes = answer.groups.iter().flat_map(|group| group.notes.iter().map(move |note| (group, note)));
     let notes = notes.map(|(group, note)| format!("{}: {note}", name_of(group)));
     let mut sections = Vec::new();
@@ -20,10 +21,11 @@ pub fn forecast_page(answer: &Answer) -> Page {
         title: "How often buffers will run dry".into(),
         context: format!("punctual forecast · watched for {}", format_seconds(answer.exposure_s)),
         verdict: answer.verdict.clone(),
+        next: next.to_vec(),
         warnings: answer.cautions.iter().cloned().chain(notes).collect(),
         blind: Vec::new(),
         sections,
-        report: value(&ForecastAnswer::new(answer)),
+        report: value(&ForecastAnswer::new(answer, next)),
     }
 }
 

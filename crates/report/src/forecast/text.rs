@@ -1,5 +1,6 @@
 //! A forecast as text for people.
 
+use super::units::in_units;
 use crate::layout::indented;
 use punctual_forecast::{
     Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, WorstCase, format_seconds,
@@ -77,6 +78,9 @@ fn devices_text(out: &mut String, group: &Group) {
         heads.insert(4, "worst CPU");
     }
     indented(out, &heads, 0..0, group.devices.iter().map(|answer| device_row(answer, several)));
+    for words in group.devices.iter().filter_map(in_units) {
+        let _ = writeln!(out, "  {words}");
+    }
     for answer in &group.devices {
         if let Some(advice) = &answer.advice {
             advice_text(out, answer, advice);
@@ -309,7 +313,7 @@ mod tests {
     #[test]
     fn the_contract_of_the_json() {
         let found = answer(&[input(3_000, 0)], &question()).unwrap();
-        let value = crate::answer::value(&ForecastAnswer::new(&found));
+        let value = crate::answer::value(&ForecastAnswer::new(&found, &[]));
         assert_eq!(value["schema"], "punctual.forecast/1");
         for key in ["verdict", "exposure_s", "stalls"] {
             assert!(!value[key].is_null(), "{key}");
@@ -336,7 +340,7 @@ mod tests {
         }
         // What is not known is null, never 0.
         let quiet = answer(&[input(0, 0)], &question()).unwrap();
-        let value = crate::answer::value(&ForecastAnswer::new(&quiet));
+        let value = crate::answer::value(&ForecastAnswer::new(&quiet, &[]));
         let device = &value["devices"][1];
         assert_eq!(device["over"], 0);
         assert!(device["mttf_s"]["estimate"].is_null() && device["mttf_s"]["high"].is_null());

@@ -76,6 +76,7 @@ pub fn idle_page(report: &IdleReport<'_>, drawn: &GapPictures) -> Page {
         ),
         context: context.join(" · "),
         verdict: report.verdict(),
+        next: Vec::new(),
         warnings: warnings(report),
         blind: document.provenance.blind.clone(),
         sections,

@@ -46,6 +46,7 @@ pub fn interact_page(report: &InteractReport<'_>) -> Page {
         title: format!("How long one waits for {}", program.rsplit('/').next().unwrap_or(program)),
         context: context.join(" · "),
         verdict: report.verdict(),
+        next: Vec::new(),
         warnings,
         blind: document.provenance.blind.clone(),
         sections,

@@ -27,6 +27,7 @@ pub fn page(report: &LabReport<'_>) -> Page {
         title: format!("The same work on {}", names.join(", ")),
         context: format!("punctual lab run · punctual {}", report.words.join(" ")),
         verdict: report.verdict(),
+        next: Vec::new(),
         warnings: report.notes.iter().cloned().chain(warnings(&parts)).collect(),
         blind: vec![MODELLED.to_owned()],
         sections,

@@ -166,7 +166,7 @@ impl LogReport<'_> {
         ))
     }
 
-    fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let provenance = &self.document.provenance;
         let mut notes: Vec<String> = provenance.fallbacks.iter().chain(&provenance.load.trouble).cloned().collect();
         for drops in self.log.drops.iter().filter(|drops| drops.dropped > 0) {

@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::forecast::interarrival::InterarrivalRow;
 use crate::forecast::{DeviceForecast, InterarrivalEntry};
 use crate::load::ScoreRow;
-use crate::{Measurement, StageRow, load_name, stage_rows};
+use crate::{Measurement, NextStep, StageRow, load_name, stage_rows};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{Counters, Document, Ended, Followed, Limit, Provenance, RecorderSummary, Task};
 use serde::Serialize;
@@ -17,6 +17,8 @@ pub struct ReportAnswer<'a> {
     schema: &'static str,
     verdict: &'a str,
     exit_code: u8,
+    /// What to run next, at most two commands.
+    next: &'a [NextStep],
     recording: Option<&'a Path>,
     #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     provenance: Option<&'a Provenance>,
@@ -51,6 +53,7 @@ impl<'a> ReportAnswer<'a> {
             schema: "punctual.report/1",
             verdict: &measurement.verdict,
             exit_code: measurement.exit_code,
+            next: &measurement.next,
             recording: last.map(|(path, _)| path.as_path()),
             provenance: last.map(|(_, document)| &document.provenance),
             blind: distinct(documents().flat_map(|document| &document.provenance.blind)),

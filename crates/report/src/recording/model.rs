@@ -1,5 +1,6 @@
 //! Recordings laid side by side: what text, JSON and pages speak of.
 
+use crate::NextStep;
 use punctual_forecast::JudgedDevice;
 use punctual_recording::Document;
 use std::path::PathBuf;
@@ -12,6 +13,8 @@ pub struct Measurement {
     pub devices: Vec<JudgedDevice>,
     /// The verdict in words.
     pub verdict: String,
+    /// What to run next.
+    pub next: Vec<NextStep>,
     /// What the process exits with.
     pub exit_code: u8,
     /// Whether every thread and CPU gets its own rows in text.

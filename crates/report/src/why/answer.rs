@@ -1,9 +1,10 @@
 //! The answers of `punctual why`.
 
-use super::advice::Advice;
+use super::advice::{self, Advice};
 use super::handlers::{INTERRUPT_LIMIT_NS, QUEUE_LIMIT_NS};
 use super::model::{EpisodeView, WhyReport};
-use super::{cost, handlers};
+use super::{cost, explain, handlers};
+use crate::NextStep;
 use crate::answer::Answer;
 use punctual_blame::{Awaited, CallTree, Cause, Inside, Kind, Who};
 use punctual_recording::episode::Victim;
@@ -21,6 +22,8 @@ pub struct WhyAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
+    /// What to run next, at most two commands: the page of each leading cause.
+    next: Vec<NextStep>,
     recording: &'a Path,
     cut: bool,
     missing_episodes: u64,
@@ -50,6 +53,7 @@ impl<'a> WhyAnswer<'a> {
             schema: SCHEMA,
             verdict: report.verdict(),
             exit_code: 0,
+            next: next(report),
             recording: report.recording,
             cut: report.cut,
             missing_episodes: report.missing(),
@@ -66,6 +70,18 @@ impl<'a> WhyAnswer<'a> {
             episodes: chosen.map(EpisodeRow::new).collect(),
         }
     }
+}
+
+/// The pages of the leading causes, each once.
+pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
+    let mut steps: Vec<NextStep> = Vec::new();
+    for advice in advice::leading(report) {
+        let step = NextStep::new("says how to be sure of it, and what helps", explain::command(advice.kind));
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    steps
 }
 
 impl Answer for WhyAnswer<'_> {

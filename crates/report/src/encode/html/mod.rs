@@ -20,6 +20,7 @@ pub use intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
 pub use subject::Subject;
 pub use table::{Column, Table, Value};
 
+use crate::NextStep;
 use crate::encode::plain_page::escape;
 use punctual_recording::is_control;
 use serde::Serialize;
@@ -63,6 +64,8 @@ pub struct Page {
     pub context: String,
     /// The answer, in a sentence or two.
     pub verdict: String,
+    /// What to run next.
+    pub next: Vec<NextStep>,
     /// What must be known before believing the rest: losses, fallbacks, trouble.
     pub warnings: Vec<String>,
     /// What the measurement could not see.
@@ -151,6 +154,7 @@ impl Page {
             if self.verdict.len() > LONG { " long" } else { "" },
             escape(&self.verdict)
         );
+        steps(&self.next, &mut body);
         list("warnings", "Know this first", &self.warnings, &mut body);
         list("blind", "What this measurement could not see", &self.blind, &mut body);
         body.push_str("</header>\n<nav aria-label=\"Sections\"><ul>");
@@ -205,6 +209,17 @@ fn list(class: &str, heading: &str, lines: &[String], out: &mut String) {
         let _ = write!(out, "<li>{}</li>", escape(line));
     }
     out.push_str("</ul></div>\n");
+}
+
+fn steps(next: &[NextStep], out: &mut String) {
+    if next.is_empty() {
+        return;
+    }
+    out.push_str("<ul class=\"next\">");
+    for step in next {
+        let _ = write!(out, "<li>Next: <code>{}</code> {}</li>", escape(&step.command), escape(&step.purpose));
+    }
+    out.push_str("</ul>\n");
 }
 
 /// What the script of a page reads.
@@ -262,6 +277,7 @@ mod tests {
             title: hostile.into(),
             context: hostile.into(),
             verdict: hostile.into(),
+            next: vec![NextStep::new(hostile, hostile.into())],
             warnings: vec![hostile.into()],
             blind: vec![hostile.into()],
             sections: vec![Section {

@@ -13,6 +13,8 @@ pub enum Subject {
     Gaps,
     /// Inputs to a program, by their latency.
     Inputs,
+    /// Events of a log, by their class.
+    Events,
     /// Microseconds of waiting, by the latency of the input.
     #[serde(rename = "us of waiting")]
     Waiting,

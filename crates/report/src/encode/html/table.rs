@@ -86,7 +86,7 @@ impl Table {
     pub(crate) fn html(&self, out: &mut String) {
         let _ = write!(
             out,
-            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption>\n<thead><tr>",
+            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table: {0}\"><table><caption>{0}</caption>\n<thead><tr>",
             escape(&self.caption)
         );
         let class = |column: &Column| if column.numbers { " class=\"n\"" } else { "" };
@@ -100,7 +100,8 @@ impl Table {
                 let (text, exact) = value.html();
                 let class = class(column);
                 let _ = match index {
-                    0 => write!(out, "<th scope=\"row\"{class}{exact}>{text}</th>"),
+                    // A row that goes on with the one above has no heading of its own.
+                    0 if !text.is_empty() => write!(out, "<th scope=\"row\"{class}{exact}>{text}</th>"),
                     _ => write!(out, "<td{class}{exact}>{text}</td>"),
                 };
             }

@@ -1,6 +1,7 @@
 //! Reports in the forms of other programs. Each has a line here, of which the command line makes an option.
 
 mod csv;
+mod hist;
 mod markdown;
 
 use crate::Measurement;
@@ -17,8 +18,13 @@ pub struct Export {
 }
 
 /// All of them.
-pub static EXPORTS: [Export; 2] = [
+pub static EXPORTS: [Export; 3] = [
     Export { name: "csv", help: "Print the stage table as CSV, in nanoseconds", text: csv::csv },
+    Export {
+        name: "hist",
+        help: "Print a histogram of the totals as cyclictest's -h does: a row a microsecond, a column a thread",
+        text: hist::hist,
+    },
     Export {
         name: "markdown",
         help: "Print the verdict and the stage table as Markdown, in microseconds",

@@ -1,0 +1,181 @@
+//! How the command line describes itself: `-h` is one screen, `--help` has everything, in groups.
+
+mod screens;
+
+use crate::args::Arguments;
+use clap::builder::Resettable;
+use clap::{Arg, Command, CommandFactory};
+
+/// Options by what they are about, in the order of `--help`. A command with few options has them in one list.
+const GROUPS: [(&str, &[&str]); 7] = [
+    (
+        "What is measured",
+        &["cpus", "cpu", "interval", "priority", "policy", "via", "wake", "no_bpf", "no_power_request"],
+    ),
+    ("Both sides", &["repeat", "a", "b", "while_a", "while_b", "all_repeats"]),
+    ("What keeps the machine busy", &["load", "load_command", "ignore_failure", "competitor"]),
+    ("What it must keep to", &["break_ns", "limit"]),
+    ("Evidence for `punctual why`", &["why", "why_stage", "sample_rate", "why_episodes"]),
+    (OTHERS, &["pid", "tid", "comm", "follow"]),
+    (
+        "Answer",
+        &[
+            "output", "html", "csv", "markdown", "perfetto", "folded", "hist", "by_cpu", "table", "quiet", "json",
+            "verbose",
+        ],
+    ),
+];
+const OTHERS: &str = "Other programs' threads, in place of its own; all that are named are followed";
+
+/// Commands by what they are for, in the order of the help; what is in none of these comes last.
+const COMMANDS: [(&str, &[&str]); 3] = [
+    ("Measure:", &["check", "record", "log", "idle", "interact", "timers"]),
+    ("Explain and foresee:", &["report", "why", "compare", "forecast"]),
+    ("Try out:", &["load", "drill", "device", "reserve", "sim"]),
+];
+const LAST: &str = "Rarely needed:";
+
+/// From so many options on they stand in groups.
+const MIN_GROUPED: usize = 10;
+/// Lines of examples in `-h`, and how wide they may be.
+const MAX_EXAMPLES: usize = 3;
+const MAX_COLUMNS: usize = 80;
+
+/// The command line, as it is parsed and as `--help` has it.
+pub(crate) fn command() -> Command {
+    let command = grouped(Arguments::command());
+    let rows: String = every_group(&command).map(|(title, names)| group_rows(&command, title, &names)).collect();
+    command
+        .help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{rows}Options:\n{{options}}{{after-help}}"))
+}
+
+/// The same as `-h` has it: each command fits one screen.
+pub(crate) fn brief_command() -> Command {
+    let command = command();
+    let mut rows: String = every_group(&command)
+        .filter(|(title, _)| *title != LAST)
+        .map(|(title, names)| group_rows(&command, title, &names))
+        .collect();
+    rows = rows.replace("\n\n", "\n");
+    let last: Vec<&str> =
+        every_group(&command).filter(|(title, _)| *title == LAST).flat_map(|(_, names)| names).collect();
+    let (above, below) = last.split_at(last.len() / 2 + 1);
+    rows += &format!("Also: {},\n      {}; see --help\n", above.join(", "), below.join(", "));
+    let root = format!(
+        "{{about}}\n{{usage-heading}} {{usage}}\n{rows}`punctual COMMAND -h` is one screen; `--help` has it all"
+    );
+    // `--help` says what these two are; every command has them.
+    let command = command.mut_arg("json", |json| json.hide_short_help(true));
+    brief(command.mut_arg("verbose", |verbose| verbose.hide_short_help(true)), &[]).help_template(root)
+}
+
+/// Whether the words ask for help by `-h`, which is not all there is.
+pub(crate) fn is_brief(words: &[std::ffi::OsString]) -> bool {
+    let before = words.iter().skip(1).take_while(|word| *word != "--");
+    !before.enumerate().any(|(index, word)| word == "--help" || (index == 0 && word == "help"))
+}
+
+fn every_group(command: &Command) -> impl Iterator<Item = (&'static str, Vec<&str>)> {
+    let named = COMMANDS.iter().map(|(title, names)| (*title, names.to_vec()));
+    let is_last = |name: &&str| *name != "help" && !COMMANDS.iter().any(|(_, names)| names.contains(name));
+    let last: Vec<&str> = command.get_subcommands().map(Command::get_name).filter(is_last).collect();
+    named.chain(std::iter::once((LAST, last)))
+}
+
+/// A heading and a line for each command.
+fn group_rows(command: &Command, title: &str, names: &[&str]) -> String {
+    let row = |name: &&str| {
+        let about = command.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
+        format!("  {name:<14}  {}\n", about.unwrap_or_default())
+    };
+    format!("{title}\n{}\n", names.iter().map(row).collect::<String>())
+}
+
+/// Puts options under headings, where there are many.
+fn grouped(command: Command) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    let command = names.into_iter().fold(command, |command, name| command.mut_subcommand(name, grouped));
+    if command.get_opts().count() < MIN_GROUPED {
+        return command;
+    }
+    // Those of all commands are added to each only when words are parsed.
+    let is_root = command.get_name() == "punctual";
+    command.mut_args(|argument| if is_root || argument.is_positional() { argument } else { under_heading(argument) })
+}
+
+fn under_heading(argument: Arg) -> Arg {
+    let id = argument.get_id().as_str().to_owned();
+    match GROUPS.iter().find(|(_, ids)| ids.contains(&id.as_str())) {
+        Some((heading, _)) => argument.help_heading(*heading),
+        None => argument,
+    }
+}
+
+/// Leaves what a screen has room for.
+fn brief(command: Command, path: &[&str]) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    let command = names.iter().fold(command, |command, name| {
+        let path: Vec<&str> = path.iter().copied().chain([name.as_str()]).collect();
+        command.mut_subcommand(name, |below| brief(below, &path))
+    });
+    let Some(screen) = screens::of(path) else { return command };
+    let end = format!("{}All it takes: punctual {} --help", examples(&command), path.join(" "));
+    command.disable_help_subcommand(true).after_help(end).mut_args(|argument| shortened(argument, screen))
+}
+
+fn shortened(argument: Arg, screen: screens::Screen) -> Arg {
+    let takes_value = argument.get_action().takes_values();
+    let argument = argument.help_heading(Resettable::Reset);
+    let argument = argument.hide_default_value(takes_value).hide_possible_values(takes_value);
+    match screen.iter().position(|(id, _)| argument.get_id() == id) {
+        Some(order) => argument.help(screen[order].1).display_order(order),
+        None => argument.hide_short_help(true),
+    }
+}
+
+/// The first examples that fit a line.
+fn examples(command: &Command) -> String {
+    let all = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let lines = all
+        .lines()
+        .skip(1)
+        .take_while(|line| line.starts_with("  "))
+        .filter(|line| line.chars().count() <= MAX_COLUMNS);
+    let lines: Vec<&str> = lines.take(MAX_EXAMPLES).collect();
+    if lines.is_empty() { String::new() } else { format!("Examples:\n{}\n\n", lines.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        command().debug_assert();
+        brief_command().debug_assert();
+    }
+
+    /// The words of a screen are of options that there are, and groups of commands and options too.
+    #[test]
+    fn what_is_shown_there_is() {
+        let root = command();
+        for (path, screen) in screens::SCREENS {
+            let below = path.split(' ').fold(&root, |above, name| above.find_subcommand(name).expect("a command"));
+            for (id, _) in *screen {
+                assert!(below.get_arguments().any(|argument| argument.get_id() == id), "{path} has no {id}");
+            }
+        }
+        for name in COMMANDS.iter().flat_map(|(_, names)| *names) {
+            assert!(root.find_subcommand(name).is_some(), "no command {name}");
+        }
+        let mut every = vec![&root];
+        let mut ids = Vec::new();
+        while let Some(one) = every.pop() {
+            ids.extend(one.get_arguments().map(|argument| argument.get_id().as_str()));
+            every.extend(one.get_subcommands());
+        }
+        for id in GROUPS.iter().flat_map(|(_, ids)| *ids) {
+            assert!(ids.contains(id), "no option {id}");
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! What `-h` shows of each command that has more options than a screen has lines: the ones that most people want, each in
+//! one line. A command that is not named here shows all it has.
+
+/// The options and arguments of a command by their id, in the words of `-h`.
+pub(super) type Screen = &'static [(&'static str, &'static str)];
+
+/// The screen of a command, by the words that lead to it.
+pub(super) fn of(path: &[&str]) -> Option<Screen> {
+    SCREENS.iter().find(|(words, _)| words.split(' ').eq(path.iter().copied())).map(|(_, screen)| *screen)
+}
+
+const DURATION: (&str, &str) = ("duration", "How long to measure [default: 60s]");
+const LOAD: (&str, &str) = ("load", "Keep it busy: see `punctual load list`");
+const CPUS: (&str, &str) = ("cpus", "CPUs: 0 or 0-3,6 [default: all]");
+const OUTPUT: (&str, &str) = ("output", "The recording [default: DATE-TIME.punctual]");
+const DIRECTORY: (&str, &str) = ("output", "The directory for the recordings");
+const HTML: (&str, &str) = ("html", "Write a page with pictures");
+const QUIET: (&str, &str) = ("quiet", "Show no progress");
+
+pub(super) const SCREENS: &[(&str, Screen)] = &[
+    (
+        "check",
+        &[
+            ("duration", "How long in all, half idle, half loaded [default: 60s]"),
+            ("load", "The load of the second half [default: mixed]"),
+            DIRECTORY,
+            HTML,
+            CPUS,
+            ("interval", "The period of each thread [default: 1ms]"),
+            ("priority", "Real-time priority, 1 to 99 [default: 80]"),
+            QUIET,
+        ],
+    ),
+    (
+        "record",
+        &[
+            ("duration", "How long [default: 60s, or as long as COMMAND]"),
+            CPUS,
+            ("interval", "The period of each thread [default: 1ms]"),
+            ("priority", "Real-time priority, 1 to 99 [default: 80]"),
+            LOAD,
+            ("limit", "Exit with 2 beyond these: p99.9=200us,max=1ms"),
+            ("why", "Keep who made later wakeups late: 500us"),
+            ("comm", "Follow other programs' threads by name"),
+            ("follow", "Follow COMMAND's threads"),
+            OUTPUT,
+            HTML,
+        ],
+    ),
+    (
+        "report",
+        &[
+            HTML,
+            ("csv", "Print a table for spreadsheets"),
+            ("markdown", "Print it as Markdown"),
+            ("hist", "Print a histogram, a row a microsecond"),
+            ("by_cpu", "Show each CPU by itself"),
+            ("interarrival", "Whether such wakeups come in clusters: 100us,1ms"),
+            ("limit", "Exit with 2 beyond these: p99.9=200us,max=1ms"),
+        ],
+    ),
+    (
+        "why",
+        &[
+            ("episode", "Show this late wakeup alone, in full"),
+            ("all_handlers", "Show every interrupt and softirq against limits"),
+            ("explain", "What a kind of cause is, and what helps"),
+            HTML,
+            ("perfetto", "Write a trace for Perfetto"),
+            ("folded", "Print stacks for flame graph tools"),
+        ],
+    ),
+    (
+        "log",
+        &[
+            ("duration", "How long [default: 10s, or as long as COMMAND]"),
+            ("events", "Classes: sched,irq,softirq,timer,process,mark"),
+            LOAD,
+            OUTPUT,
+            HTML,
+            QUIET,
+        ],
+    ),
+    (
+        "log show",
+        &[
+            ("from", "From this time on, since the beginning"),
+            ("to", "Up to this time"),
+            ("cpu", "Only these CPUs: 0 or 0-3,6"),
+            ("events", "Only these classes"),
+            ("comm", "Only threads with such a name"),
+            ("tid", "Only these threads"),
+            ("limit", "At most this many events"),
+            ("csv", "Print a table for spreadsheets"),
+            ("perfetto", "Write a trace for Perfetto instead"),
+        ],
+    ),
+    (
+        "compare",
+        &[
+            ("device", "Devices whose slack is compared, such as modem"),
+            HTML,
+            ("repeat", "Measure both sides, so many times at most"),
+            ("a", "Sets up side A: a command, or options for it"),
+            ("b", "The same for side B"),
+            ("while_a", "Runs during each measurement of side A"),
+            ("while_b", "The same for side B"),
+            LOAD,
+            ("duration", "How long each takes [default: 10s]"),
+            DIRECTORY,
+        ],
+    ),
+    (
+        "idle",
+        &[
+            ("duration", "How long to measure [default: 20s]"),
+            CPUS,
+            ("threshold", "Keep only gaps longer than this [default: 5us]"),
+            ("policy", "idle takes what is left, fifo goes first"),
+            ("calibrated", "The loop counts to a fixed number"),
+            ("validate", "Keystrokes as loop, program and kernel see them"),
+            ("no_bpf", "Gaps without causes"),
+            OUTPUT,
+            HTML,
+            QUIET,
+        ],
+    ),
+    (
+        "interact",
+        &[
+            ("script", "What is typed: bash, less, python3, typing, vim"),
+            ("pace", "human, full or recorded [default: human]"),
+            ("limit", "Exit with 2 beyond these: key:p99=16ms"),
+            ("patience", "What may take longer: key=50ms,save=1s"),
+            ("no_bpf", "Without causes"),
+            OUTPUT,
+            HTML,
+            QUIET,
+        ],
+    ),
+    (
+        "forecast",
+        &[
+            ("device", "Devices to judge, such as modem"),
+            ("period", "Another period for them: 1ms or 64@48kHz"),
+            ("buffers", "Another number of buffers"),
+            ("want", "What is wanted: at most 1/day, 2/hour or 30m"),
+            ("horizon", "How far ahead [default: hour,day,week]"),
+            ("table", "Worst cases of every stage and load"),
+            ("curve", "Underruns against the amount of buffering"),
+            HTML,
+        ],
+    ),
+    (
+        "timers",
+        &[
+            ("duration", "How long in all [default: 20s]"),
+            ("interval", "The period of the callbacks [default: 1ms]"),
+            ("way", "Only these ways, with commas"),
+            ("priority", "Real-time priority [default: normal scheduling]"),
+            ("clock", "monotonic, realtime, boottime or tai"),
+            ("effects", "What timer slack, clock and priority do"),
+            OUTPUT,
+            QUIET,
+        ],
+    ),
+    (
+        "drill",
+        &[
+            ("wanted", "Which: irq, softirq, fifo, lock, ...; or list"),
+            ("lengths", "How long each lasts: 2ms or 200us..5ms"),
+            ("every", "How far apart they begin [default: 500ms]"),
+            ("duration", "How long to go on [default: 20s]"),
+            CPUS,
+            ("output", "Write each injection to a file"),
+            QUIET,
+        ],
+    ),
+    (
+        "reserve",
+        &[
+            ("pid", "A process that runs, in place of COMMAND"),
+            ("thread", "Which thread, by name"),
+            ("deadline", "When a job must have ended [default: its period]"),
+            LOAD,
+            ("apply", "Let the thread keep what is proven"),
+            HTML,
+        ],
+    ),
+    (
+        "reserve run",
+        &[("thread", "Which threads, by name [default: the first]"), ("quiet", "Say nothing about threads")],
+    ),
+    (
+        "rialto run",
+        &[
+            ("hard", "Never run outside its slots"),
+            ("duration", "Ask the command to end after this time"),
+            ("quiet", "Say nothing at the end"),
+        ],
+    ),
+    (
+        "lab run",
+        &[
+            ("kernel", "A name or a vmlinuz; may be repeated"),
+            ("seeds", "1..5 or 1,4,9 [default: 1..3]"),
+            ("before", "A shell command that runs before"),
+            ("add", "A file for each guest; may be repeated"),
+            ("jobs", "Guests at a time [default: one a CPU]"),
+            DIRECTORY,
+            HTML,
+            QUIET,
+        ],
+    ),
+    (
+        "sim run",
+        &[
+            ("set", "Set a key otherwise, in every case"),
+            ("sweep", "One case at every point of a grid: KEY=4..20"),
+            ("case", "This case alone"),
+            HTML,
+            OUTPUT,
+        ],
+    ),
+    (
+        "sim whatif",
+        &[
+            ("device", "The device, such as modem"),
+            ("context", "Where it runs: irq, thread:80, slots:2/8"),
+            ("interference", "A recording of the machine; may be repeated"),
+            ("competitor", "A thread that never stops; may be repeated"),
+            ("duration", "How long in simulated time [default: 1h]"),
+            ("sweep", "Ask at every point of a grid: period=4..20"),
+            HTML,
+        ],
+    ),
+    ("device run", DEVICE),
+    ("device verify", DEVICE),
+    ("device mix", DEVICE),
+    (
+        "device study",
+        &[
+            ("duration", "How long in all [default: 2m]"),
+            ("cpu", "The CPU [default: the last]"),
+            HTML,
+            DIRECTORY,
+            QUIET,
+        ],
+    ),
+    (
+        "modem transfer",
+        &[
+            ("attempts", "How often to send it [default: 10]"),
+            ("direction", "download or upload, as the caller sees it"),
+            ("stall", "Stalls of the caller's processor: 60ms@10s"),
+            ("slots", "Only a part of that processor: 2/13"),
+            ("context", "In real time, by a thread: thread:80"),
+            ("competitor", "What that thread competes with"),
+            ("rate", "4800, 9600 or 14400 bit/s [default: 9600]"),
+            ("snr", "The line's noise below the signal, dB"),
+            ("seed", "Chooses the noise and the stalls [default: 1]"),
+        ],
+    ),
+    (
+        "modem stalls",
+        &[
+            ("lengths", "How long the stalls are, ms, with commas"),
+            ("calls", "Calls for each length and direction [default: 16]"),
+            ("buffers", "Buffers of the calling end [default: 2]"),
+            ("rate", "4800, 9600 or 14400 bit/s [default: 9600]"),
+            ("seed", "Chooses the noise and the stalls [default: 1]"),
+        ],
+    ),
+    (
+        "modem line",
+        &[
+            ("duration", "End after this time instead of at Ctrl-C"),
+            ("stall", "Stalls of A's processor: 60ms@10s"),
+            ("rate", "4800, 9600 or 14400 bit/s [default: 9600]"),
+            ("snr", "The line's noise below the signal, dB"),
+            ("quiet", "Show no progress"),
+        ],
+    ),
+];
+
+const DEVICE: Screen = &[
+    ("context", "Where it runs: irq, softirq, thread:80, ..."),
+    ("competitor", "What competes: spin:normal, spin:50 or walk"),
+    LOAD,
+    DURATION,
+    ("cpu", "The CPU [default: the last]"),
+    ("late", "Blocks that wait: work-off or drop-stale"),
+    OUTPUT,
+    QUIET,
+];

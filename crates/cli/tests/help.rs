@@ -1,0 +1,85 @@
+//! How the command line describes itself: `-h` of every command is one screen, `--help` has everything, in groups.
+
+mod support;
+
+use support::{code, every_command, punctual, stderr, stdout};
+
+/// A terminal as small as they come.
+const LINES: usize = 24;
+const COLUMNS: usize = 80;
+
+fn said(command: &str, flag: &str) -> String {
+    let output = punctual().env("COLUMNS", "80").args(command.split_whitespace()).arg(flag).output();
+    let output = output.expect("the program starts");
+    assert_eq!((code(&output), stderr(&output)), (0, String::new()), "{command} {flag}");
+    stdout(&output)
+}
+
+#[test]
+fn every_short_help_fits_one_screen() {
+    let commands = every_command();
+    assert!(commands.len() > 40, "only {} commands", commands.len());
+    let mut faults = Vec::new();
+    for command in &commands {
+        let text = said(command, "-h");
+        let lines = text.trim_end().lines().count();
+        if lines > LINES {
+            faults.push(format!("punctual {command} -h: {lines} lines"));
+        }
+        let wide = text.lines().filter(|line| line.chars().count() > COLUMNS);
+        faults.extend(wide.map(|line| format!("punctual {command} -h: {line}")));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What a screen leaves out is said to be somewhere, and is there.
+#[test]
+fn a_short_help_leads_to_the_whole_one() {
+    let mut shortened = 0;
+    for command in every_command() {
+        let (brief, whole) = (said(&command, "-h"), said(&command, "--help"));
+        if command.is_empty() {
+            continue;
+        }
+        let options = |text: &str| {
+            let words =
+                text.lines().filter(|line| line.starts_with("  ")).flat_map(|line| line.split_whitespace().take(2));
+            let words = words.map(|word| word.trim_end_matches(',').to_owned()).filter(|word| word.starts_with("--"));
+            words.collect::<std::collections::BTreeSet<String>>()
+        };
+        let (few, all) = (options(&brief), options(&whole));
+        assert!(few.is_subset(&all), "{command}: {few:?} of {all:?}");
+        if few.len() + 2 < all.len() {
+            shortened += 1;
+            assert!(brief.contains(&format!("punctual {command} --help")), "{brief}");
+        }
+    }
+    assert!(shortened > 10, "only {shortened} are shortened");
+}
+
+#[test]
+fn options_stand_in_groups() {
+    let help = said("record", "--help");
+    let place = |heading: &str| help.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("no {heading}: {help}"));
+    let groups =
+        ["What is measured", "What keeps the machine busy", "What it must keep to", "Evidence for `punctual why`"];
+    for group in groups {
+        assert!(place(group) > 0);
+    }
+    let load = &help[place("What keeps the machine busy")..];
+    assert!(load[..load.find("\n\n\n").unwrap_or(load.len())].contains("--load-command"));
+    let root = said("", "--help");
+    for group in ["Measure:", "Explain and foresee:", "Try out:", "Rarely needed:"] {
+        assert_eq!(root.matches(&format!("\n{group}\n")).count(), 1, "{root}");
+    }
+}
+
+/// A wrong word is answered by the right one, whichever help is asked for.
+#[test]
+fn what_was_meant_is_said() {
+    for (words, meant) in [("recrod -h", "record"), ("record --polcy fifo", "--policy"), ("sim runn", "run")] {
+        let output = punctual().args(words.split_whitespace()).output().expect("the program starts");
+        assert_eq!(code(&output), 129, "{words}");
+        assert!(stderr(&output).contains(&format!("did you mean `{meant}`?")), "{words}: {}", stderr(&output));
+    }
+}
