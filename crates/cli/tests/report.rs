@@ -52,6 +52,20 @@ fn write(path: &Path, run_id: &str, load: &str, count: u64, scale: u64, end: Opt
     }
 }
 
+/// A quantile that takes more wakeups than there are is judged by the maximum, and that is said.
+#[test]
+fn a_limit_beyond_what_was_measured_says_what_was_judged() {
+    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let said = |limit: &str| support::stdout(&support::run(&golden, &["report", "record.punctual", "--limit", limit]));
+    let text = said("p99.99999=1s");
+    let verdict = text.lines().next().unwrap();
+    assert!(
+        verdict.contains("p99.99999 takes 10,000,000 wakeups") && verdict.contains("the maximum was judged"),
+        "{text}"
+    );
+    assert!(!said("p99=1s").contains("the maximum was judged"));
+}
+
 /// Every wakeup stands once in the histogram, in the row of its microsecond, in the column of its CPU.
 #[test]
 fn a_histogram_has_every_wakeup_once() {

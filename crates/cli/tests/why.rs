@@ -140,6 +140,11 @@ fn what_was_lost_to_slow_writing_is_counted_apart() {
     assert!(text.contains("without evidence 9 (5 of them not written)"), "{text}");
     assert!(text.contains("of 10 late wakeups 4 left no evidence, for the budget was spent"), "{text}");
     assert!(text.contains("of 10 late wakeups 5 left no evidence, for it could not be written"), "{text}");
+    // The page says all that the text does of what is missing.
+    assert_eq!(code(&run(directory.path(), &["why", "a.punctual", "--html", "a.html"])), 0);
+    let page = std::fs::read_to_string(directory.path().join("a.html")).unwrap();
+    let notes: Vec<&str> = text.lines().filter(|line| line.starts_with("note: ")).collect();
+    assert!(notes.len() >= 2 && notes.iter().all(|note| page.contains(note)), "{notes:?}");
     let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
     assert_eq!(answer["recorder"]["writing_behind"], 5);
 }

@@ -3,6 +3,7 @@
 use super::advice::Advice;
 use super::explain;
 use super::model::{EpisodeView, WhyReport};
+use super::text::notes;
 use super::waits::rows;
 use super::words::as_detail;
 use crate::encode::plain_page::{coordinate, escape, page};
@@ -24,11 +25,10 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
     let mut body = String::new();
     let title = format!("Why late: {}", printable_path(report.recording));
     let _ = write!(body, "<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n", escape(&title), escape(&report.verdict()));
-    for note in report.blind {
-        let _ = writeln!(body, "<p class=\"soft\">Not seen: {}</p>", escape(note));
-    }
-    for note in report.left_out_for_room() {
-        let _ = writeln!(body, "<p class=\"soft\">Note: {}.</p>", escape(&note));
+    let mut missing = String::new();
+    notes(&mut missing, report);
+    for note in missing.lines() {
+        let _ = writeln!(body, "<p class=\"soft\">{}</p>", escape(note));
     }
     let late_ns = report.causes().iter().map(|cause| cause.total_ns).sum::<u64>();
     body.push_str("<h2>Causes</h2>\n<div class=\"wide\"><table><thead><tr>");

@@ -34,7 +34,8 @@ pub fn text(report: &WhyReport<'_>) -> String {
     text
 }
 
-fn notes(text: &mut String, report: &WhyReport<'_>) {
+/// What is missing, a line each.
+pub(super) fn notes(text: &mut String, report: &WhyReport<'_>) {
     for note in report.blind {
         let _ = writeln!(text, "note: not seen: {note}");
     }
