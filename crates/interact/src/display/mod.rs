@@ -58,7 +58,7 @@ impl Display {
     pub(crate) fn start(script: &Script) -> Result<Display, Refused> {
         let server = Server::start()?;
         let path = format!("/tmp/.X11-unix/X{}", server.number);
-        let (stream, _) = DefaultStream::connect(&ConnectAddress::Socket(path.into()))
+        let (stream, _) = DefaultStream::connect(&ConnectAddress::Socket(path))
             .map_err(|error| refused(format!("connecting to :{}: {error}", server.number)))?;
         let (name, data) = (PROTOCOL.as_bytes().to_vec(), server.cookie.clone().into_bytes());
         let connection =

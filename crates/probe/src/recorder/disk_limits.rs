@@ -79,7 +79,7 @@ fn nearest_limit(mount: &Path, group: &str) -> Option<String> {
         let has_limit = |file: &&str| {
             std::fs::read_to_string(mount.join(group).join(file)).is_ok_and(|text| !text.trim().is_empty())
         };
-        if LIMITS.iter().any(|file| has_limit(&file)) {
+        if LIMITS.iter().any(has_limit) {
             return Some(format!("/{}", group.display()));
         }
         group = group.parent()?;
