@@ -4,6 +4,7 @@
 use super::{Tracker, open::MAX_THREADS};
 use punctual_probe::terminal::Seen;
 use punctual_recording::Moment;
+use std::collections::HashSet;
 
 /// What the server tells the program so soon after an input comes of that: that the key was let go, that the pointer came, ns.
 const TOLD_NS: u64 = 100_000_000;
@@ -31,6 +32,8 @@ pub(super) struct Shown {
     handed: Option<Handed>,
     /// Whether somebody was at work because of the last input when the server got the next one.
     was_at_work: bool,
+    /// Threads that sleep until somebody wakes them, as one does that waits for more work.
+    asleep: HashSet<u32>,
 }
 
 impl Shown {
@@ -79,6 +82,20 @@ impl Tracker {
                 }
             }
             Moment::Wrote => self.handed(seen),
+            Moment::Woke => {
+                if let Some(shown) = &mut self.shown {
+                    shown.asleep.remove(&(seen.value as u32));
+                }
+                return false;
+            }
+            Moment::Ran => {
+                // Whether one that waits for input or a timer is at work still, `Cause` knows.
+                let sleeps = seen.slept() && !seen.sleeps_for_io() && !seen.for_input() && !seen.for_several();
+                if let Some(shown) = self.shown.as_mut().filter(|shown| sleeps && shown.asleep.len() < MAX_THREADS) {
+                    shown.asleep.insert(seen.tid);
+                }
+                return false;
+            }
             _ => return false,
         }
         true
@@ -86,8 +103,8 @@ impl Tracker {
 
     /// The server has got what was typed.
     fn delivered(&mut self, seen: &Seen) {
-        let was_at_work = self.cause.is_anybody_at_work() && !self.cause.is_everybody();
         let shown = self.shown.get_or_insert_default();
+        let was_at_work = self.cause.is_anybody_at_work_but(&shown.asleep) && !self.cause.is_everybody();
         shown.server = Some(seen.tid);
         shown.was_at_work = was_at_work;
         for open in self.open.iter_mut().filter(|open| open.row.begin_ns <= seen.at_ns && !open.is_start) {

@@ -19,6 +19,8 @@ enum Then {
     Drawn(u64),
     /// The server has run from then on, and sleeps.
     Served(u64, u64),
+    /// Sleeps for something else.
+    Sleeps(u64, u32),
     /// Waits from then on, until then at most.
     Waits(u64, u32, Option<u64>),
     /// The server tells the program something, and wakes it.
@@ -65,6 +67,7 @@ fn play(events: &[Then]) -> (Vec<Taken>, u64) {
                 seen.begin_ns = from * MS;
                 seen
             }
+            Then::Sleeps(at, tid) => moment(at, Moment::Ran, tid).sleeping(false, false),
             Then::Got(at, tid) => moment(at, Moment::Got, tid),
             Then::Handed(at, tid) => moment(at, Moment::Wrote, tid),
             Then::Waits(at, tid, limit) => {
@@ -91,7 +94,7 @@ fn told(taken: &Taken) -> (Option<Outcome>, Option<u64>, Option<u64>) {
     (taken.row.outcome, taken.row.seen_ns.map(|at| at / MS), taken.handed_ns.map(|at| at / MS))
 }
 
-use Then::{Delivered, Drawn, Got, Handed, KernelWakes, Served, ServerWakes, Tells, Typed, Waits, Wakes};
+use Then::{Delivered, Drawn, Got, Handed, KernelWakes, Served, ServerWakes, Sleeps, Tells, Typed, Waits, Wakes};
 
 #[test]
 fn a_key_is_seen_when_the_server_has_drawn_it() {
@@ -268,6 +271,22 @@ fn an_answer_that_was_on_its_way_already_is_not_the_key() {
         Waits(109, PROGRAM, None),
     ]);
     assert_eq!((taken[0].row.got_ns, told(&taken[0]).1), (Some(106 * MS), Some(108)));
+}
+
+#[test]
+fn a_helper_that_has_done_its_work_and_sleeps_keeps_no_key_open() {
+    const HELPER: u32 = 9;
+    let key = |at: u64| [Typed(at), Delivered(at + 1), ServerWakes(at + 1, PROGRAM), Got(at + 2, PROGRAM)];
+    let mut events = vec![Waits(50, PROGRAM, Some(150))];
+    events.extend(key(100));
+    // Asked by way of a pipe, it answers and sleeps; the cursor blinks; the next key has nothing to do with either.
+    events.extend([Wakes(103, PROGRAM, HELPER), Wakes(105, HELPER, PROGRAM), Sleeps(106, HELPER)]);
+    events.extend([Handed(107, PROGRAM), Drawn(108), Waits(109, PROGRAM, Some(150))]);
+    events.extend([Handed(150, PROGRAM), Drawn(151), Waits(152, PROGRAM, Some(350))]);
+    events.extend(key(200));
+    events.extend([Waits(203, PROGRAM, Some(350)), Handed(350, PROGRAM), Drawn(351)]);
+    let (taken, background) = play(&events);
+    assert_eq!([told(&taken[0]).1, told(&taken[1]).1, Some(background)], [Some(108), None, Some(2)]);
 }
 
 #[test]

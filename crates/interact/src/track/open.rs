@@ -267,6 +267,11 @@ impl Cause {
         self.everybody || !self.threads.is_empty() || self.is_handed_on
     }
 
+    /// The same, but for those who are asleep.
+    pub(super) fn is_anybody_at_work_but(&self, asleep: &HashSet<u32>) -> bool {
+        self.everybody || self.is_handed_on || self.threads.iter().any(|tid| !asleep.contains(tid))
+    }
+
     pub(super) fn may_be_answered(&self) -> bool {
         self.asked.values().any(|until| self.now_ns < *until)
     }
