@@ -1,5 +1,6 @@
 //! Inputs and what came of them, as text, JSON and pages show it.
 
+use crate::layout::shortened;
 use punctual_blame::{Kind, Who};
 use punctual_recording::{
     Distribution, Document, EndReason, Interaction, InteractionDocument, InteractionPart, Limit, LimitSpec, Outcome,
@@ -16,6 +17,8 @@ const CURVE_MS: [u64; 13] = [0, 1, 2, 5, 10, 16, 33, 50, 100, 200, 500, 1_000, 2
 pub(super) const LONGEST: usize = 20;
 /// Causes by name; later ones count together.
 const MAX_CAUSES: usize = 4_096;
+/// The verdict shows a cause's words up to this length, characters: a recording that was forged has names of any.
+const MAX_SHOWN: usize = 160;
 /// All kinds of input together.
 pub(super) const ALL: &str = "all";
 
@@ -342,7 +345,8 @@ impl<'a> InteractReport<'a> {
             let waited: u64 = self.causes.iter().map(|cause| cause.ns).sum();
             let share = cause.ns as f64 / waited.max(1) as f64 * 100.0;
             let part = if share > 50.0 { "most" } else { "the largest part" };
-            verdict.push_str(&format!("; {part} of the waiting was {} ({share:.0} %)", cause.on.words()));
+            let on = shortened(&cause.on.words(), MAX_SHOWN);
+            verdict.push_str(&format!("; {part} of the waiting was {on} ({share:.0} %)"));
         }
         verdict.push('.');
         for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
