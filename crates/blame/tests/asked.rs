@@ -2,10 +2,9 @@
 
 mod support;
 
-use punctual_blame::{Kind, Part, split};
-use punctual_recording::Stage;
+use punctual_blame::{Kind, Part};
 use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ};
-use support::{INTERRUPT, OTHER, Story, VICTIM_RUNS, in_words};
+use support::{INTERRUPT, Story, in_words, parts_of_response};
 
 const SINGLE: u64 = 4;
 const RESCHEDULE: u64 = 2;
@@ -15,16 +14,7 @@ const SENDER: u32 = 6;
 const NOBODYS: u32 = 7;
 
 fn parts_of(build: impl FnOnce(&mut Story)) -> Vec<Part> {
-    let mut story = Story::new((0, 120), 5_000);
-    story.episode.names.extend(["flush_tlb_func", "sender", "hrtick"].map(String::from));
-    story.episode.stage = Stage::Response;
-    story.timer(1_002, 0);
-    story.switch(1_010, VICTIM_RUNS, 0, 1);
-    build(&mut story);
-    story.switch(5_000, OTHER, 1, 2);
-    let split = split(&story.episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), story.episode.total_ns());
-    split.parts
+    parts_of_response(["flush_tlb_func", "sender", "hrtick"], build)
 }
 
 /// What a part of the interrupts is, of this name: its length and what more is known.

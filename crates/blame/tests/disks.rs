@@ -2,31 +2,21 @@
 
 mod support;
 
-use punctual_blame::{Kind, Part, split};
-use punctual_recording::Stage;
+use punctual_blame::{Kind, Part};
 use punctual_recording::episode::{EventKind, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE};
-use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, in_words};
+use support::{INTERRUPT, OTHER, Story, VICTIM, VICTIM_RUNS, in_words, parts_of_response};
 
 const IO: u32 = LEFT_FOR_IO | LEFT_UNINTERRUPTIBLE;
 
 /// Names of the story from number 5 on: a disk, another one, a file.
-fn response(build: impl FnOnce(&mut Story)) -> Vec<Part> {
-    let mut story = Story::new((0, 120), 5_000);
-    story.episode.names.extend(["vda", "vdb", "/var/data"].map(String::from));
-    story.episode.stage = Stage::Response;
-    story.timer(1_002, 0);
-    story.switch(1_010, VICTIM_RUNS, 0, 1);
-    build(&mut story);
-    story.switch(5_000, OTHER, 1, 2);
-    let split = split(&story.episode);
-    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), story.episode.total_ns());
-    split.parts
+fn parts_of(build: impl FnOnce(&mut Story)) -> Vec<Part> {
+    parts_of_response(["vda", "vdb", "/var/data"], build)
 }
 
 /// The victim asks the disk for something and sleeps until it is there; `other` has asked it for more before, of which the
 /// last is done at this time, on this disk.
 fn waits(its_begins: bool, last_done_us: u64, disk: u32) -> (String, Option<String>) {
-    let parts = response(|story| {
+    let parts = parts_of(|story| {
         for (number, at_us) in [(1, 1_020), (2, 1_030)] {
             story.current = OTHER;
             // When it is made, and once more when it goes out, on behalf of a worker.
@@ -57,7 +47,7 @@ fn a_wait_for_a_disk_names_it_and_whose_requests_it_served_first() {
     // Whose the last one was, was not seen: it waited for something like the journal.
     assert_eq!(waits(false, 3_490, 5), ("vda".to_owned(), behind));
     // One alone, which is what it waited for: nobody went before.
-    let parts = response(|story| {
+    let parts = parts_of(|story| {
         story.current = OTHER;
         story.event(1_400, EventKind::RequestBegin, 0, 3, 4096, 2);
         story.current = VICTIM_RUNS;
@@ -76,7 +66,7 @@ fn a_wait_for_a_disk_names_it_and_whose_requests_it_served_first() {
 
 #[test]
 fn a_page_that_takes_long_is_told_with_its_file() {
-    let parts = response(|story| {
+    let parts = parts_of(|story| {
         story.event(2_000, EventKind::FaultUser, 0, 4096, 0, 7);
         story.switch(2_010, OTHER, IO, 2);
         story.event(2_900, EventKind::Waking, INTERRUPT, u64::from(VICTIM), 19, 2);
@@ -89,7 +79,7 @@ fn a_page_that_takes_long_is_told_with_its_file() {
 
 #[test]
 fn a_page_from_a_disk_is_told_with_it() {
-    let parts = response(|story| {
+    let parts = parts_of(|story| {
         story.event(2_000, EventKind::FaultUser, 0, 4096, 0, 7);
         story.event(2_005, EventKind::RequestBegin, 0, 3, 4096, 1);
         story.switch(2_010, OTHER, IO, 2);
@@ -106,7 +96,7 @@ fn a_page_from_a_disk_is_told_with_it() {
 #[test]
 fn all_of_a_fault_is_told_with_its_disk() {
     let told = |from_disk: bool| {
-        let parts = response(|story| {
+        let parts = parts_of(|story| {
             story.event(2_000, EventKind::FaultUser, 0, 4096, 0, 0);
             if from_disk {
                 story.event(2_805, EventKind::RequestBegin, 0, 3, 4096, 1);
@@ -126,7 +116,7 @@ fn all_of_a_fault_is_told_with_its_disk() {
 
 /// The victim asks for something that a worker hands on at 2,500 us, in a work item of this name; it is done at 3,490.
 fn handed_on(work: &str, limit: Option<&str>) -> Vec<Part> {
-    response(|story| {
+    parts_of(|story| {
         story.episode.names.push(work.to_owned());
         story.episode.disk_limit = limit.map(str::to_owned);
         story.switch(1_500, OTHER, IO, 2);

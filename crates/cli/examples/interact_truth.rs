@@ -3,6 +3,8 @@
 //! `interact_truth LOG DIRECTORY`: each line of the log is `key begin_ns part_ns`, the time in which the known thing was done;
 //! `-` in place of the key where that cannot be told from something else.
 
+mod support;
+
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
@@ -11,36 +13,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use support::{clock, compute, name_thread, now_ns, serve};
 
 /// The cursor blinks this often.
 const BLINK: Duration = Duration::from_millis(330);
-
-fn clock(which: libc::clockid_t) -> u64 {
-    // SAFETY: a time of zeros is a valid value, which the call fills.
-    let time = unsafe {
-        let mut time: libc::timespec = std::mem::zeroed();
-        libc::clock_gettime(which, &raw mut time);
-        time
-    };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-fn now_ns() -> u64 {
-    clock(libc::CLOCK_MONOTONIC)
-}
-
-/// Computes for so much CPU time.
-fn compute(time: Duration) {
-    let until = clock(libc::CLOCK_THREAD_CPUTIME_ID) + time.as_nanos() as u64;
-    while clock(libc::CLOCK_THREAD_CPUTIME_ID) < until {
-        std::hint::spin_loop();
-    }
-}
-
-fn name_thread(name: &std::ffi::CStr) {
-    // SAFETY: a name that ends with a 0 and lives through the call.
-    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
-}
 
 /// Keys as they come, nothing echoed.
 fn take_keys_raw() {
@@ -71,16 +47,6 @@ fn key_until(until: Instant) -> Option<u8> {
 fn put_out(text: &[u8]) {
     let mut output = std::io::stdout().lock();
     let _ = output.write_all(text).and_then(|()| output.flush());
-}
-
-/// The other process: answers each byte after 10 ms of work.
-fn serve() {
-    name_thread(c"truth-server");
-    let mut byte = [0u8];
-    while std::io::stdin().lock().read(&mut byte).is_ok_and(|count| count == 1) {
-        compute(Duration::from_millis(10));
-        put_out(b"x");
-    }
 }
 
 /// The other thread: takes the lock, says so, works for 8 ms and lets it go.
@@ -177,7 +143,7 @@ impl Truth {
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     if words.get(1).map(String::as_str) == Some("serve") {
-        return serve();
+        return serve(c"truth-server");
     }
     let [_, log, directory] = &words[..] else { panic!("LOG DIRECTORY") };
     name_thread(c"truth");

@@ -4,11 +4,14 @@
 //! `interact_window LOG`: each line of the log is `key begin_ns part_ns drawn_ns`, the time in which the known thing was done, and
 //! when the server had drawn what came of it; `-` in place of the key where that cannot be told from something else.
 
+mod support;
+
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use support::{compute, name_thread, now_ns, serve};
 use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{
@@ -23,44 +26,6 @@ const SIDE: u16 = 300;
 /// What the cursor is drawn in, and where keys are drawn.
 const CURSOR: Rectangle = Rectangle { x: 2, y: 2, width: 8, height: 16 };
 const KEYS: Rectangle = Rectangle { x: 40, y: 40, width: 200, height: 200 };
-
-fn clock(which: libc::clockid_t) -> u64 {
-    // SAFETY: a time of zeros is a valid value, which the call fills.
-    let time = unsafe {
-        let mut time: libc::timespec = std::mem::zeroed();
-        libc::clock_gettime(which, &raw mut time);
-        time
-    };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-fn now_ns() -> u64 {
-    clock(libc::CLOCK_MONOTONIC)
-}
-
-/// Computes for so much CPU time.
-fn compute(time: Duration) {
-    let until = clock(libc::CLOCK_THREAD_CPUTIME_ID) + time.as_nanos() as u64;
-    while clock(libc::CLOCK_THREAD_CPUTIME_ID) < until {
-        std::hint::spin_loop();
-    }
-}
-
-fn name_thread(name: &std::ffi::CStr) {
-    // SAFETY: a name that ends with a 0 and lives through the call.
-    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
-}
-
-/// The other process: answers each byte after 10 ms of work.
-fn serve() {
-    name_thread(c"window-server");
-    let mut byte = [0u8];
-    while std::io::stdin().lock().read(&mut byte).is_ok_and(|count| count == 1) {
-        compute(Duration::from_millis(10));
-        let mut output = std::io::stdout().lock();
-        let _ = output.write_all(b"x").and_then(|()| output.flush());
-    }
-}
 
 struct Truth {
     connection: RustConnection,
@@ -183,7 +148,7 @@ impl Truth {
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     if words.get(1).map(String::as_str) == Some("serve") {
-        return serve();
+        return serve(c"window-server");
     }
     let [_, log] = &words[..] else { panic!("LOG") };
     name_thread(c"window");

@@ -7,7 +7,7 @@ use punctual_recording::{
     Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
 };
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use support::interact::{Done, disturbed_ns, done, example, named, script};
 use support::{code, json, run, stderr, stdout};
 
 /// Keys, and the kind and name of the part that is theirs; `None`: nothing but the way there and back.
@@ -27,54 +27,6 @@ const ROUNDS: usize = 11;
 const DISTURBED_NS: u64 = 100_000;
 /// So many are judged at least.
 const MIN_MET: usize = 50;
-
-fn truth_program() -> PathBuf {
-    let own = std::env::current_exe().expect("this test");
-    let target = own.ancestors().nth(2).expect("target/debug");
-    let program = target.join("examples/interact_truth");
-    assert!(program.is_file(), "cargo builds examples with tests: {}", program.display());
-    program
-}
-
-/// A line of the log.
-#[derive(Debug, Clone, Copy)]
-struct Done {
-    key: char,
-    begin_ns: u64,
-    part_ns: u64,
-}
-
-fn done(log: &Path) -> Vec<Done> {
-    let text = std::fs::read_to_string(log).expect("the program wrote its log");
-    let line = |line: &str| {
-        let mut words = line.split(' ');
-        let key = words.next()?.chars().next()?;
-        Some(Done { key, begin_ns: words.next()?.parse().ok()?, part_ns: words.next()?.parse().ok()? })
-    };
-    text.lines().map(|one| line(one).expect("a whole line")).collect()
-}
-
-fn script() -> String {
-    let keys: String = KEYS.iter().map(|(key, _)| *key).cycle().take(KEYS.len() * ROUNDS).collect();
-    format!("name = \"truth\"\n[pace]\nmedian = \"70ms\"\nspread = 0.1\n[[step]]\ntype = \"{keys}\"\n")
-}
-
-/// What disturbs an input, and says nothing of the split.
-fn disturbed_ns(parts: &[InteractionPart]) -> u64 {
-    const OTHERS: [&str; 10] = [
-        "steal",
-        "blind",
-        "same_priority",
-        "higher_priority",
-        "lower_priority",
-        "irq",
-        "softirq",
-        "irq_off",
-        "kernel",
-        "migration",
-    ];
-    parts.iter().filter(|part| OTHERS.contains(&part.kind.as_str())).map(|part| part.ns).sum()
-}
 
 /// Some sandboxes' kernels hide threads of theirs from programs: who has the CPU after one of them is not known for a while.
 fn somebody_hidden_ran(parts: &[InteractionPart]) -> bool {
@@ -111,11 +63,6 @@ impl Tally {
             self.all_ns
         )
     }
-}
-
-/// The parts of a kind and a name.
-fn named(parts: &[InteractionPart], kind: &str, name: &str) -> u64 {
-    parts.iter().filter(|part| part.kind == kind && part.name.contains(name)).map(|part| part.ns).sum()
 }
 
 fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done: Done) {
@@ -169,8 +116,8 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
     for _ in 0..support::MAX_ATTEMPTS {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
-        std::fs::write(&script_file, script()).unwrap();
-        let (program, log_word) = (truth_program().display().to_string(), log.display().to_string());
+        std::fs::write(&script_file, script(KEYS.iter().map(|(key, _)| *key), KEYS.len() * ROUNDS)).unwrap();
+        let (program, log_word) = (example("interact_truth").display().to_string(), log.display().to_string());
         let scratch = directory.path().display().to_string();
         let words = ["interact", "-q", "--json", "-o", "a.punctual", "--script", "truth.toml", "--"];
         let output = run(directory.path(), &[&words[..], &[&program, &log_word, &scratch]].concat());

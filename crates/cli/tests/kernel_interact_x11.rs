@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use std::time::{Duration, Instant};
+use support::interact::{Done, disturbed_ns, done, example, named, script};
 use support::{code, json, run, stderr, stdout};
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
@@ -47,50 +48,6 @@ macro_rules! needs {
     };
 }
 
-fn truth_program() -> PathBuf {
-    let own = std::env::current_exe().expect("this test");
-    let program = own.ancestors().nth(2).expect("target/debug").join("examples/interact_window");
-    assert!(program.is_file(), "cargo builds examples with tests: {}", program.display());
-    program
-}
-
-/// A line of the log.
-#[derive(Debug, Clone, Copy)]
-struct Done {
-    key: char,
-    begin_ns: u64,
-    part_ns: u64,
-    /// The server had drawn it by then.
-    drawn_ns: u64,
-}
-
-fn done(log: &Path) -> Vec<Done> {
-    let text = std::fs::read_to_string(log).expect("the program wrote its log");
-    let line = |line: &str| {
-        let mut words = line.split(' ');
-        let key = words.next()?.chars().next()?;
-        let mut number = || words.next()?.parse().ok();
-        Some(Done { key, begin_ns: number()?, part_ns: number()?, drawn_ns: number()? })
-    };
-    text.lines().map(|one| line(one).expect("a whole line")).collect()
-}
-
-fn disturbed_ns(parts: &[InteractionPart]) -> u64 {
-    const OTHERS: [&str; 10] = [
-        "steal",
-        "blind",
-        "same_priority",
-        "higher_priority",
-        "lower_priority",
-        "irq",
-        "softirq",
-        "irq_off",
-        "kernel",
-        "migration",
-    ];
-    parts.iter().filter(|part| OTHERS.contains(&part.kind.as_str())).map(|part| part.ns).sum()
-}
-
 #[derive(Debug, Default)]
 struct Tally {
     /// Keys that draw, and of those how many were seen, no earlier than the program drew and no later than the server had.
@@ -109,7 +66,8 @@ fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
     /// The server tells whoever types before or after it answers the program.
     const AROUND_NS: u64 = 2_000_000;
     input.seen_ns.is_some_and(|seen| {
-        seen >= done.begin_ns + done.part_ns - done.part_ns.min(1_000) && seen <= done.drawn_ns + AROUND_NS
+        seen >= done.begin_ns + done.part_ns - done.part_ns.min(1_000)
+            && seen <= done.drawn_ns.expect("it draws") + AROUND_NS
     })
 }
 
@@ -123,9 +81,7 @@ fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done
         tally.disturbed += 1;
         return;
     }
-    let of = |kind: &str, name: &str| {
-        parts.iter().filter(|part| part.kind == kind && part.name.contains(name)).map(|part| part.ns).sum::<u64>()
-    };
+    let of = |kind: &str, name: &str| named(parts, kind, name);
     // So may the way there be, where others kept the server or whoever types from a CPU.
     let on_the_way = if *kind == "wait" { of("wait", "") - of(kind, name) } else { of("wait", "") };
     if on_the_way > DISTURBED_WAY_NS {
@@ -143,11 +99,10 @@ fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done
 /// Once through the keys, into the tally.
 fn measure(tally: &mut Tally) {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let (log, script) = (directory.path().join("log"), directory.path().join("truth.toml"));
-    let keys: String = KEYS.iter().map(|(key, _)| *key).cycle().take(KEYS.len() * ROUNDS).collect();
-    let text = format!("name = \"truth\"\n[pace]\nmedian = \"70ms\"\nspread = 0.1\n[[step]]\ntype = \"{keys}\"\n");
-    std::fs::write(&script, text).unwrap();
-    let (program, log_word) = (truth_program().display().to_string(), log.display().to_string());
+    let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
+    let text = script(KEYS.iter().map(|(key, _)| *key), KEYS.len() * ROUNDS);
+    std::fs::write(&script_file, text).unwrap();
+    let (program, log_word) = (example("interact_window").display().to_string(), log.display().to_string());
     let words = ["interact", "-q", "--json", "--via", "x11", "-o", "a.punctual", "--script", "truth.toml", "--"];
     let output = run(directory.path(), &[&words[..], &[&program, &log_word]].concat());
     assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -423,7 +378,8 @@ fn without_privilege_and_without_windows_it_says_so() {
     let said = stderr(&missing);
     assert!(code(&missing) == 1 && said.contains("its package is called xvfb"), "{said}");
     // What can be had without privilege.
-    let (program, log) = (truth_program().display().to_string(), directory.path().join("log").display().to_string());
+    let (program, log) =
+        (example("interact_window").display().to_string(), directory.path().join("log").display().to_string());
     let words =
         ["interact", "-q", "--json", "--no-bpf", "--via", "x11", "--script", "x.toml", "-o", "w.punctual", "--"];
     let answered = at(&[&words[..], &[&program, &log]].concat());

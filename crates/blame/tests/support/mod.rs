@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use punctual_blame::{Awaited, Detail, Who};
+use punctual_blame::{Awaited, Detail, Part, Who, split};
 use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, LockWaking, Victim, WakingAct, WordState};
 use punctual_recording::{Episode, Stage};
 
@@ -116,4 +116,15 @@ pub(crate) fn response(build: impl FnOnce(&mut Story)) -> Episode {
     build(&mut story);
     story.switch(5_000, OTHER, 1, 2);
     story.episode
+}
+
+/// The parts of such an activation, which add up; these are names of the story from number 5 on.
+pub(crate) fn parts_of_response(names: [&str; 3], build: impl FnOnce(&mut Story)) -> Vec<Part> {
+    let episode = response(|story| {
+        story.episode.names.extend(names.map(String::from));
+        build(story);
+    });
+    let split = split(&episode);
+    assert_eq!(split.parts.iter().map(|part| part.ns).sum::<u64>(), episode.total_ns());
+    split.parts
 }

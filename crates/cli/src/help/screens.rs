@@ -128,7 +128,8 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "interact",
         &[
-            ("script", "What is typed: bash, less, python3, typing, vim"),
+            ("via", "At a terminal, pty, or in a window, x11"),
+            ("script", "What is typed: bash, editor, less, vim, ..."),
             ("pace", "human, full or recorded [default: human]"),
             ("limit", "Exit with 2 beyond these: key:p99=16ms"),
             ("patience", "What may take longer: key=50ms,save=1s"),

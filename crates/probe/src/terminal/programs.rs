@@ -36,7 +36,7 @@ const TO_OTHERS: u16 = 4_096;
 /// A time limit of a call that has none.
 const NO_LIMIT: u64 = u64::MAX;
 
-/// `struct moment_record` of `bpf/terminal.bpf.c`.
+/// `struct moment_record` of `bpf/terminal_records.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct MomentRecord {
@@ -58,7 +58,7 @@ impl Marked for MomentRecord {
     }
 }
 
-/// `struct moment_ring` of `bpf/terminal.bpf.c`.
+/// `struct moment_ring` of `bpf/terminal_records.h`.
 #[repr(C)]
 struct MomentRing {
     records: [MomentRecord; RECORDS],
@@ -378,7 +378,7 @@ mod tests {
             ("NAME_SIZE", NAME_SIZE as u16),
         ];
         for (name, flag) in flags {
-            assert_eq!(number_in("terminal.bpf.c", name), u64::from(flag), "{name}");
+            assert_eq!(number_in("terminal_records.h", name), u64::from(flag), "{name}");
         }
     }
 

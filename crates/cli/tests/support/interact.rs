@@ -1,0 +1,61 @@
+//! Programs that do a known thing for each key and log it, and what the split of an input says of them.
+
+use punctual_recording::InteractionPart;
+use std::path::{Path, PathBuf};
+
+/// One of this crate's examples, which cargo builds with the tests.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let own = std::env::current_exe().expect("this test");
+    let program = own.ancestors().nth(2).expect("target/debug").join("examples").join(name);
+    assert!(program.is_file(), "cargo builds examples with tests: {}", program.display());
+    program
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Done {
+    pub(crate) key: char,
+    pub(crate) begin_ns: u64,
+    pub(crate) part_ns: u64,
+    /// With a window: the server had drawn it by then.
+    pub(crate) drawn_ns: Option<u64>,
+}
+
+pub(crate) fn done(log: &Path) -> Vec<Done> {
+    let text = std::fs::read_to_string(log).expect("the program wrote its log");
+    let line = |line: &str| {
+        let mut words = line.split(' ');
+        let key = words.next()?.chars().next()?;
+        let mut number = || words.next().and_then(|word| word.parse().ok());
+        Some(Done { key, begin_ns: number()?, part_ns: number()?, drawn_ns: number() })
+    };
+    text.lines().map(|one| line(one).expect("a whole line")).collect()
+}
+
+/// A script that types so many of these keys, over and over.
+pub(crate) fn script(keys: impl Iterator<Item = char> + Clone, count: usize) -> String {
+    let keys: String = keys.cycle().take(count).collect();
+    format!("name = \"truth\"\n[pace]\nmedian = \"70ms\"\nspread = 0.1\n[[step]]\ntype = \"{keys}\"\n")
+}
+
+/// What disturbs an input, and says nothing of the split.
+pub(crate) fn disturbed_ns(parts: &[InteractionPart]) -> u64 {
+    const OTHERS: [&str; 10] = [
+        "steal",
+        "blind",
+        "same_priority",
+        "higher_priority",
+        "lower_priority",
+        "irq",
+        "softirq",
+        "irq_off",
+        "kernel",
+        "migration",
+    ];
+    parts.iter().filter(|part| OTHERS.contains(&part.kind.as_str())).map(|part| part.ns).sum()
+}
+
+/// The parts of a kind and a name.
+pub(crate) fn named(parts: &[InteractionPart], kind: &str, name: &str) -> u64 {
+    parts.iter().filter(|part| part.kind == kind && part.name.contains(name)).map(|part| part.ns).sum()
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which threads are at the terminal, and which descriptors lead to it or, with a display, to its server. What the kernel
+ * keeps of files, terminals and sockets is read here alone.
+ */
+#ifndef PUNCTUAL_TERMINAL_ENDS_H
+#define PUNCTUAL_TERMINAL_ENDS_H
+
+#include "terminal_records.h"
+
+#define ICANON 0000002
+#define QUEUE_MASK 4095
+#define FILE_TYPE 0170000
+#define IS_SOCKET 0140000
+#define AF_UNIX 1
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* Among a thread's flags: it is the kernel's own. */
+#define OF_KERNEL 0x00200000
+
+struct task_struct___flagged {
+	unsigned int flags;
+};
+
+struct ktermios___lines {
+	__u32 c_lflag;
+};
+
+struct tty_struct {
+	void *disc_data;
+	struct tty_struct *link;
+	struct ktermios___lines termios;
+};
+
+struct tty_file_private {
+	struct tty_struct *tty;
+};
+
+struct n_tty_data {
+	unsigned long commit_head;
+	unsigned long canon_head;
+	unsigned long read_tail;
+};
+
+struct upid___at {
+	int nr;
+};
+
+struct pid___at {
+	struct upid___at numbers[1];
+};
+
+struct sk_buff_head___at {
+	__u32 qlen;
+};
+
+struct sock_common___at {
+	unsigned short skc_family;
+};
+
+struct sock___at {
+	struct sock_common___at __sk_common;
+	struct sk_buff_head___at sk_receive_queue;
+	struct pid___at *sk_peer_pid;
+};
+
+struct socket___at {
+	struct sock___at *sk;
+};
+
+struct inode___at {
+	unsigned short i_mode;
+};
+
+struct file {
+	void *private_data;
+	struct inode___at *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct signal_struct___at {
+	struct tty_struct *tty;
+};
+
+struct task_struct___at {
+	int pid;
+	int tgid;
+	unsigned int in_iowait : 1;
+	char comm[NAME_SIZE];
+	struct files_struct *files;
+	struct signal_struct___at *signal;
+	struct task_struct___at *real_parent;
+};
+
+#pragma clang attribute pop
+
+static __always_inline bool is_theirs(__u64 terminal)
+{
+	if (!terminal)
+		return false;
+	if (terminal == terminal_state.terminal)
+		return true;
+	if (!terminal_configuration.server)
+		return false;
+	for (__u32 index = 0; index < MAX_OTHERS; index++)
+		if (terminal == terminal_state.others[index])
+			return true;
+	return false;
+}
+
+static __always_inline bool is_there(struct task_struct *task)
+{
+	return terminal_state.terminal &&
+	       is_theirs((__u64)BPF_CORE_READ((struct task_struct___at *)task, signal, tty));
+}
+
+static __always_inline bool is_server(struct task_struct *task)
+{
+	return terminal_configuration.server &&
+	       (__u32)((struct task_struct___at *)task)->tgid == terminal_configuration.server;
+}
+
+/* The file that a descriptor of the current process stands for. */
+static __always_inline struct file *file_at(__u64 descriptor)
+{
+	struct task_struct___at *task = (void *)bpf_get_current_task_btf();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files;
+	struct file *file = 0;
+
+	if (!table || descriptor >= BPF_CORE_READ(table, max_fds))
+		return 0;
+	files = BPF_CORE_READ(table, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), files + descriptor))
+		return 0;
+	return file;
+}
+
+/* The terminal that a descriptor of the current process stands for; 0: it is not one. */
+static __always_inline __u64 terminal_at(__u64 descriptor)
+{
+	struct file *file = file_at(descriptor);
+	struct tty_file_private *private = file ? BPF_CORE_READ(file, private_data) : 0;
+
+	return private ? (__u64)BPF_CORE_READ(private, tty) : 0;
+}
+
+/* The local socket that a descriptor of the current process stands for; 0: it is not one. */
+static __always_inline struct sock___at *any_socket_at(__u64 descriptor)
+{
+	struct file *file = file_at(descriptor);
+	struct socket___at *socket;
+	struct sock___at *sock;
+
+	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & FILE_TYPE) != IS_SOCKET)
+		return 0;
+	socket = BPF_CORE_READ(file, private_data);
+	sock = socket ? BPF_CORE_READ(socket, sk) : 0;
+	return sock && BPF_CORE_READ(sock, __sk_common.skc_family) == AF_UNIX ? sock : 0;
+}
+
+/* The process that had connected, or listened, at the other end. */
+static __always_inline __u32 peer_of(struct sock___at *sock)
+{
+	return BPF_CORE_READ(sock, sk_peer_pid, numbers[0].nr);
+}
+
+/* The socket to this process that a descriptor of the current process stands for; 0: it is not one. */
+static __always_inline __u64 socket_at(__u64 descriptor, __u64 peer)
+{
+	struct sock___at *sock = any_socket_at(descriptor);
+
+	return sock && peer_of(sock) == (__u32)peer ? (__u64)sock : 0;
+}
+
+/* Whether input comes, or output goes, by a descriptor of the current process; of a display by which socket. */
+static __always_inline bool is_ours(__u64 descriptor, __u64 *socket)
+{
+	if (!terminal_configuration.server)
+		return terminal_at(descriptor) == terminal_state.terminal;
+	*socket = socket_at(descriptor, terminal_configuration.server);
+	return *socket;
+}
+
+/* Bytes that can be got from the terminal: whole lines where it hands on lines. Of a display, messages. */
+static __always_inline __u32 queued(__u16 *flags, __u64 socket)
+{
+	struct tty_struct *terminal = (void *)terminal_state.terminal;
+	struct n_tty_data *data;
+	unsigned long head, tail;
+
+	if (terminal_configuration.server) {
+		socket = socket ? socket : terminal_state.socket;
+		return socket ? BPF_CORE_READ((struct sock___at *)socket, sk_receive_queue.qlen) : 0;
+	}
+	data = BPF_CORE_READ(terminal, disc_data);
+	if (!data)
+		return 0;
+	if (BPF_CORE_READ(terminal, termios.c_lflag) & ICANON) {
+		*flags |= TAKES_LINES;
+		head = BPF_CORE_READ(data, canon_head);
+	} else {
+		head = BPF_CORE_READ(data, commit_head);
+	}
+	tail = BPF_CORE_READ(data, read_tail);
+	return head - tail > QUEUE_MASK + 1 ? 0 : head - tail;
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What `terminal.bpf.c` writes and keeps: the records of its rings, what each thread is in the kernel for, which terminal and
+ * which server are meant. `probe/src/terminal/programs.rs` declares the same.
+ */
+#ifndef PUNCTUAL_TERMINAL_RECORDS_H
+#define PUNCTUAL_TERMINAL_RECORDS_H
+
+#include "kernel.h"
+#include "nesting.h"
+
+#define RECORDS 16384
+#define NAME_SIZE 16
+#define MAX_OTHERS 4
+
+/* Among the flags of a record. */
+#define RAN_AND_SLEPT 1		/* it left its CPU to sleep, not to go on later */
+#define SLEEPS_FOR_IO 2		/* ... for input or output that it waits for */
+#define SLEEPS_FOR_INPUT 4	/* ... in a call that the terminal's input ends */
+#define SLEEPS_FOR_SEVERAL 8	/* ... of which it is not known whether the terminal is among what it waits for */
+#define WAKER_IS_THERE 16	/* the waker is at the terminal */
+#define WOKEN_IS_THERE 32	/* the woken thread is */
+#define BY_INTERRUPT 64		/* no thread woke it but what interrupted that */
+#define WOKEN_IS_KERNELS 256	/* the woken thread is the kernel's own */
+#define TAKES_LINES 128		/* the terminal hands on whole lines */
+#define OF_SERVER 512		/* the thread is the display server's */
+#define TO_TERMINAL 1024	/* with a display: it writes to a terminal, which the kernel's own threads hand on */
+#define WAKER_IS_KERNELS 2048	/* the waker is the kernel's own */
+#define TO_OTHERS 4096		/* the display server tells others than whoever types */
+
+/* One cache line. Times are ns of CLOCK_MONOTONIC. */
+struct moment_record {
+	__u64 sequence;		/* its position in the ring + 1, written last */
+	__u64 at;
+	__u64 begin;		/* of what took time */
+	__u64 value;		/* bytes; the thread that was woken; the time limit of a call; bytes in the queue */
+	__u32 tid;
+	__u32 process;
+	__u16 kind;
+	__u16 flags;
+	__u32 queued;		/* bytes that can be got */
+	char name[NAME_SIZE];
+};
+
+struct moment_ring {
+	struct moment_record records[RECORDS] __attribute__((aligned(64)));
+	__u64 head;		/* records ever begun */
+	__u64 since;		/* when the current thread was switched in, if it is at the terminal */
+	__u64 pad[6];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct moment_ring);
+} moment_rings SEC(".maps");
+
+/* What a thread is in the kernel for. */
+struct own_call {
+	__u64 begin;
+	__u64 limit;		/* when it ends by itself, ns; NO_LIMIT: never */
+	__u32 kind;
+	__u32 flags;
+	__u64 socket;		/* the kernel's structure of the socket to the display, if it is for one */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct own_call);
+} own_calls SEC(".maps");
+
+struct terminal_state {
+	/* The kernel's structure of the terminal; 0: not known yet. */
+	__u64 terminal;
+	/* Those that programs at it opened for others, as terminal emulators do. */
+	__u64 others[MAX_OTHERS];
+	__u64 count;
+	/* The socket that input came by last. */
+	__u64 socket;
+};
+
+struct terminal_configuration {
+	struct nesting_place nesting;
+	/* The process that types, as the kernel numbers it, and its descriptor of the terminal. */
+	__u64 own_process;
+	__u64 own_descriptor;
+	__u64 switch_tells_state;
+	/* The process of the display server; 0: there is no display. */
+	__u64 server;
+};
+
+struct terminal_state terminal_state;
+const volatile struct terminal_configuration terminal_configuration = {};
+
+#endif
