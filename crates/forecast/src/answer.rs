@@ -274,13 +274,12 @@ fn worst_case(input: &Input, stage: Stage, tail: &Tail, horizon: Horizon, usage:
     let exposure = input.exposure_of(stage) / 1e9;
     let seconds = horizon.seconds(usage);
     let level = tail.level(seconds / compression * 1e9);
-    let further = level.further.map(|further| further * exposure);
     let in_use = exposure * compression;
     WorstCase {
         horizon,
         horizon_s: seconds,
         stage,
-        measure_further_s: further.filter(|_| !is_known(&level)),
+        measure_further_s: level.further.map(|further| further * exposure),
         level,
         next: tail.next(seconds / compression * 1e9),
         longest_ns: input.stages.get(&stage).and_then(|lateness| lateness.distribution.max()),
@@ -470,3 +469,6 @@ fn level_in_words(groups: &[Group]) -> String {
         _ => format!("too short to tell what is exceeded once per {horizon} under {load}"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,6 +64,7 @@ impl Posterior {
             return None;
         }
         let center = (median / std::f64::consts::LN_2).ln();
+        // None of these is 0, where the formulas would need another form.
         let shape_at = |index: usize| -0.5 + 1.5 * (index as f64 + 0.5) / SHAPES as f64;
         let step = (SCALE_SPAN.1 - SCALE_SPAN.0) / (SCALES - 1) as f64;
         let ln_scale_at = |index: usize| center + SCALE_SPAN.0 + step * index as f64;
@@ -160,11 +161,7 @@ impl Posterior {
         for point in &self.points {
             for rate in &rates {
                 let times = (rate * horizon).max(1e-300);
-                let level = if point.shape.abs() < 1e-9 {
-                    point.scale * times.ln()
-                } else {
-                    point.scale * (times.powf(point.shape) - 1.0) / point.shape
-                };
+                let level = point.scale * (times.powf(point.shape) - 1.0) / point.shape;
                 values.push((level.max(0.0), point.weight));
             }
         }
@@ -186,12 +183,9 @@ impl Posterior {
     }
 }
 
-/// ln of the density of these excesses under a Generalized Pareto distribution.
+/// ln of the density of these excesses under a Generalized Pareto distribution, whose shape is not 0.
 fn log_likelihood(excesses: &[f64], shape: f64, scale: f64) -> f64 {
     let count = excesses.len() as f64;
-    if shape.abs() < 1e-9 {
-        return -count * scale.ln() - excesses.iter().sum::<f64>() / scale;
-    }
     let ratio = shape / scale;
     // One logarithm for several excesses: the product of eight stays far within what a double holds.
     let mut sum = 0.0;
@@ -256,6 +250,35 @@ mod tests {
         let posterior = Posterior::fit(&known[..97], 3, beyond).unwrap();
         let whole = Posterior::fit(&all, 0, 0.0).unwrap();
         assert!((posterior.center().0 - whole.center().0).abs() < 0.1);
+    }
+
+    #[test]
+    fn survival_by_shape() {
+        assert_eq!(ln_survival(0.0, 2.0, 3.0), -1.5);
+        // (1 + 0.5 * 3 / 2)^(-1 / 0.5); a negative shape ends at scale over shape.
+        assert!((ln_survival(0.5, 2.0, 3.0) + 2.0 * 1.75f64.ln()).abs() < 1e-12);
+        assert_eq!(ln_survival(-0.5, 2.0, 4.0), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn no_shape_of_the_grid_is_zero() {
+        let posterior = Posterior::fit(&quantiles(0.0, 1.0, 100), 0, 0.0).unwrap();
+        let nearest = posterior.points.iter().map(|point| point.shape.abs()).fold(f64::MAX, f64::min);
+        assert!((0.001..0.01).contains(&nearest), "{nearest}");
+    }
+
+    #[test]
+    fn what_nothing_exceeds_is_exceeded_as_seldom_as_was_asked() {
+        let posterior = Posterior::fit(&quantiles(0.0, 1.0, 100), 0, 0.0).unwrap();
+        for (ahead, dispersion) in [(1.0, 1.0), (30.0, 1.0), (1.0, 4.0)] {
+            let excess = posterior.not_above(100, ahead, dispersion, 0.95);
+            // The rate's posterior is Gamma(100.5 / dispersion): none in `ahead` more is a power of that.
+            let none = posterior.mean(|point| {
+                let exceeded = ahead * dispersion * ln_survival(point.shape, point.scale, excess).exp();
+                (1.0 + exceeded).powf(-100.5 / dispersion)
+            });
+            assert!((none - 0.95).abs() < 1e-6, "{none}");
+        }
     }
 
     #[test]

@@ -265,7 +265,8 @@ pub(crate) fn separate(waits: impl Iterator<Item = (u64, u64)>) -> Vec<u64> {
     found
 }
 
-/// The levels of the ladder: of 40, 80, 160 ... of these values, as far as they go.
+/// The levels of the ladder, each exceeded by twice as many of these values as the one before, as far as they go: from a few more than
+/// [`MIN_EVENTS`] on, since some are of one stall, to all.
 pub(crate) fn levels(values: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable_by(|left, right| right.cmp(left));
@@ -314,6 +315,14 @@ mod tests {
         assert!((none.upper(0.0, 1.0, 0.995) - 5.298).abs() < 0.001);
     }
 
+    /// Two events a block, in the mean, are the fewest that show a memory: 16 in eight blocks.
+    #[test]
+    fn too_few_events_show_no_memory() {
+        let at_once = |count: u64| (0..count).map(|at| at * 1_000_000).collect::<Vec<u64>>();
+        assert_eq!(memory(&at_once(15), EXPOSURE), None);
+        assert!(memory(&at_once(16), EXPOSURE).is_some());
+    }
+
     #[test]
     fn a_memory_is_found_and_its_length() {
         // On for 10 s with one event every 50 ms in the mean, off for 10 s in the mean, both exponential.
@@ -332,10 +341,44 @@ mod tests {
             let found = spread(times);
             memories.push(found.memory_ns.unwrap() / 1e9);
             assert!(found.dispersion(1_000.0) > 3.0);
+            assert!(found.worth.is_some());
         }
         // Their correlation fades by e in 5 s: pieces of 10 s are independent.
         memories.sort_unstable_by(f64::total_cmp);
         assert!((3.0..30.0).contains(&memories[10]), "{memories:?}");
+    }
+
+    #[test]
+    fn of_several_levels_the_longest_memory_counts() {
+        // Bursts of 20 events within 2 s, and of as many within 60 s.
+        let bursts = |seed, length_ns: f64| {
+            let mut random = Random(seed);
+            let begins: Vec<f64> = (0..100).map(|_| random.uniform() * (EXPOSURE - length_ns)).collect();
+            let mut times: Vec<u64> = begins
+                .iter()
+                .flat_map(|begin| [(); 20].map(|()| (begin + random.uniform() * length_ns) as u64))
+                .collect();
+            times.sort_unstable();
+            times
+        };
+        let (short, long) = (bursts(1, 2e9), bursts(2, 60e9));
+        let memories = [&short, &long].map(|times| memory(times, EXPOSURE).unwrap());
+        assert!(2.0 * memories[0] < memories[1], "{memories:?}");
+        for levels in [[short.clone(), long.clone()], [long, short]] {
+            assert_eq!(Spread::of(&levels, EXPOSURE).memory_ns, Some(memories[1]));
+        }
+    }
+
+    #[test]
+    fn levels_go_down_by_doublings() {
+        let found = levels(1..=1_000);
+        let above: Vec<usize> = found.iter().map(|&level| (1..=1_000).filter(|&value| value > level).count()).collect();
+        assert!((MIN_EVENTS..2 * MIN_EVENTS).contains(&above[0]), "{above:?}");
+        let doublings = above[..above.len() - 1].windows(2);
+        assert!(above.len() > 4 && doublings.clone().all(|pair| pair[1].abs_diff(2 * pair[0]) <= 1), "{above:?}");
+        assert_eq!(above.last(), Some(&1_000));
+        // Too few for a level.
+        assert!(levels(1..=MIN_EVENTS as u64).is_empty());
     }
 
     #[test]

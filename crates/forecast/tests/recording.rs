@@ -55,6 +55,8 @@ fn a_recording_is_answered_from() {
     let inputs = read(&path);
     assert_eq!(inputs.len(), 1);
     assert_eq!(inputs[0].exposure_ns, 120_000 * MS);
+    // Nothing is wrong with it.
+    assert_eq!(inputs[0].cautions, Vec::<String>::new());
     // A load's name says nothing of its users.
     assert_eq!(inputs[0].compression(), 1.0);
     let question = Question { devices: Catalogue::shipped().profiles().to_vec(), ..Question::default() };

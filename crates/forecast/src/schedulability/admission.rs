@@ -105,13 +105,13 @@ fn malformed(task: &DeadlineParameters, period: u64) -> Option<String> {
     if task.runtime_ns > task.deadline_ns || task.deadline_ns > period {
         return Some("runtime <= deadline <= period must hold".to_owned());
     }
-    let (least, most) = (100_000, (1u64 << 22) * 1_000);
-    if period < least || period > most {
+    let (min, max) = (100_000, (1u64 << 22) * 1_000);
+    if period < min || period > max {
         return Some(format!(
             "a period of {} is refused: {} to {} by default (sched_deadline_period_min_us, _max_us)",
             show(period),
-            show(least),
-            show(most)
+            show(min),
+            show(max)
         ));
     }
     None

@@ -379,6 +379,7 @@ fn cpus(set: &TaskSet, zero: &[u64]) -> Vec<CpuAnalysis> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedulability::Analysed;
     use crate::testing::{Random, input};
 
     fn set(text: &str) -> TaskSet {
@@ -404,11 +405,15 @@ mod tests {
         assert_eq!(found.standing, Standing::Schedulable);
         let responses: Vec<_> = found.tasks.iter().map(|task| task.plain.response_ns).collect();
         assert_eq!(responses, [Some(3_300_000), Some(5_300_000)]);
+        // Nothing ties their releases to each other.
+        assert!(found.tasks.iter().all(|task| task.plain.analysed == Analysed::ResponseTime));
         // Blocked for 11.25 - 3.3 ms the modem is just in time; audio bears 16 - 2 - 2 * 3.3.
         let bears: Vec<_> = found.tasks.iter().map(|task| task.bears_ns.unwrap() / 10_000).collect();
         assert_eq!(bears, [794, 739]);
         let cpu = &found.cpus[0];
         assert!(cpu.utilization < cpu.liu_layland.unwrap() && cpu.hyperbolic.unwrap() < 2.0);
+        // Neither a deadline task nor a reservation: nothing to ask of EDF.
+        assert_eq!(cpu.edf, None);
     }
 
     #[test]
@@ -429,6 +434,22 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("a deadline of 12.3 ms for `modem`"), "{text}");
+    }
+
+    #[test]
+    fn where_no_order_does_edf_may() {
+        // 94 % of the CPU; whichever comes second takes 4.2 or 6.2 ms.
+        let text = "[[task]]\nname=\"a\"\nperiod=\"4ms\"\ncompute=\"2ms\"\npriority=2\n\
+                    [[task]]\nname=\"b\"\nperiod=\"5ms\"\ncompute=\"2.2ms\"\npriority=1\n";
+        let found = analyse(&set(text), None).unwrap();
+        assert_eq!(found.breaks.as_deref(), Some("b"));
+        assert_eq!(found.fixes[0], "EDF (SCHED_DEADLINE) in place of fixed priorities");
+    }
+
+    #[test]
+    fn standings_have_names_in_json() {
+        let all = [Standing::Schedulable, Standing::OnAverage, Standing::NotSchedulable, Standing::Unknown];
+        assert_eq!(all.map(Standing::name), ["schedulable", "on-average", "not-schedulable", "unknown"]);
     }
 
     #[test]
@@ -489,7 +510,9 @@ mod tests {
         // Fixed: 5 + 6 + 0.84; floating: 5 more.
         assert_eq!((modem.fixed_slot_ns, modem.response_ns), (Some(11_840_000), Some(16_840_000)));
         assert_eq!(found.standing, Standing::NotSchedulable);
-        assert!(found.fixes.iter().any(|fix| fix.contains("reservation `r` of")), "{:?}", found.fixes);
+        // All of its work in one budget: after 2 * (6 - 1.84) ms of nothing it is done in time; with two it is not.
+        let fix = "reservation `r` of 1.84 ms in every 6.00 ms (it has 1.00 ms)";
+        assert!(found.fixes.iter().any(|found| found == fix), "{:?}", found.fixes);
         assert_eq!(
             (found.reservations[0].fixed_blackout_ns, found.reservations[0].floating_blackout_ns),
             (5_000_000, 10_000_000)
@@ -501,6 +524,8 @@ mod tests {
         let text = "[[task]]\nname=\"a\"\nperiod=\"10ms\"\ncompute=\"4ms\"\ndeadline=\"5ms\"\npriority=2\n\
                     [[task]]\nname=\"b\"\nperiod=\"10ms\"\ncompute=\"4ms\"\ndeadline=\"5ms\"\npriority=1\noffset=\"5ms\"\n";
         assert_eq!(analyse(&set(text), None).unwrap().standing, Standing::Schedulable);
+        // Deadline tasks of other CPUs would come between; there are none.
+        assert_eq!(analyse(&set(&format!("cpus = 2\n{text}")), None).unwrap().standing, Standing::Schedulable);
         let together = analyse(&set(&text.replace("offset=\"5ms\"", "")), None).unwrap();
         assert_eq!(together.breaks.as_deref(), Some("b"));
     }
@@ -517,6 +542,8 @@ mod tests {
         let found = analyse(&set(MODEM_AND_AUDIO), Some((&input, Stage::Total))).unwrap();
         assert_eq!((found.standing, found.breaks.as_deref()), (Standing::OnAverage, Some("modem")));
         let figure = found.tasks[0].latency.as_ref().unwrap();
+        // An hour in periods of 11.25 ms.
+        assert_eq!(figure.activations, 320_000.0);
         assert!(!figure.is_longest_seen && figure.charged_ns > 12_000_000 && figure.pseudo_ns < 50_000);
         assert!(found.tasks[0].with_pseudo.unwrap().response_ns < found.tasks[0].with_blocking.unwrap().response_ns);
     }

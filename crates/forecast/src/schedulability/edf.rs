@@ -97,7 +97,7 @@ pub(crate) fn edf_served(tasks: &[Demand], blocking_ns: &[u64], rests: &[bool]) 
         demand_ns: u64::try_from(demand).unwrap_or(u64::MAX),
     };
     // A deadline beyond the busy period cannot be missed first; one within may lie after its last release.
-    let Some(mut window) = deadline_before(tasks, end.max(shortest) + 1) else { return Edf::Schedulable };
+    let Some(mut window) = deadline_before(tasks, end) else { return Edf::Schedulable };
     for _ in 0..STEPS {
         let needed = demand(tasks, window, rests) + blocking(window);
         if needed > window {
@@ -167,6 +167,13 @@ mod tests {
         assert_eq!(edf(&[task(1, 2, 2), task(2, 4, 4)], 0), Edf::Schedulable);
         assert_eq!(edf(&[task(1, 2, 2), task(3, 4, 4)], 0), Edf::Overloaded);
         assert_eq!(edf(&[], 0), Edf::Schedulable);
+    }
+
+    #[test]
+    fn what_is_left_of_a_budget_comes_first() {
+        // In 25: two whole budgets of 4, and half of one for half of a period. Without a rest: those due at 10 and 20.
+        let one = task(4, 10, 10);
+        assert_eq!((demand_of(&one, 25, true), demand_of(&one, 25, false)), (10, 8));
     }
 
     proptest! {

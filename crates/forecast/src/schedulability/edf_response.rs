@@ -74,6 +74,7 @@ fn settled(steps: &mut usize, from: u128, work: impl Fn(u128) -> u128) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn task(compute_ns: u64, deadline_ns: u64, period_ns: u64) -> Demand {
         Demand { compute_ns, period_ns, deadline_ns }
@@ -91,5 +92,54 @@ mod tests {
         // With both released together the long one takes 3, since the short one's second deadline is no earlier than its own.
         let pair = [task(1, 2, 2), task(2, 4, 4)];
         assert_eq!((edf_response(&pair, 0, 0, &[]), edf_response(&pair, 1, 0, &[])), (Some(2), Some(4)));
+    }
+
+    #[test]
+    fn a_processor_that_is_never_idle_is_given_up() {
+        assert_eq!(edf_response(&[task(10, 10, 10)], 0, 1, &[]), None);
+    }
+
+    /// The longest response of the task at `own` in schedules that are played: the others are released together, it at every time after
+    /// that, and where deadlines are equal it comes last.
+    fn played(tasks: &[Demand], own: usize) -> u64 {
+        const LENGTH: u64 = 200;
+        let mut worst = 0;
+        for phase in 0..tasks[own].period_ns {
+            let begin = |index: usize| if index == own { phase } else { 0 };
+            let mut jobs: Vec<(u64, bool, u64, u64)> = Vec::new();
+            for now in 0..LENGTH {
+                for (index, task) in tasks.iter().enumerate() {
+                    if now >= begin(index) && (now - begin(index)).is_multiple_of(task.period_ns) {
+                        jobs.push((now + task.deadline_ns, index == own, now, task.compute_ns));
+                    }
+                }
+                let Some(first) = (0..jobs.len()).min_by_key(|&job| jobs[job]) else { continue };
+                jobs[first].3 -= 1;
+                if jobs[first].3 == 0 {
+                    let (_, is_own, released, _) = jobs.swap_remove(first);
+                    worst = worst.max(if is_own { now + 1 - released } else { 0 });
+                }
+            }
+        }
+        worst
+    }
+
+    #[test]
+    fn the_worst_release_may_come_when_all_that_was_released_first_is_done() {
+        // The first's third release, at 6, waits for the last of the second, whose deadline is at 7.
+        for (pair, worst) in [([task(2, 3, 3), task(3, 7, 13)], 3), ([task(4, 9, 7), task(4, 12, 11)], 6)] {
+            assert_eq!((edf_response(&pair, 0, 0, &[]), played(&pair, 0)), (Some(worst), worst));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_schedules_that_are_played(tasks in prop::collection::vec((1..4u64, 1..14u64, 3..12u64), 1..4)) {
+            let tasks: Vec<Demand> = tasks.into_iter().map(|(compute, deadline, period)| task(compute, deadline, period)).collect();
+            // Busy periods end long before what is played does.
+            prop_assume!(tasks.iter().map(|task| task.compute_ns as f64 / task.period_ns as f64).sum::<f64>() <= 0.9);
+            let expected = played(&tasks, 0);
+            prop_assert_eq!(edf_response(&tasks, 0, 0, &[]), Some(expected).filter(|&worst| worst <= tasks[0].deadline_ns));
+        }
     }
 }

@@ -158,18 +158,37 @@ mod tests {
         let dhall = [task(2, 10, 10), task(2, 10, 10), task(10, 11, 11)];
         let found = global_edf(&dhall, &[0; 3], 2);
         assert!(!found.is_schedulable() && !found.is_hopeless, "{found:?}");
-        // With a deadline that bears both it passes.
+        // With a deadline that bears both it passes: response times by hand, C + floor(sum of min(W, R - C + 1) / m) from R = C on.
         let found = global_edf(&[task(2, 10, 10), task(2, 10, 10), task(6, 11, 11)], &[0; 3], 2);
-        assert!(
-            found.response && found.responses_ns == [Some(2), Some(2), Some(8)] || found.is_schedulable(),
-            "{found:?}"
-        );
+        assert_eq!(found.responses_ns, [Some(4), Some(4), Some(8)]);
+        assert!(found.density && found.response && !found.is_hopeless, "{found:?}");
+    }
+
+    #[test]
+    fn densities_up_to_the_bound_pass() {
+        // On two CPUs with 0.5 as the largest: up to 2 - 0.5.
+        let of_ten = |computes: [u64; 3]| global_edf(&computes.map(|compute| task(compute, 10, 10)), &[0; 3], 2);
+        assert!(of_ten([5, 5, 4]).density);
+        assert!(!of_ten([5, 5, 6]).density);
+        // What holds a task up counts as its own.
+        assert!(!global_edf(&[task(5, 10, 10), task(5, 10, 10), task(4, 10, 10)], &[0, 0, 2], 2).density);
     }
 
     #[test]
     fn as_many_tasks_as_processors_have_one_each() {
         let found = global_edf(&[task(9, 10, 10), task(10, 10, 10)], &[0; 2], 2);
         assert!(found.response && found.responses_ns == [Some(9), Some(10)], "{found:?}");
+        let full = global_edf(&[task(10, 10, 10); 2], &[0; 2], 2);
+        assert!(!full.is_hopeless && full.responses_ns == [Some(10), Some(10)], "{full:?}");
         assert!(global_edf(&[task(9, 10, 10); 3], &[0; 3], 2).is_hopeless);
+    }
+
+    #[test]
+    fn what_a_task_does_in_a_window() {
+        let task = task(3, 10, 10);
+        // Deadlines at 5, 15 and 25 of 25: all of two, and of the first what it has not done 4 before its deadline.
+        assert_eq!((within(&task, 25, 0), within(&task, 25, 4)), (9, 7));
+        // 3 up to a deadline at 3, then from 3, 13 and 23 on: the last has 2. Done 4 before, the first two follow at 7 and 17.
+        assert_eq!((workload(&task, 25, 0), workload(&task, 25, 4)), (11, 9));
     }
 }

@@ -192,6 +192,20 @@ mod tests {
     }
 
     #[test]
+    fn of_equal_priorities_one_may_come_close_behind_another() {
+        // The other's first comes 9 late, at 0, its second at 1, just before the task: 2 are left of the first, 3 of the second, 2 its own.
+        let late = Interferer { jitter_ns: 9_000, ..task(3, 10) };
+        assert_eq!(response_time_among(task(2, 20), &[], &[late], 0, Supply::Processor), Some(7_000));
+    }
+
+    #[test]
+    fn no_response_beyond_a_year_is_looked_for() {
+        const DAY_US: u64 = 86_400_000_000;
+        let (own, peer) = (task(100 * DAY_US, 1_000 * DAY_US), task(150 * DAY_US, 200 * DAY_US));
+        assert_eq!(response_time_among(own, &[], &[peer], 0, Supply::Processor), None);
+    }
+
+    #[test]
     fn overload_has_no_bound() {
         assert_eq!(response_time(task(6, 10), &[task(5, 10)], 0, Supply::Processor), None);
     }

@@ -121,6 +121,12 @@ mod tests {
 
     /// Found by the property below: 0.8 + 0.2 + 0.07 is too much, but the miss comes after two hyperperiods.
     #[test]
+    fn what_repeats_too_late_is_not_played_through() {
+        let task = |period| Periodic { compute: 1, period, deadline: period, offset: 0 };
+        assert_eq!(responses(&[task(999_999_937), task(1_000_000_007)]), None);
+    }
+
+    #[test]
     fn a_backlog_that_grows_slowly_is_a_miss() {
         let periodic = |compute, period, deadline, offset| Periodic { compute, period, deadline, offset };
         let tasks = [periodic(4, 5, 4, 15), periodic(3, 15, 12, 8), periodic(1, 15, 5, 15)];

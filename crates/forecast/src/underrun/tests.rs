@@ -86,6 +86,10 @@ fn nothing_seen_is_a_bound_and_never_for_ever() {
     assert_eq!(found.outcome, Outcome::Unknown);
     // One underrun an hour is wanted, to be shown with 99.5 %: 5.3 hours in all.
     assert!((found.measure_further_s.unwrap() / (4.298 * 3_600.0) - 1.0).abs() < 0.01);
+    // The same of ten hours of use, which are one of this load.
+    let input = Input { compression_thousandths: Some(10_000), ..input };
+    let found = input.underruns(&device(4_000_000, 3, 1_000_000).with_want(36_000), Stage::Total).unwrap();
+    assert!((found.measure_further_s.unwrap() / (4.298 * 3_600.0) - 1.0).abs() < 0.01);
 }
 
 #[test]
@@ -145,6 +149,11 @@ fn the_worst_cpu_is_the_answer() {
     let found = two_cpus(50, 52).underruns(&modem, Stage::Total).unwrap();
     assert_eq!(found.alike, Some(true));
     assert!((found.mttf_s.value.unwrap() / (7_200.0 / 102.0) - 1.0).abs() < 0.01, "{found:?}");
+    let longest = 7_200.0 / crate::garwood(102).low.unwrap();
+    assert!((found.mttf_s.high.unwrap() / longest - 1.0).abs() < 0.01, "{found:?}");
+    // Eleven are the fewest that are looked at.
+    assert_eq!(two_cpus(6, 5).underruns(&modem, Stage::Total).unwrap().alike, Some(true));
+    assert_eq!(two_cpus(11, 0).underruns(&modem, Stage::Total).unwrap().alike, Some(false));
 }
 
 #[test]
@@ -245,6 +254,16 @@ fn below_the_tail_wakeups_bound_the_stalls() {
     assert!(found.is_upper_count);
     assert_eq!(found.over, 1_000);
     assert!(found.mttf_s.low < found.mttf_s.high);
+}
+
+#[test]
+fn below_the_tail_each_wakeup_counts() {
+    // Seven wakeups of 10 us against a slack of 5: a device of twice the period meets half of them.
+    let input = input(1_000_000, &[], 7, Some(0));
+    for (period_ns, misses) in [(1_000_000, 7.0), (2_000_000, 3.5)] {
+        let found = input.underruns(&device(period_ns, 2, period_ns - 5_000), Stage::Total).unwrap();
+        assert_eq!((found.over, found.misses, found.is_upper_count), (7, misses, true));
+    }
 }
 
 #[test]

@@ -1,0 +1,79 @@
+use super::*;
+use crate::testing::{Random, device, input};
+
+const MS: u64 = 1_000_000;
+const HOUR: u64 = 3_600_000;
+
+/// An hour at 1 kHz with a stall a minute, of 5.0 to 10.9 ms in steps of 0.1, in no order.
+fn hour_with_stalls() -> Input {
+    let late: Vec<(u64, u64)> =
+        (0..60).map(|minute| (minute * 60_000 * MS + 30_000 * MS, 5 * MS + minute * 37 % 60 * MS / 10)).collect();
+    input(MS, &late, HOUR - 60, Some(0))
+}
+
+fn only_group(input: Input, question: &Question) -> Group {
+    answer(&[input], question).unwrap().groups.remove(0)
+}
+
+#[test]
+fn an_hour_of_load_that_is_two_of_use() {
+    let question = Question { compression_thousandths: Some(2_000), ..Question::default() };
+    let group = only_group(input(MS, &[], HOUR, Some(0)), &question);
+    assert_eq!((group.exposure_s, group.use_s, group.compression), (3_600.0, 7_200.0, 2.0));
+    let worst = &group.worst[0];
+    assert_eq!((worst.horizon, worst.horizon_s), (Horizon::Hour, 3_600.0));
+    // H / (H + T) of an hour and two, and -ln 0.05 in two hours.
+    assert!((worst.longer_probability - 1.0 / 3.0).abs() < 1e-9, "{worst:?}");
+    assert!((worst.longer_per_hour - 2.996 / 2.0).abs() < 0.001, "{worst:?}");
+    // Ranks need 3.7 horizons, which are 1.85 hours of this load.
+    assert!((worst.measure_further_s.unwrap() - 0.85 * 3_600.0).abs() < 1e-6, "{worst:?}");
+}
+
+#[test]
+fn what_is_exceeded_once_is_said_where_it_is_known() {
+    let question = Question { horizons: vec![Horizon::Nanoseconds(600_000 * MS)], ..Question::default() };
+    let found = answer(&[hour_with_stalls()], &question).unwrap();
+    // Six times in the hour: the sixth longest.
+    assert!(found.verdict.starts_with("about 10.4 ms is exceeded once per 600s under test"), "{}", found.verdict);
+    assert_eq!((found.stalls, found.groups[0].worst[0].measure_further_s), (60, None));
+}
+
+#[test]
+fn devices_finer_than_the_recording_are_noted() {
+    for (period_ns, is_noted) in [(MS / 2, true), (MS, false), (2 * MS, false)] {
+        let question = Question { devices: vec![device(period_ns, 3, 0)], ..Question::default() };
+        let notes = only_group(hour_with_stalls(), &question).notes;
+        let said =
+            notes.iter().any(|note| note.starts_with("recorded every 1.00 ms, coarser than some devices' periods"));
+        assert_eq!(said, is_noted, "{period_ns} ns: {notes:?}");
+    }
+}
+
+#[test]
+fn devices_are_named_with_their_load_where_there_are_several() {
+    // An hour without an underrun tells nothing of one an hour.
+    let question = Question { devices: vec![device(10 * MS, 3, 0)], ..Question::default() };
+    let (one, other) = (hour_with_stalls(), Input { load: "games".into(), ..hour_with_stalls() });
+    let verdict = |inputs: &[Input]| answer(inputs, &question).unwrap().verdict;
+    assert_eq!(verdict(std::slice::from_ref(&one)), "test cannot be told yet");
+    assert_eq!(verdict(&[one, other]), "test under test fifo:80, test under games fifo:80 cannot be told yet");
+}
+
+#[test]
+fn how_long_what_happens_still_shows_is_said_in_seconds() {
+    // Five stalls a second for a minute, then none for a minute, both exponential: what goes on fades by e in 30 s.
+    let (mut random, mut late, mut at, mut on) = (Random(2), Vec::new(), 0.0, true);
+    while at < 10.0 * 3.6e12 {
+        let until = at + random.exponential() * 60e9;
+        while on && at < until {
+            at += 10e6 + random.exponential() * 200e6;
+            late.push((at as u64, 2 * MS + (random.exponential() * 1e6) as u64));
+        }
+        (at, on) = (until.max(at), !on);
+    }
+    let others = 10 * HOUR - late.len() as u64;
+    let notes = only_group(input(MS, &late, others, Some(0)), &Question::default()).notes;
+    let said = notes.iter().find_map(|note| note.strip_prefix("what happens still shows ")?.split_once(" s later"));
+    let seconds: f64 = said.unwrap_or_else(|| panic!("{notes:?}")).0.parse().unwrap();
+    assert!((10.0..120.0).contains(&seconds), "{notes:?}");
+}
