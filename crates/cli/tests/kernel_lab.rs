@@ -19,13 +19,14 @@ fn kernel() -> Result<String, String> {
     }
 }
 
-/// Whether some process is an emulator whose words have this one.
-fn has_guest(word: &str) -> bool {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let words = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
-    words
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .any(|line| line.contains("qemu-system") && line.contains(word))
+/// Whether some process is an emulator that was started with this directory for temporary files.
+fn has_guest(scratch: &str) -> bool {
+    let wanted = format!("TMPDIR={scratch}");
+    std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+        let read = |name: &str| std::fs::read(process.path().join(name)).unwrap_or_default();
+        let is_ours = read("environ").split(|byte| *byte == 0).any(|word| word == wanted.as_bytes());
+        is_ours && String::from_utf8_lossy(&read("cmdline")).contains("qemu-system")
+    })
 }
 
 /// The directory for guests' files, so that this test's guests are told from others'.
@@ -83,6 +84,8 @@ fn no_guest_is_left_by_a_kill_a_limit_or_a_full_disk() {
         signal(&child, ending);
         let _ = child.wait();
         assert!(wait_until(|| !has_guest(&word)), "signal {ending} left a guest");
+        let left: Vec<_> = std::fs::read_dir(&scratch).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert!(left.is_empty(), "signal {ending} left {left:?}");
     }
     let endless = words(&kernel, "endless", &["--timeout", "5s", "--before", "while :; do :; done"], &["record"]);
     let output = run(directory.path(), &endless);

@@ -1,6 +1,7 @@
 //! Debian's packages, taken with apt whose state lies in directories of its own: the system's lists stay as they are, and
 //! an ordinary user may do it.
 
+use crate::own_place;
 use crate::table::{Kernel, NEWEST, Package};
 use regex::Regex;
 use std::io;
@@ -69,7 +70,7 @@ impl Apt {
         }
         for below in ["cache/archives/partial", "lists/partial", "state", "nothing"] {
             let path = directory.join(below);
-            std::fs::create_dir_all(&path).map_err(file(&path))?;
+            own_place::make_directory(&path).map_err(file(&path))?;
         }
         let named = std::env::var(MIRROR_VARIABLE).ok();
         let mirror = named.or_else(mirror_of_system).ok_or(AptError::NoMirror)?;
@@ -91,7 +92,7 @@ impl Apt {
             [("sources.list", suites.iter().map(source).collect()), ("apt.conf", settings), ("status", String::new())]
         {
             let path = directory.join(name);
-            std::fs::write(&path, text).map_err(file(&path))?;
+            own_place::write(&path, text.as_bytes()).map_err(file(&path))?;
         }
         let apt = Apt { directory: directory.to_owned() };
         apt.run("apt-get", &["update", "-qq", "--error-on=any"], directory, "taking the lists of packages")?;

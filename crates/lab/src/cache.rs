@@ -1,11 +1,12 @@
 //! Kernels on this machine: taken once, kept, and found again.
 
 use crate::apt::{Apt, AptError};
-use crate::image::{self, ImageError};
+use crate::image::{self, ImageError, MAX_IMAGE_BYTES};
+use crate::own_place::{self, NotOwn, Whose};
 use crate::table::{Kernel, Package};
+use punctual_recording::input;
 use sha2::{Digest, Sha256};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -92,6 +93,8 @@ impl Cache {
     #[must_use]
     pub fn held(&self, kernel: &Kernel) -> Option<Held> {
         let directory = self.directory.join(&kernel.name);
+        // What another user put there is not booted.
+        own_place::check(&directory, Whose::OwnOrRoots).ok()?;
         let text = std::fs::read_to_string(directory.join(SOURCE)).ok()?;
         let package: Package = serde_json::from_str(&text).ok()?;
         let elf = directory.join(ELF);
@@ -149,7 +152,7 @@ impl Cache {
     /// Unpacks the kernel of a package that was downloaded, once it is what was recorded.
     fn unpack(&self, deb: &Path, kernel: &Kernel, package: &Package) -> Result<Package, CacheError> {
         let directory = self.directory.join(&kernel.name);
-        std::fs::create_dir_all(&directory).map_err(file(&directory))?;
+        own_place::make_directory(&directory).map_err(file(&directory))?;
         let found = sha256(deb).map_err(file(deb))?;
         let recorded = kernel.recorded.as_ref().filter(|recorded| recorded.version == package.version);
         if let Some(recorded) =
@@ -166,29 +169,22 @@ impl Cache {
         let package = Package { sha256: found, ..package.clone() };
         let source = directory.join(SOURCE);
         let text = serde_json::to_string_pretty(&package).expect("three texts");
-        std::fs::write(&source, text + "\n").map_err(file(&source))?;
+        own_place::write(&source, (text + "\n").as_bytes()).map_err(file(&source))?;
         Ok(package)
     }
 
-    /// Makes the directory. Nothing is written through what another user owns: not into a directory of somebody else's, and
-    /// none is made in one that others may write in, unless only owners may rename there.
+    /// Makes the directory. Nothing is written through what another user owns.
     fn claim(&self) -> Result<(), CacheError> {
-        let caller = rustix::process::geteuid().as_raw();
-        let about = |path: &Path| path.metadata().map_err(file(path));
-        if !self.directory.exists() {
-            let above = self.directory.ancestors().skip(1).find(|above| above.exists()).unwrap_or(Path::new("/"));
-            let found = about(above)?;
-            let (is_shared, is_sticky) = (found.mode() & 0o002 != 0, found.mode() & 0o1000 != 0);
-            if ![0, caller].contains(&found.uid()) || (is_shared && !is_sticky) {
-                return Err(CacheError::Foreign(above.to_owned()));
-            }
-            std::fs::create_dir_all(&self.directory).map_err(file(&self.directory))?;
-        }
-        let found = about(&self.directory)?;
-        if found.uid() != caller || found.mode() & 0o002 != 0 {
-            return Err(CacheError::Foreign(self.directory.clone()));
-        }
-        Ok(())
+        self.check(Whose::OwnOrRoots)?;
+        own_place::make_directory(&self.directory).map_err(file(&self.directory))?;
+        self.check(Whose::Own)
+    }
+
+    fn check(&self, whose: Whose) -> Result<(), CacheError> {
+        own_place::check(&self.directory, whose).map_err(|error| match error {
+            NotOwn::Foreign(path) => CacheError::Foreign(path),
+            NotOwn::File { path, source } => CacheError::File { path, source },
+        })
     }
 
     /// The ELF file of an image that the user gives.
@@ -200,7 +196,7 @@ impl Cache {
         let digest = sha256(image).map_err(file(image))?;
         self.claim()?;
         let directory = self.directory.join("own");
-        std::fs::create_dir_all(&directory).map_err(file(&directory))?;
+        own_place::make_directory(&directory).map_err(file(&directory))?;
         let elf = directory.join(&digest[..16]);
         if !elf.is_file() {
             image::extract(image, &elf)?;
@@ -245,15 +241,7 @@ fn image_of(deb: &Path, vmlinuz: &Path) -> bool {
 
 fn sha256(path: &Path) -> io::Result<String> {
     let mut digest = Sha256::new();
-    let mut source = std::fs::File::open(path)?;
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let length = io::Read::read(&mut source, &mut buffer)?;
-        if length == 0 {
-            break;
-        }
-        digest.update(&buffer[..length]);
-    }
+    digest.update(input::read_file(path, MAX_IMAGE_BYTES)?);
     Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

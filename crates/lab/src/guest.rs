@@ -4,15 +4,18 @@
 //! input and seed alone, not on how busy the host is. It is a machine of 250 million instructions a second at the default
 //! shift of 2, emulated at about that speed. With more CPUs, or when asked for, the clock is the host's.
 
+use crate::left::Files;
 use crate::userland::{self, UserlandError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write as _};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// Why a guest gave no result.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +81,12 @@ const TELLING: [&str; 4] = ["Kernel panic", "Oops", "BUG:", "qemu-system"];
 
 /// What a guest may write to its console and its result beyond as much as it has memory.
 const MAX_WRITTEN_MIB: u64 = 64;
+
+/// Of a file that goes into a guest no more is read, bytes: its memory would not hold it.
+pub const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Of a console's end no more is looked at, bytes.
+const MAX_SHOWN: u64 = 64 << 10;
 
 /// A guest that takes less than a tenth of a second of a processor in this time hangs.
 const MAX_STILL: Duration = Duration::from_secs(120);
@@ -157,7 +166,7 @@ pub struct Outcome {
     /// The kernel's log.
     pub kernel_log: String,
     /// What the command left in /out.
-    pub files: TempDir,
+    pub files: Files,
     /// How much of the host's processors it took: how busy the host is does not show in it.
     pub used: Duration,
 }
@@ -188,41 +197,30 @@ impl Guest {
     /// Where the host lacks something, or the guest does not come to its end.
     pub fn boot(&self, command: &str) -> Result<Outcome, GuestError> {
         let began = Instant::now();
-        let scratch = tempfile::tempdir().map_err(file(&std::env::temp_dir()))?;
-        let at = |name: &str| scratch.path().join(name);
+        let scratch = Scratch::new().map_err(file(&std::env::temp_dir()))?;
         let archive = userland::archive(self.program.as_deref(), &self.files, command)?;
-        std::fs::write(at("initramfs"), archive).map_err(file(scratch.path()))?;
-        let mut qemu = self.qemu(scratch.path());
-        qemu.stderr(std::fs::File::create(at("said")).map_err(file(scratch.path()))?);
-        let mut child = qemu.spawn().map_err(GuestError::Qemu)?;
-        let console = || console_of(scratch.path());
-        let (used, ended) = self.watch(&mut child, scratch.path(), began);
+        let mut child = self.qemu(&scratch, &archive)?.spawn().map_err(GuestError::Qemu)?;
+        drop(archive);
+        let (used, ended) = self.watch(&mut child, &scratch, began);
         if ended.is_err() {
             let _ = child.kill();
             let _ = child.wait();
         }
         ended?;
-        let files = tempfile::tempdir().map_err(file(&std::env::temp_dir()))?;
-        let no_result = |_| GuestError::NoResult { console: console() };
-        let result = std::fs::File::open(at("result")).map_err(file(&at("result")))?;
-        tar::Archive::new(result).unpack(files.path()).map_err(no_result)?;
-        let text = |name: &str| {
-            let bytes = std::fs::read(files.path().join(name));
-            bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(no_result)
-        };
-        let code = text(userland::CODE)?.trim().parse().map_err(|_| GuestError::NoResult { console: console() })?;
+        let files = Files::new(scratch.result);
+        let no_result = |_| GuestError::NoResult { console: console_of(&scratch.console) };
+        let text = |name: &str| files.text(name).map_err(no_result);
+        let no_code = |_| GuestError::NoResult { console: console_of(&scratch.console) };
+        let code = text(userland::CODE)?.trim().parse().map_err(no_code)?;
         let (output, kernel_log) = (text(userland::OUTPUT)?, text(userland::KERNEL_LOG)?);
-        for name in [userland::CODE, userland::OUTPUT, userland::KERNEL_LOG] {
-            let _ = std::fs::remove_file(files.path().join(name));
-        }
         Ok(Outcome { code, output, kernel_log, files, used })
     }
 
     /// Waits until the guest has ended, and gives how much of a processor it took; an error where it may not go on.
-    fn watch(&self, child: &mut Child, scratch: &Path, began: Instant) -> (Duration, Result<(), GuestError>) {
-        let console = || console_of(scratch);
+    fn watch(&self, child: &mut Child, scratch: &Scratch, began: Instant) -> (Duration, Result<(), GuestError>) {
+        let console = || console_of(&scratch.console);
         let max_written = (u64::from(self.memory_mib) + MAX_WRITTEN_MIB) << 20;
-        let length = |name: &str| scratch.join(name).metadata().map_or(0, |about| about.len());
+        let length = |file: &File| file.metadata().map_or(0, |about| about.len());
         let mut used = Duration::ZERO;
         let mut moved = (Duration::ZERO, Instant::now());
         let ended = loop {
@@ -239,7 +237,7 @@ impl Guest {
             if used > self.limit || began.elapsed() > self.limit * 10 {
                 break Err(GuestError::TimedOut { limit: self.limit, console: console() });
             }
-            if length("console") + length("result") > max_written {
+            if length(&scratch.console) + length(&scratch.result) > max_written {
                 break Err(GuestError::Wrote);
             }
             if moved.1.elapsed() > MAX_STILL {
@@ -250,7 +248,8 @@ impl Guest {
         (used, ended)
     }
 
-    fn qemu(&self, scratch: &Path) -> Command {
+    /// The emulator with its files as its streams: so it needs no names for them.
+    fn qemu(&self, scratch: &Scratch, archive: &[u8]) -> Result<Command, GuestError> {
         let counts = self.cpus == 1 && !self.plain;
         // So that no guest outlives this program, whatever ends it.
         let mut qemu = match userland::find("setpriv") {
@@ -270,17 +269,36 @@ impl Guest {
         if counts {
             qemu.args(["-icount", &format!("shift={},sleep=off", self.shift)]);
         }
-        qemu.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(scratch.join("initramfs"));
+        qemu.arg("-kernel").arg(&self.kernel).args(["-initrd", "/proc/self/fd/0"]);
         let mut parameters = PARAMETERS.to_owned();
         let _ = write!(parameters, " {}", self.append);
         qemu.args(["-append", parameters.trim_end()]);
-        for name in ["console", "result"] {
-            let mut line = std::ffi::OsString::from("file:");
-            line.push(scratch.join(name));
-            qemu.arg("-serial").arg(line);
-        }
-        qemu.stdin(Stdio::null()).stdout(Stdio::null());
-        qemu
+        // The emulator's own complaints stand between the lines of the console.
+        qemu.args(["-chardev", "file,id=console,path=/proc/self/fd/2,append=on", "-serial", "chardev:console"]);
+        qemu.args(["-serial", "file:/proc/self/fd/1"]);
+        let streams = || -> std::io::Result<[File; 3]> {
+            let mut initramfs = tempfile::tempfile()?;
+            initramfs.write_all(archive)?;
+            initramfs.rewind()?;
+            let of = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
+            let console = OpenOptions::new().append(true).open(of(&scratch.console))?;
+            Ok([initramfs, scratch.result.try_clone()?, console])
+        };
+        let [initramfs, result, console] = streams().map_err(file(&std::env::temp_dir()))?;
+        qemu.stdin(initramfs).stdout(result).stderr(console);
+        Ok(qemu)
+    }
+}
+
+/// What a guest writes while it runs: files without a name, so that nothing is left of them whatever ends this program.
+struct Scratch {
+    console: File,
+    result: File,
+}
+
+impl Scratch {
+    fn new() -> std::io::Result<Scratch> {
+        Ok(Scratch { console: tempfile::tempfile()?, result: tempfile::tempfile()? })
     }
 }
 
@@ -299,9 +317,16 @@ fn cpu_time(process: u32) -> Duration {
 }
 
 /// The last lines of a guest's console, and what the emulator said.
-fn console_of(scratch: &Path) -> String {
-    let said = ["console", "said"].map(|name| std::fs::read(scratch.join(name)).unwrap_or_default());
-    tail(&said.concat())
+fn console_of(console: &File) -> String {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut console = console;
+        let end = console.metadata()?.len();
+        console.seek(std::io::SeekFrom::Start(end.saturating_sub(MAX_SHOWN)))?;
+        let mut bytes = Vec::new();
+        console.take(MAX_SHOWN).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    tail(&read().unwrap_or_default())
 }
 
 /// The last lines of a console.
@@ -310,25 +335,6 @@ fn tail(bytes: &[u8]) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let shown: Vec<String> = lines[lines.len().saturating_sub(25)..].iter().map(|line| format!("    {line}")).collect();
     shown.join("\n")
-}
-
-/// Copies a directory's files, those in its directories too.
-///
-/// # Errors
-///
-/// Where a file cannot be read or written.
-pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else if entry.file_type()?.is_file() {
-            std::fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
 }
 
 /// Lines in which a kernel complains of itself: warnings, bugs, stalls, lockups.

@@ -3,6 +3,8 @@
 //! QEMU boots the ELF file through its PVH note and so leaves out the emulated decompression, half of the time of a boot.
 //! It also holds the kernel's type information.
 
+use crate::own_place;
+use punctual_recording::input;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -32,6 +34,9 @@ pub enum ImageError {
         program: &'static str,
     },
 }
+
+/// No image with its debug information is longer, bytes.
+pub const MAX_IMAGE_BYTES: u64 = 1 << 30;
 
 const ELF: &[u8] = b"\x7fELF";
 
@@ -65,13 +70,13 @@ pub fn extract(image: &Path, elf: &Path) -> Result<(), ImageError> {
         let path = path.to_owned();
         |source| ImageError::File { path, source }
     };
-    let bytes = std::fs::read(image).map_err(file(image))?;
+    let bytes = input::read_file(image, MAX_IMAGE_BYTES).map_err(file(image))?;
     if bytes.starts_with(ELF) {
-        return std::fs::write(elf, &bytes).map_err(file(elf));
+        return own_place::write(elf, &bytes).map_err(file(elf));
     }
     let packed = payload(&bytes).ok_or_else(|| ImageError::Foreign(image.to_owned()))?;
     if packed.starts_with(ELF) {
-        return std::fs::write(elf, packed).map_err(file(elf));
+        return own_place::write(elf, packed).map_err(file(elf));
     }
     let packing = PACKINGS.iter().find(|(magic, _)| packed.starts_with(magic));
     let (_, program) = *packing.ok_or_else(|| ImageError::Packing(image.to_owned()))?;

@@ -1,6 +1,7 @@
 //! What guests left, kept: the same program on the same kernel with the same script need not run again.
 
-use crate::guest::{Guest, GuestError, Outcome, copy};
+use crate::guest::{Guest, GuestError, MAX_FILE_BYTES, Outcome};
+use punctual_recording::input;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,15 +34,17 @@ const USED_MS: &str = "used-ms";
 ///
 /// As [`Guest::boot`], and where `keep` cannot be written.
 pub fn boot(guest: &Guest, script: &str, keep: Option<&Path>, name: &str) -> Result<Left, GuestError> {
-    let Some(keep) = keep else {
-        let Outcome { output, kernel_log, files, used, .. } = guest.boot(script)?;
-        return Ok(Left { files: files.path().to_owned(), output, kernel_log, used, _scratch: Some(files) });
-    };
-    let directory = keep.join(name.replace(", ", "-").replace(' ', "-"));
     let file = |path: &Path| {
         let path = path.to_owned();
         |source| GuestError::File { path, source }
     };
+    let Some(keep) = keep else {
+        let Outcome { output, kernel_log, files, used, .. } = guest.boot(script)?;
+        let scratch = tempfile::tempdir().map_err(file(&std::env::temp_dir()))?;
+        files.unpack(scratch.path()).map_err(file(scratch.path()))?;
+        return Ok(Left { files: scratch.path().to_owned(), output, kernel_log, used, _scratch: Some(scratch) });
+    };
+    let directory = keep.join(name.replace(", ", "-").replace(' ', "-"));
     let key = key(guest, script)?;
     if let Some(left) = read(&directory, &key) {
         return Ok(left);
@@ -49,7 +52,7 @@ pub fn boot(guest: &Guest, script: &str, keep: Option<&Path>, name: &str) -> Res
     let outcome = guest.boot(script)?;
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).map_err(file(&directory))?;
-    copy(outcome.files.path(), &directory.join(FILES)).map_err(file(&directory))?;
+    outcome.files.unpack(&directory.join(FILES)).map_err(file(&directory))?;
     let used = outcome.used.as_millis().to_string();
     // The key is last: without it nothing here counts.
     for (name, text) in [(OUTPUT, &outcome.output), (KERNEL_LOG, &outcome.kernel_log), (USED_MS, &used), (KEY, &key)] {
@@ -79,7 +82,8 @@ pub struct Digests(BTreeMap<PathBuf, Vec<u8>>);
 impl Digests {
     fn of(&mut self, path: &Path) -> Result<&[u8], GuestError> {
         if !self.0.contains_key(path) {
-            let bytes = std::fs::read(path).map_err(|source| GuestError::File { path: path.to_owned(), source })?;
+            let bytes = input::read_file(path, MAX_FILE_BYTES)
+                .map_err(|source| GuestError::File { path: path.to_owned(), source })?;
             self.0.insert(path.to_owned(), Sha256::digest(bytes).to_vec());
         }
         Ok(&self.0[path])

@@ -2,7 +2,8 @@
 //!
 //! * [`table`]: which kernels, and which version of each was taken last; [`apt`], [`cache`], [`image`]: how they are had.
 //! * [`guest`]: boots one, runs a command in it, hands files out. With one CPU a guest's clock counts instructions, so
-//!   that a run gives the same bytes however busy the host is. [`kept`]: what guests left need not run again.
+//!   that a run gives the same bytes however busy the host is. [`left`]: what comes out of it; [`kept`]: what guests left need
+//!   not run again.
 
 pub mod apt;
 pub mod cache;
@@ -10,6 +11,8 @@ mod cpio;
 pub mod guest;
 pub mod image;
 pub mod kept;
+pub mod left;
+mod own_place;
 pub mod table;
 pub mod userland;
 

@@ -1,6 +1,9 @@
 //! The file system of a guest: a shell, a few tools, the program under test, and the command that is run.
 
 use crate::cpio::Archive;
+use crate::guest::MAX_FILE_BYTES;
+use punctual_recording::input;
+use std::io::{Read, Seek};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -60,7 +63,7 @@ pub(crate) const KERNEL_LOG: &str = ".kernel-log";
 fn read(path: &Path) -> Result<(Vec<u8>, u32), UserlandError> {
     let file = |source| UserlandError::File { path: path.to_owned(), source };
     let mode = path.metadata().map_err(file)?.permissions().mode() & 0o7777;
-    Ok((std::fs::read(path).map_err(file)?, mode))
+    Ok((input::read_file(path, MAX_FILE_BYTES).map_err(file)?, mode))
 }
 
 /// The shared libraries that a program is started with; none for a static one.
@@ -101,11 +104,15 @@ fn package_of(program: &str) -> &'static str {
 /// `strip`, or no room for what it makes.
 fn stripped(program: &Path) -> Result<Vec<u8>, UserlandError> {
     let strip = || {
-        let target = tempfile::NamedTempFile::new().ok()?;
+        // A file without a name, so that nothing is left of it whatever ends this program.
+        let mut target = tempfile::tempfile().ok()?;
         let mut command = Command::new("strip");
-        command.arg("-o").arg(target.path()).arg(program).stderr(Stdio::null());
+        command.args(["-o", "/dev/stdout"]).arg(program).stdout(target.try_clone().ok()?).stderr(Stdio::null());
         command.status().ok().filter(std::process::ExitStatus::success)?;
-        std::fs::read(target.path()).ok()
+        target.rewind().ok()?;
+        let mut bytes = Vec::new();
+        target.read_to_end(&mut bytes).ok().filter(|length| *length > 0)?;
+        Some(bytes)
     };
     strip().map_or_else(|| Ok(read(program)?.0), Ok)
 }

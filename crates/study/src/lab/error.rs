@@ -33,8 +33,11 @@ pub enum LabError {
         source: std::io::Error,
     },
     /// A file that goes into the guests cannot be read.
-    #[error(transparent)]
-    Guest(#[from] punctual_lab::guest::GuestError),
+    #[error("{error}")]
+    Guest {
+        /// Which, and what the system says.
+        error: punctual_lab::guest::GuestError,
+    },
 }
 
 impl Hint for LabError {

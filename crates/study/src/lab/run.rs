@@ -102,7 +102,7 @@ pub fn run(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> R
     let place = |cell: Cell| Place { system: &systems[cell.system], seed: cell.seed };
     let (mut digests, mut keys, mut ends) = (Digests::default(), Vec::new(), Vec::new());
     for &cell in &plan.cells {
-        let key = key_of(&plan.guest(cell), &plan.script, &mut digests)?;
+        let key = key_of(&plan.guest(cell), &plan.script, &mut digests).map_err(|error| LabError::Guest { error })?;
         let kept = place(cell).read(&key)?;
         ends.push(kept.map(|ran| CellEnd::Ran(ran, place(cell).recording())));
         keys.push(key);

@@ -4,6 +4,7 @@ use super::error::LabError;
 use punctual_lab::guest::Outcome;
 use punctual_recording::Directory;
 use serde::{Deserialize, Serialize};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A guest that ran to its end.
@@ -77,15 +78,14 @@ impl Place<'_> {
         for end in ["", ".punctual"] {
             self.system.below(&self.name(end))?.discard();
         }
-        let left = outcome.files.path();
-        let has_recording = left.join(recording).is_dir();
-        if has_recording {
-            copy(&left.join(recording), &self.system.below(&self.name(".punctual"))?, None)?;
-        }
-        let others = std::fs::read_dir(left).map_err(|source| LabError::Store { path: left.to_owned(), source })?;
-        if others.flatten().any(|entry| entry.file_name() != recording) {
-            copy(left, &self.system.below(&self.name(""))?, Some(recording))?;
-        }
+        let mut has_recording = false;
+        let stored_files = outcome.files.each(|path, contents| {
+            let below = path.strip_prefix(recording);
+            has_recording |= below.is_ok();
+            let end = if below.is_ok() { ".punctual" } else { "" };
+            put(self.system, &self.name(end), below.unwrap_or(path), contents)
+        });
+        stored_files.map_err(|source| LabError::Store { path: self.system.path().to_owned(), source })?;
         stored(&self.name(".txt"), outcome.output.as_bytes())?;
         stored(&self.name(".kernel-log"), outcome.kernel_log.as_bytes())?;
         let ran = Ran { is_kept: false, ..ran(key, outcome, has_recording) };
@@ -123,24 +123,16 @@ fn ran(key: &str, outcome: &Outcome, has_recording: bool) -> Ran {
     }
 }
 
-/// Copies a directory's files, those in its directories too, but for one name.
-fn copy(from: &Path, to: &Directory, but: Option<&str>) -> Result<(), LabError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        |source| LabError::Store { path, source }
-    };
-    for entry in std::fs::read_dir(from).map_err(failed(from))? {
-        let entry = entry.map_err(failed(from))?;
-        let (name, path) = (entry.file_name(), entry.path());
-        // What the guest's kernel made is as foreign as any file.
-        let Some(name) = name.to_str().filter(|name| Some(*name) != but) else { continue };
-        let kind = entry.file_type().map_err(failed(&path))?;
-        if kind.is_dir() {
-            copy(&path, &to.below(name)?, None)?;
-        } else if kind.is_file() {
-            let contents = std::fs::read(&path).map_err(failed(&path))?;
-            to.write(name, &contents).map_err(failed(&to.path().join(name)))?;
-        }
+/// Writes a file below a directory of this one; one whose name is no text, or which would be that directory, is left out.
+fn put(within: &Directory, name: &str, path: &Path, contents: &mut dyn Read) -> std::io::Result<()> {
+    let Some(names) = path.iter().map(|name| name.to_str()).collect::<Option<Vec<&str>>>() else { return Ok(()) };
+    let Some((file, above)) = names.split_last() else { return Ok(()) };
+    let mut directory = within.below(name).map_err(std::io::Error::other)?;
+    for name in above {
+        directory = directory.below(name).map_err(std::io::Error::other)?;
     }
-    Ok(())
+    let mut bytes = Vec::new();
+    contents.read_to_end(&mut bytes)?;
+    let named = |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    directory.write(file, &bytes).map_err(named)
 }
