@@ -96,7 +96,9 @@ pub fn real_time_remedy() -> String {
             );
         }
     }
-    format!("{ROOT}; or for a user: `@audio - rtprio 95` in /etc/security/limits.d/audio.conf, and log in again")
+    format!(
+        "{ROOT}, or CAP_SYS_NICE; or for a user: `@audio - rtprio 95` in /etc/security/limits.d/audio.conf, and log in again"
+    )
 }
 
 fn real_time() -> Capability {

@@ -69,6 +69,15 @@ impl ThreadScheduling {
     /// # Errors
     /// What the kernel refused, why, and the way round.
     pub fn set(self, tid: u32) -> Result<(), Refused> {
+        self.set_of(tid).map_err(|number| self.refused(tid, &std::io::Error::from_raw_os_error(number)))
+    }
+
+    /// Schedules the calling thread so, without allocating: it may be called between fork and exec. The error is the kernel's number.
+    pub(crate) fn set_own(self) -> Result<(), i32> {
+        self.set_of(0)
+    }
+
+    fn set_of(self, tid: u32) -> Result<(), i32> {
         let attributes = libc::sched_attr {
             sched_policy: self.policy,
             sched_flags: self.flags,
@@ -80,18 +89,22 @@ impl ThreadScheduling {
             ..scheduling::no_attributes()
         };
         // SAFETY: the structure is as large as its size field says and lives through the call.
-        if unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &attributes, 0) } == 0 {
-            return Ok(());
+        match unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &attributes, 0) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)),
         }
-        let error = std::io::Error::last_os_error();
+    }
+
+    /// What the kernel refused for this thread, why, and the way round.
+    pub(crate) fn refused(self, tid: u32, error: &std::io::Error) -> Refused {
         let doing = format!("setting {self} for thread {tid}");
         if self.reservation().is_some()
             && error.raw_os_error() == Some(libc::EPERM)
             && let Some(why) = kept_from_cpus(tid)
         {
-            return Err(Refused::because(doing, why));
+            return Refused::because(doing, why);
         }
-        Err(scheduling::refused(doing, &error, self.reservation().is_some()))
+        scheduling::refused(doing, error, self.reservation().is_some())
     }
 }
 

@@ -1,7 +1,9 @@
 //! A command that runs in the place of this program: at its terminal, with its streams, and no longer than it.
 
 use crate::Refused;
+use crate::other_thread::ThreadScheduling;
 use rustix::process::Signal;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
@@ -10,10 +12,47 @@ use std::process::{Child, Command};
 /// # Errors
 /// Where it cannot be started.
 pub fn start(words: &[String]) -> Result<Child, Refused> {
+    spawn(words, &mut from_words(words)?)
+}
+
+/// As [`start`], with its first thread scheduled so before the program begins: even one that ends at once has run so. Where the kernel
+/// refuses that, it runs all the same, and the refusal is returned beside it.
+///
+/// # Errors
+/// Where it cannot be started.
+pub fn start_scheduled(words: &[String], wanted: ThreadScheduling) -> Result<(Child, Result<(), Refused>), Refused> {
+    let mut command = from_words(words)?;
+    let (mut refusal, mut told) =
+        std::io::pipe().map_err(|error| Refused::because("making a pipe", crate::plain(&error)))?;
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe {
+        command.pre_exec(move || {
+            if let Err(number) = wanted.set_own() {
+                told.write_all(&number.to_ne_bytes())?;
+            }
+            Ok(())
+        });
+    }
+    let child = spawn(words, &mut command)?;
+    // With it goes this process's end for writing; the child's went with exec.
+    drop(command);
+    let mut number = [0; size_of::<i32>()];
+    let outcome = match refusal.read_exact(&mut number) {
+        Ok(()) => Err(wanted.refused(child.id(), &std::io::Error::from_raw_os_error(i32::from_ne_bytes(number)))),
+        Err(_) => Ok(()),
+    };
+    Ok((child, outcome))
+}
+
+fn from_words(words: &[String]) -> Result<Command, Refused> {
     let (program, arguments) =
         words.split_first().ok_or_else(|| Refused::because("starting the command", "none is named"))?;
     let mut command = Command::new(program);
     command.args(arguments);
+    Ok(command)
+}
+
+fn spawn(words: &[String], command: &mut Command) -> Result<Child, Refused> {
     let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe {
@@ -27,7 +66,7 @@ pub fn start(words: &[String]) -> Result<Child, Refused> {
             }
         });
     }
-    command.spawn().map_err(|error| Refused::because(format!("starting `{program}`"), crate::plain(&error)))
+    command.spawn().map_err(|error| Refused::because(format!("starting `{}`", words[0]), crate::plain(&error)))
 }
 
 /// Passes a signal on, unless the terminal has sent it to both: then it has it already.

@@ -62,8 +62,16 @@ pub fn run(
     signals: &mut dyn FnMut() -> Vec<i32>,
     tell: &mut dyn FnMut(&HeldThread),
 ) -> Result<Held, Refused> {
-    let mut child = own_child::start(&plan.words)?;
     let mut holding = Holding { plan, known: BTreeMap::new(), listed: Vec::new(), not_listed: 0 };
+    let mut child = match plan.thread {
+        Some(_) => own_child::start(&plan.words)?,
+        // Its first thread has the reservation from its first instruction on.
+        None => {
+            let (child, set) = own_child::start_scheduled(&plan.words, holding.wanted())?;
+            holding.note_first(child.id(), set.err().map(|refused| refused.to_string()), tell);
+            child
+        }
+    };
     let began = Instant::now();
     let mut looked: Option<Instant> = None;
     loop {
@@ -95,9 +103,24 @@ struct Holding<'a> {
 }
 
 impl Holding<'_> {
+    fn wanted(&self) -> ThreadScheduling {
+        ThreadScheduling::reserved(self.plan.reservation.budget_ns, self.plan.reservation.period_ns)
+    }
+
+    /// Lists the command's first thread, which was scheduled before the program began, and may have ended by now.
+    fn note_first(&mut self, tid: u32, refused: Option<String>, tell: &mut dyn FnMut(&HeldThread)) {
+        if let Ok(before) = Before::of(tid) {
+            return self.note(before, refused, tell);
+        }
+        let name = self.plan.words[0].rsplit('/').next().unwrap_or_default().to_owned();
+        let thread = HeldThread { tid, name, set: u64::from(refused.is_none()), refused };
+        tell(&thread);
+        self.listed.push(thread);
+    }
+
     /// Gives the reservation to threads that do not have it.
     fn look(&mut self, command: u32, tell: &mut dyn FnMut(&HeldThread)) {
-        let wanted = ThreadScheduling::reserved(self.plan.reservation.budget_ns, self.plan.reservation.period_ns);
+        let wanted = self.wanted();
         let tids: Vec<u32> = match &self.plan.thread {
             None => vec![command],
             Some(_) => family(command).into_iter().flat_map(threads_of).collect(),
