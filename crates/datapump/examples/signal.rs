@@ -75,7 +75,7 @@ fn errors_by_noise() {
         (Rate::Six, [19.0, 20.0, 21.0, 22.0, 23.0]),
     ] {
         for below in ratios {
-            let options = QamOptions { lowest: rate, highest: rate, retrain: false, ..QamOptions::default() };
+            let options = QamOptions { min_rate: rate, max_rate: rate, retrain: false, ..QamOptions::default() };
             let mut call = Call::new(1, LineOptions::clean(), options);
             assert!(call.connect(4), "a clean line connects");
             let line = LineOptions { signal_to_noise: Some(below), ..LineOptions::clean() };

@@ -74,9 +74,9 @@ impl Rate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QamOptions {
     /// The rate below which it does not go.
-    pub lowest: Rate,
+    pub min_rate: Rate,
     /// The rate that it begins with where the line allows.
-    pub highest: Rate,
+    pub max_rate: Rate,
     /// Banks of 128 taps of the echo canceller, 1 to [`MAX_ECHO_BANKS`]: how much it computes. One is enough for the
     /// echo of a hybrid; the others cost as much, learn slowly, and leave the bits as they are.
     pub echo_banks: u32,
@@ -89,7 +89,7 @@ pub struct QamOptions {
 
 impl Default for QamOptions {
     fn default() -> QamOptions {
-        QamOptions { lowest: Rate::Two, highest: Rate::Six, echo_banks: 1, echo_delay: 0, retrain: true }
+        QamOptions { min_rate: Rate::Two, max_rate: Rate::Six, echo_banks: 1, echo_delay: 0, retrain: true }
     }
 }
 
@@ -230,8 +230,8 @@ impl Qam {
         };
         state.banks = options.echo_banks.clamp(1, MAX_ECHO_BANKS);
         state.echo_delay = options.echo_delay.min(ECHO as u32 / 2);
-        state.min_bits = options.lowest.bits_per_symbol();
-        state.max_bits = options.highest.max(options.lowest).bits_per_symbol();
+        state.min_bits = options.min_rate.bits_per_symbol();
+        state.max_bits = options.max_rate.max(options.min_rate).bits_per_symbol();
         state.may_retrain = options.retrain.into();
         // SAFETY: the layouts are the same, as a test of sizes and places checks; the function touches nothing else.
         unsafe { punctual_qam_init(&raw mut *state) }

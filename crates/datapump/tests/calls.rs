@@ -9,7 +9,7 @@ use punctual_random::Random;
 use support::{BLOCK, Call};
 
 fn only(rate: Rate) -> QamOptions {
-    QamOptions { lowest: rate, highest: rate, ..QamOptions::default() }
+    QamOptions { min_rate: rate, max_rate: rate, ..QamOptions::default() }
 }
 
 /// Connects and exchanges bits without an error and without a retrain; returns the bits compared.

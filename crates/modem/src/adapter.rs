@@ -41,7 +41,7 @@ pub struct Stalls {
     /// One falls into each stretch of this length, at a point by chance, ns. It is longer than a stall.
     pub every_ns: u64,
     /// How many there are; `None`: as many as there is time for.
-    pub most: Option<u64>,
+    pub max_count: Option<u64>,
 }
 
 /// A part of the processor that comes back: so much of each period, ns. At other times there is nothing.
@@ -87,7 +87,7 @@ impl Cpu {
     }
 
     fn draw(&mut self, stalls: Stalls, origin_ns: u64) -> (u64, u64) {
-        if stalls.most.is_some_and(|most| self.stretch >= most) {
+        if stalls.max_count.is_some_and(|max| self.stretch >= max) {
             return (u64::MAX, u64::MAX);
         }
         let begin = origin_ns
@@ -389,7 +389,7 @@ mod tests {
             let late = if stale { Late::DropStale } else { Late::WorkOff };
             let setup = Setup { ring: 512, buffers, compute_ns, late };
             let slot = slot.map(|(runtime_ns, period_ns)| Slot { runtime_ns, period_ns });
-            let stalls = Stalls { length_ns: length, every_ns: every.max(length + 1), most: None };
+            let stalls = Stalls { length_ns: length, every_ns: every.max(length + 1), max_count: None };
             let (adapter, seen) = run(setup, Cpu::new(slot, Some(stalls), seed), samples, 0);
             let counted = adapter.counters();
             prop_assert_eq!(counted.arrived, samples / BLOCK as u64);
@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(setup.slack_ns(), 10_660_000);
         let mut counted = Vec::new();
         for length_ms in [5, 10, 13, 20, 40, 59, 80, 200] {
-            let stalls = Stalls { length_ns: length_ms * 1_000_000, every_ns: 1_000_000_000, most: None };
+            let stalls = Stalls { length_ns: length_ms * 1_000_000, every_ns: 1_000_000_000, max_count: None };
             let cpu = Cpu::new(None, Some(stalls), length_ms);
             let (adapter, _) = run(setup, cpu, 40 * SAMPLE_RATE, 100_000_000);
             let counters = adapter.counters();

@@ -177,8 +177,8 @@ impl Arq {
     }
 
     /// Takes what has come, in order, at most this many bytes.
-    pub fn take(&mut self, most: usize) -> Vec<u8> {
-        let taken = self.received.drain(..most.min(self.received.len())).collect();
+    pub fn take(&mut self, max: usize) -> Vec<u8> {
+        let taken = self.received.drain(..max.min(self.received.len())).collect();
         if self.told_busy && self.received.len() < self.options.buffer / 2 {
             self.told_busy = false;
             self.acknowledgement_due = true;

@@ -54,10 +54,10 @@ impl Serial {
     }
 
     /// Takes what has come, at most this many bytes.
-    pub fn take(&mut self, most: usize) -> Vec<u8> {
+    pub fn take(&mut self, max: usize) -> Vec<u8> {
         match self {
-            Serial::Corrected(link) => link.arq.take(most),
-            Serial::Direct(direct) => direct.received.drain(..most.min(direct.received.len())).collect(),
+            Serial::Corrected(link) => link.arq.take(max),
+            Serial::Direct(direct) => direct.received.drain(..max.min(direct.received.len())).collect(),
         }
     }
 

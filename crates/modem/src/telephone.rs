@@ -35,7 +35,7 @@ impl Pump for Qam {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Telephone {
     /// The rate that both begin with where the line allows; below it they fall back.
-    pub highest: Rate,
+    pub max_rate: Rate,
     /// The line.
     pub line: LineOptions,
 }
@@ -43,7 +43,7 @@ pub struct Telephone {
 impl Default for Telephone {
     /// 9,600 bit/s at most, over two wires with an echo, A-law and noise 35 dB below the signal.
     fn default() -> Telephone {
-        Telephone { highest: Rate::Four, line: LineOptions::telephone() }
+        Telephone { max_rate: Rate::Four, line: LineOptions::telephone() }
     }
 }
 
@@ -51,7 +51,7 @@ impl Telephone {
     /// The pump of an end that has so many blocks of samples between what it sends and the line.
     pub fn pump(&self, role: Role, blocks: u32) -> Qam {
         let echo_delay = blocks * BLOCK as u32;
-        Qam::new(role, QamOptions { highest: self.highest, echo_delay, ..QamOptions::default() })
+        Qam::new(role, QamOptions { max_rate: self.max_rate, echo_delay, ..QamOptions::default() })
     }
 
     /// Makes a call and sends these bytes, see [`call`]. The seed is also that of the line's noise.
@@ -79,7 +79,7 @@ mod tests {
     use punctual_random::Random;
 
     fn plan(direction: Direction, stall_ms: u64) -> Plan {
-        let stalls = Stalls { length_ns: stall_ms * 1_000_000, every_ns: 3_000_000_000, most: None };
+        let stalls = Stalls { length_ns: stall_ms * 1_000_000, every_ns: 3_000_000_000, max_count: None };
         Plan {
             direction,
             far_end: FarEnd::Pool,

@@ -322,7 +322,7 @@ mod tests {
             count in 0..20_000usize,
         ) {
             let mut plan = plan();
-            plan.stalls = Some(Stalls { length_ns: length, every_ns: 3_000_000_000, most: None });
+            plan.stalls = Some(Stalls { length_ns: length, every_ns: 3_000_000_000, max_count: None });
             if upload {
                 plan.direction = Direction::Upload;
             }

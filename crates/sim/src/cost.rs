@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 /// The length of a piece of work, drawn anew for each.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged, expecting = "a length such as \"1.84ms\", { mean, deviation, most }, { least, most } or { choices }")]
+#[serde(untagged, expecting = "a length such as \"1.84ms\", { mean, deviation, max }, { min, max } or { choices }")]
 pub enum Cost {
     /// Always the same.
     Constant(Span),
-    /// About normal, cut at 0 and at `most`.
+    /// About normal, cut at 0 and at `max`.
     Normal(Normal),
-    /// Every length from `least` to `most` alike.
+    /// Every length from `min` to `max` alike.
     Uniform(Uniform),
     /// One of several, each with a weight.
     Choices(Choices),
@@ -27,7 +27,7 @@ pub struct Normal {
     /// The standard deviation before cutting.
     pub deviation: Span,
     /// Never more than this.
-    pub most: Option<Span>,
+    pub max: Option<Span>,
 }
 
 /// See [`Cost::Uniform`].
@@ -35,9 +35,9 @@ pub struct Normal {
 #[serde(deny_unknown_fields)]
 pub struct Uniform {
     /// Never less than this.
-    pub least: Span,
+    pub min: Span,
     /// Never more than this.
-    pub most: Span,
+    pub max: Span,
 }
 
 /// See [`Cost::Choices`].
@@ -68,11 +68,9 @@ impl Cost {
             Cost::Normal(normal) => {
                 let offset = (i128::from(random.normal()) * i128::from(normal.deviation.0)) >> 32;
                 let drawn = (i128::from(normal.mean.0) + offset).max(0) as u64;
-                normal.most.map_or(drawn, |most| drawn.min(most.0))
+                normal.max.map_or(drawn, |max| drawn.min(max.0))
             }
-            Cost::Uniform(uniform) => {
-                uniform.least.0 + random.below(uniform.most.0.saturating_sub(uniform.least.0) + 1)
-            }
+            Cost::Uniform(uniform) => uniform.min.0 + random.below(uniform.max.0.saturating_sub(uniform.min.0) + 1),
             Cost::Choices(choices) => {
                 let total: u64 = choices.choices.iter().map(|(weight, _)| u64::from(*weight)).sum();
                 let mut at = random.below(total.max(1));
@@ -95,11 +93,9 @@ impl Cost {
             Cost::Normal(normal) => Cost::Normal(Normal {
                 mean: longer(normal.mean),
                 deviation: Span(normal.deviation.0.saturating_mul(factor)),
-                most: normal.most.map(longer),
+                max: normal.max.map(longer),
             }),
-            Cost::Uniform(uniform) => {
-                Cost::Uniform(Uniform { least: longer(uniform.least), most: longer(uniform.most) })
-            }
+            Cost::Uniform(uniform) => Cost::Uniform(Uniform { min: longer(uniform.min), max: longer(uniform.max) }),
             Cost::Choices(choices) => Cost::Choices(Choices {
                 choices: choices.choices.iter().map(|(weight, cost)| (*weight, cost.times(factor, more))).collect(),
             }),
@@ -117,9 +113,9 @@ impl Cost {
             Cost::Constant(span) => span.0,
             Cost::Normal(normal) => {
                 let six = normal.mean.0.saturating_add(normal.deviation.0.saturating_mul(6));
-                normal.most.map_or(six, |most| six.min(most.0))
+                normal.max.map_or(six, |max| six.min(max.0))
             }
-            Cost::Uniform(uniform) => uniform.most.0,
+            Cost::Uniform(uniform) => uniform.max.0,
             Cost::Choices(choices) => choices.choices.iter().map(|(_, cost)| cost.longest()).max().unwrap_or(0),
         }
     }
@@ -132,9 +128,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_draw_exceeds_the_longest(mean in 0..1_000_000u64, deviation in 0..500_000u64, most in 0..1_500_000u64, seed: u64) {
-            let normal = Cost::Normal(Normal { mean: Span(mean), deviation: Span(deviation), most: Some(Span(most)) });
-            let uniform = Cost::Uniform(Uniform { least: Span(mean.min(most)), most: Span(most) });
+        fn no_draw_exceeds_the_longest(mean in 0..1_000_000u64, deviation in 0..500_000u64, max in 0..1_500_000u64, seed: u64) {
+            let normal = Cost::Normal(Normal { mean: Span(mean), deviation: Span(deviation), max: Some(Span(max)) });
+            let uniform = Cost::Uniform(Uniform { min: Span(mean.min(max)), max: Span(max) });
             let mut random = Random::new(seed, 0);
             for cost in [&normal, &uniform] {
                 for _ in 0..50 {

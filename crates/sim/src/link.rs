@@ -122,7 +122,7 @@ impl Link {
         self.last = now;
         let good = block.fate == Fate::Good;
         self.transfer.faults += u64::from(!good);
-        if self.spec.carrier_loss.is_some_and(|most| now - self.heard > most) {
+        if self.spec.carrier_loss.is_some_and(|max| now - self.heard > max) {
             self.transfer.broken = true;
             self.state = State::Over;
         }

@@ -36,7 +36,7 @@ impl Outcome {
         Outcome {
             activations: answer.activations,
             misses: answer.misses,
-            pending_max: answer.pending_most,
+            pending_max: answer.pending_max,
             latency_p50_ns: answer.latency.quantile(0.5).unwrap_or(0),
             latency_max_ns: answer.latency.max().unwrap_or(0),
             response_max_ns: answer.response.max().unwrap_or(0),

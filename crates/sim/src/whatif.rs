@@ -109,7 +109,7 @@ pub struct Answer {
     /// Of those, how many were not done within `(buffers - 1) * period`.
     pub misses: u64,
     /// Most activations that were due and not done at one time.
-    pub pending_most: u64,
+    pub pending_max: u64,
     /// From due to start of the work, ns.
     pub latency: Distribution,
     /// From due to done, ns.
@@ -200,7 +200,7 @@ impl Observer for Seen {
     fn arrival(&mut self, source: u32, _unit: &Unit) {
         if source == self.source {
             self.arrived += 1;
-            self.answer.pending_most = self.answer.pending_most.max(self.arrived - self.answer.activations);
+            self.answer.pending_max = self.answer.pending_max.max(self.arrived - self.answer.activations);
         }
     }
 
@@ -429,8 +429,8 @@ impl WhatIf {
 
     /// How often the question is put again for the interval.
     pub fn repetitions(&self) -> u64 {
-        let (least, most, in_all) = REPETITIONS;
-        let often = (in_all / self.duration.max(1)).clamp(least, most);
+        let (min, max, in_all) = REPETITIONS;
+        let often = (in_all / self.duration.max(1)).clamp(min, max);
         // As often for every recording.
         often.next_multiple_of(self.rounds.len().max(1) as u64)
     }
@@ -482,7 +482,7 @@ impl WhatIf {
             answer: Answer {
                 activations: 0,
                 misses: 0,
-                pending_most: 0,
+                pending_max: 0,
                 latency: Distribution::new(),
                 response: Distribution::new(),
                 bystander: self.bystander.map(|_| Distribution::new()),

@@ -79,7 +79,7 @@ class = "prediction"
 [[row]]
 id = "latest"
 item = "longest latency"
-measure = { of = "latency_most", thread = "starved" }
+measure = { of = "latency_max", thread = "starved" }
 published = 10000000
 class = "prediction"
 "#;

@@ -201,7 +201,7 @@ fn stalls(text: &str) -> Result<Stalls, String> {
     if every_ns <= length_ns || every_ns > MAX_EVERY_NS {
         return Err(format!("`{text}`: a stall must fit into its stretch, and that is at most 1 h: write 60ms@10s"));
     }
-    Ok(Stalls { length_ns, every_ns, most: None })
+    Ok(Stalls { length_ns, every_ns, max_count: None })
 }
 
 fn slots(text: &str) -> Result<Slot, String> {

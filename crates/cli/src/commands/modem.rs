@@ -43,7 +43,7 @@ fn experiment(options: &ModemOptions) -> Experiment {
     };
     Experiment {
         telephone: Telephone {
-            highest: options.rate,
+            max_rate: options.rate,
             line: LineOptions { signal_to_noise: options.snr.0, ..LineOptions::telephone() },
         },
         setup: Setup { buffers: options.buffers, compute_ns: options.compute, late, ..Setup::default() },

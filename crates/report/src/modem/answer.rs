@@ -142,7 +142,7 @@ impl How {
             seed: experiment.seed,
             attempts: experiment.attempts,
             far_end: far_end_name(experiment.far_end),
-            highest_bits_per_second: telephone.highest.bits_per_second(),
+            highest_bits_per_second: telephone.max_rate.bits_per_second(),
             signal_to_noise_db: telephone.line.signal_to_noise,
             echo_db: telephone.line.echo,
             companded: telephone.line.companding.is_some(),

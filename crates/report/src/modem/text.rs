@@ -91,7 +91,7 @@ fn how(experiment: &Experiment) -> String {
     let law = if line.companding.is_some() { "companded" } else { "not companded" };
     let mut text = format!(
         "line: at most {} bit/s, {noise}, {echo}, {law}; far end: {}\n",
-        grouped(telephone.highest.bits_per_second().into()),
+        grouped(telephone.max_rate.bits_per_second().into()),
         far_end_name(experiment.far_end),
     );
     let late = match setup.late {

@@ -238,7 +238,7 @@ fn distribution_text(name: &str, distribution: &Distribution, out: &mut String) 
 /// An answer for people.
 pub fn whatif_text(answer: &Answer) -> String {
     let mut out = answer.verdict();
-    let _ = write!(out, "\n\nAt most {} activations were pending at one time.\n\n", answer.pending_most);
+    let _ = write!(out, "\n\nAt most {} activations were pending at one time.\n\n", answer.pending_max);
     let _ = writeln!(out, "  {:<22} {:>12} {:>10} {:>10} {:>10} {:>10}", "us", "count", "p50", "p99", "p99.9", "max");
     distribution_text("start of work", &answer.latency, &mut out);
     distribution_text("end of work", &answer.response, &mut out);

@@ -80,6 +80,20 @@ struct Collector<'a, M> {
     meters: Vec<M>,
 }
 
+impl<M> Collector<'_, M> {
+    fn new(setup: &Setup, meters: Vec<M>) -> Collector<'_, M> {
+        let threads = setup.spec.threads.len();
+        Collector {
+            setup,
+            starts: vec![Vec::new(); threads],
+            waits: vec![Vec::new(); threads],
+            constraints: vec![Constraints::default(); threads],
+            source_waits: vec![SourceWaits::default(); setup.spec.sources.len()],
+            meters,
+        }
+    }
+}
+
 impl<M: Observer> Observer for Collector<'_, M> {
     fn arrival(&mut self, source: u32, unit: &Unit) {
         for meter in &mut self.meters {
@@ -141,14 +155,7 @@ pub(super) fn run(setup: &Setup, watch: &dyn Watch) -> Result<Option<Run>> {
         })
     });
     let threads = setup.spec.threads.len();
-    let mut collector = Collector {
-        setup,
-        starts: vec![Vec::new(); threads],
-        waits: vec![Vec::new(); threads],
-        constraints: vec![Constraints::default(); threads],
-        source_waits: vec![SourceWaits::default(); setup.spec.sources.len()],
-        meters: meters.collect(),
-    };
+    let mut collector = Collector::new(setup, meters.collect());
     // Where there is a transfer, nothing after its end is looked at.
     let piece = if link.is_some() { SECOND } else { PIECE };
     let mut until = piece;

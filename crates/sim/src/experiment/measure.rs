@@ -100,16 +100,16 @@ impl Measure {
                 let gaps = starts(runs, subject.thread(thread)?, *first);
                 maybe(mean(gaps.into_iter()).map(|mean| mean / MICROSECOND as f64))
             }
-            Measure::IntervalLeast { thread, first } => {
+            Measure::IntervalMin { thread, first } => {
                 maybe(starts(runs, subject.thread(thread)?, *first).into_iter().min().map(micros))
             }
-            Measure::IntervalMost { thread, first } => {
+            Measure::IntervalMax { thread, first } => {
                 maybe(starts(runs, subject.thread(thread)?, *first).into_iter().max().map(micros))
             }
-            Measure::LatencyMost { thread } => maybe(latency_most(runs, subject.thread(thread)?).map(micros)),
+            Measure::LatencyMax { thread } => maybe(max_latency(runs, subject.thread(thread)?).map(micros)),
             Measure::LatencyRatio { thread, over } => {
                 let (above, below) = (subject.thread(thread)?, subject.thread(over)?);
-                let pair = latency_most(runs, above).zip(latency_most(runs, below));
+                let pair = max_latency(runs, above).zip(max_latency(runs, below));
                 maybe(pair.map(|(above, below)| above as f64 / below.max(1) as f64))
             }
             Measure::TimeBetweenLate { thread, limit } => {
@@ -118,7 +118,7 @@ impl Measure {
                 maybe((late > 0).then(|| seconds / late as f64))
             }
             Measure::LateCount { thread, limit } => number(late(runs, subject.thread(thread)?, limit.0 + 1) as f64),
-            Measure::ElapsedMost { phase } => {
+            Measure::ElapsedMax { phase } => {
                 let blocks = blocks(phase)?;
                 maybe(blocks.iter().filter(|b| b.start != NEVER).map(|block| block.end - block.start).max().map(millis))
             }
@@ -137,8 +137,8 @@ impl Measure {
             Measure::BlockIntervalMean { phase } => {
                 maybe(mean(gaps_of(phase)?.into_iter()).map(|mean| mean / MILLISECOND as f64))
             }
-            Measure::BlockIntervalLeast { phase } => maybe(gaps_of(phase)?.into_iter().min().map(millis)),
-            Measure::BlockIntervalMost { phase } => maybe(gaps_of(phase)?.into_iter().max().map(millis)),
+            Measure::BlockIntervalMin { phase } => maybe(gaps_of(phase)?.into_iter().min().map(millis)),
+            Measure::BlockIntervalMax { phase } => maybe(gaps_of(phase)?.into_iter().max().map(millis)),
             Measure::PhaseStart { phase } => {
                 let first = blocks(&Some(phase.clone()))?.iter().map(|block| block.arrival).min();
                 maybe(first.map(|first| first as f64 / SECOND as f64))
@@ -150,7 +150,7 @@ impl Measure {
                 let gap = mean(gaps_of(phase)?.into_iter());
                 maybe(gap.map(|gap| 100.0 * busy as f64 / (gap * blocks.len() as f64)))
             }
-            Measure::PendingMost { from_phase } => {
+            Measure::PendingMax { from_phase } => {
                 let from = from_phase.as_deref().map_or(Ok(0), |name| subject.phase(name))?;
                 let blocks = blocks(&None)?;
                 maybe(blocks.iter().filter(|b| b.phase >= from).map(|block| block.pending as f64).reduce(f64::max))
@@ -196,11 +196,11 @@ impl Measure {
                 let took = runs.iter().filter_map(|run| run.transfer.took);
                 maybe(mean(took).map(|mean| mean / SECOND as f64))
             }
-            Measure::TransferLeast => {
+            Measure::TransferMin => {
                 let least = runs.iter().filter_map(|run| run.transfer.took).min();
                 maybe(least.map(|least| least as f64 / SECOND as f64))
             }
-            Measure::TransferMost => {
+            Measure::TransferMax => {
                 let most = runs.iter().filter_map(|run| run.transfer.took).max();
                 maybe(most.map(|most| most as f64 / SECOND as f64))
             }
@@ -218,11 +218,11 @@ impl Measure {
                 subject.device()?;
                 number(faults.filter(|block| block.fate != Fate::Good).count() as f64)
             }
-            Measure::HandlerWaitMost { source } => {
+            Measure::HandlerWaitMax { source } => {
                 let index = subject.source(source)?;
                 maybe(runs.iter().map(|run| run.source_waits[index].handler).max().map(micros))
             }
-            Measure::ProcedureWaitMost { source } => {
+            Measure::ProcedureWaitMax { source } => {
                 let index = subject.source(source)?;
                 maybe(runs.iter().map(|run| run.source_waits[index].procedure).max().map(micros))
             }
@@ -234,7 +234,7 @@ impl Measure {
             Measure::WaitMean { thread } => {
                 maybe(mean(waits(runs, subject.thread(thread)?)).map(|mean| mean / MILLISECOND as f64))
             }
-            Measure::WaitMost { thread } => maybe(waits(runs, subject.thread(thread)?).max().map(millis)),
+            Measure::WaitMax { thread } => maybe(waits(runs, subject.thread(thread)?).max().map(millis)),
             Measure::Migrations { thread } => {
                 let thread = subject.thread(thread)?;
                 number(runs.iter().map(|run| run.migrations[thread] as f64).sum())
@@ -271,7 +271,7 @@ fn waits(runs: &[Run], thread: usize) -> impl Iterator<Item = Picoseconds> {
     runs.iter().flat_map(move |run| &run.waits[thread]).map(|(begin, end)| end - begin)
 }
 
-fn latency_most(runs: &[Run], thread: usize) -> Option<Picoseconds> {
+fn max_latency(runs: &[Run], thread: usize) -> Option<Picoseconds> {
     let begun = runs.iter().flat_map(|run| &run.starts[thread]).map(|(arrival, start)| start - arrival).max();
     let never = runs.iter().flat_map(|run| run.never[thread].iter().map(|due| run.length - due)).max();
     begun.max(never)

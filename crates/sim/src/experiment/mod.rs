@@ -437,7 +437,7 @@ impl Experiment {
                 point.faults +=
                     seen.blocks.iter().filter(|block| block.fate != crate::modem::Fate::Good).count() as u64;
                 let most = seen.blocks.iter().map(|block| block.pending).max().unwrap_or(0);
-                point.pending_most = point.pending_most.max(most);
+                point.pending_max = point.pending_max.max(most);
                 point.overruns += seen.overruns;
             }
             point.successes += u64::from(setup.link.is_some() && done.transfer.took.is_some());
@@ -494,7 +494,7 @@ pub struct Point {
     /// Blocks late or lost.
     pub faults: u64,
     /// Most samples pending.
-    pub pending_most: u64,
+    pub pending_max: u64,
     /// How often the ring wrapped.
     pub overruns: u64,
     /// Transfers that got through.

@@ -44,21 +44,21 @@ pub enum Measure {
         first: usize,
     },
     /// Shortest time between starts, us.
-    IntervalLeast {
+    IntervalMin {
         /// Whose.
         thread: String,
         /// How many are looked at.
         first: usize,
     },
     /// Longest time between starts, us.
-    IntervalMost {
+    IntervalMax {
         /// Whose.
         thread: String,
         /// How many are looked at.
         first: usize,
     },
     /// Longest time from due to start, us.
-    LatencyMost {
+    LatencyMax {
         /// Whose.
         thread: String,
     },
@@ -84,7 +84,7 @@ pub enum Measure {
         limit: Span,
     },
     /// Longest processing of a block from start to end, ms.
-    ElapsedMost {
+    ElapsedMax {
         /// Only in this phase.
         phase: Option<String>,
     },
@@ -104,12 +104,12 @@ pub enum Measure {
         phase: String,
     },
     /// Shortest time between the device's interrupts within a phase, ms.
-    BlockIntervalLeast {
+    BlockIntervalMin {
         /// In this phase.
         phase: String,
     },
     /// Longest time between the device's interrupts within a phase, ms.
-    BlockIntervalMost {
+    BlockIntervalMax {
         /// In this phase.
         phase: String,
     },
@@ -124,7 +124,7 @@ pub enum Measure {
         phase: String,
     },
     /// Most samples pending when a block was done, over all runs.
-    PendingMost {
+    PendingMax {
         /// Only from this phase on.
         from_phase: Option<String>,
     },
@@ -149,20 +149,20 @@ pub enum Measure {
     /// Mean time of the transfers that succeeded, s.
     TransferMean,
     /// Shortest transfer that succeeded, s.
-    TransferLeast,
+    TransferMin,
     /// Longest transfer that succeeded, s.
-    TransferMost,
+    TransferMax,
     /// Standard deviation of the transfers that succeeded, of a sample, s.
     TransferDeviation,
     /// Blocks late or lost.
     Faults,
     /// Longest time from the raising of an interrupt to its handler, us.
-    HandlerWaitMost {
+    HandlerWaitMax {
         /// Whose interrupt.
         source: String,
     },
     /// Longest time from the start of a handler to the start of the work that its deferred procedure does, us.
-    ProcedureWaitMost {
+    ProcedureWaitMax {
         /// Whose procedure.
         source: String,
     },
@@ -177,7 +177,7 @@ pub enum Measure {
         thread: String,
     },
     /// Longest such wait, ms.
-    WaitMost {
+    WaitMax {
         /// For whom.
         thread: String,
     },

@@ -20,7 +20,7 @@ pub(super) fn check(row: &Row, file: &File) -> Result<(), (&'static str, String)
         _ => {}
     }
     let judged = matches!(row.class, Class::Prediction | Class::Fitted);
-    let loose = bounded || row.tolerance_percent.is_some() || row.tolerance.is_some_and(|most| most > 0.0);
+    let loose = bounded || row.tolerance_percent.is_some() || row.tolerance.is_some_and(|max| max > 0.0);
     if of_paper && judged && loose && row.resolution.is_none() {
         return Err(("id", format!("row {:?} does not say why it may differ (resolution)", row.id)));
     }
@@ -42,8 +42,8 @@ pub(super) fn check(row: &Row, file: &File) -> Result<(), (&'static str, String)
 /// What may differ, in words.
 pub(super) fn tolerance(row: &Row) -> String {
     let mut parts = Vec::new();
-    if let Some(most) = row.tolerance {
-        parts.push(if most == 0.0 { "exactly".to_owned() } else { format!("within {most}") });
+    if let Some(max) = row.tolerance {
+        parts.push(if max == 0.0 { "exactly".to_owned() } else { format!("within {max}") });
     }
     if let Some(percent) = row.tolerance_percent {
         parts.push(format!("within {percent} %"));
@@ -51,8 +51,8 @@ pub(super) fn tolerance(row: &Row) -> String {
     if let Some(least) = row.at_least {
         parts.push(format!("at least {least}"));
     }
-    if let Some(most) = row.at_most {
-        parts.push(format!("at most {most}"));
+    if let Some(max) = row.at_most {
+        parts.push(format!("at most {max}"));
     }
     parts.join(", ")
 }
@@ -64,21 +64,20 @@ pub(super) fn holds(row: &Row, simulated: Option<&Value>) -> bool {
         (Some(Value::Text(word)), Some(simulated @ Value::Text(_))) => *simulated == Value::Text(word.clone()),
         (_, Some(Value::Text(_))) => false,
         (published, Some(Value::Number(value))) => {
-            let bounded =
-                row.at_least.is_none_or(|least| *value >= least) && row.at_most.is_none_or(|most| *value <= most);
+            let bounded = row.at_least.is_none_or(|min| *value >= min) && row.at_most.is_none_or(|max| *value <= max);
             let difference = match published {
                 Some(Value::Number(number)) => Some(((value - number).abs(), number.abs())),
                 _ => None,
             };
             let unbounded = row.at_least.is_none() && row.at_most.is_none();
-            let most = match (row.tolerance, row.tolerance_percent, difference) {
-                (Some(most), _, _) => Some(most),
+            let max = match (row.tolerance, row.tolerance_percent, difference) {
+                (Some(max), _, _) => Some(max),
                 (None, Some(percent), Some((_, number))) => Some(number * percent / 100.0),
                 _ => None,
             };
             bounded
-                && match (difference, most) {
-                    (Some((difference, _)), Some(most)) => difference <= most + 1e-9,
+                && match (difference, max) {
+                    (Some((difference, _)), Some(max)) => difference <= max + 1e-9,
                     (Some((difference, _)), None) if unbounded => difference <= 1e-9,
                     (None, _) => !unbounded,
                     _ => true,

@@ -4,7 +4,7 @@
 //! All of that together takes as much processor time a block as the plan says.
 
 use punctual_context::Context;
-use punctual_context::device::{Competing, Competitor, enter, rest_of};
+use punctual_context::device::{Competing, Competitor, enter, rest_of, waited_since};
 use punctual_kernel::scheduling::{Scheduling, allowed_cpus};
 use punctual_kernel::{Refused, clock, steal};
 use punctual_modem::adapter::time_of;
@@ -129,7 +129,7 @@ fn serve(
         shared.line_ns.store(at, Relaxed);
         let Some(complete_ns) = live.begin(at) else {
             clock::sleep_until(began_ns + live.next_block_ns());
-            waited_ns = clock::monotonic_ns();
+            waited_ns = waited_since(waited_ns, clock::monotonic_ns());
             continue;
         };
         beside.max_late_ns = beside.max_late_ns.max(at.saturating_sub(complete_ns));

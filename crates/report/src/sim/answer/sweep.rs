@@ -65,7 +65,7 @@ impl<'a> ExperimentSweepAnswer<'a> {
             runs: point.runs,
             blocks: point.blocks,
             faults: point.faults,
-            pending_max: point.pending_most,
+            pending_max: point.pending_max,
             overruns: point.overruns,
             successes: point.successes,
             transfer_faults: point.transfer_faults,

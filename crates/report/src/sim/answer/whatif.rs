@@ -95,7 +95,7 @@ impl WhatifAnswer {
             exit_code: 0,
             activations: answer.activations,
             misses: answer.misses,
-            pending_max: answer.pending_most,
+            pending_max: answer.pending_max,
             exposure_ns: answer.exposure / NANOSECOND,
             latency: TimesRow::new(Some(Stage::Total), &answer.latency),
             response: TimesRow::new(None, &answer.response),
