@@ -10,14 +10,12 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use punctual_comparison::{Gather, Outcome, Run, Side, compare};
-use punctual_random::Random;
-use punctual_recording::{
-    Counters, Distributions, Document, EndReason, Ended, Key, Provenance, SCHEMA, Stage, Task, Wakeup,
-};
+mod made_up;
 
-const SECOND_NS: u64 = 1_000_000_000;
-const PERIOD_NS: u64 = 1_000_000;
+use made_up::{PERIOD_NS, SECOND_NS, run_of};
+use punctual_comparison::{Outcome, Run, Side, compare};
+use punctual_random::Random;
+use punctual_recording::Wakeup;
 
 fn run(
     random: &mut Random,
@@ -28,7 +26,6 @@ fn run(
     number: u64,
 ) -> Run {
     let level = (between * random.normal()).exp();
-    let mut distributions = Distributions::default();
     let mut wakeups = Vec::new();
     let mut wander = random.normal();
     for index in 0..seconds * 1_000 {
@@ -38,31 +35,11 @@ fn run(
         let body = 20_000.0 * (0.3 * random.normal() + 0.05 * wander).exp();
         let in_tail = random.uniform() < 0.005 * (0.5 * wander).exp();
         let total_ns = (level * if in_tail { 10.0 * body * tail_factor } else { body * body_factor }) as u64;
-        let key = Key { measure: "fifo:80".into(), stage: Stage::Total, cpu: 0, load: "none".into() };
-        distributions.entry(key).record(total_ns);
         wakeups.push(Wakeup { tid: 1, expected_ns: index * PERIOD_NS, total_ns, ..Wakeup::default() });
     }
-    let counters = Counters { wakeups: seconds * 1_000, missed: Some(0), ..Counters::default() };
-    let mut document = empty();
-    document.ended = Some(Ended { reason: EndReason::Completed, detail: None, at_ns: seconds * SECOND_NS });
-    document.provenance.run_id = number.to_string();
-    document.provenance.monotonic_to_unix_ns = (number * 1_000 * SECOND_NS) as i64;
-    document.provenance.configuration.interval_ns = PERIOD_NS;
-    document.tasks = vec![Task { measure: "fifo:80".into(), tid: 1, cpu: Some(0), period_ns: PERIOD_NS, counters }];
-    document.counters = counters;
-    document.distributions = distributions;
-    let mut gather = Gather::new(document);
-    wakeups.iter().for_each(|wakeup| gather.push(wakeup));
-    gather.finish().expect("wakeups")
-}
-
-/// A document that says nothing, as it stands on disk, so that what is added to documents later need not be named here.
-fn empty() -> Document {
-    let value = serde_json::json!({
-        "schema": SCHEMA, "ended": null, "provenance": Provenance::default(), "tasks": [], "counters": Counters::default(),
-        "segments": 1, "distributions": [],
-    });
-    serde_json::from_value(value).expect("a document")
+    run_of(number, &wakeups, |document| {
+        document.provenance.monotonic_to_unix_ns = (number * 1_000 * SECOND_NS) as i64;
+    })
 }
 
 fn main() {

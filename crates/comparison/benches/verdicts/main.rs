@@ -10,6 +10,8 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+#[path = "../made_up/mod.rs"]
+mod made_up;
 mod process;
 
 use process::{Machine, PROCESSES, Process};

@@ -1,13 +1,10 @@
 //! Machines that are made up: how late each wakeup of a run is, and how runs of one machine differ.
 
-use punctual_comparison::{Gather, Run};
+use crate::made_up::{PERIOD_NS, SECOND_NS, run_of};
+use punctual_comparison::Run;
 use punctual_random::Random;
-use punctual_recording::{
-    Counters, Distributions, Document, EndReason, Ended, Key, Provenance, SCHEMA, Stage, Task, Wakeup,
-};
+use punctual_recording::Wakeup;
 
-pub(crate) const SECOND_NS: u64 = 1_000_000_000;
-const PERIOD_NS: u64 = 1_000_000;
 /// Between the end of a run and the start of the next, seconds.
 const GAP_S: u64 = 2;
 
@@ -105,40 +102,23 @@ impl Machine {
     /// One run: everything so many times as late as the machine has it, and a tail that is `tail` times as late.
     pub(crate) fn run(&mut self, seconds: u64, [body, tail]: [f64; 2]) -> Run {
         let (level, tail_share) = self.level();
-        let mut distributions = Distributions::default();
         let mut wakeups = Vec::with_capacity(seconds as usize * 1_000);
         let start_ns = self.now_s * SECOND_NS;
-        let key = Key { measure: "fifo:80".into(), stage: Stage::Total, cpu: 0, load: "none".into() };
-        let mut distribution = punctual_recording::Distribution::default();
         for second in 0..seconds {
             let (here, share) = self.second();
             for index in 0..1_000 {
                 let value = 20_000.0 * (0.3 * self.random.normal()).exp() * level * here;
                 let in_tail = self.random.uniform() < 0.005 * tail_share * share;
                 let total_ns = if in_tail { 10.0 * value * tail } else { value * body } as u64;
-                distribution.record(total_ns);
                 let expected_ns = start_ns + second * SECOND_NS + index * PERIOD_NS;
                 wakeups.push(Wakeup { tid: 1, expected_ns, total_ns, ..Wakeup::default() });
             }
         }
-        *distributions.entry(key) = distribution;
         for _ in 0..GAP_S {
             self.second();
         }
         self.number += 1;
-        let counters = Counters { wakeups: seconds * 1_000, missed: Some(0), ..Counters::default() };
-        let mut document = empty();
-        document.ended =
-            Some(Ended { reason: EndReason::Completed, detail: None, at_ns: start_ns + seconds * SECOND_NS });
-        document.provenance.run_id = self.number.to_string();
-        document.provenance.started_ns = start_ns;
-        document.provenance.configuration.interval_ns = PERIOD_NS;
-        document.tasks = vec![Task { measure: "fifo:80".into(), tid: 1, cpu: Some(0), period_ns: PERIOD_NS, counters }];
-        document.counters = counters;
-        document.distributions = distributions;
-        let mut gather = Gather::new(document);
-        wakeups.iter().for_each(|wakeup| gather.push(wakeup));
-        gather.finish().expect("wakeups")
+        run_of(self.number, &wakeups, |document| document.provenance.started_ns = start_ns)
     }
 
     /// How late a whole run is, and how many times as many of it are late.
@@ -182,13 +162,4 @@ impl Machine {
             _ => (1.0, 1.0),
         }
     }
-}
-
-/// A document that says nothing, as it stands on disk, so that what is added to documents later need not be named here.
-fn empty() -> Document {
-    let value = serde_json::json!({
-        "schema": SCHEMA, "ended": null, "provenance": Provenance::default(), "tasks": [], "counters": Counters::default(),
-        "segments": 1, "distributions": [],
-    });
-    serde_json::from_value(value).expect("a document")
 }
