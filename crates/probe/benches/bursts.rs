@@ -7,6 +7,9 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod begin;
+
+use begin::is_left_out;
 use punctual_kernel::capabilities::{find_program, try_scheduling};
 use punctual_kernel::clock::{monotonic_ns, sleep_until, thread_cpu_ns};
 use punctual_kernel::scheduling::{Scheduling, allowed_cpus, pin_to, set_scheduling};
@@ -272,11 +275,7 @@ fn beside_oslat(ours: u32, theirs: u32) -> Option<()> {
 }
 
 fn main() {
-    if std::env::args().any(|word| word == "--list") {
-        return;
-    }
-    if let Err(refused) = try_scheduling(Scheduling::Fifo(50)) {
-        println!("SKIPPED: the benchmark needs real-time priority ({refused})");
+    if is_left_out("needs real-time priority", || try_scheduling(Scheduling::Fifo(50))) {
         return;
     }
     let cpus = allowed_cpus();

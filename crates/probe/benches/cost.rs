@@ -5,6 +5,9 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod begin;
+
+use begin::is_left_out;
 use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics};
 use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
 use punctual_kernel::{capabilities, clock, hold};
@@ -18,11 +21,7 @@ const SECONDS: u64 = 2;
 const INTERVAL_NS: u64 = 1_000_000;
 
 fn main() {
-    if std::env::args().any(|word| word == "--list") {
-        return;
-    }
-    if let Err(refused) = capabilities::try_scheduling(Scheduling::Fifo(80)) {
-        println!("SKIPPED: the benchmark needs real-time priority ({refused})");
+    if is_left_out("needs real-time priority", || capabilities::try_scheduling(Scheduling::Fifo(80))) {
         return;
     }
     // As the measurement does, so that all that are compared run alike.

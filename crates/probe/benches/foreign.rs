@@ -5,6 +5,9 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod begin;
+
+use begin::is_left_out;
 use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics};
 use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
 use punctual_kernel::{capabilities, clock};
@@ -24,11 +27,7 @@ const TRIPS: Duration = Duration::from_millis(200);
 const BATCH: u32 = 50;
 
 fn main() {
-    if std::env::args().any(|word| word == "--list") {
-        return;
-    }
-    if let Err(refused) = capabilities::try_scheduling(Scheduling::Fifo(50)) {
-        println!("SKIPPED: the benchmark needs real-time priority ({refused})");
+    if is_left_out("needs real-time priority", || capabilities::try_scheduling(Scheduling::Fifo(50))) {
         return;
     }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();

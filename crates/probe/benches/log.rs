@@ -6,8 +6,10 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod begin;
 mod pairs;
 
+use begin::is_left_out;
 use pairs::{median, spent};
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_kernel::{bpf, clock};
@@ -21,11 +23,7 @@ const ROUNDS: usize = 5;
 const TRIPS: u64 = 5_000;
 
 fn main() {
-    if std::env::args().any(|word| word == "--list") {
-        return;
-    }
-    if let Err(refused) = bpf::may_load() {
-        println!("SKIPPED: the benchmark loads BPF programs ({refused})");
+    if is_left_out("loads BPF programs", bpf::may_load) {
         return;
     }
     let cpus = allowed_cpus();

@@ -5,8 +5,10 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod begin;
 mod pairs;
 
+use begin::is_left_out;
 use pairs::median;
 use punctual_kernel::bpf;
 use punctual_kernel::scheduling::allowed_cpus;
@@ -18,11 +20,7 @@ const SECONDS: f64 = 1.5;
 const TRIPS: u64 = 5_000;
 
 fn main() {
-    if std::env::args().any(|word| word == "--list") {
-        return;
-    }
-    if let Err(refused) = bpf::may_load() {
-        println!("SKIPPED: the benchmark loads BPF programs ({refused})");
+    if is_left_out("loads BPF programs", bpf::may_load) {
         return;
     }
     let cpus = allowed_cpus();

@@ -5,6 +5,9 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod begin;
+
+use begin::is_left_out;
 use punctual_kernel::capabilities::{find_program, try_scheduling};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_probe::{Plan, Step, run};
@@ -14,17 +17,13 @@ const ROUNDS: usize = 10;
 const SECONDS: u64 = 3;
 
 fn main() {
-    if std::env::args().any(|word| word == "--list") {
+    if is_left_out("needs real-time priority", || try_scheduling(Scheduling::Fifo(80))) {
         return;
     }
     let Some(program) = find_program("cyclictest") else {
         println!("SKIPPED: cyclictest is not installed (package rt-tests)");
         return;
     };
-    if let Err(refused) = try_scheduling(Scheduling::Fifo(80)) {
-        println!("SKIPPED: the benchmark needs real-time priority ({refused})");
-        return;
-    }
     let (mut theirs, mut ours, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         theirs.extend(cyclictest_median_us(&program));

@@ -195,6 +195,59 @@ fn merging_adds_up_the_same_and_refuses_the_different() {
 }
 
 #[test]
+fn a_tail_of_another_recording_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let [own, other] = ["own", "other"].map(|run| directory.path().join(run));
+    write(&own, "own", &[2_000; 60], 30).finish(ended(), vec![]).unwrap();
+    write(&other, "other", &[3_000; 60], 30).finish(ended(), vec![]).unwrap();
+    let tail = || Recording::open(&own).unwrap().tail_and_seconds();
+    assert!(tail().is_ok());
+    std::fs::copy(other.join("tail.parquet"), own.join("tail.parquet")).unwrap();
+    let said = tail().unwrap_err().to_string();
+    assert!(said.contains("does not belong to this recording"), "{said}");
+}
+
+#[test]
+fn an_end_without_a_time_is_that_of_the_last_wakeup() {
+    let directory = tempfile::tempdir().unwrap();
+    let finish = |run: &str, at_ns: u64| {
+        let writer = write(&directory.path().join(run), run, &[2_000; 10], 10);
+        writer.finish(Ended { at_ns, ..ended() }, vec![]).unwrap()
+    };
+    let (without, with) = (finish("a", 0), finish("b", 7));
+    // The tenth is due at 5.009 s.
+    let at_ns = |document: &Document| document.ended.as_ref().unwrap().at_ns;
+    assert_eq!((at_ns(&without) / MS, at_ns(&with)), (5_009, 7));
+}
+
+#[test]
+fn a_cut_recording_has_the_maxima_of_every_second() {
+    let directory = tempfile::tempdir().unwrap();
+    let [whole, cut] = ["whole", "cut"].map(|run| directory.path().join(run));
+    let lates: Vec<u64> = (0..3_500).map(|index| 1_000 + index * 7 % 1_000).collect();
+    write(&whole, "whole", &lates, 500).finish(ended(), vec![]).unwrap();
+    write(&cut, "cut", &lates, 500);
+    let of = |path: &Path| {
+        let recording = Recording::open(path).unwrap();
+        assert_eq!(recording.is_cut(), path == cut);
+        let row = |maximum: &BlockMaximum| {
+            (maximum.tid, maximum.stage as usize, maximum.block, maximum.max_ns, maximum.count)
+        };
+        let mut rows: Vec<_> = maxima(&recording).iter().map(row).collect();
+        rows.sort_unstable();
+        (rows, seconds(&recording))
+    };
+    assert_eq!(of(&whole), of(&cut));
+    assert_eq!(of(&cut).1, [5, 6, 7, 8]);
+}
+
+#[test]
+fn a_load_of_which_nothing_was_said_is_none() {
+    assert_eq!(LoadInfo::default().name_or_none(), "none");
+    assert_eq!(LoadInfo { name: "games".into(), ..LoadInfo::default() }.name_or_none(), "games");
+}
+
+#[test]
 fn what_is_no_recording_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let open = |path: &Path| Recording::open(path).unwrap_err();

@@ -14,6 +14,7 @@ pub(crate) use self::classifier::{Blamed, Classifier};
 use self::classifier::{OWN_PATH_NS, Stretch};
 pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
+use crate::episode::asked::Asked;
 use crate::episode::detail::Detail;
 use crate::episode::groups::turn;
 use crate::episode::replay::{Running, SWITCH_NS, Slice};
@@ -26,11 +27,12 @@ use std::collections::BTreeSet;
 
 /// Either of two threads had the CPU, and which one when is not known.
 const SWITCH_NOT_SEEN: &str = "a switch was not seen";
-/// Two things that are known of one piece.
-fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(format!("{one}, {other}")),
-        (one, other) => one.or(other),
+
+/// The code or where it ran, and who asked for it.
+fn detail(seen: Option<String>, asked: Option<Asked>) -> Option<Detail> {
+    match asked {
+        Some(asked) => Some(Detail::Asked(seen, asked)),
+        None => seen.map(Detail::Seen),
     }
 }
 
@@ -135,8 +137,7 @@ impl Classifier<'_> {
             return Blamed::new(Kind::KernelWake, "timer to waking");
         }
         let around = (inner != outer).then(|| format!("in {}", self.running_name(outer)));
-        let detail = joined(around, self.who_asked(span.cpu, inner)).map(Detail::Seen);
-        Blamed { detail, ..Blamed::new(Kind::Irq, name) }
+        Blamed { detail: detail(around, self.who_asked(span.cpu, inner)), ..Blamed::new(Kind::Irq, name) }
     }
 
     fn running_name(&self, running: &Running) -> String {
@@ -154,7 +155,7 @@ impl Classifier<'_> {
         let around = || (inner != outer).then(|| format!("in softirq {}", self.running_name(outer)));
         let cpu = self.episode.events[slice.ends_with].cpu;
         let seen = self.sampled(slice, start, end).or_else(around);
-        blamed.detail = joined(seen, self.who_asked(cpu, inner)).map(Detail::Seen);
+        blamed.detail = detail(seen, self.who_asked(cpu, inner));
         blamed
     }
 

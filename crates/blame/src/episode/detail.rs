@@ -1,5 +1,6 @@
 //! What more is known of a piece than whose it is, and its words.
 
+use super::asked::Asked;
 use crate::kind::{Kind, Meanwhile};
 use crate::who::Who;
 use std::fmt::{Display, Formatter, Result};
@@ -9,6 +10,8 @@ use std::fmt::{Display, Formatter, Result};
 pub enum Detail {
     /// The code that samples or interrupted instructions saw there, or where it ran.
     Seen(String),
+    /// Who asked for it, behind the code or where it ran.
+    Asked(Option<String>, Asked),
     /// Why it was not seen who was waited for.
     NotSeen(String),
     /// Whoever was waited for worked, and no sample saw where.
@@ -26,7 +29,7 @@ impl Detail {
     /// What became of whoever was waited for, as the end of a sentence, where it tells that and not a place in code.
     pub fn fate(&self) -> Option<String> {
         match self {
-            Detail::Seen(_) | Detail::NotSeen(_) | Detail::AtWork => None,
+            Detail::Seen(_) | Detail::Asked(..) | Detail::NotSeen(_) | Detail::AtWork => None,
             Detail::KeptBy(kind, who) | Detail::Meanwhile(kind, who) => Some(kind.meanwhile(who).to_string()),
             Detail::Along(path, seen) => {
                 let mut told = String::new();
@@ -47,10 +50,18 @@ impl Detail {
         }
     }
 
+    /// Who asked for it, where that is known.
+    pub fn asked(&self) -> Option<&Asked> {
+        match self {
+            Detail::Asked(_, asked) => Some(asked),
+            _ => None,
+        }
+    }
+
     /// The code, or where it ran, where it tells that.
     pub(crate) fn code(&self) -> Option<&str> {
         match self {
-            Detail::Seen(code) | Detail::Along(_, Some(code)) => Some(code),
+            Detail::Seen(code) | Detail::Asked(Some(code), _) | Detail::Along(_, Some(code)) => Some(code),
             _ => None,
         }
     }
@@ -60,6 +71,8 @@ impl Display for Detail {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         match self {
             Detail::Seen(words) | Detail::NotSeen(words) => out.write_str(words),
+            Detail::Asked(Some(seen), asked) => write!(out, "{seen}, {asked}"),
+            Detail::Asked(None, asked) => asked.fmt(out),
             Detail::AtWork => out.write_str("at work"),
             Detail::KeptBy(..) => write!(out, "while it held the lock, {}", self.fate().unwrap_or_default()),
             Detail::Meanwhile(..) | Detail::Along(..) => write!(out, "meanwhile {}", self.fate().unwrap_or_default()),

@@ -38,6 +38,8 @@ pub struct Piece {
     pub path: Vec<(Kind, Who)>,
     /// Of a wait for another thread: what the late one had called the kernel for, where that is known.
     pub call: Option<Call>,
+    /// Of a wait for another thread: whether it ended as that one did, by a crash or otherwise.
+    pub has_ended: bool,
     /// The control group of the thread that had it, where that is known.
     pub cgroup: Option<String>,
     /// What weights the two have, where a normal thread had its turn and another one waited.
@@ -70,6 +72,8 @@ pub struct Part {
     pub inside: Vec<Inside>,
     /// See [`Piece::call`]; that of most of it.
     pub call: Option<Call>,
+    /// See [`Piece::has_ended`]; that of any of it.
+    pub has_ended: bool,
     /// See [`Piece::cgroup`].
     pub cgroup: Option<String>,
     /// See [`Piece::turn`].
@@ -193,8 +197,8 @@ fn held(judged: Judged, holder: &Holder<'_>, cgroup: Option<&String>) -> Judged 
         _ => inside,
     };
     let (detail, inside, cgroup) = (Some(detail), Some(inside), cgroup.cloned());
-    let (kind, call) = (holder.kind, holder.call);
-    let piece = Piece { kind, who, detail, inside, path, call, cgroup, turn: None, ..piece };
+    let (kind, call, has_ended) = (holder.kind, holder.call, holder.has_ended);
+    let piece = Piece { kind, who, detail, inside, path, call, has_ended, cgroup, turn: None, ..piece };
     Judged { piece, place: holder.place }
 }
 
@@ -230,6 +234,7 @@ fn piece(classifier: &Classifier<'_>, cpu: u32, (start_ns, ns): (u64, u64), blam
         path: blamed.inside.iter().filter(|_| classifier.is_of_a_request()).cloned().collect(),
         inside: blamed.inside,
         call: blamed.call,
+        has_ended: blamed.has_ended,
         cgroup: blamed.tid.and_then(|tid| classifier.cgroup(tid)),
         turn: blamed.turn,
     }
@@ -362,6 +367,7 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
                     && last.inside == piece.inside
                     && last.path == piece.path
                     && last.call == piece.call
+                    && last.has_ended == piece.has_ended
                     && last.cgroup == piece.cgroup
                     && last.turn == piece.turn
                     && last.cpu == piece.cpu
@@ -414,6 +420,7 @@ struct Sum<'a> {
     details: BTreeMap<String, (&'a Detail, u64)>,
     inside: Tree<'a>,
     calls: BTreeMap<Call, u64>,
+    has_ended: bool,
     /// Whether any of them says what a holder did.
     is_held: bool,
     turn: Option<Turn>,
@@ -437,6 +444,7 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
         if let Some(call) = piece.call {
             *sum.calls.entry(call).or_default() += piece.ns;
         }
+        sum.has_ended |= piece.has_ended;
         let inside = piece.inside.as_ref().map_or((piece.kind, &piece.who), |(kind, who)| (*kind, who));
         match piece.path.is_empty() {
             true => sum.inside.add([inside].into_iter(), piece.ns),
@@ -458,6 +466,7 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
                 unknown_ns: sum.unknown_ns,
                 inside,
                 call,
+                has_ended: sum.has_ended,
                 cgroup: cgroup.map(str::to_owned),
                 turn: sum.turn,
             }

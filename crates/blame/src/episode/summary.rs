@@ -2,7 +2,7 @@
 
 use crate::episode::detail::Detail;
 use crate::episode::groups::Turn;
-use crate::episode::split::Split;
+use crate::episode::split::{Part, Split};
 use crate::kind::Kind;
 use crate::who::Who;
 use std::collections::BTreeMap;
@@ -22,6 +22,8 @@ pub struct Cause {
     pub turn: Option<Turn>,
     /// In how many episodes.
     pub episodes: u64,
+    /// In how many of them the wait ended as whoever was waited for did, see [`Piece::has_ended`](crate::Piece::has_ended).
+    pub ended: u64,
     /// The most in one episode, ns.
     pub max_ns: u64,
     /// The median over the episodes in which it had a part, ns.
@@ -45,30 +47,29 @@ pub struct Summary {
     pub unknown_ns: u64,
 }
 
-/// What one episode's part adds to a cause: ns, the episode's number, the detail, the ns that nothing explains.
-type Share<'a> = (u64, u64, Option<&'a Detail>, u64);
+/// What one episode adds to a cause: its part and its number.
+type Share<'a> = (&'a Part, u64);
 /// Whose cause it is: kind, who, control group.
 type Owner<'a> = (Kind, &'a Who, Option<&'a str>);
 
 /// Sums up splits, each with its episode's number. Leave void episodes out.
 pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summary {
-    let mut found: BTreeMap<Owner<'_>, (Vec<Share<'_>>, Option<Turn>)> = BTreeMap::new();
+    let mut found: BTreeMap<Owner<'_>, Vec<Share<'_>>> = BTreeMap::new();
     for (episode, split) in splits {
         for part in &split.parts {
-            let (shares, turn) = found.entry((part.kind, &part.who, part.cgroup.as_deref())).or_default();
-            shares.push((part.ns, episode, part.detail.as_ref(), part.unknown_ns));
-            *turn = turn.or(part.turn);
+            found.entry((part.kind, &part.who, part.cgroup.as_deref())).or_default().push((part, episode));
         }
     }
     let mut causes: Vec<Cause> = found
         .into_iter()
-        .map(|((kind, who, cgroup), (mut shares, turn))| {
-            shares.sort_by_key(|&(ns, episode, ..)| (ns, episode));
-            let &(max_ns, example, ..) = shares.last().unwrap_or(&(0, 0, None, 0));
+        .map(|((kind, who, cgroup), mut shares)| {
+            let turn = shares.iter().find_map(|(part, _)| part.turn);
+            shares.sort_by_key(|&(part, episode)| (part.ns, episode));
+            let (max_ns, example) = shares.last().map_or((0, 0), |&(part, episode)| (part.ns, episode));
             let mut details: BTreeMap<String, (&Detail, u64)> = BTreeMap::new();
-            for &(ns, _, detail, _) in &shares {
-                if let Some(detail) = detail {
-                    details.entry(detail.to_string()).or_insert((detail, 0)).1 += ns;
+            for (part, _) in &shares {
+                if let Some(detail) = &part.detail {
+                    details.entry(detail.to_string()).or_insert((detail, 0)).1 += part.ns;
                 }
             }
             Cause {
@@ -78,10 +79,11 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
                 turn,
                 detail: details.into_values().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.clone()),
                 episodes: shares.len() as u64,
+                ended: shares.iter().filter(|(part, _)| part.has_ended).count() as u64,
                 max_ns,
-                typical_ns: shares[shares.len() / 2].0,
-                total_ns: shares.iter().map(|(ns, ..)| ns).sum(),
-                unknown_ns: shares.iter().map(|(.., unknown_ns)| unknown_ns).sum(),
+                typical_ns: shares[shares.len() / 2].0.ns,
+                total_ns: shares.iter().map(|(part, _)| part.ns).sum(),
+                unknown_ns: shares.iter().map(|(part, _)| part.unknown_ns).sum(),
                 example,
             }
         })

@@ -16,6 +16,7 @@
 #endif
 #ifndef WITHOUT_ASKERS
 #include "armed.h"
+#include "ended.h"
 #include "sent.h"
 #endif
 

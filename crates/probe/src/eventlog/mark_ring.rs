@@ -157,14 +157,14 @@ impl MarkRing {
         // It may have been full while it was being emptied.
         self.was_full |= head.wrapping_sub(self.tail_before) >= SLOTS;
         let passed_ns = clock::monotonic_ns().saturating_sub(self.looked_ns);
-        let most = if self.was_full { passed_ns / MIN_NS } else { 0 };
+        let max_lost = if self.was_full { passed_ns / MIN_NS } else { 0 };
         self.looked_ns = began_ns;
-        !is_ours || begun > SLOTS || lost > most
+        !is_ours || begun > SLOTS || lost > max_lost
     }
 
     /// Takes what has come, but no more than so many marks: the others are dropped. The round began at `now_ns`. Returns the
     /// time up to which everything has come.
-    pub(super) fn drain(&mut self, now_ns: u64, most: usize, noted: &mut Vec<Noted>) -> u64 {
+    pub(super) fn drain(&mut self, now_ns: u64, max_marks: usize, noted: &mut Vec<Noted>) -> u64 {
         if self.is_broken() {
             return now_ns;
         }
@@ -191,7 +191,7 @@ impl MarkRing {
         let mut reached = now_ns;
         let before = noted.len();
         while self.next < head {
-            if noted.len() - before >= most {
+            if noted.len() - before >= max_marks {
                 let over = head - self.next;
                 self.over += over;
                 self.next = head;

@@ -84,13 +84,13 @@ pub fn try_marks(bytes: &[u8]) -> Result<Tried, Refused> {
                 }
             }
             _ => {
-                let [most, wait, closes] = bytes.next();
+                let [max, wait, closes] = bytes.next();
                 // Some rounds come so late that what is unfinished is given up.
                 now_ns = clock::monotonic_ns().max(now_ns) + u64::from(wait) * 1_000_000;
                 if closes == 0xff {
                     ring.close();
                 }
-                read(&mut ring, now_ns, usize::from(most) * 16, began_ns, &mut noted);
+                read(&mut ring, now_ns, usize::from(max) * 16, began_ns, &mut noted);
                 tried.rounds += 1;
                 tried.marks += noted.iter().filter(|noted| noted.event.kind == EventKind::Mark).count() as u64;
             }
@@ -100,14 +100,14 @@ pub fn try_marks(bytes: &[u8]) -> Result<Tried, Refused> {
     Ok(tried)
 }
 
-fn read(ring: &mut MarkRing, now_ns: u64, most: usize, began_ns: u64, noted: &mut Vec<Noted>) {
+fn read(ring: &mut MarkRing, now_ns: u64, max_marks: usize, began_ns: u64, noted: &mut Vec<Noted>) {
     noted.clear();
-    let reached = ring.drain(now_ns, most, noted);
+    let reached = ring.drain(now_ns, max_marks, noted);
     let after_ns = clock::monotonic_ns();
     assert!(reached <= now_ns);
     let marks = noted.iter().filter(|noted| noted.event.kind == EventKind::Mark);
-    assert!(marks.clone().count() <= most, "{} of {most} at most", marks.count());
-    assert!(noted.len() <= most + 2, "{} rows for {most} marks", noted.len());
+    assert!(marks.clone().count() <= max_marks, "{} of {max_marks} at most", marks.count());
+    assert!(noted.len() <= max_marks + 2, "{} rows for {max_marks} marks", noted.len());
     for mark in marks {
         assert!((began_ns..=after_ns).contains(&mark.event.at_ns) && mark.event.cpu < 4, "{:?}", mark.event);
         assert!(mark.text.as_ref().is_some_and(|text| text.len() <= MAX_TEXT), "{:?}", mark.text);

@@ -43,22 +43,22 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// What may be taken: what comes evenly in a second, and that much at once.
 #[derive(Debug)]
 struct Allowance {
-    most: u64,
+    max: u64,
     left: u64,
     filled_ns: u64,
 }
 
 impl Allowance {
-    fn new(most: u64, now_ns: u64) -> Allowance {
-        Allowance { most, left: most, filled_ns: now_ns }
+    fn new(max: u64, now_ns: u64) -> Allowance {
+        Allowance { max, left: max, filled_ns: now_ns }
     }
 
     /// How many may be taken now.
     fn at(&mut self, now_ns: u64) -> u64 {
         let passed_ns = now_ns.saturating_sub(self.filled_ns).min(SECOND_NS);
-        let more = self.most * passed_ns / SECOND_NS;
+        let more = self.max * passed_ns / SECOND_NS;
         if more > 0 {
-            self.left = (self.left + more).min(self.most);
+            self.left = (self.left + more).min(self.max);
             self.filled_ns = now_ns;
         }
         self.left
@@ -218,12 +218,12 @@ impl Marks {
         let (past, others) = (&mut self.past, &mut self.others);
         self.programs.retain_mut(|program| {
             let Program { ring, process, user, allowance, .. } = program;
-            let mut most = allowance.at(now_ns);
+            let mut max_marks = allowance.at(now_ns);
             if !is_trusted(*user) {
-                most = most.min(others.at(now_ns));
+                max_marks = max_marks.min(others.at(now_ns));
             }
             let before = noted.len();
-            reached = reached.min(ring.drain(now_ns, usize::try_from(most).unwrap_or(usize::MAX), noted));
+            reached = reached.min(ring.drain(now_ns, usize::try_from(max_marks).unwrap_or(usize::MAX), noted));
             let taken = (noted.len() - before) as u64;
             allowance.take(taken);
             if !is_trusted(*user) {

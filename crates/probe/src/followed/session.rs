@@ -89,16 +89,20 @@ pub(crate) fn run(
     if !session.anybody && writer.totals().counters.wakeups == 0 && ended.is_ok() {
         // A name that nobody had is a mistake, not a quiet machine.
         writer.directory().discard();
-        let asked = selection.asked().join(", ");
-        let meant: String = nearest_names(selection).iter().map(|meant| format!("; {meant}")).collect();
-        let reason = format!("nobody was there to follow: {asked}{meant}");
-        return Err(Refused::because("following threads", reason).into());
+        return Err(nobody(selection).into());
     }
     let ended = recorder::finish(session.watch.take(), &mut writer, ended);
     if let Ok(ended) = &ended {
         observe(&mut Observation { ended_ns: Some(ended.at_ns), ..session.observation(&mut writer) });
     }
     conclude(plan, writer, ended)
+}
+
+/// Nobody was there, with the names that may have been meant.
+fn nobody(selection: &Selection) -> Refused {
+    let asked = selection.asked().join(", ");
+    let meant: String = nearest_names(selection).iter().map(|meant| format!("; {meant}")).collect();
+    Refused::because("following threads", format!("nobody was there to follow: {asked}{meant}"))
 }
 
 /// What the recorder sees is not blind.

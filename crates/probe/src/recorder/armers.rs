@@ -1,12 +1,10 @@
 //! Who armed the timers of an episode, by name.
 
-use crate::shared::names::text_of;
+use super::ended::{EndedThread, EndedThreads};
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::printable;
 use std::collections::BTreeMap;
-
-/// So many names are kept, for threads that have ended by the time that they are asked for.
-const MAX_KEPT: usize = 4_096;
+use std::sync::Arc;
 
 /// The thread that armed a timer, as a record of its expiry has it; 0: not known.
 pub(super) fn armer(name: &[u8; 16]) -> u64 {
@@ -14,37 +12,61 @@ pub(super) fn armer(name: &[u8; 16]) -> u64 {
     u64::from(u32::from_ne_bytes([first, second, third, fourth]))
 }
 
-/// Names of those who armed timers, as they were called last.
-#[derive(Default)]
-pub(super) struct Armers(BTreeMap<u32, String>);
+/// Finds the names of those who armed timers.
+pub(super) struct Armers {
+    /// `None`: this kernel does not tell of ends.
+    ended: Option<Arc<EndedThreads>>,
+}
 
 impl Armers {
-    /// Puts the names of those who armed timers, as `number` counts them, beside their thread ids: by the evidence, whose `names`
-    /// these are, or by the kernel as it is now.
-    pub(super) fn name(&mut self, events: &mut [Event], names: &[String], number: &mut dyn FnMut(u32, &str) -> u32) {
-        let mut wanted: BTreeMap<u32, Option<u32>> =
-            events.iter().filter(|event| is_timer(event)).map(|event| (event.value as u32, None)).collect();
-        wanted.remove(&0);
-        if self.0.len() > MAX_KEPT {
-            self.0.clear();
+    pub(super) fn new(ended: Option<Arc<EndedThreads>>) -> Armers {
+        Armers { ended }
+    }
+
+    /// Puts the names of those who armed timers, as `number` counts them, beside their thread ids: by the evidence, or by the
+    /// kernel as it is now.
+    pub(super) fn name(&self, events: &mut [Event], number: &mut dyn FnMut(u32, &str) -> u32) {
+        let ended = |tid| self.ended.as_ref().and_then(|ended| ended.find(tid));
+        name_armers(events, &ended, &running, number);
+    }
+}
+
+/// A thread that the kernel has under a number now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Running {
+    name: String,
+    /// It has ended, and nobody has asked how.
+    is_zombie: bool,
+}
+
+fn name_armers(
+    events: &mut [Event],
+    ended: &dyn Fn(u32) -> Option<EndedThread>,
+    running: &dyn Fn(u32) -> Option<Running>,
+    number: &mut dyn FnMut(u32, &str) -> u32,
+) {
+    let mut wanted: BTreeMap<u32, Option<u32>> =
+        events.iter().filter(|event| is_timer(event)).map(|event| (event.value as u32, None)).collect();
+    wanted.remove(&0);
+    for event in events.iter().filter(|event| event.kind == EventKind::Switch) {
+        if let Some(name) = wanted.get_mut(&(event.value as u32)) {
+            *name = Some(event.name);
         }
-        for event in events.iter().filter(|event| event.kind == EventKind::Switch) {
-            if let Some(name) = wanted.get_mut(&(event.value as u32)) {
-                *name = Some(event.name);
-            }
-        }
-        for (&tid, name) in &mut wanted {
-            let seen = name.and_then(|name| names.get(name as usize)).cloned();
-            if let Some(known) = seen.or_else(|| name_now(tid)) {
-                self.0.insert(tid, known);
-            }
-            *name = name.or_else(|| self.0.get(&tid).map(|known| number(tid, known)));
-        }
-        for event in events.iter_mut().filter(|event| is_timer(event)) {
-            // Without a name nobody is found by the number either.
-            let named = wanted.get(&(event.value as u32)).copied().flatten();
-            event.value = named.map_or(0, |name| event.value | u64::from(name) << 32);
-        }
+    }
+    for (&tid, name) in &mut wanted {
+        *name = match (ended(tid), running(tid)) {
+            // Two threads had this number: which of them armed the timer is not known.
+            (Some(ended), _) if ended.is_second => None,
+            (Some(_), Some(running)) if !running.is_zombie => None,
+            // Not by the evidence: it may have run there before it was called so.
+            (Some(ended), _) => Some(number(tid, &ended.name)),
+            (None, running) => name.or_else(|| running.map(|running| number(tid, &running.name))),
+        };
+    }
+    for event in events.iter_mut().filter(|event| is_timer(event)) {
+        // Without a name nobody is found by the number either.
+        let named = wanted.get(&(event.value as u32)).copied().flatten();
+        event.value = named.map_or(0, |name| event.value | u64::from(name) << 32);
     }
 }
 
@@ -52,10 +74,18 @@ fn is_timer(event: &Event) -> bool {
     matches!(event.kind, EventKind::TimerBegin | EventKind::CallbackBegin)
 }
 
-/// A thread's name as the kernel has it now.
-fn name_now(tid: u32) -> Option<String> {
-    let text = std::fs::read(format!("/proc/{tid}/comm")).ok()?;
-    Some(printable(text_of(&text).trim_end_matches('\n')))
+/// The thread with this number.
+fn running(tid: u32) -> Option<Running> {
+    let text = std::fs::read(format!("/proc/{tid}/stat")).ok()?;
+    parse(&text)
+}
+
+/// Of a line as `4711 (name) S 1 ...`, whose name may have brackets of its own.
+fn parse(text: &[u8]) -> Option<Running> {
+    let begin = text.iter().position(|&byte| byte == b'(')? + 1;
+    let end = text.iter().rposition(|&byte| byte == b')')?;
+    let is_zombie = matches!(text.get(end + 2)?, b'Z' | b'X');
+    Some(Running { name: printable(&String::from_utf8_lossy(text.get(begin..end)?)), is_zombie })
 }
 
 #[cfg(test)]
@@ -66,28 +96,56 @@ mod tests {
         Event { at_ns: 0, cpu: 0, kind, tid: 1, priority: 120, context: 0, steal_ns: 0, value, extra: 0, name }
     }
 
+    /// Who is said to have armed a timer of thread 7's, by what is known of that number.
+    fn armed_by(ended: Option<bool>, running: Option<bool>, has_evidence: bool) -> Option<String> {
+        let mut names = vec!["", "evidence"].into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let mut events = vec![event(EventKind::TimerBegin, 7, 0)];
+        if has_evidence {
+            events.push(event(EventKind::Switch, 7, 1));
+        }
+        let ended = ended.map(|is_second| EndedThread { name: "ended".to_owned(), is_second });
+        let running = running.map(|is_zombie| Running { name: "running".to_owned(), is_zombie });
+        name_armers(&mut events, &|_| ended.clone(), &|_| running.clone(), &mut |_, name| {
+            names.push(name.to_owned());
+            names.len() as u32 - 1
+        });
+        events[0].armed_by().map(|(tid, name)| {
+            assert_eq!(tid, 7);
+            names[name as usize].clone()
+        })
+    }
+
     #[test]
-    fn whoever_armed_a_timer_is_named_by_the_evidence_or_as_it_was_called_last() {
-        let names = ["", "expired", "", "audio"].map(String::from);
+    fn whoever_alone_had_the_number_is_named() {
+        let (alive, zombie) = (Some(false), Some(true));
+        let (once, twice) = (Some(false), Some(true));
+        for (ended, running, has_evidence, name) in [
+            (None, alive, false, Some("running")),
+            (None, alive, true, Some("evidence")),
+            (None, None, true, Some("evidence")),
+            (None, None, false, None),
+            (once, None, false, Some("ended")),
+            (once, zombie, false, Some("ended")),
+            (once, None, true, Some("ended")),
+            (once, alive, false, None),
+            (once, alive, true, None),
+            (twice, None, true, None),
+            (twice, zombie, false, None),
+        ] {
+            assert_eq!(armed_by(ended, running, has_evidence).as_deref(), name, "{ended:?} {running:?} {has_evidence}");
+        }
+    }
+
+    #[test]
+    fn events_that_are_no_timers_and_timers_of_nobody_stay_as_they_are() {
         let mut events = vec![
-            event(EventKind::TimerBegin, u64::from(u32::MAX - 7), 1),
-            event(EventKind::CallbackBegin, u64::from(u32::MAX - 8), 1),
-            event(EventKind::TimerBegin, u64::from(u32::MAX - 9), 1),
+            event(EventKind::CallbackBegin, 8, 1),
             event(EventKind::TimerBegin, 0, 1),
-            event(EventKind::Switch, u64::from(u32::MAX - 7), 3),
             event(EventKind::Waking, 9, 4),
         ];
-        let mut armers = Armers(BTreeMap::from([(u32::MAX - 8, "gone".to_owned())]));
-        let mut asked = Vec::new();
-        armers.name(&mut events, &names, &mut |tid, name| {
-            asked.push((tid, name.to_owned()));
-            5
-        });
-        let armed: Vec<_> = events.iter().map(Event::armed_by).collect();
-        assert_eq!(armed, [Some((u32::MAX - 7, 3)), Some((u32::MAX - 8, 5)), None, None, None, None]);
-        assert_eq!(asked, [(u32::MAX - 8, "gone".to_owned())]);
-        assert_eq!(events[5].value, 9);
-        assert_eq!(armers.0[&(u32::MAX - 7)], "audio");
+        name_armers(&mut events, &|_| None, &|_| Some(Running { name: "a".into(), is_zombie: false }), &mut |_, _| 5);
+        assert_eq!(events.iter().map(Event::armed_by).collect::<Vec<_>>(), [Some((8, 5)), None, None]);
+        assert_eq!(events[2].value, 9);
     }
 
     #[test]
@@ -95,7 +153,16 @@ mod tests {
         let own = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
         let tid = std::fs::read_link("/proc/thread-self").unwrap();
         let tid = tid.file_name().unwrap().to_str().unwrap().parse().unwrap();
-        assert_eq!(name_now(tid).as_deref(), Some(own.trim_end()));
-        assert_eq!(name_now(0), None);
+        assert_eq!(running(tid), Some(Running { name: own.trim_end().to_owned(), is_zombie: false }));
+        assert_eq!(running(0), None);
+    }
+
+    #[test]
+    fn brackets_in_a_name_and_lines_cut_short_are_read() {
+        let zombie = |name: &str| Some(Running { name: name.to_owned(), is_zombie: true });
+        assert_eq!(parse(b"12 (a) S (b)) Z 1 2"), zombie("a) S (b)"));
+        for text in ["", "12", "12 (", "12 (a)", "12 (a) ", "12 )a( S"] {
+            assert_eq!(parse(text.as_bytes()), None, "{text}");
+        }
     }
 }

@@ -9,7 +9,7 @@ const SHARE_OF_FREE: u64 = 8;
 const MAX_BYTES: u64 = 96 << 20;
 
 /// What may wait here, bytes.
-pub(super) fn most_bytes() -> u64 {
+pub(super) fn max_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     available_bytes(&text).map_or(MAX_BYTES, |free| (free / SHARE_OF_FREE).min(MAX_BYTES))
 }
@@ -112,6 +112,6 @@ mod tests {
     fn free_memory_is_read() {
         assert_eq!(available_bytes("MemTotal: 9 kB\nMemAvailable:    2048 kB\n"), Some(2 << 20));
         assert_eq!(available_bytes(""), None);
-        assert!(most_bytes() <= MAX_BYTES);
+        assert!(max_bytes() <= MAX_BYTES);
     }
 }

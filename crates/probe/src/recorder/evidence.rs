@@ -1,6 +1,7 @@
 //! Turns what was copied out of the rings into an episode, with names instead of addresses.
 
 use super::armers::{Armers, armer};
+use super::ended::EndedThreads;
 use super::faulted::name_faults;
 use super::groups::{Groups, Members};
 use super::kernel_code::KernelCode;
@@ -14,6 +15,7 @@ use punctual_kernel::clock;
 use punctual_recording::episode::{Event, EventKind, Frame, HELD_BACK_WORK, HookedProgram, StackSample, Victim};
 use punctual_recording::{Episode, Softirq};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// All that was taken of an episode; nothing of it is looked up yet.
 pub(crate) struct Evidence {
@@ -91,12 +93,13 @@ impl Tables {
 }
 
 impl Investigator {
-    pub(crate) fn new() -> Investigator {
+    /// `ended`: the recorder's, where it knows of ends.
+    pub(crate) fn new(ended: Option<Arc<EndedThreads>>) -> Investigator {
         Investigator {
             kernel: KernelCode::read(),
             maps: Maps::default(),
             groups: Groups::new(),
-            armers: Armers::default(),
+            armers: Armers::new(ended),
             own: BTreeSet::new(),
         }
     }
@@ -113,7 +116,7 @@ impl Investigator {
             evidence.copied.iter().rev().find_map(|(cpu, copied)| Some(format!("CPU {cpu}: {}", copied.broken?)));
         name_faults(&mut events, &evidence.late, &mut |name| tables.name(name));
         let own = &self.own;
-        self.armers.name(&mut events, &tables.names.clone(), &mut |tid, name| tables.name(&with_owner(own, tid, name)));
+        self.armers.name(&mut events, &mut |tid, name| tables.name(&with_owner(own, tid, name)));
         tables.members.ask_for(events.iter().map(|event| event.tid), &mut self.groups, clock::monotonic_ns());
         let is_held_back = |event: &Event| {
             event.kind == EventKind::WorkBegin

@@ -8,6 +8,7 @@ mod armers;
 mod bounded_channel;
 mod counter;
 pub(crate) mod disk_limits;
+mod ended;
 pub(crate) mod evidence;
 mod fault_path;
 mod faulted;

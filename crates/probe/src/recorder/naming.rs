@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Nor does it go on when the measurement has been over for so long, for writing what waited is part of the end ...
 const END: Duration = Duration::from_secs(10);
 /// ... but this much it always has.
-const LEAST_PATIENCE: Duration = Duration::from_secs(1);
+const MIN_PATIENCE: Duration = Duration::from_secs(1);
 /// Nor this long once the program was asked to end, which is how most recordings end. Then no file is looked into that takes
 /// long by itself: what is larger than this, bytes.
 const PATIENCE_ONCE_ASKED: Duration = Duration::from_millis(500);
@@ -37,7 +37,7 @@ pub(super) fn name_places(recording: &Directory, over: Instant) {
 
 /// Whether naming, begun so long ago, goes on so long after the measurement.
 fn is_patient(over: Duration, naming: Duration) -> bool {
-    naming < LEAST_PATIENCE || naming < PATIENCE && over < END
+    naming < MIN_PATIENCE || naming < PATIENCE && over < END
 }
 
 fn is_small(path: &str) -> bool {

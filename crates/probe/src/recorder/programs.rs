@@ -1,5 +1,6 @@
 //! Loads the flight recorder's programs, and the sampling clock.
 
+use super::ended::EndedThreads;
 use super::fault_path;
 use super::groups::Hierarchy;
 use super::handlers::handler_sums;
@@ -13,6 +14,7 @@ use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
 use punctual_kernel::{Refused, bpf_programs, clock, cpus, host, performance_event};
 use punctual_recording::{HandlerSum, Stage};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// The compiled programs.
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
@@ -33,6 +35,7 @@ pub struct FlightRecorder {
     object: LoadedObject,
     places: Places,
     rings: Rings,
+    ended: Arc<EndedThreads>,
     cpus: Vec<u32>,
     clock: Option<&'static str>,
     fault_path_ns: u64,
@@ -94,6 +97,7 @@ impl FlightRecorder {
     pub fn start_for(sample_rate: u32, stage: Stage) -> Result<FlightRecorder, Refused> {
         let (mut object, possible, places) = load(stage == Stage::Request)?;
         let rings = Rings::new(object.shared_array("rings")?, possible);
+        let ended = Arc::new(EndedThreads::new(object.shared_array("ended")?));
         let cpus = cpus::online();
         // Not where this user may not: then the cost is not known.
         let statistics = enable_run_time_statistics().ok();
@@ -108,6 +112,7 @@ impl FlightRecorder {
             object,
             places,
             rings,
+            ended,
             cpus,
             clock,
             fault_path_ns,
@@ -198,6 +203,12 @@ impl FlightRecorder {
     /// Whether the host's steal is known for each event.
     pub fn steal_known(&self) -> bool {
         self.places.steal.is_some()
+    }
+
+    /// The threads that ended since it began; `None` where this kernel does not tell of them.
+    pub(crate) fn ended(&self) -> Option<Arc<EndedThreads>> {
+        let is_told = !self.object.left_out().iter().any(|program| program == "thread_ends");
+        is_told.then(|| Arc::clone(&self.ended))
     }
 
     /// What it does not see on this kernel.

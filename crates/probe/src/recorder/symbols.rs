@@ -213,7 +213,7 @@ pub(super) struct ProgramSymbols {
     /// Files that were opened: what stands at their paths may change, and the symbolizer knows them by their descriptors.
     opened: HashMap<String, Option<(OwnedFd, PathBuf)>>,
     /// Where this process takes more, bytes, the files are let go of.
-    most_bytes: u64,
+    max_bytes: u64,
 }
 
 const REMEMBERED: usize = 50_000;
@@ -237,9 +237,9 @@ fn open_program(path: &str) -> Option<(OwnedFd, PathBuf)> {
     let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
     let about = rustix::fs::fstat(&file).ok()?;
     let is_own = about.st_uid == 0 || about.st_uid == rustix::process::geteuid().as_raw();
-    let most = if is_own { MAX_OWN_BYTES } else { MAX_FOREIGN_BYTES };
+    let max_bytes = if is_own { MAX_OWN_BYTES } else { MAX_FOREIGN_BYTES };
     let is_file = rustix::fs::FileType::from_raw_mode(about.st_mode).is_file();
-    if !is_file || u64::try_from(about.st_size).ok()? > most {
+    if !is_file || u64::try_from(about.st_size).ok()? > max_bytes {
         return None;
     }
     let opened = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
@@ -264,7 +264,7 @@ impl ProgramSymbols {
             found: HashMap::new(),
             builds: BTreeMap::new(),
             opened: HashMap::new(),
-            most_bytes: resident_bytes() + MAX_FILES_BYTES,
+            max_bytes: resident_bytes() + MAX_FILES_BYTES,
         }
     }
 
@@ -279,7 +279,7 @@ impl ProgramSymbols {
         }
         let frames = self.look_up(path, offset);
         self.found.insert(key, frames.clone());
-        if resident_bytes() > self.most_bytes {
+        if resident_bytes() > self.max_bytes {
             self.forget_files();
         }
         frames
@@ -372,7 +372,7 @@ mod tests {
         let address = libc::clock_gettime as *const () as u64;
         let frame = place(&mappings(std::process::id()), address + 8);
         let offset = offset_of_unnamed(&frame).unwrap();
-        let mut symbols = ProgramSymbols { most_bytes: 0, ..ProgramSymbols::new() };
+        let mut symbols = ProgramSymbols { max_bytes: 0, ..ProgramSymbols::new() };
         let found = symbols.find(&frame.module, offset);
         assert!(found.last().unwrap().function.contains("clock_gettime"), "{found:?}");
         assert!(symbols.opened.is_empty());

@@ -46,7 +46,7 @@ pub struct WhySettings {
     /// Stacks a second and CPU; 0: none.
     pub sample_rate: u32,
     /// Episodes to keep at most.
-    pub most_episodes: u64,
+    pub max_episodes: u64,
 }
 
 /// Before this many wakeups a quantile says nothing.
@@ -114,7 +114,7 @@ impl Watch {
         };
         // Before there is a place for episodes: where that is, somebody says what it is of.
         write_recorder_summary(recording, &summary)?;
-        let writing = WritingThread::start(EpisodeWriter::create(recording)?, settings.most_episodes);
+        let writing = WritingThread::start(EpisodeWriter::create(recording)?, settings.max_episodes, recorder.ended());
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
         let mut hooks = HookWatch::new(own);
@@ -209,7 +209,7 @@ impl Watch {
             return;
         };
         self.summary.late += 1;
-        if self.budget == 0 || self.accepted >= self.settings.most_episodes {
+        if self.budget == 0 || self.accepted >= self.settings.max_episodes {
             self.summary.over_budget += 1;
             return;
         }

@@ -1,6 +1,7 @@
 //! The thread that finds names and writes episodes.
 
-use super::bounded_channel::{BoundedReceiver, BoundedSender, most_bytes, queue};
+use super::bounded_channel::{BoundedReceiver, BoundedSender, max_bytes, queue};
+use super::ended::EndedThreads;
 use super::evidence::{Evidence, Investigator};
 use punctual_kernel::scheduling::{Scheduling, set_scheduling_of};
 use punctual_kernel::{clock, ending};
@@ -71,16 +72,16 @@ enum Hurry {
 }
 
 impl WritingThread {
-    /// Starts it. It keeps no more than so many episodes.
-    pub(super) fn start(writer: EpisodeWriter, most_episodes: u64) -> WritingThread {
+    /// Starts it. It keeps no more than so many episodes, and looks for names among those who ended.
+    pub(super) fn start(writer: EpisodeWriter, max_episodes: u64, ended: Option<Arc<EndedThreads>>) -> WritingThread {
         let episodes = Arc::new(Mutex::new(Some(writer)));
-        let (sender, receiver) = queue(most_bytes());
+        let (sender, receiver) = queue(max_bytes());
         let (tell_tid, tid) = sync_channel(1);
         let written = Arc::new(Mutex::new(Written::default()));
         let given_up = Arc::new(AtomicBool::new(false));
         let body = {
             let (episodes, shared, no_time) = (Arc::clone(&episodes), Arc::clone(&written), Arc::clone(&given_up));
-            move || write_episodes(&episodes, &tell_tid, receiver, (&shared, &no_time), most_episodes)
+            move || write_episodes(&episodes, &tell_tid, receiver, (&shared, &no_time), max_episodes, ended)
         };
         let thread = std::thread::Builder::new().name("why".to_owned()).spawn(body).ok();
         // Reading the kernel's symbols takes a tenth of a second: not while it is measured. Until then the thread is a normal
@@ -181,8 +182,9 @@ fn write_episodes(
     receiver: BoundedReceiver<Box<Evidence>>,
     (shared, given_up): (&Mutex<Written>, &AtomicBool),
     most: u64,
+    ended: Option<Arc<EndedThreads>>,
 ) {
-    let mut investigator = Investigator::new();
+    let mut investigator = Investigator::new(ended);
     let starting_ns = clock::thread_cpu_ns();
     let count = |count: &mut dyn FnMut(&mut Written)| {
         if let Ok(mut written) = shared.lock() {

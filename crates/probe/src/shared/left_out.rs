@@ -43,6 +43,7 @@ fn missing_without(program: &str) -> Option<Missing> {
         "interrupt_sent" => ("ipi_send_cpu", "who sent an interrupt from another CPU"),
         "hrtimer_armed" => ("hrtimer_start", "which thread armed a high-resolution timer"),
         "callback_armed" => ("timer_start", "which thread armed an ordinary timer of the kernel's"),
+        "thread_ends" => ("sched_process_exit", "the name of a thread that armed a timer and has ended"),
         "tasklet_begins" | "tasklet_ends" => ("tasklet_entry", "which tasklet a softirq ran"),
         "user_fault" | "kernel_fault" => ("page_fault_user", "page faults, which have a tracepoint on x86 alone"),
         "process_forks" | "process_execs" | "process_exits" | "thread_renamed" => {

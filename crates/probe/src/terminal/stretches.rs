@@ -58,6 +58,7 @@ impl Stretches {
     /// What the kernel refused.
     pub fn start(own_programs: &[u32]) -> Result<Stretches, Refused> {
         let recorder = FlightRecorder::start_for(0, Stage::Request)?;
+        let ended = recorder.ended();
         let mut own = recorder.program_ids();
         own.extend_from_slice(own_programs);
         let mut hooks = HookWatch::new(own);
@@ -69,7 +70,7 @@ impl Stretches {
         let (tell, ready) = channel();
         let body = move || {
             // Reading the kernel's symbols takes a tenth of a second: not while anything is measured.
-            let mut investigator = Investigator::new();
+            let mut investigator = Investigator::new(ended);
             scheduling::set_nice(NICE);
             let _ = tell.send(());
             for (id, evidence) in receiver {

@@ -29,8 +29,8 @@ pub(crate) fn check(document: &Document) -> Result<(), String> {
     check_lists(document)
 }
 
-fn at_most(what: &str, many: u64, most: u64) -> Result<(), String> {
-    if many > most { Err(format!("holds {many} {what}; {most} are read at most")) } else { Ok(()) }
+fn at_most(what: &str, many: u64, max: u64) -> Result<(), String> {
+    if many > max { Err(format!("holds {many} {what}; {max} are read at most")) } else { Ok(()) }
 }
 
 /// Each measure is gone through by itself.

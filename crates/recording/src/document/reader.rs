@@ -226,8 +226,8 @@ impl Recording {
         if !self.is_cut() {
             for segment in segments::list(&self.directory.join("maxima"))? {
                 table::read_table(&segment.path, &MAXIMA, |rows| {
-                    let most = [u32::MAX.into(), 255, MAX_TIME_NS / BLOCK_NS, MAX_SPAN_NS, MAX_COUNT];
-                    rows.check(&segment.path, &most)?;
+                    let max = [u32::MAX.into(), 255, MAX_TIME_NS / BLOCK_NS, MAX_SPAN_NS, MAX_COUNT];
+                    rows.check(&segment.path, &max)?;
                     for row in 0..rows.len() {
                         take(&BlockMaximum {
                             tid: narrow(rows.get(0, row)),
@@ -365,13 +365,13 @@ fn take_in_later_segments(directory: &Path, document: &mut Document, damaged: &m
 /// Refuses distributions that no measurement has.
 fn weigh(segment: &Segment, distributions: &Distributions) -> Result<()> {
     at_most(&segment.path, distributions.len(), MAX_DISTRIBUTIONS, "distributions by measure, stage and CPU")?;
-    let most = MAX_DISTRIBUTION_BYTES;
-    at_most(&segment.path, distributions.bytes(), most, "bytes of distributions by measure, stage and CPU")
+    let max = MAX_DISTRIBUTION_BYTES;
+    at_most(&segment.path, distributions.bytes(), max, "bytes of distributions by measure, stage and CPU")
 }
 
-fn at_most(path: &Path, many: usize, most: usize, what: &str) -> Result<()> {
-    if many > most {
-        let message = format!("holds {many} {what} or more; {most} are read at most");
+fn at_most(path: &Path, many: usize, max: usize, what: &str) -> Result<()> {
+    if many > max {
+        let message = format!("holds {many} {what} or more; {max} are read at most");
         return Err(Error::new(ErrorKind::Invalid, path, message));
     }
     Ok(())

@@ -13,8 +13,8 @@ const LAST_NS: u64 = i64::MAX as u64 / 2;
 
 /// What is wrong with an episode that was read.
 pub(crate) fn check(episode: &Episode) -> Result<(), String> {
-    let at_most = |what: &str, value: u64, most: u64| {
-        if value > most { Err(format!("{what} is {value} ns, more than can be")) } else { Ok(()) }
+    let at_most = |what: &str, value: u64, max: u64| {
+        if value > max { Err(format!("{what} is {value} ns, more than can be")) } else { Ok(()) }
     };
     at_most("expected_ns", episode.expected_ns, LAST_NS)?;
     at_most("total_ns", episode.total_ns(), MAX_NS)?;
@@ -43,8 +43,8 @@ pub(crate) fn check(episode: &Episode) -> Result<(), String> {
 /// Whoever works with an episode may give each event a name of its own, and says of each function of a stack what it is
 /// called. Names of functions are long in some languages, and stand only where a stack has them.
 fn check_size(episode: &Episode) -> Result<(), String> {
-    let at_most = |what: &str, many: usize, most: usize| {
-        if many > most { Err(format!("it has {many} {what}; {most} are read at most")) } else { Ok(()) }
+    let at_most = |what: &str, many: usize, max: usize| {
+        if many > max { Err(format!("it has {many} {what}; {max} are read at most")) } else { Ok(()) }
     };
     let frames = episode.samples.iter().map(|sample| sample.frames.len()).sum::<usize>();
     at_most("events", episode.events.len(), MAX_EPISODE_EVENTS)?;

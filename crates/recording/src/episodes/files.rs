@@ -336,6 +336,22 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_handlers_are_read_as_they_were_written() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(read_handler_sums(directory.path()).unwrap(), None);
+        let sum = HandlerSum {
+            kind: "softirq".to_owned(),
+            name: "net_rx".to_owned(),
+            count: 3,
+            total_ns: 70,
+            longest_ns: 40,
+            longest_at_ns: 9,
+        };
+        write_handler_sums(&Directory::make(directory.path()).unwrap(), std::slice::from_ref(&sum)).unwrap();
+        assert_eq!(read_handler_sums(directory.path()).unwrap(), Some(vec![sum]));
+    }
+
+    #[test]
     fn episodes_read_back_and_damage_is_one_clear_line() {
         let directory = tempfile::tempdir().unwrap();
         let recording = directory.path();

@@ -306,9 +306,9 @@ pub(crate) fn check_pages(file: &File, chunk: &ColumnChunkMetaData, rows: u64) -
 
 /// Holds a page's sizes against each other and against the bounds. Returns the larger, bytes.
 fn check_page(page: &PageHeader, chunk: &ColumnChunkMetaData) -> Checked<usize> {
-    let at_most = |what: &str, value: i64, most: usize| match usize::try_from(value) {
-        Ok(value) if value <= most => Ok(value),
-        _ => Err(format!("a page has {value} {what}; {most} are read at most")),
+    let at_most = |what: &str, value: i64, max: usize| match usize::try_from(value) {
+        Ok(value) if value <= max => Ok(value),
+        _ => Err(format!("a page has {value} {what}; {max} are read at most")),
     };
     let compressed = at_most("bytes compressed", page.compressed, MAX_PAGE_BYTES)?;
     let uncompressed = at_most("bytes", page.uncompressed, MAX_PAGE_BYTES)?;
@@ -334,4 +334,16 @@ fn check_page(page: &PageHeader, chunk: &ColumnChunkMetaData) -> Checked<usize> 
         kind => return Err(format!("a page is of a kind ({kind}) that is not read")),
     }
     Ok(compressed.max(uncompressed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A structure without a field, as its one closing byte: what it does not say is not taken for a data page, which is 0.
+    #[test]
+    fn a_page_without_a_kind_has_none() {
+        let (page, length) = page_header(&[0]).unwrap();
+        assert_eq!((page.kind, page.values, length), (-1, 0, 1));
+    }
 }

@@ -102,6 +102,7 @@ mod tests {
         assert_eq!(us("0.5 ms"), Ok(500_000));
         assert_eq!(us(".5ms"), Ok(500_000));
         assert_eq!(s("2h"), Ok(7_200_000_000_000));
+        assert_eq!((s("3m"), s("2d")), (Ok(180_000_000_000), Ok(172_800_000_000_000)));
         for wrong in ["", "abc", "-1", "1x", "1.2.3ms", "ms", ".", "1e3"] {
             assert!(us(wrong).unwrap_err().contains("not a duration"), "{wrong}");
         }

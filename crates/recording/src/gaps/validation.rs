@@ -128,6 +128,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn parts_have_names_and_add_up() {
+        let parts =
+            KeystrokeParts { interrupt_ns: 1, wake_ns: 2, reschedule_ns: 4, echo_ns: 8, others_ns: 16, outside_ns: 32 };
+        let expected = [("interrupt", 1), ("wake", 2), ("reschedule", 4), ("echo", 8), ("others", 16), ("outside", 32)];
+        assert_eq!((parts.named(), parts.sum_ns()), (expected, 63));
+    }
+
+    #[test]
     fn what_is_written_is_read() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(read_validation(directory.path()).unwrap(), None);

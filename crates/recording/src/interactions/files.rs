@@ -283,8 +283,8 @@ pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
         let invalid = |what: String| Error::new(ErrorKind::Invalid, &segment.path, what);
         table::read_table(&segment.path, &INTERACTIONS, |rows| {
             const TIME: u64 = MAX_TIME_NS;
-            let most = [u64::from(MAX_INTERACTIONS), TIME, TIME, TIME, MAX_COUNT, MAX_COUNT, MAX_COUNT, TIME];
-            rows.check(&segment.path, &most)?;
+            let max = [u64::from(MAX_INTERACTIONS), TIME, TIME, TIME, MAX_COUNT, MAX_COUNT, MAX_COUNT, TIME];
+            rows.check(&segment.path, &max)?;
             if read.len() + rows.len() > MAX_INTERACTIONS as usize {
                 return Err(invalid(format!("holds more than {MAX_INTERACTIONS} inputs")));
             }
@@ -344,7 +344,7 @@ fn is_possible(input: &Interaction) -> bool {
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
 pub fn for_each_interaction_part(recording: &Path, mut take: impl FnMut(InteractionPart)) -> Result<()> {
-    let most = MAX_INTERACTIONS as usize * MAX_PARTS;
+    let max = MAX_INTERACTIONS as usize * MAX_PARTS;
     let (mut count, mut sum_ns) = (0, [0_u64; 2]);
     // Which input's part was read last, and how many of its parts in a row.
     let (mut last, mut in_a_row) = (0, 0);
@@ -352,8 +352,8 @@ pub fn for_each_interaction_part(recording: &Path, mut take: impl FnMut(Interact
         table::read_table(&segment.path, &PARTS, |rows| {
             rows.check(&segment.path, &[u64::from(MAX_INTERACTIONS), MAX_TIME_NS])?;
             count += rows.len();
-            if count > most {
-                return Err(Error::new(ErrorKind::Invalid, &segment.path, format!("holds more than {most} parts")));
+            if count > max {
+                return Err(Error::new(ErrorKind::Invalid, &segment.path, format!("holds more than {max} parts")));
             }
             for row in 0..rows.len() {
                 let number = rows.narrow(0, row);
@@ -451,5 +451,22 @@ mod tests {
 
         std::fs::write(directory.path().join("interactions.json"), "{}").unwrap();
         assert_eq!(read_interaction_document(directory.path()).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+    #[test]
+    fn as_many_parts_of_an_input_as_are_written_are_read_and_not_one_more() {
+        for (count, is_read) in [(MAX_PARTS, true), (MAX_PARTS + 1, false)] {
+            let directory = tempfile::tempdir().unwrap();
+            let mut writer = InteractionWriter::create(&Directory::make(directory.path()).unwrap()).unwrap();
+            let document = InteractionDocument { schema: INTERACTIONS_SCHEMA.to_owned(), ..Default::default() };
+            writer.push(&row(7));
+            for _ in 0..count {
+                let part = InteractionPart { number: 7, kind: "own".to_owned(), ns: 5, ..InteractionPart::default() };
+                writer.push_part(&part);
+            }
+            writer.finish(&document).unwrap();
+            let mut read = 0;
+            let outcome = for_each_interaction_part(directory.path(), |_| read += 1);
+            assert_eq!((outcome.is_ok(), read), (is_read, MAX_PARTS), "{outcome:?}");
+        }
     }
 }

@@ -289,8 +289,8 @@ pub fn for_each_log_row(recording: &Path, mut take: impl FnMut(&LogRow<'_>) -> b
         table::read_table(&segment.path, &LOG, |rows| {
             // Time, CPU, thread, what the thread runs in, stolen time: values, what else belongs to them and priorities have a sign.
             let number = u64::from(u32::MAX);
-            for (column, most) in [(0, MAX_TIME_NS), (1, number), (3, number), (6, number), (7, MAX_SPAN_NS)] {
-                rows.check_column(&segment.path, column, most)?;
+            for (column, max) in [(0, MAX_TIME_NS), (1, number), (3, number), (6, number), (7, MAX_SPAN_NS)] {
+                rows.check_column(&segment.path, column, max)?;
             }
             for row in 0..rows.len() {
                 if !go_on {

@@ -139,13 +139,13 @@ impl<'de> Deserialize<'de> for Pairs {
 /// Reads a list whose length nobody promises, an element at a time.
 fn bounded_list<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>, L>(
     deserializer: D,
-    most: usize,
+    max: usize,
     what: &'static str,
     list: L,
     push: impl Fn(&mut L, T),
 ) -> Result<L, D::Error> {
     struct Visitor<T, L, P> {
-        most: usize,
+        max: usize,
         what: &'static str,
         list: L,
         push: P,
@@ -162,16 +162,16 @@ fn bounded_list<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>, L>(
             let mut count = 0;
             while let Some(element) = elements.next_element()? {
                 count += 1;
-                if count > self.most {
-                    let Visitor { most, what, .. } = self;
-                    return Err(serde::de::Error::custom(format!("more than {most} {what}; no more are read")));
+                if count > self.max {
+                    let Visitor { max, what, .. } = self;
+                    return Err(serde::de::Error::custom(format!("more than {max} {what}; no more are read")));
                 }
                 (self.push)(&mut self.list, element);
             }
             Ok(self.list)
         }
     }
-    deserializer.deserialize_seq(Visitor { most, what, list, push, of: std::marker::PhantomData })
+    deserializer.deserialize_seq(Visitor { max, what, list, push, of: std::marker::PhantomData })
 }
 
 impl Serialize for Distribution {
@@ -422,6 +422,16 @@ mod tests {
         distribution.record(10 * HOUR_NS);
         assert_eq!(distribution.max(), Some(10 * HOUR_NS));
         assert_eq!(distribution.count_above(HOUR_NS), 1);
+    }
+
+    #[test]
+    fn a_mean_is_rounded_to_the_nearest() {
+        let mean = |values: &[u64]| {
+            let mut distribution = Distribution::new();
+            values.iter().for_each(|&value| distribution.record(value));
+            distribution.mean()
+        };
+        assert_eq!((mean(&[1, 1, 2]), mean(&[1, 2]), mean(&[1, 2, 2])), (Some(1), Some(2), Some(2)));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub struct BlockMaximum {
 #[derive(Debug)]
 pub(crate) struct LargestValues {
     values: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    most: usize,
+    max: usize,
 }
 
 impl Default for LargestValues {
@@ -60,12 +60,12 @@ impl Default for LargestValues {
 
 impl LargestValues {
     /// Keeps so many.
-    pub(crate) fn new(most: usize) -> LargestValues {
-        LargestValues { values: BinaryHeap::new(), most }
+    pub(crate) fn new(max: usize) -> LargestValues {
+        LargestValues { values: BinaryHeap::new(), max }
     }
 
     pub(crate) fn offer(&mut self, value_ns: u64, expected_ns: u64, tid: u32) {
-        if self.values.len() < self.most {
+        if self.values.len() < self.max {
             self.values.push(Reverse((value_ns, expected_ns, tid)));
         } else if let Some(mut smallest) = self.values.peek_mut()
             && value_ns > smallest.0.0

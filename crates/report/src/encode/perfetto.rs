@@ -120,6 +120,17 @@ fn parent_uuid(cpu: u32) -> u64 {
     (u64::from(cpu) + 1) << 32
 }
 
+fn on_track(event: &mut Vec<u8>, kind: u64, track: u64) {
+    whole(event, EVENT_TYPE, kind);
+    whole(event, EVENT_TRACK, track);
+}
+
+fn named(event: &mut Vec<u8>, kind: u64, track: u64, category: &str, name: &str) {
+    on_track(event, kind, track);
+    bytes(event, EVENT_CATEGORY, category.as_bytes());
+    bytes(event, EVENT_NAME, name.as_bytes());
+}
+
 /// A slice begins; `number` stands beside it where it is not 0.
 pub(crate) fn begin_slice(
     out: &mut Vec<u8>,
@@ -137,18 +148,14 @@ pub(crate) fn begin_slice(
                 bytes(annotation, ANNOTATION_NAME, if category == "thread" { b"kernel priority" } else { b"ns" });
             });
         }
-        whole(event, EVENT_TYPE, SLICE_BEGIN);
-        whole(event, EVENT_TRACK, track);
-        bytes(event, EVENT_CATEGORY, category.as_bytes());
-        bytes(event, EVENT_NAME, name.as_bytes());
+        named(event, SLICE_BEGIN, track, category, name);
     });
 }
 
 /// The innermost slice of a track ends.
 pub(crate) fn end_slice(out: &mut Vec<u8>, first: &mut bool, at_ns: u64, track: u64) {
     event(out, first, at_ns, |event| {
-        whole(event, EVENT_TYPE, SLICE_END);
-        whole(event, EVENT_TRACK, track);
+        on_track(event, SLICE_END, track);
     });
 }
 
@@ -169,10 +176,7 @@ pub(crate) fn instant(
                 bytes(annotation, ANNOTATION_NAME, key.as_bytes());
             });
         }
-        whole(event, EVENT_TYPE, INSTANT);
-        whole(event, EVENT_TRACK, track);
-        bytes(event, EVENT_CATEGORY, category.as_bytes());
-        bytes(event, EVENT_NAME, name.as_bytes());
+        named(event, INSTANT, track, category, name);
     });
 }
 
@@ -301,15 +305,9 @@ pub fn trace(timeline: &Timeline) -> Vec<u8> {
                 whole(annotation, ANNOTATION_UNSIGNED, u64::from(shown.slice.rank));
                 bytes(annotation, ANNOTATION_NAME, rank.as_bytes());
             });
-            whole(event, EVENT_TYPE, SLICE_BEGIN);
-            whole(event, EVENT_TRACK, uuid);
-            bytes(event, EVENT_CATEGORY, category.as_bytes());
-            bytes(event, EVENT_NAME, shown.name.as_bytes());
+            named(event, SLICE_BEGIN, uuid, category, &shown.name);
         });
-        event(&mut out, &mut first, shown.slice.end / NANOSECOND, |event| {
-            whole(event, EVENT_TYPE, SLICE_END);
-            whole(event, EVENT_TRACK, uuid);
-        });
+        end_slice(&mut out, &mut first, shown.slice.end / NANOSECOND, uuid);
     }
     out
 }

@@ -98,8 +98,8 @@ impl Plot<'_> {
         let x_end = largest(&mut points.iter().map(|point| point.0).chain(self.said_x.iter().copied()))
             + if self.histogram { BUCKET } else { 0.0 };
         let x_step = step(x_end.max(1e-6), 10.0);
-        let x_most = if self.histogram { (x_end / x_step).ceil() * x_step } else { x_end.max(1e-6) };
-        let y_most = largest(&mut points.iter().map(|point| point.1).chain(self.said_y.iter().copied())).max(1e-6);
+        let x_max = if self.histogram { (x_end / x_step).ceil() * x_step } else { x_end.max(1e-6) };
+        let y_max = largest(&mut points.iter().map(|point| point.1).chain(self.said_y.iter().copied())).max(1e-6);
         let mut out = format!(
             "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}; \
              to the right {}, upwards {}; {} points, the highest at {}\">\n",
@@ -109,9 +109,9 @@ impl Plot<'_> {
             points.len(),
             number(points.iter().map(|point| point.1).fold(0.0, f64::max))
         );
-        let x_at = |x: f64| LEFT + WIDTH * x / x_most;
+        let x_at = |x: f64| LEFT + WIDTH * x / x_max;
         let mut mark = 0.0;
-        while mark <= x_most * 1.000_001 {
+        while mark <= x_max * 1.000_001 {
             let x = coordinate(x_at(mark));
             let _ = writeln!(
                 out,
@@ -122,9 +122,9 @@ impl Plot<'_> {
             mark += x_step;
         }
         let drawn = if self.histogram {
-            self.bars(points, y_most, x_at, &mut out)
+            self.bars(points, y_max, x_at, &mut out)
         } else {
-            self.points(points, y_most, x_at, &mut out)
+            self.points(points, y_max, x_at, &mut out)
         };
         let mut free = f64::NEG_INFINITY;
         for &value in self.said_x {

@@ -14,7 +14,7 @@ pub const USUAL_PATIENCE_NS: u64 = 100_000_000;
 /// Where the curve of responsiveness is given, ms.
 const CURVE_MS: [u64; 13] = [0, 1, 2, 5, 10, 16, 33, 50, 100, 200, 500, 1_000, 2_000];
 /// The longest inputs, of which the parts are shown.
-pub(super) const LONGEST: usize = 20;
+pub(super) const MAX_LONGEST: usize = 20;
 /// Causes by name; later ones count together.
 const MAX_CAUSES: usize = 4_096;
 /// The verdict shows a cause's words up to this length, characters: a recording that was forged has names of any.
@@ -159,7 +159,7 @@ impl<'a> InteractReport<'a> {
         inputs.sort_by_key(|input| input.number);
         let mut by_latency: Vec<usize> = (0..inputs.len()).filter(|&at| inputs[at].latency_ns().is_some()).collect();
         by_latency.sort_by_key(|&at| (std::cmp::Reverse(inputs[at].latency_ns()), at));
-        by_latency.truncate(LONGEST);
+        by_latency.truncate(MAX_LONGEST);
         let mut longest: BTreeMap<u32, Vec<Part>> =
             by_latency.iter().map(|&at| (inputs[at].number, Vec::new())).collect();
         let latencies: BTreeMap<u32, u64> =

@@ -12,13 +12,13 @@ pub fn microseconds(nanoseconds: Option<u64>) -> String {
 }
 
 /// A name that fits into a table: what is longer than this many characters loses its middle.
-pub(crate) fn shortened(name: &str, most: usize) -> String {
+pub(crate) fn shortened(name: &str, max_chars: usize) -> String {
     let count = name.chars().count();
-    if count <= most {
+    if count <= max_chars {
         return name.to_owned();
     }
-    let begin: String = name.chars().take(most / 2).collect();
-    let end: String = name.chars().skip(count - (most - most / 2 - 1)).collect();
+    let begin: String = name.chars().take(max_chars / 2).collect();
+    let end: String = name.chars().skip(count - (max_chars - max_chars / 2 - 1)).collect();
     format!("{begin}…{end}")
 }
 

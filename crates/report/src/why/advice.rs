@@ -22,12 +22,25 @@ pub(super) struct Advice {
 impl Advice {
     pub(super) fn on(cause: &Cause) -> Advice {
         let mut happened = cause.kind.happened(&cause.who);
+        if let Some(ended) = ended(cause) {
+            happened.pop();
+            happened.push_str(&format!(", {ended}."));
+        }
         if let Some(fate) = cause.detail.as_ref().and_then(Detail::fate) {
             // Of a wait what matters is what kept whoever was waited for.
             happened.pop();
             happened.push_str(&format!(", and meanwhile {fate}."));
         }
         Advice { happened, remedy: cause.kind.remedy(&cause.who), kind: cause.kind }
+    }
+}
+
+/// Of a wait, that whoever was waited for ended, and so the wait.
+fn ended(cause: &Cause) -> Option<String> {
+    match cause.ended {
+        0 => None,
+        all if all == cause.episodes => Some("which ended".to_owned()),
+        some => Some(format!("which ended in {some} of {} episodes", cause.episodes)),
     }
 }
 
@@ -53,6 +66,7 @@ mod tests {
             cgroup: None,
             turn: None,
             episodes: 1,
+            ended: 0,
             max_ns: 1,
             typical_ns: 1,
             total_ns: 1,
@@ -63,6 +77,19 @@ mod tests {
         assert_eq!(
             told,
             "The thread waited for a lock that reader held, and meanwhile rustc had its fair turn on its CPU."
+        );
+        let ended = Cause {
+            kind: Kind::Wait,
+            ended: 1,
+            ..cause("server".into(), Detail::Meanwhile(Kind::Fault, "server".into()))
+        };
+        assert_eq!(
+            Advice::on(&ended).happened,
+            "The thread waited for server, which ended, and meanwhile it waited for a page."
+        );
+        let once = Cause { episodes: 3, ..ended };
+        assert!(
+            Advice::on(&once).happened.starts_with("The thread waited for server, which ended in 1 of 3 episodes, and")
         );
         let told =
             Advice::on(&cause(Awaited::Holder.into(), Detail::NotSeen("the wait ended by its time limit".into())))

@@ -6,7 +6,7 @@ use super::model::{EpisodeView, WhyReport};
 use super::{cost, explain, handlers};
 use crate::NextStep;
 use crate::answer::Answer;
-use punctual_blame::{Awaited, CallTree, Cause, Inside, Kind, Who};
+use punctual_blame::{Asker, Awaited, CallTree, Cause, Detail, Inside, Kind, Who};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Call, HandlerSum, RecorderSummary, Stage};
 use serde::Serialize;
@@ -123,11 +123,16 @@ struct CauseRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
     detail: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    asked_by: Vec<AskerRow<'a>>,
     cgroup: Option<&'a str>,
     weight: Option<u64>,
     waiting_weight: Option<u64>,
     share: f64,
     episodes: u64,
+    /// In how many of these the wait ended as whoever was waited for did.
+    #[serde(skip_serializing_if = "is_zero")]
+    ended: u64,
     max_ns: u64,
     typical_ns: u64,
     total_ns: u64,
@@ -137,6 +142,11 @@ struct CauseRow<'a> {
     remedy: Option<&'static str>,
     /// The page of its kind, which `punctual why --explain KIND` prints.
     page: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl<'a> CauseRow<'a> {
@@ -150,11 +160,13 @@ impl<'a> CauseRow<'a> {
             name: cause.who.name(),
             not_seen: not_seen(&cause.who),
             detail: cause.detail.as_ref().map(ToString::to_string),
+            asked_by: AskerRow::all(cause.detail.as_ref()),
             cgroup: cause.cgroup.as_deref(),
             weight: cause.turn.map(|turn| turn.weight),
             waiting_weight: cause.turn.map(|turn| turn.waiting_weight),
             share: share(cause.total_ns, late_ns),
             episodes: cause.episodes,
+            ended: cause.ended,
             max_ns: cause.max_ns,
             typical_ns: cause.typical_ns,
             total_ns: cause.total_ns,
@@ -201,10 +213,15 @@ struct PartRow<'a> {
     not_seen: Option<&'static str>,
     ns: u64,
     detail: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    asked_by: Vec<AskerRow<'a>>,
     unknown_ns: u64,
     inside: Vec<InsideRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<&'static str>,
+    /// The wait ended as whoever was waited for did.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ended: bool,
     cgroup: Option<&'a str>,
     weight: Option<u64>,
     waiting_weight: Option<u64>,
@@ -251,7 +268,34 @@ struct PieceRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
     detail: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    asked_by: Vec<AskerRow<'a>>,
     cgroup: Option<&'a str>,
+}
+
+/// Who asked for what an interrupt or a softirq did; several where it cannot be told which of them it was.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct AskerRow<'a> {
+    /// `armed` a timer, had a function `called` on another CPU, or `sent` the interrupt.
+    how: &'static str,
+    /// `thread`, or the `interrupt` or `softirq` that came over one.
+    what: &'static str,
+    name: &'a str,
+    tid: Option<u32>,
+    cpu: Option<u32>,
+}
+
+impl<'a> AskerRow<'a> {
+    fn all(detail: Option<&'a Detail>) -> Vec<AskerRow<'a>> {
+        let Some(asked) = detail.and_then(Detail::asked) else { return Vec::new() };
+        let how = asked.how.name();
+        let row = |asker: &'a Asker| match asker {
+            Asker::Thread(name, tid) => AskerRow { how, what: "thread", name, tid: Some(*tid), cpu: None },
+            Asker::Over(what, name, cpu) => AskerRow { how, what, name, tid: None, cpu: Some(*cpu) },
+        };
+        asked.by.iter().map(row).collect()
+    }
 }
 
 /// Who woke whom.
@@ -300,9 +344,11 @@ impl<'a> EpisodeRow<'a> {
             not_seen: not_seen(&part.who),
             ns: part.ns,
             detail: part.detail.as_ref().map(ToString::to_string),
+            asked_by: AskerRow::all(part.detail.as_ref()),
             unknown_ns: part.unknown_ns,
             inside: InsideRow::all(&part.inside),
             call: part.call.map(Call::name),
+            ended: part.has_ended,
             cgroup: part.cgroup.as_deref(),
             weight: part.turn.map(|turn| turn.weight),
             waiting_weight: part.turn.map(|turn| turn.waiting_weight),
@@ -315,6 +361,7 @@ impl<'a> EpisodeRow<'a> {
             name: piece.who.name(),
             not_seen: not_seen(&piece.who),
             detail: piece.detail.as_ref().map(ToString::to_string),
+            asked_by: AskerRow::all(piece.detail.as_ref()),
             cgroup: piece.cgroup.as_deref(),
         });
         let chain = episode.chain.iter().map(|link| LinkRow {

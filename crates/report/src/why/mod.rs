@@ -4,6 +4,7 @@ mod advice;
 mod answer;
 pub mod cost;
 mod explain;
+mod flame;
 pub mod handlers;
 mod model;
 pub mod page;

@@ -15,15 +15,21 @@ pub(super) struct WaitRow<'a> {
     pub(super) ns: u64,
     /// Of the late thread's own waits: what it had called the kernel for.
     call: Option<Call>,
+    /// Of these, whether the wait ended as whoever was waited for did.
+    has_ended: bool,
 }
 
 impl WaitRow<'_> {
     pub(super) fn words(&self) -> String {
-        match (self.depth, self.call) {
+        let mut words = match (self.depth, self.call) {
             (0, Some(call)) => format!("{} (in {})", self.kind.cause(self.who), call.name()),
             (0, None) => self.kind.cause(self.who),
             _ => step_words(self.kind, self.who),
+        };
+        if self.has_ended {
+            words.push_str(", which ended");
         }
+        words
     }
 }
 
@@ -32,14 +38,21 @@ impl WaitRow<'_> {
 pub(super) fn rows(episode: &EpisodeView) -> Vec<WaitRow<'_>> {
     fn add<'a>(inside: &'a [Inside], depth: usize, least: u64, rows: &mut Vec<WaitRow<'a>>) {
         for Inside { kind, who, ns, inside } in inside.iter().filter(|inside| inside.ns >= least) {
-            rows.push(WaitRow { depth, kind: *kind, who, ns: *ns, call: None });
+            rows.push(WaitRow { depth, kind: *kind, who, ns: *ns, call: None, has_ended: false });
             add(inside, depth + 1, least, rows);
         }
     }
     let least = (episode.total_ns / 1_000).max(1);
     let mut rows = Vec::new();
     for part in episode.split.parts.iter().filter(|part| !part.inside.is_empty() && part.ns >= least) {
-        rows.push(WaitRow { depth: 0, kind: part.kind, who: &part.who, ns: part.ns, call: part.call });
+        rows.push(WaitRow {
+            depth: 0,
+            kind: part.kind,
+            who: &part.who,
+            ns: part.ns,
+            call: part.call,
+            has_ended: part.has_ended,
+        });
         add(&part.inside, 1, least, &mut rows);
     }
     rows

@@ -1,7 +1,7 @@
 //! Who ends a wait for another thread. Whoever wakes the thread is it only if that is what it waited for.
 
 use super::classifier::{Blamed, Classifier};
-use super::holder::sleepers_call;
+use super::holder::{sleepers_call, waker_ends};
 use crate::episode::chain::slice_before;
 use crate::episode::detail::Detail;
 use crate::episode::span::StateSpan;
@@ -223,7 +223,8 @@ impl Classifier<'_> {
                 let name = self.thread(tid);
                 let inside = Some((Kind::Unknown, format!("what {name} did").into()));
                 let call = sleepers_call(woken_by);
-                Blamed { inside, call, tid: Some(tid), ..Blamed::new(Kind::Wait, name) }
+                let has_ended = woken_by.tid == tid && waker_ends(woken_by);
+                Blamed { inside, call, has_ended, tid: Some(tid), ..Blamed::new(Kind::Wait, name) }
             }
             End::Timer if is_sleep || !self.subject.is_due => Blamed::new(Kind::Sleep, by),
             End::Timer => not_seen(Awaited::Ender, "the wait ended by its time limit".to_owned()),

@@ -1,6 +1,7 @@
 //! Who asked for what an interrupt does: whoever sent it from another CPU, had a function called there, or armed the timer.
 
 use super::classifier::Classifier;
+use crate::episode::asked::{Asked, Asker, Asking};
 use crate::episode::chain::waker;
 use crate::episode::replay::Running;
 use punctual_recording::Vector;
@@ -26,26 +27,26 @@ const NOBODYS: [&str; 13] = [
 ];
 
 impl Classifier<'_> {
-    /// Who asked for what runs in an interrupt or a softirq of this CPU, in words, where that was seen.
-    pub(super) fn who_asked(&self, cpu: u32, running: &Running) -> Option<String> {
+    /// Who asked for what runs in an interrupt or a softirq of this CPU, where that was seen.
+    pub(super) fn who_asked(&self, cpu: u32, running: &Running) -> Option<Asked> {
         match running.kind {
             EventKind::FunctionBegin => {
                 let asked = self.index.last_asked(running.value, running.began_ns?)?;
-                Some(format!("asked for by {}", self.sender_of(asked)))
+                Some(Asked { how: Asking::Called, by: vec![self.asker(asked)] })
             }
             EventKind::VectorBegin => self.senders(cpu, running),
             EventKind::TimerBegin | EventKind::CallbackBegin => {
                 let function = self.episode.name(running.name);
                 let (tid, name) = armed_by(running.kind, running.value)?;
                 let name = self.episode.names.get(name as usize).filter(|_| !NOBODYS.contains(&function))?;
-                Some(format!("armed by {name} (thread {tid})"))
+                Some(Asked { how: Asking::Armed, by: vec![Asker::Thread(name.clone(), tid)] })
             }
             _ => None,
         }
     }
 
     /// Whoever sent an interrupt of this class since the one before it.
-    fn senders(&self, cpu: u32, running: &Running) -> Option<String> {
+    fn senders(&self, cpu: u32, running: &Running) -> Option<Asked> {
         let class = Vector::from_code(running.value)?;
         let is_it = |event: &Event| match class {
             Vector::Reschedule => event.extra == u64::from(Vector::Reschedule.code()),
@@ -59,25 +60,21 @@ impl Classifier<'_> {
         let before = self.index.vectors_within(cpu, earliest_ns, began_ns);
         let last = before.iter().rfind(|event| event.kind == EventKind::VectorBegin && event.value == running.value);
         let from_ns = last.map_or(earliest_ns, |last| last.at_ns);
-        let mut senders: Vec<String> = Vec::new();
+        let mut by: Vec<Asker> = Vec::new();
         for sent in self.index.sent_within(cpu, from_ns, began_ns).iter().filter(|event| is_it(event)) {
-            let sender = self.sender_of(sent);
-            if !senders.contains(&sender) {
-                senders.push(sender);
+            let sender = self.asker(sent);
+            if !by.contains(&sender) {
+                by.push(sender);
             }
         }
-        match senders.as_slice() {
-            [] => None,
-            [one] => Some(format!("sent by {one}")),
-            [first, others @ ..] => Some(format!("sent by {first} and {} more", others.len())),
-        }
+        (!by.is_empty()).then_some(Asked { how: Asking::Sent, by })
     }
 
     /// The thread, or what came over it.
-    fn sender_of(&self, event: &Event) -> String {
+    fn asker(&self, event: &Event) -> Asker {
         match waker(self.episode, event, self.timelines) {
-            (_, name, Some(tid)) => format!("{name} (thread {tid})"),
-            (what, name, None) => format!("{what} {name} on CPU {}", event.cpu),
+            (_, name, Some(tid)) => Asker::Thread(name, tid),
+            (what, name, None) => Asker::Over(what, name, event.cpu),
         }
     }
 }

@@ -35,11 +35,22 @@ pub(crate) struct Blamed {
     pub(crate) turn: Option<Turn>,
     /// See [`Piece::call`](crate::Piece::call).
     pub(crate) call: Option<Call>,
+    /// See [`Piece::has_ended`](crate::Piece::has_ended).
+    pub(crate) has_ended: bool,
 }
 
 impl Blamed {
     pub(crate) fn new(kind: Kind, who: impl Into<Who>) -> Blamed {
-        Blamed { kind, who: who.into(), detail: None, inside: None, tid: None, turn: None, call: None }
+        Blamed {
+            kind,
+            who: who.into(),
+            detail: None,
+            inside: None,
+            tid: None,
+            turn: None,
+            call: None,
+            has_ended: false,
+        }
     }
 
     pub(crate) fn unknown(why: &str) -> Blamed {

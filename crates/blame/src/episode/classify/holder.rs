@@ -26,6 +26,8 @@ pub(crate) struct Holder<'a> {
     pub(crate) kind: Kind,
     /// What the thread that waits has called the kernel for, where that is known.
     pub(crate) call: Option<Call>,
+    /// Whether the wait ended as whoever was waited for did.
+    pub(crate) has_ended: bool,
     /// The time for which it is waited for.
     pub(crate) subject: Subject<'a>,
     /// Where the lock is, as far as that is known.
@@ -202,6 +204,7 @@ impl<'a> Classifier<'a> {
         Some(Holder {
             kind,
             call: waker.filter(|_| kind == Kind::Wait).and_then(sleepers_call),
+            has_ended: by_waker.is_some_and(|waker| kind == Kind::Wait && waker_ends(waker)),
             subject: Subject {
                 tid,
                 name: self.threads.get(&tid)?,
@@ -298,6 +301,11 @@ pub(crate) fn sleepers_call(waker: &Event) -> Option<Call> {
         Some(end) => Some(end.sleeper),
         None => (waker.lock_waking().act != WakingAct::NotTold).then_some(Call::Futex),
     }
+}
+
+/// Whether whoever woke it was ending: what it had, the kernel gave back for it.
+pub(crate) fn waker_ends(waker: &Event) -> bool {
+    waker.wait_end().map_or_else(|| waker.lock_waking().act == WakingAct::Ends, |end| end.ends)
 }
 
 pub(super) fn is_by_a_thread(waker: &Event) -> bool {

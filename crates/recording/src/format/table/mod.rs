@@ -132,15 +132,15 @@ impl<'a> Rows<'a> {
     }
 
     /// Refuses rows with a number below 0, or above what a column may hold; the last bound is that of all further columns.
-    pub(crate) fn check(&self, path: &Path, most: &[u64]) -> Result<()> {
+    pub(crate) fn check(&self, path: &Path, max: &[u64]) -> Result<()> {
         (0..self.columns.len())
-            .try_for_each(|index| self.check_column(path, index, most.get(index).or(most.last()).copied().unwrap_or(0)))
+            .try_for_each(|index| self.check_column(path, index, max.get(index).or(max.last()).copied().unwrap_or(0)))
     }
 
     /// The same of one column, where others hold numbers with a sign.
-    pub(crate) fn check_column(&self, path: &Path, index: usize, most: u64) -> Result<()> {
+    pub(crate) fn check_column(&self, path: &Path, index: usize, max: u64) -> Result<()> {
         let (cells, column) = (&self.columns[index], &self.schema.columns[index]);
-        let is_wrong = |value: &&i64| u64::try_from(**value).map_or(true, |value| value > most);
+        let is_wrong = |value: &&i64| u64::try_from(**value).map_or(true, |value| value > max);
         if let Some(value) = cells.iter().flatten().find(is_wrong).filter(|_| !column.is_text) {
             let what = format!("holds {value} as {}, which no measurement writes", column.name);
             return Err(Error::new(ErrorKind::Invalid, path, what));
