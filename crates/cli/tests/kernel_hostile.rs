@@ -247,6 +247,43 @@ fn competitors_above_everybody_end_in_time_and_leave_others_their_part() {
     assert!(longest < MAX_STARVATION, "{longest:?}");
 }
 
+/// Each of them alone would take all of the CPU, and their rests are the same.
+#[test]
+fn several_runs_at_once_leave_others_their_part() {
+    requires!("several runs", "BPF", "BTF", "kernel's thread ids", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("file"), [b'x'; 60_000]).unwrap();
+    let beside: [&[&str]; 3] = [
+        &["device", "mix", "audio64,modem", "-q", "--context", "thread:90", "-D", "6s", "-a", "1", "-o", "b.punctual"],
+        &["record", "-q", "-D", "6s", "-i", "50us", "-p", "85", "-a", "1", "-o", "c.punctual"],
+        &[
+            "modem",
+            "transfer",
+            "file",
+            "-q",
+            "--attempts",
+            "1",
+            "--context",
+            "thread:80",
+            "--cpu",
+            "1",
+            "--competitor",
+            "spin:95",
+        ],
+    ];
+    let mut beside: Vec<_> = beside.iter().map(|words| support::start(directory.path(), words)).collect();
+    let words = ["device", "run", "modem", "-q", "-D", "4s", "--competitor", "spin:99", "-a", "1", "-o", "a.punctual"];
+    let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
+    // The transfer would go on for a minute.
+    support::signal(&beside[2], libc::SIGTERM);
+    let ended = beside.iter_mut().map(|child| child.wait().unwrap().code());
+    let ended: Vec<_> = ended.collect();
+    assert_eq!(ended[..2], [Some(0), Some(0)]);
+    assert!(cost.took < Duration::from_secs(4) + SLACK, "{:?}", cost.took);
+    assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
+    assert!(longest < MAX_STARVATION, "{longest:?}");
+}
+
 #[test]
 fn two_drills_on_a_cpu_keep_the_bound_of_one() {
     requires!("two drills", "BPF", "BTF", "kernel's thread ids", "real-time priority");
@@ -262,6 +299,36 @@ fn two_drills_on_a_cpu_keep_the_bound_of_one() {
     assert!(stderr(&second.output).contains("other drills"), "{}", stderr(&second.output));
     let output = first.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
+/// What the program of `interact` starts, calls itself and writes is without end.
+const WRITES: &str = "\
+import os
+number = 0
+while True:
+    number += 1
+    os.write(1, b'x' * 4096)
+    if os.fork() == 0:
+        with open('/proc/self/comm', 'wb') as comm: comm.write(b'\\xff)\\x1b[%d(' % number)
+        os.write(1, b'y')
+        os._exit(0)
+    if number % 8 == 0:
+        try:
+            while True: os.waitpid(-1, 0)
+        except ChildProcessError: pass
+";
+
+#[test]
+fn a_program_that_forks_and_writes_without_end_is_used_within_bounds() {
+    requires!("hostile program", "terminal");
+    let directory = tempfile::tempdir().unwrap();
+    let script = "name = \"short\"\nabout = \"eight keys\"\n[ready]\nat_most = \"1s\"\n[[step]]\ntype = \"abcdefgh\"\n";
+    std::fs::write(directory.path().join("short.toml"), script).unwrap();
+    let words = ["interact", "-q", "--script", "short.toml", "-o", "a.punctual", "--", PYTHON, "-c", WRITES];
+    let cost = run_limited(directory.path(), &words);
+    costs_at_most(&cost, 6, FOLLOW_MEMORY);
+    let inputs = punctual_recording::read_interaction_document(&directory.path().join("a.punctual")).unwrap().unwrap();
+    assert_eq!(inputs.inputs, 8);
 }
 
 #[test]

@@ -17,7 +17,9 @@ const MARK: &str = "PUNCTUAL_KILL_TEST";
 
 /// The commands, each long enough to be killed anywhere. Those that the machine does not allow end with an error at
 /// once, which is as good a moment as another.
-const COMMANDS: [&[&str]; 16] = [
+///
+/// `WINDOW` is a program of the tests with a window.
+const COMMANDS: [&[&str]; 29] = [
     &["record", "-q", "-D", "60s", "-o", "a.punctual"],
     &["record", "-q", "-D", "60s", "-o", "a.punctual", "--load", "cpu"],
     &["record", "-q", "-D", "60s", "-o", "a.punctual", "--load-command", "setsid sleep 1000 & exec sleep 1000"],
@@ -34,6 +36,19 @@ const COMMANDS: [&[&str]; 16] = [
     &["device", "run", "audio64", "-q", "-D", "20s", "-o", "a.punctual", "--competitor", "spin:50"],
     &["device", "run", "audio64", "-q", "-D", "20s", "-o", "a.punctual", "--context", "irq"],
     &["load", "run", "mixed", "-q", "-D", "20s"],
+    &["interact", "-q", "-o", "a.punctual", "--", "sh", "-c", "setsid sleep 1000 & exec cat"],
+    &["interact", "-q", "-o", "a.punctual", "--via", "x11", "--", "WINDOW", "window.log"],
+    &["reserve", "-q", "-o", "r", "--load", "cpu", "--", "sh", "-c", "while :; do sleep 0.01; done"],
+    &["reserve", "-q", "-o", "r", "--measure", "700ms", "v90", "--competitor", "spin:normal"],
+    &["reserve", "run", "-q", "1ms/50ms", "--", "sleep", "1000"],
+    &["rialto", "run", "-q", "2/8", "--", "sleep", "1000"],
+    &["modem", "line", "-q", "-D", "60s"],
+    &["modem", "transfer", "-q", "file", "--context", "thread:24", "--competitor", "spin:normal"],
+    &["sim", "papers", "--html", "page.html"],
+    &["sim", "run", "soft-modem-dialup", "-o", "a.punctual"],
+    &["lab", "run", "-q", "--kernel", "6.12", "--seeds", "1", "-o", "l", "--", "record", "-D", "60s"],
+    &["device", "mix", "audio64,modem", "-q", "--context", "thread:80", "-D", "20s", "-o", "a.punctual"],
+    &["device", "study", "modem", "-q", "-D", "60s", "-o", "s"],
 ];
 
 /// How many kills.
@@ -113,6 +128,25 @@ fn instances() -> BTreeSet<PathBuf> {
     ours.map(|entry| entry.path()).collect()
 }
 
+/// Files that tell of displays whose server is gone: it would have removed them.
+fn stale_displays() -> BTreeSet<PathBuf> {
+    let is_lock = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.starts_with(".X") && name.ends_with("-lock")
+    };
+    let is_stale = |path: &PathBuf| {
+        let pid = std::fs::read_to_string(path).unwrap_or_default();
+        !pid.trim().is_empty() && !support::is_alive(pid.trim())
+    };
+    let entries = std::fs::read_dir("/tmp").into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(is_lock).filter(is_stale).collect()
+}
+
+/// Whether a scheduler of BPF programs is at work: `disabled` where none is; nothing where the kernel has none.
+fn scheduler() -> String {
+    std::fs::read_to_string("/sys/kernel/sched_ext/state").unwrap_or_default()
+}
+
 /// Every recording below a directory opens and adds up; how many there were.
 fn open_all(below: &Path) -> usize {
     let mut opened = 0;
@@ -138,7 +172,8 @@ fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
     let mut random = Random(seed);
     let own = own_names();
     assert!(own.len() > 20, "the programs' names are not found: {own:?}");
-    let (programs, traces) = (bpf_programs(&own), instances());
+    let (programs, traces, displays, served) = (bpf_programs(&own), instances(), stale_displays(), scheduler());
+    let window = support::interact::example("interact_window");
     let count = kills();
     // Every command once before any comes twice.
     let mut order: Vec<usize> = (0..count).map(|index| index % COMMANDS.len()).collect();
@@ -152,9 +187,13 @@ fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
         let directory = tempfile::tempdir().unwrap();
         let scratch = directory.path().join("tmp");
         std::fs::create_dir(&scratch).unwrap();
+        std::fs::write(directory.path().join("file"), [b'x'; 3_000]).unwrap();
         let mark = format!("{}-{number}", std::process::id());
         let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-        command.args(words).current_dir(directory.path()).env("TMPDIR", &scratch).env(MARK, &mark);
+        let word = |word: &&str| if *word == "WINDOW" { window.clone() } else { word.into() };
+        command.args(words.iter().map(word)).current_dir(directory.path()).env("TMPDIR", &scratch).env(MARK, &mark);
+        // Where the lab has no kernel it ends at once.
+        command.env("PUNCTUAL_DEBIAN_MIRROR", "http://127.0.0.1:9");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn().unwrap();
         // Most of what can go wrong lies in the beginning; some of it after the first segments.
@@ -167,6 +206,8 @@ fn a_kill_at_a_random_moment_leaves_nothing_but_recordings_that_open() {
         assert!(wait_until(|| processes(&mark).is_empty()), "{}: left {:?}", what(), processes(&mark));
         assert!(wait_until(|| bpf_programs(&own).is_subset(&programs)), "{}: BPF programs are left", what());
         assert!(wait_until(|| instances().is_subset(&traces)), "{}: left {:?}", what(), instances());
+        assert!(wait_until(|| stale_displays().is_subset(&displays)), "{}: left {:?}", what(), stale_displays());
+        assert!(wait_until(|| scheduler() == served), "{}: scheduler {}", what(), scheduler());
         let rest = || std::fs::read_dir(&scratch).unwrap().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
         assert!(wait_until(|| rest().is_empty()), "{}: left {:?}", what(), rest());
         opened += open_all(directory.path());

@@ -16,11 +16,6 @@ fn limited(directory: &Path, limit: &str, words: &[&str]) -> Output {
     command.current_dir(directory).stdin(Stdio::null()).output().unwrap()
 }
 
-fn is_root() -> bool {
-    // SAFETY: takes no arguments and cannot fail.
-    unsafe { libc::geteuid() == 0 }
-}
-
 #[test]
 fn a_limit_on_files_is_an_error_and_not_the_end() {
     let directory = tempfile::tempdir().unwrap();
@@ -134,6 +129,16 @@ fn an_answer_that_cannot_be_written_is_an_error() {
         vec!["log", "header"],
         vec!["report", "a.punctual", "--html", "/dev/full"],
         vec!["sim", "timeline", "nt-timers-table3", "--perfetto", "/dev/full"],
+        vec!["sim", "run", "nt-timers-table3", "--html", "/dev/full"],
+        vec!["sim", "list"],
+        vec!["device", "list"],
+        vec!["device", "show", "audio64", "--json"],
+        vec!["lab", "kernels"],
+        vec!["modem", "stalls", "--lengths", "20", "--calls", "1"],
+        vec!["modem", "transfer", "a.punctual/recording.json", "--attempts", "1", "--json"],
+        vec!["modem", "line", "-D", "200ms"],
+        vec!["interact", "-q", "--no-bpf", "-o", "i.punctual", "--", "true"],
+        vec!["interact", "-q", "--no-bpf", "-o", "j.punctual", "--html", "/dev/full", "--", "true"],
     ];
     if support::allows("BPF").is_ok() {
         assert_eq!(code(&run(directory.path(), &["log", "-q", "-D", "500ms", "-o", "l.punctual"])), 0);
@@ -166,7 +171,11 @@ fn an_answer_that_cannot_be_written_is_an_error() {
 fn an_answer_into_a_closed_standard_output_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(code(&run(directory.path(), &["sim", "run", "nt-timers-table3", "-o", "a.punctual"])), 0);
-    let answers: [&[&str]; 6] = [
+    let answers: [&[&str]; 10] = [
+        &["interact", "-q", "--no-bpf", "-o", "i.punctual", "--", "true"],
+        &["modem", "stalls", "--lengths", "20", "--calls", "1"],
+        &["sim", "list"],
+        &["lab", "kernels", "--json"],
         &["report", "a.punctual"],
         &["report", "a.punctual", "--json"],
         &["forecast", "a.punctual"],
@@ -207,7 +216,7 @@ fn as_nobody(directory: &Path, capabilities: &str, words: &[&str]) -> Output {
 
 #[test]
 fn four_capabilities_do_for_measuring_in_full() {
-    if !is_root() || support::allows("BPF").is_err() {
+    if !support::is_root() || support::allows("BPF").is_err() {
         support::skip("four capabilities", "only root can become somebody else with capabilities");
         return;
     }
@@ -230,7 +239,14 @@ fn four_capabilities_do_for_measuring_in_full() {
     assert!(counters.wakeups > 100 && counters.unobserved * 4 < counters.wakeups, "{counters:?}");
     assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::Completed);
 
-    let others: [&[&str]; 8] = [
+    std::fs::write(directory.path().join("file"), [b'x'; 300]).unwrap();
+    let others: [&[&str]; 14] = [
+        &["interact", "-q", "--json", "-o", "h.punctual", "--", "true"],
+        &["reserve", "-q", "--json", "--measure", "700ms", "--attempts", "1", "--rounds", "0", "-o", "r", "v90"],
+        &["reserve", "run", "--json", "1ms/50ms", "--", "true"],
+        &["modem", "transfer", "file", "-q", "--json", "--attempts", "1", "--context", "thread:24"],
+        &["device", "mix", "audio64,modem", "-q", "-D", "1s", "--context", "thread:80", "--json", "-o", "m.punctual"],
+        &["device", "verify", "audio64", "-q", "-D", "1s", "--context", "thread:80", "--json", "-o", "v"],
         &["record", "-q", "-D", "1s", "--json", "--via", "softirq", "-o", "b.punctual"],
         &["record", "-q", "-D", "1s", "--json", "--why", "p99", "-o", "c.punctual"],
         &["record", "-q", "--json", "--follow", "-o", "d.punctual", "--", "sleep", "0.5"],
@@ -250,12 +266,73 @@ fn four_capabilities_do_for_measuring_in_full() {
         met += usize::from(code(&output) == 0);
     }
     eprintln!("{met} of {} commands worked with four capabilities", others.len() + 1);
-    assert!(met >= 6);
+    assert!(met >= 11);
+}
+
+#[test]
+fn what_takes_a_right_names_the_capability() {
+    if !support::is_root() {
+        return support::skip("capabilities by name", "only root can become somebody else");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("file"), [b'x'; 300]).unwrap();
+    let commands: [(&str, &[&str]); 7] = [
+        (
+            "CAP_SYS_NICE",
+            &["reserve", "-q", "--measure", "300ms", "--attempts", "1", "--rounds", "0", "-o", "r", "v90"],
+        ),
+        ("CAP_SYS_NICE", &["reserve", "run", "1ms/50ms", "--", "true"]),
+        ("CAP_SYS_NICE", &["modem", "transfer", "file", "-q", "--context", "thread:24"]),
+        ("CAP_SYS_NICE", &["modem", "transfer", "file", "-q", "--context", "thread:other", "--competitor", "spin:50"]),
+        ("CAP_SYS_NICE", &["device", "mix", "audio64,modem", "-q", "--context", "thread:80", "-D", "1s", "-o", "m"]),
+        ("CAP_BPF", &["device", "run", "audio64", "-q", "--context", "irq", "-D", "1s", "-o", "d"]),
+        ("CAP_BPF", &["interact", "-q", "-o", "i", "--", "true"]),
+    ];
+    for (capability, words) in commands {
+        let output = as_nobody(directory.path(), "-all", words);
+        let said = format!("{}{}", stdout(&output), stderr(&output));
+        // What a command goes on without it says beside its answer; a command that is run in its place goes on at any rate.
+        assert!(said.contains(capability), "{words:?}: {said}");
+        assert!(stderr(&output).lines().count() <= 3, "{words:?}: {said}");
+    }
+    eprintln!("{} commands say what they lack", commands.len());
+}
+
+/// A small disk is full before anything is measured; whatever then fails is one line, and nothing hangs.
+#[test]
+fn newer_commands_on_a_full_disk_say_so_in_a_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(disk) = support::SmallDisk::mount(directory.path(), "8k") else {
+        return support::skip("full disk of every command", "mounting a small file system takes root");
+    };
+    std::fs::write(disk.path().join("full"), [0; 4096]).unwrap();
+    let commands: [&[&str]; 6] = [
+        &["interact", "-q", "--no-bpf", "--pace", "full", "-o", "i.punctual", "--", "cat"],
+        &["device", "mix", "audio64,modem", "-q", "--context", "thread:other", "-D", "300ms", "-o", "d.punctual"],
+        &["sim", "run", "nt-timers-table3", "-o", "s.punctual"],
+        &["sim", "run", "nt-timers-table3", "--html", "page.html"],
+        &["sim", "timeline", "nt-timers-table3", "--perfetto", "trace"],
+        &["reserve", "-q", "--measure", "300ms", "--attempts", "1", "--rounds", "0", "-o", "r", "v90"],
+    ];
+    let mut met = 0;
+    for words in commands {
+        let output = run(disk.path(), words);
+        let said = stderr(&output).to_lowercase();
+        if said.contains("not permitted") || said.contains("permission denied") {
+            support::skip("full disk of every command", &format!("{words:?}: {said}"));
+            continue;
+        }
+        assert_eq!(code(&output), 1, "{words:?}: {}{said}", stdout(&output));
+        assert!(said.contains("no space left") && said.lines().count() <= 2, "{words:?}: {said}");
+        met += 1;
+    }
+    eprintln!("{met} commands on a full disk");
+    assert!(met >= 4);
 }
 
 #[test]
 fn a_check_without_rights_says_so_first() {
-    if !is_root() {
+    if !support::is_root() {
         support::skip("a check without rights", "only root can become somebody else");
         return;
     }

@@ -15,7 +15,9 @@ pub(super) fn ring_bytes() -> u32 {
 }
 
 /// A thread that waits looks this often whether it is to stop, ns.
-const LOOK_NS: i64 = 100_000_000;
+///
+/// Twice in a cycle of rests, so that a wait of a long period is seen to last outside of them.
+const LOOK_NS: i64 = 45_000_000;
 
 /// Where arrivals come from.
 pub(super) enum Arrivals {

@@ -138,8 +138,8 @@ impl KernelSide {
 
     /// Of each window the programs work no more than this part, of which half is the most.
     pub(crate) fn leave_others(&self, share: f64) {
-        let most = share.clamp(0.0, MAX_SHARE) * WINDOW_NS as f64;
-        self.memory.write(|record| field!(record, max_worked), most as u64);
+        let max_worked = share.clamp(0.0, MAX_SHARE) * WINDOW_NS as f64;
+        self.memory.write(|record| field!(record, max_worked), max_worked as u64);
     }
 
     /// Sets up the work and attaches the programs.

@@ -21,4 +21,4 @@ pub(crate) use kernel_side::{Mode, try_out};
 pub use memory::{Activation, CUT, UNOBSERVED};
 pub use phase::Phase;
 pub use rig::{DeviceCounts, DeviceSetup, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS, Rig, Wake};
-pub use worker::{enter, rest_of};
+pub use worker::{enter, rest_of, waited_since};

@@ -199,7 +199,7 @@ fn work(mut setup: WorkerSetup) {
             None if slots => wait_awake(),
             None => {
                 setup.arrivals.wait();
-                waited_ns = clock::monotonic_ns();
+                waited_ns = waited_since(waited_ns, clock::monotonic_ns());
             }
         }
     }
@@ -211,6 +211,12 @@ pub fn rest_of(scheduling: Scheduling, now_ns: u64, waited_ns: u64) -> Option<u6
     let is_real_time = matches!(scheduling, Scheduling::Fifo(_) | Scheduling::RoundRobin(_));
     let is_crowded = now_ns.saturating_sub(waited_ns) > rests::CYCLE_NS;
     rests::rest_end(now_ns).filter(|_| is_real_time && is_crowded && rests::is_long_rest(now_ns))
+}
+
+/// When a worker waited last that waits again now. In a rest it waits because others rest: what it had to do outside of them
+/// it did there, and with the rests of its own it would leave nobody anything.
+pub fn waited_since(waited_ns: u64, now_ns: u64) -> u64 {
+    if rests::rest_end(now_ns).is_some() { waited_ns } else { now_ns }
 }
 
 /// Waits a little without giving up the CPU, and has the kernel account for it.
@@ -298,5 +304,25 @@ impl Budget {
             control.demotions.fetch_add(1, Relaxed);
             let _ = scheduling::set_scheduling(Scheduling::Other);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rests::{CYCLE_NS, REST_NS};
+
+    #[test]
+    fn who_waits_only_while_others_rest_rests_itself() {
+        let fifo = Scheduling::Fifo(80);
+        let within = |cycle: u64| cycle * CYCLE_NS - REST_NS / 2;
+        // It waits outside of rests: nothing keeps it from its work, and it keeps nobody from theirs.
+        let often = waited_since(0, within(10) - REST_NS);
+        assert_eq!(rest_of(fifo, within(10), often), None);
+        // All that it gets to do it does in rests, however soon it has done that.
+        let seldom = (1..10).fold(0, |waited_ns, cycle| waited_since(waited_ns, within(cycle)));
+        assert_eq!((seldom, rest_of(fifo, within(10), seldom)), (0, Some(10 * CYCLE_NS)));
+        assert_eq!(rest_of(fifo, within(11), seldom), None);
+        assert_eq!(rest_of(Scheduling::Other, within(10), seldom), None);
     }
 }

@@ -22,9 +22,9 @@ const DUTY_WITH_CONSENT_PERCENT: u64 = 50;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
     /// ns.
-    pub shortest_ns: u64,
+    pub min_ns: u64,
     /// ns.
-    pub longest_ns: u64,
+    pub max_ns: u64,
 }
 
 impl FromStr for Lengths {
@@ -33,16 +33,16 @@ impl FromStr for Lengths {
     /// `2ms` or `200us..5ms`; a bare number is microseconds.
     fn from_str(text: &str) -> Result<Lengths, String> {
         let (from, to) = text.split_once("..").unwrap_or((text, text));
-        let shortest_ns = parse_duration(from, BareUnit::Microseconds)?;
-        let longest_ns = parse_duration(to, BareUnit::Microseconds)?;
-        if shortest_ns > longest_ns {
+        let min_ns = parse_duration(from, BareUnit::Microseconds)?;
+        let max_ns = parse_duration(to, BareUnit::Microseconds)?;
+        if min_ns > max_ns {
             return Err(format!("`{text}` runs backwards: write the shorter one first, such as 200us..5ms"));
         }
-        if longest_ns > MAX_NS || shortest_ns < MIN_NS {
+        if max_ns > MAX_NS || min_ns < MIN_NS {
             let (low, high) = (format_ns(MIN_NS), format_ns(MAX_NS));
             return Err(format!("`{text}` is out of range: an injection lasts {low} to {high}, such as 2ms"));
         }
-        Ok(Lengths { shortest_ns, longest_ns })
+        Ok(Lengths { min_ns, max_ns })
     }
 }
 
@@ -123,7 +123,7 @@ impl DrillPlan {
 
     /// The share of a CPU that the injections take at most, percent.
     pub(crate) fn share_percent(&self) -> u64 {
-        self.lengths.longest_ns.saturating_mul(100).div_ceil(self.every_ns.max(1))
+        self.lengths.max_ns.saturating_mul(100).div_ceil(self.every_ns.max(1))
     }
 
     /// The share of a CPU that injections may take, those of other drills included, percent.
@@ -133,24 +133,24 @@ impl DrillPlan {
 
     fn check_bounds(&self) -> Result<(), PlanError> {
         let wrong = |text: String| Err(PlanError(text));
-        let Lengths { shortest_ns, longest_ns } = self.lengths;
-        if shortest_ns > longest_ns || shortest_ns < MIN_NS || longest_ns > MAX_NS {
+        let Lengths { min_ns, max_ns } = self.lengths;
+        if min_ns > max_ns || min_ns < MIN_NS || max_ns > MAX_NS {
             return wrong(format!("an injection lasts {} to {}", format_ns(MIN_NS), format_ns(MAX_NS)));
         }
-        if self.kind == DrillKind::Throttle && shortest_ns < MIN_THROTTLE_NS {
+        if self.kind == DrillKind::Throttle && min_ns < MIN_THROTTLE_NS {
             return wrong(format!("a thread is throttled for {} or longer", format_ns(MIN_THROTTLE_NS)));
         }
         if self.duration_ns == 0 || self.duration_ns > MAX_DURATION_NS {
             return wrong("a drill lasts up to 10 min: give a shorter -D".to_owned());
         }
         // Twice the length at least apart, so that they never meet however they are jittered.
-        let most = self.max_percent();
-        if self.share_percent() > most {
-            let apart = format_ns(longest_ns * 100 / most);
+        let max_percent = self.max_percent();
+        if self.share_percent() > max_percent {
+            let apart = format_ns(max_ns * 100 / max_percent);
             let how = if self.consent { "" } else { ", or agree to up to 50 % with --yes" };
-            let (length, every) = (format_ns(longest_ns), format_ns(self.every_ns));
+            let (length, every) = (format_ns(max_ns), format_ns(self.every_ns));
             return wrong(format!(
-                "{length} every {every} is more than {most} % of a CPU: give --every {apart} or longer{how}"
+                "{length} every {every} is more than {max_percent} % of a CPU: give --every {apart} or longer{how}"
             ));
         }
         Ok(())
@@ -164,7 +164,7 @@ mod tests {
     fn plan(kind: DrillKind) -> DrillPlan {
         DrillPlan {
             kind,
-            lengths: Lengths { shortest_ns: 2_000_000, longest_ns: 2_000_000 },
+            lengths: Lengths { min_ns: 2_000_000, max_ns: 2_000_000 },
             every_ns: 500_000_000,
             duration_ns: 20_000_000_000,
             count: None,
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn lengths_are_read() {
-        assert_eq!("2ms".parse(), Ok(Lengths { shortest_ns: 2_000_000, longest_ns: 2_000_000 }));
-        assert_eq!("200us..5ms".parse(), Ok(Lengths { shortest_ns: 200_000, longest_ns: 5_000_000 }));
+        assert_eq!("2ms".parse(), Ok(Lengths { min_ns: 2_000_000, max_ns: 2_000_000 }));
+        assert_eq!("200us..5ms".parse(), Ok(Lengths { min_ns: 200_000, max_ns: 5_000_000 }));
         for wrong in ["51ms", "5ms..200us", "1us", "..", "x", "1ms..60ms"] {
             assert!(wrong.parse::<Lengths>().is_err(), "{wrong}");
         }
@@ -199,7 +199,7 @@ mod tests {
         assert!(refused(|plan| plan.every_ns = 7_900_000).contains("25 %"));
         assert!(refused(|plan| (plan.every_ns, plan.consent) = (3_900_000, true)).contains("50 %"));
         assert!(refused(|plan| plan.every_ns = 0).contains("25 %"));
-        assert!(refused(|plan| plan.lengths.longest_ns = MAX_NS + 1).contains("50.0 ms"));
+        assert!(refused(|plan| plan.lengths.max_ns = MAX_NS + 1).contains("50.0 ms"));
         assert!(refused(|plan| plan.duration_ns = MAX_DURATION_NS + 1).contains("10 min"));
         assert!(refused(|plan| plan.priority = Some(3)).contains("--priority"));
         assert!(refused(|plan| plan.cpus = Some(vec![7])).contains("CPU 7"));

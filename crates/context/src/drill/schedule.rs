@@ -32,9 +32,9 @@ impl Schedule {
         Schedule { random: Random(state), lengths, every_ns, number: 0 }
     }
 
-    /// A whole number up to and with `most`.
-    fn up_to(&mut self, most: u64) -> u64 {
-        self.random.below(most + 1)
+    /// A whole number up to and with `max`.
+    fn up_to(&mut self, max: u64) -> u64 {
+        self.random.below(max + 1)
     }
 }
 
@@ -45,7 +45,7 @@ impl Iterator for Schedule {
         let begin = self.number * self.every_ns;
         self.number += 1;
         let offset_ns = begin + self.up_to(self.every_ns / 4);
-        let length_ns = self.lengths.shortest_ns + self.up_to(self.lengths.longest_ns - self.lengths.shortest_ns);
+        let length_ns = self.lengths.min_ns + self.up_to(self.lengths.max_ns - self.lengths.min_ns);
         Some(Planned { number: self.number, offset_ns, length_ns })
     }
 }
@@ -64,12 +64,12 @@ mod tests {
             range in 0u64..49_000_000,
             slack in 0u64..1_000_000_000,
         ) {
-            let lengths = Lengths { shortest_ns: shortest, longest_ns: shortest + range };
-            let every = lengths.longest_ns * 2 + slack;
+            let lengths = Lengths { min_ns: shortest, max_ns: shortest + range };
+            let every = lengths.max_ns * 2 + slack;
             let planned: Vec<Planned> = Schedule::new(seed, part, lengths, every).take(50).collect();
             for (index, one) in planned.iter().enumerate() {
                 prop_assert_eq!(one.number, index as u64 + 1);
-                prop_assert!((lengths.shortest_ns..=lengths.longest_ns).contains(&one.length_ns));
+                prop_assert!((lengths.min_ns..=lengths.max_ns).contains(&one.length_ns));
                 prop_assert!(one.offset_ns / every == index as u64);
             }
             for pair in planned.windows(2) {
@@ -81,7 +81,7 @@ mod tests {
 
         #[test]
         fn cpus_have_schedules_of_their_own(seed: u64) {
-            let lengths = Lengths { shortest_ns: 200_000, longest_ns: 5_000_000 };
+            let lengths = Lengths { min_ns: 200_000, max_ns: 5_000_000 };
             let first = |part| Schedule::new(seed, part, lengths, 100_000_000).next();
             prop_assert_ne!(first(0), first(1));
         }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn lengths_and_starts_spread_over_their_ranges() {
-        let lengths = Lengths { shortest_ns: 1_000_000, longest_ns: 2_000_000 };
+        let lengths = Lengths { min_ns: 1_000_000, max_ns: 2_000_000 };
         let planned: Vec<Planned> = Schedule::new(7, 0, lengths, 100_000_000).take(4000).collect();
         let mean = planned.iter().map(|one| one.length_ns).sum::<u64>() / 4000;
         assert!((1_480_000..1_520_000).contains(&mean), "{mean}");
