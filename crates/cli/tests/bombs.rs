@@ -533,7 +533,7 @@ fn what_is_no_file_is_refused_at_once() {
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let pipe = at("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let (large, folder) = (at("large.toml"), at("folder"));
+    let (large, folder, page) = (at("large.toml"), at("folder"), at("page.html"));
     std::fs::write(&large, vec![b'#'; 2 << 20]).unwrap();
     std::fs::create_dir(&folder).unwrap();
     std::fs::create_dir(at("r.punctual")).unwrap();
@@ -549,11 +549,20 @@ fn what_is_no_file_is_refused_at_once() {
             vec!["schedulability", &link],
             vec!["sim", "run", &link],
             vec!["device", "list", "--profiles", &link],
+            vec!["device", "mix", "audio64,modem", "--profiles", &link],
+            vec!["reserve", "v90", "--profiles", &link],
+            vec!["interact", "--no-bpf", "--script", &link, "--", "true"],
+            vec!["sim", "timeline", &link, "--html", &page],
+            vec!["lab", "run", "--kernel", &link, "--seeds", "1", "-o", &folder, "--", "capabilities"],
             vec!["load", "show", &link],
         ] {
             let ran = ran(&words);
             assert!(ran.code == Some(1) || ran.code == Some(129), "{words:?}: {:?} {}", ran.code, ran.output);
             assert_eq!(ran.errors.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{}", ran.errors);
+            cases += 1;
+        }
+        if *input != large {
+            refused(&["modem", "transfer", &link], "link.toml");
             cases += 1;
         }
         let _ = std::fs::remove_file(&document);

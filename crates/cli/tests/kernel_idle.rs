@@ -132,6 +132,22 @@ struct Burst {
     cpu: u64,
 }
 
+impl Burst {
+    /// What may be measured more or less, ns.
+    fn allowed_ns(&self) -> u64 {
+        (self.cpu / 50).max(100_000)
+    }
+
+    /// Whether it had its CPU all the time. The host's steal counter is brought up to date late: what it took is told in another
+    /// place.
+    fn was_left_alone(&self) -> bool {
+        self.ended - self.began <= self.cpu + self.allowed_ns()
+    }
+}
+
+/// Fewer bursts that had their CPU all the time prove nothing.
+const MIN_ALONE: usize = 20;
+
 /// A hundred bursts of 0.2 to 10 ms beside an idle loop, and what the loop and the kernel's programs saw.
 struct BurstsSeen {
     bursts: Vec<Burst>,
@@ -193,6 +209,19 @@ fn a_hundred_bursts(cpu: u32) -> BurstsSeen {
     BurstsSeen { bursts, gaps, entries, entries_lost: lost, ticker: session.ticker() }
 }
 
+/// Beginnings that lie in no gap, each with the gaps within 20 ms of it.
+fn gaps_around(
+    missing: &[u64],
+    gaps: &[punctual_probe::idle::RawGap],
+    ticker: &punctual_probe::idle::Ticker,
+) -> Vec<(u64, Vec<(u64, u64)>)> {
+    let around = |began: u64| {
+        let near = gaps.iter().map(|gap| (gap.end_ns - ticker.ns(gap.ticks), gap.end_ns));
+        near.filter(|(start, end)| *start < began + 20_000_000 && began < end + 20_000_000).collect()
+    };
+    missing.iter().map(|&began| (began, around(began))).collect()
+}
+
 #[test]
 fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
     use punctual_kernel::scheduling::allowed_cpus;
@@ -201,15 +230,18 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
     requires!("idle accuracy", "real-time priority", "BPF", "BTF");
     let cpu = *allowed_cpus().last().unwrap();
     // Where the host holds the reader for longer than a ring lasts, entries are lost: counted, and nothing to judge by.
-    let seen = (0..3).map(|_| a_hundred_bursts(cpu)).find(|seen| seen.entries_lost == 0);
+    let can_be_judged = |seen: &BurstsSeen| {
+        seen.entries_lost == 0 && seen.bursts.iter().filter(|burst| burst.was_left_alone()).count() >= MIN_ALONE
+    };
+    let seen = (0..3).map(|_| a_hundred_bursts(cpu)).find(can_be_judged);
     let Some(BurstsSeen { bursts, gaps, entries, ticker, .. }) = seen else {
         return punctual_testing::skip(
             "idle accuracy",
-            "entries were lost in each of three runs: the machine is too busy",
+            "entries were lost, or the host came between, in each of three runs: the machine is too busy",
         );
     };
     let is_burst = |entry: &&TraceEntry| matches!(&entry.ran, Ran::Thread(name) if name == "burst-exact");
-    let (mut found, mut within) = (0, 0);
+    let (mut found, mut judged, mut within) = (0, 0, 0);
     let mut missing: Vec<u64> = bursts.iter().map(|burst| burst.began).collect();
     for gap in &gaps {
         let length = ticker.ns(gap.ticks);
@@ -236,27 +268,26 @@ fn each_of_a_hundred_bursts_is_measured_and_named_and_none_is_invented() {
             stolen += entry.stolen_ns;
         }
         let own: u64 = held.iter().map(|burst| burst.cpu).sum();
-        let allowed: u64 = held.iter().map(|burst| (burst.cpu / 50).max(100_000)).sum();
+        let allowed: u64 = held.iter().map(|burst| burst.allowed_ns()).sum();
+        if !held.iter().all(|burst| burst.was_left_alone()) {
+            continue;
+        }
+        judged += held.len();
         if measured + allowed >= own && measured <= own + allowed + stolen {
             within += held.len();
         }
     }
-    let around = |began: u64| {
-        let near = gaps.iter().map(|gap| (gap.end_ns - ticker.ns(gap.ticks), gap.end_ns));
-        near.filter(|(start, end)| *start < began + 20_000_000 && began < end + 20_000_000).collect::<Vec<_>>()
-    };
-    let gone: Vec<_> = missing.iter().map(|&began| (began, around(began))).collect();
+    let gone = gaps_around(&missing, &gaps, &ticker);
     assert_eq!(found, bursts.len(), "bursts in no gap, and the gaps around them: {gone:?}");
-    // The host's steal counter is brought up to date late: what it took at the edge of a burst may be told too late.
-    assert!(within * 10 >= found * 9, "{within} of {found} to 100 us or 2 %");
+    eprintln!("{found} bursts found, {judged} of them left alone, {within} of those to 100 us or 2 %");
+    assert!(judged * 2 >= MIN_ALONE && within * 10 >= judged * 9, "{within} of {judged} to 100 us or 2 %");
     let invented = |entry: &&TraceEntry| {
         is_burst(entry)
             && entry.end_ns - entry.start_ns > 150_000 + entry.stolen_ns
             && !bursts.iter().any(|burst| burst.began < entry.end_ns && burst.ended > entry.start_ns)
     };
     // Before the first burst the thread sets itself up.
-    let first = bursts[0].began;
-    assert_eq!(entries.iter().filter(|entry| entry.start_ns > first).filter(invented).count(), 0);
+    assert_eq!(entries.iter().filter(|entry| entry.start_ns > bursts[0].began).filter(invented).count(), 0);
 }
 
 #[test]

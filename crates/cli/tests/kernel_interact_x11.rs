@@ -314,6 +314,9 @@ fn keys_are_seen_in_mousepad_when_its_pixels_have_changed() {
 #[test]
 fn keys_are_seen_in_xterm_when_its_pixels_have_changed() {
     requires!("interact x11 xterm", "terminal", "kernel's thread ids", "unshifted clock");
+    if !support::tests_all() {
+        return support::skip("interact x11 xterm", "it takes long: ./test --all has it, and this one mousepad");
+    }
     needs!("interact x11 xterm", "Xvfb", "xterm");
     judge_film(&["xterm", "-e", "bash", "--norc"]);
 }

@@ -13,7 +13,10 @@ fn file(directory: &std::path::Path) {
 fn a_file_arrives_exact_in_each_context_of_a_thread() {
     let directory = tempfile::tempdir().unwrap();
     file(directory.path());
-    for (context, competitors) in [("thread:other", 0), ("thread:24", 1), ("reservation:4/8", 1)] {
+    let all = [("thread:24", 1), ("reservation:4/8", 1), ("thread:other", 0)];
+    // Each takes the time of a call.
+    let some = if support::tests_all() { &all[..] } else { &all[..2] };
+    for &(context, competitors) in some {
         let mut words = vec!["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
         words.extend(["--competitor", "spin:normal"].iter().take(2 * competitors));
         let output = run(directory.path(), &words);

@@ -139,6 +139,7 @@ mod tests {
             unknown_ns: ns / 10,
             inside: Vec::new(),
             call: None,
+            has_ended: false,
             cgroup: None,
             turn: None,
         }

@@ -30,7 +30,7 @@ impl WhyRecordArguments {
     pub(crate) fn settings(&self) -> Option<WhySettings> {
         let threshold = self.why?;
         let stage = Stage::from_name(&self.why_stage).unwrap_or_default();
-        Some(WhySettings { threshold, stage, sample_rate: self.sample_rate, most_episodes: self.why_episodes })
+        Some(WhySettings { threshold, stage, sample_rate: self.sample_rate, max_episodes: self.why_episodes })
     }
 }
 

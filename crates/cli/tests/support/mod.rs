@@ -130,6 +130,11 @@ pub(crate) fn is_alive(pid: &str) -> bool {
         .is_ok_and(|stat| !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')))
 }
 
+pub(crate) fn is_root() -> bool {
+    // SAFETY: takes no arguments and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// What `setpriv` is told to run a program as the user nobody.
 pub(crate) const NOBODY: [&str; 3] = ["--reuid=65534", "--regid=65534", "--clear-groups"];
 

@@ -221,7 +221,7 @@ fn boot(run: &Run) -> Result<ExitCode> {
         eprintln!("kernels: the kernel complained: {splat}");
     }
     if let Some(out) = &run.out {
-        guest::copy(outcome.files.path(), out).with_context(|| format!("writing {}", out.display()))?;
+        outcome.files.unpack(out).with_context(|| format!("writing {}", out.display()))?;
     }
     Ok(ExitCode::from(u8::try_from(outcome.code).unwrap_or(1)))
 }

@@ -146,14 +146,7 @@ fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> 
             let mut done = done.lock().expect("no panic while it is held");
             done.entry(number).or_default().insert(part, tried);
             if done[&number].len() == parts(boot).len() {
-                let parts = done.remove(&number).expect("it is there");
-                let mut result =
-                    Result { boot: boot.clone(), cells: Vec::new(), beside: Vec::new(), used: Duration::ZERO };
-                for tried in parts.into_values() {
-                    result.cells.extend(tried.cells);
-                    result.beside.extend(tried.beside);
-                    result.used += tried.used;
-                }
+                let result = joined(boot, done.remove(&number).expect("it is there"));
                 if !is_ending() {
                     tell(&result);
                 }
@@ -167,6 +160,17 @@ fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> 
         }
     });
     results.into_inner().expect("no panic while it was held").into_values().collect()
+}
+
+/// What all parts of a boot showed, as one.
+fn joined(boot: &Boot, parts: Done) -> Result {
+    let mut result = Result { boot: boot.clone(), cells: Vec::new(), beside: Vec::new(), used: Duration::ZERO };
+    for tried in parts.into_values() {
+        result.cells.extend(tried.cells);
+        result.beside.extend(tried.beside);
+        result.used += tried.used;
+    }
+    result
 }
 
 fn guest(boot: &Boot, kernel: &Path, program: &Path, all: bool) -> Guest {

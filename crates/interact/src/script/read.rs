@@ -15,7 +15,7 @@ pub struct ScriptError(String);
 /// A longer file is none.
 pub(super) const MAX_BYTES: usize = 1 << 20;
 /// No pause, no wait is longer than this.
-const LONGEST: Duration = Duration::from_secs(3_600);
+const MAX_TIME: Duration = Duration::from_secs(3_600);
 /// Names are no longer than this, characters.
 const MAX_NAME: usize = 100;
 /// The silence that is waited for, and how long at most, where the script does not say.
@@ -92,7 +92,7 @@ impl Source<'_> {
         let nanoseconds =
             parse_duration(written.get_ref(), BareUnit::Seconds).map_err(|what| self.wrong(&written.span(), what))?;
         let time = Duration::from_nanos(nanoseconds);
-        if time > LONGEST {
+        if time > MAX_TIME {
             return Err(self.wrong(&written.span(), format!("`{}` is longer than an hour", written.get_ref())));
         }
         Ok(time)

@@ -70,12 +70,12 @@ impl Verified {
 
     /// Whether the count is one that a rate within the forecast's interval would produce.
     pub fn agrees(&self) -> bool {
-        let (fewest, most) = self.expected();
+        let (min, max) = self.expected();
         // Two standard deviations of a count that varies as counts without a device do, and one for what cannot be halved.
         let dispersion = self.answer.underruns.dispersion.max(1.0);
         let spread = |mean: f64| 2.0 * (mean * dispersion).sqrt() + 1.0;
         let counted = self.counted() as f64;
-        most.is_none_or(|most| counted <= most + spread(most)) && counted >= fewest - spread(fewest)
+        max.is_none_or(|max| counted <= max + spread(max)) && counted >= min - spread(min)
     }
 }
 

@@ -14,7 +14,7 @@ const MAX_NAMES: usize = 4096;
 /// Times of each cause and CPU that are kept to look for a period.
 const MAX_TIMES: usize = 4096;
 /// Of the longest gaps this many stand in the summary; all stand in the table.
-const LONGEST_SHOWN: usize = 20;
+const MAX_LONGEST: usize = 20;
 /// Profiles begin with bins this wide, ns.
 const BIN_NS: u64 = 100_000_000;
 /// When a run has more bins than this, pairs are joined.
@@ -184,10 +184,10 @@ impl Tally {
         self.lengths.record(length_ns);
         self.cpus[index].add(&main, self.start_ns);
         self.fill_profile(index, start_ns, raw.end_ns);
-        if self.longest.len() < LONGEST_SHOWN || self.longest.last().is_some_and(|least| least.length_ns < length_ns) {
+        if self.longest.len() < MAX_LONGEST || self.longest.last().is_some_and(|least| least.length_ns < length_ns) {
             let at = self.longest.partition_point(|other| other.length_ns >= length_ns);
             self.longest.insert(at, main);
-            self.longest.truncate(LONGEST_SHOWN);
+            self.longest.truncate(MAX_LONGEST);
         }
         (main, inside)
     }
