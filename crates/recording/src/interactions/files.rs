@@ -452,6 +452,7 @@ mod tests {
         std::fs::write(directory.path().join("interactions.json"), "{}").unwrap();
         assert_eq!(read_interaction_document(directory.path()).unwrap_err().kind(), ErrorKind::Invalid);
     }
+
     #[test]
     fn as_many_parts_of_an_input_as_are_written_are_read_and_not_one_more() {
         for (count, is_read) in [(MAX_PARTS, true), (MAX_PARTS + 1, false)] {
