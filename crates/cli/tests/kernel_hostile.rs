@@ -13,8 +13,10 @@ use support::{code, stderr};
 
 /// The address space that a measurement may take, bytes: a fault then ends it, not the machine.
 const MAX_ADDRESS_SPACE: u64 = 3 << 30;
-/// After its time a measurement ends within this, on a machine that does other things too.
+/// After its time a measurement ends within this.
 const SLACK: Duration = Duration::from_secs(8);
+/// Or within this, if it took no more CPU time than it may take time: then others kept it from the CPUs.
+const BUSY_SLACK: Duration = Duration::from_secs(40);
 
 /// Takes a new name and sleeps for a moment, again and again, in several threads.
 const NAMES: &str = "\
@@ -86,15 +88,23 @@ fn run_limited(directory: &Path, words: &[&str]) -> Measured {
     command.current_dir(directory).args(words);
     let cost = measured(command, Fence::Addresses(MAX_ADDRESS_SPACE));
     let (took, peak, said) = (cost.took.as_secs_f64(), cost.peak_bytes / 1_000_000, stderr(&cost.output));
-    eprintln!("{}: {took:.1} s, {peak} MB, {}", words.join(" "), said.trim());
+    let cpu = cost.cpu_time.as_secs_f64();
+    eprintln!("{}: {took:.1} s, {cpu:.1} s of CPU time, {peak} MB, {}", words.join(" "), said.trim());
     cost
 }
 
 /// A recording for so long beside a hostile program keeps to its time and this memory, bytes.
 fn costs_at_most(cost: &Measured, seconds: u64, memory: u64) {
     assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
-    assert!(cost.took < Duration::from_secs(seconds) + SLACK, "took {:?}", cost.took);
+    ends_in_time(cost, seconds);
     assert!(cost.peak_bytes > 0 && cost.peak_bytes < memory, "{} bytes", cost.peak_bytes);
+}
+
+/// A measurement for so long ends within what is promised.
+fn ends_in_time(cost: &Measured, seconds: u64) {
+    let time = Duration::from_secs(seconds);
+    let was_kept = cost.cpu_time < time + SLACK && cost.took < time + BUSY_SLACK;
+    assert!(cost.took < time + SLACK || was_kept, "took {:?}, and {:?} of CPU time", cost.took, cost.cpu_time);
 }
 
 /// The names in a recording are bounded, and every wakeup is counted under one of them.
@@ -230,7 +240,7 @@ fn many_short_periods_leave_others_their_part() {
     let directory = tempfile::tempdir().unwrap();
     let words = ["record", "-q", "-D", "4s", "-i", "2us", "-p", "80,70,60", "-a", "1", "-o", "a.punctual"];
     let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
-    assert!(cost.took < Duration::from_secs(4) + SLACK, "{:?}", cost.took);
+    ends_in_time(&cost, 4);
     // Every tenth of a second, and at the beginning once later.
     assert!(longest < Duration::from_millis(250), "{longest:?}");
 }
@@ -242,7 +252,7 @@ fn competitors_above_everybody_end_in_time_and_leave_others_their_part() {
     let words = ["device", "run", "modem", "-q", "-D", "4s", "--competitor", "spin:99", "--competitor", "spin:99"];
     let words: Vec<&str> = words.into_iter().chain(["-a", "1", "-o", "a.punctual"]).collect();
     let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
-    assert!(cost.took < Duration::from_secs(4) + SLACK, "{:?}", cost.took);
+    ends_in_time(&cost, 4);
     assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
     assert!(longest < MAX_STARVATION, "{longest:?}");
 }
@@ -279,7 +289,7 @@ fn several_runs_at_once_leave_others_their_part() {
     let ended = beside.iter_mut().map(|child| child.wait().unwrap().code());
     let ended: Vec<_> = ended.collect();
     assert_eq!(ended[..2], [Some(0), Some(0)]);
-    assert!(cost.took < Duration::from_secs(4) + SLACK, "{:?}", cost.took);
+    ends_in_time(&cost, 4);
     assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
     assert!(longest < MAX_STARVATION, "{longest:?}");
 }

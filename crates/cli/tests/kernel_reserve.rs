@@ -6,6 +6,7 @@ mod support;
 use punctual_kernel::other_thread::ThreadScheduling;
 use serde_json::Value;
 use std::path::Path;
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -144,19 +145,41 @@ fn a_reservation_is_found_proven_kept_and_undone() {
     panic!("proven in none of {MAX_ATTEMPTS} studies");
 }
 
+/// Starts a study, and waits until it has given the thread a reservation. On a busy machine one may find no period to reserve
+/// for, and ends.
+fn start_until_tried(directory: &Path, thread: &Periodic, signal: i32) -> Child {
+    let process = std::process::id().to_string();
+    for attempt in 0..MAX_ATTEMPTS {
+        let output = format!("s{signal}-{attempt}");
+        let words = ["reserve", "-q", "--pid", &process, "--thread", "^to-be-put", "--full", "-o", &output];
+        let words: Vec<&str> = words.iter().chain(&SHORT).copied().collect();
+        let mut child = start(directory, &words);
+        let (mut is_tried, mut has_ended) = (false, false);
+        wait_until(|| {
+            is_tried = thread.scheduling().reservation().is_some();
+            has_ended = child.try_wait().unwrap().is_some();
+            is_tried || has_ended
+        });
+        if is_tried {
+            return child;
+        }
+        if !has_ended {
+            support::signal(&child, libc::SIGTERM);
+        }
+        let ended = child.wait_with_output().unwrap();
+        eprintln!("attempt {attempt}: {}{}", stdout(&ended), stderr(&ended));
+    }
+    panic!("a reservation is tried in none of {MAX_ATTEMPTS} studies");
+}
+
 #[test]
 fn whatever_ends_a_study_nothing_stays_changed() {
     requires!("whatever_ends_a_study_nothing_stays_changed", "followed threads", "deadline reservation");
     let directory = tempfile::tempdir().unwrap();
     let thread = Periodic::start("to-be-put-back");
     let before = thread.scheduling();
-    let process = std::process::id().to_string();
     for signal in [libc::SIGKILL, libc::SIGTERM] {
-        let output = format!("s{signal}");
-        let words = ["reserve", "-q", "--pid", &process, "--thread", "^to-be-put", "--full", "-o", &output];
-        let words: Vec<&str> = words.iter().chain(&SHORT).copied().collect();
-        let child = start(directory.path(), &words);
-        assert!(wait_until(|| thread.scheduling().reservation().is_some()), "a reservation is tried");
+        let child = start_until_tried(directory.path(), &thread, signal);
         support::signal(&child, signal);
         let ended = child.wait_with_output().unwrap();
         assert!(wait_until(|| thread.scheduling() == before), "put back after signal {signal}");

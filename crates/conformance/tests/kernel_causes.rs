@@ -1,35 +1,84 @@
 //! A small set of the causes that `why` was not built with: hardly ever the wrong name, and each of them met.
 
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 /// Fewer that are met prove nothing: the recorder could be dead.
 const MIN_MET: u64 = 15;
-/// Of all injections together; what happens once in eighty is no proof of a fault.
-const MAX_WRONG: u64 = 1;
+/// Of eighty injections together; what happens once in eighty is no proof of a fault.
+const MAX_WRONG_OF_80: u64 = 1;
+/// Where the machine is too busy to copy evidence before it is overwritten, or the host takes the CPUs, there is another run.
+const MAX_RUNS: u64 = 3;
+
+/// What became of a cause's injections, over all runs.
+#[derive(Debug, Default)]
+struct Tally {
+    met: u64,
+    right: u64,
+    wrong: u64,
+    /// Nothing can be said of these: the evidence is void, or the host had the CPU.
+    withheld: u64,
+    skipped: bool,
+}
+
+impl Tally {
+    fn add(&mut self, cause: &Value) {
+        // The examiner has said so already, where skips are counted.
+        if cause["skipped"].is_string() {
+            self.skipped = true;
+            return;
+        }
+        let count = |key: &str| cause["tally"][key].as_u64().unwrap_or_else(|| panic!("{cause}"));
+        self.met += count("met");
+        self.right += count("right");
+        self.wrong += count("wrong");
+        self.withheld += count("void") + count("steal");
+    }
+
+    fn is_enough(&self) -> bool {
+        self.skipped || self.met >= MIN_MET
+    }
+}
+
+fn causes(examiner: &Path, program: &Path) -> Vec<Value> {
+    let run = Command::new(examiner).args(["--fast", "--count", "20", "--json", "--program"]).arg(program).output();
+    let run = run.expect("the examiner starts");
+    let answer: Value = serde_json::from_slice(&run.stdout).expect("the examiner's JSON");
+    let causes = answer["causes"].as_array().expect("a list of causes").clone();
+    assert_eq!(causes.len(), 4, "{answer}");
+    causes
+}
 
 #[test]
 fn a_small_set_of_causes_gets_its_right_names() {
     let examiner = Path::new(env!("CARGO_BIN_EXE_causes"));
     let program = examiner.with_file_name("punctual");
     assert!(program.is_file(), "{}: build it first (cargo build --workspace)", program.display());
-    let run = Command::new(examiner).args(["--fast", "--count", "20", "--json", "--program"]).arg(&program).output();
-    let run = run.expect("the examiner starts");
-    let answer: serde_json::Value = serde_json::from_slice(&run.stdout).expect("the examiner's JSON");
-    let causes = answer["causes"].as_array().expect("a list of causes");
-    assert_eq!(causes.len(), 4, "{answer}");
-    let mut wrong = 0;
-    for cause in causes {
-        let name = cause["cause"].as_str().expect("a name");
-        // The examiner has said so already, where skips are counted.
-        if cause["skipped"].is_string() {
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    let mut runs = 0;
+    while runs < MAX_RUNS && (runs == 0 || tallies.values().any(|tally| !tally.is_enough() && tally.withheld > 0)) {
+        runs += 1;
+        for cause in causes(examiner, &program) {
+            tallies.entry(cause["cause"].as_str().expect("a name").to_owned()).or_default().add(&cause);
+        }
+        eprintln!("run {runs}: {tallies:?}");
+    }
+    for (name, tally) in &tallies {
+        assert!(tally.right * 10 >= tally.met * 9, "{name}: {tally:?}");
+        // What was withheld is the machine's, and nothing else may be missing.
+        if !tally.is_enough() && tally.met + tally.withheld >= MIN_MET * runs {
+            let reason = format!(
+                "of {} in {runs} runs {} had no evidence: the machine is too busy",
+                tally.met + tally.withheld,
+                tally.withheld
+            );
+            punctual_testing::skip(&format!("cause {name}"), reason);
             continue;
         }
-        let count = |key: &str| cause["tally"][key].as_u64().unwrap_or_else(|| panic!("{name}: {cause}"));
-        eprintln!("{name}: {} met, {} right", count("met"), count("right"));
-        assert!(count("met") >= MIN_MET, "{name}: {cause}");
-        wrong += count("wrong");
-        assert!(count("right") * 10 >= count("met") * 9, "{name}: {cause}");
+        assert!(tally.is_enough(), "{name}: {tally:?}");
     }
-    assert!(wrong <= MAX_WRONG, "{answer}");
+    let wrong: u64 = tallies.values().map(|tally| tally.wrong).sum();
+    assert!(wrong <= MAX_WRONG_OF_80 * runs, "{tallies:?}");
 }
