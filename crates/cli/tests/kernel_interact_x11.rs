@@ -7,6 +7,7 @@ use punctual_recording::{
     Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
 };
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use std::time::{Duration, Instant};
@@ -350,6 +351,41 @@ fn no_display_is_left_whatever_ends_the_run() {
         assert!(support::wait_until(|| !Path::new(&authority).exists()), "{signal}: {authority}");
         let report = run(directory.path(), &["report", "a.punctual"]);
         assert!(code(&report) <= 1, "{}", stderr(&report));
+    }
+}
+
+/// Programs hand the display's key to whatever they find under its name, and tell that all that is typed.
+#[test]
+fn no_display_is_used_whose_socket_another_user_could_replace() {
+    needs!("interact x11 sockets", "Xvfb", "setpriv", "unshare");
+    if !support::is_root() {
+        support::skip("interact x11 sockets", "only root can become two others");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let program = directory.path().join("punctual");
+    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &program).unwrap();
+    for (owner, is_refused) in [("65533", true), ("65534", false), ("0", false)] {
+        // In a name space of its own, where the directory is what is said here.
+        let script = format!(
+            "mkdir -m 1777 -p /tmp/.X11-unix && mount -t tmpfs -o mode=1777,uid={owner} sockets /tmp/.X11-unix || exit 77; \
+             exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$0\" \"$@\""
+        );
+        let output = format!("{owner}.punctual");
+        let words = ["interact", "-q", "--no-bpf", "--via", "x11", "-o", &output, "--", "true"];
+        let mut command = std::process::Command::new("unshare");
+        command.args(["-m", "sh", "-c", &script]).arg(&program).args(words);
+        let done = command.current_dir(directory.path()).env("TMPDIR", directory.path()).output().unwrap();
+        if code(&done) == 77 {
+            support::skip("interact x11 sockets", "mounting a small file system takes root");
+            return;
+        }
+        let said = stderr(&done);
+        let is_named = said.contains("/tmp/.X11-unix belongs to another user (65533)") && said.contains("install -d");
+        assert_eq!((is_named, code(&done)), (is_refused, i32::from(is_refused)), "{owner}: {said}{}", stdout(&done));
+        let authority = directory.path().display().to_string();
+        assert!(support::wait_until(|| displays_of(&authority) == 0), "{owner}");
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod keyboard;
 mod server;
+mod socket;
 mod windows;
 
 use crate::script::{Act, MIDDLE, Script};
@@ -57,9 +58,10 @@ impl Display {
     /// A display whose keyboard has all that a script types.
     pub(crate) fn start(script: &Script) -> Result<Display, Refused> {
         let server = Server::start()?;
-        let path = format!("/tmp/.X11-unix/X{}", server.number);
-        let (stream, _) = DefaultStream::connect(&ConnectAddress::Socket(path))
-            .map_err(|error| refused(format!("connecting to :{}: {error}", server.number)))?;
+        let connecting = |error: String| refused(format!("connecting to :{}: {error}", server.number));
+        let (stream, _) = DefaultStream::connect(&ConnectAddress::Socket(socket::path(server.number)))
+            .map_err(|error| connecting(error.to_string()))?;
+        socket::leads_to_us(&stream).map_err(connecting)?;
         let (name, data) = (PROTOCOL.as_bytes().to_vec(), server.cookie.clone().into_bytes());
         let connection =
             RustConnection::connect_to_stream_with_auth_info(stream, 0, name, data).map_err(|error| refused(&error))?;

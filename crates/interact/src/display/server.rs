@@ -1,5 +1,6 @@
 //! A display server of this run's own, which nobody else may use, and which ends with the run however that ends.
 
+use super::socket;
 use punctual_kernel::Refused;
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedCommand, GuardedPreparation, GuardedRun, SCRATCH};
 use std::fs::File;
@@ -72,6 +73,7 @@ impl Server {
                     // It writes the display's number; all else that it says is a complaint.
                     GuardEvent::Line { text, .. } => match (text.parse(), started.take()) {
                         (Ok(number), Some((pid, authority))) => {
+                            socket::is_ours(number).map_err(refused)?;
                             return Ok(Server { guard, pid, number, authority, cookie });
                         }
                         (_, there) => (started, last_words) = (there, text),
