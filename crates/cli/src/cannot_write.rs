@@ -7,14 +7,26 @@ use std::io::{Error, ErrorKind};
 #[derive(Debug)]
 pub(crate) struct CannotWrite {
     message: String,
-    is_full: bool,
+    hint: Option<&'static str>,
 }
+
+/// What helps where there is no room for a file that is to be written at the end.
+const NOTHING_YET: &str = "nothing was done yet; choose another place for that file";
 
 impl CannotWrite {
     /// The error met while `doing` something.
     pub(crate) fn new(doing: &str, error: &Error) -> CannotWrite {
-        let is_full = error.kind() == ErrorKind::StorageFull;
-        CannotWrite { message: format!("{doing}: {}", plain(error)), is_full }
+        CannotWrite::with_hint(doing, error, CHOOSE_ANOTHER_PLACE)
+    }
+
+    /// The same before anything is done whose outcome the file would have.
+    pub(crate) fn beforehand(doing: &str, error: &Error) -> CannotWrite {
+        CannotWrite::with_hint(doing, error, NOTHING_YET)
+    }
+
+    fn with_hint(doing: &str, error: &Error, where_full: &'static str) -> CannotWrite {
+        let hint = (error.kind() == ErrorKind::StorageFull).then_some(where_full);
+        CannotWrite { message: format!("{doing}: {}", plain(error)), hint }
     }
 }
 
@@ -28,7 +40,7 @@ impl std::error::Error for CannotWrite {}
 
 impl Hint for CannotWrite {
     fn hint(&self) -> Option<&'static str> {
-        self.is_full.then_some(CHOOSE_ANOTHER_PLACE)
+        self.hint
     }
 }
 

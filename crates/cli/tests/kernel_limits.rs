@@ -105,6 +105,8 @@ fn fills_its_inodes(disk: &Path, inodes: u32) -> Option<bool> {
     assert!(stderr(&output).contains("no space left"), "{inodes}: {}", stderr(&output));
     assert!(stderr(&output).lines().count() <= 2, "{inodes}: {}", stderr(&output));
     assert!(code(&page) == 1 || left.contains(&"page.html".into()), "{inodes}: {left:?}");
+    // Nothing of a page was written before.
+    assert!(!stderr(&page).contains("was kept"), "{inodes}: {}", stderr(&page));
     assert!(!left.iter().any(|name| name.to_string_lossy().contains(".punctual-")), "{inodes}: {left:?}");
     if let Some(opened) = &opened {
         assert_eq!(opened.as_ref().unwrap().count_not_adding_up().unwrap(), 0);
@@ -212,6 +214,22 @@ fn as_nobody(directory: &Path, capabilities: &str, words: &[&str]) -> Output {
     let inherited = format!("--inh-caps=-all,{capabilities}");
     command.args([&inherited, &format!("--ambient-caps=-all,{capabilities}")]);
     command.arg(&program).args(words).current_dir(directory).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn a_study_that_may_try_nothing_says_why_and_fails() {
+    if !support::is_root() {
+        support::skip("device study without privilege", "only root can become somebody else");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let study = ["device", "study", "v90", "-q", "-D", "35s", "--json", "-o", "s"];
+    let output = as_nobody(directory.path(), "-all", &study);
+    let answer = json(&output);
+    let verdict = answer["verdict"].as_str().unwrap();
+    assert_eq!((code(&output), &answer["exit_code"]), (1, &1.into()), "{verdict}");
+    assert!(verdict.starts_with("No context could be tried") && verdict.contains(" irq: "), "{verdict}");
+    assert!(verdict.contains("it takes root, or CAP_BPF") && verdict.contains("The other 3 were refused"), "{verdict}");
 }
 
 #[test]

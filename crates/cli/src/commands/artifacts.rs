@@ -36,7 +36,7 @@ pub(crate) fn check(file: Option<&PathBuf>) -> anyhow::Result<()> {
         Standing::Directory => Err(ErrorKind::IsADirectory.into()),
         Standing::Nothing | Standing::File => place.try_to_write(),
     });
-    tried.map_err(|error| CannotWrite::new(&format!("cannot write {}", path.display()), &error).into())
+    tried.map_err(|error| CannotWrite::beforehand(&format!("cannot write {}", path.display()), &error).into())
 }
 
 /// Whether a page that is written at the end can be made and written at all.

@@ -185,7 +185,8 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     let study = result?;
     let report = study_rows(&study);
     let mut artifacts = Artifacts::default();
-    let code = arguments.html.as_ref().map_or(0, |path| artifacts.write(path, study_report::html(&report)));
+    let written = arguments.html.as_ref().map_or(0, |path| artifacts.write(path, study_report::html(&report)));
+    let code = written.max(u8::from(study_report::is_untried(&report)));
     if output.json {
         output::answer_beside(artifacts.failure(), StudyAnswer::new(&report), code);
     } else {

@@ -71,9 +71,7 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         Some(context) => {
             format!("The least intrusive context that holds {} on this machine is {context}.", study.profile.id)
         }
-        None if !study.rows.iter().any(|row| row.group == "contexts" && row.run.is_ok()) => {
-            format!("No context could be tried, so none is known to hold {} on this machine.", study.profile.id)
-        }
+        None if is_untried(study) => untried_verdict(study),
         None if study.rows.iter().any(|row| row.group == "contexts" && row.run.is_err()) => format!(
             "No context that could be tried holds {} beside every competitor on this machine.",
             study.profile.id
@@ -103,7 +101,43 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
             study.profile.id
         );
     }
-    format!("{least}{lowest}{pc99}")
+    let refused = contexts_refused(study);
+    let untried = if refused.is_empty() || is_untried(study) {
+        String::new()
+    } else {
+        let names: Vec<&str> = refused.iter().map(|(context, _)| *context).collect();
+        format!(" Not tried, for this machine refused: {}.", names.join(", "))
+    };
+    format!("{least}{lowest}{pc99}{untried}")
+}
+
+/// Whether none of the contexts could be tried: then nothing was found out.
+pub fn is_untried(study: &StudyReport<'_>) -> bool {
+    !study.interrupted && !study.rows.iter().any(|row| row.group == "contexts" && row.run.is_ok())
+}
+
+/// That nothing was found out, and why: what the first context lacked is what most lack.
+fn untried_verdict(study: &StudyReport<'_>) -> String {
+    let refused = contexts_refused(study);
+    let reason = refused.first().map_or_else(String::new, |(context, reason)| format!(" {context}: {reason}."));
+    let others = match refused.len() {
+        0 | 1 => String::new(),
+        count => format!(" The other {} were refused as well.", count - 1),
+    };
+    format!("No context could be tried, so none is known to hold {} on this machine.{reason}{others}", study.profile.id)
+}
+
+/// The contexts that this machine or this user may not have, each with what was said first.
+fn contexts_refused<'a>(study: &'a StudyReport<'_>) -> Vec<(&'a str, &'a str)> {
+    let mut refused: Vec<(&str, &str)> = Vec::new();
+    for row in study.rows.iter().filter(|row| row.group == "contexts") {
+        if let Err(reason) = row.run
+            && !refused.iter().any(|(context, _)| *context == row.context)
+        {
+            refused.push((&row.context, reason));
+        }
+    }
+    refused
 }
 
 fn contexts_tried(study: &StudyReport<'_>) -> String {
