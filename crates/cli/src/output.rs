@@ -53,7 +53,7 @@ impl Output {
         let usage = plan_refused || error.downcast_ref::<Usage>().is_some();
         let code = if usage { USAGE } else { 1 };
         let hint = hint(error);
-        self.failure(&Failure::new(&format!("{error:#}"), hint, code));
+        self.failure(&Failure::new(&without_numbers(&format!("{error:#}")), hint, code));
         code
     }
 
@@ -71,6 +71,16 @@ impl Output {
 pub(crate) fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
+}
+
+/// Words of the system without the numbers that the standard library adds to them.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| {
+        let rest = part.trim_start_matches(|character: char| character.is_ascii_digit());
+        all + rest.strip_prefix(')').unwrap_or(rest)
+    })
 }
 
 /// Options that cannot go together or values that this machine does not have.
@@ -295,6 +305,14 @@ fn escaped(json: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_the_system_are_nobodys_words() {
+        let text = "x: No such file or directory (os error 2); those are y";
+        assert_eq!(without_numbers(text), "x: No such file or directory; those are y");
+        assert_eq!(without_numbers("as it is"), "as it is");
+        assert_eq!(without_numbers("cut (os error 2"), "cut");
+    }
 
     #[test]
     fn an_error_has_the_hint_of_its_cause_and_no_words_make_one() {

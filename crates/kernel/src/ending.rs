@@ -27,6 +27,16 @@ pub(crate) fn refuse_if_asked() -> Result<(), Refused> {
     if is_asked() { Err(Refused::because("getting ready", "the program was asked to end")) } else { Ok(()) }
 }
 
+/// Says why the program ends, to whoever waits for its answer.
+type Farewell = Box<dyn Fn(&str) + Send + Sync>;
+
+static FAREWELL: OnceLock<Farewell> = OnceLock::new();
+
+/// How it is said that the program ends while it gets ready: in the form that was asked for. Once; a later one is not heard.
+pub fn say_farewell_with(say: impl Fn(&str) + Send + Sync + 'static) {
+    let _ = FAREWELL.set(Box::new(say));
+}
+
 /// While this lives nothing is measured: loading programs, reading the kernel's symbols. Where that does not come to an
 /// end soon after the program was asked to, the program ends; all that it has in the kernel goes with it.
 pub struct GettingReady {
@@ -58,7 +68,11 @@ fn watch(over: &AtomicBool) {
     let mut since = None;
     while !over.load(Ordering::Relaxed) {
         if is_asked() && since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
-            eprintln!("ended while getting ready: nothing was measured");
+            const SAID: &str = "asked to end while getting ready: this run measured nothing";
+            match FAREWELL.get() {
+                Some(say) => say(SAID),
+                None => eprintln!("error: {SAID}"),
+            }
             std::process::exit(1);
         }
         std::thread::park_timeout(ROUND);

@@ -181,7 +181,7 @@ impl Runner {
             let path = self.scratch.join(name);
             let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
             made.and_then(|()| std::fs::write(&path, text))
-                .map_err(|error| format!("{name} could not be written: {}", crate::plain(&error)))?;
+                .map_err(|error| format!("{} could not be written: {}", path.display(), crate::plain(&error)))?;
         }
         let Some(script) = &preparation.script else { return Ok(true) };
         let words = ["/bin/sh", "-e", "-c", script].map(str::to_owned).to_vec();

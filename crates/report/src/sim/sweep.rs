@@ -43,6 +43,9 @@ pub(super) fn verdict(points: &[Point], interrupted: bool) -> String {
     let without = outcomes.clone().filter(|outcome| outcome.misses == 0).count();
     let possible = outcomes.count();
     let kept = if interrupted { " It was interrupted; what was computed was kept." } else { "" };
+    if points.is_empty() && interrupted {
+        return "It was interrupted before any point was computed.".to_owned();
+    }
     if possible == 0 && !points.is_empty() {
         return format!("None of the {} points can be: no such device, reservation or machine.{kept}", points.len());
     }
