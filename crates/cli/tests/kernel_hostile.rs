@@ -230,8 +230,7 @@ fn longest_starvation(directory: &Path, cpu: u32, seconds: u32, words: &[&str]) 
     (Duration::from_micros(micros), cost)
 }
 
-/// The thread of a device whose work never ends rests every other time, unless it is within a piece of work then; on a machine
-/// whose host has time for it.
+/// The threads of devices whose work never ends rest every other time; on a machine whose host has time for it.
 const MAX_STARVATION: Duration = Duration::from_millis(400);
 
 #[test]
@@ -290,6 +289,21 @@ fn several_runs_at_once_leave_others_their_part() {
     let ended: Vec<_> = ended.collect();
     assert_eq!(ended[..2], [Some(0), Some(0)]);
     ends_in_time(&cost, 4);
+    assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
+    assert!(longest < MAX_STARVATION, "{longest:?}");
+}
+
+/// Each waits at times, so that none leaves nothing by itself; together they do.
+#[test]
+fn devices_that_take_all_of_a_cpu_only_together_leave_others_their_part() {
+    requires!("two devices", "BPF", "BTF", "kernel's thread ids", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let profile = "[[device]]\nid = \"heavy\"\nname = \"Heavy\"\nwhat = \"three quarters of a CPU\"\nperiod = \"2500us\"\n\
+                   buffers = 2\ncompute = \"1850us\"\non_miss = \"dummy_buffer\"\n";
+    std::fs::write(directory.path().join("heavy.toml"), profile).unwrap();
+    let words = ["device", "mix", "heavy,heavy", "--profiles", "heavy.toml", "-q", "--context", "thread:90"];
+    let words: Vec<&str> = words.into_iter().chain(["-D", "6s", "-a", "1", "-o", "a.punctual"]).collect();
+    let (longest, cost) = longest_starvation(directory.path(), 1, 6, &words);
     assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
     assert!(longest < MAX_STARVATION, "{longest:?}");
 }

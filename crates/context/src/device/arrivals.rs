@@ -15,8 +15,6 @@ pub(super) fn ring_bytes() -> u32 {
 }
 
 /// A thread that waits looks this often whether it is to stop, ns.
-///
-/// Twice in a cycle of rests, so that a wait of a long period is seen to last outside of them.
 const LOOK_NS: i64 = 45_000_000;
 
 /// Where arrivals come from.

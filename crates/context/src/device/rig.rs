@@ -6,10 +6,12 @@ use super::control::Control;
 use super::kernel_side::{KernelCounts, KernelSide, Mode};
 use super::memory::Activation;
 use super::phase::Phase;
+use super::room::RoomBelow;
 use super::worker::{Worker, WorkerSetup, scheduling_of};
 use crate::claim::{Claim, Sharing};
 use crate::context::Context;
 use punctual_datapump::{Line, Pump};
+use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{Refused, clock};
 use rtrb::{Consumer, RingBuffer};
 use std::sync::Arc;
@@ -122,6 +124,8 @@ pub struct Rig {
     devices: Vec<Running>,
     #[expect(dead_code, reason = "the CPU's share is taken as long as it lives")]
     claim: Option<Claim>,
+    /// Below the devices' threads, once they run.
+    below: Option<RoomBelow>,
 }
 
 impl Rig {
@@ -136,7 +140,7 @@ impl Rig {
         let claim = (share > 0.0).then(take).transpose()?;
         let native = Speed::native();
         let devices = setups.iter().map(|setup| prepare(setup, cpu, native)).collect::<Result<_, _>>()?;
-        Ok(Rig { cpu, devices, claim })
+        Ok(Rig { cpu, devices, claim, below: None })
     }
 
     /// Begins: the first interrupt of each device comes a period from now.
@@ -144,10 +148,16 @@ impl Rig {
     /// # Errors
     /// What the kernel refused.
     pub fn start(&mut self) -> Result<(), Refused> {
+        let threads =
+            self.devices.iter().filter_map(|device| scheduling_of(device.setup.context, device.setup.compete));
+        self.below = RoomBelow::start(self.cpu, threads.map(|(scheduling, _)| scheduling))?;
         for device in &mut self.devices {
             if let Work::Thread { worker, setup, .. } = &mut device.work
-                && let Some(setup) = setup.take()
+                && let Some(mut setup) = setup.take()
             {
+                if matches!(setup.scheduling, Scheduling::Fifo(_) | Scheduling::RoundRobin(_)) {
+                    setup.room = self.below.as_ref().map(RoomBelow::room);
+                }
                 *worker = Some(Worker::spawn(*setup)?);
             }
         }
@@ -424,6 +434,7 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
                 arrivals,
                 queue: producer,
                 control: Arc::clone(&control),
+                room: None,
             };
             Work::Thread { worker: None, setup: Some(Box::new(worker)), queue }
         }

@@ -3,10 +3,11 @@
 use super::arrivals::Arrivals;
 use super::control::{Control, Watchdog};
 use super::memory::{Activation, CUT, UNOBSERVED};
+use super::room::Room;
 use crate::context::{Context, Form, Reservation};
 use punctual_datapump::{Line, Pump};
 use punctual_kernel::scheduling::{self, Scheduling};
-use punctual_kernel::{Refused, capabilities, clock, hold, rests};
+use punctual_kernel::{Refused, capabilities, clock, hold};
 use rtrb::Producer;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -35,6 +36,16 @@ pub(super) struct WorkerSetup {
     pub(super) arrivals: Arrivals,
     pub(super) queue: Producer<Activation>,
     pub(super) control: Arc<Control>,
+    /// Set where it goes before ordinary threads for as long as it wants.
+    pub(super) room: Option<Arc<Room>>,
+}
+
+impl WorkerSetup {
+    /// When it goes on, where it rests now.
+    #[inline]
+    fn rest_end(&self, now_ns: u64) -> Option<u64> {
+        self.room.as_ref()?.rest_end(now_ns)
+    }
 }
 
 /// The scheduling of a context that is a thread, and its reservation.
@@ -163,13 +174,12 @@ fn work(mut setup: WorkerSetup) {
     let mut watchdog = Watchdog::default();
     let mut unobserved = 0u64;
     let mut phase = 0;
-    let mut waited_ns = start;
     loop {
         let mut now = clock::monotonic_ns();
         if control.is_over(now) {
             break;
         }
-        if let Some(rest_end) = rest_of(setup.scheduling, now, waited_ns) {
+        if let Some(rest_end) = setup.rest_end(now) {
             clock::sleep_until(rest_end);
             now = clock::monotonic_ns();
         }
@@ -184,7 +194,7 @@ fn work(mut setup: WorkerSetup) {
         match setup.line.begin(now) {
             Some(arrival) => {
                 unobserved += setup.arrivals.unobserved();
-                let mut activation = process(&mut setup, &mut budget, arrival, waited_ns);
+                let mut activation = process(&mut setup, &mut budget, arrival);
                 if unobserved > 0 {
                     unobserved -= 1;
                     activation.flags |= UNOBSERVED;
@@ -197,26 +207,9 @@ fn work(mut setup: WorkerSetup) {
             None if unobserved > 0 => unobserved = 0,
             // A slot passes whether there is work or not: the thread waits in it, awake, until the kernel ends it.
             None if slots => wait_awake(),
-            None => {
-                setup.arrivals.wait();
-                waited_ns = waited_since(waited_ns, clock::monotonic_ns());
-            }
+            None => setup.arrivals.wait(),
         }
     }
-}
-
-/// When a real-time worker that has not waited for a whole cycle goes on, where it rests now: it would leave its CPU nothing.
-/// It rests at every other time only, so that it gets to run itself between others that rest.
-pub fn rest_of(scheduling: Scheduling, now_ns: u64, waited_ns: u64) -> Option<u64> {
-    let is_real_time = matches!(scheduling, Scheduling::Fifo(_) | Scheduling::RoundRobin(_));
-    let is_crowded = now_ns.saturating_sub(waited_ns) > rests::CYCLE_NS;
-    rests::rest_end(now_ns).filter(|_| is_real_time && is_crowded && rests::is_long_rest(now_ns))
-}
-
-/// When a worker waited last that waits again now. In a rest it waits because others rest: what it had to do outside of them
-/// it did there, and with the rests of its own it would leave nobody anything.
-pub fn waited_since(waited_ns: u64, now_ns: u64) -> u64 {
-    if rests::rest_end(now_ns).is_some() { waited_ns } else { now_ns }
 }
 
 /// Waits a little without giving up the CPU, and has the kernel account for it.
@@ -228,7 +221,7 @@ fn wait_awake() {
     clock::thread_cpu_ns();
 }
 
-fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64, waited_ns: u64) -> Activation {
+fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activation {
     let line = &setup.line;
     let mut activation = Activation {
         block: line.taken,
@@ -251,7 +244,7 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64, waited_ns
             activation.flags = CUT;
             break;
         }
-        if let Some(rest_end) = rest_of(setup.scheduling, now, waited_ns) {
+        if let Some(rest_end) = setup.rest_end(now) {
             clock::sleep_until(rest_end);
         }
     }
@@ -304,25 +297,5 @@ impl Budget {
             control.demotions.fetch_add(1, Relaxed);
             let _ = scheduling::set_scheduling(Scheduling::Other);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rests::{CYCLE_NS, REST_NS};
-
-    #[test]
-    fn who_waits_only_while_others_rest_rests_itself() {
-        let fifo = Scheduling::Fifo(80);
-        let within = |cycle: u64| cycle * CYCLE_NS - REST_NS / 2;
-        // It waits outside of rests: nothing keeps it from its work, and it keeps nobody from theirs.
-        let often = waited_since(0, within(10) - REST_NS);
-        assert_eq!(rest_of(fifo, within(10), often), None);
-        // All that it gets to do it does in rests, however soon it has done that.
-        let seldom = (1..10).fold(0, |waited_ns, cycle| waited_since(waited_ns, within(cycle)));
-        assert_eq!((seldom, rest_of(fifo, within(10), seldom)), (0, Some(10 * CYCLE_NS)));
-        assert_eq!(rest_of(fifo, within(11), seldom), None);
-        assert_eq!(rest_of(Scheduling::Other, within(10), seldom), None);
     }
 }

@@ -83,10 +83,15 @@ impl Control {
     }
 }
 
-/// A thread has fallen behind when it missed points of its grid with every so manyeth wakeup of a cycle ...
-const BEHIND_SHARE: u64 = 4;
-/// ... and woke so often in it at least.
-const MIN_WAKEUPS: u64 = 100;
+/// A wakeup is behind that comes after three quarters of the interval: a thread that finds no time to sleep comes at any moment of
+/// it, with little missed.
+const BEHIND_QUARTERS: u64 = 3;
+/// A thread has fallen behind when every so manyeth wakeup of a cycle was behind ...
+const BEHIND_SHARE: u64 = 8;
+/// ... of so many at least: one that is held up once is not behind, ...
+const MIN_WAKEUPS: u64 = 10;
+/// ... and so many points of its grid had gone by. Others may leave it few wakeups.
+const MIN_POINTS: u64 = 100;
 /// When one has fallen behind, all rest for so many cycles.
 const CROWDED_CYCLES: u64 = 4;
 
@@ -95,19 +100,23 @@ const CROWDED_CYCLES: u64 = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Crowding {
     cycle: u64,
+    points: u64,
     wakeups: u64,
     behind: u64,
 }
 
 impl Crowding {
-    /// Counts a wakeup; when the rest ends that the thread is to take now, ns, if it is to take one.
+    /// Counts a wakeup that came so late for its point of a grid; when the rest ends that the thread is to take now, ns, if it
+    /// is to take one.
     #[inline]
-    pub(crate) fn check(&mut self, control: &Control, now_ns: u64, missed: u64) -> Option<u64> {
+    pub(crate) fn check(&mut self, control: &Control, now_ns: u64, late_ns: u64, interval_ns: u64) -> Option<u64> {
+        self.points += 1 + late_ns / interval_ns;
         self.wakeups += 1;
-        self.behind += u64::from(missed > 0);
+        self.behind += u64::from(late_ns * 4 >= interval_ns * BEHIND_QUARTERS);
         let cycle = now_ns / CYCLE_NS;
         if cycle != self.cycle {
-            if self.wakeups >= MIN_WAKEUPS && self.behind * BEHIND_SHARE >= self.wakeups {
+            let is_judged = self.wakeups >= MIN_WAKEUPS && self.points >= MIN_POINTS;
+            if is_judged && self.behind * BEHIND_SHARE >= self.wakeups {
                 control.crowded_until_ns.store((cycle + CROWDED_CYCLES) * CYCLE_NS, Ordering::Relaxed);
             }
             *self = Crowding { cycle, ..Crowding::default() };
@@ -138,6 +147,7 @@ impl Watchdog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_kernel::rests::REST_NS;
 
     #[test]
     fn threads_that_fall_behind_make_all_rest() {
@@ -145,18 +155,56 @@ mod tests {
         let (mut behind, mut keeps_up) = (Crowding::default(), Crowding::default());
         let step = 100_000;
         let mut rests = 0;
+        let interval = step as u64;
         for now in (0..20 * CYCLE_NS).step_by(step) {
-            assert_eq!(keeps_up.check(&control, now, 0), None);
+            assert_eq!(keeps_up.check(&control, now, interval / 2, interval), None);
         }
         // One that is held up once, for however long, is not behind.
         for now in (20 * CYCLE_NS..30 * CYCLE_NS).step_by(step) {
-            assert_eq!(behind.check(&control, now, u64::from(now % CYCLE_NS == 0) * 1_000), None);
+            let late = u64::from(now % CYCLE_NS == 0) * 1_000 * interval;
+            assert_eq!(behind.check(&control, now, late, interval), None);
         }
         for now in (30 * CYCLE_NS..40 * CYCLE_NS).step_by(step) {
-            behind.check(&control, now, u64::from(now % 2 == 0));
-            rests += u64::from(keeps_up.check(&control, now, 0).is_some_and(|end| end > now && end % CYCLE_NS == 0));
+            behind.check(&control, now, interval, interval);
+            let rest = keeps_up.check(&control, now, 0, interval);
+            rests += u64::from(rest.is_some_and(|end| end > now && end % CYCLE_NS == 0));
         }
         assert!(rests > 500, "{rests}");
         assert!(control.rests() >= rests);
+    }
+
+    #[test]
+    fn a_thread_that_never_sleeps_is_behind_though_it_misses_little() {
+        // Each wakeup takes a hundredth more than there is: it comes at any moment of the interval.
+        let (control, interval) = (Control::default(), 10_000);
+        let (mut never_sleeps, mut now, mut expected, mut rests) = (Crowding::default(), 0, 0, 0);
+        while now < 10 * CYCLE_NS {
+            let late = now - expected;
+            expected += interval * (late / interval + 1);
+            rests += u64::from(never_sleeps.check(&control, now, late, interval).is_some());
+            now = (now + interval + interval / 100).max(expected);
+        }
+        assert!(rests > 500, "{rests}");
+    }
+
+    #[test]
+    fn a_thread_to_which_others_leave_little_is_behind_in_that() {
+        let (control, interval) = (Control::default(), 50_000);
+        let (mut starved, mut rests) = (Crowding::default(), 0);
+        for cycle in 1..20 {
+            // Twenty wakeups in a rest, after those who take the CPU outside of it.
+            let begin = (cycle + 1) * CYCLE_NS - REST_NS;
+            starved.check(&control, begin, CYCLE_NS - REST_NS, interval);
+            for number in 1..20 {
+                rests += u64::from(starved.check(&control, begin + number * 400_000, 7 * interval, interval).is_some());
+            }
+        }
+        assert!(rests > 100, "{rests}");
+        // One wakeup after a long time is nobody's fault.
+        let (control, mut held_up) = (Control::default(), Crowding::default());
+        for cycle in 1..20 {
+            let rest = held_up.check(&control, (cycle + 1) * CYCLE_NS - REST_NS, CYCLE_NS - REST_NS, interval);
+            assert_eq!(rest, None);
+        }
     }
 }

@@ -24,7 +24,17 @@ if priority:
         real = 1
     except OSError:
         pass
-print("setup", cpu, real, int(time.get_clock_info("monotonic").resolution * 1e9))
+told = []
+def tell(*words):
+    told.append(words)
+tell("setup", cpu, real, int(time.get_clock_info("monotonic").resolution * 1e9))
+
+# Words are made, and Python ends, as slowly as others let it.
+def end():
+    if real:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    for words in told:
+        print(*words)
 
 def stream(name, length):
     at, count, seconds = [0] * min(room, length // period + 64), 0, period / 1e9
@@ -39,8 +49,9 @@ def stream(name, length):
             count += 1
     except KeyboardInterrupt:
         stopped = True
-    print(name, time.thread_time_ns() - cpu_time, start, *at[:count], flush=True)
+    tell(name, time.thread_time_ns() - cpu_time, start, *at[:count])
     if stopped:
+        end()
         sys.exit()
 
 try:
@@ -49,7 +60,7 @@ try:
         start = now()
         sleep(shortest / 1e9)
         waits.append(now() - start)
-    print("shortest", sorted(waits)[7])
+    tell("shortest", sorted(waits)[7])
     stream("callbacks", duration)
     if quick and not real:
         try:
@@ -65,13 +76,14 @@ try:
         begin = now()
         while now() < begin + stall:
             pass
-        end, at = now(), []
+        stalled, at = now(), []
         for _ in range(stall // period + after):
             sleep(period / 1e9)
             at.append(now())
-        print("stall", end - begin, end, *at)
+        tell("stall", stalled - begin, stalled, *at)
 except KeyboardInterrupt:
     pass
+end()
 "#;
 
 /// How long it may take to start and to print, beside what it measures.

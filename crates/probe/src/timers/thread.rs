@@ -6,7 +6,7 @@ use super::plan::{AFTER_STALL, BEFORE_STALL, MIN_NS, MethodPlan, MethodRun, ROOM
 use super::python;
 use crate::shared::control::{Control, Watchdog};
 use punctual_kernel::scheduling::{self, Scheduling};
-use punctual_kernel::{Refused, clock, hold};
+use punctual_kernel::{Refused, clock, hold, rests};
 use punctual_timing::Callback;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -131,28 +131,49 @@ struct Measurement<'a> {
     rests: Option<Rests>,
 }
 
-/// A real-time thread that found no time to sleep for this long is made to, ns: a period may be shorter than a wait.
+/// A real-time thread is looked at after so long, ns.
+const LOOK_NS: u64 = rests::CYCLE_NS;
+/// Where it did not wait for so many quarters of its callbacks, it takes its CPU for good: a period may be shorter than a wait.
+const MIN_WAITED_QUARTERS: u64 = 3;
+/// It then rests at the next of these times, for so long, ns.
+const CROWDED_NS: u64 = 4 * rests::CYCLE_NS;
+/// After a stall it may be busy with what it missed for so long, ns.
 const BUSY_NS: u64 = 250_000_000;
-const REST_NS: u64 = 20_000_000;
+/// Before a stall it leaves its CPU to others for so long, ns.
+const PAUSE_NS: u64 = 20_000_000;
 
-/// Sees to it that a real-time thread never holds its CPU for a second, whatever the rest of the program does.
+/// Sees to it that a real-time thread leaves its CPU to others, whatever the rest of the program does: at every other of the
+/// times at which all real-time threads rest, so that it gets to run itself beside others that take all the rest.
 #[derive(Debug, Default)]
 struct Rests {
     since_ns: u64,
-    cpu_ns: u64,
+    callbacks: u64,
+    waits: u64,
+    crowded_until_ns: u64,
 }
 
 impl Rests {
-    #[inline]
-    fn check(&mut self, now_ns: u64) {
-        if now_ns.saturating_sub(self.since_ns) < BUSY_NS {
-            return;
+    fn check(&mut self) {
+        self.callbacks += 1;
+        let now_ns = clock::monotonic_ns();
+        if now_ns.saturating_sub(self.since_ns) >= LOOK_NS {
+            self.look(now_ns, clock::voluntary_switches());
         }
-        let cpu_ns = clock::thread_cpu_ns();
-        if self.since_ns > 0 && (cpu_ns - self.cpu_ns) * 10 > (now_ns - self.since_ns) * 9 {
-            clock::sleep_until(now_ns + REST_NS);
+        if let Some(rest_end) = self.rest_end(now_ns) {
+            clock::sleep_until(rest_end);
         }
-        *self = Rests { since_ns: clock::monotonic_ns(), cpu_ns: clock::thread_cpu_ns() };
+    }
+
+    fn look(&mut self, now_ns: u64, waits: u64) {
+        if self.since_ns > 0 && (waits - self.waits) * 4 < self.callbacks * MIN_WAITED_QUARTERS {
+            self.crowded_until_ns = now_ns + CROWDED_NS;
+        }
+        *self = Rests { since_ns: now_ns, callbacks: 0, waits, ..*self };
+    }
+
+    fn rest_end(&self, now_ns: u64) -> Option<u64> {
+        let is_crowded = now_ns < self.crowded_until_ns && rests::is_long_rest(now_ns);
+        rests::rest_end(now_ns).filter(|_| is_crowded)
     }
 }
 
@@ -219,7 +240,7 @@ impl Measurement<'_> {
             last = now;
             self.watchdog.check(self.control, now);
             if let Some(rests) = &mut self.rests {
-                rests.check(now);
+                rests.check();
             }
         }
         self.way.end();
@@ -251,7 +272,7 @@ impl Measurement<'_> {
         let mut stall = StallRun { stall_ns, end_ns: 0, after: vec![1; wanted] };
         stall.after.clear();
         if self.rests.is_some() {
-            clock::sleep_until(clock::monotonic_ns() + REST_NS);
+            clock::sleep_until(clock::monotonic_ns() + PAUSE_NS);
         }
         let mut due = clock::monotonic_ns() + period;
         self.way.begin(due, period)?;
@@ -331,6 +352,23 @@ mod tests {
             assert_eq!(run.without_slack.is_empty(), !kind.has_slack(), "{}", kind.name());
             assert!(run.granularity_ns.unwrap() >= kind.unit_ns());
         }
+    }
+
+    #[test]
+    fn a_thread_that_does_not_wait_rests_at_every_other_time() {
+        use rests::{CYCLE_NS, REST_NS};
+        let within = |cycle: u64| (cycle + 1) * CYCLE_NS - REST_NS / 2;
+        let mut rests = Rests::default();
+        rests.look(within(0), 7);
+        // It waited for each.
+        rests.callbacks = 100;
+        rests.look(within(1), 107);
+        assert_eq!(rests.rest_end(within(1)), None);
+        rests.callbacks = 100;
+        rests.look(within(2), 120);
+        let rested: Vec<bool> = (3..10).map(|cycle| rests.rest_end(within(cycle)).is_some()).collect();
+        assert_eq!(rested, [true, false, true, false, false, false, false]);
+        assert_eq!(rests.rest_end(within(3)), Some(4 * CYCLE_NS));
     }
 
     #[test]

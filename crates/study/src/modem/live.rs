@@ -4,8 +4,8 @@
 //! All of that together takes as much processor time a block as the plan says.
 
 use punctual_context::Context;
-use punctual_context::device::{Competing, Competitor, enter, rest_of, waited_since};
-use punctual_kernel::scheduling::{Scheduling, allowed_cpus};
+use punctual_context::device::{Competing, Competitor, Room, RoomBelow, enter};
+use punctual_kernel::scheduling::allowed_cpus;
 use punctual_kernel::{Refused, clock, steal};
 use punctual_modem::adapter::time_of;
 use punctual_modem::experiment::{Experiment, Step};
@@ -78,10 +78,16 @@ fn attempt(
     let cpus = if matches!(context, Context::Reservation(_)) { allowed_cpus() } else { vec![cpu] };
     let its_cpus = cpus.clone();
     let body = move || {
-        let entered = enter(context, cpu);
-        let scheduling = entered.as_ref().ok().copied();
-        let _ = tell.send(entered.map(drop));
-        let came = scheduling.map(|scheduling| serve(live, scheduling, &its_cpus, experiment.setup.compute_ns, &its));
+        let entered = enter(context, cpu).and_then(|scheduling| RoomBelow::start(cpu, std::iter::once(scheduling)));
+        let (below, entered) = match entered {
+            Ok(below) => (Some(below), Ok(())),
+            Err(refused) => (None, Err(refused)),
+        };
+        let _ = tell.send(entered);
+        let came = below.map(|below| {
+            let room = below.as_ref().map(RoomBelow::room);
+            serve(live, room.as_deref(), &its_cpus, experiment.setup.compute_ns, &its)
+        });
         its.is_over.store(true, Relaxed);
         came
     };
@@ -108,7 +114,7 @@ fn attempt(
 /// The thread: one block after the other, each when it is complete, until the call is over.
 fn serve(
     mut live: Live,
-    scheduling: Scheduling,
+    room: Option<&Room>,
     cpus: &[u32],
     compute_ns: u64,
     shared: &Shared,
@@ -119,9 +125,15 @@ fn serve(
     let host = || steal::steal_ns(cpus);
     let host_before = host();
     let (mut host_seen, mut underruns) = (host_before, 0);
-    let mut waited_ns = clock::monotonic_ns();
+    let rest = || {
+        if let Some(rest_end) = room.and_then(|room| room.rest_end(clock::monotonic_ns())) {
+            clock::sleep_until(rest_end);
+        }
+    };
     while !shared.stop.load(Relaxed) {
-        let (at, cpu_before) = (since(), clock::thread_cpu_ns());
+        let cpu_before = clock::thread_cpu_ns();
+        catch_up(&mut live, since(), &rest);
+        let at = since();
         if live.advance(at).is_some() {
             break;
         }
@@ -129,7 +141,6 @@ fn serve(
         shared.line_ns.store(at, Relaxed);
         let Some(complete_ns) = live.begin(at) else {
             clock::sleep_until(began_ns + live.next_block_ns());
-            waited_ns = waited_since(waited_ns, clock::monotonic_ns());
             continue;
         };
         beside.max_late_ns = beside.max_late_ns.max(at.saturating_sub(complete_ns));
@@ -137,7 +148,9 @@ fn serve(
         // The rest of a block's work: one of the datapump's own size would take longer than the paper's or less.
         while clock::thread_cpu_ns() - cpu_before < compute_ns && !shared.stop.load(Relaxed) {
             std::hint::spin_loop();
+            rest();
         }
+        catch_up(&mut live, since(), &rest);
         let ended = live.complete(since());
         beside.activations += 1;
         beside.note_pending(live.adapter().pending(since()));
@@ -151,11 +164,16 @@ fn serve(
         if ended.is_some() {
             break;
         }
-        if let Some(rest_end) = rest_of(scheduling, clock::monotonic_ns(), waited_ns) {
-            clock::sleep_until(rest_end);
-        }
     }
     beside.executed_ns = clock::thread_cpu_ns();
     beside.host_ns = host().zip(host_before).map(|(now, before)| now.saturating_sub(before));
     (live.attempt(), beside)
+}
+
+/// The line goes on until then, a block at a time: after a long absence that is work for a while.
+fn catch_up(live: &mut Live, until_ns: u64, rest: &dyn Fn()) {
+    rest();
+    while live.next_block_ns() < until_ns && live.advance(live.next_block_ns()).is_none() {
+        rest();
+    }
 }
