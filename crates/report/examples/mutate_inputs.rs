@@ -5,7 +5,8 @@
 //! cargo run -p punctual-report --example mutate_inputs -- write-seeds      makes the tables of fuzz/corpus anew
 //! ```
 //!
-//! An input that makes a reader panic, or take a second, stays in the working directory as `fault-READER-NUMBER`. Run it
+//! An input that makes a reader panic, or take a second of CPU time, stays in the working directory as `fault-READER-NUMBER`;
+//! `try READER FILE ...` in place of COUNT has a reader read it again, and says how long that takes. Run it
 //! under `prlimit --data=300000000`, so that an input that needs more than a reader's bound ends the run: the last input is
 //! in `/dev/shm/punctual-fuzz-PROCESS-READER`.
 
@@ -21,8 +22,10 @@ use readers::{READERS, Reader, place};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// An input that takes longer is a fault.
+/// An input that takes more CPU time is a fault ...
 const MAX_TIME: Duration = Duration::from_secs(1);
+/// ... and one that takes longer by the clock: others may have the CPU, but a reader that waits is none.
+const MAX_WAIT: Duration = Duration::from_secs(20);
 /// No input grows beyond this, bytes.
 const MAX_BYTES: usize = 1 << 16;
 
@@ -114,6 +117,62 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files.iter().filter_map(|file| std::fs::read(file).ok()).collect()
 }
 
+/// How a reader took an input.
+struct Tried {
+    panicked: bool,
+    took: Duration,
+    cpu: Duration,
+}
+
+impl Tried {
+    fn is_fault(&self) -> bool {
+        self.panicked || self.cpu > MAX_TIME || self.took > MAX_WAIT
+    }
+}
+
+impl std::fmt::Display for Tried {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let how = if self.panicked { "panicked after" } else { "took" };
+        write!(formatter, "{how} {:?}, {:?} of CPU time", self.took, self.cpu)
+    }
+}
+
+/// The CPU time of this thread so far.
+fn cpu_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let ns = text.split_whitespace().next().and_then(|ns| ns.parse().ok());
+    ns.map_or(Duration::ZERO, Duration::from_nanos)
+}
+
+/// The CPU time is asked for only of what took long: what is slow is slow again.
+fn try_input(reader: Reader, place: &Path, input: &[u8]) -> Tried {
+    let start = Instant::now();
+    let panicked = std::panic::catch_unwind(|| reader(place, input)).is_err();
+    let took = start.elapsed();
+    let mut cpu = Duration::ZERO;
+    if !panicked && took > MAX_TIME {
+        let before = cpu_time();
+        reader(place, input);
+        cpu = cpu_time() - before;
+    }
+    Tried { panicked, took, cpu }
+}
+
+/// Has a reader read files as they are; returns how many were faults.
+fn try_files(name: &str, files: &[String]) -> u64 {
+    let (_, reader) = READERS.iter().find(|(known, _)| *known == name).expect("a reader of that name");
+    let place = place(name);
+    let mut faults = 0;
+    for file in files {
+        let input = std::fs::read(file).expect("a file");
+        let tried = try_input(*reader, &place, &input);
+        println!("{name}: {file} {tried}");
+        faults += u64::from(tried.is_fault());
+    }
+    let _ = std::fs::remove_dir_all(&place);
+    faults
+}
+
 /// Tries a reader; returns how many inputs were faults.
 fn run(name: &str, reader: Reader, count: u64, seed: u64) -> u64 {
     let seeds = corpus(name);
@@ -125,21 +184,13 @@ fn run(name: &str, reader: Reader, count: u64, seed: u64) -> u64 {
         let mut input = seeds[numbers.below(seeds.len())].clone();
         let other = &seeds[numbers.below(seeds.len())];
         change(&mut input, other, &mut numbers);
-        let start = Instant::now();
-        let panicked = std::panic::catch_unwind(|| reader(&place, &input)).is_err();
-        let mut took = start.elapsed();
-        if !panicked && took > MAX_TIME {
-            // Others may have had the CPU: what is slow is slow again.
-            let again = Instant::now();
-            reader(&place, &input);
-            took = took.min(again.elapsed());
-        }
-        longest = longest.max(took);
-        if panicked || took > MAX_TIME {
+        let tried = try_input(reader, &place, &input);
+        longest = longest.max(tried.took);
+        if tried.is_fault() {
             faults += 1;
             let file = format!("fault-{name}-{number}");
             let _ = std::fs::write(&file, &input);
-            println!("{name}: input {number} {} ({took:?}): {file}", if panicked { "panicked" } else { "took long" });
+            println!("{name}: input {number} {tried}: {file}");
         }
     }
     let _ = std::fs::remove_dir_all(&place);
@@ -157,6 +208,11 @@ fn main() {
     if words.first().is_some_and(|word| word == "write-seeds") {
         seeds::write(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus"));
         return;
+    }
+    if let [first, reader, files @ ..] = &words[..]
+        && first == "try"
+    {
+        std::process::exit(i32::from(try_files(reader, files) > 0));
     }
     let number = |index: usize| words.get(index).and_then(|word| word.parse().ok());
     let count = number(0).unwrap_or(1_000);
