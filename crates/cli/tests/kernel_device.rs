@@ -98,7 +98,8 @@ fn a_low_priority_beside_a_spinning_thread_overflows_and_a_high_one_does_not() {
     let (low, high) = (one("thread:10"), one("thread:60"));
     assert!(low["overruns"].as_u64() > Some(0) && low["underruns"].as_u64() > Some(0), "{low}");
     assert!(high["underruns"].as_u64() < low["underruns"].as_u64());
-    let pending = |context: &Value| context["pending"]["p50"].as_u64();
+    // The most of all: of the few blocks that the competitor leaves the other time for, half may begin soon.
+    let pending = |context: &Value| context["pending"]["max"].as_u64();
     match pending(&low) {
         Some(waiting) => assert!(pending(&high).is_some_and(|left| left <= waiting), "{high} {low}"),
         // The competitor may leave the other nothing at all: after no activation, nothing is pending.
