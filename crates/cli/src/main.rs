@@ -13,6 +13,7 @@ use args::{Arguments, Command};
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use output::{Output, USAGE, one_line};
+use punctual_context::drill::DrillKind;
 use punctual_report::answer::Failure;
 use std::process::ExitCode;
 
@@ -120,7 +121,11 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing, such as check".to_owned(),
         _ => one_line(&error.to_string()),
     };
-    let (message, hint) = match suggestion(error) {
+    let (message, suggested) = match suggestion(error) {
+        None => name_suggestion(message),
+        suggested => (message, suggested),
+    };
+    let (message, hint) = match suggested {
         // Who is told the right word needs no list of all.
         Some(suggested) => (
             message.split(" [possible values:").next().unwrap_or(&message).to_owned(),
@@ -145,6 +150,18 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     };
     let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
     kinds.into_iter().find_map(of)
+}
+
+/// The load or drill that a word which is none is most like, and the message without the list of all.
+fn name_suggestion(message: String) -> (String, Option<String>) {
+    let drills = DrillKind::ALL.map(DrillKind::name).to_vec();
+    for (is_none, names) in [(" is not a load", punctual_load::names()), (" is not a drill", drills)] {
+        let word = message.split_once(is_none).and_then(|(before, _)| before.rsplit('`').nth(1).map(str::to_owned));
+        let Some(nearest) = word.and_then(|word| punctual_device::nearest(&word, &names)) else { continue };
+        let end = message.find(is_none).map_or(message.len(), |position| position + is_none.len());
+        return (message[..end].to_owned(), Some(nearest));
+    }
+    (message, None)
 }
 
 /// What letters of cyclictest are here, which `record` does not have.

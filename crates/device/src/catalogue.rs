@@ -1,8 +1,8 @@
 //! Profiles in TOML: those that are shipped, and those of users.
 
 use crate::Error;
-use crate::notation::{parse_period, parse_want};
-use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources};
+use crate::notation::{parse_period, parse_want, written_rate};
+use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
 use punctual_recording::{BareUnit, parse_duration};
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -82,10 +82,8 @@ impl Catalogue {
         let Some(id) = words.next() else {
             return Err(Error::Notation("name a device, such as audio or `audio 64@48kHz`".to_owned()));
         };
-        let mut profile = self.find(id).cloned().ok_or_else(|| {
-            let known: Vec<&str> = self.profiles.iter().map(|profile| profile.id.as_str()).collect();
-            Error::Unknown { id: id.to_owned(), nearest: nearest(id, &known), known: known.join(", ") }
-        })?;
+        let mut profile = self.find(id).cloned().ok_or_else(|| self.unknown(text, id))?;
+        let mut period = None;
         for word in words {
             let count = word.strip_prefix('x').and_then(|count| count.parse::<u32>().ok());
             profile = if let Some(buffers) = count {
@@ -95,12 +93,30 @@ impl Catalogue {
             } else if let Some(want) = word.strip_prefix("want=") {
                 profile.with_want(parse_want(want)?)
             } else {
-                profile.with_period(parse_period(word)?)
+                if let Some(other) = period.replace(word) {
+                    return Err(Error::Notation(format!(
+                        "`{text}` has two periods, `{other}` and `{word}`: write frames@rate or a time, and the number of buffers \
+                         with an x, such as `audio 256@48kHz x3`"
+                    )));
+                }
+                profile.with_written_period(word)?
             };
         }
         profile.validate()?;
         profile.usable_slack_ns()?;
         Ok(profile)
+    }
+
+    /// What is wrong with a specification whose first word is no device: most often it is a period.
+    fn unknown(&self, text: &str, id: &str) -> Error {
+        if parse_period(id).is_ok() {
+            let device = if id.contains('@') { "audio" } else { "ros2-control" };
+            return Error::Notation(format!(
+                "`{text}` begins with a period: name a device first, such as `{device} {id}`; `punctual device list` has them"
+            ));
+        }
+        let known: Vec<&str> = self.profiles.iter().map(|profile| profile.id.as_str()).collect();
+        Error::Unknown { id: id.to_owned(), nearest: nearest(id, &known), known: known.join(", ") }
     }
 }
 
@@ -123,6 +139,8 @@ struct Stored {
     compute: String,
     want: Option<String>,
     on_miss: OnMiss,
+    unit: Option<Unit>,
+    rate: Option<String>,
     #[serde(default)]
     source: Words,
     #[serde(default)]
@@ -172,6 +190,8 @@ impl Stored {
                 source: range.source,
             })
         };
+        let rate = self.rate.map(|rate| format!("1@{rate}"));
+        let rate_millihertz = written_rate(rate.as_deref().unwrap_or(&self.period)).map_err(in_device)?;
         Ok(Profile {
             name: self.name.unwrap_or_else(|| self.id.clone()),
             what: self.what,
@@ -180,6 +200,8 @@ impl Stored {
             compute_ns: length(&self.compute).map_err(in_device)?,
             want_s: self.want.map_or(Ok(DEFAULT_WANT_S), |want| parse_want(&want)).map_err(in_device)?,
             on_miss: self.on_miss,
+            unit: self.unit.or(rate_millihertz.map(|_| Unit::Frame)),
+            rate_millihertz,
             sources,
             printed: self.printed.map(printed).transpose().map_err(in_device)?,
             id: self.id,
@@ -191,7 +213,7 @@ impl Stored {
 const ALIKE: f64 = 0.75;
 
 /// The name that a word is most like, if it is like any.
-fn nearest(word: &str, names: &[&str]) -> Option<String> {
+pub fn nearest(word: &str, names: &[&str]) -> Option<String> {
     let alike = |name: &&str| strsim::normalized_damerau_levenshtein(word, name);
     let best = names.iter().copied().max_by(|left, right| alike(left).total_cmp(&alike(right)))?;
     (alike(&best) >= ALIKE).then(|| best.to_owned())
@@ -265,6 +287,11 @@ mod tests {
             ("toaster", "there is no device `toaster`: there are"),
             ("audio46", "there is no device `audio46` (did you mean `audio64`?)"),
             ("modem soon", "soon"),
+            ("audio 256 3@48kHz", "two periods, `256` and `3@48kHz`"),
+            ("audio 256x3@48kHz", "64@48kHz x3"),
+            ("1ms", "name a device first, such as `ros2-control 1ms`"),
+            ("1kHz", "such as `ros2-control 1kHz`"),
+            ("64@48kHz", "such as `audio 64@48kHz`"),
             ("modem x1", "at least 2"),
             ("modem compute=1h", "never keep up"),
         ] {

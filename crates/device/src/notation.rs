@@ -3,14 +3,16 @@
 use crate::Error;
 use punctual_recording::{BareUnit, parse_duration};
 
-/// Reads a period in ns: a duration such as `500us`, `11.25ms`, a bare number of microseconds,
-/// or a number of frames at a rate, such as `64@48kHz`, `60@8000` or `1@60Hz`.
+/// Reads a period in ns: a duration such as `500us`, `11.25ms`, a bare number of microseconds, a frequency such as `1kHz`,
+/// or a number of frames or samples at a rate, such as `64@48kHz`, `60@8000`, `1024@2.4MS/s` or `1@60Hz`.
 ///
 /// # Errors
 /// [`Error::Notation`], in a sentence.
 pub fn parse_period(text: &str) -> Result<u64, Error> {
+    let is_frequency = text.trim_end().to_ascii_lowercase().ends_with("hz");
     let period = match text.split_once('@') {
         Some((frames, rate)) => frames_at(text, frames, rate)?,
+        None if is_frequency => frames_at(text, "1", text)?,
         None => parse_duration(text, BareUnit::Microseconds).map_err(Error::Notation)?,
     };
     if period == 0 {
@@ -19,42 +21,58 @@ pub fn parse_period(text: &str) -> Result<u64, Error> {
     Ok(period)
 }
 
+/// The rate of a period that is written as frames at a rate, in thousandths of a hertz; `None` where it is written otherwise.
+///
+/// # Errors
+/// [`Error::Notation`], in a sentence.
+pub(crate) fn written_rate(text: &str) -> Result<Option<u64>, Error> {
+    let Some((_, rate)) = text.split_once('@') else { return Ok(None) };
+    let millihertz = millihertz(rate).ok_or_else(|| not_a_period(text))?;
+    Ok(u64::try_from(millihertz).ok())
+}
+
+fn not_a_period(text: &str) -> Error {
+    let advice =
+        "write frames@rate, such as 64@48kHz or 1024@2.4MS/s; a number of buffers stands behind it: 64@48kHz x3";
+    Error::Notation(format!("`{text}` is not a period: {advice}"))
+}
+
 fn frames_at(text: &str, frames: &str, rate: &str) -> Result<u64, Error> {
-    let wrong = || {
-        let advice = "write frames@rate, such as 64@48kHz or 105@8000Hz";
-        Error::Notation(format!("`{text}` is not a period: {advice}"))
-    };
+    let wrong = || not_a_period(text);
     let frames: u64 = frames.trim().parse().map_err(|_| wrong())?;
-    let rate = rate.trim();
-    let split = rate.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rate.len());
-    let (number, unit) = rate.split_at(split);
-    let scale = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "hz" => 1_000,
-        "khz" | "k" => 1_000_000,
-        "mhz" => 1_000_000_000,
-        _ => return Err(wrong()),
-    };
-    // In thousandths of a hertz, so that 44.1kHz and 29.97Hz are exact.
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let mut millihertz = whole.parse::<u128>().map_err(|_| wrong())?.checked_mul(scale).ok_or_else(wrong)?;
-    let mut place = scale;
-    for digit in fraction.bytes() {
-        if !digit.is_ascii_digit() {
-            return Err(wrong());
-        }
-        place /= 10;
-        millihertz += u128::from(digit - b'0') * place;
-    }
-    if millihertz == 0 || frames == 0 {
-        return Err(wrong());
-    }
+    let millihertz = millihertz(rate).filter(|millihertz| *millihertz > 0 && frames > 0).ok_or_else(wrong)?;
     // Who writes 64@48 means kilohertz, and would get a period of more than a second.
-    if unit.trim().is_empty() && millihertz < 1_000_000 {
+    let number = rate.trim();
+    if number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && millihertz < 1_000_000 {
         let text = format!("`{text}` is ambiguous: write {frames}@{number}kHz or {frames}@{number}Hz");
         return Err(Error::Notation(text));
     }
     let nanoseconds = (u128::from(frames) * 1_000_000_000_000 + millihertz / 2) / millihertz;
     u64::try_from(nanoseconds).map_err(|_| wrong())
+}
+
+/// A rate in thousandths of a hertz, so that 44.1kHz and 29.97Hz are exact; radios count samples a second.
+fn millihertz(rate: &str) -> Option<u128> {
+    let rate = rate.trim();
+    let split = rate.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rate.len());
+    let (number, unit) = rate.split_at(split);
+    let scale = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "hz" | "sps" | "s/s" => 1_000,
+        "khz" | "k" | "ksps" | "ks/s" => 1_000_000,
+        "mhz" | "msps" | "ms/s" => 1_000_000_000,
+        _ => return None,
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut millihertz = whole.parse::<u128>().ok()?.checked_mul(scale)?;
+    let mut place = scale;
+    for digit in fraction.bytes() {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        place /= 10;
+        millihertz = millihertz.checked_add(u128::from(digit - b'0') * place)?;
+    }
+    Some(millihertz)
 }
 
 /// Reads a wanted mean time between underruns, in whole seconds: a duration with its unit, such as `1h` or `30s`,
@@ -113,12 +131,31 @@ mod tests {
             ("90@8kHz", 11_250_000),
             ("105 @ 8000 Hz", 13_125_000),
             ("1@60Hz", 16_666_667),
+            ("1kHz", 1_000_000),
+            ("60 Hz", 16_666_667),
+            ("1024@2.048MHz", 500_000),
+            ("1024@2.048MSps", 500_000),
+            ("1200@2.4MS/s", 500_000),
             ("11.25ms", 11_250_000),
             ("1000", 1_000_000),
         ] {
             assert_eq!(parse_period(text), Ok(expected), "{text}");
         }
-        for wrong in ["", "0", "64@", "@48kHz", "64@48kg", "64@0", "64@48", "0@48kHz", "-1@48k", "64@4.8.1kHz"] {
+        for wrong in [
+            "",
+            "0",
+            "64@",
+            "@48kHz",
+            "64@48kg",
+            "64@0",
+            "64@48",
+            "0@48kHz",
+            "-1@48k",
+            "64@4.8.1kHz",
+            "0Hz",
+            "kHz",
+            "64@340282366920938463463374607431768.9MHz",
+        ] {
             let message = parse_period(wrong).unwrap_err().to_string();
             assert!(!message.contains('\n') && !message.is_empty(), "{wrong}");
         }

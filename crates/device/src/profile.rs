@@ -1,6 +1,7 @@
 //! One device.
 
 use crate::Error;
+use crate::notation::{parse_period, written_rate};
 
 /// The mean time between underruns that users of a device expect unless its profile says otherwise, s.
 pub const DEFAULT_WANT_S: u64 = 3_600;
@@ -89,6 +90,32 @@ pub struct Printed {
     pub source: String,
 }
 
+/// What the users of a device count in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A frame of audio, or of video.
+    Frame,
+    /// A sample of a radio.
+    Sample,
+    /// A slot of a radio.
+    Slot,
+    /// A cycle of a control loop.
+    Cycle,
+}
+
+impl Unit {
+    /// One of them.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Frame => "frame",
+            Unit::Sample => "sample",
+            Unit::Slot => "slot",
+            Unit::Cycle => "cycle",
+        }
+    }
+}
+
 /// A device: a periodic job with buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
@@ -109,6 +136,10 @@ pub struct Profile {
     pub want_s: u64,
     /// What an underrun does.
     pub on_miss: OnMiss,
+    /// What its users count in, where that is not only time.
+    pub unit: Option<Unit>,
+    /// How many of those pass, in thousandths a second; `None` where one is a period.
+    pub rate_millihertz: Option<u64>,
     /// Where the numbers come from.
     pub sources: Sources,
     /// The range a publication prints, if the profile is one value out of it.
@@ -163,6 +194,28 @@ impl Profile {
         changed.sources.period = Source::User;
         changed.printed = None;
         changed
+    }
+
+    /// The same device with a period as people write it ([`crate::parse_period`]), whose rate becomes the device's.
+    ///
+    /// # Errors
+    /// [`Error::Notation`], in a sentence.
+    pub fn with_written_period(&self, text: &str) -> Result<Profile, Error> {
+        let mut changed = self.with_period(parse_period(text)?);
+        if let Some(rate) = written_rate(text)? {
+            changed.rate_millihertz = Some(rate);
+            changed.unit = changed.unit.or(Some(Unit::Frame));
+        }
+        Ok(changed)
+    }
+
+    /// How many of its unit pass in so long; `None` where its users count in time alone.
+    pub fn in_units(&self, nanoseconds: u64) -> Option<f64> {
+        self.unit?;
+        Some(match self.rate_millihertz {
+            Some(rate) => nanoseconds as f64 * rate as f64 / 1e12,
+            None => nanoseconds as f64 / self.period_ns as f64,
+        })
     }
 
     /// The same device with another number of buffers.
@@ -224,6 +277,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Catalogue;
     use proptest::prelude::*;
 
     fn profile(period_ns: u64, buffers: u32, compute_ns: u64) -> Profile {
@@ -238,9 +292,27 @@ mod tests {
             compute_ns,
             want_s: DEFAULT_WANT_S,
             on_miss: OnMiss::Drop,
+            unit: None,
+            rate_millihertz: None,
             sources,
             printed: None,
         }
+    }
+
+    #[test]
+    fn a_device_counts_in_its_users_unit() {
+        let of = |spec: &str, nanoseconds: u64| {
+            let device = Catalogue::shipped().parse_spec(spec).unwrap();
+            (device.unit.map(Unit::name), device.in_units(nanoseconds).map(|units| (units * 1e3).round() / 1e3))
+        };
+        assert_eq!(of("audio", 4_800_000), (Some("frame"), Some(230.4)));
+        // A period in time keeps the rate; one at another rate brings its own.
+        assert_eq!(of("audio 2ms", 1_000_000), (Some("frame"), Some(48.0)));
+        assert_eq!(of("audio 441@44.1kHz", 1_000_000), (Some("frame"), Some(44.1)));
+        assert_eq!(of("sdr 1024@2.048MS/s", 500_000), (Some("sample"), Some(1024.0)));
+        assert_eq!(of("5g-slot", 250_000), (Some("slot"), Some(0.5)));
+        assert_eq!(of("ethercat1ms 2ms", 1_000_000), (Some("cycle"), Some(0.5)));
+        assert_eq!(of("voip", 1_000_000), (None, None));
     }
 
     #[test]

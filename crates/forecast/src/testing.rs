@@ -18,6 +18,8 @@ pub(crate) fn device(period_ns: u64, buffers: u32, compute_ns: u64) -> Profile {
         compute_ns,
         want_s: 3_600,
         on_miss: OnMiss::Drop,
+        unit: None,
+        rate_millihertz: None,
         sources: Sources { period: source(), buffers: source(), compute: source(), want: source() },
         printed: None,
     }

@@ -1,5 +1,6 @@
 //! Whom `punctual record` follows in place of its own threads.
 
+use super::values::id;
 use clap::Args;
 
 /// Options that only concern threads of its own.
@@ -8,10 +9,10 @@ const OWN: [&str; 7] = ["priority", "interval", "policy", "via", "cpus", "no_bpf
 #[derive(Debug, Args)]
 pub(crate) struct FollowArguments {
     /// Follow all threads of these processes, also those that they start later
-    #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = OWN, value_parser = id())]
+    #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = OWN, value_parser = id)]
     pub(crate) pid: Vec<u32>,
     /// Follow these threads
-    #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with_all = OWN, value_parser = id())]
+    #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with_all = OWN, value_parser = id)]
     pub(crate) tid: Vec<u32>,
     /// Follow threads with a name in which this regular expression is found, also those that come later; may be repeated
     #[arg(long, value_name = "REGEX", conflicts_with_all = OWN)]
@@ -19,9 +20,4 @@ pub(crate) struct FollowArguments {
     /// Follow the command's threads, and those of everything it starts
     #[arg(long, requires = "program", conflicts_with_all = OWN)]
     pub(crate) follow: bool,
-}
-
-fn id() -> clap::builder::RangedI64ValueParser<u32> {
-    // The kernel's largest thread id.
-    clap::value_parser!(u32).range(1..=4_194_304)
 }

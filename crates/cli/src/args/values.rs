@@ -1,6 +1,7 @@
 //! Values that several commands take.
 
 use punctual_context::Context;
+use punctual_device::parse_period;
 use punctual_recording::{BareUnit, LimitSpec, Stage, format_ns, parse_duration, parse_list};
 use punctual_reserve::Reservation;
 
@@ -27,7 +28,10 @@ pub(super) fn time(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn interval(text: &str) -> Result<u64, String> {
-    let interval = parse_duration(text, BareUnit::Microseconds)?;
+    in_range(text, parse_duration(text, BareUnit::Microseconds)?)
+}
+
+fn in_range(text: &str, interval: u64) -> Result<u64, String> {
     if INTERVALS_NS.contains(&interval) {
         return Ok(interval);
     }
@@ -53,8 +57,25 @@ pub(super) fn period(text: &str) -> Result<u64, String> {
         Ok(number) if number > 0.0 && number < MIN_BARE_PERIOD_US => {
             Err(format!("`{text}` would be {text} us: write {text}us, or {text}ms if that is meant"))
         }
+        // A musician has frames at a rate, a control loop a frequency.
+        _ if text.contains('@') || text.to_ascii_lowercase().ends_with("hz") => {
+            in_range(text, parse_period(text).map_err(|error| error.to_string())?)
+        }
         _ => interval(text),
     }
+}
+
+/// The id of a process or thread.
+pub(super) fn id(text: &str) -> Result<u32, String> {
+    // The kernel's largest.
+    let id = text.trim().parse().ok().filter(|id| (1..=4_194_304).contains(id));
+    id.ok_or_else(|| {
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            format!("`{text}` is no id: they go from 1 to 4194304")
+        } else {
+            format!("`{text}` is no id but a name: follow threads by name with --comm, or give what `pidof` prints")
+        }
+    })
 }
 
 pub(super) fn priority(text: &str) -> Result<u32, String> {

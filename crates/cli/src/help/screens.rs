@@ -26,7 +26,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             DIRECTORY,
             HTML,
             CPUS,
-            ("interval", "The period of each thread [default: 1ms]"),
+            ("interval", "Period: 500us, 1kHz, 64@48kHz [default: 1ms]"),
             ("priority", "Real-time priority, 1 to 99 [default: 80]"),
             QUIET,
         ],
@@ -36,7 +36,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         &[
             ("duration", "How long [default: 60s, or as long as COMMAND]"),
             CPUS,
-            ("interval", "The period of each thread [default: 1ms]"),
+            ("interval", "Period: 500us, 1kHz, 64@48kHz [default: 1ms]"),
             ("priority", "Real-time priority, 1 to 99 [default: 80]"),
             LOAD,
             ("limit", "Exit with 2 beyond these: p99.9=200us,max=1ms"),
