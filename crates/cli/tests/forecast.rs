@@ -64,6 +64,55 @@ fn devices_hold_or_fail_by_what_was_counted() {
     assert!(text.contains("Worst cases by stage and load"), "{text}");
 }
 
+/// The text of a forecast, and its `next:` lines.
+fn told(directory: &Path, words: &[&str]) -> (String, Vec<String>) {
+    let output = run(directory, words);
+    assert_eq!(code(&output), 0, "{words:?}: {}", stderr(&output));
+    let text = stdout(&output);
+    let next = text.lines().filter(|line| line.starts_with("next: ")).map(str::to_owned).collect();
+    (text, next)
+}
+
+#[test]
+fn a_loop_is_advised_on_its_period_and_never_on_buffers() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", 300, 0);
+    for (device, unit, slack) in [("ethercat1ms", "cycles", "0.95"), ("5g-slot", "slots", "0.5")] {
+        let (text, next) = told(directory.path(), &["forecast", "a", "--device", device, "--want", "1/day"]);
+        assert!(
+            text.contains(&format!("{device}: its work may begin {slack} {unit} late; the worst wakeup came")),
+            "{text}"
+        );
+        assert!(text.contains("to be late at most once in 24.0 h:\n    nothing exceeded a period of "), "{text}");
+        assert!(!text.contains("buffers of") && text.contains("; one of "), "{text}");
+        assert!(!next.is_empty() && next.iter().all(|line| !line.contains("buffers")), "{next:?}");
+    }
+    let (text, _) = told(directory.path(), &["forecast", "a", "--device", "sdr 1024@2.048MS/s"]);
+    assert!(
+        text.contains("sdr: 32 buffers of 1,024 samples of 2.048 MHz; its work may begin 31,488 samples late"),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_time_is_told_that_no_recording_could_show() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut left_open = 0;
+    for seconds in [2, 3, 4, 8] {
+        let name = format!("{seconds}s");
+        write(&directory.path().join(&name), "1", seconds, 0);
+        let (text, _) = told(directory.path(), &["forecast", &name]);
+        left_open += text.matches(" or more)").count();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for years in words.windows(2).filter(|pair| pair[1].starts_with("years")) {
+            let number: f64 = years[0].trim_start_matches('(').parse().unwrap();
+            assert!(number <= 10.0, "{text}");
+        }
+    }
+    eprintln!("{left_open} intervals left open");
+    assert!(left_open > 0);
+}
+
 #[test]
 fn runs_of_the_same_follow_one_another_and_one_run_counts_once() {
     let directory = tempfile::tempdir().unwrap();

@@ -140,6 +140,8 @@ pub(crate) struct DeviceForecast<'a> {
     tolerance_range_ns: Option<[u64; 2]>,
     slack_ns: i64,
     on_miss: &'static str,
+    /// The same in what its users count in; `null` where that is time.
+    in_units: Option<InUnits>,
     sources: SourcesRow,
     /// Stalls beyond the slack, on the worst CPU.
     over: u64,
@@ -172,6 +174,31 @@ pub(crate) struct DeviceForecast<'a> {
     mttf_per_buffer_s: Option<f64>,
     measure_further_s: Option<f64>,
     advice: Option<AdviceRow>,
+}
+
+/// A device's period and slack in what its users count in.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct InUnits {
+    /// `frame`, `sample`, `slot` or `cycle`.
+    unit: &'static str,
+    /// How many pass in a second.
+    per_second: f64,
+    per_period: f64,
+    slack: f64,
+}
+
+impl InUnits {
+    fn of(device: &Profile) -> Option<InUnits> {
+        // A period in whole ns is no whole number of frames to the last digit.
+        let of = |nanoseconds: u64| device.in_units(nanoseconds).map(|units| (units * 1e3).round() / 1e3);
+        Some(InUnits {
+            unit: device.unit?.name(),
+            per_second: of(1_000_000_000)?,
+            per_period: of(device.period_ns)?,
+            slack: of(device.usable_slack_ns().ok()?)?,
+        })
+    }
 }
 
 /// How often a device would run dry on one CPU.
@@ -228,6 +255,7 @@ impl<'a> DeviceForecast<'a> {
             tolerance_range_ns: device.printed.as_ref().map(|printed| printed.tolerance_ns.into()),
             slack_ns: device.slack_ns(),
             on_miss: device.on_miss.name(),
+            in_units: InUnits::of(device),
             sources: SourcesRow::new(device),
             over: found.over,
             over_is_upper_count: found.is_upper_count,

@@ -1,7 +1,8 @@
 //! A forecast as text for people.
 
-use super::units::in_units;
+use super::units::{counted_units, in_units, is_loop, slack_in_units};
 use crate::layout::indented;
+use punctual_device::Profile;
 use punctual_forecast::{
     Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, WorstCase, format_seconds,
 };
@@ -39,10 +40,15 @@ fn group_text(out: &mut String, group: &Group) {
     for note in &group.notes {
         let _ = writeln!(out, "  {note}");
     }
+    // Who names a device has asked about that one first.
+    let is_asked = !group.devices.is_empty() && group.devices.len() <= FEW;
+    if is_asked {
+        devices_text(out, group);
+    }
     if !group.worst.is_empty() {
         worst_text(out, group);
     }
-    if !group.devices.is_empty() {
+    if !is_asked && !group.devices.is_empty() {
         devices_text(out, group);
     }
     for curve in &group.curves {
@@ -78,6 +84,11 @@ fn devices_text(out: &mut String, group: &Group) {
         heads.insert(4, "worst CPU");
     }
     indented(out, &heads, 0..0, group.devices.iter().map(|answer| device_row(answer, several)));
+    if group.devices.len() <= FEW {
+        for words in group.devices.iter().filter_map(|answer| slack_in_units(group, answer)) {
+            let _ = writeln!(out, "  {words}");
+        }
+    }
     for words in group.devices.iter().filter_map(in_units) {
         let _ = writeln!(out, "  {words}");
     }
@@ -146,12 +157,21 @@ fn worst_row(worst: &WorstCase) -> Vec<String> {
     ]
 }
 
+/// Of so few devices more is said: whoever asks about all wants the table.
+const FEW: usize = 4;
+/// A longer time between underruns than this, ten years, is none that any recording could show, s.
+const MAX_TOLD_S: f64 = 10.0 * 365.25 * 86_400.0;
+
 fn interval_text(mttf: &Estimate) -> String {
-    match (mttf.low, mttf.value, mttf.high) {
+    let told = |seconds: Option<f64>| seconds.filter(|seconds| *seconds <= MAX_TOLD_S);
+    match (mttf.low, told(mttf.value), told(mttf.high)) {
         (Some(low), Some(value), Some(high)) => {
             format!("{} ({} to {})", format_seconds(value), format_seconds(low), format_seconds(high))
         }
         (Some(low), None, Some(high)) => format!("{} to {}", format_seconds(low), format_seconds(high)),
+        (Some(low), Some(value), None) if mttf.high.is_some() => {
+            format!("{} ({} or more)", format_seconds(value), format_seconds(low))
+        }
         (Some(low), _, None) => format!("at least {}", format_seconds(low)),
         (None, _, Some(high)) => format!("at most {}", format_seconds(high)),
         (None, _, None) => "-".to_owned(),
@@ -168,7 +188,8 @@ pub fn device_verdict(answer: &DeviceAnswer) -> String {
         (Outcome::Unknown, Some(further)) => {
             let seen = if found.misses > 0.0 { "" } else { "nothing seen, " };
             let longer = if further < 7_200.0 {
-                format!("{:.0} more minutes", (further / 60.0).ceil())
+                let minutes = (further / 60.0).ceil();
+                format!("{minutes:.0} more minute{}", if minutes == 1.0 { "" } else { "s" })
             } else {
                 format!("{} more", format_seconds(further))
             };
@@ -210,39 +231,61 @@ fn device_row(answer: &DeviceAnswer, several: bool) -> Vec<String> {
 
 fn advice_text(out: &mut String, answer: &DeviceAnswer, advice: &Advice) {
     let want = format_seconds(answer.device.want_s as f64);
-    let _ = writeln!(out, "  {}, to run dry at most once in {want}:", answer.device.id);
+    let is_loop = is_loop(&answer.device);
+    let fails = if is_loop { "be late" } else { "run dry" };
+    let _ = writeln!(out, "  {}, to {fails} at most once in {want}:", answer.device.id);
     if let Some(variant) = &advice.buffers {
         let mttf = interval_text(&variant.underruns.mttf_s);
-        let _ = writeln!(
-            out,
-            "    {} buffers of {}, {} in all: {mttf}",
-            variant.device.buffers,
-            format_ns(variant.device.period_ns),
-            format_ns(variant.device.tolerance_ns())
-        );
+        let _ = match is_loop {
+            true => writeln!(out, "    {}: {mttf}", longer_cycle(&variant.device)),
+            false => writeln!(
+                out,
+                "    {}, {} in all: {mttf}",
+                buffers_words(&variant.device),
+                format_ns(variant.device.tolerance_ns())
+            ),
+        };
     }
-    if let Some(variant) = &advice.period {
+    // A loop has the two buffers that it needs and no others: its longer period stands there already.
+    if let Some(variant) = advice.period.as_ref().filter(|_| !is_loop || advice.buffers.is_none()) {
         let mttf = interval_text(&variant.underruns.mttf_s);
-        let _ = writeln!(
-            out,
-            "    or a period of {} with {} buffers: {mttf}",
-            format_ns(variant.device.period_ns),
-            variant.device.buffers
-        );
+        let _ = match is_loop {
+            true => writeln!(out, "    a period of {}: {mttf}", format_ns(variant.device.period_ns)),
+            false => writeln!(
+                out,
+                "    or a period of {} with {} buffers: {mttf}",
+                period_words(&variant.device),
+                variant.device.buffers
+            ),
+        };
     }
     if let Some(variant) = &advice.never_exceeded {
-        let _ = writeln!(
-            out,
-            "    nothing exceeded {} buffers of {}, but that is not shown to be enough{}",
-            variant.device.buffers,
-            format_ns(variant.device.period_ns),
-            advice
-                .measure_further_s
-                .map_or(String::new(), |further| format!(": measure {} more", format_seconds(further)))
-        );
+        let enough = if is_loop { longer_cycle(&variant.device) } else { buffers_words(&variant.device) };
+        let further = advice.measure_further_s;
+        let further = further.map_or(String::new(), |further| format!(": measure {} more", format_seconds(further)));
+        let _ = writeln!(out, "    nothing exceeded {enough}, but that is not shown to be enough{further}");
     }
     if advice.buffers.is_none() && advice.period.is_none() && advice.never_exceeded.is_none() {
-        let _ = writeln!(out, "    no buffering that was tried is enough");
+        let tried = if is_loop { "cycle" } else { "buffering" };
+        let _ = writeln!(out, "    no {tried} that was tried is enough");
+    }
+}
+
+/// What so many buffers are to a loop, which has none to spare: a period as long as they last, for the same work.
+fn longer_cycle(variant: &Profile) -> String {
+    format!("a period of {}", format_ns(variant.tolerance_ns()))
+}
+
+fn buffers_words(variant: &Profile) -> String {
+    format!("{} buffers of {}", variant.buffers, period_words(variant))
+}
+
+/// A period, in time and in what its users set it in.
+fn period_words(device: &Profile) -> String {
+    let time = format_ns(device.period_ns);
+    match (device.unit, device.rate_millihertz, device.in_units(device.period_ns)) {
+        (Some(unit), Some(_), Some(units)) => format!("{time} ({})", counted_units(units, unit)),
+        _ => time,
     }
 }
 
@@ -346,6 +389,15 @@ mod tests {
         assert!(device["mttf_s"]["estimate"].is_null() && device["mttf_s"]["high"].is_null());
         assert!(device["mttf_s"]["low"].as_f64().unwrap() > 0.0);
         assert!(value["horizons"][0]["estimate_ns"].is_null() && value["horizons"][0]["veto"].is_string());
+    }
+
+    #[test]
+    fn what_no_recording_shows_is_left_open() {
+        let said = |low, value, high| interval_text(&Estimate { low: Some(low), value: Some(value), high });
+        assert_eq!(said(0.5, 25.0, Some(90.0)), "25 s (500 ms to 90 s)");
+        assert_eq!(said(0.5, 25.0, Some(4e18)), "25 s (500 ms or more)");
+        assert_eq!(said(0.5, 1e12, Some(4e18)), "at least 500 ms");
+        assert_eq!(said(0.5, 25.0, None), "at least 500 ms");
     }
 
     #[test]

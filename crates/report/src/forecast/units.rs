@@ -1,8 +1,10 @@
-//! What an underrun is to whoever has the device: overruns a day for a control loop, dropouts for audio, lost slots for radio.
+//! What lateness and underruns are to whoever has the device: frames and dropouts for audio, cycles and overruns for a control
+//! loop, samples and slots for radio.
 
-use punctual_device::{OnMiss, Profile};
-use punctual_forecast::{DeviceAnswer, Estimate, Outcome};
-use punctual_recording::format_ns;
+use crate::layout::{counted, grouped};
+use punctual_device::{OnMiss, Profile, Unit};
+use punctual_forecast::{DeviceAnswer, Estimate, Group, Outcome};
+use punctual_recording::{Stage, format_ns};
 
 const DAY_S: f64 = 86_400.0;
 
@@ -11,6 +13,49 @@ pub(crate) fn per_day(answer: &DeviceAnswer) -> Estimate {
     let mttf = &answer.underruns.mttf_s;
     let often = |seconds: Option<f64>| seconds.filter(|seconds| *seconds > 0.0).map(|seconds| DAY_S / seconds);
     Estimate { low: often(mttf.high), value: often(mttf.value), high: often(mttf.low) }
+}
+
+/// How late the device's work may begin and the worst work began, in what its users count in; `None` where that is time.
+pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
+    let device = &answer.device;
+    let unit = device.unit?;
+    let plural = |units: f64| counted_units(units, unit);
+    let at = device.rate_millihertz.map(|rate| format!(" of {}", rate_words(rate))).unwrap_or_default();
+    let has = if is_loop(device) {
+        // With two buffers there is none to spare: nobody calls that buffering.
+        String::new()
+    } else {
+        format!("{} buffers of {}{at}; ", device.buffers, plural(device.in_units(device.period_ns)?))
+    };
+    let slack = plural(device.in_units(device.usable_slack_ns().ok()?)?);
+    let longest = group.worst.iter().find(|worst| worst.stage == Stage::Total).and_then(|worst| worst.longest_ns);
+    let worst = longest.and_then(|longest| device.in_units(longest));
+    let worst = worst.map(|worst| format!("; the worst wakeup came {} late", plural(worst))).unwrap_or_default();
+    Some(format!("{}: {has}its work may begin {slack} late{worst}", device.id))
+}
+
+/// Whether this period's work must be done before the next begins, and no buffer can be added: a cycle or a slot.
+pub(super) fn is_loop(device: &Profile) -> bool {
+    matches!(device.unit, Some(Unit::Cycle | Unit::Slot))
+}
+
+/// So many of a unit: whole ones where there are many.
+pub(super) fn counted_units(units: f64, unit: Unit) -> String {
+    if units >= 9.95 {
+        return counted(units.round() as u64, unit.name());
+    }
+    let units = format!("{units:.2}");
+    let short = units.trim_end_matches('0').trim_end_matches('.');
+    format!("{short} {}{}", unit.name(), if short == "1" { "" } else { "s" })
+}
+
+fn rate_words(millihertz: u64) -> String {
+    let (number, unit) = match millihertz {
+        rate if rate >= 1_000_000_000 => (rate as f64 / 1e9, "MHz"),
+        rate if rate >= 1_000_000 => (rate as f64 / 1e6, "kHz"),
+        rate => (rate as f64 / 1e3, "Hz"),
+    };
+    format!("{number} {unit}")
 }
 
 /// For a device that fails: how often a day, and what each time costs its user.
@@ -24,7 +69,15 @@ pub(super) fn in_units(answer: &DeviceAnswer) -> Option<String> {
         (_, Some(low), _) => format!("at least {}", often(low)),
         _ => return None,
     };
-    Some(format!("{}: {about} {}", answer.device.id, each_time(&answer.device)))
+    let share = answer.underruns.mttf_s.value.and_then(|seconds| one_of(&answer.device, seconds)).unwrap_or_default();
+    Some(format!("{}: {about} {}{share}", answer.device.id, each_time(&answer.device)))
+}
+
+/// Of how many slots or cycles one is lost.
+fn one_of(device: &Profile, seconds: f64) -> Option<String> {
+    let unit = device.unit.filter(|_| is_loop(device))?;
+    let units = device.in_units((seconds * 1e9) as u64)?;
+    Some(format!("; one of {}", counted(units.round().max(1.0) as u64, unit.name())))
 }
 
 /// What they are called in a day, and what each does.
@@ -47,7 +100,7 @@ fn often(times: f64) -> String {
     match times {
         times if times >= 100.0 => {
             let unit = 10_u64.pow((times.log10() as u32).saturating_sub(1));
-            crate::layout::grouped((times / unit as f64).round() as u64 * unit)
+            grouped((times / unit as f64).round() as u64 * unit)
         }
         times if times >= 10.0 => format!("{times:.0}"),
         times if times < 0.1 => format!("{times:.2}"),
@@ -59,6 +112,16 @@ fn often(times: f64) -> String {
 mod tests {
     use super::*;
     use punctual_device::Catalogue;
+
+    #[test]
+    fn units_have_as_many_digits_as_tell_anything() {
+        let said = |units| counted_units(units, Unit::Frame);
+        assert_eq!(
+            [0.5, 1.0, 9.94, 9.96, 230.4, 11_336.2].map(said),
+            ["0.5 frames", "1 frame", "9.94 frames", "10 frames", "230 frames", "11,336 frames"]
+        );
+        assert_eq!([48_000_000, 30_720_000_000, 60_000].map(rate_words), ["48 kHz", "30.72 MHz", "60 Hz"]);
+    }
 
     #[test]
     fn each_device_has_the_words_of_its_users() {

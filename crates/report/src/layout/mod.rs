@@ -10,5 +10,5 @@ pub use document::{load_name, load_words};
 pub(crate) use table::indented;
 pub use table::table;
 pub use width::{fit_to, fitted};
-pub(crate) use words::{grouped, shortened, thousandths};
+pub(crate) use words::{counted, grouped, shortened, thousandths};
 pub use words::{microseconds, shell_word};

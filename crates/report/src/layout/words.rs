@@ -35,6 +35,11 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
+/// So many of something, a word that takes an s.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// A number in thousandths, without needless zeros.
 pub(crate) fn thousandths(value: u64) -> String {
     let text = format!("{}.{:03}", value / 1_000, value % 1_000);
@@ -61,5 +66,6 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_000), "1,000");
         assert_eq!(grouped(12_345_678), "12,345,678");
+        assert_eq!([0, 1, 1_996].map(|count| counted(count, "wakeup")), ["0 wakeups", "1 wakeup", "1,996 wakeups"]);
     }
 }
