@@ -192,10 +192,10 @@ impl<'a> Running<'a> {
                 trouble.push(format!("`{name}` failed {failures} of {iterations} times: it {failure}"));
             } else if command.scored && !scores.iter().any(|score| score.name.starts_with(&command.name)) {
                 let why = match &command.lines {
-                    Some(_) => "it said too little of what it did",
-                    None => "it was not finished once",
+                    Some(_) => "it said too little of what it did in the time measured: measure longer",
+                    None => "it was not finished once in the time measured: measure longer",
                 };
-                notes.push(format!("`{name}` has no score: {why} in the time measured"));
+                notes.push(format!("`{name}` has no score: {why}"));
             }
         }
         Done { scores, trouble, failure, notes }

@@ -75,7 +75,9 @@ fn over_limits(document: &Document) -> Vec<String> {
         if limit.exceeded {
             let found = limit.found_ns.map_or_else(|| "unknown".to_owned(), format_ns);
             let allowed = format_ns(limit.limit_ns);
-            sentences.push(format!("Over the limit: {} is {found}; {allowed} is allowed.", limit.what));
+            // Of a followed thread much else could be meant: its work, its response.
+            let of = if document.followed.is_some() { " of the time until they ran" } else { "" };
+            sentences.push(format!("Over the limit: {}{of} is {found}; {allowed} is allowed.", limit.what));
         }
         if let Some(takes) = limit.takes_more_than(wakeups) {
             sentences.push(format!(

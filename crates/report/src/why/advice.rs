@@ -44,12 +44,19 @@ fn ended(cause: &Cause) -> Option<String> {
     }
 }
 
-/// The causes that are worth a change, largest first, with advice.
+/// The causes that are worth a change, largest first, with advice; no advice twice.
 pub(super) fn leading<'a>(report: &'a WhyReport<'_>) -> impl Iterator<Item = Advice> + 'a {
     let late_ns = u128::from(report.summary.late_ns);
     let is_worth = move |cause: &&Cause| u128::from(cause.total_ns) * 100 >= late_ns * WORTH_A_CHANGE;
     let causes = report.causes().iter().filter(is_worth).map(Advice::on);
-    causes.filter(|advice| advice.remedy.is_some()).take(MAX_SHOWN)
+    let mut given: Vec<(Kind, &str)> = Vec::new();
+    let is_new = move |advice: &Advice| {
+        let Some(remedy) = advice.remedy else { return false };
+        let is_new = !given.contains(&(advice.kind, remedy));
+        given.push((advice.kind, remedy));
+        is_new
+    };
+    causes.filter(is_new).take(MAX_SHOWN)
 }
 
 #[cfg(test)]

@@ -195,7 +195,8 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
     }
     if episode.tree.count() > 0 {
         let _ = write!(text, "\n{}", super::tree::text(&episode.tree, if whole { usize::MAX } else { 12 }));
-        let _ = write!(text, "{:>6} samples in episode", episode.tree.count());
+        let samples = episode.tree.count();
+        let _ = write!(text, "{samples:>6} sample{} in episode", if samples == 1 { "" } else { "s" });
     }
     if whole {
         for (path, id) in &episode.builds {
