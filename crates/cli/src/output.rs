@@ -28,15 +28,6 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Prints the report on one or more recordings.
-    pub(crate) fn measurement(self, measurement: &Measurement) {
-        if self.json {
-            answer(ReportAnswer::new(measurement, &[]), 0);
-        } else {
-            print_text(&punctual_report::measurement_text(measurement));
-        }
-    }
-
     /// Prints the report on what was just measured, what to run next, and what could not be written beside it.
     pub(crate) fn measurement_and_next(self, measurement: &Measurement, failure: Option<&str>) {
         if self.json {

@@ -74,6 +74,48 @@ fn told(directory: &Path, words: &[&str]) -> (String, Vec<String>) {
 }
 
 #[test]
+fn musicians_get_frames_and_how_many_buffers_would_do() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a b"), "1", 300, 0);
+    let words = ["forecast", "a b", "--device", "audio 256@48kHz"];
+    let (text, next) = told(directory.path(), &words);
+    // (n-1)·t - c are 4.8 ms; the worst wakeup ran 20 ms late.
+    let in_frames = "audio: 2 buffers of 256 frames of 48 kHz; its work may begin 230 frames late; the worst wakeup came 960 frames late";
+    assert!(text.contains(in_frames), "{text}");
+    let command = "`punctual forecast 'a b' --device 'audio 256@48kHz' --want 1/day`";
+    assert!(next.len() == 2 && next[1].contains(command), "{next:?}");
+    let (text, next) = told(directory.path(), &[&words[..], &["--want", "1/day"]].concat());
+    assert!(text.contains("buffers of 5.33 ms (256 frames)"), "{text}");
+    assert!(next.iter().all(|line| !line.contains("--want")), "{next:?}");
+    let answer = json(&run(directory.path(), &[&words[..], &["--json"]].concat()));
+    let units = &answer["devices"][0]["in_units"];
+    assert_eq!(
+        (&units["unit"], &units["per_second"], &units["per_period"]),
+        (&"frame".into(), &48_000.0.into(), &256.0.into())
+    );
+    // Its words are as the shell takes them: what it says next can be run.
+    let command = next_command(&answer["next"][1]);
+    let output = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .env("PATH", with_punctual())
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0, "{command}: {}", stderr(&output));
+}
+
+fn next_command(step: &serde_json::Value) -> String {
+    step["command"].as_str().unwrap_or_else(|| panic!("no command: {step}")).to_owned()
+}
+
+/// The `PATH` with the program of these tests first.
+fn with_punctual() -> std::ffi::OsString {
+    let own = Path::new(env!("CARGO_BIN_EXE_punctual")).parent().unwrap().to_owned();
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&rest))).unwrap()
+}
+
+#[test]
 fn a_loop_is_advised_on_its_period_and_never_on_buffers() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("a"), "1", 300, 0);
@@ -92,6 +134,20 @@ fn a_loop_is_advised_on_its_period_and_never_on_buffers() {
         text.contains("sdr: 32 buffers of 1,024 samples of 2.048 MHz; its work may begin 31,488 samples late"),
         "{text}"
     );
+}
+
+#[test]
+fn what_cannot_be_told_is_measured_as_long_as_it_takes() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", 60, 0);
+    let words = ["forecast", "a", "--device", "rt-video"];
+    let (_, next) = told(directory.path(), &words);
+    let further = json(&run(directory.path(), &[&words[..], &["--json"]].concat()));
+    let further = further["devices"][0]["measure_further_s"].as_f64().unwrap();
+    let hours = (further / 3_600.0).ceil();
+    assert!(further > 7_200.0 && hours < 48.0, "{further}");
+    assert_eq!(next.len(), 1, "{next:?}");
+    assert!(next[0].contains(&format!("`sudo punctual record -D {hours}h --load mixed`")), "{next:?} {further}");
 }
 
 #[test]

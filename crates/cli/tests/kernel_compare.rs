@@ -56,6 +56,10 @@ fn sides_may_have_options_of_their_own() {
     let words = ["compare", "--repeat", "1", "-D", "400ms", "-q", "-o", "one", "--json", "--b", "-p 60"];
     let answer = json(&run(directory.path(), &words));
     assert!(answer["b"]["name"].as_str().unwrap().ends_with("(-p 60)"), "{}", answer["b"]["name"]);
+    // What it says next is what was run, often enough, and into a directory of its own.
+    let next = answer["next"][0]["command"].as_str().unwrap();
+    let (before, after) = (next.find("--repeat ").unwrap(), " -D 400ms -q --json --b '-p 60'");
+    assert!(next[..before] == *"sudo punctual compare " && next.ends_with(after), "{next}");
     assert_eq!(answer["stages"].as_array().unwrap().last().unwrap()["measure"], "fifo:80 -> fifo:60");
 }
 

@@ -158,3 +158,29 @@ fn a_hangup_is_told_and_nohup_is_honoured() {
         assert_eq!(recording.document().ended.as_ref().unwrap().reason, punctual_recording::EndReason::Completed);
     }
 }
+
+#[test]
+fn a_threshold_that_kept_nothing_is_followed_by_one_that_will() {
+    requires!("a threshold that nothing exceeds", "BPF", "flight recorder");
+    let directory = tempfile::tempdir().unwrap();
+    let steps = |words: &[&str]| -> Vec<String> {
+        let output = run(directory.path(), words);
+        assert_eq!(code(&output), 0, "{words:?}: {}", stderr(&output));
+        let answer = json(&output);
+        assert_eq!(answer["parts"][0]["recorder"]["kept"], 0, "{words:?}");
+        let next = answer["next"].as_array().unwrap();
+        next.iter().map(|step| step["command"].as_str().unwrap().to_owned()).collect()
+    };
+    let own = steps(&["record", "-q", "-D", "1s", "--why", "5s", "--json", "-o", "own.punctual"]);
+    assert!(own.iter().all(|step| !step.starts_with("punctual why")), "{own:?}");
+    assert!(own[0].starts_with("sudo punctual record --why "), "{own:?}");
+
+    // Followed threads are followed again, and the same is compared with the threshold.
+    let follow =
+        ["record", "-q", "--why", "5s", "--why-stage", "request", "--json", "-o", "followed.punctual", "--follow"];
+    let program = ["--", "sh", "-c", "for i in 1 2 3 4 5; do sleep 0.02; done"];
+    let followed = steps(&[&follow[..], &program[..]].concat());
+    let [step] = &followed[..] else { panic!("{followed:?}") };
+    // What would not fit into a line is left to who has typed it.
+    assert!(step.ends_with("us --why-stage request --follow -- COMMAND"), "{step}");
+}

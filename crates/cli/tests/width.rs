@@ -143,7 +143,7 @@ fn without_colour(text: &str) -> String {
 fn an_answer_ends_with_what_to_run_next() {
     let cases = [
         ("why why.punctual", "punctual why --explain blind"),
-        ("forecast record.punctual", "sudo punctual record --why 90us"),
+        ("forecast record.punctual", "sudo punctual record --why 90us -i 5ms -a 1"),
         (
             "compare check/idle.punctual check/loaded.punctual",
             "sudo punctual compare --repeat 11 --a COMMAND --b COMMAND",

@@ -134,6 +134,11 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Whether it is of other programs' threads, of which nobody knows when they should have run.
+    pub fn follows(&self) -> bool {
+        self.a.missed.is_none() && self.b.missed.is_none()
+    }
+
     /// The stage by which the whole is judged where nothing decided: the first measure's total.
     pub fn total(&self) -> Option<&StageComparison> {
         let decided = self.decided_by.and_then(|(stage, _)| self.stages.get(stage));

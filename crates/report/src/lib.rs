@@ -31,7 +31,7 @@ pub use load::{
     LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
     score_in_words, scores_in_words,
 };
-pub use next::{NextStep, after_comparison, after_forecast, after_measurement, next_text};
+pub use next::{ForecastAsked, NextStep, after_comparison, after_forecast, after_measurement, next_text, own_options};
 pub use recording::answer::ReportAnswer;
 pub use recording::exports::{EXPORTS, Export};
 pub use recording::model::Measurement;

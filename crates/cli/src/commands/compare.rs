@@ -9,9 +9,10 @@ use punctual_comparison::{Comparison, Side};
 use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable, Source};
 use punctual_probe::Plan;
-use punctual_recording::{Recording, printable_path};
+use punctual_recording::{Recording, printable, printable_path};
 use punctual_report::compare::comparison_page;
 use punctual_report::recording::{MAX_HISTORIES, Recorded};
+use punctual_report::shell_word;
 use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,17 +45,50 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
             100.0 * punctual_comparison::INTERIM_CONFIDENCE
         ));
     }
+    let next = arguments.repeat.map_or_else(
+        || punctual_report::after_comparison(&comparison, None),
+        |_| punctual_report::after_comparison(&comparison, Some(&again)),
+    );
     if let Some(path) = &arguments.html {
-        let page = comparison_page(&comparison, a, b, &over_time(&opened));
+        let page = comparison_page(&comparison, a, b, &next, &over_time(&opened));
         code = code.max(artifacts.write(path, page.html()?));
     }
     if output.json {
-        output::answer_beside(artifacts.failure(), punctual_report::compare::CompareAnswer::new(&comparison, code), 0);
+        let answer = punctual_report::compare::CompareAnswer::new(&comparison, next, code);
+        output::answer_beside(artifacts.failure(), answer, 0);
     } else {
-        let next = punctual_report::next_text(&punctual_report::after_comparison(&comparison));
+        let next = punctual_report::next_text(&next);
         output::print_text(&format!("{}\n{next}", punctual_report::compare::text(&comparison)));
     }
     Ok(code)
+}
+
+/// This very command with so many repeats, into a directory of its own.
+fn again(repeats: usize) -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = repeated(words, repeats).iter().map(|word| shell_word(&printable(word))).collect();
+    format!("sudo punctual {}", words.join(" "))
+}
+
+/// The words of a command line with another number of repeats, and without the names of what it wrote.
+fn repeated(mut words: impl Iterator<Item = String>, repeats: usize) -> Vec<String> {
+    let mut changed = Vec::new();
+    while let Some(word) = words.next() {
+        match word.split_once('=').map_or(word.as_str(), |(option, _)| option) {
+            "--repeat" => changed.extend(["--repeat".to_owned(), repeats.to_string()]),
+            "-o" | "--output" | "--html" => {}
+            // Its value sticks to it.
+            option if option.starts_with("-o") => continue,
+            _ => {
+                changed.push(word);
+                continue;
+            }
+        }
+        if !word.contains('=') {
+            words.next();
+        }
+    }
+    changed
 }
 
 /// Three sides are three verdicts, which do not hold together as each holds by itself.
@@ -229,4 +263,21 @@ fn open(arguments: &MeasuringArguments, directory: &Path, made: [Vec<PathBuf>; 2
         Opened::open(&name, paths)
     });
     Ok(sides.collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_is_measured_again_as_it_was_with_more_repeats() {
+        for (given, expected) in [
+            ("compare --repeat 2 --a -p_60 --b -p_90", "compare --repeat 10 --a -p_60 --b -p_90"),
+            ("compare -D 2s --repeat=2 -o made --html x.html", "compare -D 2s --repeat 10"),
+            ("compare --output=made --repeat 2 -omade --json", "compare --repeat 10 --json"),
+        ] {
+            let words = given.split(' ').map(str::to_owned);
+            assert_eq!(repeated(words, 10).join(" "), expected, "{given}");
+        }
+    }
 }

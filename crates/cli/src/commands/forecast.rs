@@ -4,9 +4,10 @@ use super::artifacts::Artifacts;
 use crate::args::ForecastArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_device::{Catalogue, Profile, parse_period, parse_want};
+use punctual_device::{Catalogue, Profile, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Question};
 use punctual_recording::{BareUnit, Recording, Stage, parse_duration};
+use punctual_report::{ForecastAsked, shell_word};
 use std::path::{Path, PathBuf};
 
 /// The amounts of buffering of a curve, ms: those of Cota-Robles and Held, OSDI 1999, Figures 6 and 7, and around.
@@ -17,7 +18,15 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     let question = question(arguments)?;
     let inputs = inputs(&arguments.recordings)?;
     let answer = punctual_forecast::answer(&inputs, &question)?;
-    let steps = punctual_report::after_forecast(&answer, &punctual_load::names());
+    let again = again(&arguments.recordings);
+    let asked = ForecastAsked {
+        recordings: &arguments.recordings,
+        devices: &arguments.device,
+        options: &other_options(arguments),
+        advises: question.advise,
+        again: again.as_deref(),
+    };
+    let steps = punctual_report::after_forecast(&answer, &asked, &punctual_load::names());
     let mut artifacts = Artifacts::default();
     let code = match &arguments.html {
         Some(path) => artifacts.write(path, punctual_report::forecast::forecast_page(&answer, &steps).html()?),
@@ -42,6 +51,22 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
         output::print_text(&text);
     }
     Ok(code)
+}
+
+/// The options that measure the first of the recordings once more.
+fn again(paths: &[PathBuf]) -> Option<String> {
+    let recording = Recording::open(super::expand(paths).first()?).ok()?;
+    punctual_report::own_options(recording.document())
+}
+
+/// What else is asked of the devices, as it was given.
+fn other_options(arguments: &ForecastArguments) -> String {
+    let mut options = String::new();
+    let buffers = arguments.buffers.map(|buffers| buffers.to_string());
+    for (name, value) in [("period", &arguments.period), ("buffers", &buffers), ("compute", &arguments.compute)] {
+        options += &value.as_ref().map(|value| format!(" --{name} {}", shell_word(value))).unwrap_or_default();
+    }
+    options
 }
 
 /// What recordings hold, one input for each measure and load; runs of the same follow one another.
@@ -90,7 +115,7 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
     for spec in &arguments.device {
         let mut device = catalogue.parse_spec(spec).map_err(|error| usage(&error))?;
         if let Some(period) = &arguments.period {
-            device = device.with_period(parse_period(period).map_err(|error| usage(&error))?);
+            device = device.with_written_period(period).map_err(|error| usage(&error))?;
         }
         if let Some(buffers) = arguments.buffers {
             device = device.with_buffers(buffers);

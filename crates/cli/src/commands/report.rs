@@ -42,12 +42,21 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         output::answer_beside(artifacts.failure(), ReportAnswer::new(&measurement, &interarrival), 0);
         return Ok(measurement.exit_code);
     }
+    let mut more = String::new();
+    if !interarrival.is_empty() {
+        more = format!("\n{}", punctual_report::forecast::interarrival::text(&interarrival));
+    }
     match arguments.export.0 {
         Some(export) => output::print_lines(&(export.text)(&measurement)),
-        None => output.measurement(&measurement),
+        None => {
+            output::print_text(&punctual_report::measurement_text(&measurement));
+            let next = punctual_report::next_text(&measurement.next);
+            let apart = if more.is_empty() || next.is_empty() { "" } else { "\n" };
+            more += &format!("{apart}{next}");
+        }
     }
-    if !interarrival.is_empty() {
-        output::print_more(&format!("\n{}", punctual_report::forecast::interarrival::text(&interarrival)));
+    if !more.is_empty() {
+        output::print_more(&more);
     }
     Ok(measurement.exit_code)
 }

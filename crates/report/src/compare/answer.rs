@@ -1,8 +1,8 @@
 //! The answer of `punctual compare`.
 
 use super::{measure, verdict};
+use crate::NextStep;
 use crate::answer::Answer;
-use crate::{NextStep, after_comparison};
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, Quantiles, Ratio, SideSummary, StageComparison, Standing, Throughput,
 };
@@ -40,8 +40,8 @@ pub struct CompareAnswer<'a> {
 }
 
 impl<'a> CompareAnswer<'a> {
-    /// The answer for programs, with the exit code of the command that made it.
-    pub fn new(comparison: &'a Comparison, exit_code: u8) -> CompareAnswer<'a> {
+    /// The answer for programs, with what to run next and the exit code of the command that made it.
+    pub fn new(comparison: &'a Comparison, next: Vec<NextStep>, exit_code: u8) -> CompareAnswer<'a> {
         let decided_by = comparison.decided_by.and_then(|(stage, by)| {
             let stage = comparison.stages.get(stage)?;
             let ratio = RatioRow::new(stage.ratios.get(by)?);
@@ -55,7 +55,7 @@ impl<'a> CompareAnswer<'a> {
             schema: "punctual.compare/1",
             verdict: verdict(comparison),
             exit_code,
-            next: after_comparison(comparison),
+            next,
             outcome: if comparison.standing == Standing::Systems { comparison.outcome.name() } else { "no verdict" },
             standing: comparison.standing.name(),
             these_runs: comparison.outcome.name(),

@@ -6,14 +6,14 @@ use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
-use crate::load_words;
 use crate::recording::page::{Recorded, marks, over_time, share_pictures, warnings};
 use crate::recording::together::together;
+use crate::{NextStep, load_words};
 use punctual_comparison::{Comparison, FIGURES, Outcome, Ratio, Side, StageComparison, Standing};
 use punctual_recording::{Document, Stage};
 
-/// The page of a comparison of these two sides. `recorded` is what of their runs is drawn over time.
-pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, recorded: &[Recorded]) -> Page {
+/// The page of a comparison of these two sides, with what to run next. `recorded` is what of their runs is drawn over time.
+pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[NextStep], recorded: &[Recorded]) -> Page {
     let sides: Vec<(String, Document)> = [("A", a), ("B", b)]
         .into_iter()
         .filter_map(|(label, side)| Some((label.to_owned(), together(side.runs.iter().map(|run| &run.document))?)))
@@ -37,11 +37,11 @@ pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, recorded: &[
         title: format!("{} against {}", comparison.b.name, comparison.a.name),
         context: context.join(" · "),
         verdict: verdict(comparison),
-        next: crate::after_comparison(comparison),
+        next: next.to_vec(),
         warnings: comparison.notes.iter().cloned().chain(warnings(&parts)).collect(),
         blind,
         sections,
-        report: value(&CompareAnswer::new(comparison, 0)),
+        report: value(&CompareAnswer::new(comparison, next.to_vec(), 0)),
     }
 }
 

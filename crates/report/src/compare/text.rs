@@ -57,9 +57,12 @@ fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
         format!("{} no difference that they can show", of_these_runs(comparison))
     };
     if let Some(ratio) = total.shown() {
-        let (name, low, high) = (ratio.figure.name, factor(ratio.low), factor(ratio.high));
-        let estimate = factor(ratio.estimate);
-        words += &format!(": B's {name} is {estimate} times A's, and anything from {low} to {high} would fit");
+        let (name, estimate) = (ratio.figure.name, factor(ratio.estimate));
+        let fits = match interval(ratio) {
+            Some(interval) => format!("anything from {interval}"),
+            None => "anything else".to_owned(),
+        };
+        words += &format!(": B's {name} is {estimate} times A's, and {fits} would fit");
         if is_verdict {
             words += &format!("; {} times as much would be found four times of five", factor(ratio.findable));
         }
@@ -114,9 +117,9 @@ fn wanting(comparison: &Comparison) -> Option<String> {
                 Some(_) => String::new(),
                 None => format!(", and more than {MAX_RUNS_NEEDED} of each to find a difference as small as this"),
             };
-            Some(format!(
-                "Whether the systems differ takes at least {least}, made in turn (`punctual compare --repeat`){size}."
-            ))
+            // It measures threads of its own, and never those that were followed.
+            let by = if comparison.follows() { "" } else { " (`punctual compare --repeat`)" };
+            Some(format!("Whether the systems differ takes at least {least}, made in turn{by}{size}."))
         }
         Standing::OneAfterTheOther => Some(
             "Whether the systems differ these cannot tell from what else changed on the machine between the one side and the other: \
@@ -140,6 +143,15 @@ fn throughput_in_words(comparison: &Comparison) -> Option<String> {
 fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
     let index = FIGURES.iter().position(|figure| figure.name == ratio.figure.name)?;
     quantiles.values_ns[index]
+}
+
+/// A ratio that lies further from 1 than this is none that two sides of one machine have.
+const MAX_TOLD: f64 = 10_000.0;
+
+/// An interval of a ratio; `None` where it holds everything, so that nothing is known.
+fn interval(ratio: &Ratio) -> Option<String> {
+    let is_told = ratio.low > 1.0 / MAX_TOLD || ratio.high < MAX_TOLD;
+    is_told.then(|| format!("{} to {}", factor(ratio.low), factor(ratio.high)))
 }
 
 /// A ratio with as many digits as are worth reading.
@@ -238,7 +250,7 @@ fn stage_table(stages: &[StageComparison], several: bool) -> String {
                 Some(ratio) => cells.extend([
                     ratio.figure.name.to_owned(),
                     factor(ratio.estimate),
-                    format!("{} to {}", factor(ratio.low), factor(ratio.high)),
+                    interval(ratio).unwrap_or_else(|| "any".to_owned()),
                 ]),
                 None => cells.extend(["-", "-", "-"].map(str::to_owned)),
             }
@@ -258,8 +270,8 @@ fn ratio_table(stage: &StageComparison) -> String {
                 microseconds(value_of(&stage.a, ratio)),
                 microseconds(value_of(&stage.b, ratio)),
                 factor(ratio.estimate),
-                format!("{} to {}", factor(ratio.low), factor(ratio.high)),
-                factor(ratio.findable),
+                interval(ratio).unwrap_or_else(|| "any".to_owned()),
+                if ratio.findable < MAX_TOLD { factor(ratio.findable) } else { "-".to_owned() },
                 ratio.outcome().name().to_owned(),
             ]
         }),

@@ -2,9 +2,9 @@
 
 use super::model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemReport, SystemStage};
 use super::text::kernels_verdict;
-use crate::StageRow;
 use crate::answer::Answer;
 use crate::compare::CompareAnswer;
+use crate::{StageRow, after_comparison};
 use serde::Serialize;
 use std::path::Path;
 
@@ -121,7 +121,7 @@ impl<'a> LabAnswer<'a> {
         let comparisons = report.comparisons.iter().map(|(other, comparison)| ComparisonRow {
             a: first,
             b: &report.systems[*other].name,
-            comparison: CompareAnswer::new(comparison, 0),
+            comparison: CompareAnswer::new(comparison, after_comparison(comparison, None), 0),
         });
         LabAnswer {
             schema: "punctual.lab/1",
