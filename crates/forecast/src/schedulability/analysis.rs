@@ -196,6 +196,13 @@ fn judge(
         let standing = Standing::NotSchedulable;
         return Some(Judgement { standing, breaks: Some(index), extra_ns: none(), verdict });
     }
+    // Whom it makes late where deadline tasks move nobody knows.
+    let asked = utilization(set.tasks.iter().map(|task| (task.compute_ns, task.period_ns)));
+    if let Some(tests) = global.filter(|tests| asked > f64::from(tests.cpus) * (1.0 + 1e-12)) {
+        let verdict =
+            format!("not schedulable: all tasks together ask for {asked:.2} CPUs, and there are {}", tests.cpus);
+        return Some(Judgement { standing: Standing::NotSchedulable, breaks: None, extra_ns: none(), verdict });
+    }
     if plain.iter().any(|outcome| outcome.meets.is_none()) {
         let verdict = unknown_in_words(global);
         return Some(Judgement { standing: Standing::Unknown, breaks: None, extra_ns: none(), verdict });
@@ -489,6 +496,17 @@ mod tests {
         let found = analyse(&set(&three), None).unwrap();
         assert_eq!(found.standing, Standing::Unknown);
         assert!(found.verdict.contains("no test shows that global EDF on 2 CPUs"), "{}", found.verdict);
+    }
+
+    #[test]
+    fn more_than_all_cpus_is_too_much_whoever_is_late() {
+        let task = |name: &str, cpu: u32, rest: &str| {
+            format!("[[task]]\nname=\"{name}\"\ncpu={cpu}\nperiod=\"10ms\"\ncompute=\"7ms\"\n{rest}\n")
+        };
+        let text = task("d", 0, "policy=\"deadline\"") + &task("a", 0, "") + &task("b", 1, "");
+        let found = analyse(&set(&text), None).unwrap();
+        assert_eq!(found.verdict, "not schedulable: all tasks together ask for 2.10 CPUs, and there are 2");
+        assert_eq!((found.standing, found.breaks), (Standing::NotSchedulable, None));
     }
 
     #[test]

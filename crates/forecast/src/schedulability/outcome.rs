@@ -106,7 +106,7 @@ pub(super) fn outcomes(set: &TaskSet, extra_ns: &[u64]) -> Vec<Outcome> {
                     let meets = urgent.meets(set, index);
                     Outcome { analysed: Analysed::Demand, response_ns: None, fixed_slot_ns: None, meets }
                 }
-                (Policy::Fixed, Some(reservation)) => task.within(reservation, urgent.fits),
+                (Policy::Fixed, Some(reservation)) => task.within(reservation, &urgent),
                 (Policy::Fixed, None) => task.on(cpu, &urgent, played.as_deref()),
             });
         }
@@ -154,11 +154,15 @@ impl Judged<'_> {
     }
 
     /// Within a reservation, of which is known whether it is served itself.
-    fn within(&self, reservation: &Reservation, fits: Option<bool>) -> Outcome {
+    fn within(&self, reservation: &Reservation, urgent: &Urgent<'_>) -> Outcome {
         let response_ns = self.response_ns(&self.above, reservation.floating_budget());
         // It gives what it promises only if it is served itself.
         let meets = match self.meets(response_ns) {
-            Some(true) => fits,
+            Some(true) => urgent.fits,
+            // On several CPUs its budget may never come as late as that: late for sure is what a whole processor would not save.
+            Some(false) if urgent.global.is_some() && response_ns.is_some() => {
+                self.meets(self.response_ns(&self.above, Supply::Processor)).filter(|meets| !meets)
+            }
             other => other,
         };
         let fixed_slot_ns = self.response_ns(&self.above, reservation.fixed_slot());
@@ -171,9 +175,13 @@ impl Judged<'_> {
         let bound = self.response_ns(&above, Supply::Processor);
         let exact = played.and_then(|played| played.iter().find(|entry| entry.0 == self.index)?.1);
         let Some(exact) = exact else {
-            // How late a deadline task comes to this CPU is known only where it meets its deadline.
             let meets = match self.meets(bound) {
+                // How late a deadline task comes to this CPU is known only where it meets its deadline.
                 Some(true) if urgent.global.is_some() && urgent.fits != Some(true) => None,
+                // Nobody knows when deadline tasks come to this CPU at worst: late for sure is what is late without them.
+                Some(false) if urgent.global.is_some() => {
+                    self.meets(self.response_ns(&self.above, Supply::Processor)).filter(|meets| !meets)
+                }
                 judged => judged,
             };
             return Outcome { analysed: Analysed::ResponseTime, response_ns: bound, fixed_slot_ns: None, meets };
@@ -397,6 +405,16 @@ mod tests {
         // No test passes three that may come at once: when they come to this CPU is not known then.
         let three = ["a", "b", "c"].map(|name| deadline(1.0, 1.1, 0.0).replace("\"d\"", &format!("{name:?}")));
         assert_eq!(meets(2, &(three.concat() + FIXED))[3], None);
+    }
+
+    #[test]
+    fn what_is_late_only_with_deadline_tasks_of_other_cpus_is_unknown() {
+        let below =
+            |compute: &str| deadline(3.0, 10.0, 0.0) + &FIXED.replace("\"1ms\"", compute) + "deadline=\"2ms\"\n";
+        // Charged for 3 of the deadline task it takes 4, without 1; of 3 it can never be done in 2.
+        assert_eq!(meets(2, &below("\"1ms\"")), [Some(true), None]);
+        assert_eq!(meets(2, &below("\"3ms\"")), [Some(true), Some(false)]);
+        assert_eq!(meets(1, &below("\"1ms\"")), [Some(true), Some(false)]);
     }
 
     #[test]

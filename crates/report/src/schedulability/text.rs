@@ -88,10 +88,10 @@ fn tasks_text(out: &mut String, analysis: &Analysis) {
         None => "-".to_owned(),
         Some(outcome) => match (outcome.response_ns, outcome.meets) {
             (Some(response), Some(true)) => format_ns(response),
-            (Some(response), _) => format!("{} LATE", format_ns(response)),
+            (Some(response), Some(false)) => format!("{} LATE", format_ns(response)),
             (None, Some(true)) => "met (EDF)".to_owned(),
             (None, Some(false)) => "MISSED".to_owned(),
-            (None, None) => "unknown".to_owned(),
+            (_, None) => "unknown".to_owned(),
         },
     };
     let mut rows = Vec::new();
