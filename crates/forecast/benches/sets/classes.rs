@@ -1,7 +1,7 @@
 //! Random task sets of each class, and the schedules that are played for each.
 
-use crate::linux::{Circumstances, Job, Thread, play};
-use punctual_forecast::schedulability::{Policy, Reservation, Standing, Task, TaskSet, analyse};
+use crate::linux::{Circumstances, Job, Thread, is_late};
+use punctual_forecast::schedulability::{Policy, Reservation, Standing, Task, TaskSet, standing};
 use punctual_random::Random;
 
 /// A tick, ns.
@@ -9,6 +9,9 @@ const TICK_NS: u64 = 1_000_000;
 const PERIODS: [u64; 8] = [4, 5, 6, 8, 10, 12, 15, 20];
 /// Two hyperperiods of these and what comes before.
 const TICKS: u64 = 320;
+const END_NS: u64 = TICKS * TICK_NS;
+/// Releases that are aimed at lie within so much of the start.
+const AIMED_NS: u64 = 60 * TICK_NS;
 
 /// One of low..=high.
 fn within(random: &mut Random, low: u64, high: u64) -> u64 {
@@ -54,7 +57,7 @@ const PLAIN: Class = Class {
 };
 
 /// All classes.
-pub(crate) const CLASSES: [Class; 21] = [
+pub(crate) const CLASSES: [Class; 22] = [
     Class { name: "rate monotonic", ..PLAIN },
     Class { name: "deadline monotonic", tenths: (5, 10), ..PLAIN },
     Class { name: "any priorities", levels: 99, tenths: (5, 10), ..PLAIN },
@@ -64,6 +67,7 @@ pub(crate) const CLASSES: [Class; 21] = [
     Class { name: "blocking", tenths: (8, 10), blocking: 4, ..PLAIN },
     Class { name: "jitter and blocking", tenths: (8, 10), jitter_tenths: 5, blocking: 4, ..PLAIN },
     Class { name: "equal priorities, jitter", levels: 2, tenths: (8, 10), jitter_tenths: 5, ..PLAIN },
+    Class { name: "equal priorities, late deadlines", levels: 2, tenths: (8, 25), ..PLAIN },
     Class { name: "offsets", tenths: (5, 10), offsets: true, ..PLAIN },
     Class { name: "EDF", deadline_in_ten: 10, tenths: (5, 10), ..PLAIN },
     Class { name: "EDF, jitter", deadline_in_ten: 10, tenths: (7, 10), jitter_tenths: 4, ..PLAIN },
@@ -164,153 +168,296 @@ fn draw(class: &Class, random: &mut Random) -> TaskSet {
 /// Draws a set, asks the analysis, and looks for a schedule that misses.
 pub(crate) fn one(class: &Class, random: &mut Random) -> Found {
     let set = draw(class, random);
-    let analysis = analyse(&set, None).expect("no recording is asked for");
-    let tests = analysis.global.as_ref().map(|global| [global.density, global.interference, global.response]);
+    let (standing, global) = standing(&set);
+    let tests = global.map(|global| [global.density, global.interference, global.response]);
     let misses =
         if class.reservation == Some(true) { misses_within(&set, random) } else { misses(class, &set, random) };
-    Found { standing: analysis.standing, misses, tests }
+    Found { standing, misses, tests }
 }
 
-/// How jobs come.
+/// When jobs come.
+#[derive(Debug, Clone, Copy)]
 enum Coming {
-    /// All as late as may be and together, `first` earlier or later by so many ticks, then on time.
+    /// All as late as may be and together, then on time; `own` so much later, ns.
     Together { own: usize, phase: u64 },
-    /// The same, but each server has woken before, has used what leaves it its share, and goes on with the rest when the others come.
-    Leftover,
     /// By the offsets, strictly periodic.
     Strictly,
     /// At random: phases, lateness, and work up to the most.
     Anyhow,
+    /// `own` so much later, as late as may be each time; of the servers each so that the most comes, or is due, within `window` ns from
+    /// the start on.
+    Aimed { own: usize, phase: u64, window: u64, is_due: bool },
+    /// All together, and reservations with a rest that is due so much later, ns.
+    Rested { due: u64 },
+    /// `own` at random, each server in some way of those that bring it more than a sporadic task has.
+    Served { own: usize },
 }
 
-fn jobs(task: &Task, index: usize, coming: &Coming, start: u64, random: &mut Random) -> Vec<Job> {
-    let ticks = |ns: u64| ns / TICK_NS;
-    let (period, jitter, compute) = (ticks(task.period_ns), ticks(task.jitter_ns), ticks(task.compute_ns));
-    if matches!(coming, Coming::Leftover) && task.policy == Policy::Deadline && jitter > 0 {
-        // The job before was so late that the next, in time, follows `before` its end.
-        let deadline = ticks(task.deadline_ns);
-        let before = within(random, (period - jitter).max(1), period - 1).min(start);
-        let left = (compute * deadline.saturating_sub(before)) / deadline;
-        let used = (compute - left).max(1);
-        let first = start - period;
-        let mut jobs = vec![Job { nominal: first, wakes: start - before, work: used }];
-        jobs.extend(
-            (1..).map(|number| first + number * period).take_while(|&nominal| nominal < TICKS).map(|nominal| Job {
-                nominal,
-                wakes: nominal.max(start),
-                work: compute,
-            }),
-        );
-        // Late by no more than its jitter, or it is another task.
-        if jobs.iter().all(|job| job.wakes >= job.nominal && job.wakes - job.nominal <= jitter) {
+/// How a server that wakes late comes by more than a sporadic task does.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// As late as may be, then on time.
+    Plain,
+    /// It has woken before, and at the start goes on with the rest of that budget, due so much later, ns.
+    Rest(u64),
+    /// The first budget is used so little that the next wakeup, so much less than a period later, gets a new one, ns.
+    Early(u64),
+}
+
+/// What is played: a set, from when on.
+struct Stage<'a> {
+    class: &'a Class,
+    set: &'a TaskSet,
+    start: u64,
+}
+
+/// What a thread of a task has to do with a budget: its own, or a reservation's.
+#[derive(Clone, Copy)]
+struct Served {
+    budget: u64,
+    period: u64,
+    deadline: u64,
+    /// `None`: it wakes whenever it likes, and has work without end.
+    late: Option<u64>,
+}
+
+impl Served {
+    fn of(task: &Task) -> Served {
+        let Task { compute_ns, period_ns, deadline_ns, jitter_ns, .. } = *task;
+        Served { budget: compute_ns, period: period_ns, deadline: deadline_ns, late: Some(jitter_ns) }
+    }
+
+    /// How late a rest of its budget can be due.
+    fn rest(self) -> u64 {
+        (self.late.unwrap_or(self.period) + self.deadline).saturating_sub(self.period)
+    }
+
+    /// The way in which the most of it is due within a window.
+    fn most_due(self, window: u64) -> Way {
+        let (beyond, late) = (window % self.period, self.late.unwrap_or(self.period));
+        if beyond >= self.deadline || self.rest() == 0 || beyond == 0 {
+            Way::Plain
+        } else if self.deadline == self.period && beyond + late >= self.period && beyond > late {
+            Way::Early(self.period - beyond)
+        } else {
+            Way::Rest(beyond.min(self.rest()))
+        }
+    }
+
+    /// The way in which the most of it comes within a window.
+    fn most_come(self, window: u64) -> Way {
+        let begun = window - (window.max(1) - 1) / self.period * self.period;
+        let Some(late) = self.late else { return Way::Rest(begun.max(2) - 1) };
+        if self.deadline == self.period {
+            return if begun + late > self.period { Way::Early(self.period - begun + 1) } else { Way::Plain };
+        }
+        let rest = (begun + late + self.deadline).saturating_sub(2 * self.period);
+        if rest > 1 { Way::Rest(rest - 1) } else { Way::Plain }
+    }
+
+    fn any(self, random: &mut Random) -> Way {
+        match random.bits() % 3 {
+            0 if self.rest() > 0 => Way::Rest(within(random, 1, self.rest().min(self.deadline - 1))),
+            1 if self.deadline == self.period => Way::Early(within(random, 0, self.late.unwrap_or(0))),
+            _ => Way::Plain,
+        }
+    }
+
+    /// Its jobs, in this way.
+    fn jobs(self, way: Way, start: u64, end: u64) -> Vec<Job> {
+        let Served { budget, period, deadline, .. } = self;
+        let late = self.late.unwrap_or(period);
+        let (mut jobs, first) = match way {
+            Way::Plain => (Vec::new(), start - late.min(period)),
+            Way::Rest(due) => {
+                let began = start + due - deadline;
+                // With a deadline that is its period it must have used the rest, or it gets a whole budget.
+                let used = if deadline == period { budget - budget * due / deadline } else { 1 };
+                let before = Job { nominal: began - late.min(period), wakes: began, work: used.max(1) };
+                (vec![before], began - late.min(period) + period)
+            }
+            Way::Early(early) => {
+                let used = (budget * (period - early)).div_ceil(period).max(2) - 1;
+                (vec![Job { nominal: start - early, wakes: start, work: used }], start - early + period)
+            }
+        };
+        if self.late.is_none() {
+            jobs.push(Job { nominal: start, wakes: start, work: end });
             return jobs;
         }
+        jobs.extend(
+            (0..).map(|number| first + number * period).take_while(|&nominal| nominal < end).map(|nominal| Job {
+                nominal,
+                wakes: nominal.max(start),
+                work: budget,
+            }),
+        );
+        jobs
     }
-    let first = match coming {
-        Coming::Leftover => start - jitter,
-        Coming::Together { own, phase } => start - jitter + if *own == index { *phase } else { 0 },
-        Coming::Strictly => ticks(task.offset_ns),
-        Coming::Anyhow => start - jitter + within(random, 0, period),
-    };
-    let mut jobs: Vec<Job> = Vec::new();
-    for number in 0.. {
-        let nominal = first + number * period;
-        if nominal >= TICKS {
-            break;
-        }
-        let (late, work) = match coming {
-            Coming::Together { .. } | Coming::Leftover => (if number == 0 { jitter } else { 0 }, compute),
-            Coming::Strictly => (0, compute),
-            Coming::Anyhow => (
-                within(random, 0, jitter),
-                if within(random, 0, 2) == 0 { within(random, 1, compute) } else { compute },
-            ),
-        };
-        let wakes = jobs.last().map_or(0, |job| job.wakes).max(nominal + late);
-        jobs.push(Job { nominal, wakes, work });
-    }
-    jobs
 }
 
-/// A reservation's thread: it has work for its whole budget and more, and now and then none.
-fn reserved_jobs(reservation: &Reservation, start: u64, coming: &Coming, random: &mut Random) -> Vec<Job> {
-    let (budget, period) = (reservation.budget_ns / TICK_NS, reservation.period_ns / TICK_NS);
-    if matches!(coming, Coming::Leftover) {
-        // From the start on it always has work.
-        let before = within(random, 1, period).min(start);
-        let used = (budget - budget * (period - before) / period).max(1);
-        let first = Job { nominal: start - before, wakes: start - before, work: used };
-        return vec![first, Job { nominal: start, wakes: start, work: TICKS }];
+impl Stage<'_> {
+    /// The jobs of a task.
+    fn jobs(&self, index: usize, coming: Coming, end: u64, random: &mut Random) -> Vec<Job> {
+        let task = &self.set.tasks[index];
+        let Task { period_ns: period, jitter_ns: jitter, compute_ns: compute, .. } = *task;
+        let is_server = task.policy == Policy::Deadline;
+        let first = match coming {
+            Coming::Aimed { own, window, is_due, .. } if own != index && is_server => {
+                let served = Served::of(task);
+                let way = if is_due { served.most_due(window) } else { served.most_come(window) };
+                return served.jobs(way, self.start, end);
+            }
+            Coming::Served { own } if own != index && is_server => {
+                let served = Served::of(task);
+                return served.jobs(served.any(random), self.start, end);
+            }
+            Coming::Together { own, phase } | Coming::Aimed { own, phase, .. } => {
+                self.start - jitter + if own == index { phase } else { 0 }
+            }
+            Coming::Rested { .. } => self.start - jitter,
+            Coming::Served { own } if own != index => self.start - jitter,
+            Coming::Strictly => task.offset_ns,
+            Coming::Anyhow | Coming::Served { .. } => {
+                self.start - jitter + within(random, 0, period / TICK_NS) * TICK_NS
+            }
+        };
+        let mut jobs: Vec<Job> = Vec::new();
+        for nominal in (0..).map(|number| first + number * period).take_while(|&nominal| nominal < end) {
+            let is_steady =
+                matches!(coming, Coming::Aimed { own, .. } | Coming::Served { own } if own == index) && is_server;
+            let (late, work) = match coming {
+                _ if is_steady => (jitter, compute),
+                Coming::Strictly => (0, compute),
+                Coming::Anyhow => {
+                    let work = if random.bits().is_multiple_of(3) { within(random, 1, compute) } else { compute };
+                    (within(random, 0, jitter), work)
+                }
+                _ => (if jobs.is_empty() { jitter } else { 0 }, compute),
+            };
+            let wakes = jobs.last().map_or(0, |job| job.wakes).max(nominal + late);
+            jobs.push(Job { nominal, wakes, work });
+        }
+        jobs
     }
-    let is_steady = matches!(coming, Coming::Together { .. });
-    let mut at = start;
-    let mut jobs = Vec::new();
-    while at < TICKS {
-        let work = if is_steady { budget } else { within(random, 1, 2 * budget) };
-        jobs.push(Job { nominal: at, wakes: at, work });
-        at += if is_steady { period } else { within(random, 1, 2 * period) };
+
+    /// A reservation's thread: it has work for its whole budget and more, and now and then none.
+    fn reserved(&self, reservation: &Reservation, coming: Coming, end: u64, random: &mut Random) -> Vec<Job> {
+        let Reservation { budget_ns: budget, period_ns: period, .. } = *reservation;
+        let served = Served { budget, period, deadline: period, late: None };
+        match coming {
+            Coming::Aimed { window, is_due, .. } => {
+                let way = if is_due { served.most_due(window) } else { served.most_come(window) };
+                return served.jobs(way, self.start, end);
+            }
+            Coming::Rested { due } => return served.jobs(Way::Rest(due), self.start, end),
+            Coming::Served { .. } => return served.jobs(served.any(random), self.start, end),
+            _ => {}
+        }
+        let is_steady = matches!(coming, Coming::Together { .. });
+        let (mut at, mut jobs) = (self.start, Vec::new());
+        while at < end {
+            let work = if is_steady { budget } else { within(random, 1, 2 * budget) };
+            jobs.push(Job { nominal: at, wakes: at, work });
+            at += if is_steady { period } else { within(random, 1, 2 * period) };
+        }
+        jobs
     }
-    jobs
+
+    /// Whether a task, or the one that is judged, is late.
+    fn is_late(&self, coming: Coming, blocked: u64, judged: Option<usize>, end: u64, random: &mut Random) -> bool {
+        let Stage { class, set, start } = *self;
+        let mut threads: Vec<Thread> = (0..set.tasks.len())
+            .map(|index| {
+                let task = &set.tasks[index];
+                Thread {
+                    priority: (task.policy == Policy::Fixed).then(|| task.priority.unwrap_or(0)),
+                    cpu: task.cpu as usize,
+                    budget: task.compute_ns,
+                    deadline: task.deadline_ns,
+                    period: task.period_ns,
+                    jobs: self.jobs(index, coming, end, random),
+                }
+            })
+            .collect();
+        threads.extend(set.reservations.iter().map(|reservation| Thread {
+            priority: None,
+            cpu: reservation.cpu as usize,
+            budget: reservation.budget_ns,
+            deadline: reservation.period_ns,
+            period: reservation.period_ns,
+            jobs: self.reserved(reservation, coming, end, random),
+        }));
+        let circumstances = Circumstances {
+            cpus: class.cpus as usize,
+            is_global: class.cpus > 1 && !class.partitioned,
+            blocked: start..start + blocked,
+            last: judged.unwrap_or(usize::MAX),
+            judged: judged.map_or(0..set.tasks.len(), |index| index..index + 1),
+            end,
+        };
+        is_late(&threads, &circumstances)
+    }
+
+    /// Whether the task is late where the servers beside it bring the most by the time at which it must be done.
+    fn is_late_when_aimed_at(&self, own: usize, random: &mut Random) -> bool {
+        let Task { period_ns: period, deadline_ns: deadline, jitter_ns: jitter, blocking_ns: blocked, .. } =
+            self.set.tasks[own];
+        if self.set.tasks[own].policy == Policy::Fixed {
+            return (0..3).any(|job| {
+                let Some(window) = (job * period + deadline).checked_sub(jitter).filter(|&window| window > 0) else {
+                    return false;
+                };
+                let coming = Coming::Aimed { own, phase: 0, window, is_due: false };
+                self.is_late(coming, blocked, Some(own), self.start + window + 2, random)
+            });
+        }
+        (0..AIMED_NS / TICK_NS).map(|release| release * TICK_NS).any(|release| {
+            let (phase, window) = (release % period, release + deadline);
+            let coming = Coming::Aimed { own, phase, window, is_due: true };
+            // With its own lateness it is late before its deadline.
+            self.is_late(coming, blocked, Some(own), self.start + window + 2, random)
+        })
+    }
+}
+
+/// The rests of a reservation that are due just when a whole number of ticks of other work, and so many budgets, are done.
+fn rests(reservation: &Reservation) -> impl Iterator<Item = u64> {
+    let Reservation { budget_ns, period_ns, .. } = *reservation;
+    let other = period_ns - budget_ns;
+    (1..=other / TICK_NS).map(move |ticks| ticks * TICK_NS * period_ns / other - 1)
 }
 
 /// Whether a schedule is found in which some task is late.
 fn misses(class: &Class, set: &TaskSet, random: &mut Random) -> bool {
     // Servers that have woken before need room.
-    let begun = set.tasks.iter().any(|task| task.policy == Policy::Deadline && task.jitter_ns > 0);
-    let room = if begun || !set.reservations.is_empty() { PERIODS[PERIODS.len() - 1] } else { 0 };
-    let start = room + set.tasks.iter().map(|task| task.jitter_ns / TICK_NS).max().unwrap_or(0);
-    let late = |coming: &Coming, blocked: u64, judged: Option<usize>, random: &mut Random| {
-        let thread = |index: usize, random: &mut Random| {
-            let task = &set.tasks[index];
-            Thread {
-                priority: (task.policy == Policy::Fixed).then(|| task.priority.unwrap_or(0)),
-                cpu: task.cpu as usize,
-                budget: task.compute_ns / TICK_NS,
-                deadline: task.deadline_ns / TICK_NS,
-                period: task.period_ns / TICK_NS,
-                jobs: jobs(task, index, coming, start, random),
-            }
-        };
-        let mut threads: Vec<Thread> = (0..set.tasks.len()).map(|index| thread(index, random)).collect();
-        for reservation in &set.reservations {
-            let (budget, period) = (reservation.budget_ns / TICK_NS, reservation.period_ns / TICK_NS);
-            let jobs = reserved_jobs(reservation, start, coming, random);
-            threads.push(Thread {
-                priority: None,
-                cpu: reservation.cpu as usize,
-                budget,
-                deadline: period,
-                period,
-                jobs,
-            });
-        }
-        let circumstances = Circumstances {
-            cpus: class.cpus as usize,
-            is_global: class.cpus > 1 && !class.partitioned,
-            blocked: (start, start + blocked),
-            last: judged.unwrap_or(usize::MAX),
-            ticks: TICKS,
-        };
-        let found = play(&threads, circumstances);
-        let is_late = |index: usize| found[index] > set.tasks[index].deadline_ns / TICK_NS;
-        judged.map_or_else(|| (0..set.tasks.len()).any(is_late), is_late)
-    };
+    let has_rests = set.tasks.iter().any(|task| task.policy == Policy::Deadline && task.jitter_ns > 0)
+        || !set.reservations.is_empty();
+    let room = if has_rests { 2 * PERIODS[PERIODS.len() - 1] * TICK_NS } else { 0 };
+    let start = room + set.tasks.iter().map(|task| task.jitter_ns).max().unwrap_or(0);
+    let stage = Stage { class, set, start };
     if class.offsets {
-        return late(&Coming::Strictly, 0, None, random);
+        return stage.is_late(Coming::Strictly, 0, None, END_NS, random);
     }
-    for index in 0..set.tasks.len() {
-        let task = &set.tasks[index];
-        let blocked = task.blocking_ns / TICK_NS;
+    for (own, task) in set.tasks.iter().enumerate() {
         // Released with all others is the worst for distinct priorities; elsewhere a little later may be.
         let phases = if class.levels == 2 || task.policy == Policy::Deadline { task.period_ns / TICK_NS } else { 1 };
-        for phase in 0..phases {
-            if late(&Coming::Together { own: index, phase }, blocked, Some(index), random) {
+        for phase in (0..phases).map(|phase| phase * TICK_NS) {
+            if stage.is_late(Coming::Together { own, phase }, task.blocking_ns, Some(own), END_NS, random) {
                 return true;
             }
         }
     }
-    (room > 0 && (0..20).any(|_| late(&Coming::Leftover, 0, None, random)))
-        || (0..4).any(|_| late(&Coming::Anyhow, 0, None, random))
+    let count = set.tasks.len();
+    if set.reservations.iter().flat_map(rests).any(|due| stage.is_late(Coming::Rested { due }, 0, None, END_NS, random))
+    {
+        return true;
+    }
+    // Where several CPUs are shared nobody knows the worst.
+    (has_rests && class.cpus == 1 && (0..count).any(|own| stage.is_late_when_aimed_at(own, random)))
+        || (has_rests
+            && (0..20).any(|trial| stage.is_late(Coming::Served { own: trial % count }, 0, None, END_NS, random)))
+        || (0..4).any(|_| stage.is_late(Coming::Anyhow, 0, None, END_NS, random))
 }
 
 /// Whether a place of the budget is found, anywhere in each period, at which a task inside is late.

@@ -1,4 +1,4 @@
-//! The rules by which Linux serves deadline tasks and fixed priorities, tick by tick, as plainly as can be: nothing of the analysis.
+//! The rules by which Linux serves deadline tasks and fixed priorities, from event to event, as plainly as can be: nothing of the analysis.
 //!
 //! - `SCHED_DEADLINE`: of all that may run, the `cpus` with the earliest deadlines do (global EDF over a root domain). A thread that wakes
 //!   gets a new deadline (now + D) and its whole budget if its old deadline is over or what is left of the budget until then would be more than its
@@ -6,12 +6,13 @@
 //!   than its density until the deadline (`update_dl_revised_wakeup`). One with D < T that wakes between its deadline and its next period waits
 //!   for that (`dl_check_constrained_dl`). One without budget waits for its next period (`start_dl_timer`, `replenish_dl_entity`).
 //! - `SCHED_FIFO`: bound to a CPU, below all deadlines; equal priorities in the order of their waking, one that was
-//!   preempted at their head.
+//!   preempted at their head, and one that is done when its next job is already there goes on with that.
 //! - Work that cannot be preempted holds a CPU from the start of a run on, before everything.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-/// A job's release and length, ticks.
+/// A job's release and length, ns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     /// When it should be released: its deadline counts from here.
@@ -29,11 +30,11 @@ pub(crate) struct Thread {
     pub(crate) priority: Option<u32>,
     /// The CPU it is bound to; for a deadline thread in a root domain of its own.
     pub(crate) cpu: usize,
-    /// Its runtime, ticks.
+    /// Its runtime, ns.
     pub(crate) budget: u64,
-    /// Its relative deadline, ticks.
+    /// Its relative deadline, ns.
     pub(crate) deadline: u64,
-    /// Its period, ticks.
+    /// Its period, ns.
     pub(crate) period: u64,
     /// Its jobs in the order of their waking.
     pub(crate) jobs: Vec<Job>,
@@ -49,119 +50,154 @@ struct Server {
 }
 
 /// What happens besides.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Circumstances {
     /// CPUs of the machine.
     pub(crate) cpus: usize,
     /// Whether deadline threads run on any of them; else on their own.
     pub(crate) is_global: bool,
     /// From when until when no thread runs on any CPU.
-    pub(crate) blocked: (u64, u64),
-    /// Of those that wake in one tick this one is the last.
+    pub(crate) blocked: Range<u64>,
+    /// Of those that wake at one instant this one is the last.
     pub(crate) last: usize,
-    /// How long is played.
-    pub(crate) ticks: u64,
+    /// Whose deadlines are looked at.
+    pub(crate) judged: Range<usize>,
+    /// How long is played, ns.
+    pub(crate) end: u64,
 }
 
-/// How late each thread's latest job was done, from its nominal release; `u64::MAX` for one that was not done although its deadline was over.
-#[expect(clippy::too_many_lines, reason = "the rules of one tick, in the order in which the kernel applies them")]
-pub(crate) fn play(threads: &[Thread], circumstances: Circumstances) -> Vec<u64> {
-    let Circumstances { cpus, is_global, blocked, last, ticks } = circumstances;
-    let mut order: Vec<usize> = (0..threads.len()).collect();
-    order.sort_by_key(|&index| index == last);
-    let count = threads.len();
-    let mut next = vec![0usize; count];
-    let mut pending: Vec<VecDeque<(u64, u64, u64)>> = vec![VecDeque::new(); count];
-    let mut servers = vec![Server::default(); count];
-    // For each CPU and priority, the order of waking.
-    let mut woken = vec![u64::MAX; count];
-    let mut sequence = 0u64;
-    let mut worst = vec![0u64; count];
-    for now in 0..ticks {
-        for &index in &order {
-            let thread = &threads[index];
-            let was_idle = pending[index].is_empty();
-            while let Some(job) = thread.jobs.get(next[index]).filter(|job| job.wakes <= now) {
-                pending[index].push_back((job.nominal, job.work, thread.deadline));
-                next[index] += 1;
-            }
-            if was_idle && !pending[index].is_empty() {
-                sequence += 1;
-                woken[index] = sequence;
-                if thread.priority.is_none() {
-                    wake(&mut servers[index], thread, now);
-                }
-            }
-            let server = &mut servers[index];
-            if let Some(until) = server.until.filter(|&until| until <= now) {
-                server.until = None;
-                // A period's budget, and the deadline a period later.
-                server.deadline = until + thread.deadline;
-                server.left = thread.budget;
-            }
+/// What becomes of a thread while it is played.
+struct Played<'a> {
+    thread: &'a Thread,
+    next: usize,
+    /// Nominal release and the work that is left.
+    pending: VecDeque<(u64, u64)>,
+    server: Server,
+    /// Its place in the order of waking.
+    woken: u64,
+}
+
+impl Played<'_> {
+    fn is_ready(&self) -> bool {
+        !self.pending.is_empty() && (self.thread.priority.is_some() || self.server.until.is_none())
+    }
+
+    /// What comes next to it by itself.
+    fn event(&self) -> Option<u64> {
+        let wakes = self.thread.jobs.get(self.next).map(|job| job.wakes);
+        [wakes, self.server.until].into_iter().flatten().min()
+    }
+
+    /// Wakes, and gets its budget again, if it is time.
+    fn begin(&mut self, now: u64, sequence: &mut u64) {
+        let was_idle = self.pending.is_empty();
+        while let Some(job) = self.thread.jobs.get(self.next).filter(|job| job.wakes <= now) {
+            self.pending.push_back((job.nominal, job.work));
+            self.next += 1;
         }
-        if (blocked.0..blocked.1).contains(&now) {
-            continue;
-        }
-        let mut free: Vec<bool> = vec![true; cpus];
-        let mut ready: Vec<usize> = (0..count)
-            .filter(|&index| {
-                threads[index].priority.is_none() && !pending[index].is_empty() && servers[index].until.is_none()
-            })
-            .collect();
-        ready.sort_by_key(|&index| (servers[index].deadline, index == last, index));
-        let mut running = Vec::new();
-        for index in ready {
-            let place = if is_global { free.iter().rposition(|free| *free) } else { Some(threads[index].cpu) };
-            if let Some(place) = place.filter(|&place| free[place]) {
-                free[place] = false;
-                running.push(index);
+        if was_idle && !self.pending.is_empty() {
+            *sequence += 1;
+            self.woken = *sequence;
+            if self.thread.priority.is_none() {
+                wake(&mut self.server, self.thread, now);
             }
         }
-        for cpu in (0..cpus).filter(|&cpu| free[cpu]) {
-            let here = (0..count).filter(|&index| {
-                threads[index].priority.is_some() && threads[index].cpu == cpu && !pending[index].is_empty()
-            });
-            running.extend(here.max_by_key(|&index| (threads[index].priority, u64::MAX - woken[index])));
+        if let Some(until) = self.server.until.filter(|&until| until <= now) {
+            // A period's budget, and the deadline a period later.
+            let deadline = until + self.thread.deadline;
+            self.server = Server { deadline, left: self.thread.budget, until: None, has_begun: true };
         }
+    }
+
+    /// How long it may run at most before something changes.
+    fn stretch(&self) -> u64 {
+        let work = self.pending.front().map_or(0, |front| front.1);
+        if self.thread.priority.is_none() { work.min(self.server.left) } else { work }
+    }
+
+    /// Runs until `now`; whether a job is done that is late.
+    fn run(&mut self, now: u64, length: u64) -> bool {
+        let Some(front) = self.pending.front_mut() else { return false };
+        front.1 -= length;
+        let mut is_late = false;
+        if front.1 == 0 {
+            is_late = now > front.0 + self.thread.deadline;
+            self.pending.pop_front();
+        }
+        if self.thread.priority.is_none() {
+            self.server.left -= length;
+            // One that sleeps gets what it gets when it wakes.
+            if self.server.left == 0 && !self.pending.is_empty() {
+                self.server.until = Some(self.server.deadline - self.thread.deadline + self.thread.period);
+            }
+        }
+        is_late
+    }
+}
+
+/// Whether a job of the threads that are judged is done later than its deadline from its nominal release, or not at all.
+pub(crate) fn is_late(threads: &[Thread], circumstances: &Circumstances) -> bool {
+    let Circumstances { blocked, last, judged, end, .. } = circumstances;
+    let mut played: Vec<Played<'_>> = threads
+        .iter()
+        .map(|thread| Played { thread, next: 0, pending: VecDeque::new(), server: Server::default(), woken: u64::MAX })
+        .collect();
+    let (mut now, mut sequence) = (0, 0u64);
+    while now < *end {
+        for index in (0..played.len()).filter(|index| index != last).chain((*last < played.len()).then_some(*last)) {
+            played[index].begin(now, &mut sequence);
+        }
+        let running = if blocked.contains(&now) { Vec::new() } else { running(&played, circumstances) };
+        let edges = [blocked.start, blocked.end, *end].into_iter().filter(|&edge| edge > now);
+        let events = played.iter().filter_map(Played::event).filter(|&event| event > now);
+        let stretches = running.iter().map(|&index| now + played[index].stretch());
+        let Some(then) = edges.chain(events).chain(stretches).min() else { break };
         for index in running {
-            let Some(front) = pending[index].front_mut() else { continue };
-            front.1 -= 1;
-            let done = (front.1 == 0).then_some(front.0);
-            if let Some(nominal) = done {
-                pending[index].pop_front();
-                worst[index] = worst[index].max(now + 1 - nominal);
-                // The next of a fixed priority that was already there comes behind those that woke meanwhile.
-                sequence += 1;
-                woken[index] = sequence;
-            }
-            if threads[index].priority.is_none() {
-                let thread = &threads[index];
-                let server = &mut servers[index];
-                server.left = server.left.saturating_sub(1);
-                if server.left == 0 {
-                    server.until = Some((server.deadline - thread.deadline + thread.period).max(now + 1));
-                    if pending[index].is_empty() {
-                        // It sleeps; what it gets is settled when it wakes.
-                        server.until = None;
-                    }
-                }
+            if played[index].run(then, then - now) && judged.contains(&index) {
+                return true;
             }
         }
-    }
-    for (index, waiting) in pending.iter().enumerate() {
-        if let Some((nominal, _, deadline)) = waiting.front()
-            && nominal + deadline < ticks
-        {
-            worst[index] = u64::MAX;
+        now = then;
+        let is_over = |played: &Played<'_>| {
+            played.pending.front().is_some_and(|(nominal, _)| nominal + played.thread.deadline < now)
+        };
+        if played[judged.clone()].iter().any(is_over) {
+            return true;
         }
     }
-    worst
+    false
+}
+
+/// Who runs, one on a CPU.
+fn running(played: &[Played<'_>], circumstances: &Circumstances) -> Vec<usize> {
+    let Circumstances { cpus, is_global, last, .. } = *circumstances;
+    let is_deadline = |index: &usize| played[*index].thread.priority.is_none();
+    let mut free: Vec<bool> = vec![true; cpus];
+    let mut running = Vec::new();
+    let mut ready: Vec<usize> =
+        (0..played.len()).filter(is_deadline).filter(|&index| played[index].is_ready()).collect();
+    ready.sort_by_key(|&index| (played[index].server.deadline, index == last, index));
+    for index in ready {
+        let place = if is_global { free.iter().rposition(|free| *free) } else { Some(played[index].thread.cpu) };
+        if let Some(place) = place.filter(|&place| free[place]) {
+            free[place] = false;
+            running.push(index);
+        }
+    }
+    for cpu in (0..cpus).filter(|&cpu| free[cpu]) {
+        let here = (0..played.len()).filter(|index| {
+            let found = &played[*index];
+            !is_deadline(index) && found.thread.cpu == cpu && found.is_ready()
+        });
+        running.extend(here.max_by_key(|&index| (played[index].thread.priority, u64::MAX - played[index].woken)));
+    }
+    running
 }
 
 fn wake(server: &mut Server, thread: &Thread, now: u64) {
+    let anew = Server { deadline: now + thread.deadline, left: thread.budget, until: None, has_begun: true };
     if !server.has_begun {
-        *server = Server { deadline: now + thread.deadline, left: thread.budget, until: None, has_begun: true };
+        *server = anew;
         return;
     }
     let next_period = server.deadline - thread.deadline + thread.period;
@@ -169,24 +205,22 @@ fn wake(server: &mut Server, thread: &Thread, now: u64) {
         if thread.deadline < thread.period && now < next_period {
             server.until = Some(next_period);
         } else {
-            (server.deadline, server.left) = (now + thread.deadline, thread.budget);
+            *server = anew;
         }
         return;
     }
     let laxity = server.deadline - now;
+    let share = u128::from(thread.budget) * u128::from(laxity);
     // left / laxity > budget / deadline
-    if u128::from(server.left) * u128::from(thread.deadline) > u128::from(thread.budget) * u128::from(laxity) {
+    if u128::from(server.left) * u128::from(thread.deadline) > share {
         if thread.deadline < thread.period {
-            server.left = (u128::from(thread.budget) * u128::from(laxity) / u128::from(thread.deadline)) as u64;
+            server.left = (share / u128::from(thread.deadline)) as u64;
         } else {
-            (server.deadline, server.left) = (now + thread.deadline, thread.budget);
+            *server = anew;
+            return;
         }
     }
     if server.left == 0 {
-        server.until = Some((server.deadline - thread.deadline + thread.period).max(now));
-        if server.until == Some(now) {
-            server.until = None;
-            (server.deadline, server.left) = (now + thread.deadline, thread.budget);
-        }
+        server.until = Some(next_period);
     }
 }

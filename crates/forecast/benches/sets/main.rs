@@ -1,7 +1,7 @@
 //! Random task sets against a simulation of Linux's rules: is a *schedulable* ever contradicted, and how many sets are refused in which
 //! no schedule was found that misses.
 //!
-//! `cargo bench --profile dev -p punctual-forecast --bench sets -- [--sets 25000] [--only NUMBER,...]`
+//! `cargo bench --locked -p punctual-forecast --bench sets -- [--sets 25000] [--only NUMBER,...]`
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -172,6 +172,15 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
     })
 }
 
+/// How a set stands without latency, and what tests for global EDF say where its deadline tasks and reservations share CPUs: what [`analyse`]
+/// begins with, for those who ask of many sets.
+pub fn standing(set: &TaskSet) -> (Standing, Option<GlobalEdf>) {
+    let zero = vec![0u64; set.tasks.len()];
+    let global = global_on(set, &zero);
+    let judged = judge(set, global.as_ref(), &outcomes(set, &zero), [None, None]);
+    (judged.map_or(Standing::Schedulable, |judged| judged.standing), global)
+}
+
 /// How a set stands.
 struct Judgement {
     standing: Standing,
@@ -507,6 +516,7 @@ mod tests {
         let found = analyse(&set(&text), None).unwrap();
         assert_eq!(found.verdict, "not schedulable: all tasks together ask for 2.10 CPUs, and there are 2");
         assert_eq!((found.standing, found.breaks), (Standing::NotSchedulable, None));
+        assert_eq!(standing(&set(&text)).0, Standing::NotSchedulable);
     }
 
     #[test]

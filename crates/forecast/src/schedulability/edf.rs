@@ -1,5 +1,7 @@
 //! Earliest deadline first on one processor.
 
+use super::server::Server;
+
 /// A task as its demand sees it, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
@@ -31,34 +33,6 @@ pub enum Edf {
 
 const STEPS: usize = 1_000_000;
 
-/// The work of tasks that is released and due within any window of this length, ns: the processor demand.
-fn demand(tasks: &[Demand], window: u128, rests: &[bool]) -> u128 {
-    (0..tasks.len()).map(|index| demand_of(&tasks[index], window, rests.get(index).copied().unwrap_or(false))).sum()
-}
-
-/// Of one task. With a rest: what is left, as much as its density times the time until its deadline, and then whole budgets.
-pub(super) fn demand_of(task: &Demand, window: u128, rests: bool) -> u128 {
-    let (period, deadline) = (u128::from(task.period_ns.max(1)), u128::from(task.deadline_ns));
-    let compute = u128::from(task.compute_ns);
-    if rests {
-        let within = (window % period).min(deadline);
-        return window / period * compute + (within * compute).div_ceil(deadline.max(1));
-    }
-    if window < deadline { 0 } else { ((window - deadline) / period + 1) * compute }
-}
-
-/// The last deadline before an instant, ns.
-fn deadline_before(tasks: &[Demand], instant: u128) -> Option<u128> {
-    tasks
-        .iter()
-        .filter(|task| u128::from(task.deadline_ns) < instant)
-        .map(|task| {
-            let (period, deadline) = (u128::from(task.period_ns.max(1)), u128::from(task.deadline_ns));
-            (instant - deadline - 1) / period * period + deadline
-        })
-        .max()
-}
-
 /// Whether these tasks meet their deadlines under EDF, each held up by `blocking_ns` at most by work it cannot preempt.
 ///
 /// Quick processor-demand analysis: from the end of the longest busy period backwards, checking only where demand
@@ -71,11 +45,9 @@ pub fn edf(tasks: &[Demand], blocking_ns: u64) -> Edf {
 /// The same with a blocking for each task (0 where none is given): a window is charged the longest of those whose deadline lies
 /// within it, since no other is late in it (Baker, Real-Time Systems 1991).
 ///
-/// `rests`: of each, whether its constant-bandwidth server may go on with what is left of its last budget: a thread that wakes before its
-/// deadline is over keeps that deadline and as much of the rest as is its density until then (`update_dl_entity`,
-/// `update_dl_revised_wakeup`), so that more than a sporadic task's work can be due in a window.
-pub(crate) fn edf_served(tasks: &[Demand], blocking_ns: &[u64], rests: &[bool]) -> Edf {
-    let Some(shortest) = tasks.iter().map(|task| u128::from(task.deadline_ns)).min() else { return Edf::Schedulable };
+/// `late_ns`: by how much each may wake late, so that its constant-bandwidth server goes on with what is left of its last budget
+/// ([`Server`]).
+pub(super) fn edf_served(tasks: &[Demand], blocking_ns: &[u64], late_ns: &[u64]) -> Edf {
     let load: f64 = tasks.iter().map(|task| task.compute_ns as f64 / task.period_ns.max(1) as f64).sum();
     if load > 1.0 + 1e-12 {
         return Edf::Overloaded;
@@ -86,63 +58,88 @@ pub(crate) fn edf_served(tasks: &[Demand], blocking_ns: &[u64], rests: &[bool]) 
     if density <= 1.0 + 1e-12 && blocking_ns.iter().all(|&blocking| blocking == 0) {
         return Edf::Schedulable;
     }
-    let blocking = |window: u128| {
+    let servers = servers(tasks, late_ns);
+    let needed = |window: u128| {
         let within = tasks.iter().zip(blocking_ns).filter(|(task, _)| u128::from(task.deadline_ns) <= window);
-        within.map(|(_, blocking)| u128::from(*blocking)).max().unwrap_or(0)
+        let blocking = within.map(|(_, blocking)| u128::from(*blocking)).max().unwrap_or(0);
+        servers.iter().map(|server| server.due_within(window)).sum::<u128>() + blocking
     };
-    let longest = u128::from(blocking_ns.iter().copied().max().unwrap_or(0));
-    let Some(end) = busy_period(tasks, longest, rests) else { return Edf::Unknown };
-    let overrun = |window: u128, demand: u128| Edf::Overrun {
-        window_ns: u64::try_from(window).unwrap_or(u64::MAX),
-        demand_ns: u64::try_from(demand).unwrap_or(u64::MAX),
-    };
-    // A deadline beyond the busy period cannot be missed first; one within may lie after its last release.
-    let Some(mut window) = deadline_before(tasks, end) else { return Edf::Schedulable };
+    let change_before = |instant: u128| servers.iter().filter_map(|server| server.change_before(instant)).max();
+    let longest = blocking_ns.iter().copied().max().unwrap_or(0);
+    let Some(end) = busy_period(tasks, &servers, longest) else { return Edf::Unknown };
+    // A deadline within the busy period may lie after its last release; from there on demand repeats itself or is less.
+    let latest = tasks.iter().map(|task| u128::from(task.deadline_ns.max(task.period_ns))).max().unwrap_or(0);
+    let Some(mut window) = change_before(end + latest) else { return Edf::Schedulable };
     for _ in 0..STEPS {
-        let needed = demand(tasks, window, rests) + blocking(window);
-        if needed > window {
-            return overrun(window, needed);
+        let due = needed(window);
+        if due > window {
+            return overrun(window, due);
         }
-        if needed <= shortest {
-            // Demand is the same everywhere from the shortest deadline to here.
-            let first = demand(tasks, shortest, rests) + blocking(shortest);
-            return if first > shortest { overrun(shortest, first) } else { Edf::Schedulable };
+        if due == 0 {
+            return Edf::Schedulable;
         }
-        window = if needed < window {
-            needed
-        } else {
-            match deadline_before(tasks, window) {
-                Some(before) => before,
-                None => return Edf::Schedulable,
+        if due < window {
+            window = due;
+            continue;
+        }
+        let Some(before) = change_before(window) else { return Edf::Schedulable };
+        // From there to here demand grows along a line: if it is ever too much, it is so right at its beginning.
+        for beginning in [before, before + 1] {
+            let due = needed(beginning);
+            if due > beginning {
+                return overrun(beginning, due);
             }
-        };
+        }
+        window = before;
     }
     Edf::Unknown
 }
 
-/// The longest time for which the processor can be busy, from a moment when all tasks are released.
-fn busy_period(tasks: &[Demand], blocking: u128, rests: &[bool]) -> Option<u128> {
-    // What is left of a budget comes first.
-    let rest = tasks.iter().zip(rests).filter(|(_, rests)| **rests).map(|(task, _)| u128::from(task.compute_ns));
-    let blocking = blocking + rest.sum::<u128>();
-    let mut length: u128 = blocking + tasks.iter().map(|task| u128::from(task.compute_ns)).sum::<u128>();
+fn overrun(window: u128, demand: u128) -> Edf {
+    Edf::Overrun {
+        window_ns: u64::try_from(window).unwrap_or(u64::MAX),
+        demand_ns: u64::try_from(demand).unwrap_or(u64::MAX),
+    }
+}
+
+/// The servers of tasks that wake late by so much; in time where nothing is given.
+pub(super) fn servers(tasks: &[Demand], late_ns: &[u64]) -> Vec<Server> {
+    let late = late_ns.iter().copied().chain(std::iter::repeat(0));
+    tasks.iter().zip(late).map(|(task, late)| Server::of(task, late)).collect()
+}
+
+/// The longest time for which the processor can be busy; where it may never be idle, the time after which its demand repeats itself.
+pub(super) fn busy_period(tasks: &[Demand], servers: &[Server], blocking_ns: u64) -> Option<u128> {
+    let blocking = u128::from(blocking_ns);
+    let come = |window: u128| blocking + servers.iter().map(|server| server.come_within(window)).sum::<u128>();
+    let repeats = hyperperiod(tasks);
+    let mut length = come(1);
     for _ in 0..STEPS {
-        let work = tasks.iter().map(|task| {
-            // Jitter lets releases come closer: what was taken off the deadline is added to the window.
-            length.div_ceil(u128::from(task.period_ns.max(1))) * u128::from(task.compute_ns)
-        });
-        let next = blocking + work.sum::<u128>();
+        let next = come(length);
         if next <= length {
-            // With jitter or late deadlines the last checked point may lie beyond by a period.
-            let latest = tasks.iter().map(|task| u128::from(task.deadline_ns.max(task.period_ns))).max().unwrap_or(0);
-            return Some(length + latest);
+            return Some(length);
         }
         length = next;
+        if let Some(repeats) = repeats.filter(|&repeats| length > repeats) {
+            return Some(repeats);
+        }
         if length > 1 << 63 {
             return None;
         }
     }
     None
+}
+
+/// The least common multiple of the periods; `None` where it is too long to be of use.
+fn hyperperiod(tasks: &[Demand]) -> Option<u128> {
+    tasks.iter().try_fold(1u128, |sum, task| {
+        let period = u128::from(task.period_ns.max(1));
+        let (mut left, mut right) = (sum, period);
+        while right > 0 {
+            (left, right) = (right, left % right);
+        }
+        (sum / left).checked_mul(period).filter(|&sum| sum < 1 << 63)
+    })
 }
 
 #[cfg(test)]
@@ -170,10 +167,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_budget_comes_first() {
-        // In 25: two whole budgets of 4, and half of one for half of a period. Without a rest: those due at 10 and 20.
-        let one = task(4, 10, 10);
-        assert_eq!((demand_of(&one, 25, true), demand_of(&one, 25, false)), (10, 8));
+    fn rests_of_budgets_may_be_too_much_where_whole_ones_are_not() {
+        let pair = [task(3_000, 4_000, 20_000), task(4_000, 8_000, 20_000)];
+        assert_eq!(edf_served(&pair, &[], &[]), Edf::Schedulable);
+        // Woken again at any time: all of the first is due in 4, and half of 4 of the second.
+        let found = edf_served(&pair, &[], &[20_000; 2]);
+        assert_eq!(found, Edf::Overrun { window_ns: 4_000, demand_ns: 5_000 });
+        // A rest of the second is due 2 after a wakeup at most, if it is late by 14: 1 of 4.
+        assert_eq!(edf_served(&pair, &[], &[0, 14_000]), Edf::Schedulable);
+    }
+
+    #[test]
+    fn a_processor_that_is_never_idle_repeats_itself() {
+        // 4 of 5 and 2 of 10: 4 are due in 5, 10 in 10. A deadline of 9: 10 are due in 10, and 6 in 9. One of 5: 16 are due in 15.
+        let with = |deadline| edf(&[task(4, 5, 5), task(2, deadline, 10)], 0);
+        assert_eq!([10, 9].map(with), [Edf::Schedulable; 2]);
+        assert_eq!(with(5), Edf::Overrun { window_ns: 15, demand_ns: 16 });
+        // Held up for 1, 11 are due in 10.
+        assert_eq!(edf(&[task(4, 5, 5), task(2, 9, 10)], 1), Edf::Overrun { window_ns: 10, demand_ns: 11 });
     }
 
     proptest! {
@@ -187,7 +198,7 @@ mod tests {
             let end = (constant as f64 / (1.0 - load)).ceil() as u128 + 50;
             prop_assume!(end < 200_000);
             let shortest = tasks.iter().map(|task| task.deadline_ns).min().unwrap();
-            let fits = (u128::from(shortest)..=end).all(|window| demand(&tasks, window, &[]) + u128::from(blocking) <= window);
+            let fits = (u128::from(shortest)..=end).all(|window| servers(&tasks, &[]).iter().map(|server| server.due_within(window)).sum::<u128>() + u128::from(blocking) <= window);
             prop_assert_eq!(edf(&tasks, blocking) == Edf::Schedulable, fits);
         }
     }

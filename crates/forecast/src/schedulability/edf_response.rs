@@ -1,55 +1,60 @@
 //! Response times under EDF on one processor.
 
-use super::edf::{Demand, demand_of};
+use super::edf::{Demand, busy_period, servers};
 
 /// Steps after which an answer is given up.
 const STEPS: usize = 200_000;
+/// No release is told from others as near as this, ns: they count as the worst of them.
+const FINEST_NS: u128 = 1_000;
 
-/// The longest response time, ns, of the task at `own`, released sporadically and scheduled by its deadline from the release; `None` where
-/// there is none within its deadline, or none was found.
+/// The longest response time, ns, of the task at `own`, scheduled by its deadline from the release on; `None` where there is none within its
+/// deadline, or none was found. `late_ns`: by how much each may wake late. Its own lateness is not in it.
 ///
-/// Under EDF the worst case need not begin with the task itself: it is looked for at every release at which some deadline coincides with the
-/// task's own (Spuri, INRIA RR-2772, 1996).
-pub(crate) fn edf_response(tasks: &[Demand], own: usize, blocking_ns: u64, rests: &[bool]) -> Option<u64> {
+/// Under EDF the worst case need not begin with the task itself: it is looked for at every release at which its deadline is where the demand
+/// of another grows (Spuri, INRIA RR-2772, 1996).
+pub(super) fn edf_response(tasks: &[Demand], own: usize, blocking_ns: u64, late_ns: &[u64]) -> Option<u64> {
     let load: f64 = tasks.iter().map(|task| task.compute_ns as f64 / task.period_ns.max(1) as f64).sum();
     if load > 1.0 + 1e-12 {
         return None;
     }
-    let wide = |value: u64| u128::from(value);
-    let period = |task: &Demand| wide(task.period_ns.max(1));
     let task = tasks.get(own)?;
-    let blocking = wide(blocking_ns);
-    let rests = |index: usize| rests.get(index).copied().unwrap_or(false);
-    let left = |index: usize| if rests(index) { wide(tasks[index].compute_ns) } else { 0 };
-    let all_left: u128 = (0..tasks.len()).map(left).sum();
+    let (compute, deadline) = (u128::from(task.compute_ns), u128::from(task.deadline_ns));
+    let period = u128::from(task.period_ns.max(1));
+    let servers = servers(tasks, late_ns);
+    let busy = busy_period(tasks, &servers, blocking_ns)?;
+    let blocking = u128::from(blocking_ns);
     let mut steps = 0;
-    let all = blocking + all_left + tasks.iter().map(|task| wide(task.compute_ns)).sum::<u128>();
-    let busy = settled(&mut steps, all, |busy| {
-        let work = tasks.iter().map(|task| busy.div_ceil(period(task)) * wide(task.compute_ns));
-        blocking + all_left + work.sum::<u128>()
-    })?;
-    let mut worst = blocking + wide(task.compute_ns);
-    for other in tasks {
-        // Releases of the task at which its deadline is that of an activation of the other.
-        let first = wide(task.deadline_ns).saturating_sub(wide(other.deadline_ns)).div_ceil(period(other));
-        for activation in first.. {
-            let release = activation * period(other) + wide(other.deadline_ns) - wide(task.deadline_ns);
-            if release >= busy {
-                break;
-            }
-            let due = release + wide(task.deadline_ns);
-            let own_work = blocking + (1 + release / period(task)) * wide(task.compute_ns);
-            let length = settled(&mut steps, own_work, |length| {
-                let others = (0..tasks.len()).filter(|&index| index != own);
-                let work = others.map(|index| {
-                    let other = &tasks[index];
-                    let served = length.div_ceil(period(other)) * wide(other.compute_ns) + left(index);
-                    served.min(demand_of(other, due, rests(index)))
-                });
-                own_work + work.sum::<u128>()
-            })?;
-            worst = worst.max(length.saturating_sub(release));
+    // When it is done, from the beginning of the busy period on: released then, with the others' work that is due by then.
+    let mut done = |release: u128, due: u128| {
+        let own_work = blocking + (1 + release / period) * compute;
+        settled(&mut steps, own_work, |length| {
+            let others = servers.iter().enumerate().filter(|(index, _)| *index != own);
+            own_work + others.map(|(_, other)| other.come_within(length).min(other.due_within(due))).sum::<u128>()
+        })
+    };
+    let mut worst = blocking + compute;
+    // No deadline within the busy period is later than that.
+    let mut end = busy + deadline;
+    while let Some(begin) = servers.iter().filter_map(|server| server.change_before(end)).max() {
+        if begin < deadline {
+            break;
         }
+        let mut spans = vec![(begin, end)];
+        while let Some((from, to)) = spans.pop() {
+            let release = from - deadline;
+            worst = worst.max(done(release, from)?.saturating_sub(release));
+            // What is due may grow until the end of the span.
+            let at_most = done(release, to - 1)?.saturating_sub(release);
+            if at_most <= worst {
+                continue;
+            }
+            if to - from <= FINEST_NS {
+                worst = at_most;
+            } else {
+                spans.extend([(from, from.midpoint(to)), (from.midpoint(to), to)]);
+            }
+        }
+        end = begin;
     }
     u64::try_from(worst).ok().filter(|&worst| worst <= task.deadline_ns)
 }
@@ -92,6 +97,16 @@ mod tests {
         // With both released together the long one takes 3, since the short one's second deadline is no earlier than its own.
         let pair = [task(1, 2, 2), task(2, 4, 4)];
         assert_eq!((edf_response(&pair, 0, 0, &[]), edf_response(&pair, 1, 0, &[])), (Some(2), Some(4)));
+    }
+
+    #[test]
+    fn a_late_one_may_come_again_too_soon() {
+        let pair = [task(4_000, 20_000, 40_000), task(5_000, 10_000, 10_000)];
+        assert_eq!(edf_response(&pair, 0, 0, &[]), Some(9_000));
+        // Late by 3 it may come again after 7: 4, two whole ones; after 14 there is no third.
+        assert_eq!(edf_response(&pair, 0, 0, &[0, 3_000]), Some(14_000));
+        // Late by 0.5, after 9.5: 4 and the first are done by then.
+        assert_eq!(edf_response(&pair, 0, 0, &[0, 500]), Some(9_000));
     }
 
     #[test]

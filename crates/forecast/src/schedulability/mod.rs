@@ -11,12 +11,13 @@ mod outcome;
 mod pseudo;
 mod response;
 mod rtapp;
+mod server;
 mod simulate;
 mod supply;
 mod tasks;
 
 pub use admission::{Admission, AdmissionLimits, DeadlineParameters, admission};
-pub use analysis::{Analysis, CpuAnalysis, ReservationAnalysis, Standing, TaskAnalysis, analyse};
+pub use analysis::{Analysis, CpuAnalysis, ReservationAnalysis, Standing, TaskAnalysis, analyse, standing};
 pub use bounds::{hyperbolic, liu_layland, utilization};
 pub use edf::{Demand, Edf, edf};
 pub use global::{GlobalEdf, global_edf};

@@ -58,14 +58,25 @@ fn before(other: &Task, task: &Task) -> bool {
     }
 }
 
-/// Equal priorities are served in the order of their coming.
-fn is_peer(other: &Task, task: &Task) -> bool {
+fn is_equal(other: &Task, task: &Task) -> bool {
     other.priority.is_some() && other.priority == task.priority
 }
 
+/// Equal priorities are served in the order of their coming, of those that sleep between their jobs: with a deadline beyond its period a
+/// task may find its next job there already, and goes on with it before any other.
+fn is_peer(other: &Task, task: &Task) -> bool {
+    is_equal(other, task) && other.deadline_ns <= other.period_ns
+}
+
+/// Whether all of `other` may run before `task`.
+fn goes_first(other: &Task, task: &Task) -> bool {
+    before(other, task) || (is_equal(other, task) && !is_peer(other, task))
+}
+
 fn interferer(task: &Task) -> Interferer {
-    let Task { compute_ns, period_ns, jitter_ns, policy, .. } = *task;
-    Interferer { compute_ns, period_ns, jitter_ns, is_server: policy == Policy::Deadline }
+    let Task { compute_ns, period_ns, jitter_ns, deadline_ns, .. } = *task;
+    let server_deadline_ns = (task.policy == Policy::Deadline).then_some(deadline_ns);
+    Interferer { compute_ns, period_ns, jitter_ns, server_deadline_ns }
 }
 
 /// What is served before all fixed priorities of any CPU that it may come to: what is held up on one comes to another close to the next
@@ -73,7 +84,7 @@ fn interferer(task: &Task) -> Interferer {
 /// period begins without it, and in which order EDF serves them does not matter to what comes after.
 fn from_anywhere(task: &Task, response_ns: Option<u64>) -> Interferer {
     let late = response_ns.unwrap_or(task.deadline_ns).saturating_sub(task.compute_ns);
-    Interferer { jitter_ns: task.jitter_ns + late, is_server: false, ..interferer(task) }
+    Interferer { jitter_ns: task.jitter_ns + late, server_deadline_ns: None, ..interferer(task) }
 }
 
 /// A reservation wakes whenever its tasks do, so that nothing but its server keeps it from the others.
@@ -81,7 +92,8 @@ fn from_reservation(reservation: &Reservation, is_anywhere: bool) -> Interferer 
     let Reservation { budget_ns, period_ns, .. } = *reservation;
     // A budget may come at the end of its period and the next at the beginning.
     let jitter_ns = if is_anywhere { period_ns - budget_ns } else { period_ns };
-    Interferer { compute_ns: budget_ns, period_ns, jitter_ns, is_server: !is_anywhere }
+    let server_deadline_ns = (!is_anywhere).then_some(period_ns);
+    Interferer { compute_ns: budget_ns, period_ns, jitter_ns, server_deadline_ns }
 }
 
 /// The outcome for each task, in their order; `extra_ns` is added to each task's blocking.
@@ -126,7 +138,7 @@ fn beside(set: &TaskSet, on_cpu: &[usize], index: usize) -> (Vec<Interferer>, Ve
         let others = on_cpu.iter().filter(is_beside).map(|&other| &set.tasks[other]);
         others.filter(|other| is(other, task)).map(interferer).collect()
     };
-    (those(before), those(is_peer))
+    (those(goes_first), those(is_peer))
 }
 
 /// A fixed-priority task and what stands in its way.
@@ -203,8 +215,8 @@ struct Urgent<'a> {
     /// On one processor, their demands, and how long work that they cannot preempt may hold up each.
     demands: Vec<Demand>,
     blocking_ns: Vec<u64>,
-    /// Which of them may go on with what is left of a budget.
-    rests: Vec<bool>,
+    /// By how much each of them may wake late, ns.
+    late_ns: Vec<u64>,
 }
 
 impl<'a> Urgent<'a> {
@@ -217,17 +229,17 @@ impl<'a> Urgent<'a> {
                 members: deadline_tasks(set),
                 demands: Vec::new(),
                 blocking_ns: Vec::new(),
-                rests: Vec::new(),
+                late_ns: Vec::new(),
             };
         }
-        let (demands, blocking_ns, rests) = demands_on(set, cpu, indices, extra_ns);
-        let fits = match edf_served(&demands, &blocking_ns, &rests) {
+        let (demands, blocking_ns, late_ns) = demands_on(set, cpu, indices, extra_ns);
+        let fits = match edf_served(&demands, &blocking_ns, &late_ns) {
             Edf::Schedulable => Some(true),
             Edf::Unknown => None,
             Edf::Overloaded | Edf::Overrun { .. } => Some(false),
         };
         let members = indices.iter().copied().filter(|&index| set.tasks[index].policy == Policy::Deadline).collect();
-        Urgent { fits, global: None, members, demands, blocking_ns, rests }
+        Urgent { fits, global: None, members, demands, blocking_ns, late_ns }
     }
 
     /// Whether a deadline task is done within its deadline of its nominal release. Its budget and its deadline count from the moment it
@@ -248,7 +260,7 @@ impl<'a> Urgent<'a> {
             None => {
                 // Of whatever is blocked in its busy period, the longest.
                 let blocking = self.blocking_ns.iter().copied().max().unwrap_or(0);
-                let response = edf_response(&self.demands, place, blocking, &self.rests);
+                let response = edf_response(&self.demands, place, blocking, &self.late_ns);
                 Some(response.is_some_and(|response| response + task.jitter_ns <= task.deadline_ns))
             }
         }
@@ -305,22 +317,22 @@ pub(super) fn global_on(set: &TaskSet, extra_ns: &[u64]) -> Option<GlobalEdf> {
 }
 
 /// The deadline tasks and the reservations of one CPU, and how long work that they cannot preempt may hold them up.
-fn demands_on(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) -> (Vec<Demand>, Vec<u64>, Vec<bool>) {
+fn demands_on(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) -> (Vec<Demand>, Vec<u64>, Vec<u64>) {
     let deadline = || indices.iter().filter(|&&index| set.tasks[index].policy == Policy::Deadline);
     let reserved = set.reservations.iter().filter(|reservation| reservation.cpu == cpu);
     let tasks = deadline().map(|&index| demand_of(&set.tasks[index]));
     let demands: Vec<Demand> = tasks.chain(reserved.map(demand_of_reservation)).collect();
     let blocking = deadline().map(|&index| set.tasks[index].blocking_ns + extra_ns[index]).collect();
     // A reservation wakes whenever its tasks do.
-    let mut rests: Vec<bool> = deadline().map(|&index| rests(&set.tasks[index])).collect();
-    rests.resize(demands.len(), true);
-    (demands, blocking, rests)
+    let late = deadline().map(|&index| set.tasks[index].jitter_ns);
+    let late = late.chain(demands.iter().skip(deadline().count()).map(|reservation| reservation.period_ns)).collect();
+    (demands, blocking, late)
 }
 
 /// EDF over the deadline tasks and the reservations of one CPU.
 pub(super) fn demand_on(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) -> Edf {
-    let (demands, blocking, rests) = demands_on(set, cpu, indices, extra_ns);
-    edf_served(&demands, &blocking, &rests)
+    let (demands, blocking, late) = demands_on(set, cpu, indices, extra_ns);
+    edf_served(&demands, &blocking, &late)
 }
 
 /// Response times with offsets, where the schedule of a CPU can be played through exactly: fixed priorities, all
@@ -352,7 +364,7 @@ fn played_through(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) 
     });
     let equal = |pair: &[usize]| {
         let (left, right) = (&set.tasks[pair[0]], &set.tasks[pair[1]]);
-        is_peer(left, right) || (before(left, right) && before(right, left))
+        is_equal(left, right) || (before(left, right) && before(right, left))
     };
     if order.windows(2).any(equal) {
         return None;
@@ -415,6 +427,19 @@ mod tests {
         assert_eq!(meets(2, &below("\"1ms\"")), [Some(true), None]);
         assert_eq!(meets(2, &below("\"3ms\"")), [Some(true), Some(false)]);
         assert_eq!(meets(1, &below("\"1ms\"")), [Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn an_equal_priority_that_may_go_on_without_sleeping_is_more_urgent() {
+        let pair = |deadline: &str| {
+            let text = format!(
+                "[[task]]\nname=\"a\"\nperiod=\"10ms\"\ncompute=\"6ms\"\ndeadline={deadline:?}\npriority=5\n\
+                 [[task]]\nname=\"b\"\nperiod=\"40ms\"\ncompute=\"5ms\"\npriority=5\n"
+            );
+            outcomes(&TaskSet::parse_toml(&text).unwrap(), &[0; 2])[1].response_ns
+        };
+        // 6 and 5; or the second 6 before them.
+        assert_eq!((pair("10ms"), pair("11ms")), (Some(11_000_000), Some(17_000_000)));
     }
 
     #[test]

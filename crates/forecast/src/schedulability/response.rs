@@ -1,5 +1,7 @@
 //! Response times under fixed priorities, on a whole processor or within a reservation.
 
+use super::edf::Demand;
+use super::server::Server;
 use super::supply::Supply;
 
 /// Work that may run before the task in question.
@@ -11,21 +13,18 @@ pub struct Interferer {
     pub period_ns: u64,
     /// By how much an activation may be released late, so that the next follows closer than a period, ns.
     pub jitter_ns: u64,
-    /// Whether a constant-bandwidth server serves it (`SCHED_DEADLINE`): then it gets no more than its budget in a period from
-    /// when it wakes, except for what is left of the last, which is no more than its share of the time until that period ends.
-    pub is_server: bool,
+    /// The relative deadline, ns, of the constant-bandwidth server that serves it (`SCHED_DEADLINE`), if one does: then it gets no more
+    /// than its budget in a period from when it wakes, and what is left of the last.
+    pub server_deadline_ns: Option<u64>,
 }
 
 impl Interferer {
     fn demand(&self, window: u128) -> u128 {
-        let (period, compute) = (u128::from(self.period_ns.max(1)), u128::from(self.compute_ns));
-        let released = (window + u128::from(self.jitter_ns)).div_ceil(period) * compute;
-        if !self.is_server || window == 0 {
-            return released;
+        let Interferer { compute_ns, period_ns, jitter_ns, server_deadline_ns } = *self;
+        if let Some(deadline_ns) = server_deadline_ns {
+            return Server::of(&Demand { compute_ns, period_ns, deadline_ns }, jitter_ns).come_within(window);
         }
-        let whole = window.div_ceil(period);
-        let begun = window - (whole - 1) * period;
-        released.min(whole * compute + (begun * compute).div_ceil(period))
+        (window + u128::from(jitter_ns)).div_ceil(u128::from(period_ns.max(1))) * u128::from(compute_ns)
     }
 }
 
@@ -51,24 +50,16 @@ pub fn response_time(own: Interferer, interferers: &[Interferer], blocking_ns: u
         return None;
     }
     let mut worst = 0u128;
-    let mut steps = 0;
+    let mut below = Below::of(interferers, supply);
     for activation in 0..ACTIVATIONS {
-        let demand_alone = u128::from(blocking_ns) + (activation + 1) * u128::from(own.compute_ns);
-        let mut window = supply.time_for(demand_alone);
-        loop {
-            let demand = demand_alone + interferers.iter().map(|other| other.demand(window)).sum::<u128>();
-            let next = supply.time_for(demand);
-            if next <= window {
-                break;
-            }
-            window = next;
-            steps += 1;
-            if steps > STEPS || window > MAX_RESPONSE_NS {
-                return None;
-            }
-        }
+        let work = u128::from(blocking_ns) + (activation + 1) * u128::from(own.compute_ns);
         let released = activation * u128::from(own.period_ns);
-        worst = worst.max(window.saturating_sub(released) + u128::from(own.jitter_ns));
+        let since = |window: u128| window.saturating_sub(released) + u128::from(own.jitter_ns);
+        let mut window = below.done_at_most(work)?;
+        if since(window) > worst {
+            window = below.done(work)?;
+            worst = worst.max(since(window));
+        }
         // The busy period ends where an activation is done before the next one can be released.
         if window + u128::from(own.jitter_ns) <= released + u128::from(own.period_ns) {
             return u64::try_from(worst).ok();
@@ -105,24 +96,11 @@ fn among(own: Interferer, above: &[Interferer], peers: &[Interferer], blocking_n
     if load > supply.share() * (1.0 + 1e-12) {
         return None;
     }
-    let mut steps = 0;
-    let mut settle = |demand: &dyn Fn(u128) -> u128| -> Option<u128> {
-        let mut window = supply.time_for(demand(0));
-        loop {
-            let next = supply.time_for(demand(window));
-            if next <= window {
-                return Some(window);
-            }
-            window = next;
-            steps += 1;
-            if steps > STEPS || window > MAX_RESPONSE_NS {
-                return None;
-            }
-        }
-    };
     let blocking = u128::from(blocking_ns);
     // A supply may begin to run dry in the middle: everything of a busy period and one more of each.
-    let busy = settle(&|window| blocking + everything().map(|task| task.demand(window.max(1))).sum::<u128>())?;
+    let all: Vec<Interferer> = everything().copied().collect();
+    let busy = Below::of(&all, supply).done_at_most(blocking)?;
+    let mut below = Below::of(above, supply);
     let released = |task: &Interferer, until: u128| {
         (1 + (until + u128::from(task.jitter_ns)) / u128::from(task.period_ns.max(1))) * u128::from(task.compute_ns)
     };
@@ -140,10 +118,93 @@ fn among(own: Interferer, above: &[Interferer], peers: &[Interferer], blocking_n
     for release in releases.into_iter().filter(|&release| release < busy.max(1)) {
         let before =
             blocking + released(&own, release) + peers.iter().map(|peer| released(peer, release)).sum::<u128>();
-        let done = settle(&|window| before + above.iter().map(|task| task.demand(window.max(1))).sum::<u128>())?;
-        worst = worst.max(done.saturating_sub(release) + u128::from(own.jitter_ns));
+        let since = |done: u128| done.saturating_sub(release) + u128::from(own.jitter_ns);
+        if since(below.done_at_most(before)?) > worst {
+            worst = worst.max(since(below.done(before)?));
+        }
     }
     u64::try_from(worst).ok()
+}
+
+/// When work is done that others run before, from the beginning of a busy period on.
+struct Below {
+    above: Vec<Interferer>,
+    /// Of those that wake at any time, such as reservations, the one with the largest budget: the others are taken for whatever is the worst
+    /// at each instant.
+    free: Option<Interferer>,
+    supply: Supply,
+    steps: usize,
+}
+
+impl Below {
+    fn of(above: &[Interferer], supply: Supply) -> Below {
+        let is_free = |task: &Interferer| {
+            task.server_deadline_ns == Some(task.period_ns) && task.jitter_ns >= task.period_ns && task.period_ns > 0
+        };
+        let place =
+            (0..above.len()).filter(|&place| is_free(&above[place])).max_by_key(|&place| above[place].compute_ns);
+        let mut above = above.to_vec();
+        let free = place.map(|place| above.swap_remove(place));
+        Below { above, free, supply, steps: 0 }
+    }
+
+    /// With this work, at the latest; `None` where the search is given up.
+    ///
+    /// A server that wakes at any time may begin with a rest of its budget that is due l later, and has a whole one every period from then on.
+    /// The more that rest is, the later the others come. With n of them before the end, the worst is the latest l at which the n-th still comes
+    /// before the work is done.
+    fn done(&mut self, work: u128) -> Option<u128> {
+        let Some(free) = self.free else { return self.settle(work, None) };
+        let (budget, period) = (u128::from(free.compute_ns), u128::from(free.period_ns));
+        let rest = |due: u128| (budget * due).div_ceil(period);
+        let mut worst = self.settle(work + rest(period), None)?;
+        for whole in 1.. {
+            let others = (whole - 1) * period;
+            let mut due = period;
+            loop {
+                let done = self.settle(work + rest(due) + (whole - 1) * budget, None)?;
+                if done <= others {
+                    return Some(worst);
+                }
+                if done - others >= due {
+                    break;
+                }
+                // With no more work of the rest than until now, it is done at a time that grows with l by the budget's share.
+                let alone = done.saturating_sub(rest(due) + others);
+                let next = (alone * period).div_ceil(period.saturating_sub(budget).max(1));
+                if next >= due {
+                    break;
+                }
+                due = next;
+            }
+            worst = worst.max(self.settle(work + rest(due) + whole * budget, None)?);
+        }
+        Some(worst)
+    }
+
+    /// With this work, if the free one too is taken for whatever is the worst at each instant.
+    fn done_at_most(&mut self, work: u128) -> Option<u128> {
+        self.settle(work, self.free)
+    }
+
+    /// With this work, below all but the free one, and one more.
+    fn settle(&mut self, work: u128, other: Option<Interferer>) -> Option<u128> {
+        let Below { above, supply, steps, .. } = self;
+        let mut window = supply.time_for(work);
+        loop {
+            let before = above.iter().chain(&other);
+            let demand = work + before.map(|task| task.demand(window.max(1))).sum::<u128>();
+            let next = supply.time_for(demand);
+            if next <= window {
+                return Some(window);
+            }
+            window = next;
+            *steps += 1;
+            if *steps > STEPS || window > MAX_RESPONSE_NS {
+                return None;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -151,7 +212,12 @@ mod tests {
     use super::*;
 
     fn task(compute_us: u64, period_us: u64) -> Interferer {
-        Interferer { compute_ns: compute_us * 1_000, period_ns: period_us * 1_000, jitter_ns: 0, is_server: false }
+        Interferer {
+            compute_ns: compute_us * 1_000,
+            period_ns: period_us * 1_000,
+            jitter_ns: 0,
+            server_deadline_ns: None,
+        }
     }
 
     #[test]
@@ -196,6 +262,19 @@ mod tests {
         // The other's first comes 9 late, at 0, its second at 1, just before the task: 2 are left of the first, 3 of the second, 2 its own.
         let late = Interferer { jitter_ns: 9_000, ..task(3, 10) };
         assert_eq!(response_time_among(task(2, 20), &[], &[late], 0, Supply::Processor), Some(7_000));
+    }
+
+    #[test]
+    fn below_a_server_that_wakes_at_any_time() {
+        let server = |compute_us: u64, period_us: u64| Interferer {
+            jitter_ns: period_us * 1_000,
+            server_deadline_ns: Some(period_us * 1_000),
+            ..task(compute_us, period_us)
+        };
+        // A rest of 0.3 l, and a whole budget at l, just before all is done: l = 4 + 0.3 l, so 4 + 1.714 + 3.
+        assert_eq!(response_time(task(4, 20), &[server(3, 10)], 0, Supply::Processor), Some(8_715));
+        // Two whole ones, the second at l + 4 = 5 + 0.25 l: 4 + 0.333 + 2. With one only, l may be 4: 6.
+        assert_eq!(response_time(task(4, 20), &[server(1, 4)], 0, Supply::Processor), Some(6_334));
     }
 
     #[test]

@@ -153,7 +153,7 @@ mod tests {
         fn no_schedulable_is_ever_contradicted(tasks in any_tasks()) {
             let brute = brute_force(&tasks, 20 + 2 * 120);
             for index in 0..tasks.len() {
-                let as_interferer = |task: &Periodic| Interferer { compute_ns: task.compute, period_ns: task.period, jitter_ns: 0, is_server: false };
+                let as_interferer = |task: &Periodic| Interferer { compute_ns: task.compute, period_ns: task.period, jitter_ns: 0, server_deadline_ns: None };
                 let above: Vec<Interferer> = tasks[..index].iter().map(as_interferer).collect();
                 let bound = response_time(as_interferer(&tasks[index]), &above, 0, Supply::Processor);
                 if let Some(bound) = bound.filter(|&bound| bound <= tasks[index].deadline) {
@@ -167,7 +167,7 @@ mod tests {
             let tasks: Vec<Periodic> = tasks.into_iter().map(|task| Periodic { offset: 0, deadline: task.period, ..task }).collect();
             let brute = brute_force(&tasks, 240);
             for index in 0..tasks.len() {
-                let as_interferer = |task: &Periodic| Interferer { compute_ns: task.compute, period_ns: task.period, jitter_ns: 0, is_server: false };
+                let as_interferer = |task: &Periodic| Interferer { compute_ns: task.compute, period_ns: task.period, jitter_ns: 0, server_deadline_ns: None };
                 let above: Vec<Interferer> = tasks[..index].iter().map(as_interferer).collect();
                 let bound = response_time(as_interferer(&tasks[index]), &above, 0, Supply::Processor);
                 prop_assert_eq!(bound.filter(|&bound| bound <= tasks[index].deadline), brute[index]);
