@@ -5,7 +5,7 @@ use crate::{Measurement, load_name};
 use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Standing};
 use punctual_device::OnMiss;
 use punctual_forecast::{Answer as Forecast, DeviceAnswer, Outcome};
-use punctual_recording::{Document, Followed, NO_LOAD, RecorderSummary, Stage, printable_path};
+use punctual_recording::{Document, Followed, NO_LOAD, RecorderSummary, Stage, printable, printable_path};
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Result, Write};
 use std::path::PathBuf;
@@ -118,7 +118,10 @@ pub fn own_options(document: &Document) -> Option<String> {
     }
     let mut options = String::new();
     let interval = configuration.interval_ns;
-    if interval != 0 && interval != DEFAULT_INTERVAL_NS {
+    if let Some(written) = value_of(words, "-i", "--interval") {
+        // As it was written: 256@48kHz is no whole number of anything else.
+        let _ = write!(options, " -i {}", shell_word(&printable(written)));
+    } else if interval != 0 && interval != DEFAULT_INTERVAL_NS {
         let (number, unit) = match interval {
             interval if interval % 1_000_000 == 0 => (interval / 1_000_000, "ms"),
             interval if interval % 1_000 == 0 => (interval / 1_000, "us"),
@@ -132,13 +135,24 @@ pub fn own_options(document: &Document) -> Option<String> {
     if !matches!(configuration.priorities[..], [] | [DEFAULT_PRIORITY]) {
         let _ = write!(options, " -p {}", listed(&configuration.priorities));
     }
-    if words.iter().any(|word| word.starts_with("--cpus") || word.starts_with("-a")) {
-        let _ = write!(options, " -a {}", listed(&configuration.cpus));
+    if let Some(written) = value_of(words, "-a", "--cpus") {
+        let _ = write!(options, " -a {}", shell_word(&printable(written)));
     }
     if configuration.via == "softirq" {
         options.push_str(" --via softirq");
     }
     Some(options)
+}
+
+/// The value of an option on a command line, up to the command behind it.
+fn value_of<'a>(words: &'a [String], short: &str, long: &str) -> Option<&'a str> {
+    let own: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
+    own.iter().enumerate().find_map(|(index, word)| match word.strip_prefix(long) {
+        Some("") => own.get(index + 1).copied(),
+        Some(rest) => rest.strip_prefix('='),
+        None if *word == short => own.get(index + 1).copied(),
+        None => word.strip_prefix(short),
+    })
 }
 
 fn listed(numbers: &[u32]) -> String {
@@ -305,6 +319,18 @@ mod tests {
     fn what_is_to_be_measured_is_never_shorter_than_what_it_takes() {
         let said = [30.0, 60.5, 7_200.0, 22_700.0, 172_800.5].map(at_least);
         assert_eq!(said, ["1m", "2m", "120m", "7h", "3d"]);
+    }
+
+    #[test]
+    fn an_option_is_found_however_it_was_written() {
+        let found = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            value_of(&words, "-i", "--interval").map(str::to_owned)
+        };
+        for line in ["record -i 1kHz", "record -i1kHz", "record --interval 1kHz", "record --interval=1kHz -- x -i 2"] {
+            assert_eq!(found(line).as_deref(), Some("1kHz"), "{line}");
+        }
+        assert_eq!(found("record -D 1s -- x -i 2"), None);
     }
 
     #[test]

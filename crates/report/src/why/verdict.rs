@@ -40,7 +40,7 @@ impl WhyReport<'_> {
                 self.threshold()
             ),
             (cut, false) => format!(
-                "{}There were too few wakeups to know {}: nothing was kept as late.",
+                "{}There were too few wakeups to know {}: nothing was kept as late. Record longer, or give --why a time, such as 5ms.",
                 if cut { "Cut short. " } else { "" },
                 self.threshold()
             ),
