@@ -6,7 +6,7 @@ use punctual_context::device::{Competitor, Wake};
 use punctual_context::{Context, Form, Reservation};
 use punctual_device::Profile;
 use punctual_kernel::scheduling::Scheduling;
-use punctual_kernel::{bpf, host};
+use punctual_kernel::{bpf, ending, host};
 use punctual_load::Load;
 use punctual_probe::{Observation, Step};
 use punctual_recording::{DeviceSummary, Distribution};
@@ -242,6 +242,11 @@ pub fn study(
         });
         let outcome = match outcome {
             Ok(run) => Ok(run),
+            // What is refused because the study is to end says nothing of this machine.
+            Err(StudyError::Run(_)) if ending::is_asked() && !subjects.is_empty() => {
+                interrupted = true;
+                break;
+            }
             Err(StudyError::Run(refused)) if point.part.is_some() => Err(refused.to_string()),
             Err(error) => return Err(error),
         };
