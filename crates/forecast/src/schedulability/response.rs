@@ -210,6 +210,7 @@ impl Below {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn task(compute_us: u64, period_us: u64) -> Interferer {
         Interferer {
@@ -287,5 +288,41 @@ mod tests {
     #[test]
     fn overload_has_no_bound() {
         assert_eq!(response_time(task(6, 10), &[task(5, 10)], 0, Supply::Processor), None);
+    }
+
+    /// When work is done below a server that begins with a rest due at `due`, and below a task.
+    fn done_with(due: u64, work: u64, server: Interferer, other: Interferer) -> u64 {
+        let Interferer { compute_ns: budget, period_ns: period, .. } = server;
+        let mut done = 1u64;
+        loop {
+            let whole = done.saturating_sub(due).div_ceil(period);
+            let next =
+                work + budget * due / period + whole * budget + done.div_ceil(other.period_ns) * other.compute_ns;
+            if next <= done {
+                return done;
+            }
+            done = next;
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn no_rest_delays_longer_than_the_one_that_is_found(
+            (budget, more, work) in (1..8u64, 1..10u64, 1..10u64),
+            (compute, period) in (1..4u64, 8..30u64),
+        ) {
+            let length = (budget + more) * 1_000;
+            let server = Interferer { jitter_ns: length, server_deadline_ns: Some(length), ..task(budget, budget + more) };
+            let other = task(compute, period);
+            let load = budget as f64 / (budget + more) as f64 + compute as f64 / period as f64;
+            prop_assume!(load < 0.95);
+            let mut below = Below::of(&[server, other], Supply::Processor);
+            let found = below.done(u128::from(work * 1_000)).unwrap();
+            let worst = (1..=length).step_by(7).map(|due| done_with(due, work * 1_000, server, other)).max().unwrap();
+            prop_assert!(u128::from(worst) <= found, "{worst} {found}");
+            prop_assert!(found <= below.done_at_most(u128::from(work * 1_000)).unwrap());
+        }
     }
 }
