@@ -157,7 +157,7 @@ fn measure(mut setup: Setup, equipment: &Equipment) {
         setup.counts.untold.store(without_wakeup, Ordering::Relaxed);
         expected += interval * (missed + 1);
         watchdog.check(&control, now);
-        if let Some(rest_end) = crowding.check(&control, now, late, interval) {
+        if let Some(rest_end) = crowding.check(&control, now, missed, clock::voluntary_switches) {
             let skipped = rest_end.saturating_sub(expected).div_ceil(interval);
             without_wakeup += skipped;
             expected += interval * skipped;

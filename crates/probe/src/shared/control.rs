@@ -83,14 +83,14 @@ impl Control {
     }
 }
 
-/// A wakeup is behind that comes after three quarters of the interval: a thread that finds no time to sleep comes at any moment of
-/// it, with little missed.
-const BEHIND_QUARTERS: u64 = 3;
-/// A thread has fallen behind when every so manyeth wakeup of a cycle was behind ...
-const BEHIND_SHARE: u64 = 8;
-/// ... of so many at least: one that is held up once is not behind, ...
+/// A thread has fallen behind when it missed points of its grid with every so manyeth wakeup of a cycle ...
+const BEHIND_SHARE: u64 = 4;
+/// ... or slept before less than every so manyeth: one that has a little more to do than there is time misses little, and leaves
+/// nothing.
+const SLEEPS_SHARE: u64 = 2;
+/// That is asked of so many wakeups at least: one that is held up once is not behind, ...
 const MIN_WAKEUPS: u64 = 10;
-/// ... and so many points of its grid had gone by. Others may leave it few wakeups.
+/// ... and where so many points of its grid had gone by. Others may leave it few wakeups.
 const MIN_POINTS: u64 = 100;
 /// When one has fallen behind, all rest for so many cycles.
 const CROWDED_CYCLES: u64 = 4;
@@ -103,23 +103,34 @@ pub(crate) struct Crowding {
     points: u64,
     wakeups: u64,
     behind: u64,
+    /// How often the thread had slept when the cycle began.
+    slept: u64,
 }
 
 impl Crowding {
-    /// Counts a wakeup that came so late for its point of a grid; when the rest ends that the thread is to take now, ns, if it
-    /// is to take one.
+    /// Counts a wakeup that missed so many points of the grid; when the rest ends that the thread is to take now, ns, if it is to
+    /// take one. How often the thread has slept is asked at the beginning of each cycle only.
     #[inline]
-    pub(crate) fn check(&mut self, control: &Control, now_ns: u64, late_ns: u64, interval_ns: u64) -> Option<u64> {
-        self.points += 1 + late_ns / interval_ns;
+    pub(crate) fn check(
+        &mut self,
+        control: &Control,
+        now_ns: u64,
+        missed: u64,
+        slept: impl FnOnce() -> u64,
+    ) -> Option<u64> {
+        self.points += 1 + missed;
         self.wakeups += 1;
-        self.behind += u64::from(late_ns * 4 >= interval_ns * BEHIND_QUARTERS);
+        self.behind += u64::from(missed > 0);
         let cycle = now_ns / CYCLE_NS;
         if cycle != self.cycle {
+            let slept = slept();
             let is_judged = self.wakeups >= MIN_WAKEUPS && self.points >= MIN_POINTS;
-            if is_judged && self.behind * BEHIND_SHARE >= self.wakeups {
+            let is_behind = self.behind * BEHIND_SHARE >= self.wakeups;
+            let is_awake = slept.saturating_sub(self.slept) * SLEEPS_SHARE < self.wakeups;
+            if is_judged && (is_behind || is_awake) {
                 control.crowded_until_ns.store((cycle + CROWDED_CYCLES) * CYCLE_NS, Ordering::Relaxed);
             }
-            *self = Crowding { cycle, ..Crowding::default() };
+            *self = Crowding { cycle, slept, ..Crowding::default() };
         }
         let rest_end = rest_end(now_ns)?;
         if now_ns >= control.crowded_until_ns.load(Ordering::Relaxed) {
@@ -155,18 +166,20 @@ mod tests {
         let (mut behind, mut keeps_up) = (Crowding::default(), Crowding::default());
         let step = 100_000;
         let mut rests = 0;
-        let interval = step as u64;
-        for now in (0..20 * CYCLE_NS).step_by(step) {
-            assert_eq!(keeps_up.check(&control, now, interval / 2, interval), None);
+        // Each of them sleeps before each wakeup.
+        let slept = |now: u64| move || now / step;
+        let times =
+            |cycles: std::ops::Range<u64>| (cycles.start * CYCLE_NS..cycles.end * CYCLE_NS).step_by(step as usize);
+        for now in times(0..20) {
+            assert_eq!(keeps_up.check(&control, now, 0, slept(now)), None);
         }
         // One that is held up once, for however long, is not behind.
-        for now in (20 * CYCLE_NS..30 * CYCLE_NS).step_by(step) {
-            let late = u64::from(now % CYCLE_NS == 0) * 1_000 * interval;
-            assert_eq!(behind.check(&control, now, late, interval), None);
+        for now in times(20..30) {
+            assert_eq!(behind.check(&control, now, u64::from(now % CYCLE_NS == 0) * 1_000, slept(now)), None);
         }
-        for now in (30 * CYCLE_NS..40 * CYCLE_NS).step_by(step) {
-            behind.check(&control, now, interval, interval);
-            let rest = keeps_up.check(&control, now, 0, interval);
+        for now in times(30..40) {
+            behind.check(&control, now, u64::from(now % 2 == 0), slept(now));
+            let rest = keeps_up.check(&control, now, 0, slept(now));
             rests += u64::from(rest.is_some_and(|end| end > now && end % CYCLE_NS == 0));
         }
         assert!(rests > 500, "{rests}");
@@ -174,37 +187,40 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_never_sleeps_is_behind_though_it_misses_little() {
-        // Each wakeup takes a hundredth more than there is: it comes at any moment of the interval.
-        let (control, interval) = (Control::default(), 10_000);
-        let (mut never_sleeps, mut now, mut expected, mut rests) = (Crowding::default(), 0, 0, 0);
-        while now < 10 * CYCLE_NS {
-            let late = now - expected;
-            expected += interval * (late / interval + 1);
-            rests += u64::from(never_sleeps.check(&control, now, late, interval).is_some());
-            now = (now + interval + interval / 100).max(expected);
+    fn a_thread_that_does_not_sleep_is_behind_though_it_misses_little() {
+        // Each wakeup takes a hundredth more than there is, and the thread misses a point with every hundredth.
+        let (interval, period) = (10_000, 10_100);
+        for (sleeps_before_each, expected) in [(1, true), (2, false)] {
+            let (control, mut thread, mut rests) = (Control::default(), Crowding::default(), 0);
+            for number in 0..10 * CYCLE_NS / period {
+                let missed = u64::from(number % 100 == 0);
+                let slept = || number * sleeps_before_each / 3;
+                rests += u64::from(thread.check(&control, number * interval, missed, slept).is_some());
+            }
+            assert_eq!(rests > 500, expected, "{rests}");
         }
-        assert!(rests > 500, "{rests}");
     }
 
     #[test]
     fn a_thread_to_which_others_leave_little_is_behind_in_that() {
         let (control, interval) = (Control::default(), 50_000);
-        let (mut starved, mut rests) = (Crowding::default(), 0);
+        let (mut starved, mut rests, mut slept) = (Crowding::default(), 0, 0);
         for cycle in 1..20 {
             // Twenty wakeups in a rest, after those who take the CPU outside of it.
             let begin = (cycle + 1) * CYCLE_NS - REST_NS;
-            starved.check(&control, begin, CYCLE_NS - REST_NS, interval);
+            starved.check(&control, begin, (CYCLE_NS - REST_NS) / interval, || slept);
             for number in 1..20 {
-                rests += u64::from(starved.check(&control, begin + number * 400_000, 7 * interval, interval).is_some());
+                slept += 1;
+                let rest = starved.check(&control, begin + number * 400_000, 7, || slept);
+                rests += u64::from(rest.is_some());
             }
         }
         assert!(rests > 100, "{rests}");
         // One wakeup after a long time is nobody's fault.
         let (control, mut held_up) = (Control::default(), Crowding::default());
         for cycle in 1..20 {
-            let rest = held_up.check(&control, (cycle + 1) * CYCLE_NS - REST_NS, CYCLE_NS - REST_NS, interval);
-            assert_eq!(rest, None);
+            let begin = (cycle + 1) * CYCLE_NS - REST_NS;
+            assert_eq!(held_up.check(&control, begin, (CYCLE_NS - REST_NS) / interval, || cycle), None);
         }
     }
 }
