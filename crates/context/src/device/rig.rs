@@ -150,17 +150,19 @@ impl Rig {
     pub fn start(&mut self) -> Result<(), Refused> {
         let threads =
             self.devices.iter().filter_map(|device| scheduling_of(device.setup.context, device.setup.compete));
-        self.below = RoomBelow::start(self.cpu, threads.map(|(scheduling, _)| scheduling))?;
+        let below = RoomBelow::start(self.cpu, threads.map(|(scheduling, _)| scheduling));
         for device in &mut self.devices {
             if let Work::Thread { worker, setup, .. } = &mut device.work
                 && let Some(mut setup) = setup.take()
             {
                 if matches!(setup.scheduling, Scheduling::Fifo(_) | Scheduling::RoundRobin(_)) {
-                    setup.room = self.below.as_ref().map(RoomBelow::room);
+                    setup.room = below.as_ref().ok().and_then(Option::as_ref).map(RoomBelow::room);
                 }
                 *worker = Some(Worker::spawn(*setup)?);
             }
         }
+        // What it is refused the devices' own threads are too, and these say whose priority it is.
+        self.below = below?;
         for device in &mut self.devices {
             device.control.start_ns.store(clock::monotonic_ns(), Relaxed);
             if let Some(kernel) = &mut device.kernel {

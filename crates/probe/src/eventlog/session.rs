@@ -126,7 +126,6 @@ impl EventLog {
     /// What the kernel refused. Marks that cannot be taken are no error: see [`EventLog::notes`].
     pub fn start(classes: &[EventClass], duration_ns: Option<u64>) -> Result<EventLog, Refused> {
         let _getting_ready = GettingReady::begin();
-        let cpu_before_ns = clock::process_cpu_ns();
         let cpus = cpus::online();
         let (mut notes, mut ways) = (Vec::new(), Vec::new());
         let mut sources = Sources { rings: None, marks: None, trace: None };
@@ -142,6 +141,8 @@ impl EventLog {
             sources.rings = Some(LogRings::new(programs.object.shared_array("rings")?, programs.possible, &cpus));
         }
         let (sender, batches) = sync_channel(QUEUE);
+        // Loading the programs is no part of what reading and writing cost.
+        let cpu_before_ns = clock::process_cpu_ns();
         let stopping = Arc::new(AtomicBool::new(false));
         let until_ns = Arc::new(AtomicU64::new(u64::MAX));
         let (told, until) = (Arc::clone(&stopping), Arc::clone(&until_ns));
