@@ -168,8 +168,8 @@ fn a_recording_of_causes_ends_soon_after_it_is_asked_to_whatever_it_does() {
         signal(&child, libc::SIGTERM);
         let status = child.wait().unwrap();
         let took = asked.elapsed();
-        // A second is usual; unheard, the recording would go on for a minute.
-        assert!(took < Duration::from_secs(15), "{took:?} after a signal at {after_ms} ms");
+        // A second is usual.
+        assert!(took < Duration::from_secs(2), "{took:?} after a signal at {after_ms} ms");
         // Before anybody listens, the signal ends the program itself.
         assert!(status.code().is_none_or(|code| code <= 1), "{status:?}");
         cases += 1;

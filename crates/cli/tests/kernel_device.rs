@@ -293,16 +293,25 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
         (punctual_study::device::run(&plan, &mut |_| Step::Go), output)
     };
     for (context, wake) in [("softirq", Wake::Timer), ("thread:80", Wake::Softirq)] {
-        let (measured, path) = refusing(context, wake, 7);
-        let done = measured.unwrap_or_else(|error| panic!("{context}: {error}"));
-        let device = &done.activations.devices[0];
+        // Where another program takes the CPU at the end, more waits there than a callback's turn.
+        let mut seen = Vec::new();
+        let (device, path) = loop {
+            let (measured, path) = refusing(context, wake, 7);
+            let done = measured.unwrap_or_else(|error| panic!("{context}: {error}"));
+            let device = done.activations.devices.into_iter().next().unwrap();
+            // What waited for the next callback was worked off with it.
+            let is_worked_off = device.processed + 3 >= device.arrived;
+            seen.push((device.processed, device.arrived));
+            if is_worked_off {
+                break (device, path);
+            }
+            assert!(seen.len() < support::MAX_ATTEMPTS, "{context}: {seen:?}");
+            std::fs::remove_dir_all(path).unwrap();
+        };
         let interrupts = device.interrupts.unwrap();
         let refused = device.callbacks_refused.expect("its callbacks are counted");
         assert_eq!(refused, interrupts / 7, "{context}");
         assert!(refused >= 20, "{context}: {refused} of {interrupts}");
-        // What waited for the next callback was worked off with it, but for what a busy machine left; else a seventh were missing.
-        let (processed, arrived) = (device.processed, device.arrived);
-        assert!(processed + 3 + arrived / 20 >= arrived, "{context}: {processed} of {arrived}");
         let mut marked = 0;
         for_each_activation(&path, |row| marked += u64::from(row.unobserved)).unwrap();
         assert!(marked + 1 >= refused, "{context}: {marked} of {refused}");

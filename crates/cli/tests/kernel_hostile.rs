@@ -16,7 +16,7 @@ const MAX_ADDRESS_SPACE: u64 = 3 << 30;
 /// After its time a measurement ends within this.
 const SLACK: Duration = Duration::from_secs(8);
 /// Or within this, if it took no more CPU time than it may take time: then others kept it from the CPUs.
-const BUSY_SLACK: Duration = Duration::from_secs(40);
+const BUSY_SLACK: Duration = Duration::from_secs(20);
 
 /// Takes a new name and sleeps for a moment, again and again, in several threads.
 const NAMES: &str = "\

@@ -27,7 +27,7 @@ fn size(path: &Path) -> u64 {
 /// Each command, and what it may have: so many MiB, and so many more for each CPU.
 const MEMORY: [(&[&str], u64, u64); 9] = [
     (&["record", "-q", "-D", "3s", "-i", "100us", "-o", "a.punctual"], 128, 32),
-    (&["record", "-q", "-D", "3s", "--why", "p99", "-o", "b.punctual"], 224, 48),
+    (&["record", "-q", "-D", "3s", "--why", "p99", "-o", "b.punctual"], 192, 48),
     (&["log", "-q", "-D", "3s", "-o", "c.punctual"], 96, 32),
     (&["idle", "-q", "-D", "3s", "-o", "d.punctual"], 96, 32),
     (&["timers", "-q", "-D", "2s"], 96, 8),

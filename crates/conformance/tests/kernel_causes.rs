@@ -65,6 +65,11 @@ fn a_small_set_of_causes_gets_its_right_names() {
         }
         eprintln!("run {runs}: {tallies:?}");
     }
+    // One that was met shows that the recorder lives; what others lack is then the machine's.
+    assert!(
+        tallies.values().any(|tally| tally.met >= MIN_MET) || tallies.values().all(|tally| tally.skipped),
+        "{tallies:?}"
+    );
     for (name, tally) in &tallies {
         assert!(tally.right * 10 >= tally.met * 9, "{name}: {tally:?}");
         // What was withheld is the machine's, and nothing else may be missing.

@@ -7,8 +7,7 @@ use punctual_kernel::rests::{CYCLE_NS, is_long_rest, rest_end};
 use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Refused, clock, steal};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc;
 
 /// It asks this often, ns.
