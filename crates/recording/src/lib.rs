@@ -69,6 +69,7 @@ pub use activations::files::{
     ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, for_each_activation,
     read_activation_document,
 };
+pub use document::asked::Asked;
 pub use document::contents::{
     Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
     NO_LOAD, Provenance, SCHEMA, SCHEMA_VERSION, Setting, Task, Waker, WakerKind,

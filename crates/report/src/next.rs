@@ -5,7 +5,7 @@ use crate::{Measurement, load_name};
 use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Standing};
 use punctual_device::OnMiss;
 use punctual_forecast::{Answer as Forecast, DeviceAnswer, Outcome};
-use punctual_recording::{Document, Followed, NO_LOAD, RecorderSummary, Stage, printable, printable_path};
+use punctual_recording::{Asked, Document, Followed, NO_LOAD, RecorderSummary, Stage, printable, printable_path};
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Result, Write};
 use std::path::PathBuf;
@@ -163,17 +163,17 @@ fn listed(numbers: &[u32]) -> String {
 /// The options that follow the same threads once more, and the command behind them.
 fn same_threads(followed: &Followed, commands: &[Vec<String>]) -> (String, String) {
     let (mut options, mut command) = (String::new(), String::new());
-    for asked in &followed.asked {
-        if let Some(name) = asked.strip_prefix("threads named ") {
-            let _ = write!(options, " --comm {}", shell_word(name));
-        } else if let Some(process) = asked.strip_prefix("process ") {
-            let _ = write!(options, " --pid {process}");
-        } else if let Some(thread) = asked.strip_prefix("thread ") {
-            let _ = write!(options, " --tid {thread}");
-        } else if let Some(words) = commands.last() {
-            let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-            options.push_str(" --follow");
-            command = format!(" -- {}", words.join(" "));
+    for asked in followed.asked.iter().filter_map(|words| Asked::parse(words)) {
+        match (asked, commands.last()) {
+            (Asked::Named(name), _) => options += &format!(" --comm {}", shell_word(name)),
+            (Asked::Process(process), _) => options += &format!(" --pid {process}"),
+            (Asked::Thread(thread), _) => options += &format!(" --tid {thread}"),
+            (Asked::Command, Some(words)) => {
+                let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+                options.push_str(" --follow");
+                command = format!(" -- {}", words.join(" "));
+            }
+            (Asked::Command, None) => {}
         }
     }
     (options, command)

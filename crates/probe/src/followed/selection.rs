@@ -3,6 +3,7 @@
 use crate::shared::error::PlanError;
 use punctual_kernel::Refused;
 pub(crate) use punctual_kernel::other_thread::threads_of;
+use punctual_recording::Asked;
 use regex::Regex;
 
 /// Threads of other programs; all that any of the members names.
@@ -69,11 +70,11 @@ impl Selection {
 
     /// In words, one a thing that was asked for.
     pub(crate) fn asked(&self) -> Vec<String> {
-        let processes = self.processes.iter().map(|process| format!("process {process}"));
-        let threads = self.threads.iter().map(|thread| format!("thread {thread}"));
-        let names = self.names.iter().map(|name| format!("threads named {name}"));
-        let command = self.command.then(|| "the command and all it starts".to_owned());
-        processes.chain(threads).chain(names).chain(command).collect()
+        let processes = self.processes.iter().map(|process| Asked::Process(*process));
+        let threads = self.threads.iter().map(|thread| Asked::Thread(*thread));
+        let names = self.names.iter().map(|name| Asked::Named(name.as_str()));
+        let command = self.command.then_some(Asked::Command);
+        processes.chain(threads).chain(names).chain(command).map(|asked| asked.to_string()).collect()
     }
 
     /// Whether the threads and processes that were asked for are there.

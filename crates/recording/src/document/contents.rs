@@ -48,7 +48,7 @@ pub struct Document {
 /// Threads that were not punctual's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Followed {
-    /// Whom the user asked for, in words: `process 4711`, `thread 4712`, `threads named ^ffmpeg`, `the command`.
+    /// Whom the user asked for, in words: those of [`crate::Asked`].
     pub asked: Vec<String>,
     /// The threads, in the order of [`Document::tasks`]; a thread that changed its name or policy stands there again.
     pub threads: Vec<FollowedThread>,

@@ -1,5 +1,6 @@
 //! `recording.json`: what a recording says of itself, and how the directory around it is written, read and merged.
 
+pub(crate) mod asked;
 pub(crate) mod check;
 pub(crate) mod contents;
 pub(crate) mod kind;

@@ -1,0 +1,59 @@
+//! Whom a user asks to be followed, and the words for it in a recording.
+
+use std::fmt;
+
+const PROCESS: &str = "process ";
+const THREAD: &str = "thread ";
+const NAMED: &str = "threads named ";
+const COMMAND: &str = "the command and all it starts";
+
+/// Whom a user asked to be followed. [`fmt::Display`] gives the words that stand in [`crate::Followed::asked`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked<'a> {
+    /// All threads of a process.
+    Process(u32),
+    /// One thread.
+    Thread(u32),
+    /// All threads whose names match a regular expression.
+    Named(&'a str),
+    /// The command that was started, and all that it starts.
+    Command,
+}
+
+impl Asked<'_> {
+    /// Reads its words; `None` for others.
+    pub fn parse(words: &str) -> Option<Asked<'_>> {
+        if words == COMMAND {
+            return Some(Asked::Command);
+        }
+        let id = |prefix| words.strip_prefix(prefix)?.parse().ok();
+        let named = || words.strip_prefix(NAMED).map(Asked::Named);
+        id(PROCESS).map(Asked::Process).or_else(|| id(THREAD).map(Asked::Thread)).or_else(named)
+    }
+}
+
+impl fmt::Display for Asked<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Asked::Process(process) => write!(formatter, "{PROCESS}{process}"),
+            Asked::Thread(thread) => write!(formatter, "{THREAD}{thread}"),
+            Asked::Named(expression) => write!(formatter, "{NAMED}{expression}"),
+            Asked::Command => formatter.write_str(COMMAND),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_words_are_read_back_and_no_others() {
+        for asked in [Asked::Process(4711), Asked::Thread(12), Asked::Named("^worker|db$"), Asked::Command] {
+            assert_eq!(Asked::parse(&asked.to_string()), Some(asked));
+        }
+        for words in ["", "process", "process x", "thread -1", "threads", "the command"] {
+            assert_eq!(Asked::parse(words), None, "{words}");
+        }
+    }
+}
