@@ -9,12 +9,15 @@ mod output;
 mod progress;
 mod signals;
 
+use args::drill::NoDrill;
 use args::{Arguments, Command};
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use output::{Output, USAGE, one_line};
-use punctual_context::drill::DrillKind;
+use punctual_context::drill::{DrillKind, UnknownDrill};
+use punctual_load::SourceError;
 use punctual_report::answer::Failure;
+use std::error::Error as _;
 use std::process::ExitCode;
 
 /// So that a reader that meets its bound says so, see [`commands::bound_reader`].
@@ -122,7 +125,7 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         _ => one_line(&error.to_string()),
     };
     let (message, suggested) = match suggestion(error) {
-        None => name_suggestion(message),
+        None => name_suggestion(error, message),
         suggested => (message, suggested),
     };
     let (message, hint) = match suggested {
@@ -153,15 +156,18 @@ fn suggestion(error: &clap::Error) -> Option<String> {
 }
 
 /// The load or drill that a word which is none is most like, and the message without the list of all.
-fn name_suggestion(message: String) -> (String, Option<String>) {
-    let drills = DrillKind::ALL.map(DrillKind::name).to_vec();
-    for (is_none, names) in [(" is not a load", punctual_load::names()), (" is not a drill", drills)] {
-        let word = message.split_once(is_none).and_then(|(before, _)| before.rsplit('`').nth(1).map(str::to_owned));
-        let Some(nearest) = word.and_then(|word| punctual_device::nearest(&word, &names)) else { continue };
-        let end = message.find(is_none).map_or(message.len(), |position| position + is_none.len());
-        return (message[..end].to_owned(), Some(nearest));
-    }
-    (message, None)
+fn name_suggestion(error: &clap::Error, message: String) -> (String, Option<String>) {
+    let Some(source) = error.source() else { return (message, None) };
+    let (word, what, names) = if let Some(SourceError::Unknown(word)) = source.downcast_ref() {
+        (word, "load", punctual_load::names())
+    } else if let Some(NoDrill(UnknownDrill(word))) = source.downcast_ref() {
+        (word, "drill", DrillKind::ALL.map(DrillKind::name).to_vec())
+    } else {
+        return (message, None);
+    };
+    let Some(nearest) = punctual_device::nearest(word, &names) else { return (message, None) };
+    let before = message.strip_suffix(&source.to_string()).unwrap_or_default();
+    (format!("{before}`{word}` is not a {what}"), Some(nearest))
 }
 
 /// What letters of cyclictest are here, which `record` does not have.

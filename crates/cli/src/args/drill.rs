@@ -2,7 +2,7 @@
 
 use super::values::{Cpus, cpus, duration, priority};
 use clap::{Args, ValueEnum};
-use punctual_context::drill::{DrillKind, Lengths, Pages};
+use punctual_context::drill::{DrillKind, Lengths, Pages, UnknownDrill};
 use punctual_recording::{BareUnit, format_ns, parse_duration};
 use std::path::PathBuf;
 
@@ -71,11 +71,16 @@ pub(crate) enum Wanted {
     Inject(DrillKind),
 }
 
-fn wanted(text: &str) -> Result<Wanted, String> {
+/// A word that is neither a drill nor `list`.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}; or list")]
+pub(crate) struct NoDrill(pub(crate) UnknownDrill);
+
+fn wanted(text: &str) -> Result<Wanted, NoDrill> {
     if text == "list" {
         return Ok(Wanted::List);
     }
-    text.parse().map(Wanted::Inject).map_err(|error: String| format!("{error}; or list"))
+    text.parse().map(Wanted::Inject).map_err(NoDrill)
 }
 
 fn lengths(text: &str) -> Result<Lengths, String> {

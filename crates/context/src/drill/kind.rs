@@ -136,13 +136,15 @@ impl fmt::Display for DrillKind {
     }
 }
 
-impl FromStr for DrillKind {
-    type Err = String;
+/// A name that no drill has.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not a drill: the drills are {names}", names = DrillKind::ALL.map(DrillKind::name).join(", "))]
+pub struct UnknownDrill(pub String);
 
-    fn from_str(text: &str) -> Result<DrillKind, String> {
-        DrillKind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
-            let names: Vec<&str> = DrillKind::ALL.iter().map(|kind| kind.name()).collect();
-            format!("`{text}` is not a drill: the drills are {}", names.join(", "))
-        })
+impl FromStr for DrillKind {
+    type Err = UnknownDrill;
+
+    fn from_str(text: &str) -> Result<DrillKind, UnknownDrill> {
+        DrillKind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| UnknownDrill(text.to_owned()))
     }
 }

@@ -34,6 +34,6 @@ mod worker;
 
 pub use availability::{Available, availability};
 pub use injection::{Injection, VictimActivation};
-pub use kind::DrillKind;
+pub use kind::{DrillKind, UnknownDrill};
 pub use plan::{DrillPlan, Lengths, MAX_DURATION_NS, MAX_NS, Pages, PlanError};
 pub use run::{DrillError, DrillOutcome, DrillProgress, run};
