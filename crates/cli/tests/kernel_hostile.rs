@@ -308,6 +308,25 @@ fn devices_that_take_all_of_a_cpu_only_together_leave_others_their_part() {
     assert!(longest < MAX_STARVATION, "{longest:?}");
 }
 
+/// Those above keep their grids, so that none of them has to notice anything; those below get what is left, in turn.
+#[test]
+fn runs_of_many_priorities_at_once_leave_others_their_part() {
+    requires!("many runs", "BPF", "BTF", "kernel's thread ids", "real-time priority");
+    let directory = tempfile::tempdir().unwrap();
+    let mut beside = Vec::new();
+    for priority in ["99", "9", "8", "7", "6", "5"] {
+        let output = format!("{priority}.punctual");
+        let words = ["record", "-q", "-D", "9s", "--no-bpf", "-i", "10us", "-a", "1", "-p", priority, "-o", &output];
+        beside.push(support::start(directory.path(), &words));
+    }
+    let words = ["record", "-q", "-D", "5s", "--no-bpf", "-i", "10us", "-a", "1", "-p", "4", "-o", "a.punctual"];
+    let (longest, cost) = longest_starvation(directory.path(), 1, 5, &words);
+    let ended: Vec<_> = beside.iter_mut().map(|child| child.wait().unwrap().code()).collect();
+    assert!(ended.iter().all(|code| *code == Some(0)), "{ended:?}");
+    ends_in_time(&cost, 5);
+    assert!(longest < MAX_STARVATION, "{longest:?}");
+}
+
 #[test]
 fn two_drills_on_a_cpu_keep_the_bound_of_one() {
     requires!("two drills", "BPF", "BTF", "kernel's thread ids", "real-time priority");

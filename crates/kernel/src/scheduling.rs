@@ -4,6 +4,9 @@ use crate::{Refused, clock};
 use std::fmt;
 use std::time::Duration;
 
+/// No kernel is built for more CPUs than this.
+const MAX_CPUS: usize = 1 << 16;
+
 /// How a thread competes for its CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheduling {
@@ -29,6 +32,11 @@ impl Scheduling {
     pub fn kernel_priority(self) -> i16 {
         let (policy, priority) = self.policy_and_priority();
         kernel_priority(policy, priority)
+    }
+
+    /// Whether a thread goes before all ordinary ones, for as long as it wants.
+    pub fn is_real_time(self) -> bool {
+        matches!(self, Scheduling::Fifo(_) | Scheduling::RoundRobin(_))
     }
 
     fn policy_and_priority(self) -> (i32, u32) {
@@ -222,7 +230,7 @@ pub fn allowed_cpus() -> Vec<u32> {
 
 /// The CPUs on which a thread may run, in ascending order; none where it is gone.
 pub fn allowed_cpus_of(tid: u32) -> Vec<u32> {
-    let mut set = vec![0u64; 1024];
+    let mut set = vec![0u64; MAX_CPUS / 64];
     // SAFETY: the kernel writes at most the given number of bytes into the buffer.
     let length = unsafe { libc::syscall(libc::SYS_sched_getaffinity, tid, size_of_val(&set[..]), set.as_mut_ptr()) };
     let bits = usize::try_from(length).unwrap_or(0) * 8;
@@ -264,11 +272,13 @@ pub fn pin_to(cpu: u32) -> Result<(), Refused> {
 /// # Errors
 /// What the kernel refused, with its reason.
 pub fn pin_thread_to(tid: u32, cpu: u32) -> Result<(), Refused> {
-    let mut set = vec![0u64; cpu as usize / 64 + 1];
-    set[cpu as usize / 64] |= 1 << (cpu % 64);
+    let mut set = [0u64; MAX_CPUS / 64];
+    let doing = || format!("pinning a thread to CPU {cpu}");
+    let Some(word) = set.get_mut(cpu as usize / 64) else { return Err(Refused::because(doing(), "there is none")) };
+    *word |= 1 << (cpu % 64);
     // SAFETY: the kernel reads the given number of bytes from the buffer.
     let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, tid, size_of_val(&set[..]), set.as_ptr()) };
-    if result == 0 { Ok(()) } else { Err(Refused::last_os_error(format!("pinning a thread to CPU {cpu}"))) }
+    if result == 0 { Ok(()) } else { Err(Refused::last_os_error(doing())) }
 }
 
 /// Makes the kernel fire the calling thread's timers when they are due, not up to 50 us later to save wakeups.

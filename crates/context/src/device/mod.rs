@@ -12,7 +12,6 @@ mod kernel_side;
 mod memory;
 mod phase;
 mod rig;
-mod room;
 mod worker;
 
 pub use calibrate::Speed;
@@ -22,5 +21,4 @@ pub(crate) use kernel_side::{Mode, try_out};
 pub use memory::{Activation, CUT, UNOBSERVED};
 pub use phase::Phase;
 pub use rig::{DeviceCounts, DeviceSetup, MAX_KERNEL_WORK_NS, MIN_PERIOD_NS, Rig, Wake};
-pub use room::{Room, RoomBelow};
 pub use worker::enter;

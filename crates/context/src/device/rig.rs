@@ -6,12 +6,11 @@ use super::control::Control;
 use super::kernel_side::{KernelCounts, KernelSide, Mode};
 use super::memory::Activation;
 use super::phase::Phase;
-use super::room::RoomBelow;
 use super::worker::{Worker, WorkerSetup, scheduling_of};
 use crate::claim::{Claim, Sharing};
 use crate::context::Context;
 use punctual_datapump::{Line, Pump};
-use punctual_kernel::scheduling::Scheduling;
+use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::{Refused, clock};
 use rtrb::{Consumer, RingBuffer};
 use std::sync::Arc;
@@ -155,8 +154,9 @@ impl Rig {
             if let Work::Thread { worker, setup, .. } = &mut device.work
                 && let Some(mut setup) = setup.take()
             {
-                if matches!(setup.scheduling, Scheduling::Fifo(_) | Scheduling::RoundRobin(_)) {
-                    setup.room = below.as_ref().ok().and_then(Option::as_ref).map(RoomBelow::room);
+                if setup.scheduling.is_real_time() {
+                    let room = below.as_ref().ok().and_then(Option::as_ref).map(RoomBelow::room);
+                    setup.resting = room.map(|room| Resting::new(room, Times::EveryOther));
                 }
                 *worker = Some(Worker::spawn(*setup)?);
             }
@@ -436,7 +436,7 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
                 arrivals,
                 queue: producer,
                 control: Arc::clone(&control),
-                room: None,
+                resting: None,
             };
             Work::Thread { worker: None, setup: Some(Box::new(worker)), queue }
         }

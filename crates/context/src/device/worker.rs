@@ -3,9 +3,9 @@
 use super::arrivals::Arrivals;
 use super::control::{Control, Watchdog};
 use super::memory::{Activation, CUT, UNOBSERVED};
-use super::room::Room;
 use crate::context::{Context, Form, Reservation};
 use punctual_datapump::{Line, Pump};
+use punctual_kernel::rests::Resting;
 use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Refused, capabilities, clock, hold};
 use rtrb::Producer;
@@ -37,15 +37,7 @@ pub(super) struct WorkerSetup {
     pub(super) queue: Producer<Activation>,
     pub(super) control: Arc<Control>,
     /// Set where it goes before ordinary threads for as long as it wants.
-    pub(super) room: Option<Arc<Room>>,
-}
-
-impl WorkerSetup {
-    /// When it goes on, where it rests now.
-    #[inline]
-    fn rest_end(&self, now_ns: u64) -> Option<u64> {
-        self.room.as_ref()?.rest_end(now_ns)
-    }
+    pub(super) resting: Option<Resting>,
 }
 
 /// The scheduling of a context that is a thread, and its reservation.
@@ -175,13 +167,9 @@ fn work(mut setup: WorkerSetup) {
     let mut unobserved = 0u64;
     let mut phase = 0;
     loop {
-        let mut now = clock::monotonic_ns();
+        let now = clock::monotonic_ns();
         if control.is_over(now) {
             break;
-        }
-        if let Some(rest_end) = setup.rest_end(now) {
-            clock::sleep_until(rest_end);
-            now = clock::monotonic_ns();
         }
         if let Some((period_ns, samples)) = control.phase_after(&mut phase) {
             // What has arrived until now came in blocks of the old size.
@@ -189,11 +177,15 @@ fn work(mut setup: WorkerSetup) {
             setup.arrivals.set_phase(&mut setup.line, now, period_ns, samples);
             setup.units = u64::from(setup.pump.passes()) * u64::from(samples);
         }
+        let seen = setup.line.arrived;
         setup.arrivals.poll(&mut setup.line, now);
+        // It comes once for each block, unless it was kept from that; the blocks may be gone.
+        let kept = (setup.line.arrived - seen).saturating_sub(1) * setup.line.period;
         watchdog.check(&control, now);
         match setup.line.begin(now) {
             Some(arrival) => {
                 unobserved += setup.arrivals.unobserved();
+                rest(&mut setup, |resting| resting.came(now, kept.max(now.saturating_sub(arrival))));
                 let mut activation = process(&mut setup, &mut budget, arrival);
                 if unobserved > 0 {
                     unobserved -= 1;
@@ -221,6 +213,14 @@ fn wait_awake() {
     clock::thread_cpu_ns();
 }
 
+/// Rests until the time that it is told, where it is told one.
+#[inline]
+fn rest(setup: &mut WorkerSetup, until: impl FnOnce(&mut Resting) -> Option<u64>) {
+    if let Some(rest_end) = setup.resting.as_mut().and_then(until) {
+        clock::sleep_until(rest_end);
+    }
+}
+
 fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activation {
     let line = &setup.line;
     let mut activation = Activation {
@@ -244,9 +244,7 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Activa
             activation.flags = CUT;
             break;
         }
-        if let Some(rest_end) = setup.rest_end(now) {
-            clock::sleep_until(rest_end);
-        }
+        rest(setup, |resting| resting.works_on(now));
     }
     activation.executed = clock::thread_cpu_ns() - cpu_before;
     activation.end = clock::monotonic_ns();

@@ -12,6 +12,7 @@ use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, no
 use crate::shared::plan::{Plan, Policy, Via};
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::hold::{self, PowerRequest};
+use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{Refused, capabilities, clock, host, limits, steal};
 use punctual_recording::{Configuration, Counters, EndReason, Ended, Provenance, Task, Wakeup, Writer};
@@ -33,15 +34,15 @@ struct Measured {
     counts: Arc<ThreadCounts>,
     tid: u32,
     name: String,
-    /// As the kernel counts.
-    priority: i16,
+    cpu: u32,
+    scheduling: Scheduling,
     /// The number of its slot among the programs', where they follow it.
     slot: Option<u32>,
 }
 
 /// Where threads had to rest.
-const RESTED: &str = "the measuring threads fell behind: where they would have left their CPUs nothing they rested for 10 of \
-                      every 100 ms, and those points of the grid count as missed";
+const RESTED: &str = "real-time threads, the measuring ones among them, left whoever is below them too little of a CPU: there the \
+                      measuring threads rested for 10 of every 100 ms, and those points of the grid count as missed";
 
 /// Carries out a plan that follows nobody else's threads.
 pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> Step) -> Result<Outcome, RunError> {
@@ -58,7 +59,8 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     // Whatever ends this function, the threads end with it.
     let _stop = StopOnDrop(Arc::clone(&control));
     let (mut measured, tasks) = spawn_threads(plan, &cpus, &schedulings, &control, &mut provenance)?;
-    let (follower, equipment) = equip(plan, follower, &measured, &mut provenance)?;
+    let (follower, mut equipment) = equip(plan, follower, &measured, &mut provenance)?;
+    let _rooms = leave_room(&cpus, &measured, &mut equipment)?;
     let steal_known = follower.as_ref().is_some_and(StageTracer::steal_known);
     provenance.configuration.bpf = follower.is_some();
     note_blindness(&mut provenance, steal_known, recorder.as_ref());
@@ -236,8 +238,8 @@ fn spawn_threads(
             period_ns: plan.interval_ns,
             counters: Counters { missed: Some(0), ..Counters::default() },
         });
-        let priority = ready.scheduling.kernel_priority();
-        measured.push(Measured { thread, queue, counts, tid: ready.tid, name, priority, slot: None });
+        let scheduling = ready.scheduling;
+        measured.push(Measured { thread, queue, counts, tid: ready.tid, name, cpu, scheduling, slot: None });
     }
     Ok((measured, tasks))
 }
@@ -258,7 +260,7 @@ fn equip(
                 Via::Timer => None,
                 Via::Softirq => Some(follower.add_softirq(slot.number())?),
             };
-            equipment.push(Equipment { slot: Some(slot), softirq });
+            equipment.push(Equipment { slot: Some(slot), softirq, resting: None });
         }
         follower.attach()?;
         Ok(equipment)
@@ -271,6 +273,24 @@ fn equip(
             Ok((None, clock_only()))
         }
     }
+}
+
+/// Below the threads of each CPU: whether they leave something of it.
+fn leave_room(cpus: &[u32], measured: &[Measured], equipment: &mut [Equipment]) -> Result<Vec<RoomBelow>, Refused> {
+    let mut rooms = Vec::new();
+    for cpu in cpus {
+        let on_it = |thread: &&Measured| thread.cpu == *cpu;
+        let Some(below) = RoomBelow::start(*cpu, measured.iter().filter(on_it).map(|thread| thread.scheduling))? else {
+            continue;
+        };
+        for (thread, equipment) in measured.iter().zip(&mut *equipment) {
+            if on_it(&thread) && thread.scheduling.is_real_time() {
+                equipment.resting = Some(Resting::new(below.room(), Times::Each));
+            }
+        }
+        rooms.push(below);
+    }
+    Ok(rooms)
 }
 
 fn note_blindness(provenance: &mut Provenance, steal_known: bool, recorder: Option<&FlightRecorder>) {
@@ -364,7 +384,7 @@ impl Rounds<'_> {
                 let wakeup = sample.wakeup(thread.tid, self.steal_known);
                 self.finished.push(wakeup);
                 if let Some(watch) = &mut self.watch {
-                    watch.wakeup(&wakeup, &thread.name, thread.priority);
+                    watch.wakeup(&wakeup, &thread.name, thread.scheduling.kernel_priority());
                 }
                 writer.push(index, &wakeup);
             }

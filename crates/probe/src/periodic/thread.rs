@@ -3,7 +3,8 @@
 use crate::periodic::sample::Sample;
 use crate::periodic::slots::SlotReader;
 use crate::periodic::softirq_wait::{Seen, SoftirqWait, Waited};
-use crate::shared::control::{Control, Crowding, Watchdog};
+use crate::shared::control::{Control, Watchdog};
+use punctual_kernel::rests::Resting;
 use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Refused, clock, hold};
 use rtrb::Producer;
@@ -28,6 +29,8 @@ pub(crate) struct Ready {
 pub(crate) struct Equipment {
     pub(crate) slot: Option<SlotReader>,
     pub(crate) softirq: Option<SoftirqWait>,
+    /// Set where the thread goes before ordinary ones for as long as it wants.
+    pub(crate) resting: Option<Resting>,
 }
 
 /// What the thread counts and others read.
@@ -74,7 +77,7 @@ impl MeasuringThread {
             let _ = tell_ready.send(prepare(&setup));
             // An error means that the run was given up before it began.
             if let Ok(equipment) = equipment.recv() {
-                measure(setup, &equipment);
+                measure(setup, equipment);
             }
         };
         let handle = std::thread::Builder::new().name(name).stack_size(256 * 1024).spawn(body)?;
@@ -105,7 +108,9 @@ fn prepare(setup: &Setup) -> Ready {
     Ready { tid: clock::thread_id(), scheduling, refused, not_pinned }
 }
 
-fn measure(mut setup: Setup, equipment: &Equipment) {
+fn measure(mut setup: Setup, mut equipment: Equipment) {
+    let mut resting = equipment.resting.take();
+    let equipment = &equipment;
     let control = Arc::clone(&setup.control);
     let (start, end) = loop {
         match control.times() {
@@ -116,7 +121,6 @@ fn measure(mut setup: Setup, equipment: &Equipment) {
     };
     let interval = setup.interval_ns;
     let mut watchdog = Watchdog::default();
-    let mut crowding = Crowding::default();
     let mut expected = start + setup.offset_ns;
     // Long enough after the timer for its interrupt to come first, short enough to be back for the next.
     let patience = interval.clamp(100_000, 1_000_000);
@@ -157,7 +161,8 @@ fn measure(mut setup: Setup, equipment: &Equipment) {
         setup.counts.untold.store(without_wakeup, Ordering::Relaxed);
         expected += interval * (missed + 1);
         watchdog.check(&control, now);
-        if let Some(rest_end) = crowding.check(&control, now, missed, clock::voluntary_switches) {
+        if let Some(rest_end) = resting.as_mut().and_then(|resting| resting.came(now, late)) {
+            control.count_rest();
             let skipped = rest_end.saturating_sub(expected).div_ceil(interval);
             without_wakeup += skipped;
             expected += interval * skipped;
@@ -205,7 +210,7 @@ fn take(expected: u64, now: u64, missed: u64, equipment: &Equipment) -> Sample {
 /// # Errors
 /// Where the programs have no room for another thread.
 pub fn recording_cost_ns(follower: &mut crate::StageTracer, iterations: u32) -> Result<f64, Refused> {
-    let equipment = Equipment { slot: Some(follower.add(clock::thread_id())?), softirq: None };
+    let equipment = Equipment { slot: Some(follower.add(clock::thread_id())?), ..Equipment::default() };
     let (mut producer, mut consumer) = rtrb::RingBuffer::<Sample>::new(1 << 12);
     let mut spent = 0;
     let mut done = 0;

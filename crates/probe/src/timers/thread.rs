@@ -5,8 +5,9 @@ use super::open::open;
 use super::plan::{AFTER_STALL, BEFORE_STALL, MIN_NS, MethodPlan, MethodRun, ROOM, STALLS, StallRun, set_slack};
 use super::python;
 use crate::shared::control::{Control, Watchdog};
+use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::{self, Scheduling};
-use punctual_kernel::{Refused, clock, hold, rests};
+use punctual_kernel::{Refused, clock, hold};
 use punctual_timing::Callback;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -128,54 +129,13 @@ struct Measurement<'a> {
     control: &'a Control,
     watchdog: Watchdog,
     /// Of a real-time thread.
-    rests: Option<Rests>,
+    resting: Option<Resting>,
 }
 
-/// A real-time thread is looked at after so long, ns.
-const LOOK_NS: u64 = rests::CYCLE_NS;
-/// Where it did not wait for so many quarters of its callbacks, it takes its CPU for good: a period may be shorter than a wait.
-const MIN_WAITED_QUARTERS: u64 = 3;
-/// It then rests at the next of these times, for so long, ns.
-const CROWDED_NS: u64 = 4 * rests::CYCLE_NS;
 /// After a stall it may be busy with what it missed for so long, ns.
 const BUSY_NS: u64 = 250_000_000;
 /// Before a stall it leaves its CPU to others for so long, ns.
 const PAUSE_NS: u64 = 20_000_000;
-
-/// Sees to it that a real-time thread leaves its CPU to others, whatever the rest of the program does: at every other of the
-/// times at which all real-time threads rest, so that it gets to run itself beside others that take all the rest.
-#[derive(Debug, Default)]
-struct Rests {
-    since_ns: u64,
-    callbacks: u64,
-    waits: u64,
-    crowded_until_ns: u64,
-}
-
-impl Rests {
-    fn check(&mut self) {
-        self.callbacks += 1;
-        let now_ns = clock::monotonic_ns();
-        if now_ns.saturating_sub(self.since_ns) >= LOOK_NS {
-            self.look(now_ns, clock::voluntary_switches());
-        }
-        if let Some(rest_end) = self.rest_end(now_ns) {
-            clock::sleep_until(rest_end);
-        }
-    }
-
-    fn look(&mut self, now_ns: u64, waits: u64) {
-        if self.since_ns > 0 && (waits - self.waits) * 4 < self.callbacks * MIN_WAITED_QUARTERS {
-            self.crowded_until_ns = now_ns + CROWDED_NS;
-        }
-        *self = Rests { since_ns: now_ns, callbacks: 0, waits, ..*self };
-    }
-
-    fn rest_end(&self, now_ns: u64) -> Option<u64> {
-        let is_crowded = now_ns < self.crowded_until_ns && rests::is_long_rest(now_ns);
-        rests::rest_end(now_ns).filter(|_| is_crowded)
-    }
-}
 
 fn measure(kind: TimerMethod, plan: &MethodPlan, control: &Control) -> Result<MethodRun, Refused> {
     set_slack(plan.slack_ns);
@@ -192,13 +152,14 @@ fn measure(kind: TimerMethod, plan: &MethodPlan, control: &Control) -> Result<Me
         },
         None => {}
     }
+    let below = RoomBelow::start(clock::current_cpu(), run.priority.map(Scheduling::Fifo))?;
     let mut measurement = Measurement {
         kind,
         way,
         period_ns: plan.period_ns,
         control,
         watchdog: Watchdog::default(),
-        rests: run.priority.map(|_| Rests::default()),
+        resting: below.as_ref().map(|below| Resting::new(below.room(), Times::EveryOther)),
     };
     run.granularity_ns = measurement.shortest()?;
 
@@ -236,11 +197,14 @@ impl Measurement<'_> {
             let periods = self.way.wait(due, period);
             let now = clock::monotonic_ns();
             room.push(Callback { asked_ns: due, at_ns: now, periods });
+            let asked = due;
             due = if anchored { due + u64::from(periods) * period } else { now + period };
             last = now;
             self.watchdog.check(self.control, now);
-            if let Some(rests) = &mut self.rests {
-                rests.check();
+            if let Some(rest_end) =
+                self.resting.as_mut().and_then(|resting| resting.came(now, now.saturating_sub(asked)))
+            {
+                clock::sleep_until(rest_end);
             }
         }
         self.way.end();
@@ -271,14 +235,14 @@ impl Measurement<'_> {
         let wanted = (stall_ns / period + AFTER_STALL) as usize;
         let mut stall = StallRun { stall_ns, end_ns: 0, after: vec![1; wanted] };
         stall.after.clear();
-        if self.rests.is_some() {
+        if self.resting.is_some() {
             clock::sleep_until(clock::monotonic_ns() + PAUSE_NS);
         }
         let mut due = clock::monotonic_ns() + period;
         self.way.begin(due, period)?;
         let mut cpu_ns = 0;
         for number in 0..BEFORE_STALL + wanted {
-            let busy = self.rests.is_some() && stall.end_ns > 0 && clock::thread_cpu_ns() - cpu_ns > BUSY_NS;
+            let busy = self.resting.is_some() && stall.end_ns > 0 && clock::thread_cpu_ns() - cpu_ns > BUSY_NS;
             if self.control.is_stopped() || busy {
                 break;
             }
@@ -352,23 +316,6 @@ mod tests {
             assert_eq!(run.without_slack.is_empty(), !kind.has_slack(), "{}", kind.name());
             assert!(run.granularity_ns.unwrap() >= kind.unit_ns());
         }
-    }
-
-    #[test]
-    fn a_thread_that_does_not_wait_rests_at_every_other_time() {
-        use rests::{CYCLE_NS, REST_NS};
-        let within = |cycle: u64| (cycle + 1) * CYCLE_NS - REST_NS / 2;
-        let mut rests = Rests::default();
-        rests.look(within(0), 7);
-        // It waited for each.
-        rests.callbacks = 100;
-        rests.look(within(1), 107);
-        assert_eq!(rests.rest_end(within(1)), None);
-        rests.callbacks = 100;
-        rests.look(within(2), 120);
-        let rested: Vec<bool> = (3..10).map(|cycle| rests.rest_end(within(cycle)).is_some()).collect();
-        assert_eq!(rested, [true, false, true, false, false, false, false]);
-        assert_eq!(rests.rest_end(within(3)), Some(4 * CYCLE_NS));
     }
 
     #[test]

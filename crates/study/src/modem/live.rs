@@ -4,7 +4,8 @@
 //! All of that together takes as much processor time a block as the plan says.
 
 use punctual_context::Context;
-use punctual_context::device::{Competing, Competitor, Room, RoomBelow, enter};
+use punctual_context::device::{Competing, Competitor, enter};
+use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_kernel::{Refused, clock, steal};
 use punctual_modem::adapter::time_of;
@@ -78,15 +79,15 @@ fn attempt(
     let cpus = if matches!(context, Context::Reservation(_)) { allowed_cpus() } else { vec![cpu] };
     let its_cpus = cpus.clone();
     let body = move || {
-        let entered = enter(context, cpu).and_then(|scheduling| RoomBelow::start(cpu, std::iter::once(scheduling)));
+        let entered = enter(context, cpu).and_then(|scheduling| RoomBelow::start(cpu, [scheduling]));
         let (below, entered) = match entered {
             Ok(below) => (Some(below), Ok(())),
             Err(refused) => (None, Err(refused)),
         };
         let _ = tell.send(entered);
         let came = below.map(|below| {
-            let room = below.as_ref().map(RoomBelow::room);
-            serve(live, room.as_deref(), &its_cpus, experiment.setup.compute_ns, &its)
+            let resting = below.as_ref().map(|below| Resting::new(below.room(), Times::EveryOther));
+            serve(live, resting, &its_cpus, experiment.setup.compute_ns, &its)
         });
         its.is_over.store(true, Relaxed);
         came
@@ -114,7 +115,7 @@ fn attempt(
 /// The thread: one block after the other, each when it is complete, until the call is over.
 fn serve(
     mut live: Live,
-    room: Option<&Room>,
+    mut resting: Option<Resting>,
     cpus: &[u32],
     compute_ns: u64,
     shared: &Shared,
@@ -125,14 +126,14 @@ fn serve(
     let host = || steal::steal_ns(cpus);
     let host_before = host();
     let (mut host_seen, mut underruns) = (host_before, 0);
-    let rest = || {
-        if let Some(rest_end) = room.and_then(|room| room.rest_end(clock::monotonic_ns())) {
+    let mut rest = || {
+        if let Some(rest_end) = resting.as_mut().and_then(|resting| resting.works_on(clock::monotonic_ns())) {
             clock::sleep_until(rest_end);
         }
     };
     while !shared.stop.load(Relaxed) {
         let cpu_before = clock::thread_cpu_ns();
-        catch_up(&mut live, since(), &rest);
+        catch_up(&mut live, since(), &mut rest);
         let at = since();
         if live.advance(at).is_some() {
             break;
@@ -150,7 +151,7 @@ fn serve(
             std::hint::spin_loop();
             rest();
         }
-        catch_up(&mut live, since(), &rest);
+        catch_up(&mut live, since(), &mut rest);
         let ended = live.complete(since());
         beside.activations += 1;
         beside.note_pending(live.adapter().pending(since()));
@@ -171,7 +172,7 @@ fn serve(
 }
 
 /// The line goes on until then, a block at a time: after a long absence that is work for a while.
-fn catch_up(live: &mut Live, until_ns: u64, rest: &dyn Fn()) {
+fn catch_up(live: &mut Live, until_ns: u64, rest: &mut dyn FnMut()) {
     rest();
     while live.next_block_ns() < until_ns && live.advance(live.next_block_ns()).is_none() {
         rest();

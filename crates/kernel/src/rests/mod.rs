@@ -3,6 +3,15 @@
 //! A real-time thread that wants its CPU all the time leaves it nothing. Where several of them take turns at resting, the others
 //! take what one leaves. So they rest together: in the last tenth of each [`CYCLE_NS`] of `CLOCK_MONOTONIC`, which they all read.
 //! Nobody has to be told, and nobody can be too starved to tell.
+//!
+//! Threads that always take all of a CPU ask [`rest_end`] alone. Others rest only where nobody below them gets the CPU, which a
+//! thread below them finds out: [`RoomBelow`], and for each of those above it [`Resting`].
+
+mod resting;
+mod room;
+
+pub use resting::{Resting, Times};
+pub use room::{Room, RoomBelow};
 
 /// Of each of these, counted from the clock's zero, ...
 pub const CYCLE_NS: u64 = 100_000_000;

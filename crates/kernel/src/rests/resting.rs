@@ -1,0 +1,166 @@
+//! A real-time thread's part in leaving its CPU to others.
+
+use super::room::{REMEMBERED_NS, Room, SELDOM_NS};
+use super::{CYCLE_NS, is_long_rest, rest_end};
+use crate::clock;
+use std::sync::Arc;
+
+/// Threads that together take less than this share of a CPU are not those that leave nothing of it, ...
+const SHARE: u64 = 20;
+
+/// At which of the common times a thread rests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    /// At each.
+    Each,
+    /// At every other, so that it gets to run itself between others that rest.
+    EveryOther,
+}
+
+/// What a real-time thread knows of whether it is to rest. It rests, together with all others, where nobody below gets the CPU,
+/// if the threads of its run take part in that: they take a twentieth of the CPU or more, or would, but are kept from it themselves.
+#[derive(Debug)]
+pub struct Resting {
+    room: Arc<Room>,
+    times: Times,
+    /// When it last looked, ns of `CLOCK_MONOTONIC`; 0: not yet.
+    looked_ns: u64,
+    /// The CPU time that it had then, ns.
+    cpu_ns: u64,
+    /// And what all threads of its run had, ns.
+    taken_ns: u64,
+    /// When it was last asked whether it is to rest, ns of `CLOCK_MONOTONIC`.
+    asked_ns: u64,
+    /// Until when it counts as one that is kept from the CPU, ns of `CLOCK_MONOTONIC`.
+    kept_until_ns: u64,
+    takes_part: bool,
+}
+
+impl Resting {
+    /// Of a thread above the one that tells of this room.
+    pub fn new(room: Arc<Room>, times: Times) -> Resting {
+        Resting { room, times, looked_ns: 0, cpu_ns: 0, taken_ns: 0, asked_ns: 0, kept_until_ns: 0, takes_part: true }
+    }
+
+    /// For the calling thread, which came so much later than it was due, ns: when it goes on, where it is to rest now.
+    #[inline]
+    pub fn came(&mut self, now_ns: u64, late_ns: u64) -> Option<u64> {
+        if late_ns >= SELDOM_NS {
+            self.kept_until_ns = now_ns + REMEMBERED_NS;
+        }
+        let is_new = late_ns >= SELDOM_NS && !self.takes_part;
+        if is_new || now_ns.saturating_sub(self.looked_ns) >= CYCLE_NS {
+            self.look(now_ns, late_ns, clock::thread_cpu_ns(), clock::current_cpu());
+        }
+        self.asked_ns = now_ns;
+        let is_time = self.times == Times::Each || is_long_rest(now_ns);
+        let end = rest_end(now_ns).filter(|_| is_time && self.takes_part && self.room.is_crowded(now_ns))?;
+        self.asked_ns = end;
+        Some(end)
+    }
+
+    /// The same for a thread that has wanted the CPU ever since it last asked.
+    #[inline]
+    pub fn works_on(&mut self, now_ns: u64) -> Option<u64> {
+        self.came(now_ns, now_ns.saturating_sub(self.asked_ns))
+    }
+
+    /// Finds out whether it takes part in what is left to others.
+    fn look(&mut self, now_ns: u64, late_ns: u64, cpu_ns: u64, cpu: u32) {
+        let taken_ns = self.room.take(cpu_ns - self.cpu_ns);
+        let is_first = self.looked_ns == 0;
+        let takes_much = (taken_ns - self.taken_ns) * SHARE >= now_ns - self.looked_ns;
+        self.takes_part = is_first || takes_much || now_ns < self.kept_until_ns;
+        (self.looked_ns, self.cpu_ns, self.taken_ns) = (now_ns, cpu_ns, taken_ns);
+        if self.takes_part {
+            self.room.want(now_ns, late_ns, cpu);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rests::REST_NS;
+
+    /// Within the rest at the end of a cycle.
+    fn within(cycle: u64) -> u64 {
+        (cycle + 1) * CYCLE_NS - REST_NS / 2
+    }
+
+    /// Below it nobody has had the CPU since the first cycle.
+    fn crowded() -> Arc<Room> {
+        let room = Arc::new(Room::default());
+        room.want(1, 0, clock::current_cpu());
+        room
+    }
+
+    /// In which of these cycles it rests, where it takes such a part of each, in thousandths.
+    fn rested(resting: &mut Resting, cycles: std::ops::Range<u64>, thousandths: u64) -> Vec<u64> {
+        let mut rested = Vec::new();
+        for cycle in cycles {
+            let now_ns = within(cycle);
+            let cpu_ns = resting.cpu_ns + CYCLE_NS / 1_000 * thousandths;
+            resting.look(now_ns, 0, cpu_ns, clock::current_cpu());
+            if let Some(end) = resting.came(now_ns, 0) {
+                assert_eq!(end, (cycle + 1) * CYCLE_NS);
+                rested.push(cycle);
+            }
+        }
+        rested
+    }
+
+    #[test]
+    fn a_thread_that_takes_much_rests_where_nobody_below_has_the_cpu() {
+        let mut resting = Resting::new(crowded(), Times::Each);
+        assert_eq!(rested(&mut resting, 1..8, 900), [1, 2, 3, 4, 5, 6, 7]);
+        let mut resting = Resting::new(crowded(), Times::EveryOther);
+        assert_eq!(rested(&mut resting, 1..8, 900), [1, 3, 5, 7]);
+        assert_eq!(resting.came(within(7) + REST_NS, 0), None, "no time to rest");
+    }
+
+    #[test]
+    fn a_thread_that_takes_little_goes_on_whoever_else_takes_the_cpu() {
+        let mut resting = Resting::new(crowded(), Times::Each);
+        // What it takes is not known at first.
+        assert_eq!(rested(&mut resting, 1..8, 10), [1]);
+    }
+
+    #[test]
+    fn threads_of_a_run_that_take_much_together_rest() {
+        let room = crowded();
+        let mut all: Vec<Resting> = (0..10).map(|_| Resting::new(Arc::clone(&room), Times::Each)).collect();
+        for cycle in 1..8 {
+            let rests = all.iter_mut().filter_map(|resting| rested(resting, cycle..cycle + 1, 10).pop()).count();
+            assert_eq!(rests, 10, "{cycle}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_kept_from_the_cpu_rests_as_soon_as_it_has_it() {
+        let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
+        for cycle in 1..5 {
+            resting.look(within(cycle), 0, 0, clock::current_cpu());
+        }
+        assert!(!resting.takes_part);
+        let long_after = within(40);
+        assert_eq!(resting.came(long_after, 35 * CYCLE_NS), Some(41 * CYCLE_NS));
+        // One that is late for a moment is not kept by others.
+        let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
+        resting.look(long_after - CYCLE_NS, 0, 0, clock::current_cpu());
+        resting.room.had(long_after - 2, long_after - 1, 0);
+        assert_eq!(resting.came(long_after, REST_NS), None);
+    }
+
+    #[test]
+    fn a_thread_in_the_midst_of_its_work_is_late_where_it_could_not_go_on() {
+        let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
+        for cycle in 1..5 {
+            resting.look(within(cycle), 0, 0, clock::current_cpu());
+            resting.came(within(cycle), 0);
+        }
+        resting.room.had(within(4) - 2, within(4) - 1, 0);
+        assert_eq!(resting.works_on(within(4) + 1), None);
+        assert_eq!(resting.works_on(within(14)), Some(15 * CYCLE_NS));
+    }
+}
