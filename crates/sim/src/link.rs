@@ -36,6 +36,8 @@ pub struct LinkSpec {
     /// After this long without one block processed in time nothing has been sent, and the modem at the other end hangs up;
     /// `None` for never.
     pub carrier_loss: Option<Picoseconds>,
+    /// So many late blocks in a row the modem at the other end bears: they lose what was in flight, and no more.
+    pub patience: u64,
     /// The phase of the device from which on the connection stands.
     pub connected_phase: u32,
 }
@@ -84,6 +86,8 @@ pub struct Link {
     state: State,
     started: Option<Picoseconds>,
     last: Picoseconds,
+    /// Late blocks since one was processed in time.
+    late_in_a_row: u64,
     /// When a block was last processed in time.
     heard: Picoseconds,
     /// Time on the line that the file still needs.
@@ -101,6 +105,7 @@ impl Link {
             state: State::Up,
             started: None,
             last: 0,
+            late_in_a_row: 0,
             heard: 0,
             missing: spec.setup + spec.file_bytes * byte_time,
             transfer: Transfer::default(),
@@ -126,6 +131,7 @@ impl Link {
             self.transfer.broken = true;
             self.state = State::Over;
         }
+        self.late_in_a_row = if good { 0 } else { self.late_in_a_row + 1 };
         if good {
             self.heard = now;
         }
@@ -141,8 +147,10 @@ impl Link {
                 let whole = self.spec.setup + self.spec.file_bytes * self.byte_time;
                 let window = self.spec.window_frames * self.spec.frame_bytes * self.byte_time;
                 self.missing = (self.missing + window).min(whole);
-                self.transfer.retrains += 1;
-                self.state = State::Training { since: now, down: now };
+                if self.late_in_a_row > self.spec.patience {
+                    self.transfer.retrains += 1;
+                    self.state = State::Training { since: now, down: now };
+                }
             }
             State::Training { since, down } => {
                 if now - down > self.spec.give_up {
@@ -188,12 +196,17 @@ mod tests {
             setup: SECOND,
             give_up: 100 * SECOND,
             carrier_loss: Some(7 * SECOND / 5),
+            patience: 0,
             connected_phase: 0,
         }
     }
 
     fn send(faults: &[u64]) -> Transfer {
-        let mut link = Link::new(spec());
+        send_over(spec(), faults)
+    }
+
+    fn send_over(spec: LinkSpec, faults: &[u64]) -> Transfer {
+        let mut link = Link::new(spec);
         for index in 0..10_000u64 {
             let end = index * 12_500 * (MILLISECOND / 1000);
             let fate = if faults.contains(&index) { Fate::Late } else { Fate::Good };
@@ -220,6 +233,19 @@ mod tests {
         // As many, with one block in time among them: it trains anew.
         let heard: Vec<u64> = (50..163).filter(|block| *block != 100).collect();
         assert!(!send(&heard).broken && send(&heard).took.is_some());
+    }
+
+    #[test]
+    fn a_patient_modem_sends_again_what_late_blocks_lost_and_trains_anew_only_after_more() {
+        let sent = |patience, faults: &[u64]| send_over(LinkSpec { patience, ..spec() }, faults);
+        let (clean, three) = (sent(3, &[]), sent(3, &[500, 501, 502]));
+        assert_eq!(three.retrains, 0);
+        let window = spec().window_frames * spec().frame_bytes * spec().byte_time();
+        let cost = three.took.unwrap() - clean.took.unwrap();
+        assert!(cost >= 3 * window && cost < 3 * window + SECOND / 10, "{cost}");
+        assert_eq!(sent(3, &[500, 501, 502, 600, 601]).retrains, 0, "not in a row");
+        assert_eq!(sent(3, &[500, 501, 502, 503]).retrains, 1);
+        assert_eq!(sent(0, &[500]).retrains, 1);
     }
 
     proptest! {

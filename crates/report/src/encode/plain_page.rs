@@ -59,6 +59,7 @@ th,td{text-align:left;vertical-align:top;padding:.25rem .5rem;border-bottom:1px 
 thead th{background:var(--panel)}tbody th{font-weight:400}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 table.short{width:auto}
+.words{min-width:18rem}
 tr.fails{background:var(--badback);outline:2px solid var(--bad)}
 .bad{color:var(--bad);font-weight:700}.good{color:var(--good)}
 .id{display:block;color:var(--soft);font:.75rem/1.3 ui-monospace,monospace}

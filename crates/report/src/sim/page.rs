@@ -4,11 +4,13 @@ use crate::encode::plain_page::{escape, page};
 use crate::sim::figures::{FIGURES, figures_of, own_figures};
 use crate::sim::plane::{Cell, legend, plane_svg};
 use crate::sim::rows::{shown, table};
+use crate::sim::timeline;
 use crate::sim::{CLASSES, class_name, ledger_verdict, outcome_verdict};
 use punctual_sim::Error;
 use punctual_sim::experiment::{AssumptionNote, Class, Experiment, FittedNote, LedgerRow, Moved, Outcome, Value};
-use punctual_sim::ledger::Ledger;
+use punctual_sim::ledger::{Ledger, builtin};
 use punctual_sim::sweep::{Axis, Sweep};
+use punctual_sim::time::MICROSECOND;
 use std::fmt::Write;
 
 pub use crate::sim::plane::plane_html;
@@ -113,6 +115,22 @@ fn figure_17(ledger: &Ledger, out: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
+/// Figures 1 to 3 of wdm-latency-1999 are time lines of one wakeup without numbers: here is one of the simulated machine.
+fn a_wakeup(out: &mut String) -> Result<(), Error> {
+    let experiment = builtin("wdm-latency").expect("it comes with the program")?;
+    let (from, to) = (2_999_990 * MICROSECOND, 3_000_050 * MICROSECOND);
+    let timeline = experiment.timeline(Some("NT under load"), from, to)?;
+    let _ = writeln!(
+        out,
+        "<h3>Figures 1 to 3: one wakeup</h3>\n<p class=\"soft\">The clock's interrupt comes at 3,000 ms; its handler queues the \
+         deferred procedure, and that makes two threads ready. Lines below their lanes go from the time they were due to the time they began: the \
+         interrupt latency, the procedure's and the thread's, one after the other. <code>punctual sim timeline wdm-latency</code> \
+         shows any other.</p>\n{}",
+        timeline::figure(&timeline, from, to)
+    );
+    Ok(())
+}
+
 fn head(verdict: &str, out: &mut String) {
     let _ = writeln!(out, "<p class=\"verdict\">{}</p>", escape(verdict));
 }
@@ -170,6 +188,9 @@ pub fn papers_html(ledger: &Ledger, ranges: &[(FittedNote, Vec<Moved>)]) -> Resu
         }
         let after = figures.iter().position(|figure| figure.title.starts_with("Figure 18")).unwrap_or(figures.len());
         figures_of(&figures[..after], &rows, &mut body)?;
+        if *paper == "wdm-latency-1999" {
+            a_wakeup(&mut body)?;
+        }
         if *paper == "soft-modem-2000" {
             figure_17(ledger, &mut body)?;
         }
@@ -262,7 +283,7 @@ mod tests {
     use super::*;
     use crate::encode::plain_page::tests::assert_well_formed;
     use crate::sim::rows::shown;
-    use punctual_sim::ledger::{builtin, papers};
+    use punctual_sim::ledger::papers;
 
     #[test]
     fn the_page_holds_the_whole_ledger_and_its_numbers() {
@@ -286,6 +307,9 @@ mod tests {
         }
         for number in 1..=20 {
             assert!(html.contains(&format!("Figure {number}")), "Figure {number}");
+        }
+        for lane in ["CPU 0 interrupts", "CPU 0 deferred procedures", "CPU 0 high", "CPU 0 default"] {
+            assert!(html.contains(lane), "{lane}");
         }
         // A failing row says so in words, at the top and at its place.
         ledger.rows[0].holds = Some(false);

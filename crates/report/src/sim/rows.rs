@@ -51,7 +51,7 @@ pub(crate) fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a LedgerRow>
         let _ = writeln!(
             out,
             "<tr{}><th scope=\"row\">{}<span class=\"id\">{}</span></th><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td>{}</td><td>{class}</td><td>{}</td></tr>",
+             <td>{}</td><td>{class}</td><td class=\"words\">{}</td></tr>",
             if row.holds == Some(false) { " class=\"fails\"" } else { "" },
             escape(&row.point()),
             escape(&row.id),

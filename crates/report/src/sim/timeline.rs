@@ -270,6 +270,11 @@ fn listing(timeline: &Timeline) -> String {
     out
 }
 
+/// A timeline as a figure for a page.
+pub(super) fn figure(timeline: &Timeline, from: Picoseconds, to: Picoseconds) -> String {
+    format!("<figure class=\"wide\">{}</figure>", picture(timeline, &rows(timeline), from, to))
+}
+
 /// A timeline as a page of its own: lanes by level and thread, the totals, the first slices as text.
 pub fn html(timeline: &Timeline, title: &str) -> String {
     let from = timeline.slices.iter().map(|shown| shown.slice.start).min().unwrap_or(0);
@@ -292,7 +297,7 @@ pub fn html(timeline: &Timeline, title: &str) -> String {
         number((to - from) as f64 / MILLISECOND as f64),
         longest.map_or(String::new(), |longest| format!("; the longest from due to begun: {}", micros(longest)))
     );
-    let _ = writeln!(body, "<figure class=\"wide\">{}</figure>", picture(timeline, &rows, from, to));
+    let _ = writeln!(body, "{}", figure(timeline, from, to));
     body.push_str(&totals(&rows, to - from));
     body.push_str(&listing(timeline));
     page(title, &body)

@@ -431,6 +431,7 @@ fn link_spec(link: &schema::Link, device: &DeviceSpec) -> Result<LinkSpec, Wrong
         setup: link.setup.0,
         give_up: link.give_up.0,
         carrier_loss: link.carrier_loss.map(|span| span.0),
+        patience: link.patience,
         connected_phase: connected as u32,
     };
     let longest = u128::from(spec.byte_time()) * u128::from(spec.file_bytes.max(spec.window_frames * spec.frame_bytes));

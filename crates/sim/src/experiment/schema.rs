@@ -476,6 +476,9 @@ pub struct Link {
     pub give_up: Span,
     /// The other end hangs up after so long without a block processed in time; never when absent.
     pub carrier_loss: Option<Span>,
+    /// So many late blocks in a row lose what was in flight, and no more.
+    #[serde(default)]
+    pub patience: u64,
     /// The first phase of the connection, by name.
     pub connected: String,
 }
