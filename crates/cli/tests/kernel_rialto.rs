@@ -37,13 +37,19 @@ fn two_of_eight_milliseconds_are_there_in_each_window_beside_a_spinning_process(
         return skip("two_of_eight_milliseconds", "QEMU or the kernel newest-rt is not here");
     }
     let directory = tempfile::tempdir().unwrap();
-    let mut words = vec!["lab", "run", "-q", "--seeds", "1", "-o", "x", "--before", "(while :; do :; done) & true"];
+    // First one whose reservation is for threads of a name that none of them has.
+    let before = "(while :; do :; done) & punctual rialto run 2/8 --hard --thread nobody -D 300ms --json -- sh -c \
+                  'while :; do :; done' >/out/nobody.json";
+    let mut words = vec!["lab", "run", "-q", "--seeds", "1", "-o", "x", "--before", before];
     words.extend(["--kernel", kernel, "--", "rialto", "run", "2/8", "--hard", "-D", "1s", "--json"]);
     words.extend(["--", "sh", "-c", "while :; do :; done"]);
     let output = run(directory.path(), &words);
     assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
     let text = std::fs::read_to_string(directory.path().join("x").join(kernel).join("seed-1.txt")).unwrap();
     let answer: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let nobody = directory.path().join("x").join(kernel).join("seed-1/nobody.json");
+    let nobody: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(nobody).unwrap()).unwrap();
+    assert!(nobody["seen_ns"] == 0 && nobody["exit_code"] == 0, "{nobody}");
     let number = |name: &str| answer[name].as_u64().unwrap_or_else(|| panic!("{name}: {text}"));
     assert!(number("seen_ns") > 900_000_000, "{text}");
     assert!(number("least_ns") >= MIN_NS && number("most_ns") <= MAX_NS, "{text}");

@@ -20,6 +20,8 @@ const CPU: u32 = 0;
 const PRIORITY: u32 = 99;
 /// As in `bpf/rialto.bpf.c`.
 const MAX_RUNS: usize = 65_536;
+/// Bytes of a thread's name that the kernel keeps, with a zero at the end.
+const MAX_NAME: usize = 16;
 /// The clock looks this often whether it is to end, ns.
 const LOOK_NS: u64 = 50_000_000;
 
@@ -36,6 +38,7 @@ struct Shared {
     began: u64,
     processes: [u32; MAX_RESERVATIONS],
     hard: [u32; MAX_RESERVATIONS],
+    names: [[u8; MAX_NAME]; MAX_RESERVATIONS],
     reason: [u8; 128],
 }
 
@@ -83,11 +86,11 @@ pub fn check() -> Result<(), Refused> {
 
 impl Scheduler {
     /// Gives processes, by their ids, reservations with this plan: the first of `shares` is the first one's. All threads of a
-    /// process share its reservation.
+    /// process share its reservation, or those of them whose name begins like this.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn start(plan: Plan, shares: &[Share], processes: &[u32]) -> Result<Scheduler, Refused> {
+    pub fn start(plan: Plan, shares: &[Share], processes: &[(u32, Option<&str>)]) -> Result<Scheduler, Refused> {
         check()?;
         let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/rialto.bpf.o"));
         let mut object = LoadedObject::load(NAME, bytes, None)?;
@@ -95,9 +98,12 @@ impl Scheduler {
         let record: NonNull<Shared> = shared.at(0, 1);
         // SAFETY: the mapping holds the record, and no program of the object runs yet.
         let record = unsafe { &mut *record.as_ptr() };
-        for (index, (share, process)) in shares.iter().zip(processes).take(MAX_RESERVATIONS).enumerate() {
+        for (index, (share, (process, name))) in shares.iter().zip(processes).take(MAX_RESERVATIONS).enumerate() {
             record.hard[index] = u32::from(share.form == Form::Hard);
             record.processes[index] = *process;
+            for (byte, place) in name.unwrap_or_default().bytes().zip(&mut record.names[index][..MAX_NAME - 1]) {
+                *place = byte;
+            }
         }
         object.attach_struct_ops("rialto_ops")?;
         let is_over = Arc::new(AtomicBool::new(false));
@@ -208,7 +214,19 @@ mod tests {
         let record: Struct<'_> = btf.type_by_name(NAME).unwrap();
         let names: Vec<String> =
             record.iter().map(|member| member.name.unwrap().to_string_lossy().into_owned()).collect();
-        let own = ["owner", "is_ended", "runs", "slept", "repaired", "since", "began", "processes", "hard", "reason"];
+        let own = [
+            "owner",
+            "is_ended",
+            "runs",
+            "slept",
+            "repaired",
+            "since",
+            "began",
+            "processes",
+            "hard",
+            "names",
+            "reason",
+        ];
         assert_eq!(names, own);
         assert_eq!(record.size(), size_of::<Shared>());
     }

@@ -12,6 +12,8 @@ pub struct RialtoPlan {
     pub words: Vec<String>,
     /// Its process's; its threads share it.
     pub share: Share,
+    /// Only those of them whose name begins like this.
+    pub thread: Option<String>,
     /// After this it is asked to end.
     pub duration: Option<Duration>,
 }
@@ -50,14 +52,15 @@ pub fn run(plan: &RialtoPlan, signals: &mut dyn FnMut() -> Vec<i32>) -> Result<R
     let slots = Plan::new(std::slice::from_ref(&plan.share))?;
     check()?;
     let mut child = own_child::start(&plan.words)?;
-    let scheduler = match Scheduler::start(slots, std::slice::from_ref(&plan.share), &[child.id()]) {
-        Ok(scheduler) => scheduler,
-        Err(refused) => {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(refused.into());
-        }
-    };
+    let scheduler =
+        match Scheduler::start(slots, std::slice::from_ref(&plan.share), &[(child.id(), plan.thread.as_deref())]) {
+            Ok(scheduler) => scheduler,
+            Err(refused) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(refused.into());
+            }
+        };
     let began = Instant::now();
     let (mut was_ended, mut asked) = (false, None::<Instant>);
     let end = loop {

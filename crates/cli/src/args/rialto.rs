@@ -4,6 +4,14 @@ use super::values::{duration, reservation};
 use clap::{Args, Subcommand};
 use punctual_reserve::Reservation;
 
+/// A name that the kernel can know.
+fn thread_name(text: &str) -> Result<String, String> {
+    if (1..=15).contains(&text.len()) {
+        return Ok(text.to_owned());
+    }
+    Err("the kernel keeps 15 bytes of a thread's name: give 1 to 15".to_owned())
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RialtoArguments {
     #[command(subcommand)]
@@ -14,7 +22,7 @@ pub(crate) struct RialtoArguments {
 pub(crate) enum RialtoCommand {
     /// Run a command with a reservation of Rialto/NT's kind: the same milliseconds of every period
     #[command(
-        after_help = "Examples:\n  punctual rialto run 2/8 -- ./control-loop\n  punctual rialto run 2/13 --hard -D 10s -- ./control-loop\n  punctual lab run --kernel newest --before 'while :; do :; done &' -- rialto run 2/8 --hard -D 5s -- sh -c 'while :; do :; done'\n\nTakes a machine with one CPU, a kernel with sched_ext and root: a guest of `punctual lab` is one. Bare numbers are milliseconds.\nIt ends with the command and exits with its code."
+        after_help = "Examples:\n  punctual rialto run 2/8 -- ./control-loop\n  punctual rialto run 2/13 --hard -D 10s -- ./control-loop\n  punctual rialto run 1/7 --hard --thread v90 -- punctual device run v90 --context thread:other\n  punctual lab run --kernel newest --before 'while :; do :; done &' -- rialto run 2/8 --hard -D 5s -- sh -c 'while :; do :; done'\n\nTakes a machine with one CPU, a kernel with sched_ext and root: a guest of `punctual lab` is one. Bare numbers are milliseconds.\nIt ends with the command and exits with its code."
     )]
     Run(RialtoRunArguments),
 }
@@ -27,6 +35,9 @@ pub(crate) struct RialtoRunArguments {
     /// It never runs outside its slots, not even where nobody else would
     #[arg(long)]
     pub(crate) hard: bool,
+    /// Only threads of the command whose name begins like this have it (up to 15 bytes, as `ps -L -o comm` shows them); its others are ordinary
+    #[arg(long, value_name = "NAME", value_parser = thread_name)]
+    pub(crate) thread: Option<String>,
     /// Ask the command to end after this time
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<u64>,

@@ -16,8 +16,12 @@ pub(crate) fn run(command: &RialtoCommand, output: Output) -> anyhow::Result<u8>
         period_ns: arguments.reservation.period_ns,
         form: if arguments.hard { Form::Hard } else { Form::Competing },
     };
-    let plan =
-        RialtoPlan { words: arguments.program.clone(), share, duration: arguments.duration.map(Duration::from_nanos) };
+    let plan = RialtoPlan {
+        words: arguments.program.clone(),
+        share,
+        thread: arguments.thread.clone(),
+        duration: arguments.duration.map(Duration::from_nanos),
+    };
     let signals = PassedOn::watch();
     let rialto = punctual_study::rialto::run(&plan, &mut || signals.came()).map_err(|error| match error {
         RialtoError::Plan(error) => anyhow::Error::from(Usage(error.to_string())),

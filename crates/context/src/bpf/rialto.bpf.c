@@ -12,6 +12,7 @@
 
 #define MAX_RESERVATIONS 4
 #define MAX_RUNS 65536
+#define MAX_NAME 16		/* bytes of a thread's name, with the zero at its end */
 #define COMPETITORS 64		/* the queue of whoever has no reservation */
 #define LOCAL 0x8000000000000002ULL	/* SCX_DSQ_LOCAL */
 #define ENQUEUE_PREEMPT (1ULL << 32)	/* SCX_ENQ_PREEMPT */
@@ -30,6 +31,7 @@ struct sched_ext_entity {
 struct task_struct {
 	int pid;
 	int tgid;
+	char comm[MAX_NAME];
 	struct sched_ext_entity scx;
 };
 
@@ -77,6 +79,7 @@ struct rialto {
 	__u64 began;		/* the run under way */
 	__u32 processes[MAX_RESERVATIONS];
 	__u32 hard[MAX_RESERVATIONS];
+	char names[MAX_RESERVATIONS][MAX_NAME];	/* of the threads that share it; none: all of the process */
 	char reason[128];	/* why the kernel took it away */
 };
 
@@ -90,13 +93,21 @@ struct {
 	__type(value, struct run);
 } runs SEC(".maps");
 
-/* The number of a thread's reservation: its process has it, so its threads share it. */
+static __always_inline bool is_named(const struct task_struct *p, const char *name)
+{
+	for (int i = 0; i < MAX_NAME && name[i]; i++)
+		if (p->comm[i] != name[i])
+			return false;
+	return true;
+}
+
+/* The number of a thread's reservation: its process has it, so that its threads share it, or those of a name. */
 static __always_inline __u32 reservation_of(const struct task_struct *p)
 {
 	__u32 process = p->tgid;
 
 	for (int i = 0; i < MAX_RESERVATIONS; i++)
-		if (rialto.processes[i] == process)
+		if (rialto.processes[i] == process && is_named(p, rialto.names[i]))
 			return i + 1;
 	return 0;
 }
