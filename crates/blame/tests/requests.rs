@@ -520,3 +520,31 @@ fn a_wait_for_a_worker_of_the_kernels_tells_what_kept_that() {
     // Another item may have handed on what somebody else did.
     assert!(parts(&waits("flush_to_ldisc")).iter().all(|part| part.kind != Kind::Wait));
 }
+
+/// In the midst of a response: a parent whose child uses its memory, one that waits for a grace period.
+#[test]
+fn a_wait_that_no_signal_ends_is_for_the_thread_that_ends_it() {
+    let waits = |context: u32, page: bool| {
+        let mut story = Story::new(IDLE, 5_000);
+        story.episode.stage = Stage::Response;
+        story.timer(1_002, 0);
+        story.switch(1_010, VICTIM_RUNS, 0, 1);
+        if page {
+            story.event(1_400, EventKind::FaultUser, 0, 0, 0, 1);
+        }
+        story.switch(1_500, SERVER, LEFT_UNINTERRUPTIBLE, 2);
+        story.event(3_500, EventKind::Waking, context, u64::from(VICTIM), 19, 2);
+        story.switch(3_505, VICTIM_RUNS, 0, 1);
+        if page {
+            story.event(3_510, EventKind::FaultEnd, 0, 0, 0, 1);
+        }
+        story.switch(5_000, IDLE, WAITS, 0);
+        story.episode
+    };
+    let part = wait(&waits(0, false));
+    assert_eq!((part.who.name(), part.ns), ("other", 2_000_000));
+    assert_eq!(part.inside, [leaf(Kind::Own, "other", 2_000_000)]);
+    for (context, page) in [(INTERRUPT, false), (0, true)] {
+        assert!(parts(&waits(context, page)).iter().all(|part| part.kind != Kind::Wait), "{context} {page}");
+    }
+}

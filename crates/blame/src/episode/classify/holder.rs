@@ -182,6 +182,21 @@ impl<'a> Classifier<'a> {
                 .is_some_and(|name| self.episode.name(name) == BEHIND_WORK)
     }
 
+    /// Whether a thread slept in the midst of its work so that no signal would have woken it, and not for a lock, a disk or a page: until
+    /// another one had done its part, such as a child that shares its memory, or the one that ends a grace period. What a worker of the
+    /// kernel's wakes while it works on something is not known to have waited for that.
+    fn waits_in_kernel(&self, span: &StateSpan, left_state: u32, waker: &Event) -> bool {
+        self.subject.stage.holds_work()
+            && left_state & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_IO) == 0
+            && left_state & LEFT_UNINTERRUPTIBLE != 0
+            && is_by_a_thread(waker)
+            && waker.tid != 0
+            && waker.lock_waking().act != WakingAct::Signals
+            && slice_before(self.episode, waker, self.timelines).is_none_or(|slice| slice.work().is_none())
+            && self.last_waited_for(Some(waker)) != Some(EventKind::LockBegin)
+            && self.waits.in_fault(span.start_ns, span.end_ns).is_none()
+    }
+
     /// Who holds the lock of the program that the thread waits for: whoever lets it go, or owns it by the kernel's account.
     pub(crate) fn holder(&self, span: &StateSpan) -> Option<Holder<'a>> {
         let (waker, tid, kind) = match span.doing {
@@ -192,7 +207,7 @@ impl<'a> Classifier<'a> {
                     (Some(waker), self.who_let_go(waker).or_else(|| self.owner(span, waker))?, Kind::Lock)
                 } else if self.waits_for_another(left_state, Some(waker)) {
                     (Some(waker), self.who_answered(waker)?, Kind::Wait)
-                } else if self.waits_for_worker(left_state, waker) {
+                } else if self.waits_for_worker(left_state, waker) || self.waits_in_kernel(span, left_state, waker) {
                     (Some(waker), waker.tid, Kind::Wait)
                 } else {
                     return None;
@@ -201,13 +216,16 @@ impl<'a> Classifier<'a> {
             _ => return None,
         };
         let by_waker = waker.filter(|waker| waker.tid == tid);
+        // It may have another name by now: that of the program that it runs since.
+        let name_then = |waker: &Event| Some(self.episode.name(waker.name)).filter(|name| !matches!(*name, "" | "?"));
+        let known = self.threads.get(&tid).copied();
         Some(Holder {
             kind,
             call: waker.filter(|_| kind == Kind::Wait).and_then(sleepers_call),
             has_ended: by_waker.is_some_and(|waker| kind == Kind::Wait && waker_ends(waker)),
             subject: Subject {
                 tid,
-                name: self.threads.get(&tid)?,
+                name: by_waker.filter(|_| kind == Kind::Wait).and_then(name_then).or(known)?,
                 priority: by_waker.map_or(self.subject.priority, |waker| waker.priority),
                 cpu: by_waker.map_or(span.cpu, |waker| waker.cpu),
                 start_ns: span.start_ns,
