@@ -223,6 +223,8 @@ fn limits_scripts_and_programs_that_are_not_there_have_their_exit_codes() {
     let missing =
         at(&["interact", "-q", "--no-bpf", "--script", "x.toml", "-o", "d.punctual", "--", "/no/such/program"]);
     assert!(code(&missing) == 1 && stderr(&missing).contains("/no/such/program"), "{}", stderr(&missing));
+    assert_eq!(stderr(&missing).lines().count(), 1, "{}", stderr(&missing));
+    assert!(!directory.path().join("d.punctual").exists(), "a program that never ran left a recording");
     // A program that ends at once: what is known of it is kept and said.
     let ended = at(&["interact", "-q", "--no-bpf", "--script", "x.toml", "-o", "e.punctual", "--", "true"]);
     assert!(stdout(&ended).contains("the program ended with code 0 before the script did"), "{}", stdout(&ended));

@@ -113,5 +113,11 @@ fn what_cannot_be_booted_is_said_before_anything_is() {
         said.push((code(&output), stderr(&output).lines().count()));
     }
     assert_eq!(said, [(1, 1), (1, 1), (129, 1)]);
+    if let Ok(kernel) = kernel() {
+        let added = ["--add", "./absent:/absent"];
+        let output = run(directory.path(), &words(&kernel, "x", &added, &["record"]));
+        let said = stderr(&output);
+        assert!(code(&output) == 1 && said.lines().count() == 1 && said.contains("absent"), "{said}");
+    }
     assert!(!directory.path().join("x").exists());
 }

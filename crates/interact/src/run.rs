@@ -8,7 +8,8 @@ use crate::script::{Press, Quiet, Step as ScriptStep};
 use crate::split::{Awaited, parts};
 use crate::terminal::Program;
 use crate::track::{Input, Taken, Tracker};
-use punctual_kernel::{clock, host};
+use punctual_kernel::capabilities::find_program;
+use punctual_kernel::{Refused, clock, host};
 use punctual_probe::Step;
 use punctual_probe::terminal::stretches::Stretch;
 use punctual_random::Random;
@@ -54,6 +55,10 @@ pub fn interact(
             "{place}: a terminal has no mouse: --via x11 gives the program a window"
         )));
     }
+    let name = plan.program.first().map_or("", String::as_str);
+    if find_program(name).is_none() {
+        return Err(Refused::because(format!("starting `{name}`"), "there is no such program that can be run").into());
+    }
     let place = Place::make(plan.via, &plan.script)?;
     let mut provenance = host::provenance(&plan.command_line);
     provenance.configuration = Configuration { via: plan.via.name().to_owned(), ..Configuration::default() };
@@ -64,7 +69,14 @@ pub fn interact(
     let fallbacks = provenance.fallbacks.clone();
     let writer = Writer::create_of(RecordingKind::Interaction, &plan.output, provenance, Vec::new())?;
     let rows = InteractionWriter::create(writer.directory())?;
-    let program = Program::start(&plan.program, place.path(), place.environment())?;
+    let program = match Program::start(&plan.program, place.path(), place.environment()) {
+        Ok(program) => program,
+        // Nothing was measured, and nothing is left of it.
+        Err(refused) => {
+            writer.directory().discard();
+            return Err(refused.into());
+        }
+    };
     let followed = eyes.is_some();
     let mut driver = Driver {
         plan,

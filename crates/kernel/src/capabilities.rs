@@ -226,13 +226,17 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Where a program stands on the `PATH`.
+/// Where a program stands on the `PATH`, or itself where its name is a path; `None` where nothing there can be run.
 pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|candidate| {
+    let is_program = |candidate: &std::path::PathBuf| {
         use std::os::unix::fs::PermissionsExt;
         candidate.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-    })
+    };
+    if name.contains('/') {
+        return Some(std::path::PathBuf::from(name)).filter(is_program);
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(name)).find(is_program)
 }
 
 fn words(found: Result<String, Refused>) -> Result<String, String> {

@@ -96,16 +96,19 @@ pub fn run(plan: &LabPlan, go_on: &mut dyn FnMut(&LabProgress<'_>) -> bool) -> R
     for program in [QEMU, "busybox", "bash"] {
         userland::find(program).ok_or(LabError::Missing(program))?;
     }
+    // This reads every file that a guest is made of: where one cannot be read, no directory is left behind.
+    let mut digests = Digests::default();
+    let key =
+        |cell: &Cell| key_of(&plan.guest(*cell), &plan.script, &mut digests).map_err(|error| LabError::Guest { error });
+    let keys = plan.cells.iter().map(key).collect::<Result<Vec<_>, _>>()?;
     let top = Directory::make(&plan.directory)?;
     let systems: Vec<Directory> =
         plan.systems.iter().map(|(system, _)| top.below(&system.file_name())).collect::<Result<_, _>>()?;
     let place = |cell: Cell| Place { system: &systems[cell.system], seed: cell.seed };
-    let (mut digests, mut keys, mut ends) = (Digests::default(), Vec::new(), Vec::new());
-    for &cell in &plan.cells {
-        let key = key_of(&plan.guest(cell), &plan.script, &mut digests).map_err(|error| LabError::Guest { error })?;
-        let kept = place(cell).read(&key)?;
+    let mut ends = Vec::new();
+    for (&cell, key) in plan.cells.iter().zip(&keys) {
+        let kept = place(cell).read(key)?;
         ends.push(kept.map(|ran| CellEnd::Ran(ran, place(cell).recording())));
-        keys.push(key);
     }
     let left: Vec<usize> = (0..plan.cells.len()).filter(|&number| ends[number].is_none()).collect();
     let (next, began, all) = (AtomicUsize::new(0), Instant::now(), plan.cells.len());
