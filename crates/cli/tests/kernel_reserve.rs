@@ -260,6 +260,30 @@ fn what_cannot_be_is_one_line() {
     assert_eq!(met, 13);
 }
 
+/// Whoever asks for a reservation counts on it; the command's own failure goes before.
+#[test]
+fn a_command_that_got_no_reservation_is_no_success() {
+    if !support::may_become_nobody() {
+        return punctual_testing::skip("a reservation without privilege", "no other user can be taken");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let copy = directory.path().join("punctual");
+    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &copy).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(directory.path(), open).unwrap();
+    let ended = |options: &[&str], script: &str| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(support::NOBODY).args(["--inh-caps=-all", "--bounding-set=-all"]).arg(&copy);
+        command.args(["reserve", "run", "1/8"]).args(options).args(["--", "sh", "-c", script]);
+        let output = command.current_dir("/").output().unwrap();
+        (code(&output), stderr(&output))
+    };
+    let (alone, said) = ended(&[], "exit 0");
+    assert!(alone == 1 && said.contains("has no reservation"), "{alone}: {said}");
+    assert_eq!(ended(&["--ignore-failure"], "exit 0").0, 0);
+    assert_eq!(ended(&[], "exit 7").0, 7);
+}
+
 #[test]
 fn a_program_without_a_job_is_told_so() {
     requires!("a_program_without_a_job_is_told_so", "followed threads", "deadline reservation");

@@ -42,6 +42,9 @@ pub(crate) struct ReserveRunArguments {
     /// The threads with a name in which this regular expression is found [default: the command's first thread]
     #[arg(long, value_name = "REGEX", value_parser = name)]
     pub(crate) thread: Option<Regex>,
+    /// Exit with 0 where the command did, although no thread got the reservation
+    #[arg(long)]
+    pub(crate) ignore_failure: bool,
     /// Say nothing about threads
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -208,7 +208,7 @@ impl Answer for ReserveAnswer<'_> {
 pub struct RunAnswer<'a> {
     schema: &'static str,
     verdict: String,
-    /// The program's own, or 128 and its signal.
+    /// The program's own, or 128 and its signal; 1 where that was 0 and no thread got the reservation.
     exit_code: u8,
     reservation: ReservationRow,
     threads: &'a [SetRow],
