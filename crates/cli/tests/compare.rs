@@ -97,11 +97,12 @@ fn ratio(answer: &serde_json::Value, stage: &str) -> f64 {
 }
 
 /// Runs of each side in directories of their own, made in the order A B B A.
-fn write_in_turn(directory: &Path, names: [&str; 2], runs: u64, made: [&Made<'_>; 2]) {
+fn write_in_turn<const SIDES: usize>(directory: &Path, names: [&str; SIDES], runs: u64, made: [&Made<'_>; SIDES]) {
+    let sides = SIDES as u64;
     for (index, (name, made)) in names.into_iter().zip(made).enumerate() {
         std::fs::create_dir(directory.join(name)).unwrap();
         for number in 0..runs {
-            let turn = 2 * number + (index as u64 + number) % 2;
+            let turn = sides * number + (index as u64 + number) % sides;
             let run_id = format!("{name}{number}");
             let started_ns = PLAIN.started_ns + turn * 60_000 * MS;
             write(
@@ -260,6 +261,38 @@ fn slack_is_exceeded_more_often_while_throughput_hardly_changes() {
         text.starts_with("This run against that run: later,") && text.contains("0.90 times as much done"),
         "{text}"
     );
+}
+
+#[test]
+fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
+    let directory = tempfile::tempdir().unwrap();
+    let short = Made { seconds: 5, ..PLAIN };
+    let later = Made { scale: 300, ..short };
+    write_in_turn(directory.path(), ["plain", "same", "later"], 4, [&short, &short, &later]);
+    let words = ["compare", "plain", "same", "slow=later"];
+    let found = json(&run(directory.path(), &[&words[..], &["--json"]].concat()));
+    assert_eq!(found["schema"], "punctual.compare-sides/1");
+    let sides = found["sides"].as_array().unwrap();
+    let named: Vec<(&str, &str, u64)> = sides
+        .iter()
+        .map(|side| (side["label"].as_str().unwrap(), side["name"].as_str().unwrap(), side["runs"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(named, [("A", "plain", 4), ("B", "same", 4), ("C", "slow", 4)]);
+    let rows = found["comparisons"].as_array().unwrap();
+    let of = |row: usize, name: &str| rows[row]["comparison"][name].as_str().unwrap().to_owned();
+    assert_eq!((of(0, "outcome"), of(1, "outcome")), ("no difference".to_owned(), "worse".to_owned()));
+    // What shows most is held to half of the twentieth, what is left to all of it.
+    let number = |row: usize, name: &str| rows[row][name].as_f64().unwrap();
+    assert!((number(1, "confidence") - 0.975).abs() < 1e-9 && (number(0, "confidence") - 0.95).abs() < 1e-9);
+    assert!(number(1, "p_of_all") <= 0.05 && number(0, "p_of_all") > 0.05, "{rows:?}");
+    let text = stdout(&run(directory.path(), &words));
+    assert!(text.starts_with("Worse than A: C, its "), "{text}");
+    assert!(text.contains("No difference from A that this data can show: B."), "{text}");
+    assert!(text.contains("next: `punctual compare plain slow=later`"), "{text}");
+    // Few runs are no verdict of the systems, of however many sides.
+    let few = ["compare", "plain/0.punctual", "same/0.punctual", "later/0.punctual"];
+    let text = stdout(&run(directory.path(), &few));
+    assert!(text.starts_with("Later in these runs: C") && text.contains("nothing is said for B, C"), "{text}");
 }
 
 #[test]

@@ -91,7 +91,15 @@ fn a_recording_of_named_threads() {
 
 #[test]
 fn a_recording_of_a_command() {
-    answers("follow", &["report follow.punctual", "report follow.punctual --json", "forecast follow.punctual --json"]);
+    answers(
+        "follow",
+        &[
+            "report follow.punctual",
+            "report follow.punctual --json",
+            "report follow.punctual --period 1ms",
+            "forecast follow.punctual --json",
+        ],
+    );
 }
 
 #[test]
@@ -114,6 +122,8 @@ fn recordings_of_a_check() {
             "compare check/idle.punctual check/loaded.punctual",
             "compare check/idle.punctual check/loaded.punctual --json",
             "compare record.punctual,cut.punctual no-bpf.punctual --json",
+            "compare check/idle.punctual check/loaded.punctual record.punctual",
+            "compare check/idle.punctual check/loaded.punctual record.punctual --json",
         ],
     );
 }

@@ -329,6 +329,51 @@ fn a_limit_on_the_total_is_judged_and_a_break_ends_it() {
     }
 }
 
+/// A loop that sleeps for 2 ms and computes for longer than that every tenth time.
+const LOOP: &str = "\
+import sys, time
+open('/proc/self/comm', 'w').write('loop-o')
+print('here', flush=True)
+sys.stdin.read(1)
+for turn in range(60):
+    time.sleep(0.002)
+    until = time.monotonic() + (0.02 if turn % 10 == 9 else 0)
+    while time.monotonic() < until: pass
+";
+
+#[test]
+fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
+    requires!("cycles of followed threads", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(LOOP, &[]);
+    program.ready();
+    let options = ["--pid", &program.id(), "--period", "20ms", "--limit", "max=1h,response:max=20ms", "--json"];
+    let child = record(directory.path(), &options);
+    program.go();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    let answer = json(&output);
+    let limits = answer["limits"].as_array().unwrap();
+    let judged: Vec<(Option<&str>, bool)> =
+        limits.iter().map(|limit| (limit["stage"].as_str(), limit["exceeded"] == true)).collect();
+    assert_eq!(judged, [(None, false), (Some("response"), true)]);
+    let verdict = answer["verdict"].as_str().unwrap();
+    assert!(
+        verdict.contains("Over the limit: max of the response is ")
+            && verdict.contains(" took longer than 20.0 ms in ")
+    );
+    let row = answer["cycles"].as_array().unwrap().iter().find(|row| row["measure"] == "loop-o other").unwrap();
+    let count = |name: &str| row[name].as_u64().unwrap();
+    // Six turns compute for longer than the period; what else ran may have made others long.
+    assert!((6..=count("cycles")).contains(&count("overruns")) && count("cycles") <= 61, "{row}");
+    assert!(count("longest_ns") > 20_000_000, "{row}");
+    // The recording knows its period, and can be held against another one.
+    let again = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
+    assert_eq!(again["cycles"], answer["cycles"]);
+    let hour = json(&run(directory.path(), &["report", "a.punctual", "--period", "1h", "--json"]));
+    assert_eq!(hour["cycles"][0]["overruns"], 0);
+}
+
 fn one_line(output: &Output, wanted: u8, words: &str) {
     assert_eq!(code(output), i32::from(wanted), "{}", stderr(output));
     let text = stderr(output);

@@ -186,6 +186,31 @@ fn check_answers_in_json_with_both_parts_and_all_devices() {
 }
 
 #[test]
+fn a_check_says_whether_a_device_holds_and_exits_accordingly() {
+    let directory = tempfile::tempdir().unwrap();
+    // Nobody is served within a microsecond, everybody within an hour.
+    let devices = ["--device", "ros2-control 10ms compute=9999us", "--device", "modem 1h compute=1ms"];
+    let words = ["check", "-q", "-D", "1s", "--load", "cpu", "--json", "-o", "c"];
+    let output = run(directory.path(), &[&words[..], &devices[..]].concat());
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    let answer = json(&output);
+    let judged: Vec<&str> =
+        answer["devices"].as_array().unwrap().iter().map(|row| row["device"].as_str().unwrap()).collect();
+    assert_eq!(judged, ["ros2-control", "modem", "ros2-control", "modem"]);
+    let verdict = answer["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("ros2-control would have begun too late "), "{verdict}");
+    assert!(verdict.contains("; it fails (at most once in "), "{verdict}");
+    assert!(verdict.contains("modem would not once have run dry in "), "{verdict}");
+    let next = answer["next"].as_array().unwrap();
+    assert!(
+        next.iter().any(|step| step["command"].as_str().unwrap().contains("--device 'modem 1h compute=1ms'")),
+        "{next:?}"
+    );
+    let output = run(directory.path(), &[&words[..7], &["-o", "d"], &devices[2..]].concat());
+    assert_eq!(code(&output), 0, "{}", stdout(&output));
+}
+
+#[test]
 fn two_at_once_do_not_disturb_each_others_counts() {
     let directory = tempfile::tempdir().unwrap();
     let words = |name| ["record", "-q", "-D", "2s", "--load", "network", "-o", name];

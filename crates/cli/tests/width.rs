@@ -41,6 +41,8 @@ const COMMANDS: &[&str] = &[
     "why --explain irq",
     "log show log.punctual --to 20ms",
     "compare check/idle.punctual check/loaded.punctual",
+    "compare check/idle.punctual check/loaded.punctual record.punctual",
+    "report follow.punctual --period 1ms",
     "schedulability ../../../../examples/modem-and-audio.toml --latency record.punctual",
     "device list",
     "device show modem",
@@ -72,16 +74,93 @@ fn said(words: &str, set: &[(&str, &str)]) -> (String, i32) {
 }
 
 #[test]
-fn every_text_fits_eighty_columns() {
-    let mut wide: Vec<String> = Vec::new();
+fn every_text_fits_eighty_columns_and_after_a_1_stands_no_plural() {
+    let one = regex::Regex::new(r"(?:^|[^0-9.,x/:] ?)\b1 ((?:more |late )?[a-z]+s)\b").unwrap();
+    // Units, and words that go on with the sentence.
+    let no_nouns =
+        ["us", "ms", "ns", "s", "is", "was", "has", "as", "its", "holds", "fails", "lies", "stands", "takes"];
+    let (mut wide, mut ones): (Vec<String>, usize) = (Vec::new(), 0);
     for command in COMMANDS {
         let (text, code) = said(command, &[("COLUMNS", "80")]);
         assert!([0, 1, 2].contains(&code) && !text.is_empty(), "{command}: exit code {code}");
         let lines = text.lines().filter(|line| line.chars().count() > WIDTH);
         wide.extend(lines.map(|line| format!("punctual {command}: {} columns: {line}", line.chars().count())));
+        for line in text.lines() {
+            ones += line.matches(" 1 ").count();
+            let noun = |found: &regex::Captures<'_>| found[1].split(' ').next_back().unwrap_or_default().to_owned();
+            let wrong = one.captures_iter(line).find(|found| !no_nouns.contains(&noun(found).as_str()));
+            assert!(wrong.is_none(), "{command}: {line}");
+        }
     }
     assert!(wide.is_empty(), "{}", wide.join("\n"));
+    assert!(ones > 20, "only {ones} ones were met");
 }
+
+/// Of many devices a verdict names a few: the table has them all.
+#[test]
+fn a_verdict_is_no_list() {
+    for command in ["forecast check", "forecast record.punctual", "forecast device.punctual"] {
+        let (text, _) = said(command, &[("COLUMNS", "80")]);
+        let verdict: Vec<&str> = text.lines().take_while(|line| !line.is_empty() && !line.starts_with('!')).collect();
+        assert!((1..=4).contains(&verdict.len()), "{command}: {verdict:#?}");
+        assert!(verdict.concat().contains(" more "), "{command}: {verdict:#?}");
+    }
+}
+
+/// One function words a count, so that no sentence has a plural of its own.
+#[test]
+fn no_sentence_makes_its_own_plural() {
+    let own = regex::Regex::new(
+        r#"\{[a-z_.0-9:]*\} (?:more |late |other )?(?:wakeups|events|episodes|inputs|outputs|threads|runs|stalls|gaps|cycles|requests|blocks|samples|underruns|overruns|callbacks|jobs|rows|bytes|keystrokes|periods|attempts|calls|recordings) ?["a-z(,.;:]"#,
+    )
+    .unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut files, mut wrong) = (0, Vec::new());
+    let mut open = vec![root];
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(&directory).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                let is_source = path.ends_with("src") || path.components().any(|part| part.as_os_str() == "src");
+                let is_crate = path.join("Cargo.toml").exists();
+                // What tests and checks print is not for users.
+                let is_for_users = !path.ends_with("conformance") && !path.ends_with("testing");
+                open.extend((is_for_users && (is_source || is_crate)).then_some(path));
+            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.to_string_lossy().contains("test")
+            {
+                files += 1;
+                let text = std::fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+                let lines = code
+                    .lines()
+                    .filter(|line| own.is_match(line) && !EXPECTED_PLURALS.iter().any(|part| line.contains(part)));
+                wrong.extend(lines.map(|line| format!("{}: {}", path.display(), line.trim())));
+            }
+        }
+    }
+    assert!(files > 300, "only {files} files were looked at");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Bounds and counts that are never 1, and a verb.
+const EXPECTED_PLURALS: [&str; 16] = [
+    "are read at most",
+    "holds more than",
+    "rows are said to be there",
+    "a dictionary of",
+    "{} MiB",
+    "holds {many} recordings",
+    "runs of a second or more",
+    "runs under",
+    "of {chosen} episodes",
+    "number_of(&threads)",
+    "to tell from the maximum",
+    "late wakeups in the mean",
+    "more than can be replayed",
+    "are too many",
+    "rows for {max_marks} marks",
+    "{with} jobs were",
+];
 
 /// All predictions take minutes; what is known when it is interrupted is shown in the same way.
 #[test]
@@ -148,6 +227,12 @@ fn an_answer_ends_with_what_to_run_next() {
             "compare check/idle.punctual check/loaded.punctual",
             "sudo punctual compare --repeat 11 --a COMMAND --b COMMAND",
         ),
+        ("report idle.punctual", "sudo punctual idle --policy fifo -D 1s -a 1"),
+        ("report validate.punctual", "sudo punctual interact -- PROGRAM"),
+        ("report log.punctual", "punctual log show log.punctual"),
+        ("log show log.punctual --to 20ms", "punctual log show log.punctual --perfetto log.pftrace"),
+        ("report device.punctual", "sudo punctual reserve v90"),
+        ("compare check/idle.punctual check/loaded.punctual record.punctual", "punctual compare side1 side2 side3"),
     ];
     for (command, next) in cases {
         let (text, _) = said(command, &[]);

@@ -5,12 +5,12 @@ use crate::devices::{DeviceComparison, compare_devices, joined};
 use crate::differences::{Difference, differences};
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
-use crate::ratio::{CONFIDENCE, Ratio, ratio_with, runs_needed};
+use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed};
 use crate::standing::{Standing, began};
 use crate::verdict::{Outcome, Verdict, together};
 use punctual_device::Profile;
 use punctual_forecast::Input;
-use punctual_recording::{Document, EndReason, Stage, format_ns};
+use punctual_recording::{Document, EndReason, Stage, agreeing, counted, format_ns};
 use std::collections::BTreeSet;
 
 /// One side: runs of the same measurement.
@@ -155,7 +155,7 @@ impl Comparison {
 /// # Errors
 /// Where the sides measured different things: another period, another chain, no measure in common.
 pub fn compare(a: &Side, b: &Side, devices: &[Profile]) -> Result<Comparison, Error> {
-    compare_with(a, b, devices, CONFIDENCE)
+    compare_with(a, b, devices, CONFIDENCE, 1)
 }
 
 /// The probability with which an interim look's intervals hold together.
@@ -175,13 +175,20 @@ pub fn is_clear(a: &Side, b: &Side) -> Result<bool, Error> {
     if a.runs.len().min(b.runs.len()) < MIN_INTERIM_RUNS {
         return Ok(false);
     }
-    let strict = compare_with(a, b, &[], INTERIM_CONFIDENCE)?;
+    let strict = compare_with(a, b, &[], INTERIM_CONFIDENCE, 1)?;
     let outcome = |comparison: &Comparison| (comparison.standing == Standing::Systems).then_some(comparison.outcome);
     let found = outcome(&strict).filter(|outcome| *outcome != Outcome::NoDifference);
     Ok(found.is_some() && outcome(&compare(a, b, &[])?) == found)
 }
 
-fn compare_with(a: &Side, b: &Side, devices: &[Profile], confidence: f64) -> Result<Comparison, Error> {
+/// As [`compare`], with another probability, as one of so many comparisons that share the order of runs.
+pub(crate) fn compare_with(
+    a: &Side,
+    b: &Side,
+    devices: &[Profile],
+    confidence: f64,
+    share: usize,
+) -> Result<Comparison, Error> {
     let (first_a, first_b) = (first(a)?, first(b)?);
     comparable(a, first_a, &a.name)?;
     comparable(b, first_b, &b.name)?;
@@ -194,7 +201,7 @@ fn compare_with(a: &Side, b: &Side, devices: &[Profile], confidence: f64) -> Res
     };
     let families = [family(false), family(true)];
     let compared = pairs.iter().map(|pair| {
-        let ratios = pair.ratios(is_paired, families[usize::from(pair.stage == Stage::Total)], confidence);
+        let ratios = pair.ratios(is_paired, families[usize::from(pair.stage == Stage::Total)], confidence, share);
         let verdict = together(&ratios);
         StageComparison {
             measure: pair.measure.clone(),
@@ -254,10 +261,10 @@ impl StagePair<'_> {
         [&self.left, &self.right].map(|side| side.iter().map(|stage| stage.estimates[index]).collect())
     }
 
-    fn ratios(&self, is_paired: bool, family: usize, confidence: f64) -> Vec<Ratio> {
+    fn ratios(&self, is_paired: bool, family: usize, confidence: f64, share: usize) -> Vec<Ratio> {
         let ratio = |index: usize| {
             let [left, right] = self.estimates(index);
-            ratio_with(FIGURES[index], &left, &right, is_paired, family, confidence)
+            ratio_with(FIGURES[index], &left, &right, is_paired, family, Demand { confidence, share })
         };
         (0..self.figures()).filter_map(ratio).collect()
     }
@@ -477,7 +484,11 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
     let mut notes = Vec::new();
     let summary = summary(side);
     if summary.lost > 0 {
-        notes.push(format!("{label}: {} wakeups were measured and lost", summary.lost));
+        notes.push(format!(
+            "{label}: {} {} measured and lost",
+            counted(summary.lost, "wakeup"),
+            agreeing(summary.lost, "was", "were")
+        ));
     }
     if summary.cut {
         notes.push(format!("{label}: a recording was cut short: up to its last second is missing"));

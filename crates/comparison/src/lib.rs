@@ -7,6 +7,7 @@
 //! * [`ratio`]: the ratio of two sides' quantiles with an interval that holds the spread between runs.
 //! * [`compare`]: all stages side by side, the devices' slack, the loads' throughput, what differs in provenance,
 //!   and a [`Verdict`]; of the systems where there are runs enough, else of these runs only ([`Standing`]).
+//! * [`compare_several`]: several sides, each beside the first, with one error rate for all.
 //!
 //! The method and its measured coverage are described in `docs/compare.md`.
 //!
@@ -37,6 +38,7 @@ mod rank;
 
 pub mod ratio;
 mod resample;
+mod several;
 mod standing;
 mod student;
 mod verdict;
@@ -51,6 +53,7 @@ pub use differences::Difference;
 pub use error::Error;
 pub use figure::{Estimate, FIGURES, Figure};
 pub use ratio::{CONFIDENCE, Ratio};
+pub use several::{Shared, compare_several};
 pub use standing::{MIN_RUNS, Standing, comes_first};
 pub use student::student_quantile;
 pub use verdict::{Outcome, Verdict};

@@ -112,17 +112,26 @@ fn counted(family: usize, excess: f64) -> f64 {
 /// `paired`: the runs were made in turn, the n-th of A beside the n-th of B, so that what drifts slowly cancels.
 /// `None` where a side has no run.
 pub fn ratio(figure: Figure, a: &[Estimate], b: &[Estimate], paired: bool, family: usize) -> Option<Ratio> {
-    ratio_with(figure, a, b, paired, family, CONFIDENCE)
+    ratio_with(figure, a, b, paired, family, Demand { confidence: CONFIDENCE, share: 1 })
 }
 
-/// The same with another probability.
+/// How certain a difference has to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Demand {
+    /// A family's intervals hold together with this probability.
+    pub(crate) confidence: f64,
+    /// Among so many comparisons, which the order of the runs must not fool either.
+    pub(crate) share: usize,
+}
+
+/// The same with another demand.
 pub(crate) fn ratio_with(
     figure: Figure,
     a: &[Estimate],
     b: &[Estimate],
     paired: bool,
     family: usize,
-    confidence: f64,
+    demand: Demand,
 ) -> Option<Ratio> {
     if a.is_empty() || b.is_empty() {
         return None;
@@ -132,7 +141,7 @@ pub(crate) fn ratio_with(
     let Spread { variance, degrees, excess } = spread(figure, a, b, paired);
     let error = (variance * (1.0 / a.len() as f64 + 1.0 / b.len() as f64)).sqrt();
     let counted = counted(family, excess);
-    let reach = student_quantile(degrees, (1.0 - confidence) / counted) * error;
+    let reach = student_quantile(degrees, (1.0 - demand.confidence) / counted) * error;
     let smaller = mean_a.min(mean_b).exp().max(1.0);
     let same_within = WORTH_THE_NAME.max(1.0 + RESOLUTION_NS / smaller);
     let beyond = (difference.abs() - same_within.ln()).max(0.0) / error;
@@ -141,8 +150,11 @@ pub(crate) fn ratio_with(
     // What drifts slowly mixes the sides' ranks, but not the pairs.
     let mut signs = a.iter().zip(b).map(|(a, b)| b.ln.total_cmp(&a.ln));
     let first = signs.next();
-    let pairs_agree = paired && a.len() == b.len() && a.len() >= AGREEING && signs.all(|sign| Some(sign) == first);
-    let mixed = excess > SPREAD && !pairs_agree && rank_sum_p(&ln(a), &ln(b)) > APART;
+    // Each pair more halves the chance that all of them point the same way.
+    let share = demand.share.max(1);
+    let agreeing = AGREEING + share.next_power_of_two().ilog2() as usize;
+    let pairs_agree = paired && a.len() == b.len() && a.len() >= agreeing && signs.all(|sign| Some(sign) == first);
+    let mixed = excess > SPREAD && !pairs_agree && rank_sum_p(&ln(a), &ln(b)) > APART / share as f64;
     let (low, high) = ((difference - reach).exp(), (difference + reach).exp());
     Some(Ratio {
         figure,

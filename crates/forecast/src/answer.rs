@@ -7,7 +7,7 @@ use crate::spread::{MIN_PIECES, MIN_SETTLED_NS};
 use crate::underrun::{Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
-use punctual_recording::{NO_LOAD, format_ns};
+use punctual_recording::{NO_LOAD, agreeing, counted, format_ns};
 
 /// A curve of mean time between underruns against buffering.
 #[derive(Debug, Clone, PartialEq)]
@@ -405,8 +405,11 @@ pub fn format_seconds(seconds: f64) -> String {
 
 fn verdict(inputs: &[Input], groups: &[Group]) -> String {
     let lost: u64 = inputs.iter().map(|input| input.lost).sum();
-    let lossy =
-        if lost > 0 { format!("from a lossy recording ({lost} wakeups lost), so optimistic: ") } else { String::new() };
+    let lossy = if lost > 0 {
+        format!("from a lossy recording ({} lost), so optimistic: ", counted(lost, "wakeup"))
+    } else {
+        String::new()
+    };
     let has_devices = groups.iter().any(|group| !group.devices.is_empty());
     let text = if has_devices { devices_in_words(groups) } else { level_in_words(groups) };
     format!("{lossy}{text}")
@@ -427,7 +430,7 @@ fn devices_in_words(groups: &[Group]) -> String {
     let mut parts = Vec::new();
     let holding: Vec<String> = of(Outcome::Holds).map(|(group, answer)| named(group, answer)).collect();
     if !holding.is_empty() {
-        parts.push(format!("{} hold{}", holding.join(", "), if holding.len() == 1 { "s" } else { "" }));
+        parts.push(format!("{} {}", some_of(&holding), agreeing(holding.len(), "holds", "hold")));
     }
     for (group, answer) in of(Outcome::Fails).take(3) {
         let every = answer.underruns.mttf_s.value.or(answer.underruns.mttf_s.high).unwrap_or(0.0);
@@ -435,18 +438,28 @@ fn devices_in_words(groups: &[Group]) -> String {
     }
     let more = of(Outcome::Fails).count().saturating_sub(3);
     if more > 0 {
-        parts.push(format!("{more} more fail"));
+        parts.push(format!("{more} more {}", agreeing(more, "fails", "fail")));
     }
     let as_recorded: Vec<String> = of(Outcome::HoldsAsRecorded).map(|(group, answer)| named(group, answer)).collect();
     if !as_recorded.is_empty() {
-        let plural = if as_recorded.len() == 1 { "s" } else { "" };
-        parts.push(format!("while conditions stay as recorded, {} hold{plural}", as_recorded.join(", ")));
+        let hold = agreeing(as_recorded.len(), "holds", "hold");
+        parts.push(format!("while conditions stay as recorded, {} {hold}", some_of(&as_recorded)));
     }
     let unknown: Vec<String> = of(Outcome::Unknown).map(|(group, answer)| named(group, answer)).collect();
     if !unknown.is_empty() {
-        parts.push(format!("{} cannot be told yet", unknown.join(", ")));
+        parts.push(format!("{} cannot be told yet", some_of(&unknown)));
     }
     parts.join("; ")
+}
+
+/// Of so many names all stand in a verdict; of more the first ones, for the table has them all.
+const MAX_NAMED: usize = 4;
+
+fn some_of(names: &[String]) -> String {
+    match names.len() {
+        0..=MAX_NAMED => names.join(", "),
+        many => format!("{} and {} more", names[..MAX_NAMED - 1].join(", "), many - (MAX_NAMED - 1)),
+    }
 }
 
 /// What is exceeded once in the first horizon that was asked for.

@@ -2,7 +2,9 @@
 
 use crate::Error;
 use punctual_recording::bounds::MAX_TIME_NS;
-use punctual_recording::{BLOCK_NS, Distribution, Document, EndReason, Stage, TailValue, Task, format_ns, tail_length};
+use punctual_recording::{
+    BLOCK_NS, Distribution, Document, EndReason, Stage, TailValue, Task, counted, format_ns, tail_length,
+};
 use std::collections::{BTreeMap, HashMap};
 
 /// A measured thread, as far as forecasting cares.
@@ -267,9 +269,9 @@ fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
     let counters = &document.counters;
     if counters.lost > 0 {
         lines.push(format!(
-            "{} of {} wakeups were lost: what was late among them is not counted, so this is optimistic",
+            "{} of {} were lost: what was late among them is not counted, so this is optimistic",
             counters.lost,
-            counters.wakeups.saturating_add(counters.lost)
+            counted(counters.wakeups.saturating_add(counters.lost), "wakeup")
         ));
     }
     match &document.ended {
@@ -284,7 +286,10 @@ fn cautions(document: &Document, damaged: &[String]) -> Vec<String> {
     }
     lines.extend(damaged.iter().map(|file| format!("could not be read: {}", file.replace('\n', " "))));
     if counters.unobserved > 0 {
-        lines.push(format!("{} wakeups were not observed: only their totals are known", counters.unobserved));
+        lines.push(format!(
+            "not observed: {}, of which only the total is known",
+            counted(counters.unobserved, "wakeup")
+        ));
     }
     if let Some(steal) = counters.steal_ns.filter(|&steal| steal > 0) {
         lines.push(format!("the host ran something else for {}: that is part of the lateness", format_ns(steal)));

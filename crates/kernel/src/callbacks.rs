@@ -1,6 +1,7 @@
 //! What became of softirq callbacks that interrupts queue: the Rust side of `callback.h` in `probe/src/bpf`.
 
 use crate::bpf::SharedMemory;
+use punctual_recording::counted;
 
 /// `struct callback_counts` of `callback.h`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,17 +44,16 @@ impl CallbackCounts {
 
     /// What went wrong with the callbacks that were to come; `None` where they came.
     pub fn trouble(&self) -> Option<String> {
-        let plural = |count: u64| if count == 1 { "" } else { "s" };
         if let Some(refusal) = self.refusal() {
             let asked = self.queued + self.refused;
             return Some(format!(
-                "the kernel refused to queue {} of {asked} softirq callback{} ({refusal})",
+                "the kernel refused to queue {} of {} ({refusal})",
                 self.refused,
-                plural(asked)
+                counted(asked, "softirq callback")
             ));
         }
         (self.queued > 0 && self.ran == 0)
-            .then(|| format!("{} softirq callback{} queued and none ran", self.queued, plural(self.queued)))
+            .then(|| format!("{} queued and none ran", counted(self.queued, "softirq callback")))
     }
 }
 

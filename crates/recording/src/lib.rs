@@ -92,7 +92,7 @@ pub use format::numbers::{read_numbers, write_numbers};
 pub use format::place::{DIRECTORY_MODE, FILE_MODE, Place, Standing};
 pub use format::printable::{is_control, printable, printable_path};
 pub use format::table::rows_read;
-pub use format::units::{BareUnit, format_ns, parse_duration, parse_list};
+pub use format::units::{BareUnit, agreeing, counted, format_ns, grouped, parse_duration, parse_list};
 pub use format::{bounds, input};
 pub use gaps::files::{
     CalibratedCount, CauseSum, CountMode, CpuGaps, GAPS_SCHEMA, Gap, GapDocument, GapWriter, InterruptCost,
@@ -113,6 +113,7 @@ pub use log::files::{
     for_each_log_row, is_log, read_log_document,
 };
 pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
+pub use wakeups::cycles::{CycleCount, Cycles};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue, tail_length};
 pub use wakeups::wakeup::{FollowedStamps, Stamps, Wakeup};

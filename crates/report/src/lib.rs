@@ -31,8 +31,12 @@ pub use load::{
     LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
     score_in_words, scores_in_words,
 };
-pub use next::{ForecastAsked, NextStep, after_comparison, after_forecast, after_measurement, next_text, own_options};
+pub use next::{
+    ForecastAsked, NextStep, after_comparison, after_comparisons, after_device, after_forecast, after_idle, after_log,
+    after_log_show, after_measurement, next_text, own_options,
+};
 pub use recording::answer::ReportAnswer;
+pub use recording::device_verdict::devices_verdict;
 pub use recording::exports::{EXPORTS, Export};
 pub use recording::model::Measurement;
 pub use recording::stages::{StageRow, stage_rows};
@@ -46,6 +50,7 @@ macro_rules! every_answer {
         $use! {
             "capabilities": "punctual.capabilities/1" = crate::capabilities::answer::CapabilitiesAnswer<'_>,
             "compare": "punctual.compare/1" = crate::compare::CompareAnswer<'_>,
+            "compare-sides": "punctual.compare-sides/1" = crate::compare::CompareSidesAnswer<'_>,
             "devices": "punctual.devices/1" = crate::device::ProfilesAnswer<'_>,
             "drill": "punctual.drill/1" = crate::drill::DrillAnswer<'_>,
             "drill-list": "punctual.drill-list/1" = crate::drill::DrillListAnswer<'_>,

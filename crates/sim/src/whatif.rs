@@ -9,6 +9,7 @@ use crate::random::mix;
 use crate::time::{MAX_TIME, MICROSECOND, MILLISECOND, NANOSECOND, Picoseconds, SECOND, format_span};
 use crate::watch::{ToTheEnd, Watch};
 use punctual_recording::Distribution;
+use punctual_recording::counted;
 
 /// No what-if handles more activations than this.
 const MAX_ACTIVATIONS: u64 = 2_000_000_000;
@@ -154,7 +155,9 @@ impl Answer {
         let time = format_span(self.exposure);
         let counted = match self.misses {
             0 => format!("No buffer of {} missed in {time} of simulated time", self.activations),
-            misses => format!("{misses} buffers of {} missed in {time} of simulated time", self.activations),
+            misses => {
+                format!("{} of {} missed in {time} of simulated time", counted(misses, "buffer"), self.activations)
+            }
         };
         match &self.interval {
             _ if self.interrupted => format!("{counted}. It was interrupted: how sure that is was not worked out."),

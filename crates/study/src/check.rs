@@ -9,7 +9,7 @@ use punctual_recording::{Document, Recording, Stage};
 use std::path::{Path, PathBuf};
 
 /// The devices of a check, by their catalogue ids, in the order in which they are shown.
-pub fn catalogue_ids() -> [&'static str; 8] {
+fn catalogue_ids() -> [&'static str; 8] {
     ["audio64", "audio256", "ethercat1ms", "video60", "adsl", "modem", "rt-audio", "rt-video"]
 }
 
@@ -22,6 +22,8 @@ pub struct CheckPlan {
     pub load: Load,
     /// Where the two recordings go.
     pub directory: PathBuf,
+    /// The devices that it is judged for.
+    pub devices: Vec<Profile>,
 }
 
 /// One part of a check.
@@ -76,30 +78,34 @@ pub fn check(
     }
     let mut devices = Vec::new();
     for (path, document) in &parts {
-        devices.extend(judge_devices(path, document)?);
+        devices.extend(judge_devices(path, document, &check.devices)?);
     }
     Ok(Check { parts, devices })
 }
 
-/// What each device of the first catalogue would have met in a recording; nothing where that holds no wakeup.
-fn judge_devices(path: &Path, document: &Document) -> Result<Vec<JudgedDevice>, StudyError> {
+/// What each device would have met in a recording; nothing where that holds no wakeup.
+fn judge_devices(path: &Path, document: &Document, devices: &[Profile]) -> Result<Vec<JudgedDevice>, StudyError> {
     if document.counters.wakeups == 0 {
         return Ok(Vec::new());
     }
     let recording = Recording::open(path)?;
     let (tail, seconds) = recording.tail_and_seconds()?;
     let inputs = Input::from_recording(document, &tail, &seconds, recording.damaged())?;
-    judge(document, &inputs)
+    judge(document, &inputs, devices)
 }
 
-/// What each device of a check would have met in a recording, or in several that were added up: `inputs` are theirs.
+/// The devices of a check where none are named: those of the shipped catalogue that stand for all.
+pub fn usual_devices() -> Vec<Profile> {
+    let catalogue = Catalogue::shipped();
+    catalogue_ids().into_iter().filter_map(|id| catalogue.find(id)).cloned().collect()
+}
+
+/// What each device would have met in a recording, or in several that were added up: `inputs` are theirs.
 ///
 /// # Errors
 /// [`StudyError`] where the forecast cannot be made.
-pub fn judge(document: &Document, inputs: &[Input]) -> Result<Vec<JudgedDevice>, StudyError> {
-    let catalogue = Catalogue::shipped();
-    let devices: Vec<Profile> = catalogue_ids().into_iter().filter_map(|id| catalogue.find(id)).cloned().collect();
-    let answer = answer(inputs, &Question { devices, horizons: Vec::new(), ..Question::default() })?;
+pub fn judge(document: &Document, inputs: &[Input], devices: &[Profile]) -> Result<Vec<JudgedDevice>, StudyError> {
+    let answer = answer(inputs, &Question { devices: devices.to_vec(), horizons: Vec::new(), ..Question::default() })?;
     let counts = answer.groups.into_iter().flat_map(|group| {
         let (load, measure) = (group.load, group.measure);
         group.devices.into_iter().map(move |answer| {

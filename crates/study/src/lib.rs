@@ -32,7 +32,7 @@ mod running;
 pub mod sweep;
 pub mod timers;
 
-pub use check::{Check, CheckPlan, Part, catalogue_ids, check, judge};
+pub use check::{Check, CheckPlan, Part, check, judge, usual_devices};
 pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side};
 pub use error::StudyError;
 pub use late_events::{LateEvents, late_events};

@@ -6,6 +6,7 @@ use punctual_kernel::guard::{Guard, GuardEvent, GuardedCommand, GuardedPreparati
 use punctual_load::score::{Deed, Tally};
 use punctual_load::{Load, LoadCommand};
 use punctual_recording::LoadScore;
+use punctual_recording::counted;
 use std::time::{Duration, Instant};
 
 /// How far a load is that is not measured yet.
@@ -189,7 +190,7 @@ impl<'a> Running<'a> {
             }
             if let Some(failure) = &course.first_failure {
                 let CommandProgress { failures, iterations, .. } = course;
-                trouble.push(format!("`{name}` failed {failures} of {iterations} times: it {failure}"));
+                trouble.push(format!("`{name}` failed {failures} of {}: it {failure}", counted(*iterations, "time")));
             } else if command.scored && !scores.iter().any(|score| score.name.starts_with(&command.name)) {
                 let why = match &command.lines {
                     Some(_) => "it said too little of what it did in the time measured: measure longer",

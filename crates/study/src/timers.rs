@@ -6,7 +6,7 @@ use punctual_kernel::{capabilities, clock, host, steal, tick};
 use punctual_probe::RunError;
 use punctual_probe::timers::{MethodClock, MethodPlan, MethodRun, MethodThread, STALLS, SignalsHeld, TimerMethod};
 use punctual_recording::{
-    Configuration, Counters, Document, EndReason, Ended, LoadInfo, Provenance, Task, Wakeup, Writer,
+    Configuration, Counters, Document, EndReason, Ended, LoadInfo, Provenance, Task, Wakeup, Writer, counted,
 };
 use punctual_timing::{
     Callback, Effect, Measured, MethodResult, Slack, Stream, Summary, Tick, Timers, analyse, catch_up, majority,
@@ -315,7 +315,7 @@ fn note_run(timers: &mut Timers, kind: TimerMethod, run: &MethodRun) {
         }
     }
     if run.lost > 0 {
-        note(format!("{name}: {} callbacks came for which there was no room", run.lost));
+        note(format!("{name}: no room for {} that came", counted(run.lost, "callback")));
     }
     if run.starved {
         note(format!("{name} left the rest of the program no CPU time and was ended: use a longer period"));

@@ -209,7 +209,7 @@ impl Timers {
         }
         let few = self.measured().filter(|(_, measured)| measured.analysis.callbacks < 100).count();
         if few > 0 {
-            sentences.push(format!("{few} ways had fewer than 100 callbacks: too few for a verdict."));
+            sentences.push(format!("Ways with fewer than 100 callbacks: {few}, too few for a verdict."));
         }
         if self.interrupted {
             sentences.push("It was interrupted; what was measured was kept.".to_owned());

@@ -1,6 +1,7 @@
 //! Requests to disks: whose they were, and when they were served.
 
 use punctual_recording::Episode;
+use punctual_recording::counted;
 use punctual_recording::episode::{Event, EventKind, HELD_BACK_WORK};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,8 +111,7 @@ impl<'a> Requests<'a> {
         }
         let most = others.into_iter().max_by_key(|(_, (_, bytes))| *bytes);
         let served = most.map(|(name, (count, bytes))| {
-            let requests = if count == 1 { "request" } else { "requests" };
-            format!("after {count} {requests} of {name}, {} KiB", bytes.div_ceil(1024))
+            format!("after {} of {name}, {} KiB", counted(count, "request"), bytes.div_ceil(1024))
         });
         // Another one's, as one of the journal, or of a worker that hands on what a limit had held back.
         let of_another = || {

@@ -12,7 +12,8 @@ const MEASURED: [&str; 9] =
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Two sides: each a recording, a directory of repeats, or several recordings joined by commas
+    /// The sides, each beside the first: a recording, a directory of repeats, or several recordings joined by commas;
+    /// NAME=SIDE gives it a name
     #[arg(num_args = 2.., value_names = ["A", "B"], required_unless_present = "repeat", conflicts_with_all = MEASURED)]
     pub(crate) sides: Vec<PathBuf>,
     /// Devices whose slack is compared, such as modem or `audio 64@48kHz x3`; may be repeated [default: those of check]

@@ -1,12 +1,14 @@
 //! Whom `punctual record` follows in place of its own threads.
 
-use super::values::id;
+use super::values::{id, period};
 use clap::Args;
 
 /// Options that only concern threads of its own.
 const OWN: [&str; 7] = ["priority", "interval", "policy", "via", "cpus", "no_bpf", "no_power_request"];
 
 #[derive(Debug, Args)]
+#[group(skip)]
+#[command(group(clap::ArgGroup::new("followed").args(["pid", "tid", "comm", "follow"]).multiple(true)))]
 pub(crate) struct FollowArguments {
     /// Follow all threads of these processes, also those that they start later
     #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = OWN, value_parser = id)]
@@ -20,4 +22,7 @@ pub(crate) struct FollowArguments {
     /// Follow the command's threads, and those of everything it starts
     #[arg(long, requires = "program", conflicts_with_all = OWN)]
     pub(crate) follow: bool,
+    /// How often the followed threads' loops should begin anew: counts the cycles that took longer
+    #[arg(long, value_name = "TIME", requires = "followed", value_parser = period)]
+    pub(crate) period: Option<u64>,
 }

@@ -33,7 +33,7 @@ use clap::{Args, Parser, Subcommand};
 use punctual_load::Source;
 use punctual_recording::Stage;
 use std::path::PathBuf;
-use values::{Limits, duration, interval, limits, stage};
+use values::{Limits, duration, interval, limits, period, stage};
 
 /// How late time-dependent work runs on this machine.
 #[derive(Debug, Parser)]
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Say in a minute how late this machine runs, idle and loaded
     #[command(
-        after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  punctual check --json | jq .verdict"
+        after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  sudo punctual check --device 'audio 64@48kHz x3'\n  punctual check --json | jq .verdict"
     )]
     Check(CheckArguments),
     /// Measure how late threads wake up, stage by stage
@@ -195,6 +195,12 @@ pub(crate) struct CheckArguments {
     /// How long to measure in all: half of it idle, half under load
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: u64,
+    /// Say whether this device holds, and exit with 2 where it does not: modem or `audio 64@48kHz x3`; may be repeated
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Vec<String>,
+    /// Profiles of your own, in the catalogue's notation
+    #[arg(long, value_name = "FILE", requires = "device")]
+    pub(crate) profiles: Option<PathBuf>,
     /// The load of the second half: a name from `punctual load list` or a load file; several with commas
     #[arg(long, value_name = "LOAD", default_value = "mixed", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
@@ -225,7 +231,8 @@ pub(crate) struct RecordArguments {
     /// Stop at the first wakeup later than this and exit with 2
     #[arg(short = 'b', long = "break", value_name = "TIME", value_parser = interval)]
     pub(crate) break_ns: Option<u64>,
-    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms
+    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms; of another stage with its name before it,
+    /// such as response:max=1ms for the time until a followed thread has done its work
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
     /// Keep the machine busy meanwhile: a name from `punctual load list`, such as mixed or office, or a load file;
@@ -277,9 +284,13 @@ pub(crate) struct ReportArguments {
     /// Show each CPU by itself
     #[arg(long)]
     pub(crate) by_cpu: bool,
-    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms
+    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms; of another stage with its name before it,
+    /// such as response:max=1ms
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
+    /// How often the loops of followed threads should begin anew: counts the cycles that took longer
+    #[arg(long, value_name = "TIME", value_parser = period)]
+    pub(crate) period: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -95,5 +95,5 @@ pub(super) fn cpus(text: &str) -> Result<Cpus, String> {
 }
 
 pub(super) fn limits(text: &str) -> Result<Limits, String> {
-    LimitSpec::parse_list(text).map(Limits)
+    LimitSpec::parse_list_of_stages(text).map(Limits)
 }

@@ -2,9 +2,11 @@
 
 use super::artifacts::Artifacts;
 use crate::args::CheckArguments;
-use crate::output::Output;
+use crate::output::{Output, Usage};
 use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
+use punctual_device::Profile;
+use punctual_forecast::{JudgedDevice, Outcome};
 use punctual_load::Load;
 use punctual_probe::Policy;
 use punctual_recording::Directory;
@@ -15,6 +17,7 @@ use std::time::Duration;
 
 pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<u8> {
     super::artifacts::check_page(arguments.html.as_ref())?;
+    let devices = devices(arguments)?;
     let mut plan = super::plan(&arguments.threads, Policy::Fifo)?;
     plan.duration_ns = Some(arguments.duration);
     let limit = Duration::from_nanos(arguments.duration / 2);
@@ -25,7 +28,7 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let mut progress: Option<(Part, Progress)> = None;
     let mut ready = ReadyProgress::new(arguments.threads.quiet);
     let result = punctual_study::check(
-        &CheckPlan { plan, load, directory: directory.clone() },
+        &CheckPlan { plan, load, directory, devices: devices.clone() },
         &mut |stage| ready.show(stage) && !interrupted.is_set(),
         &mut |part, observation| {
             if progress.as_ref().is_none_or(|(shown, _)| *shown != part) {
@@ -49,28 +52,60 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
         progress.done();
     }
     let check = result?;
-    let mut measurement = measurement(check);
+    let mut measurement = measurement(check, !arguments.device.is_empty());
     let documents = measurement.parts.iter().map(|(_, document)| document);
     measurement.exit_code = super::load_exit_code(documents, arguments.ignore_failure);
+    if !arguments.device.is_empty() && measurement.exit_code == 0 {
+        measurement.exit_code = devices_exit_code(&measurement);
+    }
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
     let mut artifacts = Artifacts::default();
     if let Some(file) = &arguments.html {
         let recordings: Vec<PathBuf> = measurement.parts.iter().map(|(path, _)| path.clone()).collect();
-        measurement.exit_code = measurement.exit_code.max(super::report::write_page(file, &recordings, &mut artifacts));
+        measurement.exit_code =
+            measurement.exit_code.max(super::report::write_page(file, &recordings, &devices, &mut artifacts));
     }
     output.measurement_and_next(&measurement, artifacts.failure());
     Ok(measurement.exit_code)
 }
 
-fn measurement(check: Check) -> Measurement {
+fn measurement(check: Check, is_asked: bool) -> Measurement {
     let mut measurement = Measurement {
         parts: check.parts,
         devices: check.devices,
+        cycles: Vec::new(),
         verdict: String::new(),
         next: Vec::new(),
         exit_code: 0,
         by_cpu: false,
     };
-    measurement.verdict = punctual_report::check_verdict(&measurement);
+    measurement.verdict = match is_asked {
+        true => punctual_report::devices_verdict(&measurement),
+        false => punctual_report::check_verdict(&measurement),
+    };
     measurement
+}
+
+/// The devices that were asked about, or those of every check.
+fn devices(arguments: &CheckArguments) -> anyhow::Result<Vec<Profile>> {
+    let catalogue = super::device::catalogue(arguments.profiles.as_deref())?;
+    if arguments.device.is_empty() {
+        return Ok(punctual_study::usual_devices());
+    }
+    let parse = |spec: &String| catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()).into());
+    arguments.device.iter().map(parse).collect()
+}
+
+/// 2 where a device that was asked about fails, or would have run dry in this very check; 1 where there was nothing to judge it
+/// by, which is not the same as that it holds.
+fn devices_exit_code(measurement: &Measurement) -> u8 {
+    let is_bad = |row: &JudgedDevice| match row.answer.underruns.outcome {
+        Outcome::Holds | Outcome::HoldsAsRecorded => false,
+        Outcome::Fails => true,
+        Outcome::Unknown => row.late_wakeups_on_worst_cpu > 0,
+    };
+    match &measurement.devices[..] {
+        [] => 1,
+        judged => 2 * u8::from(judged.iter().any(is_bad)),
+    }
 }

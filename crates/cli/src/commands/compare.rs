@@ -9,8 +9,8 @@ use punctual_comparison::{Comparison, Side};
 use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable, Source};
 use punctual_probe::Plan;
-use punctual_recording::{Recording, printable, printable_path};
-use punctual_report::compare::comparison_page;
+use punctual_recording::{Recording, counted, printable, printable_path};
+use punctual_report::compare::{CompareSidesAnswer, comparison_page, several_text};
 use punctual_report::recording::{MAX_HISTORIES, Recorded};
 use punctual_report::shell_word;
 use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side};
@@ -20,13 +20,15 @@ use std::time::Duration;
 pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
     super::artifacts::check_page(arguments.html.as_ref())?;
     let devices = devices(&arguments.device)?;
+    if arguments.sides.len() > 2 {
+        return several(arguments, output);
+    }
     let (opened, clear, trouble) = match arguments.repeat {
         Some(repeats) => {
             let (opened, clear_after, trouble) = measure(&arguments.measuring, repeats as usize)?;
             (opened, clear_after.map(|after| (after, repeats)), trouble)
         }
         None => {
-            only_two(&arguments.sides)?;
             let sides = [0, 1].map(|index| recorded(&arguments.sides[index]));
             (sides.into_iter().collect::<Result<Vec<Opened>, _>>()?, None, None)
         }
@@ -41,7 +43,8 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
     );
     if let Some((after, repeats)) = clear {
         comparison.notes.push(format!(
-            "ended after {after} of {repeats} repeats: the intervals held together with {} % and showed a difference",
+            "ended after {after} of {}: the intervals held together with {} % and showed a difference",
+            counted(repeats, "repeat"),
             100.0 * punctual_comparison::INTERIM_CONFIDENCE
         ));
     }
@@ -91,22 +94,36 @@ fn repeated(mut words: impl Iterator<Item = String>, repeats: usize) -> Vec<Stri
     changed
 }
 
-/// Three sides are three verdicts, which do not hold together as each holds by itself.
-fn only_two(sides: &[PathBuf]) -> Result<(), Usage> {
-    let Some(third) = sides.get(2) else { return Ok(()) };
-    let (first, third) = (sides[0].display(), third.display());
-    Err(Usage(format!(
-        "{} sides: compare takes two, for its verdict holds for one pair; runs of one side are joined by commas, and a third side \
-         is a comparison of its own: `punctual compare {first} {third}`",
-        sides.len()
-    )))
+/// As many sides as there are letters to call them by.
+const MAX_SIDES: usize = 26;
+
+/// Several sides, each beside the first, with the error rate shared.
+fn several(arguments: &CompareArguments, output: Output) -> anyhow::Result<u8> {
+    let named: Vec<String> = arguments.sides.iter().map(|side| printable_path(side)).collect();
+    if named.len() > MAX_SIDES {
+        return Err(Usage(format!("{} sides: compare takes {MAX_SIDES} at most", named.len())).into());
+    }
+    if arguments.html.is_some() || !arguments.device.is_empty() {
+        let what = if arguments.html.is_some() { "--html" } else { "--device" };
+        let pair = format!("punctual compare {} {}", shell_word(&named[0]), shell_word(&named[1]));
+        return Err(Usage(format!("{what} goes with two sides: `{pair}`")).into());
+    }
+    let mut opened = arguments.sides.iter().map(|side| recorded(side)).collect::<Result<Vec<Opened>, _>>()?;
+    let others: Vec<Side> = opened.split_off(1).into_iter().map(|opened| opened.side).collect();
+    let found = punctual_comparison::compare_several(&opened[0].side, &others, &[])?;
+    let next = punctual_report::after_comparisons(&found, &named);
+    if output.json {
+        output::answer(CompareSidesAnswer::new(&found, next), 0);
+    } else {
+        output::print_text(&format!("{}\n{}", several_text(&found), punctual_report::next_text(&next)));
+    }
+    Ok(0)
 }
 
 fn devices(specs: &[String]) -> Result<Vec<Profile>, Usage> {
     let catalogue = Catalogue::shipped();
     if specs.is_empty() {
-        let ids = punctual_study::catalogue_ids().into_iter();
-        return Ok(ids.filter_map(|id| catalogue.find(id)).cloned().collect());
+        return Ok(punctual_study::usual_devices());
     }
     specs.iter().map(|spec| catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))).collect()
 }
@@ -142,9 +159,14 @@ fn over_time(opened: &[Opened]) -> Vec<Recorded> {
     drawn.collect()
 }
 
-/// A side that stands on disk: a recording, a directory of them, or several joined by commas.
-fn recorded(path: &Path) -> anyhow::Result<Opened> {
-    let name = printable_path(path);
+/// A side that stands on disk: a recording, a directory of them, or several joined by commas; with its name before it, where it
+/// has one.
+fn recorded(written: &Path) -> anyhow::Result<Opened> {
+    let split = written.to_str().filter(|_| !written.exists()).and_then(|text| text.split_once('='));
+    let (name, path) = match split {
+        Some((name, path)) if !name.is_empty() && !name.contains('/') => (printable(name), Path::new(path)),
+        _ => (printable_path(written), written),
+    };
     let paths = match path.to_str() {
         Some(list) if !path.exists() && list.contains(',') => {
             list.split(',').filter(|part| !part.is_empty()).map(PathBuf::from).collect()

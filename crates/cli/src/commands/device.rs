@@ -14,6 +14,7 @@ use punctual_device::Catalogue;
 use punctual_kernel::scheduling;
 use punctual_load::Load;
 use punctual_recording::{Directory, EndReason, Recording, format_ns, read_activation_document};
+use punctual_report::NextStep;
 use punctual_report::device::study::{self as study_report, Row, StudyReport, VerifiedRow};
 use punctual_report::device::{self, DeviceAnswer, ProfilesAnswer, Run, StudyAnswer, VerifyAnswer};
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, Study, StudyPlan, VerifyPlan};
@@ -31,20 +32,27 @@ pub(crate) fn run(command: &DeviceCommand, output: Output) -> anyhow::Result<u8>
     }
 }
 
-/// Reports a recording of devices as the run that made it did; false where it holds none.
-pub(super) fn report(path: &Path, output: Output) -> anyhow::Result<Option<u8>> {
+/// Reports a recording of devices as the run that made it did, on a page too where one is asked for; `None` where it holds none.
+pub(super) fn report(path: &Path, output: Output, page: Option<&Path>) -> anyhow::Result<Option<u8>> {
     // Written at the end: a run that was cut short has none.
     let Some(activations) = read_activation_document(path)? else { return Ok(None) };
     let recording = Recording::open(path)?;
-    print_run(&Run { path, document: recording.document(), activations: &activations }, output, 0);
-    Ok(Some(0))
+    let run = Run { path, document: recording.document(), activations: &activations };
+    let next = punctual_report::after_device(&run, &punctual_load::names());
+    let (mut artifacts, mut code) = (Artifacts::default(), 0);
+    if let Some(file) = page {
+        let page = device::device_page(super::report::page_beside(path)?, &run, &next);
+        code = artifacts.write(file, page.html()?);
+    }
+    print_run(&run, &next, output, artifacts.failure(), code);
+    Ok(Some(code))
 }
 
-fn print_run(run: &Run<'_>, output: Output, code: u8) {
+fn print_run(run: &Run<'_>, next: &[NextStep], output: Output, failure: Option<&str>, code: u8) {
     if output.json {
-        output::answer(DeviceAnswer::new(run), code);
+        output::answer_beside(failure, DeviceAnswer::new(run, next), code);
     } else {
-        output::print_text(&device::text(run));
+        output::print_text(&(device::text(run) + &punctual_report::next_text(next)));
     }
 }
 
@@ -90,7 +98,9 @@ fn run_devices(specs: &[String], how: &HowArguments, output: Output) -> anyhow::
     let failed = (outcome.document.ended.as_ref())
         .is_some_and(|ended| matches!(ended.reason, EndReason::Watchdog | EndReason::Failed));
     let code = u8::from(failed).max(super::load_exit_code([&outcome.document], how.ignore_failure));
-    print_run(&shown(&outcome), output, code);
+    let run = shown(&outcome);
+    let next = punctual_report::after_device(&run, &punctual_load::names());
+    print_run(&run, &next, output, None, code);
     Ok(code)
 }
 

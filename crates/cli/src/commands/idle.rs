@@ -7,10 +7,11 @@ use crate::progress::{Bar, StepProgress};
 use crate::signals::Interrupted;
 use punctual_kernel::scheduling::{allowed_cpus, check_allowed};
 use punctual_probe::idle::IdlePlan;
-use punctual_recording::{Recording, for_each_gap, format_ns, read_gap_document, read_validation};
+use punctual_recording::{Recording, counted, for_each_gap, format_ns, read_gap_document, read_validation};
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::idle::{GapPictures, IdleAnswer, idle_page};
 use punctual_report::idle::{IdleReport, text};
+use punctual_report::{after_idle, next_text};
 use punctual_study::idle::{IdleProgress, ValidationPlan, measure_idle, validate};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -32,7 +33,7 @@ pub(crate) fn run(arguments: &IdleArguments, output: Output) -> anyhow::Result<u
     if let Some(code) = page_too(arguments, &plan.output, output)? {
         return Ok(code);
     }
-    Ok(print(&IdleReport { recording: &plan.output, document: &document, gaps: &gaps, validation: None }, output))
+    Ok(print(&IdleReport { recording: &plan.output, document: &document, gaps: &gaps, validation: None }, &[], output))
 }
 
 fn plan(arguments: &IdleArguments) -> IdlePlan {
@@ -68,7 +69,7 @@ fn run_validation(arguments: &IdleArguments, mut idle: IdlePlan, output: Output)
     // The pauses between keystrokes are 25 ms on average.
     let expected = Duration::from_nanos(arguments.keystrokes * (arguments.compute + 25_000_000));
     let result = validate(&plan, &mut |now, typed| {
-        progress.show(&format!("{typed} keystrokes"), now.elapsed, expected);
+        progress.show(&counted(typed, "keystroke"), now.elapsed, expected);
         interrupted.step()
     });
     progress.done();
@@ -77,7 +78,8 @@ fn run_validation(arguments: &IdleArguments, mut idle: IdlePlan, output: Output)
     if let Some(code) = page_too(arguments, recording, output)? {
         return Ok(code);
     }
-    Ok(print(&IdleReport { recording, document: &document, gaps: &gaps, validation: Some(&validation) }, output))
+    let report = IdleReport { recording, document: &document, gaps: &gaps, validation: Some(&validation) };
+    Ok(print(&report, &[], output))
 }
 
 /// Where a page is asked for, answers from what was just recorded, as `punctual report` does.
@@ -110,19 +112,20 @@ pub(crate) fn report(
         output::answer_beside(artifacts.failure(), IdleAnswer::new(&report, interarrival), code);
         return Ok(Some(code));
     }
-    print(&report, output);
-    if !interarrival.is_empty() {
-        output::print_more(&format!("\n{}", punctual_report::forecast::interarrival::text(interarrival)));
-    }
+    print(&report, interarrival, output);
     Ok(Some(code))
 }
 
-fn print(report: &IdleReport<'_>, output: Output) -> u8 {
+fn print(report: &IdleReport<'_>, interarrival: &[InterarrivalRow], output: Output) -> u8 {
     if output.json {
-        output::answer(IdleAnswer::new(report, &[]), 0);
-    } else {
-        output::print_text(&text(report));
+        output::answer(IdleAnswer::new(report, interarrival), 0);
+        return report.exit_code();
     }
+    let mut text = text(report);
+    if !interarrival.is_empty() {
+        text += &format!("\n{}\n", punctual_report::forecast::interarrival::text(interarrival).trim_end());
+    }
+    output::print_text(&(text + &next_text(&after_idle(report))));
     report.exit_code()
 }
 
@@ -149,7 +152,7 @@ impl Line {
         self.shown = Some(Instant::now());
         let left = progress.duration.saturating_sub(progress.elapsed).as_secs_f64().ceil();
         let longest = format_ns(progress.longest_ns);
-        let message = format!("{} gaps, longest {longest}  {left:.0} s left", progress.gaps);
+        let message = format!("{}, longest {longest}  {left:.0} s left", counted(progress.gaps, "gap"));
         self.bar.set(progress.elapsed.as_millis() as u64, progress.duration.as_millis() as u64, message);
     }
 }

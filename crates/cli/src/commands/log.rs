@@ -8,12 +8,13 @@ use crate::signals::Interrupted;
 use punctual_load::Load;
 use punctual_recording::episode::EventKind;
 use punctual_recording::{
-    EndReason, EventClass, LogDocument, LogRow, Recording, count_log_rows, for_each_log_row, format_ns, is_log,
-    read_log_document,
+    EndReason, EventClass, LogDocument, LogRow, Recording, agreeing, count_log_rows, counted, for_each_log_row,
+    format_ns, grouped, is_log, read_log_document,
 };
 use punctual_report::log::lines::{CSV_HEADER, csv_line, line};
 use punctual_report::log::trace::LogTrace;
 use punctual_report::log::{EventRow, HeaderAnswer, LogAnswer, LogPictures, LogReport, LogSummary, log_page, text};
+use punctual_report::{after_log, after_log_show, next_text};
 use punctual_study::{LogPlan, LogProgress, log_events};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -92,7 +93,7 @@ impl Line {
         }
         self.shown = Some(Instant::now());
         let dropped = if progress.dropped > 0 { format!(", {} dropped", progress.dropped) } else { String::new() };
-        let step = format!("{} events{dropped}", progress.rows);
+        let step = format!("{}{dropped}", counted(progress.rows, "event"));
         self.bar.show(&step, progress.elapsed, progress.duration.unwrap_or(progress.elapsed));
     }
 }
@@ -123,7 +124,7 @@ fn print(path: &Path, log: &LogDocument, output: Output, beside: &Beside<'_>) ->
     let summary = summarize(path, &recording, log, &mut |rows| {
         // In proportion to what was counted so far.
         let (elapsed, whole) = (began.elapsed(), log.rows().max(rows));
-        bar.show(&format!("{rows} events"), elapsed, elapsed.mul_f64(whole as f64 / rows.max(1) as f64));
+        bar.show(&counted(rows, "event"), elapsed, elapsed.mul_f64(whole as f64 / rows.max(1) as f64));
     });
     bar.done();
     let summary = summary?;
@@ -140,7 +141,7 @@ fn print(path: &Path, log: &LogDocument, output: Output, beside: &Beside<'_>) ->
     if output.json {
         output::answer_beside(artifacts.failure(), LogAnswer::new(&report), code);
     } else {
-        output::print_text(&text(&report));
+        output::print_text(&(text(&report) + &next_text(&after_log(&report))));
     }
     Ok(code)
 }
@@ -166,9 +167,10 @@ fn summarize(
     // A disk that was full may have had room for rows and none for their count.
     let failed = recording.document().ended.as_ref().is_none_or(|ended| ended.reason == EndReason::Failed);
     if !failed {
-        let (counted, stand) = (log.rows(), count_log_rows(path)?);
-        let whole = counted == stand && stand == summary.rows();
-        anyhow::ensure!(whole, "{}: {counted} events were logged, but {stand} stand in the table", path.display());
+        let (logged, stand) = (log.rows(), count_log_rows(path)?);
+        let whole = logged == stand && stand == summary.rows();
+        let (logged, were) = (counted(logged, "event"), agreeing(logged, "was", "were"));
+        anyhow::ensure!(whole, "{}: {logged} {were} logged, but {stand} stand in the table", path.display());
     }
     Ok(summary)
 }
@@ -264,13 +266,16 @@ fn show_as_trace(report: &LogReport<'_>, filter: &Filter<'_>, file: &Path, outpu
     let mut artifacts = Artifacts::default();
     let code = artifacts.write(file, trace.finish());
     let whole = report.exit_code().max(code);
+    let next = after_log_show(report, true);
     if output.json {
-        output::answer_beside(artifacts.failure(), LogAnswer::new(report).with_shown(shown), whole);
+        let answer = LogAnswer::new(report).with_next(next).with_shown(shown);
+        output::answer_beside(artifacts.failure(), answer, whole);
     } else {
         output::print_text(&report.verdict());
         if code == 0 {
-            output::note(&format!("{shown} events in {}", file.display()));
+            output::note(&format!("{} in {}", counted(shown, "event"), file.display()));
         }
+        output::print_more(&next_text(&next));
     }
     Ok(whole)
 }
@@ -280,7 +285,8 @@ fn show_rows(report: &LogReport<'_>, filter: &Filter<'_>, output: Output) -> any
     let mut stream = Stream::new();
     if output.json {
         // As one object, written event by event.
-        let mut head = output::answer_text(LogAnswer::new(report), 0, None);
+        let answer = LogAnswer::new(report).with_next(after_log_show(report, false));
+        let mut head = output::answer_text(answer, 0, None);
         head.truncate(head.trim_end().len().saturating_sub(2));
         stream.write(&format!("{head},\n  \"events\": ["));
         let mut first = true;
@@ -296,9 +302,13 @@ fn show_rows(report: &LogReport<'_>, filter: &Filter<'_>, output: Output) -> any
         stream.write_text(&format!("{}\n\n", report.verdict()));
         let text = |row: &LogRow<'_>| format!("{}\n", line(row, filter.started_ns));
         let shown = each_wanted(report.recording, filter, |row| stream.write_text(&text(row)))?;
+        let next = next_text(&after_log_show(report, false));
+        if !next.is_empty() {
+            stream.write_text(&format!("\n{next}"));
+        }
         stream.finish();
         if shown < report.summary.rows() {
-            output::note(&format!("{shown} of {} events shown", report.summary.rows()));
+            output::note(&format!("{} of {} shown", grouped(shown), counted(report.summary.rows(), "event")));
         }
     }
     stream.finish();

@@ -15,6 +15,7 @@ use punctual_modem::experiment::{Experiment, Step, stall_table};
 use punctual_modem::office::NUMBERS;
 use punctual_modem::telephone::{LineOptions, Telephone};
 use punctual_modem::virtual_time::{Direction, FarEnd};
+use punctual_recording::counted;
 use punctual_recording::input;
 use punctual_report::modem::{
     LineAnswer, Lined, LiveSent, Sent, Stalled, StallsAnswer, TransferAnswer, line_text, stalls_text, transfer_text,
@@ -163,7 +164,7 @@ fn line(arguments: &ModemLineArguments, output: Output) -> anyhow::Result<u8> {
         }
     };
     let run = line::run(&plan, &mut ready, &mut |step| {
-        let words = format!("{} calls, {} bytes sent", step.calls, step.sent);
+        let words = format!("{}, {} sent", counted(step.calls, "call"), counted(step.sent, "byte"));
         progress.show(&words, step.elapsed, arguments.duration.unwrap_or(step.elapsed));
         !interrupted.is_set()
     })?;

@@ -7,8 +7,9 @@ use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
 use punctual_load::{Load, NotRunnable};
 use punctual_probe::{Plan, Policy, Selection, Via};
-use punctual_recording::EndReason;
+use punctual_recording::{EndReason, LimitSpec, Stage};
 use punctual_report::{EXPORTS, Measurement};
+use punctual_study::usual_devices;
 use std::time::Duration;
 
 /// How long a measurement takes that nobody set a time for, ns.
@@ -45,17 +46,23 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     let mut measurement = Measurement {
         parts: vec![(plan.output, outcome.document)],
         devices: Vec::new(),
+        cycles: Vec::new(),
         verdict: String::new(),
         next: Vec::new(),
         exit_code: if failed || measured_nothing { 1 } else { exit_code },
         by_cpu: false,
     };
     measurement.verdict = punctual_report::recording_verdict(&[&measurement.parts[0].1]);
+    if let Some(period_ns) = arguments.follow.period {
+        let recording = vec![measurement.parts[0].0.clone()];
+        super::report::count_cycles(&mut measurement, &[recording], Some(period_ns))?;
+    }
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
     let mut artifacts = Artifacts::default();
     if let Some(file) = &arguments.html {
         let recording = std::slice::from_ref(&measurement.parts[0].0);
-        measurement.exit_code = measurement.exit_code.max(super::report::write_page(file, recording, &mut artifacts));
+        measurement.exit_code =
+            measurement.exit_code.max(super::report::write_page(file, recording, &usual_devices(), &mut artifacts));
     }
     if let Some(export) = EXPORTS.iter().find(|export| arguments.hist && export.name == "hist") {
         output::note(&measurement.verdict);
@@ -79,6 +86,15 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
             "--why-stage {stage} goes with --pid, --tid, --comm or --follow: threads of punctual's own do no work"
         )));
     }
+    let of_work = |stage: Stage| matches!(stage, Stage::Work | Stage::Response);
+    let mut stages = arguments.limit.iter().flat_map(|limits| &limits.0).map(LimitSpec::stage);
+    if let Some(stage) = stages.find(|stage| plan.follow.is_none() && of_work(*stage)) {
+        let stage = stage.name();
+        return Err(Usage(format!(
+            "--limit {stage}: goes with --pid, --tid, --comm or --follow: threads of punctual's own do no work"
+        )));
+    }
+    plan.followed_period_ns = arguments.follow.period;
     plan.limits = arguments.limit.as_ref().map(|limits| limits.0.clone()).unwrap_or_default();
     plan.output = arguments.output.clone().unwrap_or_else(|| super::fresh_name("", ".punctual"));
     Ok(plan)

@@ -3,16 +3,17 @@
 use super::artifacts::Artifacts;
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
+use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
-    BlockMaximum, Document, LimitSpec, Recording, RecordingKind, Stage, compatible, kind_of, merge, printable,
+    BlockMaximum, Document, LimitSpec, Recording, RecordingKind, Stage, compatible, counted, kind_of, merge, printable,
     printable_path,
 };
-use punctual_report::encode::html::History;
+use punctual_report::encode::html::{History, Page};
 use punctual_report::forecast::interarrival::InterarrivalRow;
-use punctual_report::recording::{Recorded, recording_page};
+use punctual_report::recording::{LoopCycles, Recorded, recording_page};
 use punctual_report::{Measurement, ReportAnswer, load_name, load_words};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
@@ -29,12 +30,20 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     let interarrival = interarrival(&recordings, arguments)?;
     let mut measured = measured(&recordings, arguments.html.is_some())?;
     measured.measurement.by_cpu = arguments.by_cpu;
+    let is_followed = measured.measurement.parts.iter().any(|(_, document)| document.followed.is_some());
+    if arguments.period.is_some() && !is_followed {
+        return Err(Usage(
+            "--period goes with recordings of other programs' threads: punctual's own have theirs".to_owned(),
+        )
+        .into());
+    }
     if let Some(limits) = &arguments.limit {
         measured.judge(&limits.0);
     }
+    count_cycles(&mut measured.measurement, &measured.paths, arguments.period)?;
     let mut artifacts = Artifacts::default();
     if let Some(path) = &arguments.html {
-        let page = measured.page()?;
+        let page = measured.page(&punctual_study::usual_devices()).html()?;
         measured.measurement.exit_code = measured.measurement.exit_code.max(artifacts.write(path, page));
     }
     let measurement = measured.measurement;
@@ -63,12 +72,46 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
 
 /// Writes the page of recordings of wakeups that were just made beside their answer, as `punctual report --html` does from
 /// the same recordings, and gives the exit code.
-pub(super) fn write_page(file: &Path, recordings: &[PathBuf], artifacts: &mut Artifacts) -> u8 {
-    let page = measured(recordings, true).and_then(|mut measured| measured.page());
+pub(super) fn write_page(file: &Path, recordings: &[PathBuf], devices: &[Profile], artifacts: &mut Artifacts) -> u8 {
+    let page = measured(recordings, true).and_then(|mut measured| {
+        count_cycles(&mut measured.measurement, &measured.paths, None)?;
+        Ok(measured.page(devices).html()?)
+    });
     match page {
         Ok(page) => artifacts.write(file, page),
         Err(error) => artifacts.fail(file, &error),
     }
+}
+
+/// Holds the cycles of followed threads against a period: the one that is given, else that with which they were recorded.
+pub(super) fn count_cycles(
+    measurement: &mut Measurement,
+    paths: &[Vec<PathBuf>],
+    given_ns: Option<u64>,
+) -> anyhow::Result<()> {
+    for ((_, document), paths) in measurement.parts.iter().zip(paths) {
+        let Some(period_ns) = document.followed.as_ref().and_then(|followed| given_ns.or(followed.period_ns)) else {
+            continue;
+        };
+        let mut cycles = LoopCycles { period_ns, by_name: BTreeMap::new() };
+        for path in paths {
+            for (name, count) in Recording::open(path)?.cycles(period_ns)? {
+                cycles.by_name.entry(name).or_default().add(&count);
+            }
+        }
+        measurement.verdict += &format!(" {}", cycles.verdict());
+        measurement.cycles.push(cycles);
+    }
+    Ok(())
+}
+
+/// The page of the wakeups of a recording that is of something else.
+///
+/// # Errors
+/// Where it cannot be read.
+pub(super) fn page_beside(recording: &Path) -> anyhow::Result<Page> {
+    let mut measured = measured(std::slice::from_ref(&recording.to_owned()), true)?;
+    Ok(measured.page(&punctual_study::usual_devices()))
 }
 
 /// Recordings of wakeups, read and added up where they were made alike.
@@ -83,19 +126,20 @@ impl Measured {
     /// Judges each part by these limits in place of its own.
     fn judge(&mut self, limits: &[LimitSpec]) {
         for (_, document) in &mut self.measurement.parts {
-            let total = document.distributions.sum(|key| key.stage == Stage::Total);
-            document.limits = limits.iter().map(|limit| limit.judge(&total)).collect();
+            let of = |stage: Stage| document.distributions.sum(|key| key.stage == stage);
+            document.limits = limits.iter().map(|limit| limit.judge(of)).collect();
             self.measurement.exit_code = self.measurement.exit_code.max(super::limits_exit_code(&document.limits));
         }
         self.measurement.verdict = verdict(&self.measurement);
     }
 
     /// The page. What devices would have met is said in the measurement from then on.
-    fn page(&mut self) -> anyhow::Result<String> {
+    fn page(&mut self, asked: &[Profile]) -> Page {
         let parts = self.measurement.parts.iter().zip(&self.paths);
-        let devices: Vec<Vec<JudgedDevice>> = parts.map(|((_, document), paths)| devices_of(document, paths)).collect();
+        let devices: Vec<Vec<JudgedDevice>> =
+            parts.map(|((_, document), paths)| devices_of(document, paths, asked)).collect();
         self.measurement.devices = devices.iter().flatten().cloned().collect();
-        Ok(recording_page(&self.measurement, &devices, &self.recorded).html()?)
+        recording_page(&self.measurement, &devices, &self.recorded)
     }
 }
 
@@ -111,6 +155,7 @@ fn measured(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<Measured> 
     let mut measurement = Measurement {
         parts,
         devices: Vec::new(),
+        cycles: Vec::new(),
         verdict: String::new(),
         next: Vec::new(),
         exit_code: 0,
@@ -164,9 +209,17 @@ fn report_other(
     let alone = recordings.len() == 1;
     let is_exported = arguments.export.0.is_some();
     let refused = match kind {
+        RecordingKind::Gaps | RecordingKind::Log | RecordingKind::Interaction if arguments.period.is_some() => {
+            Some("--period is of recordings of threads that were followed")
+        }
         RecordingKind::Gaps | RecordingKind::Log | RecordingKind::Interaction if !alone => Some("report it by itself"),
         RecordingKind::Gaps if is_exported || arguments.limit.is_some() => {
             Some("--csv and --limit do not apply; --json has all its figures")
+        }
+        RecordingKind::Interaction
+            if arguments.limit.iter().flat_map(|limits| &limits.0).any(|limit| limit.stage() != Stage::Total) =>
+        {
+            Some("--limit takes no stage there: p99=100ms is of the inputs")
         }
         RecordingKind::Interaction if is_exported => Some("--json has all its inputs"),
         RecordingKind::Log if is_exported => Some("punctual log show --csv prints its events"),
@@ -191,10 +244,10 @@ fn report_other(
         // What is asked for only of wakeups is asked of the bystander's.
         RecordingKind::Activations
             if alone
-                && !(is_exported || arguments.by_cpu || arguments.limit.is_some() || arguments.html.is_some())
+                && !(is_exported || arguments.by_cpu || arguments.limit.is_some())
                 && arguments.interarrival.is_empty() =>
         {
-            super::device::report(path, output)
+            super::device::report(path, output, arguments.html.as_deref())
         }
         RecordingKind::Activations | RecordingKind::Wakeups => Ok(None),
     }
@@ -220,7 +273,12 @@ fn interarrival(recordings: &[PathBuf], arguments: &ReportArguments) -> anyhow::
 }
 
 fn check_sums(path: &Path, wrong: u64) -> anyhow::Result<()> {
-    anyhow::ensure!(wrong == 0, "{}: the stages of {wrong} wakeups do not add up to their totals", path.display());
+    anyhow::ensure!(
+        wrong == 0,
+        "{}: the stages of {} do not add up to the total",
+        path.display(),
+        counted(wrong, "wakeup")
+    );
     Ok(())
 }
 
@@ -288,8 +346,8 @@ fn watched(recording: &Recording) -> anyhow::Result<HashMap<&str, (u64, Vec<Bloc
 }
 
 /// What devices would have met. A recording that cannot carry a forecast still makes a page.
-pub(super) fn devices_of(document: &Document, paths: &[PathBuf]) -> Vec<JudgedDevice> {
-    let judged = super::forecast::inputs(paths).and_then(|inputs| Ok(punctual_study::judge(document, &inputs)?));
+pub(super) fn devices_of(document: &Document, paths: &[PathBuf], asked: &[Profile]) -> Vec<JudgedDevice> {
+    let judged = super::forecast::inputs(paths).and_then(|inputs| Ok(punctual_study::judge(document, &inputs, asked)?));
     match judged {
         Ok(judged) => judged,
         Err(error) => {

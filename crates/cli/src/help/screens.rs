@@ -23,6 +23,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         &[
             ("duration", "How long in all, half idle, half loaded [default: 60s]"),
             ("load", "The load of the second half [default: mixed]"),
+            ("device", "Does it hold? modem, `audio 64@48kHz x3`"),
             DIRECTORY,
             HTML,
             CPUS,
@@ -41,7 +42,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             LOAD,
             ("limit", "Exit with 2 beyond these: p99.9=200us,max=1ms"),
             ("why", "Keep who made later wakeups late: 500us"),
-            ("comm", "Follow other programs' threads by name"),
+            ("comm", "Follow threads of others by name; see --period"),
             ("follow", "Follow COMMAND's threads"),
             OUTPUT,
             HTML,

@@ -1,18 +1,19 @@
 //! How often the verdict is wrong on a machine that is compared with itself, whatever it does between runs and within them, and what
 //! it finds where there is something.
 //!
-//! `cargo bench --profile dev -p punctual-comparison --bench verdicts -- [--comparisons 200] [--seconds 10] [--pairs 10] [--only NUMBER,...]`
+//! `cargo bench --profile dev -p punctual-comparison --bench verdicts -- [--comparisons 200] [--seconds 10] [--pairs 10] [--only NUMBER,...] [--sides 3]`
 //!
 //! Each machine (`process.rs`) is measured pair by pair, each in an order that is drawn, as `--repeat` does. Printed, for each number of runs a side: how many of a hundred
 //! comparisons gave a verdict although both sides are the same (at most 5 are promised), how often all intervals held together (95 are
 //! promised), the same where the measurement may end early (`--repeat`), and with how many runs. Below: what is found where B's machine is
-//! later by a factor, by the verdict and by each quantile.
+//! later by a factor, by the verdict and by each quantile. With `--sides` so many sides are compared with the first in place of two.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 #[path = "../made_up/mod.rs"]
 mod made_up;
 mod process;
+mod several;
 
 use process::{Machine, PROCESSES, Process};
 use punctual_comparison::{Comparison, FIGURES, Outcome, Run, Side, Standing, comes_first, compare, is_clear};
@@ -94,6 +95,10 @@ fn main() {
         pairs: number("--pairs", 10) as usize,
         only: only.split(',').filter_map(|word| word.parse().ok()).collect(),
     };
+    let sides = number("--sides", 2) as usize;
+    if sides > 2 {
+        return several::print(sides, options.comparisons, options.seconds, &options.only);
+    }
     equal(&options);
     if options.only.is_empty() || options.only.iter().any(|&index| index >= PROCESSES.len()) {
         different(&options);

@@ -19,7 +19,7 @@ use punctual_kernel::ending::GettingReady;
 use punctual_kernel::scheduling::kernel_priority;
 use punctual_kernel::{Refused, clock, cpus, host, steal};
 use punctual_recording::episode::Call;
-use punctual_recording::{Configuration, EndReason, Ended, Provenance, Softirq, Stage, Wakeup, Writer};
+use punctual_recording::{Configuration, EndReason, Ended, Provenance, Softirq, Stage, Wakeup, Writer, counted};
 use std::time::{Duration, Instant};
 
 /// Records are looked at this often.
@@ -56,6 +56,7 @@ pub(crate) fn run(
     let drain = Drain::start(programs.rings.share())?;
     let mut writer = Writer::create(&plan.output, provenance, Vec::new())?;
     writer.followed_mut().asked = selection.asked();
+    writer.followed_mut().period_ns = plan.followed_period_ns;
     let mut watch = recorder::begin(plan, recorder, &writer, &programs.program_ids())?;
     drop(getting_ready);
     if let Some(watch) = &mut watch {
@@ -278,7 +279,8 @@ impl Session<'_> {
         self.count(writer);
         let without_room = self.programs.table.without_room();
         if without_room > 0 {
-            let note = format!("{without_room} threads were not followed: there is room for 4,096 at a time");
+            let note =
+                format!("not followed: {}, for there is room for 4,096 at a time", counted(without_room, "thread"));
             writer.provenance_mut().fallbacks.push(note);
         }
     }

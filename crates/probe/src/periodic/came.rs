@@ -1,6 +1,7 @@
 //! Whether what was to come in a chain of interrupt, softirq callback and thread came.
 
 use punctual_kernel::callbacks::CallbackCounts;
+use punctual_recording::counted;
 
 /// What a run through softirq callbacks counted.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,13 +24,13 @@ impl Came {
         }
         if self.never_woken > 0 {
             return Some(format!(
-                "after {} of {} interrupts the thread was never woken",
+                "after {} of {} the thread was never woken",
                 self.never_woken,
-                self.never_woken + self.wakeups
+                counted(self.never_woken + self.wakeups, "interrupt")
             ));
         }
         (self.wakeups == 0 && self.unobserved > 0)
-            .then(|| format!("none of the interrupts of {} activations was seen by a program", self.unobserved))
+            .then(|| format!("no interrupt of {} was seen by a program", counted(self.unobserved, "activation")))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::shared::error::RunError;
 use crate::shared::plan::Plan;
 use punctual_recording::{
-    Directory, Distribution, Document, EndReason, Ended, Limit, LoadScore, Provenance, Totals, Wakeup, Writer,
+    Directory, Document, EndReason, Ended, Limit, LoadScore, Provenance, Stage, Totals, Wakeup, Writer,
 };
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ pub(crate) fn conclude(
 ) -> Result<Outcome, RunError> {
     match ended {
         Ok(ended) => {
-            let limits = judge(plan, &writer.totals().total);
+            let limits = judge(plan, &writer);
             let document = writer.finish(ended, limits)?;
             let exceeded = document.limits.iter().filter(|limit| limit.exceeded).cloned().collect();
             Ok(Outcome { document, exceeded })
@@ -93,12 +93,13 @@ pub(crate) fn conclude(
     }
 }
 
-fn judge(plan: &Plan, total: &Distribution) -> Vec<Limit> {
-    let mut limits: Vec<Limit> = plan.limits.iter().map(|limit| limit.judge(total)).collect();
+fn judge(plan: &Plan, writer: &Writer) -> Vec<Limit> {
+    let mut limits: Vec<Limit> =
+        plan.limits.iter().map(|limit| limit.judge(|stage| writer.distribution(stage))).collect();
     if let Some(limit_ns) = plan.break_ns {
-        let found_ns = total.max();
+        let found_ns = writer.distribution(Stage::Total).max();
         let exceeded = found_ns.is_some_and(|found| found > limit_ns);
-        limits.push(Limit { what: "any wakeup".to_owned(), limit_ns, found_ns, exceeded });
+        limits.push(Limit { what: "any wakeup".to_owned(), limit_ns, found_ns, exceeded, stage: None });
     }
     limits
 }

@@ -59,6 +59,8 @@ pub struct Plan {
     pub follow: Option<Selection>,
     /// The period of each thread, ns.
     pub interval_ns: u64,
+    /// How often threads that are followed should begin anew, ns; what is not known of them by itself.
+    pub followed_period_ns: Option<u64>,
     /// How long to measure, ns; `None` until told to stop.
     pub duration_ns: Option<u64>,
     /// The policy of the threads.
@@ -99,6 +101,7 @@ impl Plan {
         Plan {
             follow: None,
             interval_ns: 1_000_000,
+            followed_period_ns: None,
             duration_ns: None,
             policy: Policy::Fifo,
             priorities: vec![80],

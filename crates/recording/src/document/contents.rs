@@ -56,6 +56,9 @@ pub struct Followed {
     pub wakers: Vec<Waker>,
     /// CPU time that punctual itself used meanwhile, ns. What its BPF programs take is part of the threads' own.
     pub cost_ns: u64,
+    /// How often the user says that these threads begin anew, ns; `None` where that was not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_ns: Option<u64>,
 }
 
 /// A followed thread.
@@ -391,7 +394,7 @@ impl Counters {
     }
 }
 
-/// A limit that the user set on the total, as judged.
+/// A limit that the user set, as judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     /// What is limited: `max`, `p99.9`, `wakeup` (stop at the first), ...
@@ -402,4 +405,7 @@ pub struct Limit {
     pub found_ns: Option<u64>,
     /// Whether it was exceeded.
     pub exceeded: bool,
+    /// The stage that is limited, by name; `None` for the total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
 }

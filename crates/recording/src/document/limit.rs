@@ -1,10 +1,10 @@
-//! Limits that a user sets on the total, such as `p99.9=200us,max=1ms`.
+//! Limits that a user sets, such as `p99.9=200us,response:max=1ms`.
 
-use crate::Distribution;
 use crate::document::contents::Limit;
 use crate::format::units::{BareUnit, parse_duration};
+use crate::{Distribution, Stage};
 
-/// A limit on a quantile of the total, or on its maximum.
+/// A limit on a quantile of a stage, or on its maximum; of the total unless another is named.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LimitSpec {
     /// As the user wrote it: `max`, `p99.9`.
@@ -12,15 +12,34 @@ pub struct LimitSpec {
     /// The fraction of wakeups that must keep the limit; `None` for all.
     quantile: Option<f64>,
     limit_ns: u64,
+    stage: Stage,
 }
 
 impl LimitSpec {
-    /// Reads a comma-separated list of limits.
+    /// Reads a comma-separated list of limits: `p99.9=200us,max=1ms`.
     ///
     /// # Errors
     /// A sentence that says what was wrong and what would be right.
     pub fn parse_list(text: &str) -> Result<Vec<LimitSpec>, String> {
         text.split(',').map(LimitSpec::parse).collect()
+    }
+
+    /// The same with a stage before a limit that is not of the total: `p99.9=200us,response:max=1ms`.
+    ///
+    /// # Errors
+    /// A sentence that says what was wrong and what would be right.
+    pub fn parse_list_of_stages(text: &str) -> Result<Vec<LimitSpec>, String> {
+        text.split(',').map(LimitSpec::parse_of_stage).collect()
+    }
+
+    fn parse_of_stage(text: &str) -> Result<LimitSpec, String> {
+        let Some((name, limit)) = text.split_once(':') else { return LimitSpec::parse(text) };
+        let stages = || Stage::ALL.into_iter().filter(|stage| stage.is_of_a_wakeup());
+        let stage = stages().find(|stage| stage.name() == name.trim()).ok_or_else(|| {
+            let names: Vec<&str> = stages().map(Stage::name).collect();
+            format!("`{text}` is no limit: there is no stage `{}`; give one of {}", name.trim(), names.join(", "))
+        })?;
+        Ok(LimitSpec { stage, ..LimitSpec::parse(limit)? })
     }
 
     fn parse(text: &str) -> Result<LimitSpec, String> {
@@ -34,14 +53,21 @@ impl LimitSpec {
             _ => Some(quantile_of(what).ok_or_else(wrong)?),
         };
         let limit_ns = parse_duration(limit, BareUnit::Microseconds)?;
-        Ok(LimitSpec { what: what.to_owned(), quantile, limit_ns })
+        Ok(LimitSpec { what: what.to_owned(), quantile, limit_ns, stage: Stage::Total })
     }
 
-    /// Judges a distribution of totals.
-    pub fn judge(&self, total: &Distribution) -> Limit {
-        let found_ns = self.quantile.map_or_else(|| total.max(), |quantile| total.quantile(quantile));
+    /// The stage that it limits.
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Judges the distribution of its stage, which `of` gives.
+    pub fn judge(&self, of: impl Fn(Stage) -> Distribution) -> Limit {
+        let found = of(self.stage);
+        let found_ns = self.quantile.map_or_else(|| found.max(), |quantile| found.quantile(quantile));
         let exceeded = found_ns.is_some_and(|found| found > self.limit_ns);
-        Limit { what: self.what.clone(), limit_ns: self.limit_ns, found_ns, exceeded }
+        let stage = (self.stage != Stage::Total).then(|| self.stage.name().to_owned());
+        Limit { what: self.what.clone(), limit_ns: self.limit_ns, found_ns, exceeded, stage }
     }
 }
 
@@ -52,6 +78,12 @@ fn quantile_of(what: &str) -> Option<f64> {
 }
 
 impl Limit {
+    /// The stage that it limits; one that this program does not know is the total.
+    pub fn of_stage(&self) -> Stage {
+        let named = |name: &String| Stage::ALL.into_iter().find(|stage| stage.name() == name);
+        self.stage.as_ref().and_then(named).unwrap_or_default()
+    }
+
     /// How many wakeups it takes for its quantile to be another than the maximum, where there were fewer.
     pub fn takes_more_than(&self, wakeups: u64) -> Option<u64> {
         let takes = (1.0 / (1.0 - quantile_of(&self.what)?)).round() as u64;
@@ -70,14 +102,35 @@ mod tests {
         for value in 1..=1000 {
             total.record(value * 500);
         }
-        let judged: Vec<Limit> = limits.iter().map(|limit| limit.judge(&total)).collect();
+        let judged: Vec<Limit> = limits.iter().map(|limit| limit.judge(|_| total.clone())).collect();
         assert!(judged[0].exceeded && judged[0].found_ns.unwrap().abs_diff(499_500) <= 1_000);
         assert!(!judged[1].exceeded && judged[1].found_ns == Some(500_000));
-        assert_eq!(limits[0].judge(&Distribution::new()).found_ns, None);
+        assert_eq!(limits[0].judge(|_| Distribution::new()).found_ns, None);
         assert_eq!(judged[0].takes_more_than(999), Some(1_000));
         assert_eq!((judged[0].takes_more_than(1_000), judged[1].takes_more_than(1)), (None, None));
         for wrong in ["", "max", "p0=1us", "p100=1us", "q5=1", "max=abc", "p99.9=200us,"] {
             assert!(LimitSpec::parse_list(wrong).is_err(), "{wrong}");
+            assert!(LimitSpec::parse_list_of_stages(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_limit_is_of_the_stage_before_it() {
+        let of = |stage: Stage| {
+            let mut own = Distribution::new();
+            own.record(if stage == Stage::Response { 2_000_000 } else { 10_000 });
+            own
+        };
+        let limits = LimitSpec::parse_list_of_stages("max=1ms, response:max=1ms,work:p50=1ms").unwrap();
+        let judged: Vec<Limit> = limits.iter().map(|limit| limit.judge(of)).collect();
+        let told: Vec<(Stage, bool)> = judged.iter().map(|limit| (limit.of_stage(), limit.exceeded)).collect();
+        assert_eq!(told, [(Stage::Total, false), (Stage::Response, true), (Stage::Work, false)]);
+        // A limit of the total is written as it always was.
+        assert!(serde_json::to_value(&judged[0]).unwrap().get("stage").is_none());
+        for wrong in ["request:max=1ms", "respons:max=1ms", "response:", "response:max", ":max=1ms"] {
+            let said = LimitSpec::parse_list_of_stages(wrong).unwrap_err();
+            assert!(!said.is_empty() && !said.contains('\n'), "{wrong}: {said}");
+        }
+        assert!(LimitSpec::parse_list("response:max=1ms").is_err());
     }
 }

@@ -442,11 +442,18 @@ impl Writer {
 
     /// What has been measured so far.
     pub fn totals(&self) -> Totals {
-        let mut total = Distribution::new();
+        Totals { total: self.distribution(Stage::Total), counters: self.counters() }
+    }
+
+    /// What has been measured so far of a stage, over all tasks.
+    pub fn distribution(&self, stage: Stage) -> Distribution {
+        let mut sum = Distribution::new();
         for (_, distributions) in self.measures.iter().flat_map(|measure| &measure.by_cpu) {
-            total.add(&distributions[Stage::Total as usize]);
+            if let Some(own) = distributions.get(stage as usize) {
+                sum.add(own);
+            }
         }
-        Totals { total, counters: self.counters() }
+        sum
     }
 
     /// Closes the open segment and writes `recording.json` anew.

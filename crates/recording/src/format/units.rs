@@ -86,6 +86,31 @@ pub fn format_ns(nanoseconds: u64) -> String {
     }
 }
 
+/// A count with its thousands set apart.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// So many of something, a word that takes an s: `1 wakeup`, `1,996 wakeups`. Every count of something in a sentence is
+/// worded here.
+pub fn counted(count: impl TryInto<u64>, what: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// The word that goes with so many: `agreeing(count, "was", "were")`.
+pub fn agreeing<'a>(count: impl TryInto<u64>, one: &'a str, many: &'a str) -> &'a str {
+    if count.try_into().is_ok_and(|count| count == 1) { one } else { many }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +141,16 @@ mod tests {
         for wrong in ["", "a", "3-1", "1,,2", "0-99999999"] {
             assert!(parse_list(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_count_and_the_words_around_it_agree() {
+        assert_eq!([0, 999, 1_000, 12_345_678].map(grouped), ["0", "999", "1,000", "12,345,678"]);
+        assert_eq!(
+            [0, 1, 1_996].map(|count: usize| counted(count, "wakeup")),
+            ["0 wakeups", "1 wakeup", "1,996 wakeups"]
+        );
+        assert_eq!([0, 1, 2].map(|count: u64| agreeing(count, "was", "were")), ["were", "was", "were"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Wakeups: one activation in stages, and many of them counted.
 
 pub(crate) mod buckets;
+pub(crate) mod cycles;
 pub(crate) mod distribution;
 pub(crate) mod rebuilt;
 pub(crate) mod tail;

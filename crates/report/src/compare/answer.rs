@@ -106,7 +106,7 @@ struct Decision {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct SideRow<'a> {
+pub(super) struct SideRow<'a> {
     name: &'a str,
     runs: usize,
     load: &'a str,
@@ -120,7 +120,7 @@ struct SideRow<'a> {
 }
 
 impl<'a> SideRow<'a> {
-    fn new(side: &'a SideSummary) -> SideRow<'a> {
+    pub(super) fn new(side: &'a SideSummary) -> SideRow<'a> {
         SideRow {
             name: &side.name,
             runs: side.runs,

@@ -1,6 +1,6 @@
 //! What a comparison found.
 
-use crate::layout::{grouped, load_words, microseconds, table};
+use crate::layout::{counted, grouped, load_words, microseconds, table};
 use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, FIGURES, MIN_RUNS, Outcome, Quantiles, Ratio, SideSummary,
@@ -140,7 +140,7 @@ fn throughput_in_words(comparison: &Comparison) -> Option<String> {
     Some(format!("Meanwhile its load got {} times as much done.", factor(mean)))
 }
 
-fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
+pub(super) fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
     let index = FIGURES.iter().position(|figure| figure.name == ratio.figure.name)?;
     quantiles.values_ns[index]
 }
@@ -149,7 +149,7 @@ fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
 const MAX_TOLD: f64 = 10_000.0;
 
 /// An interval of a ratio; `None` where it holds everything, so that nothing is known.
-fn interval(ratio: &Ratio) -> Option<String> {
+pub(super) fn interval(ratio: &Ratio) -> Option<String> {
     let is_told = ratio.low > 1.0 / MAX_TOLD || ratio.high < MAX_TOLD;
     is_told.then(|| format!("{} to {}", factor(ratio.low), factor(ratio.high)))
 }
@@ -201,15 +201,15 @@ pub fn text(comparison: &Comparison) -> String {
     text
 }
 
-fn side_line(side: &SideSummary) -> String {
-    let runs = if side.runs == 1 { "1 run".to_owned() } else { format!("{} runs", side.runs) };
+pub(super) fn side_line(side: &SideSummary) -> String {
+    let runs = counted(side.runs, "run");
     let load = load_words(&side.load);
     let missed = side.missed.map_or("-".to_owned(), grouped);
     format!(
-        "{}: {load}, {runs}, {}, {} wakeups, missed {missed}, unobserved {}, lost {}",
+        "{}: {load}, {runs}, {}, {}, missed {missed}, unobserved {}, lost {}",
         side.name,
         format_ns(side.measured_ns),
-        grouped(side.wakeups),
+        counted(side.wakeups, "wakeup"),
         grouped(side.unobserved),
         grouped(side.lost)
     )

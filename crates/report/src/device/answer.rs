@@ -4,9 +4,9 @@ use super::study::{StudyReport, VerifiedRow, verified_verdict};
 use super::text::{INTERVAL_BIN_NS, Run, bins, keeps_up, verdict};
 use crate::answer::Answer;
 use crate::forecast::SourcesRow;
-use crate::{StageRow, load_name};
+use crate::{NextStep, StageRow, load_name};
 use punctual_device::{Profile, Sampling, pc99};
-use punctual_recording::{DeviceSummary, Distribution, Provenance};
+use punctual_recording::{DeviceSummary, Distribution, Provenance, counted};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,8 @@ pub struct DeviceAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
+    /// What to run next, at most two commands.
+    next: &'a [NextStep],
     recording: &'a Path,
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     provenance: &'a Provenance,
@@ -29,11 +31,12 @@ pub struct DeviceAnswer<'a> {
 
 impl<'a> DeviceAnswer<'a> {
     /// The answer for programs.
-    pub fn new(run: &Run<'a>) -> DeviceAnswer<'a> {
+    pub fn new(run: &Run<'a>, next: &'a [NextStep]) -> DeviceAnswer<'a> {
         DeviceAnswer {
             schema: SCHEMA,
             verdict: verdict(run),
             exit_code: 0,
+            next,
             recording: run.path,
             provenance: &run.document.provenance,
             fallbacks: &run.document.provenance.fallbacks,
@@ -508,7 +511,7 @@ struct ProfileRow<'a> {
 impl<'a> ProfilesAnswer<'a> {
     /// The answer for programs.
     pub fn new(profiles: &'a [Profile]) -> ProfilesAnswer<'a> {
-        let many = if profiles.len() == 1 { "1 device".to_owned() } else { format!("{} devices", profiles.len()) };
+        let many = counted(profiles.len(), "device");
         ProfilesAnswer {
             schema: "punctual.devices/1",
             verdict: many,

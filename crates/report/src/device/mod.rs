@@ -1,8 +1,10 @@
 //! What soft devices met, and the study of one.
 
 mod answer;
+mod page;
 pub mod study;
 mod text;
 
 pub use answer::{DeviceAnswer, ProfilesAnswer, StudyAnswer, VerifyAnswer};
+pub use page::device_page;
 pub use text::*;

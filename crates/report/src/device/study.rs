@@ -1,8 +1,8 @@
 //! The study of a soft device in its contexts, as text and a page.
 
 use crate::device::{INTERVAL_BIN_NS, Run, bins, bystander_max, keeps_up};
-use crate::encode::plain_page::{escape, page};
-use crate::layout::{grouped, table};
+use crate::encode::plain_page::{escape, page, prose};
+use crate::layout::{counted, grouped, table};
 use crate::microseconds;
 use punctual_device::{Profile, pc99};
 use punctual_recording::{DeviceSummary, Distribution, Stage, format_ns};
@@ -96,8 +96,9 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         let ran = study.rows.iter().filter(|row| row.run.is_ok()).count();
         let tried = contexts_tried(study);
         return format!(
-            "The study was ended early, after {ran} runs, of which the last was cut: nothing is concluded for {} on \
+            "The study was ended early, after {}, of which the last was cut: nothing is concluded for {} on \
              this machine. Tried were {tried}.{pc99}",
+            counted(ran, "run"),
             study.profile.id
         );
     }
@@ -244,7 +245,7 @@ pub fn html(study: &StudyReport<'_>) -> String {
     let mut body = format!(
         "<h1>{} in its contexts</h1>\n<p class=\"verdict\">{}</p>\n",
         escape(&study.profile.name),
-        escape(&verdict(study))
+        prose(&verdict(study))
     );
     let _ = writeln!(
         body,
@@ -438,7 +439,7 @@ impl VerifiedRow<'_> {
 /// What a verification says, in a sentence.
 pub fn verified_verdict(rows: &[VerifiedRow<'_>]) -> String {
     let agree = rows.iter().filter(|row| row.agrees).count();
-    format!("{agree} of {} forecasts agree with the underruns that were counted.", rows.len())
+    format!("{agree} of {} agree with the underruns that were counted.", counted(rows.len(), "forecast"))
 }
 
 /// A verification as text.

@@ -1,6 +1,6 @@
 //! Soft devices in their contexts, as text for people.
 
-use crate::layout::{grouped, table};
+use crate::layout::{counted, grouped, table};
 use crate::{StageRow, microseconds, stage_rows};
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_recording::{
@@ -63,25 +63,24 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
     match keeps_up(device) {
         None => format!("{name} processed nothing."),
         Some(true) if device.underruns == 0 => {
-            format!("{name} keeps up: {} blocks, no underrun, {share:.1} % of a CPU.", grouped(blocks))
+            format!("{name} keeps up: {}, no underrun, {share:.1} % of a CPU.", counted(blocks, "block"))
         }
         Some(true) => format!(
-            "{name} keeps up: {} blocks, {}, all when the machine kept even FIFO 99 from the CPU.",
-            grouped(blocks),
+            "{name} keeps up: {}, {}, all when the machine kept even FIFO 99 from the CPU.",
+            counted(blocks, "block"),
             underruns(device)
         ),
         Some(false) => format!(
-            "{name} does not keep up: {} of {} blocks ({} of them the machine's), {share:.1} % of a CPU.",
+            "{name} does not keep up: {} of {} ({} of them the machine's), {share:.1} % of a CPU.",
             underruns(device),
-            grouped(blocks.max(device.underruns)),
+            counted(blocks.max(device.underruns), "block"),
             grouped(device.underruns_outside)
         ),
     }
 }
 
 fn underruns(device: &DeviceSummary) -> String {
-    let plural = if device.underruns == 1 { "" } else { "s" };
-    format!("{} underrun{plural}", grouped(device.underruns))
+    counted(device.underruns, "underrun")
 }
 
 /// Bins of 50 us that are not empty: where each begins, and how many.
@@ -97,14 +96,10 @@ pub fn bins(distribution: &Distribution) -> Vec<(u64, u64)> {
     bins
 }
 
-/// A run as text: the verdict first.
-pub fn text(run: &Run<'_>) -> String {
-    let mut text = verdict(run);
-    text.push('\n');
+/// What stands before the tables: fallbacks, trouble with the load, what was lost or refused.
+pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
     let provenance = &run.document.provenance;
-    for note in provenance.fallbacks.iter().chain(&provenance.load.trouble) {
-        let _ = writeln!(text, "note: {note}");
-    }
+    let mut notes: Vec<String> = provenance.fallbacks.iter().chain(&provenance.load.trouble).cloned().collect();
     for device in &run.activations.devices {
         for (count, what) in [
             (device.records_lost, "activations measured and lost"),
@@ -117,19 +112,27 @@ pub fn text(run: &Run<'_>) -> String {
             ),
         ] {
             if count > 0 {
-                let _ = writeln!(text, "note: {}: {what}: {}", device.device, grouped(count));
+                notes.push(format!("{}: {what}: {}", device.device, grouped(count)));
             }
         }
         if let Some(refused) = device.callbacks_refused.filter(|refused| *refused > 0) {
-            let _ = writeln!(
-                text,
-                "note: {}: softirq callbacks that the kernel refused to queue ({}), so that their blocks waited for the \
-                 next: {}",
+            notes.push(format!(
+                "{}: softirq callbacks that the kernel refused to queue ({}), so that their blocks waited for the next: {}",
                 device.device,
                 device.refusal.as_deref().unwrap_or("why is not known"),
                 grouped(refused)
-            );
+            ));
         }
+    }
+    notes
+}
+
+/// A run as text: the verdict first.
+pub fn text(run: &Run<'_>) -> String {
+    let mut text = verdict(run);
+    text.push('\n');
+    for note in notes(run) {
+        let _ = writeln!(text, "note: {note}");
     }
     let _ = writeln!(text, "\n{}", device_table(&run.activations.devices));
     for device in &run.activations.devices {
@@ -146,7 +149,7 @@ pub fn text(run: &Run<'_>) -> String {
     text
 }
 
-fn pc99_words(device: &DeviceSummary) -> String {
+pub(super) fn pc99_words(device: &DeviceSummary) -> String {
     let pc99 = pc99(device);
     match pc99.keeps {
         Some(true) => format!("kept ({})", pc99.why),
@@ -155,17 +158,17 @@ fn pc99_words(device: &DeviceSummary) -> String {
     }
 }
 
-fn how(device: &DeviceSummary) -> String {
+pub(super) fn how(device: &DeviceSummary) -> String {
     let proven = match device.proven.as_slice() {
         [] => String::new(),
         levels => format!(", by the kernel's own count in {} context", levels.join(" and ")),
     };
     format!(
-        "Work: {} asked for every {}, {} samples filtered {} times, {:.2} ns a multiply-accumulate{proven}",
+        "Work: {} asked for every {}, {} filtered {}, {:.2} ns a multiply-accumulate{proven}",
         format_ns(device.compute_ns),
         format_ns(device.period_ns),
-        device.samples,
-        device.passes,
+        counted(device.samples, "sample"),
+        counted(device.passes, "time"),
         device.mac_thousandths_ns as f64 / 1e3,
     )
 }

@@ -1,6 +1,6 @@
 //! Fire drills, as text for people.
 
-use crate::layout::{microseconds, table};
+use crate::layout::{counted, microseconds, table};
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
 
@@ -56,7 +56,7 @@ impl DrillReport {
             return format!("No {} was injected.", self.kind);
         };
         let longest = self.injections.iter().map(|row| row.length_ns).max().unwrap_or(shortest);
-        let times = if count == 1 { "once" } else { &format!("{count} times") };
+        let times = if count == 1 { "once" } else { &counted(count, "time") };
         let length = if format_ns(shortest) == format_ns(longest) {
             format_ns(shortest)
         } else {

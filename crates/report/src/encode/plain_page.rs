@@ -19,6 +19,23 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
+/// A sentence as HTML: what stands between backticks in text, a command or a name, is set as code here.
+pub(crate) fn prose(text: &str) -> String {
+    let pieces: Vec<&str> = text.split('`').collect();
+    let mut out = String::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        let is_code = index % 2 == 1;
+        let is_open = is_code && index + 1 == pieces.len();
+        match (is_code, is_open) {
+            // One without its counterpart is part of somebody's name.
+            (_, true) => out += &format!("`{}", escape(piece)),
+            (true, _) => out += &format!("<code>{}</code>", escape(piece)),
+            (false, _) => out += &escape(piece),
+        }
+    }
+    out
+}
+
 /// A number with no more digits than a reader can use.
 pub(crate) fn number(value: f64) -> String {
     if value == value.trunc() && value.abs() < 1e15 {
@@ -124,6 +141,13 @@ pub(crate) mod tests {
         let html = page("<b>\"&\u{1}", "<p>x</p>\n");
         assert_well_formed(&html);
         assert!(html.contains("<title>&lt;b&gt;&quot;&amp;\u{fffd}</title>"));
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        assert_eq!(prose("run `a <b>` or `c`."), "run <code>a &lt;b&gt;</code> or <code>c</code>.");
+        assert_eq!(prose("a thread named x`y & z"), "a thread named x`y &amp; z");
+        assert_eq!(prose("`a` and x`y"), "<code>a</code> and x`y");
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod answer;
 pub mod interarrival;
 mod page;
 mod text;
-mod units;
+pub(crate) mod units;
 
 pub use answer::ForecastAnswer;
 pub(crate) use answer::{DeviceForecast, InterarrivalEntry, SourcesRow};

@@ -1,7 +1,7 @@
 //! A forecast as text for people.
 
 use super::units::{counted_units, in_units, is_loop, slack_in_units};
-use crate::layout::indented;
+use crate::layout::{counted, indented};
 use punctual_device::Profile;
 use punctual_forecast::{
     Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, WorstCase, format_seconds,
@@ -28,14 +28,15 @@ fn group_text(out: &mut String, group: &Group) {
     } else {
         format!(", {} of use ({} hours an hour)", format_seconds(group.use_s), group.compression)
     };
-    let index = group.extremal_index.map_or(String::new(), |index| format!(", {index:.2} to a late wakeup"));
+    let in_a_row = group.extremal_index.filter(|index| *index > 0.0).map(|index| 1.0 / index);
+    let in_a_row = in_a_row.map_or_else(String::new, |late| format!(" of {late:.1} late wakeups in the mean"));
     let _ = writeln!(
         out,
-        "{} under {}: watched for {}{use_of}; {} stalls{index}",
+        "{} under {}: watched for {}{use_of}; {}{in_a_row}",
         group.measure,
         group.load,
         format_seconds(group.exposure_s),
-        group.stalls
+        counted(group.stalls, "stall")
     );
     for note in &group.notes {
         let _ = writeln!(out, "  {note}");
@@ -178,6 +179,14 @@ fn interval_text(mttf: &Estimate) -> String {
     }
 }
 
+/// How much longer to measure, s.
+pub(crate) fn so_much_more(further: f64) -> String {
+    if further < 7_200.0 {
+        return counted((further / 60.0).ceil() as u64, "more minute");
+    }
+    format!("{} more", format_seconds(further))
+}
+
 /// What is said about a device in its row.
 pub fn device_verdict(answer: &DeviceAnswer) -> String {
     let found = &answer.underruns;
@@ -187,13 +196,7 @@ pub fn device_verdict(answer: &DeviceAnswer) -> String {
         (Outcome::HoldsAsRecorded, _) => "holds while conditions stay as recorded".to_owned(),
         (Outcome::Unknown, Some(further)) => {
             let seen = if found.misses > 0.0 { "" } else { "nothing seen, " };
-            let longer = if further < 7_200.0 {
-                let minutes = (further / 60.0).ceil();
-                format!("{minutes:.0} more minute{}", if minutes == 1.0 { "" } else { "s" })
-            } else {
-                format!("{} more", format_seconds(further))
-            };
-            format!("cannot tell yet: {seen}measure {longer}")
+            format!("cannot tell yet: {seen}measure {}", so_much_more(further))
         }
         (Outcome::Unknown, None) if found.is_upper_count => {
             "cannot tell: so late is common here, and the recording keeps the longest only".to_owned()

@@ -35,7 +35,7 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
 }
 
 /// Whether this period's work must be done before the next begins, and no buffer can be added: a cycle or a slot.
-pub(super) fn is_loop(device: &Profile) -> bool {
+pub(crate) fn is_loop(device: &Profile) -> bool {
     matches!(device.unit, Some(Unit::Cycle | Unit::Slot))
 }
 

@@ -5,6 +5,7 @@ use super::{IdleReport, validation};
 use crate::answer::{Answer, Named};
 use crate::forecast::InterarrivalEntry;
 use crate::forecast::interarrival::InterarrivalRow;
+use crate::{NextStep, after_idle};
 use punctual_recording::{CalibratedCount, CpuGaps, Ended, Gap, Provenance, SeenKeystroke, ValidationDocument};
 use serde::Serialize;
 use std::path::Path;
@@ -16,6 +17,8 @@ pub struct IdleAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
+    /// What to run next, at most two commands.
+    next: Vec<NextStep>,
     recording: &'a Path,
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     provenance: &'a Provenance,
@@ -77,6 +80,7 @@ impl<'a> IdleAnswer<'a> {
             schema: "punctual.idle/1",
             verdict: report.verdict(),
             exit_code: report.exit_code(),
+            next: after_idle(report),
             recording: report.recording,
             provenance: &report.document.provenance,
             ended: report.document.ended.as_ref(),

@@ -9,7 +9,7 @@ use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section, Subject};
 use crate::idle::text::{histogram, percent};
 use crate::idle::{IdleAnswer, IdleReport};
-use crate::layout::grouped;
+use crate::layout::{counted, grouped};
 use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, format_ns};
 
 /// Columns of the picture of the time that others took.
@@ -76,7 +76,7 @@ pub fn idle_page(report: &IdleReport<'_>, drawn: &GapPictures) -> Page {
         ),
         context: context.join(" · "),
         verdict: report.verdict(),
-        next: Vec::new(),
+        next: crate::after_idle(report),
         warnings: warnings(report),
         blind: document.provenance.blind.clone(),
         sections,
@@ -93,8 +93,8 @@ fn warnings(report: &IdleReport<'_>) -> Vec<String> {
     let lost: u64 = report.gaps.cpus.iter().map(|cpu| cpu.gaps_lost).sum();
     if lost + report.gaps.entries_lost > 0 {
         warnings.push(format!(
-            "{} gaps could not be handed on, and {} of the kernel's entries were lost: some gaps lack causes",
-            grouped(lost),
+            "{} could not be handed on, and {} of the kernel's entries were lost: some gaps lack causes",
+            counted(lost, "gap"),
             grouped(report.gaps.entries_lost)
         ));
     }

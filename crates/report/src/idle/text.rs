@@ -1,6 +1,6 @@
 //! What took the CPU away from loops that wanted it all: text for people.
 
-use crate::layout::{microseconds, table};
+use crate::layout::{counted, grouped, microseconds, table};
 use punctual_recording::{
     CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, format_ns, printable_path,
 };
@@ -85,9 +85,9 @@ impl IdleReport<'_> {
         }
         let cut = if self.document.ended.is_none() { "Cut short. " } else { "" };
         let cpus = self.gaps.cpus.len();
-        let plural = if cpus == 1 { "CPU" } else { "CPUs" };
         let mut verdict = format!(
-            "{cut}A loop that wanted {cpus} {plural} had {} of {}",
+            "{cut}A loop that wanted {} had {} of {}",
+            counted(cpus, "CPU"),
             percent(runtime.saturating_sub(noise), runtime),
             format_ns(runtime / cpus.max(1) as u64)
         );
@@ -146,8 +146,9 @@ pub fn text(report: &IdleReport<'_>) -> String {
     if lost + gaps.entries_lost > 0 {
         let _ = writeln!(
             text,
-            "note: {lost} gaps could not be handed on, and {} of the kernel's entries were lost: some gaps lack causes",
-            gaps.entries_lost
+            "note: {} could not be handed on, and {} of the kernel's entries were lost: some gaps lack causes",
+            counted(lost, "gap"),
+            grouped(gaps.entries_lost)
         );
     }
     let policy = if provenance.configuration.policy == "fifo" {

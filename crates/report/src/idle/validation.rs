@@ -1,6 +1,6 @@
 //! The same keystrokes as an idle loop, a program and the kernel's programs saw them: text for people.
 
-use crate::layout::{microseconds, table};
+use crate::layout::{agreeing, counted, microseconds, table};
 use punctual_recording::{SeenKeystroke, ValidationDocument, format_ns};
 use std::fmt::Write as _;
 
@@ -72,9 +72,10 @@ pub fn text(document: &ValidationDocument) -> String {
     let all = &document.seen;
     let _ = writeln!(
         text,
-        "\n{} of {} keystrokes lie in a gap on CPU {}, {} in none; the program computes for {} between read and echo",
+        "\nOf {}, {} {} in a gap on CPU {}, {} in none; the program computes for {} between read and echo",
+        counted(document.keystrokes, "keystroke"),
         all.len(),
-        document.keystrokes,
+        agreeing(all.len(), "lies", "lie"),
         document.cpu,
         document.not_found,
         format_ns(document.compute_ns)
@@ -122,7 +123,7 @@ pub fn text(document: &ValidationDocument) -> String {
         rows.push(vec!["+ rounding".to_owned(), microseconds(Some(rest))]);
     }
     rows.push(vec!["= the idle loop sees".to_owned(), microseconds(Some(means.gap))]);
-    let header = format!("mean of {} keystrokes ({of})", means.count);
+    let header = format!("mean of {} ({of})", counted(means.count, "keystroke"));
     let _ = writeln!(text, "\n{}", table(&[&header, "us"], 1..2, rows));
     text
 }

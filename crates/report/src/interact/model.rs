@@ -4,7 +4,7 @@ use crate::layout::shortened;
 use punctual_blame::{Kind, Who};
 use punctual_recording::{
     Distribution, Document, EndReason, Interaction, InteractionDocument, InteractionPart, Limit, LimitSpec, Outcome,
-    for_each_interaction_part, read_interactions,
+    agreeing, counted, for_each_interaction_part, read_interactions,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -283,17 +283,21 @@ impl<'a> InteractReport<'a> {
             lines.push("the recording was cut short: up to its last second is missing".to_owned());
         }
         if self.wrong_sums > 0 {
-            lines.push(format!("the parts of {} inputs do not add up: the recording is damaged", self.wrong_sums));
+            lines.push(format!(
+                "the parts of {} do not add up: the recording is damaged",
+                counted(self.wrong_sums, "input")
+            ));
         }
         let summary = self.summary;
         if summary.ended_early {
             let code = summary.exit_code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"));
             lines.push(format!(
-                "the program ended {code} before the script did: {} inputs were not put in",
-                summary.not_put_in
+                "the program ended {code} before the script did: {} {} not put in",
+                counted(summary.not_put_in, "input"),
+                agreeing(summary.not_put_in, "was", "were")
             ));
         } else if summary.not_put_in > 0 {
-            lines.push(format!("{} inputs of the script were not put in", summary.not_put_in));
+            lines.push(format!("not put in: {} of the script", counted(summary.not_put_in, "input")));
         }
         if summary.records_lost > 0 {
             let lost = summary.records_lost;
@@ -302,14 +306,17 @@ impl<'a> InteractReport<'a> {
             ));
         }
         if summary.not_split > 0 {
-            lines.push(format!("the time of {} inputs could not be split: too many came at once", summary.not_split));
+            lines.push(format!(
+                "the time of {} could not be split: too many came at once",
+                counted(summary.not_split, "input")
+            ));
         }
         for (outcome, count) in self.outcomes.iter().filter(|(outcome, count)| *count > 0 && *outcome != Outcome::Seen)
         {
-            lines.push(format!("{count} inputs were {}", outcome.words()));
+            lines.push(format!("{} {} {}", counted(*count, "input"), agreeing(*count, "was", "were"), outcome.words()));
         }
         if summary.background_outputs > 0 {
-            lines.push(format!("{} outputs came without an input's doing", summary.background_outputs));
+            lines.push(format!("{} came without an input's doing", counted(summary.background_outputs, "output")));
         }
         if !summary.followed {
             let what = "not followed through the kernel: an input ends with the last output before 50 ms of silence, whoever's \
@@ -331,13 +338,13 @@ impl<'a> InteractReport<'a> {
         };
         let all = self.latencies();
         let (Some(median), Some(longest)) = (all.quantile(0.5), all.max()) else {
-            return format!("{before}{program} answered none of {} inputs.", self.typed().count());
+            return format!("{before}{program} answered none of {}.", counted(self.typed().count(), "input"));
         };
         let show = punctual_recording::format_ns;
         let mut verdict = format!(
-            "{before}{program} answered {} of {} inputs, half of them within {}, the slowest in {}",
+            "{before}{program} answered {} of {}, half of them within {}, the slowest in {}",
             all.count(),
-            self.typed().count(),
+            counted(self.typed().count(), "input"),
             show(median),
             show(longest)
         );
@@ -424,7 +431,7 @@ fn judge(limit: &KindLimit, inputs: &[Interaction]) -> (String, Limit) {
         kind => input.kind == kind,
     };
     inputs.iter().filter(is_it).filter_map(Interaction::latency_ns).for_each(|latency| distribution.record(latency));
-    (limit.kind.clone(), limit.limit.judge(&distribution))
+    (limit.kind.clone(), limit.limit.judge(|_| distribution.clone()))
 }
 
 #[cfg(test)]

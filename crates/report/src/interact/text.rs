@@ -3,7 +3,7 @@
 use super::model::{InteractReport, KindSum, START};
 use crate::idle::percent;
 use crate::layout::{indented, microseconds, shortened, table};
-use punctual_recording::{Distribution, Interaction, format_ns, printable_path};
+use punctual_recording::{Distribution, Interaction, counted, format_ns, printable_path};
 use std::fmt::Write as _;
 
 /// Causes, and longest inputs, that are shown; JSON has all.
@@ -237,7 +237,12 @@ fn cost(text: &mut String, report: &InteractReport<'_>) {
     );
     if let (Some(ns), Some(runs)) = (summary.programs_ran_ns, summary.programs_runs) {
         let each = ns.checked_div(runs).unwrap_or(0);
-        let _ = write!(text, "; the kernel's programs at the terminal {} in {runs} runs of {each} ns", format_ns(ns));
+        let _ = write!(
+            text,
+            "; the kernel's programs at the terminal {} in {} of {each} ns",
+            format_ns(ns),
+            counted(runs, "run")
+        );
     }
     let _ = writeln!(text, "; no hardware counters are read");
 }

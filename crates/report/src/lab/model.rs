@@ -4,7 +4,7 @@ use crate::compare;
 use crate::recording::together::together;
 use crate::{StageRow, recording_verdict, stage_rows};
 use punctual_comparison::{Comparison, MIN_RUNS};
-use punctual_recording::{Document, Stage, format_ns};
+use punctual_recording::{Document, Stage, agreeing, counted, format_ns};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -169,11 +169,11 @@ impl LabReport<'_> {
         let all = self.guests().count();
         let failed = self.guests().filter(|(_, guest)| guest.end == GuestEnd::Failed).count();
         if failed > 0 {
-            sentences.push(format!("{failed} of {all} guests came to no end."));
+            sentences.push(format!("{failed} of {} came to no end.", counted(all, "guest")));
         }
         let complained = self.guests().filter(|(_, guest)| guest.all_splats > 0).count();
         if complained > 0 {
-            sentences.push(format!("In {complained} of {all} guests the kernel complained."));
+            sentences.push(format!("In {complained} of {} the kernel complained.", counted(all, "guest")));
         }
         let measured: Vec<&SystemReport> = self.systems.iter().filter(|system| !system.documents.is_empty()).collect();
         match measured.as_slice() {
@@ -204,7 +204,7 @@ impl LabReport<'_> {
         let each = counts.iter().map(|(code, count)| format!("{code} in {count}"));
         let words = each.collect::<Vec<_>>().join(", with ");
         (!counts.is_empty()).then(|| {
-            let guests = if counts.iter().map(|(_, count)| count).sum::<usize>() == 1 { "guest" } else { "guests" };
+            let guests = agreeing(counts.iter().map(|(_, count)| count).sum::<usize>(), "guest", "guests");
             format!("The command ended with {words} {guests}.")
         })
     }

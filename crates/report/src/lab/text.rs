@@ -1,7 +1,7 @@
 //! A lab as text for people.
 
 use super::model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED};
-use crate::layout::{grouped, microseconds, table, thousandths};
+use crate::layout::{counted, grouped, microseconds, table, thousandths};
 use std::fmt::Write as _;
 
 /// The run as text: the verdict first, the next step last.
@@ -97,7 +97,7 @@ pub(super) fn guests_in_words(report: &LabReport<'_>) -> String {
     let kept = report.guests().filter(|(_, guest)| guest.is_kept).count();
     let seconds =
         report.guests().filter(|(_, guest)| !guest.is_kept).filter_map(|(_, guest)| guest.used_ms).sum::<u64>();
-    let mut words = format!("{} of {all} guests ran", count(GuestEnd::Ran));
+    let mut words = format!("{} of {} ran", count(GuestEnd::Ran), counted(all, "guest"));
     if kept > 0 {
         let _ = write!(words, ", {kept} of them before");
     }

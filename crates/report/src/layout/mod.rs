@@ -7,8 +7,9 @@ mod words;
 
 pub(crate) use document::spoken_duration;
 pub use document::{load_name, load_words};
+pub(crate) use punctual_recording::{agreeing, counted, grouped};
 pub(crate) use table::indented;
 pub use table::table;
 pub use width::{fit_to, fitted};
-pub(crate) use words::{counted, grouped, shortened, thousandths};
 pub use words::{microseconds, shell_word};
+pub(crate) use words::{shortened, thousandths};

@@ -21,7 +21,8 @@ pub(crate) fn width() -> Option<usize> {
 }
 
 /// Text whose lines fit the reader's columns: longer ones are broken at blanks and go on indented. A word that is too
-/// long by itself, such as a path, stays whole, and so does a command between backticks, for it is to be copied.
+/// long by itself, such as a path, stays whole, and so does a command between backticks, for it is to be copied; one that no
+/// line could hold goes on behind a backslash, as a shell reads it.
 pub fn fitted(text: &str) -> String {
     width().map_or_else(|| text.to_owned(), |width| wrapped(text, width))
 }
@@ -51,6 +52,11 @@ fn broken(line: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     let mut gap = &line[..blanks];
     for word in pieces(&line[blanks..]) {
+        if word.text.starts_with('`') && indent.width() + word.text.width() > width {
+            continued(word.text, gap, &indent, width, &mut lines);
+            gap = word.gap;
+            continue;
+        }
         let last = lines.last_mut().map_or(0, |last| last.width());
         let begins = lines.last().is_some_and(|last| last.trim().is_empty());
         if !begins && last + gap.width() + word.text.width() > width {
@@ -64,6 +70,48 @@ fn broken(line: &str, width: usize) -> String {
         gap = word.gap;
     }
     lines.join("\n")
+}
+
+/// Puts a command that is too long for a line behind what stands there, with a backslash at each end but the last.
+fn continued(command: &str, gap: &str, indent: &str, width: usize, lines: &mut Vec<String>) {
+    let words = words_of_shell(command);
+    let mut gap = gap;
+    for (index, word) in words.iter().enumerate() {
+        let room_behind = if index + 1 < words.len() { CONTINUED.len() } else { 0 };
+        let Some(last) = lines.last_mut() else { return };
+        if !last.trim().is_empty() && last.width() + gap.width() + word.width() + room_behind > width {
+            *last += if index > 0 { CONTINUED } else { "" };
+            lines.push(if index > 0 { format!("{indent}  {word}") } else { format!("{indent}{word}") });
+        } else {
+            *last += gap;
+            *last += word;
+        }
+        gap = " ";
+    }
+}
+
+/// What tells a shell that a command goes on in the next line.
+const CONTINUED: &str = " \\";
+
+/// The words of a command as a shell splits it: at blanks outside of quotes.
+fn words_of_shell(command: &str) -> Vec<&str> {
+    let (mut words, mut begin) = (Vec::new(), 0);
+    let (mut quote, mut is_escaped) = (None, false);
+    for (at, letter) in command.char_indices() {
+        match (quote, letter) {
+            _ if is_escaped => is_escaped = false,
+            (None, '\\') => is_escaped = true,
+            (None, '\'' | '"') => quote = Some(letter),
+            (Some(open), letter) if open == letter => quote = None,
+            (None, ' ') => {
+                words.push(&command[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    words.push(&command[begin..]);
+    words
 }
 
 /// A word and the blanks behind it.
@@ -99,6 +147,26 @@ mod tests {
         assert_eq!(wrapped("note: the worst of ten\nshort\n", 12), "note: the\n  worst of\n  ten\nshort\n");
         assert_eq!(wrapped("  a b   c d", 8), "  a b\n    c d");
         assert_eq!(wrapped("to /a/long/path/of/somebody x", 10), "to\n/a/long/path/of/somebody\nx");
-        assert_eq!(wrapped("next: run `punctual why a b`.", 12), "next: run\n  `punctual why a b`.");
+        assert_eq!(wrapped("next: run `punctual why a b`.", 21), "next: run\n  `punctual why a b`.");
+    }
+
+    #[test]
+    fn a_command_that_no_line_holds_goes_on_as_a_shell_reads_it() {
+        let line = "next: `sudo punctual compare --repeat 9 --a 'sysctl -w a=1' --b 'it'\\''s -p 9'` measures both";
+        let shown = wrapped(line, 34);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "next: `sudo punctual compare \\",
+                "    --repeat 9 --a \\",
+                "    'sysctl -w a=1' --b \\",
+                "    'it'\\''s -p 9'` measures both"
+            ]
+        );
+        // What a shell makes of it are the same words.
+        let command =
+            shown.replace("\\\n", "").split('`').nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(Some(command.as_str()), line.split('`').nth(1));
     }
 }

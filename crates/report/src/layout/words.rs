@@ -22,24 +22,6 @@ pub(crate) fn shortened(name: &str, max_chars: usize) -> String {
     format!("{begin}…{end}")
 }
 
-/// A count with its thousands set apart.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// So many of something, a word that takes an s.
-pub(crate) fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
-}
-
 /// A number in thousandths, without needless zeros.
 pub(crate) fn thousandths(value: u64) -> String {
     let text = format!("{}.{:03}", value / 1_000, value % 1_000);
@@ -53,19 +35,5 @@ pub fn shell_word(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_grouped() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000), "1,000");
-        assert_eq!(grouped(12_345_678), "12,345,678");
-        assert_eq!([0, 1, 1_996].map(|count| counted(count, "wakeup")), ["0 wakeups", "1 wakeup", "1,996 wakeups"]);
     }
 }

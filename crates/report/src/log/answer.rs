@@ -3,6 +3,7 @@
 use super::lines::signed_value;
 use super::text::{LogReport, NAMED};
 use crate::answer::Answer;
+use crate::{NextStep, after_log};
 use punctual_recording::{CpuDrops, EventClass, LogCost, LogRow, MarkCounts, Provenance};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ pub struct LogAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
+    /// What to run next, at most two commands.
+    next: Vec<NextStep>,
     recording: &'a Path,
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     provenance: &'a Provenance,
@@ -65,6 +68,7 @@ impl<'a> LogAnswer<'a> {
             schema: "punctual.log/1",
             verdict: report.verdict(),
             exit_code: report.exit_code(),
+            next: after_log(report),
             recording,
             provenance: &document.provenance,
             blind: &document.provenance.blind,
@@ -86,6 +90,11 @@ impl<'a> LogAnswer<'a> {
             events: None,
             shown: None,
         }
+    }
+
+    /// The answer of a command after which one goes on otherwise.
+    pub fn with_next(self, next: Vec<NextStep>) -> LogAnswer<'a> {
+        LogAnswer { next, ..self }
     }
 
     /// The answer of a command that wrote so many events elsewhere.

@@ -3,6 +3,7 @@
 use crate::encode::csv::quoted;
 use punctual_recording::LogRow;
 use punctual_recording::episode::{Event, EventKind, LEFT_FOR_IO, LEFT_UNINTERRUPTIBLE};
+use punctual_recording::{agreeing, counted};
 
 /// The first line of a log as CSV.
 pub const CSV_HEADER: &str = "time_ns,cpu,class,kind,tid,thread,priority,context,steal_ns,value,extra,name";
@@ -132,7 +133,7 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::OutOfQuota => format!("thread {value} waits for new quota of the control group {name}"),
         EventKind::QuotaRefill => format!("the control group {name} is given new quota"),
         EventKind::StopAsked => format!("sends thread {value} signal {}, which stops it", event.extra >> 32),
-        EventKind::RequestBegin => format!("a request of {} bytes to a disk", event.extra),
+        EventKind::RequestBegin => format!("a request of {} to a disk", counted(event.extra, "byte")),
         EventKind::RequestEnd => format!("a request to the disk {name} is done"),
         EventKind::LockBegin => format!("waits for the lock at {value:#x}"),
         EventKind::LockEnd => format!("has the lock at {value:#x}"),
@@ -160,7 +161,9 @@ fn what(row: &LogRow<'_>) -> String {
         EventKind::Mark if event.extra == 1 => format!("mark \"{name}\""),
         EventKind::Mark => format!("mark \"{name}\" {}", value.cast_signed()),
         EventKind::Dropped if value == 0 => format!("--- {name} end here: it broke the memory that it shares ---"),
-        EventKind::Dropped => format!("--- {value} events were dropped here ({name}) ---"),
+        EventKind::Dropped => {
+            format!("--- {} {} dropped here ({name}) ---", counted(value, "event"), agreeing(value, "was", "were"))
+        }
     }
 }
 

@@ -86,7 +86,7 @@ pub fn log_page(report: &LogReport<'_>, drawn: &LogPictures) -> Page {
         title: host.map_or_else(|| "What was logged".to_owned(), |host| format!("What was logged on {host}")),
         context: context.join(" · "),
         verdict: report.verdict(),
-        next: Vec::new(),
+        next: crate::after_log(report),
         warnings: report.notes(),
         blind: document.provenance.blind.clone(),
         sections,

@@ -1,6 +1,6 @@
 //! An event log: what was logged, by class and kind and name, as text for people.
 
-use crate::layout::{grouped, table};
+use crate::layout::{agreeing, counted, grouped, table};
 use punctual_recording::bounds::MAX_LOG_NAME_BYTES;
 use punctual_recording::episode::EventKind;
 use punctual_recording::{Document, EndReason, EventClass, LogDocument, LogRow, OTHERS, format_ns, printable_path};
@@ -124,11 +124,10 @@ impl LogReport<'_> {
         let mut verdict = failure.map_or_else(String::new, |failure| format!("{failure} "));
         let _ = write!(
             verdict,
-            "Logged {} event{}{} on {cpus} CPU{}; ",
-            grouped(events),
-            if events == 1 { "" } else { "s" },
+            "Logged {}{} on {}; ",
+            counted(events, "event"),
             self.length_ns().map_or_else(String::new, |length| format!(" in {}", format_ns(length))),
-            if cpus == 1 { "" } else { "s" },
+            counted(cpus, "CPU"),
         );
         match self.dropped() {
             Some(0) if self.log.marks.broken > 0 => verdict.push_str("of those that can be counted none were dropped."),
@@ -136,7 +135,12 @@ impl LogReport<'_> {
             None => verdict.push_str("how many were dropped is not known."),
             Some(dropped) => {
                 let share = dropped as f64 / (events as f64 + dropped as f64) * 100.0;
-                let _ = write!(verdict, "{} more ({share:.2} %) were dropped: the log has holes.", grouped(dropped));
+                let _ = write!(
+                    verdict,
+                    "{} more ({share:.2} %) {} dropped: the log has holes.",
+                    grouped(dropped),
+                    agreeing(dropped, "was", "were")
+                );
             }
         }
         verdict.extend(self.broken_in_words().map(|broken| format!(" {broken}")));
@@ -192,12 +196,16 @@ impl LogReport<'_> {
         }
         if marks.unserved > 0 {
             notes.push(format!(
-                "{} times a program asked for memory for marks and got none, for too many of its user's had some",
-                grouped(marks.unserved)
+                "{} a program asked for memory for marks and got none, for too many of its user's had some",
+                counted(marks.unserved, "time")
             ));
         }
         if self.log.late_rows > 0 {
-            notes.push(format!("{} rows stand later in the table than their time", grouped(self.log.late_rows)));
+            notes.push(format!(
+                "{} {} later in the table than when it happened",
+                counted(self.log.late_rows, "row"),
+                agreeing(self.log.late_rows, "stands", "stand")
+            ));
         }
         notes
     }

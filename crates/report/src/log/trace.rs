@@ -4,7 +4,7 @@ use crate::encode::perfetto::{Lane, Scheduled, Tracks, instant, switch, waking};
 use crate::why::trace::{nested, thread_names, threads};
 use punctual_blame::replay_events;
 use punctual_recording::episode::{Event, EventKind};
-use punctual_recording::{EventClass, LogRow};
+use punctual_recording::{EventClass, LogRow, counted};
 use std::collections::{BTreeMap, HashMap};
 
 /// So many events of a CPU are played back at once.
@@ -66,7 +66,7 @@ impl LogTrace {
                 }
                 let title = match event.value {
                     0 => format!("{} end here", row.name),
-                    dropped => format!("{dropped} events dropped ({})", row.name),
+                    dropped => format!("{} dropped ({})", counted(dropped, "event"), row.name),
                 };
                 self.note(&event, Lane::Others, "other events", &title, row);
                 return;

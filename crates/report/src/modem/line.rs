@@ -1,7 +1,7 @@
 //! What came of two modems that were terminals for a while.
 
 use crate::answer::Answer;
-use crate::layout::{grouped, table};
+use crate::layout::{agreeing, counted, grouped, table};
 use punctual_modem::SAMPLE_RATE;
 use punctual_modem::adapter::time_of;
 use punctual_modem::arq::Side;
@@ -26,12 +26,11 @@ impl Lined<'_> {
         let bytes: u64 = first.iter().chain(second).map(|call| call.received).sum();
         let late = match (self.run.left_out_ns, self.run.late_blocks) {
             (0, 0) => "the line was never late".to_owned(),
-            (0, late) => format!("the line waited for this machine {} times", grouped(late)),
+            (0, late) => format!("the line waited for this machine {}", counted(late, "time")),
             (left_out, _) => format!("the line stood still for {}", format_ns(left_out)),
         };
         let calls = connected(first).max(connected(second));
-        let counted = if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
-        format!("{counted} connected, {} bytes over the line; {late}.", grouped(bytes))
+        format!("{} connected, {} over the line; {late}.", counted(calls, "call"), counted(bytes, "byte"))
     }
 }
 
@@ -167,21 +166,29 @@ pub fn line_text(lined: &Lined<'_>) -> String {
     if run.late_blocks > 0 {
         let _ = writeln!(
             text,
-            "\n{} of {} blocks of 12.5 ms were worked on late, the latest by {}; none was lost",
+            "\nOf {} of 12.5 ms, {} {} worked on late, the latest by {}; none was lost",
+            counted(run.blocks, "block"),
             grouped(run.late_blocks),
-            grouped(run.blocks),
+            agreeing(run.late_blocks, "was", "were"),
             format_ns(run.max_late_ns)
         );
     }
     if let Some((counters, stalls)) = &run.starved {
         let _ = writeln!(
             text,
-            "\nA's processor stalled {stalls} times: {} underruns, {} overruns",
-            counters.underruns, counters.overruns
+            "\nA's processor stalled {}: {}, {}",
+            counted(*stalls, "time"),
+            counted(counters.underruns, "underrun"),
+            counted(counters.overruns, "overrun")
         );
     }
     for (name, unread) in ["A", "B"].into_iter().zip(run.unread).filter(|(_, unread)| *unread > 0) {
-        let _ = writeln!(text, "\n{} bytes for {name} were read by no program", grouped(unread));
+        let _ = writeln!(
+            text,
+            "\n{} for {name} {} read by no program",
+            counted(unread, "byte"),
+            agreeing(unread, "was", "were")
+        );
     }
     text
 }

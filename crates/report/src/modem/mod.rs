@@ -11,6 +11,7 @@ pub use text::{stalls_text, transfer_text};
 use punctual_modem::experiment::{Experiment, StallRow};
 use punctual_modem::transfer::{LiveAttempt, Transfer};
 use punctual_modem::virtual_time::{Direction, FarEnd};
+use punctual_recording::counted;
 
 /// A file that was sent, and how.
 #[derive(Debug)]
@@ -47,10 +48,14 @@ impl Sent<'_> {
         let cut = if self.interrupted { "; interrupted" } else { "" };
         match self.transfer.seconds() {
             Some(seconds) => {
-                format!("{successes} of {attempts} attempts arrived exact, in {:.3} s in the mean{cut}.", seconds.mean)
+                format!(
+                    "{successes} of {} arrived exact, in {:.3} s in the mean{cut}.",
+                    counted(attempts, "attempt"),
+                    seconds.mean
+                )
             }
             None if attempts == 0 => format!("No attempt was finished{cut}."),
-            None => format!("None of {attempts} attempts arrived{cut}."),
+            None => format!("None of {} arrived{cut}.", counted(attempts, "attempt")),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The same as text for people.
 
 use super::{LiveSent, Sent, Stalled, direction_name, far_end_name};
-use crate::layout::{grouped, table};
+use crate::layout::{counted, grouped, table};
 use punctual_modem::adapter::Late;
 use punctual_modem::experiment::Experiment;
 use punctual_modem::transfer::{Ending, LiveAttempt, PENDING_STEP};
@@ -12,9 +12,9 @@ use std::fmt::Write as _;
 pub fn transfer_text(sent: &Sent<'_>) -> String {
     let Sent { file, experiment, transfer, .. } = sent;
     let mut text = format!("{}\n\n", sent.verdict());
-    let (bytes, direction) = (grouped(transfer.bytes), direction_name(experiment.direction));
+    let (bytes, direction) = (counted(transfer.bytes, "byte"), direction_name(experiment.direction));
     let time = sent.live.as_ref().map_or_else(|| "in virtual time".to_owned(), time_of_live);
-    let _ = writeln!(text, "{file}, {bytes} bytes, {direction}; {time}");
+    let _ = writeln!(text, "{file}, {bytes}, {direction}; {time}");
     text += &how(experiment);
     if let (Some(seconds), Some(throughput)) = (transfer.seconds(), transfer.throughput()) {
         let header = ["min s", "max s", "mean s", "std dev", "successes", "bit/s"];
@@ -100,9 +100,9 @@ fn how(experiment: &Experiment) -> String {
     };
     let _ = writeln!(
         text,
-        "calling end: {} of each 12.5 ms, {} buffers, slack {}, {late}",
+        "calling end: {} of each 12.5 ms, {}, slack {}, {late}",
         format_ns(setup.compute_ns),
-        setup.buffers,
+        counted(setup.buffers, "buffer"),
         format_ns(setup.slack_ns()),
     );
     if let Some(slot) = experiment.slot {

@@ -4,6 +4,7 @@ use crate::answer::Answer;
 use crate::forecast::interarrival::InterarrivalRow;
 use crate::forecast::{DeviceForecast, InterarrivalEntry};
 use crate::load::ScoreRow;
+use crate::recording::cycles::CyclesRow;
 use crate::{Measurement, NextStep, StageRow, load_name, stage_rows};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{Counters, Document, Ended, Followed, Limit, Provenance, RecorderSummary, Task};
@@ -31,6 +32,9 @@ pub struct ReportAnswer<'a> {
     #[cfg_attr(test, schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>"))]
     limits: Vec<&'a Limit>,
     scores: Vec<ScoreRow<'a>>,
+    /// Cycles of followed threads and how many took longer than the period that was given for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cycles: Vec<CyclesRow<'a>>,
     devices: Vec<JudgedRow<'a>>,
     parts: Vec<PartRow<'a>>,
     /// How late events follow one another, where that was asked for.
@@ -63,6 +67,7 @@ impl<'a> ReportAnswer<'a> {
             cut: documents().any(|document| document.ended.is_none()),
             limits: documents().flat_map(|document| &document.limits).collect(),
             scores: documents().flat_map(scores).collect(),
+            cycles: CyclesRow::all(&measurement.cycles),
             devices: measurement.devices.iter().map(JudgedRow::new).collect(),
             parts: measurement.parts.iter().map(|(path, document)| PartRow::new(path, document)).collect(),
             interarrival: InterarrivalEntry::all(interarrival),

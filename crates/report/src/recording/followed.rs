@@ -1,6 +1,6 @@
 //! Recordings of other programs' threads, for people: a line for each name and policy, what woke them, their stages.
 
-use crate::layout::{grouped, microseconds, spoken_duration, table};
+use crate::layout::{counted, grouped, microseconds, spoken_duration, table};
 use crate::recording::stages::stage_table;
 use crate::{StageRow, load_name, stage_rows};
 use punctual_recording::{Counters, Document, Followed, Stage, format_ns};
@@ -63,12 +63,12 @@ fn most_often(woken_by: &BTreeMap<&str, u64>) -> String {
 pub(crate) fn followed_text(document: &Document, followed: &Followed, everything: bool) -> String {
     let groups = groups(document, followed);
     let mut text = format!(
-        "Load {}: {} followed ({}), {}, {} wakeups\n{}\n",
+        "Load {}: {} followed ({}), {}, {}\n{}\n",
         load_name(document),
         number_of_threads(followed),
         followed.asked.join(", "),
         spoken_duration(document),
-        grouped(document.counters.wakeups),
+        counted(document.counters.wakeups, "wakeup"),
         losses(document, followed),
     );
     let rows = stage_rows(document);
@@ -137,10 +137,10 @@ pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &
     let Some(worst) = totals().max_by_key(|row| row.max_ns) else { return String::new() };
     let all = document.distributions.sum(|key| key.stage == Stage::Total);
     let mut sentence = format!(
-        "In {} {load}, {} woke {} times; half ran within {} of being woken",
+        "In {} {load}, {} woke {}; half ran within {} of being woken",
         spoken_duration(document),
         number_of_threads(followed),
-        grouped(all.count()),
+        counted(all.count(), "time"),
         format_ns(all.quantile(0.5).unwrap_or(0)),
     );
     if all.count() >= 1_000 {
@@ -160,8 +160,4 @@ fn number_of(threads: &BTreeSet<u32>) -> String {
         true => format!("more than {}", threads.len() - 1),
         false => threads.len().to_string(),
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

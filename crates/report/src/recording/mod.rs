@@ -1,6 +1,8 @@
 //! What was measured: text, JSON, CSV, a page.
 
 pub(crate) mod answer;
+pub(crate) mod cycles;
+pub(crate) mod device_verdict;
 pub(crate) mod exports;
 pub(crate) mod followed;
 pub(crate) mod model;
@@ -10,4 +12,5 @@ pub(crate) mod text;
 pub(crate) mod together;
 pub(crate) mod verdict;
 
+pub use cycles::LoopCycles;
 pub use page::{MAX_HISTORIES, Recorded, recording_page};

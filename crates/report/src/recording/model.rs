@@ -1,6 +1,7 @@
 //! Recordings laid side by side: what text, JSON and pages speak of.
 
 use crate::NextStep;
+use crate::recording::cycles::LoopCycles;
 use punctual_forecast::JudgedDevice;
 use punctual_recording::Document;
 use std::path::PathBuf;
@@ -11,6 +12,8 @@ pub struct Measurement {
     pub parts: Vec<(PathBuf, Document)>,
     /// What common devices would have met.
     pub devices: Vec<JudgedDevice>,
+    /// The cycles of followed threads, where a period was given for them.
+    pub cycles: Vec<LoopCycles>,
     /// The verdict in words.
     pub verdict: String,
     /// What to run next.

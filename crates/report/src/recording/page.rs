@@ -6,7 +6,7 @@ use crate::encode::html::history::History;
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
-use crate::layout::grouped;
+use crate::layout::{agreeing, counted};
 use crate::{Measurement, StageRow, load_name, load_words, stage_rows};
 use punctual_forecast::JudgedDevice;
 use punctual_forecast::Outcome;
@@ -36,13 +36,22 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
     let mut sections = vec![shares(&parts, devices)];
     let part_names: Vec<&str> = parts.iter().map(|(name, _)| name.as_str()).collect();
     sections.extend(device_section(&part_names, devices));
+    sections.extend(measurement.cycles.iter().enumerate().map(|(index, cycles)| {
+        let mut section = cycles.section();
+        // An anchor is unique on its page.
+        section.id = if index == 0 { section.id } else { format!("{}-{}", section.id, index + 1) };
+        section
+    }));
     sections.push(stages(&parts));
     sections.extend(over_time(recorded));
     let (table, differing) = provenance(&parts);
     let lead = match (parts.len(), differing) {
         (0 | 1, _) => "The machine, its settings and the command that measured.".to_owned(),
         (_, 0) => "The recordings do not differ in anything that was written down.".to_owned(),
-        (_, lines) => format!("{lines} lines differ between the recordings; they are set in bold."),
+        (_, lines) => format!(
+            "{} between the recordings, set in bold.",
+            if lines == 1 { "1 line differs".to_owned() } else { format!("{lines} lines differ") }
+        ),
     };
     sections.push(Section {
         id: "provenance".into(),
@@ -104,17 +113,18 @@ pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
         let counters = &document.counters;
         if counters.lost > 0 {
             say(format!(
-                "{} wakeups were measured and lost, because the writing could not keep up",
-                grouped(counters.lost)
+                "{} {} measured and lost, because the writing could not keep up",
+                counted(counters.lost, "wakeup"),
+                agreeing(counters.lost, "was", "were")
             ));
         }
         if let Some(missed) = counters.missed.filter(|missed| *missed > 0) {
-            say(format!("{} periods went by without their wakeup (missed)", grouped(missed)));
+            say(format!("{} went by without a wakeup (missed)", counted(missed, "period")));
         }
         if counters.unobserved > 0 {
             say(format!(
-                "of {} wakeups no kernel event came, so that only their total is known (unobserved)",
-                grouped(counters.unobserved)
+                "for {} no kernel event was seen, so that only the total is known (unobserved)",
+                counted(counters.unobserved, "wakeup")
             ));
         }
         if let Some(steal) = counters.wakeup_steal_ns.filter(|steal| *steal > 0) {
@@ -193,7 +203,10 @@ fn shares(parts: &[(String, &Document)], devices: &[Vec<JudgedDevice>]) -> Secti
         blocks.extend(share_pictures(&format!("share-{number}"), &beside, marks(slacks)));
     }
     if measures.len() > MAX_HISTORIES {
-        blocks.push(Block::Text(format!("{} more names of threads are not drawn.", measures.len() - MAX_HISTORIES)));
+        blocks.push(Block::Text(format!(
+            "Not drawn: {} of threads.",
+            counted(measures.len() - MAX_HISTORIES, "more name")
+        )));
     }
     Section {
         id: "share".into(),
@@ -346,6 +359,14 @@ fn stage_table(caption: String, rows: &[&StageRow], several: bool, by_cpu: bool)
 
 fn stages(parts: &[(String, &Document)]) -> Section {
     let mut blocks = Vec::new();
+    // Only of threads that were followed there is work, and of none of those a first instruction.
+    let adds_up = match parts.iter().any(|(_, document)| document.followed.is_some()) {
+        true => {
+            "The stages above the total add up to it exactly, up to when the thread was switched in; work goes on from there until it \
+             blocks again, and response is both"
+        }
+        false => "The first five stages of a wakeup add up to its total exactly",
+    };
     for (name, document) in parts {
         let rows = stage_rows(document);
         let several = document.distributions.measures().len() > 1;
@@ -355,7 +376,7 @@ fn stages(parts: &[(String, &Document)]) -> Section {
             [] => String::new(),
             scores => format!("; the load did {}", crate::scores_in_words(scores)),
         };
-        let caption = format!("Load {name}: {} wakeups{did}", grouped(document.counters.wakeups));
+        let caption = format!("Load {name}: {}{did}", counted(document.counters.wakeups, "wakeup"));
         blocks.push(Block::Table(stage_table(caption, &all, several, false)));
         let cpus = document.distributions.cpus().len();
         if cpus > 1 {
@@ -366,9 +387,10 @@ fn stages(parts: &[(String, &Document)]) -> Section {
     Section {
         id: "stages".into(),
         title: "Stages".into(),
-        lead: "Where the time went. The first five stages of a wakeup add up to its total exactly; quantiles and maxima do not, for they \
-               belong to different wakeups. Times in microseconds; – where there are too few wakeups to say."
-            .into(),
+        lead: format!(
+            "Where the time went. {adds_up}; quantiles and maxima do not, for they belong to different wakeups. Times in microseconds; – \
+             where there are too few wakeups to say."
+        ),
         blocks,
     }
 }

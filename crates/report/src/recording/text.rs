@@ -1,6 +1,7 @@
 //! Text for people.
 
-use crate::layout::{grouped, spoken_duration, table};
+use crate::layout::{agreeing, counted, grouped, spoken_duration, table};
+use crate::recording::device_verdict::judged_devices;
 use crate::recording::stages::stage_table;
 use crate::{Measurement, load_name, load_words, stage_rows};
 use punctual_recording::{Counters, Document, format_ns, printable_path};
@@ -38,6 +39,9 @@ pub fn measurement_text(measurement: &Measurement) -> String {
         let _ = writeln!(text, "\n{}", stage_table(shown, several, measurement.by_cpu, false));
         let _ = writeln!(text, "\nrecording: {}", printable_path(path));
     }
+    for cycles in &measurement.cycles {
+        let _ = writeln!(text, "\n{}\n", cycles.text());
+    }
     if !measurement.devices.is_empty() {
         let _ = writeln!(text, "\n{}", device_table(measurement));
     }
@@ -56,7 +60,11 @@ fn notes(measurement: &Measurement) -> Vec<String> {
             }
         }
         if document.counters.lost > 0 {
-            notes.push(format!("{} wakeups were measured and lost", grouped(document.counters.lost)));
+            notes.push(format!(
+                "{} {} measured and lost",
+                counted(document.counters.lost, "wakeup"),
+                agreeing(document.counters.lost, "was", "were")
+            ));
         }
     }
     notes
@@ -74,13 +82,13 @@ fn heading(document: &Document) -> String {
         _ => "",
     };
     format!(
-        "Load {}: {} every {}{via} on CPU {}, {}, {} wakeups",
+        "Load {}: {} every {}{via} on CPU {}, {}, {}",
         load_name(document),
         measures.join(" and "),
         format_ns(provenance.configuration.interval_ns),
         cpus.join(","),
         spoken_duration(document),
-        grouped(document.counters.wakeups)
+        counted(document.counters.wakeups, "wakeup")
     )
 }
 
@@ -119,13 +127,9 @@ fn losses(document: &Document) -> String {
 
 fn device_table(measurement: &Measurement) -> String {
     let mut loads: Vec<&str> = Vec::new();
-    let mut ids: Vec<&str> = Vec::new();
     for row in &measurement.devices {
         if !loads.contains(&row.load.as_str()) {
             loads.push(&row.load);
-        }
-        if !ids.contains(&row.answer.device.id.as_str()) {
-            ids.push(&row.answer.device.id);
         }
     }
     let headings: Vec<String> = loads.iter().map(|load| format!("late, {}", load_words(load))).collect();
@@ -134,11 +138,10 @@ fn device_table(measurement: &Measurement) -> String {
     let mut header = vec!["device", "tolerance", "slack"];
     header.extend(headings.iter().map(String::as_str));
     header.push(&verdict);
-    let rows = ids.iter().filter_map(|id| {
+    let rows = judged_devices(&measurement.devices).into_iter().filter_map(|device| {
         let of_load =
-            |load: &str| measurement.devices.iter().find(move |row| row.answer.device.id == *id && row.load == load);
+            |load: &str| measurement.devices.iter().find(move |row| row.answer.device == *device && row.load == load);
         let row = of_load(last)?;
-        let device = &row.answer.device;
         let mut tolerance = format_ns(device.tolerance_ns());
         if let Some(printed) = &device.printed {
             let (from, to) = printed.tolerance_ns;

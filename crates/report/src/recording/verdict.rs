@@ -1,10 +1,10 @@
 //! Verdicts in words.
 
-use crate::layout::{grouped, spoken_duration};
+use crate::layout::{counted, grouped, spoken_duration};
 use crate::{Measurement, load_name};
 use punctual_recording::{Distribution, Document, EndReason, NO_LOAD, Stage, format_ns};
 
-fn total(document: &Document) -> Distribution {
+pub(super) fn total(document: &Document) -> Distribution {
     document.distributions.sum(|key| key.stage == Stage::Total)
 }
 
@@ -31,9 +31,9 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
             continue;
         }
         let mut sentence = format!(
-            "In {} {load}, the worst of {} wakeups ran {} late; half ran within {}",
+            "In {} {load}, the worst of {} ran {} late; half ran within {}",
             spoken_duration(document),
-            grouped(total.count()),
+            counted(total.count(), "wakeup"),
             format_ns(max),
             format_ns(median)
         );
@@ -57,9 +57,9 @@ fn missed_in_words(document: &Document) -> Option<String> {
     let shortest = document.tasks.iter().map(|task| task.period_ns).filter(|period| *period > 0).min()?;
     is_much.then(|| {
         format!(
-            "{} of {} periods went by without a wakeup: with an interval of {} the threads could not keep up.",
+            "{} of {} went by without a wakeup: with an interval of {} the threads could not keep up.",
             grouped(missed),
-            grouped(periods),
+            counted(periods, "period"),
             format_ns(shortest)
         )
     })
@@ -69,14 +69,23 @@ fn missed_in_words(document: &Document) -> Option<String> {
 const MUCH: u64 = 20;
 
 fn over_limits(document: &Document) -> Vec<String> {
-    let wakeups = total(document).count();
     let mut sentences = Vec::new();
     for limit in &document.limits {
+        let stage = limit.of_stage();
+        let wakeups = document.distributions.sum(|key| key.stage == stage).count();
+        if limit.found_ns.is_none() {
+            sentences.push(format!("No limit of the {} can be judged: no wakeup here has one.", stage.name()));
+            continue;
+        }
         if limit.exceeded {
             let found = limit.found_ns.map_or_else(|| "unknown".to_owned(), format_ns);
             let allowed = format_ns(limit.limit_ns);
             // Of a followed thread much else could be meant: its work, its response.
-            let of = if document.followed.is_some() { " of the time until they ran" } else { "" };
+            let of = match (stage, &document.followed) {
+                (Stage::Total, None) => String::new(),
+                (Stage::Total, Some(_)) => " of the time until they ran".to_owned(),
+                (stage, _) => format!(" of the {}", stage.name()),
+            };
             sentences.push(format!("Over the limit: {}{of} is {found}; {allowed} is allowed.", limit.what));
         }
         if let Some(takes) = limit.takes_more_than(wakeups) {
@@ -157,7 +166,7 @@ pub fn check_verdict(measurement: &Measurement) -> String {
 }
 
 /// What has to be known before a check's verdict is read: that it rests on less than it should.
-fn conditions(documents: &[&Document]) -> String {
+pub(super) fn conditions(documents: &[&Document]) -> String {
     let mut sentences = Vec::new();
     if let Some(why) = documents.iter().find_map(|document| document.provenance.at_normal_priority()) {
         sentences.push(format!("Measured at normal priority, {why}."));
@@ -171,14 +180,14 @@ fn conditions(documents: &[&Document]) -> String {
     sentences.iter().map(|sentence| format!("{sentence} ")).collect()
 }
 
-fn when(document: &Document) -> &'static str {
+pub(super) fn when(document: &Document) -> &'static str {
     if load_name(document) == NO_LOAD { "when idle" } else { "under load" }
 }
 
-fn times(count: u64) -> String {
+pub(super) fn times(count: u64) -> String {
     match count {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
-        _ => format!("{} times", grouped(count)),
+        _ => counted(count, "time"),
     }
 }

@@ -1,7 +1,7 @@
 //! What is told of a reservation.
 
 use crate::layout::thousandths;
-use punctual_recording::format_ns;
+use punctual_recording::{counted, format_ns};
 use punctual_reserve::{AttemptCounts, Class, Job, PeriodicJob, Reservation, Setting, Trial, by_rule, by_supply};
 use std::path::Path;
 
@@ -221,7 +221,8 @@ impl ReserveReport<'_> {
         let proof = self.proof.as_ref().map_or(0, |proof| proof.with.late_by_host + proof.before.late_by_host);
         let by_host = self.trials.iter().map(|trial| trial.counts.late_by_host).sum::<u64>() + proof;
         if by_host > 0 {
-            notes.push(format!("{by_host} late jobs are not counted: the host took the CPU for as long."));
+            notes
+                .push(format!("Not counted: {}, for the host took the CPU for as long.", counted(by_host, "late job")));
         }
         notes
     }
@@ -234,14 +235,14 @@ impl ReserveReport<'_> {
         };
         let (measured, work) = (&self.measured, self.measured.work);
         format!(
-            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), to be done within {}. Found in {} jobs.",
+            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), to be done within {}. Found in {}.",
             self.scheduling,
             format_ns(work.median_ns),
             format_ns(measured.period_ns),
             format_ns(work.p99_ns),
             format_ns(work.max_ns),
             format_ns(self.job.deadline_ns),
-            crate::layout::grouped(measured.jobs as u64)
+            counted(measured.jobs, "job")
         )
     }
 

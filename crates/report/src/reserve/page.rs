@@ -2,7 +2,7 @@
 
 use super::model::{ReserveReport, in_words};
 use super::text::{class_in_words, setting_in_words};
-use crate::encode::plain_page::{coordinate, escape, page};
+use crate::encode::plain_page::{coordinate, escape, page, prose};
 use crate::layout::{grouped, thousandths};
 use punctual_recording::format_ns;
 use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial};
@@ -11,14 +11,14 @@ use std::fmt::Write as _;
 /// The page, one file.
 pub fn html(report: &ReserveReport<'_>) -> String {
     let title = format!("A reservation for {}", report.thread);
-    let mut body = format!("<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n", escape(&title), escape(&report.verdict()));
+    let mut body = format!("<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n", escape(&title), prose(&report.verdict()));
     if let Some(recommended) = report.recommended {
-        let _ = writeln!(body, "<p>{}</p>", escape(&report.cost(recommended)));
+        let _ = writeln!(body, "<p>{}</p>", prose(&report.cost(recommended)));
     }
     for note in report.all_notes() {
-        let _ = writeln!(body, "<p>Note: {}</p>", escape(&note));
+        let _ = writeln!(body, "<p>Note: {}</p>", prose(&note));
     }
-    let _ = writeln!(body, "<p>{}</p>", escape(&report.job_in_words()));
+    let _ = writeln!(body, "<p>{}</p>", prose(&report.job_in_words()));
     body.push_str("<h2>The plane</h2>\n");
     body.push_str(&plane(report));
     let (rule, supply, count) = report.wrong();
@@ -107,12 +107,12 @@ fn plane(report: &ReserveReport<'_>) -> String {
             Class::Insufficient => "×",
         };
         let name = format!(
-            "{}, {} % of a CPU: {}, {} of {} attempts",
+            "{}, {} % of a CPU: {}, {} of {}",
             setting_in_words(trial.setting),
             thousandths(reservation.share_thousandths() * 100),
             class_in_words(trial.class()),
             trial.succeeded,
-            trial.attempts
+            punctual_recording::counted(trial.attempts, "attempt")
         );
         mark(&scale, *reservation, letter, &name, &mut out);
     }
@@ -224,6 +224,6 @@ fn proof(report: &ReserveReport<'_>, body: &mut String) {
     }
     body.push_str("</tbody></table></div>\n");
     if let Ok(comparison) = &proof.comparison {
-        let _ = writeln!(body, "<p>How late it came to run (A as it was, B with it): {}</p>", escape(comparison));
+        let _ = writeln!(body, "<p>How late it came to run (A as it was, B with it): {}</p>", prose(comparison));
     }
 }

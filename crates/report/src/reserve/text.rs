@@ -1,7 +1,7 @@
 //! A reservation, as text for people.
 
 use super::model::{PutBackRow, ReserveReport, SetRow, in_words};
-use crate::layout::{grouped, indented, thousandths};
+use crate::layout::{counted, grouped, indented, thousandths};
 use punctual_recording::format_ns;
 use punctual_reserve::{Class, Reservation, Setting, Trial};
 use std::fmt::Write as _;
@@ -100,7 +100,7 @@ pub(super) fn class_in_words(class: Class) -> &'static str {
 
 fn proof(report: &ReserveReport<'_>, out: &mut String) {
     let Some(proof) = &report.proof else { return };
-    let times = if proof.rounds == 1 { "once".to_owned() } else { format!("{} times", proof.rounds) };
+    let times = if proof.rounds == 1 { "once".to_owned() } else { counted(proof.rounds, "time") };
     let _ = writeln!(out, "\nMeasured again, {times} each in turn:");
     let row = |name: &str, counts: &punctual_reserve::AttemptCounts| {
         vec![
@@ -130,7 +130,7 @@ pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
     let granted = rows.iter().filter(|row| row.refused.is_none()).count();
     let mut out = match (granted, rows.len()) {
         (0, 0) => "No thread was there to reserve for.".to_owned(),
-        (granted, all) => format!("Reserved {what} for {granted} of {all} threads."),
+        (granted, all) => format!("Reserved {what} for {granted} of {}.", counted(all, "thread")),
     };
     for row in rows {
         let _ = match &row.refused {
@@ -153,7 +153,7 @@ pub fn undo_text(rows: &[PutBackRow]) -> String {
     let done = rows.iter().filter(|row| row.scheduling.is_some()).count();
     let mut out = match rows.len() {
         0 => "Nothing to undo: no reservation was applied.".to_owned(),
-        all => format!("Put {done} of {all} threads back."),
+        all => format!("Put {done} of {} back.", counted(all, "thread")),
     };
     for row in rows {
         let _ = match (&row.scheduling, &row.refused) {

@@ -1,6 +1,6 @@
 //! The ledger of the papers as one HTML file, with the papers' figures drawn anew from the simulated machine.
 
-use crate::encode::plain_page::{escape, page};
+use crate::encode::plain_page::{escape, page, prose};
 use crate::sim::figures::{FIGURES, figures_of, own_figures};
 use crate::sim::plane::{Cell, legend, plane_svg};
 use crate::sim::rows::{shown, table};
@@ -34,7 +34,7 @@ fn assumptions(known: &[AssumptionNote], out: &mut String) {
             known.iter().filter(|other| other.name == first.name).map(|other| other.what.as_str()).collect();
         what.dedup();
         let name = escape(&first.name);
-        let what = what.iter().map(|what| escape(what)).collect::<Vec<_>>().join("<br/>");
+        let what = what.iter().map(|what| prose(what)).collect::<Vec<_>>().join("<br/>");
         let _ = writeln!(out, "<tr id=\"assumed-{name}\"><th scope=\"row\">{name}</th><td>{what}</td></tr>");
     }
     out.push_str("</tbody></table></div>\n");
@@ -132,7 +132,7 @@ fn a_wakeup(out: &mut String) -> Result<(), Error> {
 }
 
 fn head(verdict: &str, out: &mut String) {
-    let _ = writeln!(out, "<p class=\"verdict\">{}</p>", escape(verdict));
+    let _ = writeln!(out, "<p class=\"verdict\">{}</p>", prose(verdict));
 }
 
 const DRAWN: &str = "Dots are drawn from one run of the simulated machine; dashed lines are numbers that the paper \
@@ -249,7 +249,7 @@ fn not_drawn(rows: &[&LedgerRow], out: &mut String) {
 pub fn experiment_html(experiment: &Experiment, outcome: &Outcome) -> Result<String, Error> {
     let mut body = format!("<h1>{}</h1>\n", escape(&outcome.name));
     head(&outcome_verdict(outcome), &mut body);
-    let _ = writeln!(body, "<p>{}</p>\n<p class=\"soft\">{DRAWN}</p>", escape(&outcome.about));
+    let _ = writeln!(body, "<p>{}</p>\n<p class=\"soft\">{DRAWN}</p>", prose(&outcome.about));
     let rows: Vec<&LedgerRow> = outcome.rows.iter().collect();
     let known: Vec<_> = FIGURES.iter().filter(|figure| figure.experiment == outcome.name).collect();
     if known.is_empty() {
@@ -303,7 +303,7 @@ mod tests {
         }
         for known in &ledger.assumptions {
             assert!(html.contains(&format!("id=\"assumed-{}\"", known.name)), "{}", known.name);
-            assert!(html.contains(&escape(&known.what)));
+            assert!(html.contains(&prose(&known.what)));
         }
         for number in 1..=20 {
             assert!(html.contains(&format!("Figure {number}")), "Figure {number}");

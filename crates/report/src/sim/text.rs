@@ -1,6 +1,7 @@
 //! What the simulator gives: the ledger of the papers, one experiment, a what-if, a plane.
 
 use punctual_recording::Distribution;
+use punctual_recording::{agreeing, counted};
 use punctual_sim::experiment::{
     AssumptionNote, Class, FittedNote, LedgerRow, Moved, Outcome, Point, Value as Simulated,
 };
@@ -113,13 +114,16 @@ pub fn ledger_verdict(ledger: &Ledger) -> String {
     let fitted = ledger.counts.get(&Class::Fitted).copied().unwrap_or(0);
     let (all, holding, contradicted) = (ledger.predictions(), ledger.holding(), ledger.contradicted());
     let begin = match ledger.interrupted {
-        false => format!("{all} predictions"),
+        false => counted(all, "prediction"),
         true => format!("Interrupted: {} of {all} predictions were judged", all - ledger.open()),
     };
     let head = format!("{begin}: {holding} hold, {contradicted} are contradicted by the papers");
     match ledger.failing() {
-        0 => format!("{head}; {fitted} rows are fitted."),
-        failing => format!("{head}, {failing} FAIL; {fitted} rows are fitted."),
+        0 => format!("{head}; {} {} fitted.", counted(fitted, "row"), agreeing(fitted, "is", "are")),
+        failing => {
+            let rows = counted(fitted, "row");
+            format!("{head}, {failing} FAIL; {rows} {} fitted.", agreeing(fitted, "is", "are"))
+        }
     }
 }
 
@@ -177,7 +181,7 @@ pub fn outcome_verdict(outcome: &Outcome) -> String {
     if judged == 0 && !outcome.interrupted {
         return format!("{}: nothing of this case is predicted.", outcome.name);
     }
-    let mut out = format!("{}: {holding} of {judged} predictions hold", outcome.name);
+    let mut out = format!("{}: {holding} of {} hold", outcome.name, counted(judged, "prediction"));
     if contradicted > 0 {
         let _ = write!(out, ", {contradicted} contradicted");
     }
@@ -203,7 +207,12 @@ pub fn outcome_text(outcome: &Outcome) -> String {
     for case in &outcome.cases {
         let name = if case.name.is_empty() { "as written" } else { &case.name };
         let seconds = case.simulated as f64 / SECOND as f64;
-        let _ = writeln!(out, "  {name}: {} runs, {seconds:.1} s simulated, {} events", case.runs, case.events);
+        let _ = writeln!(
+            out,
+            "  {name}: {}, {seconds:.1} s simulated, {}",
+            counted(case.runs, "run"),
+            counted(case.events, "event")
+        );
         for (thread, seen) in &case.constraints {
             let _ = writeln!(
                 out,
@@ -212,7 +221,7 @@ pub fn outcome_text(outcome: &Outcome) -> String {
             );
         }
         for (thread, migrations) in &case.migrations {
-            let _ = writeln!(out, "    {thread}: went on on another CPU {migrations} times");
+            let _ = writeln!(out, "    {thread}: went on on another CPU {}", counted(*migrations, "time"));
         }
     }
     contradicted_text(outcome.rows.iter(), &mut out);
@@ -238,7 +247,12 @@ fn distribution_text(name: &str, distribution: &Distribution, out: &mut String) 
 /// An answer for people.
 pub fn whatif_text(answer: &Answer) -> String {
     let mut out = answer.verdict();
-    let _ = write!(out, "\n\nAt most {} activations were pending at one time.\n\n", answer.pending_max);
+    let _ = write!(
+        out,
+        "\n\nAt most {} {} pending at one time.\n\n",
+        counted(answer.pending_max, "activation"),
+        agreeing(answer.pending_max, "was", "were")
+    );
     let _ = writeln!(out, "  {:<22} {:>12} {:>10} {:>10} {:>10} {:>10}", "us", "count", "p50", "p99", "p99.9", "max");
     distribution_text("start of work", &answer.latency, &mut out);
     distribution_text("end of work", &answer.response, &mut out);

@@ -2,6 +2,7 @@
 
 use super::model::WhyReport;
 use punctual_blame::{Cause, Detail, Kind};
+use punctual_recording::counted;
 
 /// A cause that has at least this share of the lateness is worth a change, percent.
 const WORTH_A_CHANGE: u128 = 10;
@@ -40,7 +41,7 @@ fn ended(cause: &Cause) -> Option<String> {
     match cause.ended {
         0 => None,
         all if all == cause.episodes => Some("which ended".to_owned()),
-        some => Some(format!("which ended in {some} of {} episodes", cause.episodes)),
+        some => Some(format!("which ended in {some} of {}", counted(cause.episodes, "episode"))),
     }
 }
 

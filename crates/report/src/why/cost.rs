@@ -1,6 +1,6 @@
 //! What the flight recorder counted and what it cost, as it stands in every answer.
 
-use punctual_recording::{RecorderSummary, format_ns};
+use punctual_recording::{RecorderSummary, counted, format_ns};
 use std::fmt::Write;
 
 /// The counts of a recording that was cut short say nothing about less than this, ns.
@@ -23,14 +23,16 @@ pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
         format_ns(recorder.longest_collection_ns)
     );
     let _ = match (recorder.programs_ns, recorder.program_runs) {
-        (Some(ns), Some(runs)) => write!(lines, "its cost: programs {} of CPU in {runs} runs", format_ns(ns)),
+        (Some(ns), Some(runs)) => {
+            write!(lines, "its cost: programs {} of CPU in {}", format_ns(ns), counted(runs, "run"))
+        }
         _ => write!(lines, "its cost: programs unknown"),
     };
     let _ = match (&recorder.sample_clock, recorder.sampling_ns) {
         (Some(clock), Some(ns)) => {
-            write!(lines, "   {} stacks by {clock} {}", recorder.samples, format_ns(ns))
+            write!(lines, "   {} by {clock} {}", counted(recorder.samples, "stack"), format_ns(ns))
         }
-        (Some(clock), None) => write!(lines, "   {} stacks by {clock}", recorder.samples),
+        (Some(clock), None) => write!(lines, "   {} by {clock}", counted(recorder.samples, "stack")),
         (None, _) => write!(lines, "   no stacks"),
     };
     let _ = write!(lines, "   collecting and writing {}", format_ns(recorder.collecting_ns));

@@ -42,6 +42,6 @@ impl Answer for ExplainAnswer {
 }
 
 /// Where to read more about a kind: a command that needs no network.
-pub(super) fn command(kind: Kind) -> String {
+pub(crate) fn command(kind: Kind) -> String {
     format!("punctual why --explain {}", kind.name())
 }

@@ -3,7 +3,7 @@
 mod advice;
 mod answer;
 pub mod cost;
-mod explain;
+pub(crate) mod explain;
 mod flame;
 pub mod handlers;
 mod model;

@@ -6,7 +6,7 @@ use punctual_blame::{
 };
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
-use punctual_recording::{Episode, RecorderSummary, Stage};
+use punctual_recording::{Episode, RecorderSummary, Stage, counted};
 use std::path::Path;
 
 /// Causes below this share of the late time are summed up in text, in thousandths.
@@ -148,16 +148,16 @@ impl<'a> WhyReport<'a> {
         let without = self.episodes.iter().filter(|episode| episode.without_details).count();
         let episodes = (without > 0).then(|| {
             format!(
-                "of {without} of {} episodes only the sums are here, for their pieces would take more than {} MB: --episode N \
+                "of {without} of {} only the sums are here, for their pieces would take more than {} MB: --episode N \
                  shows one in full",
-                self.episodes.len(),
+                counted(self.episodes.len(), "episode"),
                 MAX_DETAIL_BYTES / 1_000_000
             )
         });
         let functions = (self.functions_left_out > 0).then(|| {
             format!(
-                "{} times a function stands with its caller, for the call trees would take more than {} MB",
-                self.functions_left_out,
+                "{} a function stands with its caller, for the call trees would take more than {} MB",
+                counted(self.functions_left_out, "time"),
                 MAX_TREE_BYTES / 1_000_000
             )
         });

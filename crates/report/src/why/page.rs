@@ -7,8 +7,8 @@ use super::model::{EpisodeView, WhyReport};
 use super::text::notes;
 use super::waits::rows;
 use super::words::as_detail;
-use crate::encode::plain_page::{escape, frame};
-use crate::layout::microseconds;
+use crate::encode::plain_page::{escape, frame, prose};
+use crate::layout::{counted, microseconds};
 use punctual_blame::{CallTree, Kind};
 use punctual_recording::{Stage, printable_path};
 use std::collections::BTreeSet;
@@ -21,11 +21,11 @@ const SECTIONS: usize = 12;
 pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
     let mut body = String::new();
     let title = format!("Why late: {}", printable_path(report.recording));
-    let _ = write!(body, "<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n", escape(&title), escape(&report.verdict()));
+    let _ = write!(body, "<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n", escape(&title), prose(&report.verdict()));
     let mut missing = String::new();
     notes(&mut missing, report);
     for note in missing.lines() {
-        let _ = writeln!(body, "<p class=\"soft\">{}</p>", escape(note));
+        let _ = writeln!(body, "<p class=\"soft\">{}</p>", prose(note));
     }
     let late_ns = report.causes().iter().map(|cause| cause.total_ns).sum::<u64>();
     body.push_str("<h2>Causes</h2>\n<div class=\"wide\"><table><thead><tr>");
@@ -73,14 +73,14 @@ fn sections(body: &mut String, report: &WhyReport<'_>) {
         let Some(example) = report.episodes.iter().find(|episode| episode.id == cause.example) else { continue };
         let _ = writeln!(body, "<h2>{}</h2>", escape(&cause.kind.cause(&cause.who)));
         let Advice { happened, remedy, kind } = Advice::on(cause);
-        let _ = writeln!(body, "<p>{} {}</p>", escape(&happened), escape(remedy.unwrap_or_default()));
+        let _ = writeln!(body, "<p>{} {}</p>", prose(&happened), prose(remedy.unwrap_or_default()));
         if explained.insert(kind) {
             explanation(body, kind);
         }
         let _ = writeln!(
             body,
-            "<p>In {} episodes, {} us of the lateness in all. The example is episode {}, in which it had most:</p>",
-            cause.episodes,
+            "<p>In {}, {} us of the lateness in all. The example is episode {}, in which it had most:</p>",
+            counted(cause.episodes, "episode"),
             microseconds(Some(cause.total_ns)),
             example.id
         );

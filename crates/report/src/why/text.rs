@@ -3,7 +3,7 @@
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::words::{as_detail, beside, is_name, percent, with_group};
 use super::{advice, explain};
-use crate::layout::{microseconds, table};
+use crate::layout::{agreeing, counted, microseconds, table};
 use punctual_blame::Kind;
 use punctual_recording::{RecorderSummary, Stage, format_ns, printable_path};
 use std::fmt::Write;
@@ -24,7 +24,11 @@ pub fn text(report: &WhyReport<'_>) -> String {
         let _ = writeln!(text, "\n{}", episode_text(report, episode, false));
     }
     if worst.len() > SHOWN_EPISODES {
-        let _ = writeln!(text, "\n{} more episodes: --episode N shows one in full", worst.len() - SHOWN_EPISODES);
+        let _ = writeln!(
+            text,
+            "\n{}: --episode N shows one in full",
+            counted(worst.len() - SHOWN_EPISODES, "more episode")
+        );
     }
     let _ = writeln!(text, "\nrecording: {}", printable_path(report.recording));
     for advice in advice::leading(report) {
@@ -46,8 +50,9 @@ pub(super) fn notes(text: &mut String, report: &WhyReport<'_>) {
     if untold > 0 {
         let _ = writeln!(
             text,
-            "note: in {untold} episodes the kernel's count of nested interrupts was not read, or not rightly: interrupts and \
-             softirqs are known by their beginnings and ends alone, and one whose end was missed seems to go on"
+            "note: in {} the kernel's count of nested interrupts was not read, or not rightly: interrupts and \
+             softirqs are known by their beginnings and ends alone, and one whose end was missed seems to go on",
+            counted(untold, "episode")
         );
     }
     let within = report.summary.unknown_ns.saturating_sub(report.total_of(Kind::Unknown));
@@ -70,42 +75,43 @@ fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &Recor
     if report.missing() > 0 {
         let _ = writeln!(
             text,
-            "note: the recorder kept {} episodes, and {} of them {} gone from the recording: what follows is of the rest",
-            recorder.kept,
+            "note: the recorder kept {}, and {} of them {} gone from the recording: what follows is of the rest",
+            counted(recorder.kept, "episode"),
             report.missing(),
-            if report.missing() == 1 { "is" } else { "are" }
+            agreeing(report.missing(), "is", "are")
         );
     }
     if recorder.over_budget > 0 {
         let _ = writeln!(
             text,
-            "note: of {} late wakeups {} left no evidence, for the budget was spent: a higher --why threshold keeps \
+            "note: of {} {} left no evidence, for the budget was spent: a higher --why threshold keeps \
              those that matter",
-            recorder.late, recorder.over_budget
+            counted(recorder.late, "late wakeup"),
+            recorder.over_budget
         );
     }
     if recorder.writing_behind > 0 {
         let _ = writeln!(
             text,
-            "note: of {} late wakeups {} left no evidence, for it could not be written, or not as fast as it came: \
+            "note: of {} {} left no evidence, for it could not be written, or not as fast as it came: \
              a higher --why threshold keeps those that matter",
-            recorder.late, recorder.writing_behind
+            counted(recorder.late, "late wakeup"),
+            recorder.writing_behind
         );
     }
     if recorder.unwritten_yet() > 0 {
         let _ = writeln!(
             text,
-            "note: of {} late wakeups {} had no evidence yet when this was counted, or had not been looked at",
-            recorder.late,
+            "note: of {} {} had no evidence yet when this was counted, or had not been looked at",
+            counted(recorder.late, "late wakeup"),
             recorder.unwritten_yet()
         );
     }
     if recorder.without_end > 0 {
         let _ = writeln!(
             text,
-            "note: {} requests had more waits than can be followed, and none that is known to be for more work: they are not in \
-             this",
-            recorder.without_end
+            "note: not in this: {} with more waits than can be followed, and none that is known to be for more work",
+            counted(recorder.without_end, "request")
         );
     }
     let mut reasons: Vec<&str> = report.episodes.iter().filter_map(|episode| episode.void.as_deref()).collect();
@@ -113,8 +119,8 @@ fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &Recor
     reasons.sort_unstable();
     reasons.dedup();
     if void > 0 {
-        let are = if void == 1 { "episode is" } else { "episodes are" };
-        let _ = writeln!(text, "note: {void} {are} void: {}", reasons.join("; "));
+        let (episodes, are) = (counted(void, "episode"), agreeing(void, "is", "are"));
+        let _ = writeln!(text, "note: {episodes} {are} void: {}", reasons.join("; "));
     }
     let _ = writeln!(text, "{}", crate::why::cost::recorder_lines(recorder, report.cut));
 }
@@ -196,7 +202,7 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
     if episode.tree.count() > 0 {
         let _ = write!(text, "\n{}", super::tree::text(&episode.tree, if whole { usize::MAX } else { 12 }));
         let samples = episode.tree.count();
-        let _ = write!(text, "{samples:>6} sample{} in episode", if samples == 1 { "" } else { "s" });
+        let _ = write!(text, "{samples:>6} {} in episode", agreeing(samples, "sample", "samples"));
     }
     if whole {
         for (path, id) in &episode.builds {

@@ -4,7 +4,7 @@ use super::cost::MIN_COUNTED_NS;
 use super::model::WhyReport;
 use super::words::{beside, percent};
 use punctual_blame::{Cause, Kind};
-use punctual_recording::{RecorderSummary, Stage, format_ns};
+use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns};
 use std::fmt::Write;
 
 impl WhyReport<'_> {
@@ -68,7 +68,7 @@ impl WhyReport<'_> {
         let mut verdict = format!(
             "{}{}, {} {}: {} of the {}{} was {}",
             self.cut(),
-            many(self.whole() as u64, "wakeup"),
+            counted(self.whole() as u64, "wakeup"),
             self.later(),
             self.threshold(),
             percent(if is_whole { first.total_ns } else { of_kind_ns }, self.summary.late_ns),
@@ -91,7 +91,7 @@ impl WhyReport<'_> {
         let _ = write!(
             verdict,
             ", in {}, at most {}.{own} Unknown: {}, out of sight: {}.",
-            many(first.episodes, "episode"),
+            counted(first.episodes, "episode"),
             format_ns(first.max_ns),
             percent(self.summary.unknown_ns, self.summary.late_ns),
             percent(self.total_of(Kind::Blind), self.summary.late_ns),
@@ -115,7 +115,7 @@ impl WhyReport<'_> {
     /// The verdict where wakeups were late and no evidence of them is whole.
     fn nothing_concluded(&self, late: u64) -> String {
         let (cut, later, threshold) = (self.cut(), self.later(), self.threshold());
-        let were = if late == 1 { "wakeup was" } else { "wakeups were" };
+        let were = agreeing(late, "wakeup was", "wakeups were");
         let missing = self.missing();
         if missing > 0 && self.episodes.is_empty() {
             let kept = if missing == 1 { "one that was kept".to_owned() } else { format!("{missing} that were kept") };
@@ -124,7 +124,7 @@ impl WhyReport<'_> {
                  be concluded."
             );
         }
-        let them = if late == 1 { "it" } else { "them" };
+        let them = agreeing(late, "it", "them");
         format!("{cut}{late} {were} {later} {threshold}, and no evidence of {them} is whole: nothing can be concluded.")
     }
 
@@ -137,8 +137,4 @@ impl WhyReport<'_> {
             parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         if parts.is_empty() { String::new() } else { format!(" Left out: {}.", parts.join(", ")) }
     }
-}
-
-fn many(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -15,7 +15,7 @@ use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
 use punctual_recording::{
     ACTIVATIONS_SCHEMA, ActivationDocument, ActivationRow, ActivationWriter, DeviceSummary, Directory, Distribution,
-    Document, EndReason, Recording, RecordingKind, Wakeup, format_ns,
+    Document, EndReason, Recording, RecordingKind, Wakeup, counted, format_ns,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -247,7 +247,7 @@ impl<'a> Devices<'a> {
                 let summary = &self.summaries[index];
                 let in_kernel = setup.context.is_in_kernel() && summary.processed + summary.refused == 0;
                 let interrupts = summary.interrupts.unwrap_or(0);
-                in_kernel.then(|| format!("{interrupts} interrupts came and no block was processed"))
+                in_kernel.then(|| format!("{} came and no block was processed", counted(interrupts, "interrupt")))
             };
             due.then(|| self.rig.trouble(index).or_else(silent)).flatten().map(|trouble| (index, trouble))
         })

@@ -21,7 +21,7 @@ pub use subject::Subject;
 pub use table::{Column, Table, Value};
 
 use crate::NextStep;
-use crate::encode::plain_page::escape;
+use crate::encode::plain_page::{escape, prose};
 use punctual_recording::is_control;
 use serde::Serialize;
 use std::fmt::Write;
@@ -152,7 +152,7 @@ impl Page {
             escape(&self.context),
             escape(&self.title),
             if self.verdict.len() > LONG { " long" } else { "" },
-            escape(&self.verdict)
+            prose(&self.verdict)
         );
         steps(&self.next, &mut body);
         list("warnings", "Know this first", &self.warnings, &mut body);
@@ -168,7 +168,7 @@ impl Page {
                 body,
                 "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{}</h2>\n<p class=\"soft\">{}</p>",
                 escape(&section.title),
-                escape(&section.lead)
+                prose(&section.lead)
             );
             blocks(&section.blocks, &mut pictures, &mut body);
             body.push_str("</section>\n");
@@ -206,7 +206,7 @@ fn list(class: &str, heading: &str, lines: &[String], out: &mut String) {
     }
     let _ = write!(out, "<div class=\"{class}\"><h2>{heading}</h2><ul>");
     for line in lines {
-        let _ = write!(out, "<li>{}</li>", escape(line));
+        let _ = write!(out, "<li>{}</li>", prose(line));
     }
     out.push_str("</ul></div>\n");
 }
@@ -217,7 +217,7 @@ fn steps(next: &[NextStep], out: &mut String) {
     }
     out.push_str("<ul class=\"next\">");
     for step in next {
-        let _ = write!(out, "<li>Next: <code>{}</code> {}</li>", escape(&step.command), escape(&step.purpose));
+        let _ = write!(out, "<li>Next: <code>{}</code> {}</li>", escape(&step.command), prose(&step.purpose));
     }
     out.push_str("</ul>\n");
 }
@@ -237,7 +237,7 @@ fn blocks<'a>(blocks_here: &'a [Block], pictures: &mut Vec<&'a Picture>, out: &m
                 let _ = writeln!(out, "<h3>{}</h3>", escape(text));
             }
             Block::Text(text) => {
-                let _ = writeln!(out, "<p>{}</p>", escape(text));
+                let _ = writeln!(out, "<p>{}</p>", prose(text));
             }
             Block::Table(table) => table.html(out),
             Block::Picture(picture) => place(picture, pictures, out),
@@ -261,7 +261,7 @@ fn place<'a>(picture: &'a Picture, pictures: &mut Vec<&'a Picture>, out: &mut St
         "<figure class=\"picture\" id=\"{}\"><figcaption><strong>{}</strong> <span class=\"soft\">{}</span></figcaption></figure>",
         escape(&picture.id),
         escape(&picture.title),
-        escape(&picture.caption)
+        prose(&picture.caption)
     );
     pictures.push(picture);
 }

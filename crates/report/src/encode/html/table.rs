@@ -1,6 +1,6 @@
 //! Tables of a page. Numbers stand in them twice: as people read them, and exactly, in `data-` attributes.
 
-use crate::encode::plain_page::escape;
+use crate::encode::plain_page::{escape, prose};
 use crate::layout::{grouped, microseconds};
 use std::fmt::Write;
 
@@ -60,10 +60,10 @@ impl Value {
     fn html(&self) -> (String, String) {
         let unknown = || "–".to_owned();
         match self {
-            Value::Text(text) => (escape(text), String::new()),
-            Value::Marked(text) => (format!("<strong>{}</strong>", escape(text)), String::new()),
-            Value::Good(text) => (format!("<span class=\"good\">✓ {}</span>", escape(text)), String::new()),
-            Value::Bad(text) => (format!("<strong class=\"bad\">✗ {}</strong>", escape(text)), String::new()),
+            Value::Text(text) => (prose(text), String::new()),
+            Value::Marked(text) => (format!("<strong>{}</strong>", prose(text)), String::new()),
+            Value::Good(text) => (format!("<span class=\"good\">✓ {}</span>", prose(text)), String::new()),
+            Value::Bad(text) => (format!("<strong class=\"bad\">✗ {}</strong>", prose(text)), String::new()),
             Value::Ns(Some(ns)) => (thousands(&microseconds(Some(*ns))), format!(" data-ns=\"{ns}\"")),
             Value::Count(Some(count)) => (grouped(*count), format!(" data-count=\"{count}\"")),
             Value::Ns(None) => (unknown(), " data-ns=\"\"".to_owned()),

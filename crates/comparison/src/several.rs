@@ -1,0 +1,69 @@
+//! Several sides, each compared with the first, with one error rate for all.
+//!
+//! Each comparison by itself is a false alarm in at most one of twenty; of several, one is more often. Holm's rule (1979) shares
+//! the twentieth: the comparison that shows most has to be so many times as certain as there are comparisons, the next one
+//! time less, and so on up to the first that shows nothing; from there on none does. Where runs spread so much that their order
+//! has a say, the order is held to the same share, for which it takes more runs.
+
+use crate::compare::{Comparison, Side, compare_with};
+use crate::error::Error;
+use crate::ratio::CONFIDENCE;
+use crate::verdict::Outcome;
+use punctual_device::Profile;
+use punctual_recording::Stage;
+
+/// A side beside the first, judged as one of several.
+#[derive(Debug, Clone)]
+pub struct Shared {
+    /// The comparison, the first side as A; its intervals hold together with [`Shared::confidence`], its outcome is Holm's.
+    pub comparison: Comparison,
+    /// The probability with which its intervals hold together.
+    pub confidence: f64,
+    /// The smallest probability of false alarms over all comparisons at which this one still shows a difference.
+    pub p: f64,
+}
+
+/// Compares each of the others with the first side. That any of the outcomes is a false alarm is no more probable than of one
+/// comparison alone.
+///
+/// # Errors
+/// As [`crate::compare`], of the first pair that cannot be compared.
+pub fn compare_several(first: &Side, others: &[Side], devices: &[Profile]) -> Result<Vec<Shared>, Error> {
+    let many = others.len();
+    // In the order of what they show; a look at how far the data go, no judgement.
+    let mut order = Vec::new();
+    for (index, other) in others.iter().enumerate() {
+        order.push((least_p(&compare_with(first, other, &[], CONFIDENCE, 1)?), index));
+    }
+    order.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let mut found: Vec<(usize, Shared)> = Vec::new();
+    let (mut share, mut goes_on, mut before) = (many, true, 0.0_f64);
+    for (rank, (_, index)) in order.into_iter().enumerate() {
+        if goes_on {
+            share = many - rank;
+        }
+        let confidence = 1.0 - (1.0 - CONFIDENCE) / share as f64;
+        let mut comparison = compare_with(first, &others[index], devices, confidence, share)?;
+        goes_on &= shows_something(&comparison);
+        if !goes_on {
+            (comparison.outcome, comparison.decided_by) = (Outcome::NoDifference, None);
+        }
+        // Nobody's may be smaller than that of whoever went before.
+        before = before.max((least_p(&comparison) * (many - rank) as f64).min(1.0));
+        found.push((index, Shared { comparison, confidence, p: before }));
+    }
+    found.sort_by_key(|(index, _)| *index);
+    Ok(found.into_iter().map(|(_, shared)| shared).collect())
+}
+
+/// Whether any figure of the totals shows a difference, whatever they say together.
+fn shows_something(comparison: &Comparison) -> bool {
+    let totals = comparison.stages.iter().filter(|stage| stage.stage == Stage::Total);
+    totals.flat_map(|stage| &stage.ratios).any(|ratio| ratio.outcome() != Outcome::NoDifference)
+}
+
+/// The least probability of any figure of the totals, each for the whole of its family.
+fn least_p(comparison: &Comparison) -> f64 {
+    let totals = comparison.stages.iter().filter(|stage| stage.stage == Stage::Total);
+    totals.flat_map(|stage| &stage.ratios).map(|ratio| ratio.p).fold(1.0, f64::min)
+}

@@ -1,0 +1,183 @@
+//! Several sides, each beside the first: words, a table, JSON.
+
+use super::answer::{CompareAnswer, SideRow};
+use super::text::{factor, interval, side_line, value_of};
+use crate::NextStep;
+use crate::answer::Answer;
+use crate::layout::{counted, microseconds, table};
+use punctual_comparison::{Comparison, MIN_RUNS, Outcome, Shared, Standing};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// What the sides are called: A, B, C, ...
+fn label(index: usize) -> char {
+    char::from(b'A' + u8::try_from(index).unwrap_or(0).min(25))
+}
+
+/// The answer in a sentence for each outcome that there is.
+fn several_verdict(found: &[Shared]) -> String {
+    let labelled = || found.iter().enumerate().map(|(index, shared)| (label(index + 1), &shared.comparison));
+    let of = |outcome: Outcome, is_verdict: bool| -> Vec<(char, &Comparison)> {
+        labelled()
+            .filter(|(_, one)| one.outcome == outcome && (one.standing == Standing::Systems) == is_verdict)
+            .collect()
+    };
+    let mut sentences = Vec::new();
+    for (outcome, is_verdict, words) in [
+        (Outcome::Worse, true, "worse than A"),
+        (Outcome::Better, true, "better than A"),
+        (Outcome::Worse, false, "later in these runs"),
+        (Outcome::Better, false, "earlier in these runs"),
+    ] {
+        let sides = of(outcome, is_verdict);
+        if !sides.is_empty() {
+            let each: Vec<String> = sides.iter().map(|(name, one)| format!("{name}{}", by_how_much(one))).collect();
+            sentences.push(format!("{}: {}.", capitalized(words), each.join("; ")));
+        }
+    }
+    let same: Vec<String> =
+        labelled().filter(|(_, one)| one.outcome == Outcome::NoDifference).map(|(name, _)| name.to_string()).collect();
+    if !same.is_empty() {
+        sentences.push(format!("No difference from A that this data can show: {}.", same.join(", ")));
+    }
+    let unjudged: Vec<String> =
+        labelled().filter(|(_, one)| one.standing != Standing::Systems).map(|(name, _)| name.to_string()).collect();
+    if !unjudged.is_empty() {
+        sentences.push(format!(
+            "Of the systems nothing is said for {}: that takes at least {MIN_RUNS} runs of each side, made in turn.",
+            unjudged.join(", ")
+        ));
+    }
+    sentences.join(" ")
+}
+
+fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn by_how_much(comparison: &Comparison) -> String {
+    let decided = comparison.decided_by.and_then(|(stage, by)| comparison.stages.get(stage)?.ratios.get(by));
+    decided.map_or_else(String::new, |ratio| {
+        let (low, high) = (factor(ratio.low), factor(ratio.high));
+        format!(", its {} {} times A's ({low} to {high})", ratio.figure.name, factor(ratio.estimate))
+    })
+}
+
+/// The whole answer as text.
+pub fn several_text(found: &[Shared]) -> String {
+    let mut text = format!("{}\n", several_verdict(found));
+    let Some(first) = found.first() else { return text };
+    for (index, shared) in found.iter().enumerate() {
+        for note in &shared.comparison.notes {
+            let _ = writeln!(text, "note: {} beside A: {note}", label(index + 1));
+        }
+    }
+    let sides = std::iter::once(&first.comparison.a).chain(found.iter().map(|shared| &shared.comparison.b));
+    text.push('\n');
+    for (index, side) in sides.enumerate() {
+        let _ = writeln!(text, "{}  {}", label(index), side_line(side));
+    }
+    let _ = writeln!(
+        text,
+        "\nThe total of each beside A; with {} at most 5 of 100 times any of them is wrong (Holm): *p* is that of all\n",
+        counted(found.len(), "comparison")
+    );
+    let rows = found.iter().enumerate().map(|(index, shared)| row(label(index + 1), shared));
+    let _ = writeln!(
+        text,
+        "{}",
+        table(&["side", "by", "A us", "its us", "times A's", "interval", "p", "it is"], 2..5, rows)
+    );
+    text
+}
+
+fn row(name: char, shared: &Shared) -> Vec<String> {
+    let comparison = &shared.comparison;
+    let total = comparison.total();
+    let mut cells = vec![name.to_string()];
+    match total.and_then(|total| Some((total, total.shown()?))) {
+        Some((total, ratio)) => cells.extend([
+            ratio.figure.name.to_owned(),
+            microseconds(value_of(&total.a, ratio)),
+            microseconds(value_of(&total.b, ratio)),
+            factor(ratio.estimate),
+            interval(ratio).unwrap_or_else(|| "any".to_owned()),
+        ]),
+        None => cells.extend(["-"; 5].map(str::to_owned)),
+    }
+    cells.push(if shared.p < 0.001 { "< 0.001".to_owned() } else { format!("{:.3}", shared.p) });
+    cells.push(match (comparison.standing, comparison.outcome) {
+        (Standing::Systems, outcome) => outcome.name().to_owned(),
+        _ => "no verdict".to_owned(),
+    });
+    cells
+}
+
+/// Several sides, each beside the first.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CompareSidesAnswer<'a> {
+    schema: &'static str,
+    verdict: String,
+    exit_code: u8,
+    /// What to run next, at most two commands.
+    next: Vec<NextStep>,
+    /// The sides, in the order in which they were named.
+    sides: Vec<LabelledSide<'a>>,
+    /// Each but the first beside the first, which is its `a`.
+    comparisons: Vec<SharedRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LabelledSide<'a> {
+    label: String,
+    #[serde(flatten)]
+    side: SideRow<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SharedRow<'a> {
+    label: String,
+    /// The smallest probability of a false alarm over all comparisons at which this one still shows a difference.
+    p_of_all: f64,
+    /// The probability with which the intervals of this comparison hold together.
+    confidence: f64,
+    comparison: CompareAnswer<'a>,
+}
+
+impl<'a> CompareSidesAnswer<'a> {
+    /// The answer for programs.
+    pub fn new(found: &'a [Shared], next: Vec<NextStep>) -> CompareSidesAnswer<'a> {
+        let first = found.first().map(|shared| &shared.comparison.a);
+        let sides = first.into_iter().chain(found.iter().map(|shared| &shared.comparison.b));
+        CompareSidesAnswer {
+            schema: "punctual.compare-sides/1",
+            verdict: several_verdict(found),
+            exit_code: 0,
+            next,
+            sides: sides
+                .enumerate()
+                .map(|(index, side)| LabelledSide { label: label(index).to_string(), side: SideRow::new(side) })
+                .collect(),
+            comparisons: found
+                .iter()
+                .enumerate()
+                .map(|(index, shared)| SharedRow {
+                    label: label(index + 1).to_string(),
+                    p_of_all: shared.p,
+                    confidence: shared.confidence,
+                    comparison: CompareAnswer::new(&shared.comparison, Vec::new(), 0),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Answer for CompareSidesAnswer<'_> {
+    fn exit_code(&mut self) -> &mut u8 {
+        &mut self.exit_code
+    }
+}

@@ -1,0 +1,86 @@
+//! The page of a recording of soft devices: what became of them, above what the bystander met.
+
+use super::answer::DeviceAnswer;
+use super::text::{Run, how, keeps_up, notes, pc99_words, verdict};
+use crate::NextStep;
+use crate::answer::value;
+use crate::encode::html::table::{Column, Table, Value};
+use crate::encode::html::{Block, Page, Section};
+use punctual_recording::DeviceSummary;
+
+/// Makes the page of a device's run of the one that the bystander's wakeups have.
+pub fn device_page(bystander: Page, run: &Run<'_>, next: &[NextStep]) -> Page {
+    let devices = &run.activations.devices;
+    let beside = run.activations.competitors.join(" and ");
+    let beside = if beside.is_empty() { String::new() } else { format!(" Beside them ran {beside}.") };
+    let section = Section {
+        id: "kept-up".into(),
+        title: "Whether the devices kept up".into(),
+        lead: format!(
+            "A device keeps up if it has no underrun but those of the machine, at which even FIFO 99 was kept from the CPU. All that \
+             follows is of the bystander, {} every 1 ms on the same CPU.{beside}",
+            run.activations.bystander
+        ),
+        blocks: [Block::Table(blocks(devices)), Block::Table(times(devices))]
+            .into_iter()
+            .chain(devices.iter().map(|device| {
+                let (name, pc99) = (&device.device, pc99_words(device));
+                Block::Text(format!("{name} in {}: PC 99 {pc99}. {}.", device.context, how(device)))
+            }))
+            .collect(),
+    };
+    let mut sections = vec![section];
+    sections.extend(bystander.sections);
+    let host = run.document.provenance.host.name.as_ref();
+    let on = host.map_or_else(String::new, |host| format!(" on {host}"));
+    Page {
+        title: format!("Soft devices in their contexts{on}"),
+        verdict: verdict(run),
+        next: next.to_vec(),
+        warnings: bystander.warnings.into_iter().chain(notes(run)).collect(),
+        sections,
+        report: value(&DeviceAnswer::new(run, next)),
+        ..bystander
+    }
+}
+
+/// What became of the blocks of each device.
+fn blocks(devices: &[DeviceSummary]) -> Table {
+    let mut columns = vec![Column::words("device"), Column::words("context"), Column::words("keeps up")];
+    columns.extend(["blocks", "underruns", "the machine's", "overruns", "CPU %"].map(Column::numbers));
+    let rows = devices.iter().map(|device| {
+        let kept = match keeps_up(device) {
+            Some(true) => Value::Good("keeps up".to_owned()),
+            Some(false) => Value::Bad("does not keep up".to_owned()),
+            None => Value::text("processed nothing"),
+        };
+        vec![
+            Value::text(device.device.clone()),
+            Value::text(device.context.clone()),
+            kept,
+            Value::Count(Some(device.processed)),
+            Value::Count(Some(device.underruns)),
+            Value::Count(Some(device.underruns_outside)),
+            Value::Count(Some(device.overruns)),
+            Value::text(format!("{:.1}", device.share_millionths as f64 / 1e4)),
+        ]
+    });
+    Table { caption: "What became of each device".into(), columns, rows: rows.collect() }
+}
+
+/// How long each device took for a block.
+fn times(devices: &[DeviceSummary]) -> Table {
+    let heads = ["elapsed p50", "elapsed max", "executed p50", "executed max", "pending p99, samples"];
+    let columns = std::iter::once(Column::words("device")).chain(heads.map(Column::numbers)).collect();
+    let rows = devices.iter().map(|device| {
+        vec![
+            Value::text(device.device.clone()),
+            Value::Ns(device.elapsed.quantile(0.5)),
+            Value::Ns(device.elapsed.max()),
+            Value::Ns(device.executed.quantile(0.5)),
+            Value::Ns(device.executed.max()),
+            Value::Count(device.pending.quantile(0.99)),
+        ]
+    });
+    Table { caption: "How long each took for a block, us".into(), columns, rows: rows.collect() }
+}

@@ -1,0 +1,46 @@
+//! After a comparison.
+
+use super::{NextStep, few};
+use crate::layout::shell_word;
+use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Shared, Standing};
+
+/// After a comparison: runs made in turn where these cannot tell, else what the later side has more of. `again` is the command
+/// that measured both sides, with another number of repeats; `None` where recordings were compared.
+pub fn after_comparison(comparison: &Comparison, again: Option<&dyn Fn(usize) -> String>) -> Vec<NextStep> {
+    if comparison.standing != Standing::Systems || comparison.outcome == Difference::NoDifference {
+        let runs = comparison.runs_needed.unwrap_or(MIN_RUNS).max(MIN_RUNS);
+        let (purpose, command) = match again {
+            Some(again) => ("measures both sides in turn, often enough for a difference of this size", again(runs)),
+            None if comparison.follows() => (
+                "takes directories: record these threads in turn before and after the change, at least 3 recordings in each",
+                "punctual compare before after".to_owned(),
+            ),
+            None => (
+                "measures both sides in turn, often enough for a difference of this size; COMMAND sets a side: a shell command, or \
+                 options such as '-p 90'",
+                format!("sudo punctual compare --repeat {runs} --a COMMAND --b COMMAND"),
+            ),
+        };
+        return vec![NextStep::new(purpose, command)];
+    }
+    let later = if comparison.outcome == Difference::Worse { "B" } else { "A" };
+    let purpose = format!("on side {later} records who makes it late");
+    vec![NextStep::new(&purpose, "sudo punctual record --why p99".to_owned())]
+}
+
+/// After several sides beside the first: the stages of the one that differs most, or directories with runs enough. `named` is what
+/// the sides were called on the command line, the first of them the one that all stand beside.
+pub fn after_comparisons(found: &[Shared], named: &[String]) -> Vec<NextStep> {
+    let mut steps = Vec::new();
+    if found.iter().any(|shared| shared.comparison.standing != Standing::Systems) {
+        let purpose = format!("takes directories: record all sides in turn, at least {MIN_RUNS} recordings in each");
+        let example: Vec<String> = (1..=named.len()).map(|number| format!("side{number}")).collect();
+        steps.push(NextStep::new(&purpose, format!("punctual compare {}", example.join(" "))));
+    }
+    let most = found.iter().zip(named.iter().skip(1)).min_by(|(one, _), (other, _)| one.p.total_cmp(&other.p));
+    if let (Some((_, side)), Some(first)) = (most, named.first()) {
+        let pair = format!("punctual compare {} {}", shell_word(first), shell_word(side));
+        steps.push(NextStep::new("shows stages, devices and what else differs of the side that differs most", pair));
+    }
+    few(steps)
+}

@@ -1,0 +1,123 @@
+//! After a run of soft devices.
+
+use super::measurement::rounded_us;
+use super::options::{load_option, value_of};
+use super::{NextStep, few};
+use crate::device::{Run, keeps_up};
+use crate::layout::shell_word;
+use crate::load_name;
+use punctual_recording::{DeviceSummary, printable};
+use std::fmt::Write as _;
+
+/// After a device that does not keep up: who keeps its thread, and what would be enough. After devices that do: the same
+/// beside a load, and how often they will fail. The loads that are known by name are those of the command line.
+pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
+    let devices = &run.activations.devices;
+    let around = Around::of(run, known_loads);
+    let mut steps = Vec::new();
+    if let Some(device) = devices.iter().find(|device| keeps_up(device) == Some(false)) {
+        let spec = shell_word(&written(run, device));
+        if let Some((priority, slack)) = priority(device).zip(slack_ns(device)) {
+            let purpose =
+                format!("records who keeps a thread of its priority longer than the slack of {}", device.device);
+            let command = format!(
+                "sudo punctual record --why {}us -p {priority}{}{}",
+                rounded_us(slack),
+                around.cpu,
+                around.load
+            );
+            steps.push(NextStep::new(&purpose, command));
+        }
+        let reserve = format!("sudo punctual reserve {spec}{}{}", around.competitors, around.load);
+        steps.push(NextStep::new("finds the smallest reservation that is enough for it", reserve));
+        let study = format!("sudo punctual device study {spec}{}", around.cpu);
+        steps.push(NextStep::new("tries it in every context, and says which is enough", study));
+        return few(steps);
+    }
+    let Some(device) = devices.iter().find(|device| keeps_up(device) == Some(true)) else { return steps };
+    let spec = shell_word(&written(run, device));
+    let context = shell_word(&device.context);
+    if devices.len() == 1 && around.load.is_empty() && around.competitors.is_empty() {
+        let command = format!("sudo punctual device run {spec} --context {context}{} --load mixed", around.cpu);
+        steps.push(NextStep::new("says whether it keeps up beside a load", command));
+    }
+    if device.context.starts_with("thread:") && around.competitors.is_empty() {
+        let command = format!("sudo punctual device verify {spec} --context {context}{}{}", around.cpu, around.load);
+        steps.push(NextStep::new("forecasts how often it will fail, and holds that against what comes", command));
+    }
+    let study = format!("sudo punctual device study {spec}{}", around.cpu);
+    steps.push(NextStep::new("shows what it does to others in each context", study));
+    few(steps)
+}
+
+/// What ran beside the devices, as options.
+struct Around {
+    cpu: String,
+    load: String,
+    competitors: String,
+}
+
+impl Around {
+    fn of(run: &Run<'_>, known_loads: &[&str]) -> Around {
+        let words = &run.document.provenance.command_line;
+        let cpu = value_of(words, "-a", "--cpu");
+        let mut competitors = String::new();
+        for competitor in &run.activations.competitors {
+            let _ = write!(competitors, " --competitor {}", shell_word(&printable(competitor)));
+        }
+        Around {
+            cpu: cpu.map_or_else(String::new, |cpu| format!(" -a {}", shell_word(&printable(cpu)))),
+            load: load_option(load_name(run.document), known_loads),
+            competitors,
+        }
+    }
+}
+
+/// A device as it was named; by its profile where the command line does not tell.
+fn written(run: &Run<'_>, device: &DeviceSummary) -> String {
+    let specs = run.document.provenance.command_line.iter().flat_map(|word| word.split(','));
+    let mut specs = specs.map(|spec| spec.split('+').next().unwrap_or(spec));
+    let named = specs.find(|spec| spec.split_whitespace().next() == Some(&device.device));
+    named.map_or_else(|| device.device.clone(), printable)
+}
+
+/// The priority of the thread that did its work, where that was a real-time thread's.
+fn priority(device: &DeviceSummary) -> Option<u32> {
+    let scheduling = device.context.strip_prefix("thread:")?;
+    scheduling.strip_prefix("rr:").or(scheduling.strip_prefix("fifo:")).unwrap_or(scheduling).parse().ok()
+}
+
+/// How late the device may begin, ns; `None` where it has no slack.
+fn slack_ns(device: &DeviceSummary) -> Option<u64> {
+    let tolerance = u64::from(device.buffers.saturating_sub(1)).checked_mul(device.period_ns)?;
+    tolerance.checked_sub(device.compute_ns).filter(|slack| *slack > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(context: &str) -> DeviceSummary {
+        DeviceSummary {
+            context: context.to_owned(),
+            period_ns: 8_000_000,
+            buffers: 3,
+            compute_ns: 2_000_000,
+            ..DeviceSummary::default()
+        }
+    }
+
+    #[test]
+    fn only_a_thread_of_real_time_has_a_priority_to_measure_at() {
+        let found = ["thread:80", "thread:rr:7", "thread:other", "irq", "reservation:2ms/8ms"]
+            .map(|context| priority(&device(context)));
+        assert_eq!(found, [Some(80), Some(7), None, None, None]);
+    }
+
+    #[test]
+    fn a_device_without_slack_has_none_to_exceed() {
+        assert_eq!(slack_ns(&device("irq")), Some(14_000_000));
+        assert_eq!(slack_ns(&DeviceSummary { compute_ns: 16_000_000, ..device("irq") }), None);
+        assert_eq!(slack_ns(&DeviceSummary { buffers: 0, ..device("irq") }), None);
+    }
+}

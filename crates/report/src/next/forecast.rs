@@ -1,0 +1,94 @@
+//! After a forecast.
+
+use super::measurement::rounded_us;
+use super::options::load_option;
+use super::{NextStep, few};
+use crate::layout::shell_word;
+use punctual_device::OnMiss;
+use punctual_forecast::{Answer as Forecast, DeviceAnswer, Outcome};
+use punctual_recording::printable_path;
+use std::path::PathBuf;
+
+/// What a forecast was asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ForecastAsked<'a> {
+    /// The recordings.
+    pub recordings: &'a [PathBuf],
+    /// The devices, as they were named; none for the whole catalogue.
+    pub devices: &'a [String],
+    /// What else was asked of the devices, as options.
+    pub options: &'a str,
+    /// Whether it was asked what would be enough.
+    pub advises: bool,
+    /// The options that measure the same once more ([`own_options`]); `None` where `punctual record` cannot.
+    pub again: Option<&'a str>,
+}
+
+/// After a forecast: who keeps the device that fails, what would be enough for it, or a recording long enough to tell.
+pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_loads: &[&str]) -> Vec<NextStep> {
+    let devices = || forecast.groups.iter().flat_map(|group| group.devices.iter().map(move |device| (group, device)));
+    let failing = devices().filter(|(_, device)| device.underruns.outcome == Outcome::Fails);
+    let tightest = failing.min_by_key(|(_, device)| device.device.usable_slack_ns().unwrap_or(u64::MAX));
+    let mut steps = Vec::new();
+    if let (Some((group, device)), Some(again)) = (tightest, asked.again)
+        && let Ok(slack) = device.device.usable_slack_ns()
+    {
+        let load = load_option(&group.load, known_loads);
+        let purpose = format!("records who keeps {} longer than its slack", device.device.id);
+        let command = format!("sudo punctual record --why {}us{again}{load}", rounded_us(slack));
+        steps.push(NextStep::new(&purpose, command));
+    }
+    if let Some((_, device)) = tightest
+        && let Some(spec) = asked.named(device)
+        && device.device.on_miss == OnMiss::DummyBuffer
+        && !asked.advises
+    {
+        let recordings: Vec<String> = asked.recordings.iter().map(|path| shell_word(&printable_path(path))).collect();
+        let (recordings, options) = (recordings.join(" "), asked.options);
+        let command = format!("punctual forecast {recordings} --device {}{options} --want 1/day", shell_word(spec));
+        steps.push(NextStep::new("says how many buffers would do", command));
+    }
+    let unknown = devices().filter(|(_, device)| device.underruns.outcome == Outcome::Unknown);
+    let takes = |device: &DeviceAnswer| device.underruns.measure_further_s;
+    let soonest = unknown
+        .filter_map(|(group, device)| Some((group, device, takes(device)?)))
+        .min_by(|(.., one), (.., other)| one.total_cmp(other));
+    if let (Some((group, device, further_s)), Some(again)) = (soonest, asked.again) {
+        let load = load_option(&group.load, known_loads);
+        let purpose = format!(
+            "measures as long as {} still takes; then give `punctual forecast` both recordings",
+            device.device.id
+        );
+        steps.push(NextStep::new(&purpose, format!("sudo punctual record -D {}{again}{load}", at_least(further_s))));
+    }
+    few(steps)
+}
+
+impl<'a> ForecastAsked<'a> {
+    /// How the user named a device; `None` where all were asked about.
+    fn named(&self, device: &DeviceAnswer) -> Option<&'a String> {
+        let id = device.device.id.as_str();
+        self.devices.iter().find(|spec| spec.split_whitespace().next() == Some(id))
+    }
+}
+
+/// So many seconds as a duration that is not shorter, in whole minutes, hours or days.
+fn at_least(seconds: f64) -> String {
+    let up = |length: f64| (seconds / length).ceil().max(1.0) as u64;
+    match seconds {
+        seconds if seconds > 2.0 * 86_400.0 => format!("{}d", up(86_400.0)),
+        seconds if seconds > 2.0 * 3_600.0 => format!("{}h", up(3_600.0)),
+        _ => format!("{}m", up(60.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_measured_is_never_shorter_than_what_it_takes() {
+        let said = [30.0, 60.5, 7_200.0, 22_700.0, 172_800.5].map(at_least);
+        assert_eq!(said, ["1m", "2m", "120m", "7h", "3d"]);
+    }
+}

@@ -1,0 +1,49 @@
+//! After a measurement of idle time.
+
+use super::options::as_written;
+use super::{NextStep, few};
+use crate::idle::IdleReport;
+use punctual_blame::Kind;
+use punctual_recording::CauseKind;
+
+/// Who took the CPU where that is not known; what would be left of it for real-time work; and what a thread that wakes up there
+/// meets. Of keystrokes: the same of a program.
+pub fn after_idle(report: &IdleReport<'_>) -> Vec<NextStep> {
+    if report.validation.is_some() {
+        let purpose = "says of each key how long a program of yours takes; PROGRAM is that program";
+        return vec![NextStep::new(purpose, "sudo punctual interact -- PROGRAM".to_owned())];
+    }
+    let words = &report.document.provenance.command_line;
+    let cpus = as_written(words, "-a", "--cpus");
+    let others = as_written(words, "-D", "--duration") + &as_written(words, "", "--threshold") + &cpus;
+    let is_real_time = report.document.provenance.configuration.policy == "fifo";
+    let policy = if is_real_time { " --policy fifo" } else { "" };
+    let leading = report.gaps.causes.iter().max_by_key(|cause| cause.total_ns).map(|cause| cause.kind);
+    let never_ran = report.runtime_ns() == 0;
+    let mut steps = Vec::new();
+    if !report.gaps.followed && !never_ran {
+        let names = format!("sudo punctual idle{policy}{others}");
+        steps.push(NextStep::new("names who took the CPU", names));
+    }
+    if !is_real_time && (never_ran || leading == Some(CauseKind::Thread)) {
+        let purpose = "shows what of the CPU is left for real-time work, before which threads like these stand back";
+        steps.push(NextStep::new(purpose, format!("sudo punctual idle --policy fifo{others}")));
+    }
+    if let Some(kind) = leading.and_then(page_of) {
+        steps.push(NextStep::new("says how to be sure of it, and what helps", crate::why::explain::command(kind)));
+    }
+    let record = format!("sudo punctual record --why p99{cpus}");
+    steps.push(NextStep::new("records how late threads wake up there, and who makes the worst 1 % late", record));
+    few(steps)
+}
+
+/// The kind of cause whose page tells of what took a loop's time.
+fn page_of(kind: CauseKind) -> Option<Kind> {
+    match kind {
+        CauseKind::Irq => Some(Kind::Irq),
+        CauseKind::Softirq => Some(Kind::Softirq),
+        CauseKind::Thread => Some(Kind::HigherPriority),
+        CauseKind::Outside => Some(Kind::Steal),
+        CauseKind::Unknown | CauseKind::NotFollowed => None,
+    }
+}

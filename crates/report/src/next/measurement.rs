@@ -1,0 +1,90 @@
+//! After a measurement of wakeups.
+
+use super::options::{as_written, every_written, load_option, own_options, same_threads};
+use super::{NextStep, few};
+use crate::layout::shell_word;
+use crate::{Measurement, load_name};
+use punctual_recording::{Document, RecorderSummary, Stage, printable_path};
+
+/// A command in a line of text is at most so long, characters, where it can be shorter.
+const MAX_COMMAND: usize = 72;
+/// The quantile of the total above which one asks who it was.
+const WORTH_ASKING: f64 = 0.99;
+
+/// After a measurement: who made it late, and how often that will be too late. The loads that are known by name are those
+/// of the command line.
+pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec<NextStep> {
+    let latest = measurement.parts.iter().max_by_key(|(_, document)| total_of(document, 1.0));
+    let Some((path, document)) = latest.filter(|(_, document)| document.counters.wakeups > 0) else {
+        return Vec::new();
+    };
+    let recording = shell_word(&printable_path(path));
+    let mut steps = Vec::new();
+    if document.recorder.as_ref().is_some_and(|recorder| recorder.kept > 0) {
+        steps.push(NextStep::new("says who made it late", format!("punctual why {recording}")));
+    }
+    if document.recorder.as_ref().is_none_or(keeps_what_does_not_matter)
+        && let Some(command) = why_command(document, known_loads)
+    {
+        steps.push(NextStep::new("records who makes the worst 1 % late", command));
+    }
+    if document.followed.is_none() {
+        let all: Vec<String> = measurement.parts.iter().map(|(path, _)| shell_word(&printable_path(path))).collect();
+        let devices = every_written(&document.provenance.command_line, "--device");
+        steps.push(NextStep::new(
+            "says how often it will be too late",
+            format!("punctual forecast {}{devices}", all.join(" ")),
+        ));
+    }
+    few(steps)
+}
+
+/// Whether a recorder's threshold kept nothing, or so much that the budget was spent on what came first.
+fn keeps_what_does_not_matter(recorder: &RecorderSummary) -> bool {
+    recorder.kept == 0 || recorder.over_budget > 0
+}
+
+/// The command that records who makes the worst of the same threads late; `None` where nobody was late enough to ask.
+fn why_command(document: &Document, known_loads: &[&str]) -> Option<String> {
+    let stage = document.recorder.as_ref().map_or(Stage::Total, |recorder| recorder.stage);
+    // Requests are not measured, only recorded: they take at least as long as the response.
+    let measured = if stage == Stage::Request { Stage::Response } else { stage };
+    let threshold = quantile_of(document, measured, WORTH_ASKING)?;
+    let of_stage = if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) };
+    let why = format!("sudo punctual record --why {}us{of_stage}", rounded_us(threshold));
+    let Some(followed) = &document.followed else {
+        return Some(why + &own_options(document)? + &load_option(load_name(document), known_loads));
+    };
+    let (mut options, command) = same_threads(followed, &document.provenance.load.commands);
+    options += &as_written(&document.provenance.command_line, "", "--period");
+    let whole = format!("{why}{options}{command}");
+    // The reader has the command, and a line is not broken within one.
+    let is_short = command.is_empty() || whole.chars().count() <= MAX_COMMAND;
+    Some(if is_short { whole } else { format!("{why}{options} -- COMMAND") })
+}
+
+fn total_of(document: &Document, quantile: f64) -> Option<u64> {
+    quantile_of(document, Stage::Total, quantile)
+}
+
+fn quantile_of(document: &Document, stage: Stage, quantile: f64) -> Option<u64> {
+    let found = document.distributions.sum(|key| key.stage == stage);
+    if quantile < 1.0 { found.quantile(quantile) } else { found.max() }
+}
+
+/// Two digits are enough for a threshold; at least 1 us.
+pub(super) fn rounded_us(nanoseconds: u64) -> u64 {
+    let microseconds = (nanoseconds / 1_000).max(1);
+    let unit = 10u64.pow(microseconds.ilog10().saturating_sub(1));
+    microseconds / unit * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_has_two_digits() {
+        assert_eq!([0, 999, 9_900, 311_600, 12_345_678].map(rounded_us), [1, 1, 9, 310, 12_000]);
+    }
+}

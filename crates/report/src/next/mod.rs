@@ -1,0 +1,73 @@
+//! What to run next: at most two steps behind an answer.
+
+mod comparison;
+mod device;
+mod forecast;
+mod idle;
+mod log;
+mod measurement;
+mod options;
+
+pub use comparison::{after_comparison, after_comparisons};
+pub use device::after_device;
+pub use forecast::{ForecastAsked, after_forecast};
+pub use idle::after_idle;
+pub use log::{after_log, after_log_show};
+pub use measurement::after_measurement;
+pub use options::own_options;
+
+use serde::Serialize;
+use std::fmt::{Display, Formatter, Result, Write};
+
+/// More nobody follows.
+const MAX_STEPS: usize = 2;
+
+/// A step: what it is good for, and the command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NextStep {
+    /// What one learns by it, as the end of a sentence.
+    pub purpose: String,
+    /// The command, as a shell takes it.
+    pub command: String,
+}
+
+impl NextStep {
+    pub(crate) fn new(purpose: &str, command: String) -> NextStep {
+        NextStep { purpose: purpose.to_owned(), command }
+    }
+}
+
+impl Display for NextStep {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
+        write!(formatter, "next: `{}` {}", self.command, self.purpose)
+    }
+}
+
+/// At most as many steps as anybody follows.
+fn few(mut steps: Vec<NextStep>) -> Vec<NextStep> {
+    steps.truncate(MAX_STEPS);
+    steps
+}
+
+/// The steps as lines.
+pub fn next_text(steps: &[NextStep]) -> String {
+    let mut text = String::new();
+    for step in steps.iter().take(MAX_STEPS) {
+        let _ = writeln!(text, "{step}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_never_more_than_two_lines() {
+        let step = NextStep::new("says who made it late", "punctual why a.punctual".to_owned());
+        let text = next_text(&[step.clone(), step.clone(), step]);
+        assert_eq!(text.lines().count(), MAX_STEPS);
+        assert_eq!(text.lines().next(), Some("next: `punctual why a.punctual` says who made it late"));
+    }
+}

@@ -1,0 +1,147 @@
+//! Options of a recording's command, and of the one that goes on from it.
+
+use crate::layout::shell_word;
+use punctual_recording::{Asked, Document, Followed, NO_LOAD, printable};
+use std::fmt::Write as _;
+
+/// What `punctual record` measures when nothing else is asked for.
+const DEFAULT_INTERVAL_NS: u64 = 1_000_000;
+const DEFAULT_PRIORITY: u32 = 80;
+/// The policy of threads that only a simulated machine had.
+const SIMULATED: &str = "simulated";
+
+/// The options with which `punctual record` measures threads of its own as these were, but for the load; `None` where another
+/// command measured or simulated them.
+pub fn own_options(document: &Document) -> Option<String> {
+    let configuration = &document.provenance.configuration;
+    let words = &document.provenance.command_line;
+    let command = words.iter().skip(1).find(|word| !word.starts_with('-'));
+    let is_of_record = command.is_none_or(|command| ["record", "check", "compare"].contains(&command.as_str()));
+    if configuration.policy == SIMULATED || !is_of_record {
+        return None;
+    }
+    let mut options = String::new();
+    let interval = configuration.interval_ns;
+    if let Some(written) = value_of(words, "-i", "--interval") {
+        // As it was written: 256@48kHz is no whole number of anything else.
+        let _ = write!(options, " -i {}", shell_word(&printable(written)));
+    } else if interval != 0 && interval != DEFAULT_INTERVAL_NS {
+        let (number, unit) = match interval {
+            interval if interval % 1_000_000 == 0 => (interval / 1_000_000, "ms"),
+            interval if interval % 1_000 == 0 => (interval / 1_000, "us"),
+            interval => (interval, "ns"),
+        };
+        let _ = write!(options, " -i {number}{unit}");
+    }
+    if !matches!(configuration.policy.as_str(), "" | "fifo") {
+        let _ = write!(options, " --policy {}", shell_word(&configuration.policy));
+    }
+    if !matches!(configuration.priorities[..], [] | [DEFAULT_PRIORITY]) {
+        let _ = write!(options, " -p {}", listed(&configuration.priorities));
+    }
+    options += &as_written(words, "-a", "--cpus");
+    if configuration.via == "softirq" {
+        options.push_str(" --via softirq");
+    }
+    Some(options)
+}
+
+/// An option as it was written on a command line, under its shortest name; nothing where it was not given.
+pub(super) fn as_written(words: &[String], short: &str, long: &str) -> String {
+    let name = if short.is_empty() { long } else { short };
+    let value = value_of(words, short, long).map(|value| shell_word(&printable(value)));
+    value.map_or_else(String::new, |value| format!(" {name} {value}"))
+}
+
+/// An option that may be repeated, as often as it was written.
+pub(super) fn every_written(words: &[String], name: &str) -> String {
+    let mut options = String::new();
+    for (index, word) in words.iter().take_while(|word| *word != "--").enumerate() {
+        let value = match word.strip_prefix(name) {
+            Some("") => words.get(index + 1).map(String::as_str),
+            Some(rest) => rest.strip_prefix('='),
+            None => None,
+        };
+        options += &value.map_or_else(String::new, |value| format!(" {name} {}", shell_word(&printable(value))));
+    }
+    options
+}
+
+/// The value of an option on a command line, up to the command behind it. An option without a short name has an empty one.
+pub(super) fn value_of<'a>(words: &'a [String], short: &str, long: &str) -> Option<&'a str> {
+    let own: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
+    own.iter().enumerate().find_map(|(index, word)| match word.strip_prefix(long) {
+        Some("") => own.get(index + 1).copied(),
+        Some(rest) => rest.strip_prefix('='),
+        None if short.is_empty() => None,
+        None if *word == short => own.get(index + 1).copied(),
+        None => word.strip_prefix(short),
+    })
+}
+
+fn listed(numbers: &[u32]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    numbers.join(",")
+}
+
+/// The options that follow the same threads once more, and the command behind them.
+pub(super) fn same_threads(followed: &Followed, commands: &[Vec<String>]) -> (String, String) {
+    let (mut options, mut command) = (String::new(), String::new());
+    for asked in followed.asked.iter().filter_map(|words| Asked::parse(words)) {
+        match (asked, commands.last()) {
+            (Asked::Named(name), _) => options += &format!(" --comm {}", shell_word(name)),
+            (Asked::Process(process), _) => options += &format!(" --pid {process}"),
+            (Asked::Thread(thread), _) => options += &format!(" --tid {thread}"),
+            (Asked::Command, Some(words)) => {
+                let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+                options.push_str(" --follow");
+                command = format!(" -- {}", words.join(" "));
+            }
+            (Asked::Command, None) => {}
+        }
+    }
+    (options, command)
+}
+
+/// The option that asks for the same load; nothing for none, and for commands and files, whose names the command line does
+/// not take.
+pub(super) fn load_option(name: &str, known_loads: &[&str]) -> String {
+    let is_known = name != NO_LOAD && name.split('+').all(|part| known_loads.contains(&part));
+    if is_known { format!(" --load {}", name.replace('+', ",")) } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_load_that_has_a_name_is_asked_for_by_it() {
+        let option = |name| load_option(name, &["none", "mixed", "office"]);
+        assert_eq!(["none", "make", "office+make"].map(option), ["", "", ""]);
+        assert_eq!(["mixed", "office+mixed"].map(option), [" --load mixed", " --load office,mixed"]);
+    }
+
+    #[test]
+    fn an_option_is_found_however_it_was_written() {
+        let found = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            value_of(&words, "-i", "--interval").map(str::to_owned)
+        };
+        for line in ["record -i 1kHz", "record -i1kHz", "record --interval 1kHz", "record --interval=1kHz -- x -i 2"] {
+            assert_eq!(found(line).as_deref(), Some("1kHz"), "{line}");
+        }
+        assert_eq!(found("record -D 1s -- x -i 2"), None);
+        let words = ["check", "--device", "audio 64@48kHz", "--device=modem"].map(str::to_owned);
+        assert_eq!(every_written(&words, "--device"), " --device 'audio 64@48kHz' --device modem");
+    }
+
+    #[test]
+    fn the_same_threads_are_followed_again() {
+        let asked = ["threads named ^worker|db$", "process 4711", "thread 12", "the command and all it starts"];
+        let followed = Followed { asked: asked.map(str::to_owned).to_vec(), ..Followed::default() };
+        let played = vec!["play".to_owned(), "a song.ogg".to_owned()];
+        let (options, command) = same_threads(&followed, &[played]);
+        assert_eq!(options, " --comm '^worker|db$' --pid 4711 --tid 12 --follow");
+        assert_eq!(command, " -- play 'a song.ogg'");
+    }
+}

@@ -1,0 +1,139 @@
+//! The verdict of a check that was asked about devices: whether each holds on this machine.
+
+use super::verdict::{conditions, end_in_words, recording_verdict, times, total, when};
+use crate::Measurement;
+use crate::forecast::so_much_more;
+use crate::forecast::units::is_loop;
+use crate::layout::{load_name, spoken_duration};
+use punctual_device::Profile;
+use punctual_forecast::{DeviceAnswer, JudgedDevice, Outcome, format_seconds};
+use punctual_recording::{Document, format_ns};
+
+/// The verdict of a check that was asked about devices, one sentence each, and what has to be known before.
+pub fn devices_verdict(measurement: &Measurement) -> String {
+    let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
+    if documents.iter().all(|document| total(document).count() == 0) {
+        return recording_verdict(&documents);
+    }
+    let devices = judged_devices(&measurement.devices);
+    let mut sentences: Vec<String> = devices
+        .iter()
+        .map(|device| sentence(&named(device, &devices), device, &documents, &measurement.devices))
+        .collect();
+    let worst: Vec<String> = documents
+        .iter()
+        .filter_map(|document| Some(format!("{} late {}", format_ns(total(document).max()?), when(document))))
+        .collect();
+    sentences.push(format!("The worst wakeup ran {}.", worst.join(" and ")));
+    sentences.extend(documents.iter().filter_map(|document| end_in_words(document)));
+    format!("{}{}", conditions(&documents), sentences.join(" "))
+}
+
+/// The devices that were judged, each once, in the order in which they were asked about.
+pub(super) fn judged_devices(rows: &[JudgedDevice]) -> Vec<&Profile> {
+    let mut devices: Vec<&Profile> = Vec::new();
+    for row in rows {
+        if !devices.contains(&&row.answer.device) {
+            devices.push(&row.answer.device);
+        }
+    }
+    devices
+}
+
+/// What a device is called: by its profile, and by its buffers too where another is of the same.
+fn named(device: &Profile, all: &[&Profile]) -> String {
+    match all.iter().filter(|other| other.id == device.id).count() {
+        0 | 1 => device.id.clone(),
+        _ => format!("{} {} x{}", device.id, format_ns(device.period_ns), device.buffers),
+    }
+}
+
+/// What one device would have met in each part, on the CPU where it would have met most, and what that says of it.
+fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[JudgedDevice]) -> String {
+    let of = |document: &Document| {
+        let load = load_name(document);
+        let own = rows.iter().filter(|row| row.answer.device == *device && row.load == load);
+        own.max_by_key(|row| row.late_wakeups_on_worst_cpu)
+    };
+    let parts: Vec<(&Document, &JudgedDevice)> =
+        documents.iter().filter_map(|document| Some((*document, of(document)?))).collect();
+    let is_late = |(_, row): &&(&Document, &JudgedDevice)| row.late_wakeups_on_worst_cpu > 0;
+    let late: Vec<String> = (parts.iter().filter(is_late))
+        .map(|(document, row)| {
+            let often = times(row.late_wakeups_on_worst_cpu);
+            format!("{often} in {} {}", spoken_duration(document), when(document))
+        })
+        .collect();
+    let Some((_, judged)) =
+        parts.iter().min_by_key(|(_, row)| (rank(&row.answer), std::cmp::Reverse(row.late_wakeups_on_worst_cpu)))
+    else {
+        return format!("{name} could not be judged.");
+    };
+    let fails = if is_loop(device) { "begun too late" } else { "run dry" };
+    let met = match &late[..] {
+        [] => {
+            let lengths: Vec<String> =
+                parts.iter().map(|(document, _)| format!("{} {}", spoken_duration(document), when(document))).collect();
+            format!("{name} would not once have {fails} in {}", lengths.join(" and "))
+        }
+        late => format!("{name} would have {fails} {}", late.join(" and ")),
+    };
+    format!("{met}; {}.", outcome(&judged.answer, !late.is_empty()))
+}
+
+/// What fails first decides.
+fn rank(answer: &DeviceAnswer) -> u8 {
+    match answer.underruns.outcome {
+        Outcome::Fails => 0,
+        Outcome::Unknown => 1,
+        Outcome::HoldsAsRecorded => 2,
+        Outcome::Holds => 3,
+    }
+}
+
+fn outcome(answer: &DeviceAnswer, was_late: bool) -> String {
+    let found = &answer.underruns;
+    let wanted = format!("(at most once in {} is wanted)", format_seconds(answer.device.want_s as f64));
+    match (found.outcome, found.measure_further_s) {
+        (Outcome::Holds, _) => format!("it holds {wanted}"),
+        (Outcome::HoldsAsRecorded, _) => format!("it holds while conditions stay as recorded {wanted}"),
+        (Outcome::Fails, _) => format!("it fails {wanted}"),
+        (Outcome::Unknown, Some(further)) => {
+            let asked = if was_late { "how often it will" } else { "whether it holds" };
+            format!("{asked} {wanted} cannot be told yet: measure {}", so_much_more(further))
+        }
+        (Outcome::Unknown, None) => format!("whether it holds {wanted} cannot be told"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::tests_support::input;
+    use punctual_device::Catalogue;
+    use punctual_forecast::{Question, answer};
+
+    #[test]
+    fn what_fails_is_told_from_what_nobody_can_tell() {
+        let devices =
+            ["audio 64@48kHz", "rt-video"].map(|spec| Catalogue::shipped().parse_spec(spec).unwrap()).to_vec();
+        let said = |stalls: u64| {
+            let question = Question { devices: devices.clone(), ..Question::default() };
+            let found = answer(&[input(stalls, 0)], &question).unwrap();
+            found.groups[0].devices.iter().map(|device| outcome(device, stalls > 0)).collect::<Vec<_>>()
+        };
+        let late = said(3_000);
+        assert!(late[0].starts_with("it fails (at most once in ") && late[0].ends_with("is wanted)"), "{late:?}");
+        let quiet = said(0);
+        assert!(quiet.iter().all(|words| !words.contains("fails")), "{quiet:?}");
+    }
+
+    #[test]
+    fn two_of_a_profile_are_told_apart() {
+        let parse = |spec| Catalogue::shipped().parse_spec(spec).unwrap();
+        let devices = [parse("audio 64@48kHz"), parse("audio 2ms x3"), parse("modem")];
+        let all: Vec<&Profile> = devices.iter().collect();
+        let names: Vec<String> = all.iter().map(|device| named(device, &all)).collect();
+        assert_eq!(names, ["audio 1.33 ms x2", "audio 2.00 ms x3", "modem"]);
+    }
+}
