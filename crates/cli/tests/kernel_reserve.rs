@@ -198,7 +198,7 @@ fn a_command_runs_with_its_reservation_and_so_do_threads_that_come_later() {
     let script = "read -r all </proc/$$/stat; echo $all | cut -d' ' -f41; exit 7";
     let output = run(directory.path(), &["reserve", "run", "1/50", "--", "sh", "-c", script]);
     assert_eq!((stdout(&output).trim(), code(&output)), ("6", 7), "{}", stderr(&output));
-    assert!(stderr(&output).contains("Reserved 1.00 ms of every 50.0 ms for 1 of 1 threads."), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Reserved 1.00 ms of every 50.0 ms for 1 of 1 thread."), "{}", stderr(&output));
 
     // One that ends at once had it too, from its first instruction on.
     let output = run(directory.path(), &["reserve", "run", "1/50", "--json", "--", "/bin/true"]);
