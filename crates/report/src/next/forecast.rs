@@ -20,7 +20,7 @@ pub struct ForecastAsked<'a> {
     pub options: &'a str,
     /// Whether it was asked what would be enough.
     pub advises: bool,
-    /// The options that measure the same once more ([`own_options`]); `None` where `punctual record` cannot.
+    /// The options that measure the same once more ([`crate::own_options`]); `None` where `punctual record` cannot.
     pub again: Option<&'a str>,
 }
 
