@@ -107,3 +107,34 @@ fn who_interrupts_it_keeps_the_attempts_that_are_over() {
     assert!(attempts.len() < 1_000, "{}", attempts.len());
     assert!(attempts.iter().all(|attempt| attempt["exact"] == true), "{answer}");
 }
+
+#[test]
+fn a_row_of_the_papers_tables_is_stored_and_taken_up_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let words =
+        ["modem", "study", "--table", "3", "--row", "3/15", "--row", "1/8", "--bytes", "300", "--attempts", "2"];
+    let stored = [&words[..], &["-o", "study", "--json"]].concat();
+    let output = run(directory.path(), &stored);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!((answer["schema"].as_str(), answer["kept"].as_u64()), (Some("punctual.modem-study/1"), Some(0)));
+    let rows = answer["rows"].as_array().unwrap();
+    let of = |row: usize, name: &str| rows[row][name].as_str().unwrap().to_owned();
+    assert_eq!(
+        [of(0, "id"), of(0, "class"), of(1, "id"), of(1, "class")],
+        ["res-1-8", "insufficient", "res-3-15", "sufficient"]
+    );
+    assert_eq!((rows[1]["successes"].as_u64(), rows[1]["paper"]["successes"].as_u64()), (Some(2), Some(10)));
+    assert_eq!(rows[1]["attempts"].as_array().unwrap().len(), 2);
+    // Again: nothing is computed, and the answer is the same.
+    let again = json(&run(directory.path(), &stored));
+    assert_eq!((again["kept"].as_u64(), &again["rows"]), (Some(5), &answer["rows"]));
+    let kept = [&words[..], &["-o", "study"]].concat();
+    let output = run(directory.path(), &[&kept[..], &["--seed", "2"]].concat());
+    let said = "error: study holds a study of another file, seed or version: choose another directory with -o\n";
+    assert_eq!((code(&output), stderr(&output).as_str()), (1, said));
+    // For people: the verdict first, the next step last.
+    let text = stdout(&run(directory.path(), &kept));
+    assert!(text.starts_with("2 of 2 rows come out as in the paper"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("next: `"), "{text}");
+}

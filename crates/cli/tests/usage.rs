@@ -69,6 +69,8 @@ const WRONG: &[&[&str]] = &[
     &["modem", "transfer", "a", "--slots", "13/2"],
     &["modem", "transfer", "a", "--rate", "33600"],
     &["modem", "stalls", "--lengths", "5,11s"],
+    &["modem", "study", "--table", "4"],
+    &["modem", "study", "--table", "3", "--row", "thr 8"],
     &["lab", "kernels", "9.9"],
     &["lab", "run", "--kernel", "9.9", "--", "record"],
     &["lab", "run", "--kernel", "6.12", "--", "recrod"],

@@ -9,7 +9,7 @@
 //! * [`adapter`]: what a late processor does to an end: underruns, overruns, lost samples.
 //! * [`virtual_time`]: a call of two ends on a clock that is computed; [`transfer`]: what came of several.
 //! * [`telephone`]: such a call with the real datapump over a telephone line.
-//! * [`experiment`]: a file several times, and what stalls of different lengths do.
+//! * [`experiment`]: a file several times, and what stalls of different lengths do; [`tables`]: the paper's Tables 1 to 3.
 //!
 //! Nothing here does I/O or reads a clock. Time is that of the line: samples.
 
@@ -24,6 +24,7 @@ pub mod link;
 pub mod office;
 pub mod serial;
 pub mod station;
+pub mod tables;
 pub mod telephone;
 pub mod tones;
 pub mod transfer;

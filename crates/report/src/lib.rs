@@ -68,6 +68,7 @@ macro_rules! every_answer {
             "man": "punctual.man/1" = crate::answer::Done<'_>,
             "modem-line": "punctual.modem-line/1" = crate::modem::LineAnswer,
             "modem-stalls": "punctual.modem-stalls/1" = crate::modem::StallsAnswer,
+            "modem-study": "punctual.modem-study/1" = crate::modem::study::StudyAnswer<'_>,
             "modem-transfer": "punctual.modem-transfer/1" = crate::modem::TransferAnswer<'_>,
             "papers": "punctual.papers/1" = crate::sim::PapersAnswer<'_>,
             "report": "punctual.report/1" = crate::ReportAnswer<'_>,

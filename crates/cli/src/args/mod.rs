@@ -11,6 +11,7 @@ pub(crate) mod lab;
 mod load;
 pub(crate) mod log;
 pub(crate) mod modem;
+mod modem_study;
 pub(crate) mod reserve;
 pub(crate) mod rialto;
 mod sim;

@@ -1,5 +1,6 @@
 //! The arguments of `punctual modem`.
 
+pub(crate) use super::modem_study::ModemStudyArguments;
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::device::Competitor;
 use punctual_context::{Context, Reservation};
@@ -27,6 +28,11 @@ pub(crate) enum ModemCommand {
         after_help = "Examples:\n  punctual modem stalls\n  punctual modem stalls --lengths 5,20,60 --calls 4\n  punctual modem stalls --buffers 3 --json\n\nA bare number is milliseconds."
     )]
     Stalls(ModemStallsArguments),
+    /// Run the paper's tables of transfers, thirty rows with ten attempts each, in virtual time, each beside what it prints
+    #[command(
+        after_help = "Examples:\n  punctual modem study -o study                    all rows; the same command goes on after Ctrl-C\n  punctual modem study --table 3                   the reservations of section 6.6\n  punctual modem study --row 3/16 --row int        the same row of every table\n  punctual modem study --bytes 20000 --attempts 3 --html tables.html\n\nThe same seed gives the same answer, on any number of CPUs. It needs no privilege, and measures nothing of this machine."
+    )]
+    Study(ModemStudyArguments),
     /// Offer two modems as terminals that ordinary programs open, with a telephone line between them, in real time
     #[command(
         after_help = "Examples:\n  punctual modem line                             says two paths; open them with screen or minicom\n  punctual modem line --stall 80ms@4s             A's processor stalls; what you send still arrives\n  punctual modem line -D 1h --rate 14400 --snr 40\n\nA file from A to B, with Debian's lrzsz, when it said /dev/pts/3 and /dev/pts/4:\n  exec 4<>/dev/pts/4; printf 'ATE0S0=1\\r' >&4; head -n 2 <&4; head -n 4 <&4; rz <&4 >&4\n  exec 3<>/dev/pts/3; printf 'ATE0DT5550101\\r' >&3; head -n 2 <&3; sz FILE <&3 >&3\nThe second in another shell: it dials once B answers at the first ring, and each head ends with CONNECT 9600.\n\nIt ends at Ctrl-C, and nothing of it is left. It needs no privilege. A bare number is milliseconds for stalls, seconds for -D."

@@ -16,6 +16,7 @@ pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod log;
 pub(crate) mod modem;
+mod modem_study;
 mod passed_on;
 pub(crate) mod record;
 pub(crate) mod report;

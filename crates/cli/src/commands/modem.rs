@@ -30,6 +30,7 @@ pub(crate) fn run(command: &ModemCommand, output: Output) -> anyhow::Result<u8> 
     match command {
         ModemCommand::Transfer(arguments) => transfer(arguments, output),
         ModemCommand::Stalls(arguments) => stalls(arguments, output),
+        ModemCommand::Study(arguments) => super::modem_study::run(arguments, output),
         ModemCommand::Line(arguments) => line(arguments, output),
     }
 }

@@ -274,6 +274,19 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         ],
     ),
     (
+        "modem study",
+        &[
+            ("table", "Only the rows of this table, 1 to 3"),
+            ("row", "Only the row of this name: int, thr-8, 3/16"),
+            ("bytes", "How large the file is [default: 200000]"),
+            ("attempts", "How often each row sends it [default: 10]"),
+            ("seed", "Chooses file, noise and phases [default: 1]"),
+            ("output", "Store each attempt here, and go on from there"),
+            HTML,
+            QUIET,
+        ],
+    ),
+    (
         "modem line",
         &[
             ("duration", "End after this time instead of at Ctrl-C"),

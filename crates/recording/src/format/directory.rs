@@ -98,7 +98,7 @@ impl Directory {
     }
 
     /// Whether nothing is in it.
-    pub(crate) fn is_empty(&self) -> Result<bool> {
+    pub fn is_empty(&self) -> Result<bool> {
         let refused = |error: rustix::io::Errno| Error::io(self.path(), "cannot read", error.into());
         let entries = Dir::read_from(&self.opened.descriptor).map_err(refused)?;
         Ok(entries.flatten().all(|entry| is_dot(entry.file_name().to_bytes())))

@@ -1,8 +1,7 @@
 //! The answers of `punctual modem`. Times are ns unless a name says otherwise.
 
-use super::{LiveSent, Sent, Stalled, direction_name, far_end_name};
+use super::{LiveSent, Sent, Stalled, direction_name, far_end_name, late_name};
 use crate::answer::Answer;
-use punctual_modem::adapter::Late;
 use punctual_modem::experiment::{Experiment, StallRow};
 use punctual_modem::transfer::{Attempt, LiveAttempt, PENDING_STEP, Seconds};
 use serde::Serialize;
@@ -150,10 +149,7 @@ impl How {
             ring_samples: setup.ring,
             compute_ns: setup.compute_ns,
             slack_ns: setup.slack_ns(),
-            late: match setup.late {
-                Late::WorkOff => "work_off",
-                Late::DropStale => "drop_stale",
-            },
+            late: late_name(setup.late),
             slot: experiment.slot.map(|slot| SlotRow { runtime_ns: slot.runtime_ns, period_ns: slot.period_ns }),
             stalls: experiment
                 .stalls
@@ -164,7 +160,7 @@ impl How {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct SecondsRow {
+pub(super) struct SecondsRow {
     min: f64,
     max: f64,
     mean: f64,
@@ -172,7 +168,7 @@ struct SecondsRow {
 }
 
 impl SecondsRow {
-    fn new(seconds: Seconds) -> SecondsRow {
+    pub(super) fn new(seconds: Seconds) -> SecondsRow {
         let Seconds { min, max, mean, deviation } = seconds;
         SecondsRow { min, max, mean, deviation }
     }
@@ -181,7 +177,7 @@ impl SecondsRow {
 /// One call.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct AttemptRow {
+pub(super) struct AttemptRow {
     ending: &'static str,
     succeeded: bool,
     exact: bool,
@@ -201,7 +197,7 @@ struct AttemptRow {
 }
 
 impl AttemptRow {
-    fn new(attempt: &Attempt) -> AttemptRow {
+    pub(super) fn new(attempt: &Attempt) -> AttemptRow {
         AttemptRow {
             ending: attempt.ending.name(),
             succeeded: attempt.succeeded(),

@@ -1,13 +1,15 @@
-//! `punctual modem`: files over a telephone line, and what stalls do to a call.
+//! `punctual modem`: files over a telephone line, what stalls do to a call, and the paper's tables.
 
 mod answer;
 mod line;
+pub mod study;
 mod text;
 
 pub use answer::{StallsAnswer, TransferAnswer};
 pub use line::{LineAnswer, Lined, line_text};
 pub use text::{stalls_text, transfer_text};
 
+use punctual_modem::adapter::Late;
 use punctual_modem::experiment::{Experiment, StallRow};
 use punctual_modem::transfer::{LiveAttempt, Transfer};
 use punctual_modem::virtual_time::{Direction, FarEnd};
@@ -104,5 +106,12 @@ fn far_end_name(far_end: FarEnd) -> &'static str {
     match far_end {
         FarEnd::Pool => "pool",
         FarEnd::Dedicated => "dedicated",
+    }
+}
+
+fn late_name(late: Late) -> &'static str {
+    match late {
+        Late::WorkOff => "work_off",
+        Late::DropStale => "drop_stale",
     }
 }

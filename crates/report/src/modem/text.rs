@@ -84,7 +84,7 @@ fn pending_below(attempt: &LiveAttempt, share: f64) -> String {
 
 /// How the two ends and what is between them are made.
 fn how(experiment: &Experiment) -> String {
-    let Experiment { telephone, setup, .. } = experiment;
+    let Experiment { telephone, .. } = experiment;
     let line = &telephone.line;
     let noise = line.signal_to_noise.map_or_else(|| "no noise".to_owned(), |noise| format!("noise {noise} dB below"));
     let echo = line.echo.map_or_else(|| "no echo".to_owned(), |echo| format!("echo {echo} dB below"));
@@ -94,17 +94,7 @@ fn how(experiment: &Experiment) -> String {
         grouped(telephone.max_rate.bits_per_second().into()),
         far_end_name(experiment.far_end),
     );
-    let late = match setup.late {
-        Late::WorkOff => "late blocks worked off",
-        Late::DropStale => "late blocks dropped for the newest",
-    };
-    let _ = writeln!(
-        text,
-        "calling end: {} of each 12.5 ms, {}, slack {}, {late}",
-        format_ns(setup.compute_ns),
-        counted(setup.buffers, "buffer"),
-        format_ns(setup.slack_ns()),
-    );
+    text += &calling_end(experiment);
     if let Some(slot) = experiment.slot {
         let _ = writeln!(text, "its processor: {} of every {}", format_ns(slot.runtime_ns), format_ns(slot.period_ns));
     }
@@ -112,6 +102,21 @@ fn how(experiment: &Experiment) -> String {
         let _ = writeln!(text, "stalls: {}, one in every {}", format_ns(stalls.length_ns), format_ns(stalls.every_ns));
     }
     text
+}
+
+/// How the end is made that comes late.
+pub(super) fn calling_end(experiment: &Experiment) -> String {
+    let setup = &experiment.setup;
+    let late = match setup.late {
+        Late::WorkOff => "late blocks worked off",
+        Late::DropStale => "late blocks dropped for the newest",
+    };
+    format!(
+        "calling end: {} of each 12.5 ms, {}, slack {}, {late}\n",
+        format_ns(setup.compute_ns),
+        counted(setup.buffers, "buffer"),
+        format_ns(setup.slack_ns()),
+    )
 }
 
 fn attempts(sent: &Sent<'_>) -> String {

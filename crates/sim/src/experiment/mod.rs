@@ -8,6 +8,7 @@ mod place;
 mod quantity;
 pub mod schema;
 mod series;
+mod service;
 mod verdict;
 
 pub use build::{DeviceSpec, Setup};
@@ -16,6 +17,7 @@ pub use outcome::{AssumptionNote, CaseSummary, FittedNote, LedgerRow, Moved, Out
 pub use quantity::Measure;
 pub use schema::{Class, Value};
 pub use series::Series;
+pub use service::{Served, Service};
 /// The value of a key of an experiment.
 pub use toml::Value as Setting;
 

@@ -1,0 +1,82 @@
+//! The page of `punctual modem study --html`.
+
+use super::{ASSUMED, Studied, StudyAnswer, by_table, class_name, endings, heading};
+use crate::answer::value;
+use crate::encode::html::table::{Column, Table, Value};
+use crate::encode::html::{Block, Page, Section};
+use crate::layout::grouped;
+use punctual_modem::tables::{Published, Row};
+
+/// The tables as a page.
+pub fn page(studied: &Studied<'_>) -> Page {
+    let tables = studied.tables;
+    let (bytes, attempts) = (grouped(tables.bytes), tables.experiment.attempts);
+    Page {
+        title: "A file over a modem, as in the paper's Tables 1 to 3".to_owned(),
+        context: format!("punctual modem study · {bytes} bytes, {attempts} attempts a row, in virtual time"),
+        verdict: studied.verdict(),
+        next: studied.next(),
+        warnings: Vec::new(),
+        blind: ASSUMED.map(str::to_owned).to_vec(),
+        sections: by_table(tables).into_iter().map(|(table, rows)| section(studied, table, &rows)).collect(),
+        report: value(&StudyAnswer::new(studied)),
+    }
+}
+
+fn section(studied: &Studied<'_>, table: u8, rows: &[&Row]) -> Section {
+    let mut columns = vec![Column::words("row")];
+    let numbers = [
+        "min s",
+        "max s",
+        "mean s",
+        "std dev",
+        "successes",
+        "times clean",
+        "paper's times",
+        "paper's successes",
+        "retrains",
+        "CRC errors",
+        "underruns",
+        "overruns",
+    ];
+    columns.extend(numbers.map(Column::numbers));
+    columns.extend(["here", "paper", "failed"].map(Column::words));
+    let clean = studied.tables.clean_s().unwrap_or(0.0);
+    let cells = rows.iter().map(|row| cells(row, clean)).collect();
+    Section {
+        id: format!("table-{table}"),
+        title: heading(table).to_owned(),
+        lead: format!(
+            "Times clean are multiples of {clean:.3} s, a transfer that nothing delays; the paper's are of its interrupt version."
+        ),
+        blocks: vec![Block::Table(Table { caption: "Of all attempts".to_owned(), columns, rows: cells })],
+    }
+}
+
+fn cells(row: &Row, clean: f64) -> Vec<Value> {
+    let number = |value: Option<f64>, digits: usize| {
+        Value::text(value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}")))
+    };
+    let seconds = row.transfer.seconds();
+    let (class, published) = (row.class(clean), row.published.class());
+    let here = class_name(class).to_owned();
+    let sum = |of: fn(&punctual_modem::transfer::Attempt) -> u64| Value::Count(Some(row.transfer.sum(of)));
+    vec![
+        Value::text(row.name.clone()),
+        number(seconds.map(|seconds| seconds.min), 3),
+        number(seconds.map(|seconds| seconds.max), 3),
+        number(seconds.map(|seconds| seconds.mean), 3),
+        number(seconds.map(|seconds| seconds.deviation), 3),
+        Value::text(format!("{} of {}", row.transfer.successes(), row.transfer.attempts.len())),
+        number(row.times_clean(clean), 2),
+        number(row.published.times_clean(), 2),
+        Value::text(format!("{} of {}", row.published.successes, Published::ATTEMPTS)),
+        sum(|attempt| attempt.retrains.into()),
+        sum(|attempt| attempt.crc_errors + attempt.far_crc_errors),
+        sum(|attempt| attempt.underruns),
+        sum(|attempt| attempt.overruns),
+        if class == Some(published) { Value::Text(here) } else { Value::Marked(here) },
+        Value::text(published.name()),
+        Value::text(endings(row)),
+    ]
+}
