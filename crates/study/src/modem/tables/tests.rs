@@ -18,8 +18,8 @@ fn whole(plan: &TablesPlan) -> (Tables, TablesProgress) {
     (tables.unwrap(), last.unwrap())
 }
 
-/// Two rows, of which one is refused by the exchange or in training.
-const ROWS: [(u8, &str); 2] = [(1, "res-1-4"), (3, "res-1-8")];
+/// Two rows, of which the exchange does not understand one.
+const ROWS: [(u8, &str); 2] = [(1, "res-1-4"), (3, "res-3-17")];
 
 #[test]
 fn who_goes_on_gets_what_one_run_gets_and_what_is_damaged_is_computed_anew() {
@@ -44,9 +44,9 @@ fn who_goes_on_gets_what_one_run_gets_and_what_is_damaged_is_computed_anew() {
     let forged = text.replace("\"received\": 300", "\"received\": 301");
     assert_ne!(forged, text);
     std::fs::write(at("table-1-res-1-4", 2), forged).unwrap();
-    std::fs::write(at("table-3-res-1-8", 1), &text).unwrap();
-    std::fs::remove_file(at("table-3-res-1-8", 2)).unwrap();
-    std::os::unix::fs::symlink(at("clean", 1), at("table-3-res-1-8", 2)).unwrap();
+    std::fs::write(at("table-3-res-3-17", 1), &text).unwrap();
+    std::fs::remove_file(at("table-3-res-3-17", 2)).unwrap();
+    std::os::unix::fs::symlink(at("clean", 1), at("table-3-res-3-17", 2)).unwrap();
     let (again, now) = whole(&plan);
     assert_eq!((again, now.kept), (expected, 1));
     assert_eq!(whole(&plan).1.kept, 5);
@@ -72,9 +72,9 @@ fn a_directory_of_something_else_is_refused_before_anything_is_computed() {
 #[test]
 fn more_of_the_processor_never_carries_fewer_files() {
     // Reservations of Table 3 with the same seeds; within a family one has a longer slot or comes more often than the one before.
-    let families: [&[&str]; 5] = [
-        &["res-1-8", "res-1-7"],
-        &["res-2-15", "res-2-14", "res-2-13"],
+    // Those that fail in training take a minute of the line each: one of them is enough.
+    let families: [&[&str]; 4] = [
+        &["res-2-14", "res-2-13"],
         &["res-3-17", "res-3-16", "res-3-15"],
         &["res-4-17", "res-4-16"],
         &["res-7-20", "res-8-20"],
@@ -87,5 +87,5 @@ fn more_of_the_processor_never_carries_fewer_files() {
         assert!(carried.is_sorted(), "{family:?}: {carried:?}");
     }
     let carried = tables.rows.iter().filter(|row| row.transfer.successes() == 1).count();
-    assert!((4..=8).contains(&carried), "{carried} of 12 carried the file");
+    assert!((4..9).contains(&carried), "{carried} of 9 carried the file");
 }
