@@ -13,6 +13,7 @@ use punctual_report::answer::{Answer, Failure, Told};
 use punctual_report::{Measurement, ReportAnswer, fitted};
 use punctual_study::StudyError;
 use punctual_study::lab::LabError;
+use punctual_study::modem::tables::TablesError;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
@@ -97,6 +98,7 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
         of::<RunError>,
         of::<DrillError>,
         of::<LabError>,
+        of::<TablesError>,
         of::<Refused>,
         of::<Error>,
         of::<CannotWrite>,

@@ -19,20 +19,26 @@ pub enum TablesError {
     #[error("{} holds something else than a study: choose another directory with -o", .0.display())]
     Occupied(PathBuf),
     /// An attempt could not be stored. What was stored before is there.
-    #[error("cannot write {}: {}", path.display(), source.kind())]
+    #[error("cannot write {}: {}", path.display(), plain(error))]
     Store {
         /// Which.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        error: std::io::Error,
     },
+}
+
+/// Without its number.
+fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 impl Hint for TablesError {
     fn hint(&self) -> Option<&'static str> {
         match self {
             TablesError::Recording(error) => error.hint(),
-            TablesError::Store { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+            TablesError::Store { error, .. } if error.kind() == std::io::ErrorKind::StorageFull => {
                 Some(CHOOSE_ANOTHER_PLACE)
             }
             _ => None,

@@ -170,7 +170,7 @@ impl Place {
 }
 
 fn write(directory: &Directory, name: &str, contents: &impl Serialize) -> Result<(), TablesError> {
-    let store = |source| TablesError::Store { path: directory.path().join(name), source };
+    let store = |error| TablesError::Store { path: directory.path().join(name), error };
     let text = serde_json::to_string_pretty(contents).map_err(|error| store(error.into()))?;
     directory.write(name, text.as_bytes()).map_err(store)
 }
