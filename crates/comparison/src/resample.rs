@@ -57,6 +57,15 @@ impl Stretches {
             return whole.into_iter().map(|ln| Estimate { ln, variance: 1.0 }).collect();
         }
         let length = figures.iter().map(|figure| block_length(&stretches, &all, figure.level)).max().unwrap_or(1);
+        // What goes on for longer than can be told within the run makes whole runs differ by as much as its halves do.
+        let halves = (length > 1 && length == longest(count)).then(|| {
+            let (early, late) = stretches.split_at(count / 2);
+            [early, late].map(|half| {
+                let mut counts = vec![0u64; BINS];
+                half.iter().for_each(|stretch| add(&mut counts, stretch));
+                figures.iter().map(|figure| ln_figure(&counts, figure)).collect::<Vec<f64>>()
+            })
+        });
         let mut random = Random(0x5eed_0000 + count as u64);
         let mut sums = vec![(0.0, 0.0); figures.len()];
         let mut drawn = vec![0u64; BINS];
@@ -79,9 +88,11 @@ impl Stretches {
         // A sample's own variance is too small by the share that one block is of it.
         let blocks = (count as f64 / length as f64).max(2.0);
         let correction = blocks / (blocks - 1.0);
-        let estimates = whole.into_iter().zip(sums).map(|(ln, (sum, squares))| {
+        let estimates = whole.into_iter().zip(sums).enumerate().map(|(index, (ln, (sum, squares)))| {
             let mean = sum / RESAMPLES as f64;
-            Estimate { ln, variance: (squares / RESAMPLES as f64 - mean * mean).max(0.0) * correction }
+            let drawn = (squares / RESAMPLES as f64 - mean * mean).max(0.0) * correction;
+            let apart = halves.as_ref().map_or(0.0, |[early, late]| (early[index] - late[index]).powi(2) / 2.0);
+            Estimate { ln, variance: drawn.max(apart) }
         });
         estimates.collect()
     }
@@ -126,11 +137,16 @@ fn block_length(stretches: &[&Vec<(u16, u32)>], all: &[u64], level: f64) -> usiz
     correlated_length(&series)
 }
 
+/// Of so many stretches the most that are drawn together.
+fn longest(count: usize) -> usize {
+    (count / 4).max(1)
+}
+
 /// The first lag of three in a row at which a series of mean 0 has no noticeable autocorrelation (Politis and White 2004 look
 /// for the same), at least 1, at most a quarter of the series.
 pub(crate) fn correlated_length(series: &[f64]) -> usize {
     let count = series.len();
-    let most = (count / 4).max(1);
+    let most = longest(count);
     let variance: f64 = series.iter().map(|value| value * value).sum();
     if variance <= 0.0 {
         return 1;
@@ -193,6 +209,15 @@ mod tests {
         assert!(correlated_length(&series) >= 8, "{}", correlated_length(&series));
         let white: Vec<f64> = (0..400).map(|_| random.uniform() - 0.5).collect();
         assert!(correlated_length(&white) <= 4, "{}", correlated_length(&white));
+    }
+
+    #[test]
+    fn what_outlasts_the_run_makes_it_as_uncertain_as_its_halves_are_apart() {
+        // Three times as late from the middle on: the next run may be all of the one or all of the other.
+        let changing: Vec<f64> = (0..20).map(|index| if index < 10 { 20_000.0 } else { 60_000.0 }).collect();
+        let (changing, steady) = (stretches(&changing, 1), stretches(&[20_000.0; 20], 1));
+        let [changing, steady] = [changing, steady].map(|run| run.estimates(&FIGURES[..1])[0].variance);
+        assert!(changing > 0.4 * 3.0_f64.ln().powi(2) && steady < 0.01, "{changing} {steady}");
     }
 
     proptest! {
