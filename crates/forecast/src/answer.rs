@@ -3,7 +3,7 @@
 use crate::advice::{Advice, CurvePoint, TimeScale, is_known};
 use crate::input::Input;
 use crate::level::{Level, Tail};
-use crate::spread::{MIN_PIECES, MIN_SETTLED_NS};
+use crate::spread::{MIN_SETTLED_NS, SETTLED_PIECES};
 use crate::underrun::{Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
@@ -370,7 +370,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
         ));
     }
     if let Some((pieces, memory_ns)) = spread.pieces().zip(spread.memory_ns) {
-        let enough = if pieces < MIN_PIECES {
+        let enough = if pieces < SETTLED_PIECES {
             "; too few for more than answers that hold while conditions stay as recorded"
         } else {
             ""
@@ -382,9 +382,13 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
     }
     if let Some(drift) = spread.drift {
         notes.push(format!(
-            "the machine drifts: stalls are {drift:.1} times as frequent at the end as at the beginning, and answers hold \
-             only while conditions stay as recorded"
+            "the machine drifts: stalls are {}, and answers hold only while conditions stay as recorded",
+            drift.in_words()
         ));
+    }
+    if spread.drift.is_none() && spread.may_drift && spread.is_long() {
+        let text = "whether the machine drifts cannot be ruled out, so that devices hold is said only while conditions stay as recorded";
+        notes.push(text.to_owned());
     }
     notes
 }

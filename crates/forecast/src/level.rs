@@ -17,7 +17,7 @@ pub const FURTHEST: f64 = 40.0;
 pub const PREDICTED: f64 = 0.95;
 
 /// A tail is too heavy to be continued where its shape is above the first with more than the second probability.
-const HEAVY: (f64, f64) = (0.4, 0.15);
+const HEAVY: (f64, f64) = (0.3, 0.15);
 
 /// How a level was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,8 +76,8 @@ impl Tail {
         let above = |level: u64| in_time.iter().filter(|peak| peak.0 > level).map(|peak| peak.1).collect();
         let spread: Vec<Vec<u64>> = levels(peaks.iter().map(|peak| peak.0)).into_iter().map(above).collect();
         let spread = Spread::of(&spread, exposure);
-        let fit = fit(&by_length, exposure).and_then(|fit| match (spread.drift, spread.pieces()) {
-            (Some(drift), _) => Err(format!("stalls are {drift:.1} times as frequent at the end as at the beginning")),
+        let fit = fit(&by_length, exposure, &spread).and_then(|fit| match (spread.drift, spread.pieces()) {
+            (Some(drift), _) => Err(format!("stalls are {}", drift.in_words())),
             (None, Some(pieces)) if pieces < MIN_PIECES => Err(format!(
                 "the machine remembers: this is {pieces:.0} independent pieces, where {MIN_PIECES:.0} are needed"
             )),
@@ -140,7 +140,7 @@ impl Tail {
         if expected >= ENOUGH && ranked.high.is_some() {
             return Level { method: Method::OrderStatistics, level: ranked, veto: None, further: None };
         }
-        if expected >= ENOUGH && self.spread.upper(0.0, 1.0, 0.975) <= expected {
+        if expected >= ENOUGH && self.spread.drift.is_none() && self.spread.upper(0.0, 1.0, 0.975) <= expected {
             // Long enough, but so few stalls that the level lies below them, among what is not told apart.
             let veto = Some(format!("too few stalls: {} in {expected:.1} times as long", self.sorted.len()));
             return Level { method: Method::Bound, level: lower, veto, further: None };
@@ -230,7 +230,7 @@ impl crate::Input {
 }
 
 /// Fits the tail of stalls (longest first), unless something speaks against it: (posterior, level ns, peaks).
-fn fit(by_length: &[(u64, u64)], exposure: f64) -> Result<(Posterior, f64, usize), String> {
+fn fit(by_length: &[(u64, u64)], exposure: f64, spread: &Spread) -> Result<(Posterior, f64, usize), String> {
     if by_length.len() <= MIN_PEAKS {
         return Err(format!("too few stalls: {} where a tail needs more than {MIN_PEAKS}", by_length.len()));
     }
@@ -245,7 +245,9 @@ fn fit(by_length: &[(u64, u64)], exposure: f64) -> Result<(Posterior, f64, usize
         return Err(reason);
     }
     let excesses: Vec<f64> = peaks.iter().map(|peak| peak.excess).collect();
-    let posterior = Posterior::fit(&excesses, 0, 0.0).ok_or("the stalls have no spread")?;
+    // Peaks that come together are alike: they tell as much as fewer independent ones.
+    let told = 1.0 / spread.dispersion(count as f64);
+    let posterior = Posterior::fit(&excesses, 0, 0.0, told).ok_or("the stalls have no spread")?;
     if posterior.heavier_than(HEAVY.0) > HEAVY.1 {
         return Err(format!(
             "the tail is heavy (a shape of {:.2}): how it goes on cannot be told",

@@ -75,6 +75,6 @@ pub use interval::{CONFIDENCE, Estimate, ZERO_EVENTS, further_exposure, garwood,
 pub use level::{ENOUGH, FURTHEST, Level, Method, PREDICTED, Tail};
 pub use punctual_recording::Stage;
 pub use special::ln_gamma;
-pub use spread::Spread;
+pub use spread::{Drift, Spread};
 pub use stall::{GAP_NS, MAX_STALL_NS, Stall, Stalls, stalls};
 pub use underrun::{CpuUnderruns, HOLDS_CONFIDENCE, Outcome, Underruns};

@@ -54,9 +54,10 @@ pub(crate) struct Posterior {
 }
 
 impl Posterior {
-    /// Fits to excesses over the level, and to `above` more of which only is known that they exceed `beyond`.
+    /// Fits to excesses over the level, and to `above` more of which only is known that they exceed `beyond`. Each tells as much
+    /// as the share `told` of an independent one.
     /// `None` where the excesses have no spread.
-    pub(crate) fn fit(excesses: &[f64], above: usize, beyond: f64) -> Option<Posterior> {
+    pub(crate) fn fit(excesses: &[f64], above: usize, beyond: f64, told: f64) -> Option<Posterior> {
         let mut sorted = excesses.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let median = *sorted.get(sorted.len() / 2)?;
@@ -73,7 +74,7 @@ impl Posterior {
             let prior = (shape - PRIOR_MEAN) / PRIOR_DEVIATION;
             let likelihood = log_likelihood(excesses, shape, scale);
             let censored = if above > 0 { above as f64 * ln_survival(shape, scale, beyond) } else { 0.0 };
-            likelihood + censored - 0.5 * prior * prior
+            told * (likelihood + censored) - 0.5 * prior * prior
         };
         // The posterior is smooth: a coarse look finds where the fine one is worth its time.
         const COARSE: usize = 4;
@@ -220,7 +221,7 @@ mod tests {
     #[test]
     fn finds_the_tail_it_is_shown() {
         for (shape, scale) in [(0.2, 1e6), (0.0, 5e3), (-0.3, 1e9)] {
-            let posterior = Posterior::fit(&quantiles(shape, scale, 250), 0, 0.0).unwrap();
+            let posterior = Posterior::fit(&quantiles(shape, scale, 250), 0, 0.0, 1.0).unwrap();
             let (found_shape, found_scale) = posterior.center();
             assert!((found_shape - shape).abs() < 0.06, "{found_shape} is not {shape}");
             assert!((found_scale / scale - 1.0).abs() < 0.1, "{found_scale} is not {scale}");
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_true_level_lies_within_and_further_levels_further_out() {
-        let posterior = Posterior::fit(&quantiles(0.0, 1.0, 100), 0, 0.0).unwrap();
+        let posterior = Posterior::fit(&quantiles(0.0, 1.0, 100), 0, 0.0, 1.0).unwrap();
         let mut before = 0.0;
         for horizon in [0.1, 1.0, 10.0, 40.0] {
             let level = posterior.return_level(100, horizon, 1.0);
@@ -247,8 +248,8 @@ mod tests {
         let mut known = all.clone();
         known.sort_unstable_by(f64::total_cmp);
         let beyond = known[96];
-        let posterior = Posterior::fit(&known[..97], 3, beyond).unwrap();
-        let whole = Posterior::fit(&all, 0, 0.0).unwrap();
+        let posterior = Posterior::fit(&known[..97], 3, beyond, 1.0).unwrap();
+        let whole = Posterior::fit(&all, 0, 0.0, 1.0).unwrap();
         assert!((posterior.center().0 - whole.center().0).abs() < 0.1);
     }
 
@@ -262,14 +263,14 @@ mod tests {
 
     #[test]
     fn no_shape_of_the_grid_is_zero() {
-        let posterior = Posterior::fit(&quantiles(0.0, 1.0, 100), 0, 0.0).unwrap();
+        let posterior = Posterior::fit(&quantiles(0.0, 1.0, 100), 0, 0.0, 1.0).unwrap();
         let nearest = posterior.points.iter().map(|point| point.shape.abs()).fold(f64::MAX, f64::min);
         assert!((0.001..0.01).contains(&nearest), "{nearest}");
     }
 
     #[test]
     fn what_nothing_exceeds_is_exceeded_as_seldom_as_was_asked() {
-        let posterior = Posterior::fit(&quantiles(0.0, 1.0, 100), 0, 0.0).unwrap();
+        let posterior = Posterior::fit(&quantiles(0.0, 1.0, 100), 0, 0.0, 1.0).unwrap();
         for (ahead, dispersion) in [(1.0, 1.0), (30.0, 1.0), (1.0, 4.0)] {
             let excess = posterior.not_above(100, ahead, dispersion, 0.95);
             // The rate's posterior is Gamma(100.5 / dispersion): none in `ahead` more is a power of that.
@@ -283,7 +284,7 @@ mod tests {
 
     #[test]
     fn no_spread_no_fit() {
-        assert!(Posterior::fit(&[0.0; 60], 0, 0.0).is_none());
-        assert!(Posterior::fit(&[], 0, 0.0).is_none());
+        assert!(Posterior::fit(&[0.0; 60], 0, 0.0, 1.0).is_none());
+        assert!(Posterior::fit(&[], 0, 0.0, 1.0).is_none());
     }
 }

@@ -5,24 +5,31 @@
 //! the count (stalls that are rarer are more independent), never faster than the count, so that limits made from it
 //! grow with the count: a device that meets fewer stalls never gets a worse limit.
 
+mod course;
+mod drift;
+
 use crate::interval::Estimate;
-use crate::special::{chi_squared_q, gamma_quantile, normal_quantile};
+use crate::special::{chi_squared_q, gamma_quantile};
+use course::{BLOCKS, Course, UNLIKELY, excess, settled};
+pub use drift::Drift;
+use drift::{Found, drift};
 
 /// Fewest events whose spread is measured.
 const MIN_EVENTS: usize = 40;
-/// Blocks in which they are counted.
-const BLOCKS: usize = 16;
-/// Dispersion is no accident below this probability.
-const UNLIKELY: f64 = 0.01;
-/// A drift is no accident below this probability.
-const DRIFTS: f64 = 0.003;
 /// Student's 97.5 % quantile for 15 degrees of freedom over the normal one, squared: the excess is an estimate itself.
 const OF_AN_ESTIMATE: f64 = 1.183;
 /// Where there is a memory, what was measured of the excess is multiplied by this: chosen by the coverage measured for
-/// scales that wander and stalls that branch (`benches/processes.rs`).
-const SELDOM_SEEN: f64 = 2.5;
-/// A verdict of *holds* without a condition needs so many times as long as the machine remembers.
+/// scales that wander and stalls that branch (`benches/processes`).
+const SELDOM_SEEN: f64 = 1.3;
+/// A variance v, relative to the square of the rate, is taken for v·(1 + this·v). Where stalls are few to a crest of the rate, 1/v is the
+/// number of crests; where those are few, the highest is mostly not among them. Chosen likewise.
+const FEW_CRESTS: f64 = 8.0;
+/// Where rarer stalls vary more, what they gain with each halving of their number goes on; never as much as their number loses.
+const MAX_GROWTH: f64 = 1.9;
+/// A tail model needs so many times as long as the machine remembers.
 pub(crate) const MIN_PIECES: f64 = 20.0;
+/// A verdict of *holds* without a condition needs so many times as long: that it is 20 times is only an estimate.
+pub(crate) const SETTLED_PIECES: f64 = 40.0;
 /// And an hour of exposure, less what a run of that length may miss, ns. How long a machine remembers shows only in
 /// recordings of many times that length, and much comes by the minute (jobs, collections, heat): where a short recording shows
 /// no memory, that is no proof that there is none.
@@ -37,8 +44,10 @@ pub struct Spread {
     growth: f64,
     /// How long what happened still shows in what happens, ns of observed time; `None` where nothing shows.
     pub memory_ns: Option<f64>,
-    /// How many times as frequent stalls are at the end as at the beginning, where that is no accident.
-    pub drift: Option<f64>,
+    /// How the frequency of stalls changes over the recording, where that is no accident.
+    pub drift: Option<Drift>,
+    /// Whether a drift, though none is sure, cannot be ruled out.
+    pub may_drift: bool,
     /// As many independent pieces as would vary as the rarest counts do, where those vary by no accident.
     worth: Option<f64>,
     /// The exposure, ns.
@@ -48,33 +57,51 @@ pub struct Spread {
 impl Spread {
     /// Nothing is known of it: independent events.
     pub(crate) fn independent(exposure: f64) -> Spread {
-        Spread { ladder: Vec::new(), growth: 1.0, memory_ns: None, drift: None, worth: None, exposure }
+        Spread {
+            ladder: Vec::new(),
+            growth: 1.0,
+            memory_ns: None,
+            drift: None,
+            may_drift: false,
+            worth: None,
+            exposure,
+        }
     }
 
     /// Measures it. `times`: when events above the level of so many were, ns; for ever more events, as far as known.
     pub(crate) fn of(levels: &[Vec<u64>], exposure: f64) -> Spread {
         let usable: Vec<&Vec<u64>> = levels.iter().filter(|times| times.len() >= MIN_EVENTS).collect();
         let mut spread = Spread::independent(exposure);
+        // Blocks may show a part of the excess only, and a rate that wanders shows its crests seldom.
+        let mut unsettled = 1.0;
         // Where most is known of the time course: memory and drift.
         for times in usable.iter().rev().take(4) {
-            let memory = memory(times, exposure);
-            if memory.is_some_and(|memory| spread.memory_ns.is_none_or(|known| memory > known)) {
-                spread.memory_ns = memory;
+            let course = Course::of(times, exposure);
+            if let Some(memory) = course.memory() {
+                if spread.memory_ns.is_none_or(|known| memory > known) {
+                    spread.memory_ns = Some(memory);
+                }
+                unsettled = course.left(memory).max(unsettled);
             }
-            let drift = drift(times, exposure);
-            spread.drift = spread.drift.or(drift);
+            match drift(times, exposure) {
+                Found::Nothing => {}
+                Found::Possible => spread.may_drift = true,
+                Found::Sure(found) => spread.drift = Some(spread.drift.map_or(found, |known| known.with(found))),
+            }
         }
-        // Blocks shorter than the memory show a part of the excess only, and a rate that wanders shows its crests seldom.
-        let fades = |memory: f64| 1.0 / settled(2.0 * exposure / BLOCKS as f64 / memory);
-        let unsettled = spread.memory_ns.map_or(1.0, |memory| fades(memory).min(3.0) * SELDOM_SEEN);
+        if let Some(memory) = spread.memory_ns {
+            let fades = 1.0 / settled(2.0 * exposure / BLOCKS as f64 / memory);
+            unsettled = unsettled.max(fades) * SELDOM_SEEN;
+        }
         let mut significant = Vec::new();
         for times in &usable {
             let count = times.len() as f64;
-            let excess = ((excess(times, BLOCKS, exposure) + 1.0) * OF_AN_ESTIMATE - 1.0).max(0.0) * unsettled;
-            let chance =
-                chi_squared_q((BLOCKS - 1) as f64, (BLOCKS - 1) as f64 * (excess / unsettled / OF_AN_ESTIMATE + 1.0));
-            significant.push(chance < UNLIKELY);
-            spread.ladder.push((count, excess / count));
+            let excess = excess(times, BLOCKS, exposure);
+            let degrees = (BLOCKS - 1) as f64;
+            significant.push(chi_squared_q(degrees, degrees * (excess + 1.0)) < UNLIKELY);
+            let taken = ((excess + 1.0) * OF_AN_ESTIMATE - 1.0).max(0.0) * unsettled;
+            let relative = taken / count;
+            spread.ladder.push((count, relative * (1.0 + FEW_CRESTS * relative)));
         }
         // A rate that varies among frequent stalls does among rare ones; and rare storms are storms among all.
         let ladder = &mut spread.ladder;
@@ -85,13 +112,13 @@ impl Spread {
             let before = ladder[index - 1];
             ladder[index].1 = ladder[index].1.max(before.1 * before.0 / ladder[index].0).min(before.1);
         }
-        if significant.iter().any(|&significant| significant) {
-            spread.worth = ladder.first().map(|step| 1.0 / step.1.max(1e-9));
-        }
         // Where the scale of lateness wanders, the rarest stalls vary most: what they gain from level to level goes on.
         if ladder.len() >= 3 && significant[0] && significant[2] && ladder[2].1 > 0.0 {
             let doublings = (ladder[2].0 / ladder[0].0).log2().max(1.0);
-            spread.growth = (ladder[0].1 / ladder[2].1).powf(1.0 / doublings).clamp(1.0, 1.7);
+            spread.growth = (ladder[0].1 / ladder[2].1).powf(1.0 / doublings).clamp(1.0, MAX_GROWTH);
+        }
+        if significant.iter().any(|&significant| significant) {
+            spread.worth = ladder.first().map(|step| 1.0 / step.1.max(1e-9));
         }
         spread
     }
@@ -131,23 +158,34 @@ impl Spread {
     /// Whether the recording is long enough, by itself and against its own memory, and the same throughout, for a verdict
     /// without a condition.
     pub fn is_settled(&self) -> bool {
-        let is_long = self.exposure >= MIN_SETTLED_NS && self.pieces().is_none_or(|pieces| pieces >= MIN_PIECES);
-        is_long && self.drift.is_none()
+        let is_worth = self.pieces().is_none_or(|pieces| pieces >= SETTLED_PIECES);
+        self.is_long() && is_worth && self.drift.is_none() && !self.may_drift
+    }
+
+    /// Whether the recording is long enough by itself.
+    pub(crate) fn is_long(&self) -> bool {
+        self.exposure >= MIN_SETTLED_NS
     }
 
     /// The most that the sum in the long run may be, with this probability, where so much was counted; `largest` is
-    /// the weight of an event that was not seen. It grows with the count. Without excess and weights it is Garwood's.
+    /// the weight of an event that was not seen. What was not seen is a cluster of events, not one: it counts as many as the
+    /// count is times as variable as one of independent events. It grows with the count. Without excess and weights it is Garwood's.
     pub(crate) fn upper(&self, sum: f64, largest: f64, confidence: f64) -> f64 {
-        let sum = sum / largest + 1.0;
-        let scale = self.dispersion(sum);
-        largest * scale * gamma_quantile(sum / scale, confidence)
+        let sum = sum / largest;
+        let scale = self.dispersion(sum.max(1.0));
+        largest * self.ahead().1 * scale * gamma_quantile(sum / scale + 1.0, confidence)
     }
 
     /// The least that it may be. One event that counts for `largest` is one event.
     pub(crate) fn lower(&self, sum: f64, largest: f64, confidence: f64) -> f64 {
         let sum = sum / largest;
         let scale = self.dispersion(sum);
-        largest * scale * gamma_quantile(sum / scale, 1.0 - confidence)
+        largest * self.ahead().0 * scale * gamma_quantile(sum / scale, 1.0 - confidence)
+    }
+
+    /// Where the frequency changes, what lies ahead may be as it is at the end: so many times the mean, at least and at most.
+    fn ahead(&self) -> (f64, f64) {
+        self.drift.map_or((1.0, 1.0), |drift| drift.ahead)
     }
 
     /// The probability that nothing comes within `ahead` times the exposure where so much was counted in it, if all goes
@@ -168,85 +206,6 @@ impl Spread {
             high: Some(self.upper(sum, largest, 0.975)),
         }
     }
-}
-
-/// Counts in so many blocks: their variance over their mean, less 1.
-fn excess(times: &[u64], blocks: usize, exposure: f64) -> f64 {
-    let mut counts = vec![0.0f64; blocks];
-    for &at in times {
-        let block = (at as f64 / exposure * blocks as f64) as usize;
-        counts[block.min(blocks - 1)] += 1.0;
-    }
-    let mean = times.len() as f64 / blocks as f64;
-    counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / mean / (blocks - 1) as f64 - 1.0
-}
-
-/// The share of its long-run excess that a block shows, for a memory that fades exponentially; in memories.
-fn settled(block: f64) -> f64 {
-    if block < 1e-6 { 0.5e-6 } else { 1.0 - (1.0 - (-block).exp()) / block }
-}
-
-/// For how long what happened still shows, ns: half of the excess is reached by blocks of 1.6 times as long as an
-/// exponential memory takes to fade by e, and independent pieces are two such times long.
-fn memory(times: &[u64], exposure: f64) -> Option<f64> {
-    let mut curve: Vec<(f64, f64)> = Vec::new();
-    let mut blocks = 8;
-    let mut shows = false;
-    while blocks <= 4_096 && (times.len() as f64) >= 2.0 * blocks as f64 {
-        let excess = excess(times, blocks, exposure);
-        let degrees = (blocks - 1) as f64;
-        shows |= blocks <= 64 && chi_squared_q(degrees, degrees * (excess + 1.0)) < UNLIKELY / 2.0;
-        curve.push((exposure / blocks as f64, excess));
-        blocks *= 2;
-    }
-    let most = curve.iter().map(|point| point.1).fold(0.0, f64::max);
-    if !shows || most <= 0.0 {
-        return None;
-    }
-    // The longest blocks may show a part of the excess only: how much, the memory itself tells.
-    let mut memory = crossing(&curve, most / 2.0);
-    for _ in 0..20 {
-        memory = crossing(&curve, most / settled(exposure / 8.0 / memory).max(0.2) / 2.0);
-    }
-    Some(2.0 * memory)
-}
-
-/// From short blocks to long ones: where so much excess is reached, in the times in which an exponential memory fades
-/// by e that reaches half of its excess there.
-fn crossing(curve: &[(f64, f64)], wanted: f64) -> f64 {
-    let mut before = (0.0, 0.0);
-    for &(length, excess) in curve.iter().rev() {
-        if excess >= wanted {
-            let share = (wanted - before.1) / (excess - before.1).max(f64::MIN_POSITIVE);
-            return (before.0 + share.clamp(0.0, 1.0) * (length - before.0)) / 1.6;
-        }
-        before = (length, excess.max(0.0));
-    }
-    curve.first().map_or(1.0, |longest| longest.0 / 1.6)
-}
-
-/// How many times as frequent events are in the last quarter as in the first, where a line through counts in blocks
-/// rises or falls by no accident, judged by the scatter about it.
-fn drift(times: &[u64], exposure: f64) -> Option<f64> {
-    let mut counts = [0.0f64; BLOCKS];
-    for &at in times {
-        counts[((at as f64 / exposure * BLOCKS as f64) as usize).min(BLOCKS - 1)] += 1.0;
-    }
-    let (n, middle) = (BLOCKS as f64, (BLOCKS - 1) as f64 / 2.0);
-    let mean = times.len() as f64 / n;
-    let along: f64 = (0..BLOCKS).map(|block| (block as f64 - middle).powi(2)).sum();
-    let slope = counts.iter().enumerate().map(|(block, count)| (block as f64 - middle) * count).sum::<f64>() / along;
-    let line = |block: usize| mean + slope * (block as f64 - middle);
-    let scatter =
-        counts.iter().enumerate().map(|(block, count)| (count - line(block)).powi(2)).sum::<f64>() / (n - 2.0);
-    // No less scatter than independent events have; 14 degrees of freedom widen a normal limit by a quarter.
-    let deviation = (scatter.max(mean) / along).sqrt();
-    if slope.abs() < -1.25 * normal_quantile(DRIFTS / 2.0) * deviation {
-        return None;
-    }
-    let quarter = BLOCKS / 4;
-    let (first, last): (f64, f64) = (counts[..quarter].iter().sum(), counts[BLOCKS - quarter..].iter().sum());
-    Some(last.max(0.5) / first.max(0.5))
 }
 
 /// When separate waits began: (when due, how long, in order of time) of which those that overlap are one.
@@ -281,135 +240,4 @@ pub(crate) fn levels(values: impl Iterator<Item = u64>) -> Vec<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::interval::garwood;
-    use crate::testing::Random;
-    use proptest::prelude::*;
-
-    const EXPOSURE: f64 = 4e12;
-
-    fn spread(times: Vec<u64>) -> Spread {
-        let half = times.iter().step_by(2).copied().collect();
-        let quarter = times.iter().step_by(4).copied().collect();
-        Spread::of(&[quarter, half, times], EXPOSURE)
-    }
-
-    fn independent(seed: u64, count: usize) -> Vec<u64> {
-        let mut random = Random(seed);
-        let mut times: Vec<u64> = (0..count).map(|_| (random.uniform() * EXPOSURE) as u64).collect();
-        times.sort_unstable();
-        times
-    }
-
-    #[test]
-    fn independent_events_are_let_be() {
-        let settled = (0..200).filter(|&seed| spread(independent(seed, 2_000)).is_settled()).count();
-        assert!(settled >= 190, "{settled} of 200");
-        let none = Spread::independent(EXPOSURE);
-        for count in [1, 5, 100] {
-            let (found, expected) = (none.interval(count as f64, 1.0), garwood(count));
-            assert!((found.low.unwrap() / expected.low.unwrap() - 1.0).abs() < 1e-9);
-            assert!((found.high.unwrap() / expected.high.unwrap() - 1.0).abs() < 1e-9);
-        }
-        assert!((none.upper(0.0, 1.0, 0.995) - 5.298).abs() < 0.001);
-    }
-
-    /// Two events a block, in the mean, are the fewest that show a memory: 16 in eight blocks.
-    #[test]
-    fn too_few_events_show_no_memory() {
-        let at_once = |count: u64| (0..count).map(|at| at * 1_000_000).collect::<Vec<u64>>();
-        assert_eq!(memory(&at_once(15), EXPOSURE), None);
-        assert!(memory(&at_once(16), EXPOSURE).is_some());
-    }
-
-    #[test]
-    fn a_memory_is_found_and_its_length() {
-        // On for 10 s with one event every 50 ms in the mean, off for 10 s in the mean, both exponential.
-        let mut memories = Vec::new();
-        for seed in 0..20 {
-            let (mut random, mut times, mut at, mut on) = (Random(seed), Vec::new(), 0.0, true);
-            while at < EXPOSURE {
-                let until = at + random.exponential() * 10e9;
-                while on && at < until {
-                    at += random.exponential() * 50e6;
-                    times.push(at as u64);
-                }
-                (at, on) = (until, !on);
-            }
-            times.retain(|&at| (at as f64) < EXPOSURE);
-            let found = spread(times);
-            memories.push(found.memory_ns.unwrap() / 1e9);
-            assert!(found.dispersion(1_000.0) > 3.0);
-            assert!(found.worth.is_some());
-        }
-        // Their correlation fades by e in 5 s: pieces of 10 s are independent.
-        memories.sort_unstable_by(f64::total_cmp);
-        assert!((3.0..30.0).contains(&memories[10]), "{memories:?}");
-    }
-
-    #[test]
-    fn of_several_levels_the_longest_memory_counts() {
-        // Bursts of 20 events within 2 s, and of as many within 60 s.
-        let bursts = |seed, length_ns: f64| {
-            let mut random = Random(seed);
-            let begins: Vec<f64> = (0..100).map(|_| random.uniform() * (EXPOSURE - length_ns)).collect();
-            let mut times: Vec<u64> = begins
-                .iter()
-                .flat_map(|begin| [(); 20].map(|()| (begin + random.uniform() * length_ns) as u64))
-                .collect();
-            times.sort_unstable();
-            times
-        };
-        let (short, long) = (bursts(1, 2e9), bursts(2, 60e9));
-        let memories = [&short, &long].map(|times| memory(times, EXPOSURE).unwrap());
-        assert!(2.0 * memories[0] < memories[1], "{memories:?}");
-        for levels in [[short.clone(), long.clone()], [long, short]] {
-            assert_eq!(Spread::of(&levels, EXPOSURE).memory_ns, Some(memories[1]));
-        }
-    }
-
-    #[test]
-    fn levels_go_down_by_doublings() {
-        let found = levels(1..=1_000);
-        let above: Vec<usize> = found.iter().map(|&level| (1..=1_000).filter(|&value| value > level).count()).collect();
-        assert!((MIN_EVENTS..2 * MIN_EVENTS).contains(&above[0]), "{above:?}");
-        let doublings = above[..above.len() - 1].windows(2);
-        assert!(above.len() > 4 && doublings.clone().all(|pair| pair[1].abs_diff(2 * pair[0]) <= 1), "{above:?}");
-        assert_eq!(above.last(), Some(&1_000));
-        // Too few for a level.
-        assert!(levels(1..=MIN_EVENTS as u64).is_empty());
-    }
-
-    #[test]
-    fn a_drift_is_seen() {
-        let mut random = Random(5);
-        let mut times: Vec<u64> = (0..2_000).map(|_| (random.uniform().sqrt() * EXPOSURE) as u64).collect();
-        times.sort_unstable();
-        let found = spread(times);
-        assert!(found.drift.is_some_and(|drift| drift > 2.0) && !found.is_settled(), "{found:?}");
-    }
-
-    #[test]
-    fn waits_that_overlap_are_one() {
-        assert_eq!(separate([(0, 10), (5, 10), (10, 1), (20, 5)].into_iter()), vec![0, 10, 20]);
-    }
-
-    proptest! {
-        #[test]
-        fn fewer_events_never_get_a_worse_limit(
-            raw in prop::collection::vec((0..1_000_000u64, 0..5u8), 200..800), first in 0.0..2_000.0f64, more in 0.0..500.0f64,
-        ) {
-            let mut times: Vec<u64> = raw.iter().map(|(at, power)| (at.pow(1 + u32::from(*power) % 2)) % 1_000_000 * 1_000_000).collect();
-            times.sort_unstable();
-            let found = spread(times);
-            for confidence in [0.95, 0.975, 0.995] {
-                let (few, many) = (found.upper(first, 1.0, confidence), found.upper(first + more, 1.0, confidence));
-                prop_assert!(few <= many * (1.0 + 1e-9), "{few} {many} {found:?}");
-                if first > 0.0 {
-                    prop_assert!(found.lower(first, 1.0, confidence) <= found.lower(first + more, 1.0, confidence) * (1.0 + 1e-9));
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::input::{Input, Late, Lateness};
 use crate::interval::{Estimate, further_exposure};
 use crate::special::chi_squared_q;
-use crate::spread::{MIN_PIECES, Spread, levels, separate};
+use crate::spread::{SETTLED_PIECES, Spread, levels, separate};
 use crate::stall::stalls;
 use punctual_device::Profile;
 use punctual_recording::Stage;
@@ -381,7 +381,7 @@ impl Watch {
         let compression = self.cpus.first().map_or(1.0, |cpu| cpu.0.compression());
         let further = || {
             let more = further_exposure(count.sum, worst.largest, dispersion, want_s / count.exposure_s)?;
-            let settling = pieces.map_or(0.0, |pieces| MIN_PIECES / pieces - 1.0);
+            let settling = pieces.map_or(0.0, |pieces| SETTLED_PIECES / pieces - 1.0);
             Some(more.max(settling) * count.exposure_s / compression)
         };
         let undecided = outcome == Outcome::Unknown && !count.is_upper;
@@ -400,7 +400,7 @@ impl Watch {
             extremal_index: count.index,
             dispersion: spread.dispersion(count.most.max(1.0)),
             pieces,
-            drift: counted.iter().find_map(|one| one.spread.drift),
+            drift: counted.iter().find_map(|one| one.spread.drift).map(|drift| drift.end),
             is_settled,
             per_hour: interval.scaled(3_600.0),
             mttf_s,

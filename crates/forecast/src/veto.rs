@@ -111,7 +111,7 @@ fn outlier(peaks: &[Peak]) -> Option<f64> {
     excesses.sort_unstable_by(f64::total_cmp);
     let (others, three) = excesses.split_at(excesses.len() - 3);
     let beyond = *others.last()?;
-    let posterior = Posterior::fit(others, 3, beyond)?;
+    let posterior = Posterior::fit(others, 3, beyond, 1.0)?;
     let above = |shape: f64, scale: f64, x: f64| {
         let reached = ln_survival(shape, scale, beyond);
         if reached.is_finite() { (ln_survival(shape, scale, x) - reached).exp().clamp(0.0, 1.0) } else { 0.0 }
@@ -126,7 +126,7 @@ fn outlier(peaks: &[Peak]) -> Option<f64> {
 fn spacing(peaks: &[Peak]) -> Option<f64> {
     let mut excesses: Vec<f64> = peaks.iter().map(|peak| peak.excess).collect();
     excesses.sort_unstable_by(f64::total_cmp);
-    let posterior = Posterior::fit(&excesses, 0, 0.0)?;
+    let posterior = Posterior::fit(&excesses, 0, 0.0, 1.0)?;
     let (shape, scale) = posterior.center();
     let exponential: Vec<f64> = excesses.iter().map(|&excess| -ln_survival(shape, scale, excess)).collect();
     let count = exponential.len();

@@ -155,11 +155,13 @@ fn stage_with(levels: [f64; 3], class: LoadClass, exposure_ns: u64) -> Lateness 
     let mut largest = Vec::new();
     for rank in 0..ranks[0] {
         let horizon = (0..3).rev().find(|&horizon| rank < ranks[horizon]).unwrap();
-        let at_ns = exposure_ns / ranks[0] as u64 * rank as u64;
+        // In no order of their lengths, and evenly: by the golden section.
+        let at_ns = ((rank as f64 * 0.618_034).fract() * exposure_ns as f64) as u64;
         // A week's level ranks 8th of those, a day's further down.
         let value = if rank < 14 { levels[2] } else { levels[horizon.min(if rank < ranks[1] { 1 } else { 0 })] };
         largest.push(Late { at_ns, task: 0, value_ns: (value * 1e6).round() as u64 });
     }
+    largest.sort_unstable();
     let mut distribution = Distribution::new();
     largest.iter().for_each(|late| distribution.record(late.value_ns));
     distribution.record_n(10_000, 1_000_000);

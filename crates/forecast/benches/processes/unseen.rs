@@ -56,7 +56,7 @@ pub(crate) const PROCESSES: [(&str, Unseen, f64); 12] = [
 ];
 
 /// Of an exponential law of this scale that begins at `from`, the share above `x`.
-fn above(x: f64, from: f64, scale: f64) -> f64 {
+pub(super) fn above(x: f64, from: f64, scale: f64) -> f64 {
     (-(x - from).max(0.0) / scale).exp()
 }
 
@@ -134,7 +134,7 @@ impl Unseen {
 }
 
 /// Wakeups are due one after another: of two in the same period one is the next's.
-fn one_at_a_time(events: &mut [(f64, f64)]) {
+pub(super) fn one_at_a_time(events: &mut [(f64, f64)]) {
     events.sort_by(|one, other| one.0.total_cmp(&other.0));
     let mut free = 0.0;
     for (at, _) in events {
@@ -144,7 +144,7 @@ fn one_at_a_time(events: &mut [(f64, f64)]) {
 }
 
 /// Independent late wakeups, so many a second.
-fn ground(events: &mut Vec<(f64, f64)>, (from, to): (f64, f64), rate: f64, scale: f64, random: &mut Random) {
+pub(super) fn ground(events: &mut Vec<(f64, f64)>, (from, to): (f64, f64), rate: f64, scale: f64, random: &mut Random) {
     let mut at = from;
     loop {
         at += random.exponential() / rate;

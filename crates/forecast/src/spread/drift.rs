@@ -1,0 +1,100 @@
+//! Whether the machine is another at the end of the recording than at its beginning, or in its middle.
+
+use crate::special::{chi_squared_q, normal_quantile};
+
+/// Blocks in which events are counted.
+const BLOCKS: usize = 16;
+/// A drift is no accident below this probability; so is a bend.
+const UNLIKELY: f64 = 0.0015;
+/// And below this one it can not be ruled out, so that nothing is said without a condition.
+const POSSIBLE: f64 = 0.02;
+/// Scatter beyond that of independent events is no accident below this probability.
+const SCATTERED: f64 = 0.05;
+
+/// How the frequency of stalls changes over the recording, where that is no accident.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drift {
+    /// How many times as frequent stalls are in the last quarter as in the first.
+    pub end: f64,
+    /// How many times as frequent they are in the middle half as in the outer quarters, where they rise and fall (or fall and
+    /// rise) by no accident rather than change in one direction.
+    pub middle: Option<f64>,
+    /// How many times as frequent as in the mean they are at the end: at the least, and at the most.
+    pub(super) ahead: (f64, f64),
+}
+
+impl Drift {
+    /// The same of another level: as far apart as either says.
+    pub(super) fn with(self, other: Drift) -> Drift {
+        let ahead = (self.ahead.0.min(other.ahead.0), self.ahead.1.max(other.ahead.1));
+        Drift { end: self.end, middle: self.middle.filter(|_| other.middle.is_some()), ahead }
+    }
+
+    /// The change in words.
+    pub(crate) fn in_words(&self) -> String {
+        match self.middle {
+            Some(middle) => format!("{middle:.1} times as frequent in the middle of the recording as at its ends"),
+            None => format!("{:.1} times as frequent at the end as at the beginning", self.end),
+        }
+    }
+}
+
+/// What counts in blocks say of a drift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Found {
+    /// None shows.
+    Nothing,
+    /// It may be one.
+    Possible,
+    /// It is no accident.
+    Sure(Drift),
+}
+
+/// Fits a line and a parabola to counts in blocks and judges each by the scatter about both.
+pub(super) fn drift(times: &[u64], exposure: f64) -> Found {
+    let mut counts = [0.0f64; BLOCKS];
+    for &at in times {
+        counts[((at as f64 / exposure * BLOCKS as f64) as usize).min(BLOCKS - 1)] += 1.0;
+    }
+    let n = BLOCKS as f64;
+    let mean = times.len() as f64 / n;
+    // Orthogonal polynomials over the blocks.
+    let line = |block: usize| block as f64 - (n - 1.0) / 2.0;
+    let bend = |block: usize| line(block).powi(2) - (n * n - 1.0) / 12.0;
+    let fit = |form: &dyn Fn(usize) -> f64| {
+        let along: f64 = (0..BLOCKS).map(|block| form(block).powi(2)).sum();
+        (counts.iter().enumerate().map(|(block, count)| form(block) * count).sum::<f64>() / along, along)
+    };
+    let ((slope, along), (curvature, across)) = (fit(&line), fit(&bend));
+    let rest = |block: usize| counts[block] - mean - slope * line(block) - curvature * bend(block);
+    let squares = (0..BLOCKS).map(|block| rest(block).powi(2)).sum::<f64>();
+    let degrees = n - 3.0;
+    // Independent events scatter as is known; others as these did, whose 13 degrees of freedom widen a normal limit by a quarter.
+    let is_scattered = chi_squared_q(degrees, squares / mean) < SCATTERED;
+    let (scatter, widened) = if is_scattered { (squares / degrees, 1.27) } else { (mean, 1.0) };
+    let shows = |unlikely: f64, size: f64, along: f64| {
+        size.abs() >= -widened * normal_quantile(unlikely / 2.0) * (scatter / along).sqrt()
+    };
+    let of = |unlikely: f64| (shows(unlikely, slope, along), shows(unlikely, curvature, across));
+    if of(POSSIBLE) == (false, false) {
+        return Found::Nothing;
+    }
+    let (drifts, bends) = of(UNLIKELY);
+    if !drifts && !bends {
+        return Found::Possible;
+    }
+    let quarter = BLOCKS / 4;
+    let sum = |from: usize, to: usize| counts[from..to].iter().sum::<f64>();
+    let (first, last) = (sum(0, quarter), sum(BLOCKS - quarter, BLOCKS));
+    let middle = sum(quarter, BLOCKS - quarter);
+    // What the line comes to at the end, and what the last blocks were: whichever is least, and most.
+    let at_end = (mean + slope * n / 2.0).max(0.0);
+    let lately = [1, 2, quarter].map(|blocks| sum(BLOCKS - blocks, BLOCKS) / blocks as f64);
+    let least = lately.iter().copied().fold(at_end, f64::min).max(mean / n);
+    let most = lately.iter().copied().fold(at_end, f64::max);
+    Found::Sure(Drift {
+        end: last.max(0.5) / first.max(0.5),
+        middle: (bends && !drifts).then(|| middle.max(0.5) / (first + last).max(0.5)),
+        ahead: ((least / mean).min(1.0), (most / mean).max(1.0)),
+    })
+}

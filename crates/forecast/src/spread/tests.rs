@@ -1,0 +1,190 @@
+use super::*;
+use crate::interval::garwood;
+use crate::testing::Random;
+use proptest::prelude::*;
+
+const EXPOSURE: f64 = 4e12;
+
+fn spread(times: Vec<u64>) -> Spread {
+    let half = times.iter().step_by(2).copied().collect();
+    let quarter = times.iter().step_by(4).copied().collect();
+    Spread::of(&[quarter, half, times], EXPOSURE)
+}
+
+fn independent(seed: u64, count: usize) -> Vec<u64> {
+    let mut random = Random(seed);
+    let mut times: Vec<u64> = (0..count).map(|_| (random.uniform() * EXPOSURE) as u64).collect();
+    times.sort_unstable();
+    times
+}
+
+#[test]
+fn independent_events_are_let_be() {
+    let settled = (0..200).filter(|&seed| spread(independent(seed, 2_000)).is_settled()).count();
+    assert!(settled >= 190, "{settled} of 200");
+    let none = Spread::independent(EXPOSURE);
+    for count in [1, 5, 100] {
+        let (found, expected) = (none.interval(count as f64, 1.0), garwood(count));
+        assert!((found.low.unwrap() / expected.low.unwrap() - 1.0).abs() < 1e-9);
+        assert!((found.high.unwrap() / expected.high.unwrap() - 1.0).abs() < 1e-9);
+    }
+    assert!((none.upper(0.0, 1.0, 0.995) - 5.298).abs() < 0.001);
+}
+
+/// Two events a block, in the mean, are the fewest that show a memory: 16 in eight blocks.
+#[test]
+fn too_few_events_show_no_memory() {
+    let at_once = |count: u64| (0..count).map(|at| at * 1_000_000).collect::<Vec<u64>>();
+    assert_eq!(Course::of(&at_once(15), EXPOSURE).memory(), None);
+    assert!(Course::of(&at_once(16), EXPOSURE).memory().is_some());
+}
+
+#[test]
+fn a_memory_is_found_and_its_length() {
+    // On for 10 s with one event every 50 ms in the mean, off for 10 s in the mean, both exponential.
+    let mut memories = Vec::new();
+    for seed in 0..20 {
+        let (mut random, mut times, mut at, mut on) = (Random(seed), Vec::new(), 0.0, true);
+        while at < EXPOSURE {
+            let until = at + random.exponential() * 10e9;
+            while on && at < until {
+                at += random.exponential() * 50e6;
+                times.push(at as u64);
+            }
+            (at, on) = (until, !on);
+        }
+        times.retain(|&at| (at as f64) < EXPOSURE);
+        let found = spread(times);
+        memories.push(found.memory_ns.unwrap() / 1e9);
+        assert!(found.dispersion(1_000.0) > 2.0, "{found:?}");
+        assert!(found.worth.is_some());
+    }
+    // Their correlation fades by e in 5 s: pieces of 10 s are independent.
+    memories.sort_unstable_by(f64::total_cmp);
+    assert!((3.0..30.0).contains(&memories[10]), "{memories:?}");
+}
+
+#[test]
+fn of_several_levels_the_longest_memory_counts() {
+    // Bursts of 20 events within 2 s, and of as many within 60 s.
+    let bursts = |seed, length_ns: f64| {
+        let mut random = Random(seed);
+        let begins: Vec<f64> = (0..100).map(|_| random.uniform() * (EXPOSURE - length_ns)).collect();
+        let mut times: Vec<u64> =
+            begins.iter().flat_map(|begin| [(); 20].map(|()| (begin + random.uniform() * length_ns) as u64)).collect();
+        times.sort_unstable();
+        times
+    };
+    let (short, long) = (bursts(1, 2e9), bursts(2, 60e9));
+    let memories = [&short, &long].map(|times| Course::of(times, EXPOSURE).memory().unwrap());
+    assert!(2.0 * memories[0] < memories[1], "{memories:?}");
+    for levels in [[short.clone(), long.clone()], [long, short]] {
+        assert_eq!(Spread::of(&levels, EXPOSURE).memory_ns, Some(memories[1]));
+    }
+}
+
+#[test]
+fn levels_go_down_by_doublings() {
+    let found = levels(1..=1_000);
+    let above: Vec<usize> = found.iter().map(|&level| (1..=1_000).filter(|&value| value > level).count()).collect();
+    assert!((MIN_EVENTS..2 * MIN_EVENTS).contains(&above[0]), "{above:?}");
+    let doublings = above[..above.len() - 1].windows(2);
+    assert!(above.len() > 4 && doublings.clone().all(|pair| pair[1].abs_diff(2 * pair[0]) <= 1), "{above:?}");
+    assert_eq!(above.last(), Some(&1_000));
+    // Too few for a level.
+    assert!(levels(1..=MIN_EVENTS as u64).is_empty());
+}
+
+#[test]
+fn a_drift_is_seen() {
+    let mut random = Random(5);
+    let mut times: Vec<u64> = (0..2_000).map(|_| (random.uniform().sqrt() * EXPOSURE) as u64).collect();
+    times.sort_unstable();
+    let found = spread(times);
+    assert!(
+        found.drift.is_some_and(|drift| drift.end > 2.0 && drift.middle.is_none()) && !found.is_settled(),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn what_rises_and_falls_again_is_a_drift() {
+    // Three times as frequent in the middle as at both ends, and as frequent at the end as at the beginning.
+    let mut random = Random(6);
+    let mut times = Vec::new();
+    while times.len() < 2_000 {
+        let at = random.uniform();
+        if random.uniform() < (1.0 + 2.0 * (std::f64::consts::PI * at).sin()) / 3.0 {
+            times.push((at * EXPOSURE) as u64);
+        }
+    }
+    times.sort_unstable();
+    let found = spread(times);
+    let drift = found.drift.unwrap();
+    assert!(drift.middle.is_some_and(|middle| middle > 1.3) && !found.is_settled(), "{found:?}");
+    assert!(drift.in_words().contains("in the middle"), "{}", drift.in_words());
+}
+
+#[test]
+fn limits_reach_to_how_it_was_at_the_end() {
+    // Three times as frequent in the last third.
+    let mut random = Random(7);
+    let mut times: Vec<u64> = (0..500).map(|_| (random.uniform() * EXPOSURE) as u64).collect();
+    times.extend((0..333).map(|_| ((2.0 + random.uniform()) / 3.0 * EXPOSURE) as u64));
+    times.sort_unstable();
+    let (found, at_end) = (spread(times), 500.0 + 3.0 * 333.0);
+    assert!(found.upper(833.0, 1.0, 0.975) > at_end && found.lower(833.0, 1.0, 0.975) < 833.0, "{found:?}");
+}
+
+#[test]
+fn the_less_of_a_long_memory_fades_the_wider_the_limits() {
+    // The logarithm of the rate is a sum of memories: up to a fiftieth of the recording, and up to all of it.
+    let wandering = |seed: u64, longest: i32| {
+        let mut random = Random(seed);
+        let keep: Vec<f64> = (0..=longest).map(|power| (-1.0 / 2.0_f64.powi(power)).exp()).collect();
+        let mut states: Vec<f64> = keep.iter().map(|_| random.normal()).collect();
+        let mut times = Vec::new();
+        for second in 0..4_000_u64 {
+            for (state, keep) in states.iter_mut().zip(&keep) {
+                *state = keep * *state + (1.0 - keep * keep).sqrt() * random.normal();
+            }
+            let scale = 0.7 / (states.len() as f64).sqrt();
+            let rate = 2.0 * (scale * states.iter().sum::<f64>()).exp();
+            let mut at = random.exponential() / rate;
+            while at < 1.0 {
+                times.push(((second as f64 + at) * 1e9) as u64);
+                at += random.exponential() / rate;
+            }
+        }
+        spread(times).dispersion(4_000.0)
+    };
+    let median = |longest: i32| {
+        let mut found: Vec<f64> = (0..9).map(|seed| wandering(seed, longest)).collect();
+        found.sort_unstable_by(f64::total_cmp);
+        found[4]
+    };
+    assert!(median(12) > 3.0 * median(5), "{} {}", median(12), median(5));
+}
+
+#[test]
+fn waits_that_overlap_are_one() {
+    assert_eq!(separate([(0, 10), (5, 10), (10, 1), (20, 5)].into_iter()), vec![0, 10, 20]);
+}
+
+proptest! {
+    #[test]
+    fn fewer_events_never_get_a_worse_limit(
+        raw in prop::collection::vec((0..1_000_000u64, 0..5u8), 200..800), first in 0.0..2_000.0f64, more in 0.0..500.0f64,
+    ) {
+        let mut times: Vec<u64> = raw.iter().map(|(at, power)| (at.pow(1 + u32::from(*power) % 2)) % 1_000_000 * 1_000_000).collect();
+        times.sort_unstable();
+        let found = spread(times);
+        for confidence in [0.95, 0.975, 0.995] {
+            let (few, many) = (found.upper(first, 1.0, confidence), found.upper(first + more, 1.0, confidence));
+            prop_assert!(few <= many * (1.0 + 1e-9), "{few} {many} {found:?}");
+            if first > 0.0 {
+                prop_assert!(found.lower(first, 1.0, confidence) <= found.lower(first + more, 1.0, confidence) * (1.0 + 1e-9));
+            }
+        }
+    }
+}
