@@ -50,9 +50,9 @@ impl Studied<'_> {
             return format!("No row has all of its attempts{cut}.");
         }
         let of = if whole < tables.rows.len() {
-            format!(" of {} that are whole", counted(whole as u64, "row"))
+            format!(" of {} that are whole", counted(whole, "row"))
         } else {
-            format!(" of {}", counted(whole as u64, "row"))
+            format!(" of {}", counted(whole, "row"))
         };
         format!("{agree}{of} come out as in the paper: sufficient, marginal or insufficient{cut}.")
     }

@@ -19,18 +19,18 @@ pub fn text(studied: &Studied<'_>) -> String {
     }
     let missing: usize = tables.rows.iter().map(|row| tables.experiment.attempts as usize - row.numbers.len()).sum();
     if missing > 0 {
-        let _ = writeln!(text, "missing: {}", counted(missing as u64, "attempt"));
+        let _ = writeln!(text, "missing: {}", counted(missing, "attempt"));
     }
     let _ = writeln!(
         text,
         "\na file of {}, {} a row, in virtual time; seed {}",
         counted(tables.bytes, "byte"),
-        counted(tables.experiment.attempts.into(), "attempt"),
+        counted(tables.experiment.attempts, "attempt"),
         tables.experiment.seed,
     );
     text += &calling_end(&tables.experiment);
     if let Some(directory) = studied.directory.filter(|_| studied.kept > 0) {
-        let _ = writeln!(text, "taken from {}: {}", printable(directory), counted(studied.kept as u64, "call"));
+        let _ = writeln!(text, "taken from {}: {}", printable(directory), counted(studied.kept, "call"));
     }
     if let Some(clean) = tables.clean_s() {
         let _ = writeln!(text, "a transfer that nothing delays: {clean:.3} s; `times` are multiples of that");
