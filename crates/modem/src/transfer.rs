@@ -151,12 +151,14 @@ impl Transfer {
     /// The transfer times of those that succeeded; `None` where none did.
     pub fn seconds(&self) -> Option<Seconds> {
         let succeeded = self.attempts.iter().filter(|attempt| attempt.succeeded());
-        let times: Vec<f64> = succeeded.filter_map(|attempt| attempt.transfer_ns).map(|ns| ns as f64 / 1e9).collect();
-        if times.is_empty() {
+        let nanoseconds: Vec<u64> = succeeded.filter_map(|attempt| attempt.transfer_ns).collect();
+        if nanoseconds.is_empty() {
             return None;
         }
+        let times: Vec<f64> = nanoseconds.iter().map(|&ns| ns as f64 / 1e9).collect();
         let count = times.len() as f64;
-        let mean = times.iter().sum::<f64>() / count;
+        // Of whole numbers: the mean of equal times is that time.
+        let mean = nanoseconds.iter().sum::<u64>() as f64 / count / 1e9;
         let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
         Some(Seconds {
             min: times.iter().copied().fold(f64::INFINITY, f64::min),
@@ -214,5 +216,8 @@ mod tests {
         assert_eq!(transfer.throughput(), Some(80.0));
         assert_eq!(transfer.sum(|attempt| attempt.crc_errors), 8);
         assert_eq!(Transfer::default().seconds(), None);
+        let alike = Attempt { transfer_ns: Some(177_237_500_000), ..arrived(0) };
+        let seconds = Transfer { bytes: 350, attempts: vec![alike; 10] }.seconds().unwrap();
+        assert_eq!((seconds.mean, seconds.deviation), (seconds.min, 0.0));
     }
 }
