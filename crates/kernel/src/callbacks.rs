@@ -67,7 +67,7 @@ mod tests {
         let words = refused.trouble().unwrap();
         assert!(words.contains("refused to queue 3 of 3") && words.contains("Invalid argument"), "{words}");
         let some = CallbackCounts { queued: 997, ran: 997, refused: 3, error: -16, elsewhere: 0 };
-        assert!(some.trouble().unwrap().contains("3 of 1000"), "{:?}", some.trouble());
+        assert!(some.trouble().unwrap().contains("3 of 1,000"), "{:?}", some.trouble());
         assert_eq!((some.silence(), refused.silence()), (None, refused.trouble()));
         assert!(some.refusal().unwrap().contains("busy"), "{:?}", some.refusal());
         let silent = CallbackCounts { queued: 10, ..CallbackCounts::default() };

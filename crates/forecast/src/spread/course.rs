@@ -8,12 +8,12 @@ pub(super) const UNLIKELY: f64 = 0.01;
 /// A memory shows below this probability, at any number of blocks.
 const SHOWS: f64 = 0.002;
 /// The fewest blocks, which are the longest.
-const FEWEST: usize = 8;
+const MIN_BLOCKS: usize = 8;
 /// Blocks of which the spread is told that is extrapolated to the whole.
 pub(super) const BLOCKS: usize = 16;
 /// How slowly the variance of block means is taken to fall with their length, at the least: this power of it. With no memory, or
 /// one that is short beside the blocks, it is 1; where what varies does so at every length alike (1/f), near 0.
-const SLOWEST: f64 = 0.25;
+const MIN_POWER: f64 = 0.25;
 
 /// Counts in so many blocks: their variance over their mean, less 1.
 pub(super) fn excess(times: &[u64], blocks: usize, exposure: f64) -> f64 {
@@ -27,7 +27,7 @@ pub(super) fn excess(times: &[u64], blocks: usize, exposure: f64) -> f64 {
 }
 
 /// Of that power, how far from 1 it usually lies (a normal prior's deviation).
-const USUAL: f64 = 0.7;
+const POWER_DEVIATION: f64 = 0.7;
 
 /// How counts vary, from long blocks to short ones.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ pub(super) struct Course {
 impl Course {
     pub(super) fn of(times: &[u64], exposure: f64) -> Course {
         let mut course = Course { curve: Vec::new(), events: times.len() as f64, exposure, shows: false };
-        let mut blocks = FEWEST;
+        let mut blocks = MIN_BLOCKS;
         while blocks <= 4_096 && course.events >= 2.0 * blocks as f64 {
             let excess = excess(times, blocks, exposure);
             let degrees = (blocks - 1) as f64;
@@ -63,7 +63,7 @@ impl Course {
         // The longest blocks may show a part of the excess only: how much, the memory itself tells.
         let mut memory = self.crossing(most / 2.0);
         for _ in 0..20 {
-            memory = self.crossing(most / settled(self.exposure / FEWEST as f64 / memory).max(0.2) / 2.0);
+            memory = self.crossing(most / settled(self.exposure / MIN_BLOCKS as f64 / memory).max(0.2) / 2.0);
         }
         Some(2.0 * memory)
     }
@@ -88,7 +88,7 @@ impl Course {
     /// memory that is short beside the blocks, and less the longer it is (of fractional noise a = 2 - 2H). The power is fitted to
     /// blocks that are no shorter than the memory.
     pub(super) fn left(&self, memory: f64) -> f64 {
-        let shortest = ((self.exposure / memory) as usize).clamp(4 * FEWEST, 256);
+        let shortest = ((self.exposure / memory) as usize).clamp(4 * MIN_BLOCKS, 256);
         let points: Vec<(f64, f64)> = self
             .curve
             .iter()
@@ -106,9 +106,9 @@ impl Course {
                 let error = (2.0 / (blocks - 1.0)).sqrt() * expected * (1.0 + 1.0 / excess.max(1e-3));
                 ((variance - expected) / error).powi(2)
             };
-            points.iter().map(of).sum::<f64>() + ((1.0 - power) / USUAL).powi(2)
+            points.iter().map(of).sum::<f64>() + ((1.0 - power) / POWER_DEVIATION).powi(2)
         };
-        let powers = (0..=15).map(|step| SLOWEST + 0.05 * f64::from(step));
+        let powers = (0..=15).map(|step| MIN_POWER + 0.05 * f64::from(step));
         let best = powers.map(|power| (misfit(power), power)).min_by(|one, other| one.0.total_cmp(&other.0));
         let power = best.map_or(1.0, |best| best.1);
         (BLOCKS - 1) as f64 / ((BLOCKS as f64).powf(power) - 1.0)

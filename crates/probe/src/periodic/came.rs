@@ -45,7 +45,7 @@ mod tests {
         assert!(all_refused.trouble().unwrap().contains("Invalid argument"));
         let callbacks = CallbackCounts { queued: 1_000, ran: 1_000, ..CallbackCounts::default() };
         let one_lost = Came { wakeups: 999, never_woken: 1, unobserved: 0, callbacks };
-        assert!(one_lost.trouble().unwrap().contains("1 of 1000 interrupts"), "{:?}", one_lost.trouble());
+        assert!(one_lost.trouble().unwrap().contains("1 of 1,000 interrupts"), "{:?}", one_lost.trouble());
         let unseen = Came { unobserved: 500, ..Came::default() };
         assert!(unseen.trouble().unwrap().contains("500 activations"));
     }

@@ -20,9 +20,9 @@ pub const ASSUMED: [&str; 5] = [
     "When its blocks are worked on comes from the simulated machine of `punctual sim run soft-modem-table1`, 2 and 3, with \
      blocks of 90 samples at 7,200 a second. Nothing of this machine is measured.",
     "Three buffers, and of blocks that wait only the newest is worked on: chosen, because most of Table 3 comes out with them.",
-    "The pool of Table 1 retrains as often as it is asked to; the dedicated server of Tables 2 and 3 hangs up at the fourth \
+    "Table 1's pool retrains as often as it is asked to; the dedicated server of Tables 2 and 3 hangs up at the fourth \
      retrain within a minute. The paper does not say so.",
-    "Table 1 includes times of a network in the paper, and none here.",
+    "The paper's Table 1 has times of a network in it, and there is none here.",
 ];
 
 /// The tables, and how they came about.

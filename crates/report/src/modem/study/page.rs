@@ -4,16 +4,16 @@ use super::{ASSUMED, Studied, StudyAnswer, by_table, class_name, endings, headin
 use crate::answer::value;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
-use crate::layout::grouped;
+use crate::layout::counted;
 use punctual_modem::tables::{Published, Row};
 
 /// The tables as a page.
 pub fn page(studied: &Studied<'_>) -> Page {
     let tables = studied.tables;
-    let (bytes, attempts) = (grouped(tables.bytes), tables.experiment.attempts);
+    let (bytes, attempts) = (counted(tables.bytes, "byte"), counted(tables.experiment.attempts, "attempt"));
     Page {
         title: "A file over a modem, as in the paper's Tables 1 to 3".to_owned(),
-        context: format!("punctual modem study · {bytes} bytes, {attempts} attempts a row, in virtual time"),
+        context: format!("punctual modem study · {bytes}, {attempts} a row, in virtual time"),
         verdict: studied.verdict(),
         next: studied.next(),
         warnings: Vec::new(),
