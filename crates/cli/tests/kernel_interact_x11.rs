@@ -412,7 +412,8 @@ fn without_privilege_and_without_windows_it_says_so() {
     // The display server is not there.
     let mut without = support::punctual();
     let path = directory.path().join("none");
-    let words = ["interact", "-q", "--no-bpf", "--via", "x11", "--script", "soon.toml", "-o", "m.punctual", "--", "sh"];
+    let words =
+        ["interact", "-q", "--no-bpf", "--via", "x11", "--script", "soon.toml", "-o", "m.punctual", "--", "/bin/sh"];
     let missing = without.current_dir(directory.path()).env("PATH", path).args(words).output().unwrap();
     let said = stderr(&missing);
     assert!(code(&missing) == 1 && said.contains("its package is called xvfb"), "{said}");

@@ -82,6 +82,7 @@ impl Resting {
 mod tests {
     use super::*;
     use crate::rests::REST_NS;
+    use crate::rests::room::GRACE_NS;
 
     /// Within the rest at the end of a cycle.
     fn within(cycle: u64) -> u64 {
@@ -144,7 +145,14 @@ mod tests {
         }
         assert!(!resting.takes_part);
         let long_after = within(40);
-        assert_eq!(resting.came(long_after, 35 * CYCLE_NS), Some(41 * CYCLE_NS));
+        assert_eq!(resting.came(long_after, 35 * CYCLE_NS), None);
+        assert_eq!(resting.came(long_after + 2 * GRACE_NS, 0), Some(41 * CYCLE_NS));
+        // Where the one below gets the CPU before that, nobody kept it.
+        let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
+        resting.look(long_after - CYCLE_NS, 0, 0, clock::current_cpu());
+        assert_eq!(resting.came(long_after, 35 * CYCLE_NS), None);
+        resting.room.had(long_after, long_after + GRACE_NS, 0);
+        assert_eq!(resting.came(long_after + 2 * GRACE_NS, 0), None);
         // One that is late for a moment is not kept by others.
         let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
         resting.look(long_after - CYCLE_NS, 0, 0, clock::current_cpu());
@@ -161,6 +169,7 @@ mod tests {
         }
         resting.room.had(within(4) - 2, within(4) - 1, 0);
         assert_eq!(resting.works_on(within(4) + 1), None);
-        assert_eq!(resting.works_on(within(14)), Some(15 * CYCLE_NS));
+        assert_eq!(resting.works_on(within(14)), None);
+        assert_eq!(resting.works_on(within(14) + 2 * GRACE_NS), Some(15 * CYCLE_NS));
     }
 }

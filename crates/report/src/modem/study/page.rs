@@ -6,6 +6,7 @@ use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
 use crate::layout::counted;
 use punctual_modem::tables::{Published, Row};
+use punctual_modem::transfer::Attempt;
 
 /// The tables as a page.
 pub fn page(studied: &Studied<'_>) -> Page {
@@ -24,45 +25,39 @@ pub fn page(studied: &Studied<'_>) -> Page {
 }
 
 fn section(studied: &Studied<'_>, table: u8, rows: &[&Row]) -> Section {
-    let mut columns = vec![Column::words("row")];
-    let numbers = [
-        "min s",
-        "max s",
-        "mean s",
-        "std dev",
-        "successes",
-        "times clean",
-        "paper's times",
-        "paper's successes",
-        "retrains",
-        "CRC errors",
-        "underruns",
-        "overruns",
-    ];
-    columns.extend(numbers.map(Column::numbers));
-    columns.extend(["here", "paper", "failed"].map(Column::words));
     let clean = studied.tables.clean_s().unwrap_or(0.0);
-    let cells = rows.iter().map(|row| cells(row, clean)).collect();
+    let table =
+        |caption: &str, numbers: &[&'static str], words: &[&'static str], cells: &dyn Fn(&Row) -> Vec<Value>| {
+            let mut columns = vec![Column::words("row")];
+            columns.extend(numbers.iter().copied().map(Column::numbers));
+            columns.extend(words.iter().copied().map(Column::words));
+            let named = |row: &&Row| [vec![Value::text(row.name.clone())], cells(row)].concat();
+            Block::Table(Table { caption: caption.to_owned(), columns, rows: rows.iter().map(named).collect() })
+        };
+    let of_times =
+        ["min s", "max s", "mean s", "std dev", "successes", "times clean", "paper's times", "paper's successes"];
+    let of_events = ["retrains", "CRC errors", "underruns", "overruns"];
     Section {
         id: format!("table-{table}"),
         title: heading(table).to_owned(),
         lead: format!(
             "Times clean are multiples of {clean:.3} s, a transfer that nothing delays; the paper's are of its interrupt version."
         ),
-        blocks: vec![Block::Table(Table { caption: "Of all attempts".to_owned(), columns, rows: cells })],
+        blocks: vec![
+            table("How long the transfers took", &of_times, &["here", "paper"], &|row| times(row, clean)),
+            table("What happened to all attempts", &of_events, &["failed"], &events),
+        ],
     }
 }
 
-fn cells(row: &Row, clean: f64) -> Vec<Value> {
+fn times(row: &Row, clean: f64) -> Vec<Value> {
     let number = |value: Option<f64>, digits: usize| {
         Value::text(value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}")))
     };
     let seconds = row.transfer.seconds();
     let (class, published) = (row.class(clean), row.published.class());
     let here = class_name(class).to_owned();
-    let sum = |of: fn(&punctual_modem::transfer::Attempt) -> u64| Value::Count(Some(row.transfer.sum(of)));
     vec![
-        Value::text(row.name.clone()),
         number(seconds.map(|seconds| seconds.min), 3),
         number(seconds.map(|seconds| seconds.max), 3),
         number(seconds.map(|seconds| seconds.mean), 3),
@@ -71,12 +66,18 @@ fn cells(row: &Row, clean: f64) -> Vec<Value> {
         number(row.times_clean(clean), 2),
         number(row.published.times_clean(), 2),
         Value::text(format!("{} of {}", row.published.successes, Published::ATTEMPTS)),
+        if class == Some(published) { Value::Text(here) } else { Value::Marked(here) },
+        Value::text(published.name()),
+    ]
+}
+
+fn events(row: &Row) -> Vec<Value> {
+    let sum = |of: fn(&Attempt) -> u64| Value::Count(Some(row.transfer.sum(of)));
+    vec![
         sum(|attempt| attempt.retrains.into()),
         sum(|attempt| attempt.crc_errors + attempt.far_crc_errors),
         sum(|attempt| attempt.underruns),
         sum(|attempt| attempt.overruns),
-        if class == Some(published) { Value::Text(here) } else { Value::Marked(here) },
-        Value::text(published.name()),
         Value::text(endings(row)),
     ]
 }
