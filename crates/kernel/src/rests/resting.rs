@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(resting.came(long_after + 2 * GRACE_NS, 0), Some(41 * CYCLE_NS));
         // Where the one below gets the CPU before that, nobody kept it.
         let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
-        resting.look(long_after - CYCLE_NS, 0, 0, clock::current_cpu());
+        resting.look(long_after - 5 * CYCLE_NS, 0, 0, clock::current_cpu());
         assert_eq!(resting.came(long_after, 35 * CYCLE_NS), None);
         resting.room.had(long_after, long_after + GRACE_NS, 0);
         assert_eq!(resting.came(long_after + 2 * GRACE_NS, 0), None);

@@ -24,7 +24,7 @@ pub fn page(studied: &Studied<'_>) -> Page {
     }
 }
 
-fn section(studied: &Studied<'_>, table: u8, rows: &[&Row]) -> Section {
+fn section(studied: &Studied<'_>, number: u8, rows: &[&Row]) -> Section {
     let clean = studied.tables.clean_s().unwrap_or(0.0);
     let table =
         |caption: &str, numbers: &[&'static str], words: &[&'static str], cells: &dyn Fn(&Row) -> Vec<Value>| {
@@ -38,8 +38,8 @@ fn section(studied: &Studied<'_>, table: u8, rows: &[&Row]) -> Section {
         ["min s", "max s", "mean s", "std dev", "successes", "times clean", "paper's times", "paper's successes"];
     let of_events = ["retrains", "CRC errors", "underruns", "overruns"];
     Section {
-        id: format!("table-{table}"),
-        title: heading(table).to_owned(),
+        id: format!("table-{number}"),
+        title: heading(number).to_owned(),
         lead: format!(
             "Times clean are multiples of {clean:.3} s, a transfer that nothing delays; the paper's are of its interrupt version."
         ),
