@@ -167,10 +167,14 @@ const EXPECTED_PLURALS: [&str; 16] = [
 #[test]
 fn the_papers_fit_eighty_columns() {
     let program = punctual().get_program().to_owned();
-    let mut command = std::process::Command::new("timeout");
-    let output = command.args(["-s", "INT", "3"]).arg(program).args(["sim", "papers"]).env("COLUMNS", "80").output();
-    let text = stdout(&output.expect("timeout starts"));
-    assert!(text.lines().count() > 20, "{text}");
+    let shown_after = |seconds: &str| {
+        let mut command = std::process::Command::new("timeout");
+        command.args(["-s", "INT", seconds]).arg(&program).args(["sim", "papers"]).env("COLUMNS", "80");
+        stdout(&command.output().expect("timeout starts"))
+    };
+    // A busy machine has computed nothing after the first of these.
+    let text = ["3", "6", "12", "30"].into_iter().map(shown_after).find(|text| text.lines().count() > 20);
+    let text = text.expect("something is known");
     let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
     assert!(wide.is_empty(), "{}", wide.join("\n"));
 }
