@@ -176,10 +176,10 @@ impl Spread {
         largest * self.ahead().1 * scale * gamma_quantile(sum / scale + 1.0, confidence)
     }
 
-    /// The least that it may be. One event that counts for `largest` is one event.
+    /// The least that it may be. One event that counts for `largest` is one event, and what was seen is one cluster at least.
     pub(crate) fn lower(&self, sum: f64, largest: f64, confidence: f64) -> f64 {
         let sum = sum / largest;
-        let scale = self.dispersion(sum);
+        let scale = self.dispersion(sum).min(sum.max(1.0));
         largest * self.ahead().0 * scale * gamma_quantile(sum / scale, 1.0 - confidence)
     }
 

@@ -188,3 +188,14 @@ proptest! {
         }
     }
 }
+
+/// Whatever varies, what was seen happened: a device that misses all the time does not hold.
+#[test]
+fn what_was_seen_is_one_cluster_at_least() {
+    let found = spread((0..400).map(|at| at * 1_000_000).collect());
+    assert!(found.dispersion(400.0) > 100.0, "{found:?}");
+    for count in [1.0, 40.0, 400.0] {
+        let low = found.interval(count, 1.0).low.unwrap();
+        assert!(low >= 0.02 * count && low < count, "{count}: {low}");
+    }
+}
