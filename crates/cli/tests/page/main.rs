@@ -1,0 +1,10 @@
+//! The page of `punctual report --html` in a headless browser: what it shows is what the recordings hold.
+
+mod browser;
+mod faults;
+mod flames;
+mod numbers;
+mod recordings;
+#[path = "../support/mod.rs"]
+mod support;
+mod words;
