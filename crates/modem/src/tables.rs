@@ -155,25 +155,13 @@ pub fn file(seed: u64, bytes: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transfer::Ending;
+    use crate::transfer::{Ending, tests as transfer};
 
+    /// One that arrived after so many seconds of sending, or found no link.
     fn attempt(seconds: Option<u64>) -> Attempt {
-        Attempt {
-            ending: if seconds.is_some() { Ending::Arrived } else { Ending::NoLink },
-            is_exact: seconds.is_some(),
-            received: 0,
-            set_up_ns: 0,
-            transfer_ns: seconds.map(|seconds| seconds * 1_000_000_000),
-            bits_per_second: 0,
-            retrains: 0,
-            crc_errors: 0,
-            far_crc_errors: 0,
-            resent: 0,
-            underruns: 0,
-            underrun_samples: 0,
-            overruns: 0,
-            lost_samples: 0,
-            stalls: 0,
+        match seconds {
+            Some(seconds) => transfer::attempt(Ending::Arrived, seconds),
+            None => Attempt { is_exact: false, transfer_ns: None, ..transfer::attempt(Ending::NoLink, 0) },
         }
     }
 

@@ -180,10 +180,11 @@ impl Transfer {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn attempt(ending: Ending, seconds: u64) -> Attempt {
+    /// One that ended so after so many seconds of sending, with a retrain and two damaged frames.
+    pub(crate) fn attempt(ending: Ending, seconds: u64) -> Attempt {
         Attempt {
             ending,
             is_exact: true,

@@ -78,17 +78,12 @@ impl Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shipped::BUILTIN;
+    use crate::ledger::builtin;
     use crate::time::{MILLISECOND, SECOND};
-
-    fn shipped(name: &str) -> Experiment {
-        let (file, text) = BUILTIN.iter().find(|(file, _)| *file == name).unwrap();
-        Experiment::parse(file, text).unwrap()
-    }
 
     #[test]
     fn every_block_of_a_handler_is_worked_on_and_in_pieces_as_at_once() {
-        let table = shipped("soft-modem-table1.toml");
+        let table = builtin("soft-modem-table1").unwrap().unwrap();
         let mut whole = table.service(Some("INT"), 3).unwrap();
         let whole: Vec<Served> = whole.go_on(4 * SECOND).collect();
         let mut pieces = table.service(Some("INT"), 3).unwrap();
@@ -103,7 +98,7 @@ mod tests {
 
     #[test]
     fn what_the_paper_prints_is_found_by_its_row() {
-        let table = shipped("soft-modem-table3.toml");
+        let table = builtin("soft-modem-table3").unwrap().unwrap();
         assert_eq!(table.published("modem-table3-3-16-mean"), Some(110.523));
         assert_eq!((table.published("modem-table3-3-16"), table.published("none")), (None, None));
         assert!(table.service(Some("9/9"), 0).is_err());

@@ -5,6 +5,7 @@ use punctual_modem::experiment::Experiment as Calls;
 use punctual_modem::tables::{Published, setup};
 use punctual_modem::virtual_time::FarEnd;
 use punctual_sim::experiment::{Experiment, setting};
+use punctual_sim::ledger::builtin;
 use punctual_sim::shipped::{BUILTIN, MACHINES};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,9 +62,7 @@ const SETTINGS: [&str; 8] = [
 ];
 
 fn shipped(table: u8) -> Result<Experiment, TablesError> {
-    let file = format!("soft-modem-table{table}.toml");
-    let text = BUILTIN.iter().find(|(name, _)| *name == file).map_or("", |(_, text)| text);
-    Ok(Experiment::parse(&file, text)?)
+    Ok(builtin(&format!("soft-modem-table{table}")).expect("it comes with the program")?)
 }
 
 /// All rows, in the paper's order.

@@ -91,13 +91,13 @@ impl Kept {
         };
         // Nothing happens more often than once a sample, and each sample is there once.
         let samples = plan.limit + punctual_modem::SAMPLE_RATE;
-        let most_ns = punctual_modem::adapter::time_of(samples);
+        let max_ns = punctual_modem::adapter::time_of(samples);
         let counts =
             [self.crc_errors, self.far_crc_errors, self.resent, self.underruns, self.overruns, self.retrains.into()];
         let could_be = self.of == of
             && self.received <= bytes
             && (!self.exact || self.received == bytes)
-            && self.set_up_ns.saturating_add(self.transfer_ns.unwrap_or(0)) <= most_ns
+            && self.set_up_ns.saturating_add(self.transfer_ns.unwrap_or(0)) <= max_ns
             && self.bits_per_second <= 14_400
             && counts.into_iter().chain([self.underrun_samples, self.lost_samples]).all(|count| count <= samples)
             && self.underruns <= self.underrun_samples
