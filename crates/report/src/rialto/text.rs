@@ -1,8 +1,7 @@
 //! The run as text for people.
 
 use super::answer::RialtoReport;
-use punctual_recording::counted;
-use punctual_recording::format_ns;
+use punctual_recording::{counted, format_ns};
 
 /// The verdict, and what stands behind it.
 pub fn text(report: &RialtoReport) -> String {
@@ -13,6 +12,30 @@ pub fn text(report: &RialtoReport) -> String {
         format_ns(report.seen_ns),
         counted(report.slept, "time"),
         format_ns(report.latest_ns),
-        report.repaired
+        counted(report.repaired, "time")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_rialto::{Form, Share};
+
+    #[test]
+    fn counts_are_told_as_times() {
+        let share = Share { budget_ns: 2_000_000, period_ns: 8_000_000, form: Form::Hard };
+        let report = RialtoReport {
+            share,
+            received: None,
+            seen_ns: 0,
+            is_cut: false,
+            slept: 1,
+            repaired: 254,
+            latest_ns: 17_500,
+            taken_away: None,
+            exit_code: 0,
+        };
+        let said = text(&report);
+        assert!(said.contains("slept 1 time; ") && said.contains("; 254 times somebody was stopped"), "{said}");
+    }
 }
