@@ -14,6 +14,8 @@ struct Request<'a> {
     /// Who made it, where that was seen.
     made: Option<&'a Event>,
     done_ns: u64,
+    /// In whose time that was.
+    done_by: u32,
     disk: &'a str,
     /// The position of that name.
     number: u32,
@@ -34,6 +36,8 @@ pub(crate) struct DiskWait {
     pub(crate) served: Option<String>,
     /// Whether the request that was done last is the thread's own.
     pub(crate) is_own: bool,
+    /// Threads that asked a disk for something meanwhile, or in whose time that was done.
+    pub(crate) concerned: BTreeSet<u32>,
     /// The position of the disk's name.
     pub(crate) number: u32,
     /// Until when the limit of a control group held that request back, if one did.
@@ -67,7 +71,8 @@ impl<'a> Requests<'a> {
                     let (made, is_held_back) = open.remove(&event.value).unzip();
                     let is_held_back = is_held_back.unwrap_or(false);
                     let (number, done_ns) = (event.name, event.at_ns);
-                    done.push(Request { made, done_ns, disk: episode.name(number), number, is_held_back });
+                    let (done_by, disk) = (event.tid, episode.name(number));
+                    done.push(Request { made, done_ns, done_by, disk, number, is_held_back });
                 }
             }
         }
@@ -124,6 +129,10 @@ impl<'a> Requests<'a> {
             disk: last.disk.to_owned(),
             served,
             is_own: is_its(&last),
+            concerned: within
+                .iter()
+                .flat_map(|request| request.made.map(|made| made.tid).into_iter().chain([request.done_by]))
+                .collect(),
             number: last.number,
             held_back_until,
         })

@@ -21,7 +21,7 @@ const NETWORK: &str = "the network";
 const AFTER_INTERRUPT_NS: u64 = 5_000;
 
 /// Whoever looks whether what it waits for has come, and waits on, takes less time for that, ns.
-const LOOK_NS: u64 = 100_000;
+pub(super) const LOOK_NS: u64 = 100_000;
 /// So many times in a row may a wait be ended in vain.
 const MAX_IN_VAIN: usize = 64;
 /// In a count of nesting: softirqs are kept off, or one is being served.

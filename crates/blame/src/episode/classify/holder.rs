@@ -1,5 +1,6 @@
 //! Who holds the lock that a thread waits for. Whoever wakes the thread is it only if it let the lock go.
 
+use super::answer::LOOK_NS;
 use super::classifier::{Blamed, Classifier};
 use crate::episode::chain::slice_before;
 use crate::episode::detail::Detail;
@@ -184,7 +185,8 @@ impl<'a> Classifier<'a> {
 
     /// Whether a thread slept in the midst of its work so that no signal would have woken it, and not for a lock, a disk or a page: until
     /// another one had done its part, such as a child that shares its memory, or the one that ends a grace period. What a worker of the
-    /// kernel's wakes while it works on something is not known to have waited for that.
+    /// kernel's wakes while it works on something is not known to have waited for that; one that sleeps on at once may have been woken in
+    /// vain.
     fn waits_in_kernel(&self, span: &StateSpan, left_state: u32, waker: &Event) -> bool {
         self.subject.stage.holds_work()
             && left_state & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_IO) == 0
@@ -192,9 +194,28 @@ impl<'a> Classifier<'a> {
             && is_by_a_thread(waker)
             && waker.tid != 0
             && waker.lock_waking().act != WakingAct::Signals
-            && slice_before(self.episode, waker, self.timelines).is_none_or(|slice| slice.work().is_none())
+            && !self.is_at_work(waker)
+            && !self.sleeps_on_at_once(waker)
             && self.last_waited_for(Some(waker)) != Some(EventKind::LockBegin)
             && self.waits.in_fault(span.start_ns, span.end_ns).is_none()
+    }
+
+    /// Whether a waking came from a worker of the kernel's in the midst of its work.
+    pub(crate) fn is_at_work(&self, waker: &Event) -> bool {
+        slice_before(self.episode, waker, self.timelines).is_some_and(|slice| slice.work().is_some())
+    }
+
+    /// Whether a thread that was woken looked, and went on sleeping so that no signal would wake it.
+    fn sleeps_on_at_once(&self, waker: &Event) -> bool {
+        let turns = self.index.turns_from(waker.value, waker.at_ns.saturating_add(1));
+        let mut switches = turns.iter().filter(|event| event.kind == EventKind::Switch);
+        let Some(comes) = switches.find(|event| event.value == waker.value) else { return false };
+        switches.next().is_some_and(|leaves| {
+            let left = leaves.left_state();
+            leaves.at_ns - comes.at_ns < LOOK_NS
+                && left & LEFT_UNINTERRUPTIBLE != 0
+                && left & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_IO) == 0
+        })
     }
 
     /// Who holds the lock of the program that the thread waits for: whoever lets it go, or owns it by the kernel's account.

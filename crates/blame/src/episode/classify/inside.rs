@@ -5,6 +5,7 @@ use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
 use super::holder::is_by_a_thread;
 use crate::episode::chain::waker;
 use crate::episode::detail::Detail;
+use crate::episode::disks::DiskWait;
 use crate::episode::replay::Slice;
 use crate::episode::span::StateSpan;
 use crate::episode::story::STOPPED;
@@ -77,7 +78,11 @@ impl Classifier<'_> {
     fn input_or_output(&self, span: &StateSpan, woken_by: Option<&Event>, by: String) -> Blamed {
         let waited =
             |waking: &Event| self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking.at_ns);
-        match woken_by.and_then(waited) {
+        // Whoever hands on what it has not asked a disk for, such as the daemon of a file system, does not wait for the disk of others.
+        let is_its = |wait: &DiskWait, waking: &Event| {
+            wait.is_own || wait.concerned.contains(&waking.tid) || !is_by_a_thread(waking) || self.is_at_work(waking)
+        };
+        match woken_by.and_then(|waking| waited(waking).filter(|wait| is_its(wait, waking))) {
             Some(wait) => {
                 let detail = wait.served.unwrap_or_else(|| format!("woken by {by}"));
                 Blamed { detail: Some(Detail::Seen(detail)), ..Blamed::new(Kind::Io, wait.disk) }
