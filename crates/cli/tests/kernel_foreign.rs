@@ -9,14 +9,20 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use support::{code, json, run, start, stderr, stdout};
 
-/// Sleeps so often, so long (s), under a name of its own, and says when it begins; a byte on its input lets it go.
+/// Sleeps so often, so long (s), under a name of its own, and says when it begins; a byte on its input lets it go. In the end it says
+/// how often it left its CPU for that by the kernel's account: where the host comes between, a time is over before the thread sleeps.
 const SLEEPER: &str = "\
-import sys, time
+import resource, sys, time
 count, seconds, name = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
 open('/proc/self/comm', 'w').write(name)
+def left(): return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+def sleep():
+    before = left()
+    time.sleep(seconds)
+    return left() > before
 print('here', flush=True)
 sys.stdin.read(1)
-for _ in range(count): time.sleep(seconds)
+print(name, 'slept', sum(sleep() for _ in range(count)), flush=True)
 ";
 
 /// Two processes that pass a byte back and forth, each under a name of its own.
@@ -55,6 +61,13 @@ impl Program {
 
     fn id(&self) -> String {
         self.0.id().to_string()
+    }
+
+    /// What else it said until it ended.
+    fn said(&mut self) -> String {
+        let mut said = String::new();
+        self.0.stdout.as_mut().unwrap().read_to_string(&mut said).unwrap();
+        said
     }
 
     /// Lets it go.
@@ -121,6 +134,14 @@ fn woken_by(recording: &Recording, wakeups: &[Wakeup], tid: u32, kind: WakerKind
         .count() as u64
 }
 
+/// How often a sleeper says that it slept, of so many times that it was to.
+fn slept(said: &str, name: &str, of: u64) -> u64 {
+    let count = said.lines().find_map(|line| line.strip_prefix(&format!("{name} slept "))).map(str::parse::<u64>);
+    let Some(Ok(count)) = count else { panic!("{name} said: {said:?}") };
+    assert!(count <= of && count * 2 >= of, "{name} slept {count} of {of} times");
+    count
+}
+
 /// The program slept so often: each sleep was seen, or counted as not.
 fn assert_slept(recording: &Recording, wakeups: &[Wakeup], name: &str, count: u64) {
     let document = recording.document();
@@ -147,7 +168,7 @@ fn a_process_is_followed_until_it_ends() {
     program.ready();
     let output = follow_to_the_end(directory.path(), &mut program);
     let (recording, wakeups) = open(directory.path());
-    assert_slept(&recording, &wakeups, "sleeper-a", 400);
+    assert_slept(&recording, &wakeups, "sleeper-a", slept(&program.said(), "sleeper-a", 400));
     assert_eq!(ended(&recording), EndReason::ThreadsEnded);
     let document = recording.document();
     let followed = document.followed.as_ref().unwrap();
@@ -187,7 +208,7 @@ fn a_process_is_followed_when_another_thread_than_its_first_becomes_a_program() 
     program.ready();
     follow_to_the_end(directory.path(), &mut program);
     let (recording, wakeups) = open(directory.path());
-    assert_slept(&recording, &wakeups, "sleeper-e", 200);
+    assert_slept(&recording, &wakeups, "sleeper-e", slept(&program.said(), "sleeper-e", 200));
     assert_eq!(ended(&recording), EndReason::ThreadsEnded);
     let slept = wakeups.iter().filter(|wakeup| wakeup.tid == program.0.id()).count();
     assert!(slept >= 100, "{slept} wakeups under the id of the process");
@@ -216,8 +237,8 @@ fn names_are_followed_whoever_takes_them_and_whenever() {
     let (recording, wakeups) = open(directory.path());
     // It waits for the next of this name.
     assert_eq!(ended(&recording), EndReason::Interrupted);
-    assert_slept(&recording, &wakeups, "sleeper-b1", 300);
-    assert_slept(&recording, &wakeups, "sleeper-b2", 200);
+    assert_slept(&recording, &wakeups, "sleeper-b1", slept(&early.said(), "sleeper-b1", 300));
+    assert_slept(&recording, &wakeups, "sleeper-b2", slept(&late.said(), "sleeper-b2", 200));
     let measures = recording.document().distributions.measures();
     assert!(measures.iter().all(|measure| measure.starts_with("sleeper-b")), "{measures:?}");
     assert!(!measures.contains(&"sleeper-b3 other".to_owned()));
@@ -235,8 +256,10 @@ fn a_command_and_its_children_are_followed_from_their_first_wakeup() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let (recording, wakeups) = open(directory.path());
     assert_eq!(ended(&recording), EndReason::CommandEnded);
-    assert_slept(&recording, &wakeups, "sleeper-c1", 100);
-    assert_slept(&recording, &wakeups, "sleeper-c2", 150);
+    // What a command says goes to standard error: standard output is the answer's.
+    for (name, count) in [("sleeper-c1", 100), ("sleeper-c2", 150)] {
+        assert_slept(&recording, &wakeups, name, slept(&stderr(&output), name, count));
+    }
     // Nobody else: neither the other load nor whoever started the command.
     let followed = recording.document().followed.as_ref().unwrap();
     let known = ["sh", "bash", "dash", "python3", "sleeper-c1", "sleeper-c2"];
@@ -372,6 +395,32 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     assert_eq!(again["cycles"], answer["cycles"]);
     let hour = json(&run(directory.path(), &["report", "a.punctual", "--period", "1h", "--json"]));
     assert_eq!(hour["cycles"][0]["overruns"], 0);
+}
+
+#[test]
+fn a_loop_that_hangs_until_the_end_breaks_its_limit() {
+    requires!("a loop that hangs", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let hangs = "\
+import sys, time
+print('here', flush=True)
+sys.stdin.read(1)
+time.sleep(0.01)
+while True: pass
+";
+    let mut program = Program::start(hangs, &[]);
+    program.ready();
+    let words = ["-D", "1s", "--pid", &program.id(), "--period", "20ms", "--limit", "response:max=100ms", "--json"];
+    let child = start(directory.path(), &[&["record", "-q", "-o", "a.punctual"], &words[..]].concat());
+    assert!(support::wait_until(|| directory.path().join("a.punctual/recording.json").exists()));
+    program.go();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!(answer["cycles"][0]["overruns"], 1, "{}", answer["cycles"]);
+    let (_, wakeups) = open(directory.path());
+    let last = wakeups.last().unwrap();
+    assert!(last.executed_ns.is_some() && last.stage(Stage::Response) > Some(100_000_000), "{last:?}");
 }
 
 fn one_line(output: &Output, wanted: u8, words: &str) {

@@ -261,18 +261,19 @@ impl Session<'_> {
     /// Out of the kernel first, then what is left in its memory.
     fn finish(&mut self, writer: &mut Writer) {
         self.programs.detach();
+        let as_of = clock::monotonic_ns().min(self.end);
         self.drain.stop();
         self.finished.clear();
         while !self.take(writer) {}
         for mut slot in self.programs.slots() {
-            if slot.current.waking < self.start || slot.switch_in > self.end {
+            if slot.current.waking < self.start || slot.switch_in > as_of {
                 slot.switch_in = 0;
             }
             let renamed = || name_of(slot.owner as u32).is_none_or(|name| !self.selection.wants_name(&name));
             if slot.flags & FOLLOW_NAME != 0 && renamed() {
                 continue;
             }
-            if let Some((task, wakeup)) = self.table.take_unfinished(&slot, writer) {
+            if let Some((task, wakeup)) = self.table.take_unfinished(&slot, as_of, writer) {
                 self.push(task, wakeup, writer);
             }
         }

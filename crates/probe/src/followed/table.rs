@@ -91,8 +91,8 @@ impl Table {
         wakeup.map(|wakeup| (task, wakeup))
     }
 
-    /// Takes in a thread that still runs: the wakeup that it works on, which has no end yet, and its counts.
-    pub(super) fn take_unfinished(&mut self, slot: &Slot, writer: &mut Writer) -> Option<(usize, Wakeup)> {
+    /// Takes in a thread that still runs: the wakeup that it works on, with what that has taken until now, and its counts.
+    pub(super) fn take_unfinished(&mut self, slot: &Slot, now_ns: u64, writer: &mut Writer) -> Option<(usize, Wakeup)> {
         let tid = slot.owner as u32;
         let task = self.task_of_living(tid, writer)?;
         let counts = &mut self.counts[task];
@@ -101,8 +101,12 @@ impl Table {
         if slot.switch_in == 0 {
             return None;
         }
-        counts.executed_ns += slot.executed;
-        let wakeup = self.wakeup(&slot.current, slot.switch_in, 0, None, (slot.cpu, tid), (task, writer))?;
+        // What never ends, such as a loop that hangs, is the longest of all.
+        let goes_on_ns = if slot.on_cpu_since == 0 { 0 } else { now_ns.saturating_sub(slot.on_cpu_since) };
+        let executed_ns = slot.executed + goes_on_ns;
+        counts.executed_ns += executed_ns;
+        let wakeup =
+            self.wakeup(&slot.current, slot.switch_in, now_ns, Some(executed_ns), (slot.cpu, tid), (task, writer))?;
         Some((task, wakeup))
     }
 

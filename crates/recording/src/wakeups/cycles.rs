@@ -13,6 +13,11 @@ pub struct CycleCount {
     pub overruns: u64,
     /// The longest, ns.
     pub longest_ns: u64,
+    /// Threads of which nothing tells which of their wakeups begin a cycle; they count no cycles.
+    pub untold: u64,
+    /// Wakeups of these threads that nobody saw, or that were lost: so many overruns, at most, are two cycles that both kept their
+    /// period.
+    pub unseen: u64,
 }
 
 impl CycleCount {
@@ -21,6 +26,8 @@ impl CycleCount {
         self.cycles = self.cycles.saturating_add(other.cycles);
         self.overruns = self.overruns.saturating_add(other.overruns);
         self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.untold = self.untold.saturating_add(other.untold);
+        self.unseen = self.unseen.saturating_add(other.unseen);
     }
 
     fn take(&mut self, length_ns: u64, period_ns: u64) {
@@ -32,19 +39,97 @@ impl CycleCount {
 
 /// Puts the wakeups of followed threads together to cycles.
 ///
-/// A loop may sleep several times in a cycle: for a lock, a page, an answer. Of a thread whose own timers begin its cycles, one goes
-/// from when its timer was due to the last time it slept before the next. Of a thread that others wake, one begins with the first
-/// wakeup that comes half a period or more after the one before began. Which of them a thread is, is known at the end.
+/// A loop may sleep several times in a cycle: for a lock, a page, an answer, a moment. Where its own timers are due on a grid of the period, a
+/// cycle goes from such a point to the last time that the thread slept before the next at which it was woken. Else, of a thread whose
+/// own timers begin its cycles one goes from each timer to the last sleep before the next; of a thread that others wake, one begins with
+/// the first wakeup that comes half a period or more after the one before began. Which of them a thread is, is known at the end; where
+/// others wake it more than once a cycle, or about as often as its own timers, or its timers are due on two grids, nothing tells.
 #[derive(Debug)]
 pub struct Cycles {
     period_ns: u64,
     threads: HashMap<u32, Thread>,
 }
 
+/// Points of a grid are off it by no more than this, ns: timers are due to the nanosecond, and a period may be rounded.
+const OFF_GRID_NS: u64 = 2_000;
+/// So many grids of a thread are looked at.
+const MAX_GRIDS: usize = 8;
+/// A grid has so many periods at the least.
+const MIN_PERIODS: u64 = 10;
+
 #[derive(Debug, Default)]
 struct Thread {
+    wakeups: u64,
+    /// Of these, by timers of its own.
+    timers: u64,
+    first_due_ns: Option<u64>,
+    last_due_ns: u64,
+    grids: Vec<Grid>,
     by_timer: Series,
     by_time: Series,
+}
+
+/// Timers that were due at the same time of a period.
+#[derive(Debug)]
+struct Grid {
+    phase_ns: u64,
+    points: u64,
+    series: Series,
+}
+
+impl Grid {
+    fn holds(&self, phase_ns: u64, period_ns: u64) -> bool {
+        let apart = self.phase_ns.abs_diff(phase_ns);
+        apart.min(period_ns - apart) <= OFF_GRID_NS
+    }
+}
+
+impl Thread {
+    fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, period_ns: u64) {
+        self.wakeups += 1;
+        self.timers += u64::from(is_by_timer);
+        self.first_due_ns.get_or_insert(wakeup.expected_ns);
+        self.last_due_ns = wakeup.expected_ns;
+        let phase_ns = wakeup.expected_ns % period_ns;
+        let is_new = is_by_timer && !self.grids.iter().any(|grid| grid.holds(phase_ns, period_ns));
+        if is_new && self.grids.len() < MAX_GRIDS {
+            self.grids.push(Grid { phase_ns, points: 0, series: Series::default() });
+        }
+        for grid in &mut self.grids {
+            let begins = is_by_timer && grid.holds(phase_ns, period_ns);
+            grid.points += u64::from(begins);
+            grid.series.take(wakeup, begins, period_ns);
+        }
+        self.by_timer.take(wakeup, is_by_timer, period_ns);
+        let is_apart = |open: Open| wakeup.expected_ns.saturating_sub(open.due_ns).saturating_mul(2) >= period_ns;
+        let begins = self.by_time.open.is_none_or(is_apart);
+        self.by_time.take(wakeup, begins, period_ns);
+    }
+
+    /// What was counted; `None` where nothing tells which of the wakeups begin a cycle.
+    fn finish(mut self, period_ns: u64) -> Option<CycleCount> {
+        let counted = |mut series: Series| {
+            series.close(period_ns);
+            series.count
+        };
+        let periods = self.last_due_ns.saturating_sub(self.first_due_ns.unwrap_or(0)) / period_ns + 1;
+        self.grids.sort_by_key(|grid| std::cmp::Reverse(grid.points));
+        let next = self.grids.get(1).map_or(0, |grid| grid.points);
+        if let Some(grid) =
+            self.grids.into_iter().next().filter(|grid| periods >= MIN_PERIODS && grid.points * 2 >= periods)
+        {
+            return (next * 2 <= grid.points).then(|| counted(grid.series));
+        }
+        let others = self.wakeups - self.timers;
+        if self.timers.min(others) * 4 > self.wakeups {
+            return None;
+        }
+        if self.timers > others {
+            return Some(counted(self.by_timer));
+        }
+        let count = counted(self.by_time);
+        (self.wakeups * 4 <= count.cycles.max(MIN_PERIODS) * 5).then_some(count)
+    }
 }
 
 /// Cycles by one rule, and the one that goes on.
@@ -83,7 +168,7 @@ impl Series {
 impl Cycles {
     /// Of loops that should begin anew this often, ns.
     pub fn new(period_ns: u64) -> Cycles {
-        Cycles { period_ns, threads: HashMap::new() }
+        Cycles { period_ns: period_ns.max(1), threads: HashMap::new() }
     }
 
     /// Takes a thread's next wakeup, and whether a timer of its own made it.
@@ -92,23 +177,14 @@ impl Cycles {
         if self.threads.len() >= MAX_TASKS && !self.threads.contains_key(&wakeup.tid) {
             return;
         }
-        let period_ns = self.period_ns;
-        let thread = self.threads.entry(wakeup.tid).or_default();
-        thread.by_timer.take(wakeup, is_by_timer, period_ns);
-        let is_apart = |open: Open| wakeup.expected_ns.saturating_sub(open.due_ns).saturating_mul(2) >= period_ns;
-        let begins = thread.by_time.open.is_none_or(is_apart);
-        thread.by_time.take(wakeup, begins, period_ns);
+        self.threads.entry(wakeup.tid).or_default().take(wakeup, is_by_timer, self.period_ns);
     }
 
     /// What was counted of each thread, by its id.
     pub fn finish(self) -> impl Iterator<Item = (u32, CycleCount)> {
         let period_ns = self.period_ns;
-        self.threads.into_iter().map(move |(tid, mut thread)| {
-            thread.by_timer.close(period_ns);
-            thread.by_time.close(period_ns);
-            let (timer, time) = (thread.by_timer.count, thread.by_time.count);
-            (tid, if timer.cycles.saturating_mul(2) >= time.cycles { timer } else { time })
-        })
+        let untold = CycleCount { untold: 1, ..CycleCount::default() };
+        self.threads.into_iter().map(move |(tid, thread)| (tid, thread.finish(period_ns).unwrap_or(untold)))
     }
 }
 
@@ -126,10 +202,16 @@ impl Recording {
             cycles.take(wakeup, waker.is_some_and(|waker| waker.kind == WakerKind::Timer));
         })?;
         // A thread that changed its name or policy counts for what it was at last.
-        let names: HashMap<u32, &str> = document.tasks.iter().map(|task| (task.tid, task.measure.as_str())).collect();
+        let mut tasks: HashMap<u32, (&str, u64)> = HashMap::new();
+        for task in &document.tasks {
+            let (name, unseen) = tasks.entry(task.tid).or_default();
+            *name = &task.measure;
+            *unseen = unseen.saturating_add(task.counters.unobserved).saturating_add(task.counters.lost);
+        }
         let mut named: BTreeMap<String, CycleCount> = BTreeMap::new();
-        for (tid, count) in cycles.finish().filter(|(_, count)| count.cycles > 0) {
-            let name = names.get(&tid).copied().unwrap_or(OTHERS);
+        for (tid, mut count) in cycles.finish().filter(|(_, count)| count.cycles + count.untold > 0) {
+            let (name, unseen) = tasks.get(&tid).copied().unwrap_or((OTHERS, 0));
+            count.unseen = unseen;
             named.entry(name.to_owned()).or_default().add(&count);
         }
         Ok(named)
@@ -159,21 +241,55 @@ mod tests {
         // The second cycle sleeps for a lock, goes on late and has run over.
         let count =
             counted(&[(0, short, true), (MS, short, true), (MS + 950_000, short, false), (3 * MS, short, true)]);
-        assert_eq!(count, CycleCount { cycles: 3, overruns: 1, longest_ns: 1_250_000 });
+        assert_eq!(count, CycleCount { cycles: 3, overruns: 1, longest_ns: 1_250_000, ..CycleCount::default() });
         // To end with the period is to keep it; a nanosecond more is not.
         let count = counted(&[(0, Some(900_000), true), (MS, long, true)]);
-        assert_eq!(count, CycleCount { cycles: 2, overruns: 1, longest_ns: 1_000_001 });
+        assert_eq!(count, CycleCount { cycles: 2, overruns: 1, longest_ns: 1_000_001, ..CycleCount::default() });
     }
 
     #[test]
     fn whoever_is_woken_by_others_begins_anew_after_half_a_period() {
         let short = Some(100_000);
         let count = counted(&[(0, short, false), (300_000, short, false), (MS, short, false), (2 * MS, short, false)]);
-        assert_eq!(count, CycleCount { cycles: 3, overruns: 0, longest_ns: 500_000 });
+        assert_eq!(count, CycleCount { cycles: 3, overruns: 0, longest_ns: 500_000, ..CycleCount::default() });
         // One sleep on a timer at the beginning makes no loop of timers.
         let mut driven = vec![(0, short, true)];
         driven.extend((1..20).map(|number| (number * MS, short, false)));
-        assert_eq!(counted(&driven), CycleCount { cycles: 20, overruns: 0, longest_ns: 200_000 });
+        assert_eq!(
+            counted(&driven),
+            CycleCount { cycles: 20, overruns: 0, longest_ns: 200_000, ..CycleCount::default() }
+        );
+    }
+
+    #[test]
+    fn a_sleep_on_a_timer_in_the_midst_of_a_cycle_begins_none_where_cycles_keep_a_grid() {
+        // Each cycle sleeps for a moment on its way, each tenth for longer than a period.
+        let mut wakeups = Vec::new();
+        for number in 0..200 {
+            let due = number * MS;
+            let slept = if number.is_multiple_of(10) { 1_100_000 } else { 100_000 } + number * 3_001 % 40_000;
+            wakeups.push((due, Some(100_000), true));
+            wakeups.push((due + 250_000 + slept, Some(50_000), true));
+        }
+        wakeups.sort_unstable();
+        // The next point of the grid goes by while such a one sleeps.
+        wakeups.retain(|(due, ..)| due / MS % 10 != 1 || due % MS != 0);
+        let count = counted(&wakeups);
+        assert_eq!((count.cycles, count.overruns, count.untold), (180, 20, 0), "{count:?}");
+    }
+
+    #[test]
+    fn where_nothing_tells_what_begins_a_cycle_none_is_counted() {
+        let short = Some(100_000);
+        let untold = CycleCount { untold: 1, ..CycleCount::default() };
+        // Woken by others twice a cycle; by another one and a moment on its way; by timers at two points of each period.
+        for (kinds, off) in [([false, false], 0), ([false, true], 37_001), ([true, true], 0)] {
+            let of = |number: u64| {
+                let moment = 600_000 + number * off % 50_000;
+                [(number * MS, short, kinds[0]), (number * MS + moment, short, kinds[1])]
+            };
+            assert_eq!(counted(&(0..50).flat_map(of).collect::<Vec<_>>()), untold, "{kinds:?}");
+        }
     }
 
     #[test]

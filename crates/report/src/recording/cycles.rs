@@ -28,38 +28,70 @@ impl LoopCycles {
         rows
     }
 
-    /// The answer in a sentence.
+    /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
-        let (rows, period) = (self.worst_first(), format_ns(self.period_ns));
-        let Some((_, worst)) = rows.first() else {
-            return format!("No cycle of {period} ended meanwhile.");
-        };
+        let untold = self.untold();
+        match self.told() {
+            Some(told) if untold.is_empty() => told,
+            Some(told) => format!("{told} {untold}"),
+            None if untold.is_empty() => format!("No cycle of {} ended meanwhile.", format_ns(self.period_ns)),
+            None => untold,
+        }
+    }
+
+    /// Of the threads whose cycles were counted, if there were any.
+    fn told(&self) -> Option<String> {
+        let period = format_ns(self.period_ns);
+        let rows: Vec<(&str, &CycleCount)> =
+            self.worst_first().into_iter().filter(|(_, count)| count.cycles > 0).collect();
+        let longest = rows.iter().map(|(_, count)| count.longest_ns).max()?;
         let over: Vec<(String, String)> = (rows.iter().filter(|(_, count)| count.overruns > 0).take(MAX_NAMED))
             .map(|(name, count)| {
                 let (of, longest) = (counted(count.cycles, "cycle"), format_ns(count.longest_ns));
-                (printable(name), format!("in {} of {of}, {longest} at most", grouped(count.overruns)))
+                let doubt = match count.unseen {
+                    0 => String::new(),
+                    unseen => format!(" ({} not seen, so {} or more)", counted(unseen, "wakeup"), grouped(sure(count))),
+                };
+                (printable(name), format!("in {} of {of}{doubt}, {longest} at most", grouped(count.overruns)))
             })
             .collect();
         let Some((first, others)) = over.split_first() else {
             let all: u64 = rows.iter().map(|(_, count)| count.cycles).sum();
-            let longest = rows.iter().map(|(_, count)| count.longest_ns).max().unwrap_or(worst.longest_ns);
-            return format!(
+            return Some(format!(
                 "No cycle of {} took longer than {period}; the longest took {}.",
                 grouped(all),
                 format_ns(longest)
-            );
+            ));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
-        format!("{} took longer than {period} {}{others}.", first.0, first.1)
+        Some(format!("{} took longer than {period} {}{others}.", first.0, first.1))
+    }
+
+    /// Of the others; empty if there are none.
+    fn untold(&self) -> String {
+        let names: Vec<String> =
+            self.by_name.iter().filter(|(_, count)| count.untold > 0).map(|(name, _)| printable(name)).collect();
+        if names.is_empty() {
+            return String::new();
+        }
+        let others = names.len().saturating_sub(MAX_NAMED);
+        let more = if others > 0 { format!(" and {}", counted(others as u64, "other name")) } else { String::new() };
+        let named = names[..names.len().min(MAX_NAMED)].join(", ");
+        format!("The cycles of {named}{more} cannot be told: nothing says which of the wakeups begins one.")
     }
 
     pub(crate) fn text(&self) -> String {
+        let has_untold = self.by_name.values().any(|count| count.untold > 0);
         let rows = self.worst_first().into_iter().map(|(name, count)| {
-            let CycleCount { cycles, overruns, longest_ns } = *count;
-            vec![printable(name), grouped(cycles), grouped(overruns), microseconds(Some(longest_ns))]
+            let CycleCount { cycles, overruns, untold, .. } = *count;
+            let mut row = vec![printable(name), grouped(cycles), grouped(overruns), microseconds(longest(count))];
+            row.extend(has_untold.then(|| grouped(untold)));
+            row
         });
         let period = format!("over {}", format_ns(self.period_ns));
-        table(&["threads", "cycles", &period, "longest us"], 1..4, rows)
+        let mut columns = vec!["threads", "cycles", &period, "longest us"];
+        columns.extend(has_untold.then_some("not told"));
+        table(&columns, 1..columns.len(), rows)
     }
 
     pub(crate) fn section(&self) -> Section {
@@ -68,7 +100,8 @@ impl LoopCycles {
                 Value::text(printable(name)),
                 Value::Count(Some(count.cycles)),
                 Value::Count(Some(count.overruns)),
-                Value::Ns(Some(count.longest_ns)),
+                Value::Ns(longest(count)),
+                Value::Count(Some(count.untold)),
             ]
         });
         let period = format_ns(self.period_ns);
@@ -77,6 +110,7 @@ impl LoopCycles {
             Column::numbers("cycles"),
             Column::numbers(format!("longer than {period}")),
             Column::numbers("longest us"),
+            Column::numbers("threads not told"),
         ];
         Section {
             id: "cycles".into(),
@@ -90,6 +124,16 @@ impl LoopCycles {
     }
 }
 
+/// Overruns that no wakeup that was not seen can explain.
+fn sure(count: &CycleCount) -> u64 {
+    count.overruns.saturating_sub(count.unseen)
+}
+
+/// The longest cycle, ns, where there was one.
+fn longest(count: &CycleCount) -> Option<u64> {
+    (count.cycles > 0).then_some(count.longest_ns)
+}
+
 /// The cycles of one name, for programs.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -98,7 +142,11 @@ pub(crate) struct CyclesRow<'a> {
     period_ns: u64,
     cycles: u64,
     overruns: u64,
-    longest_ns: u64,
+    longest_ns: Option<u64>,
+    /// Threads of which nothing says which of their wakeups begin a cycle: they count none.
+    untold: u64,
+    /// Wakeups that nobody saw or that were lost: so many overruns, at most, are two cycles that both kept their period.
+    unseen: u64,
 }
 
 impl<'a> CyclesRow<'a> {
@@ -109,7 +157,9 @@ impl<'a> CyclesRow<'a> {
                 period_ns: loops.period_ns,
                 cycles: count.cycles,
                 overruns: count.overruns,
-                longest_ns: count.longest_ns,
+                longest_ns: longest(count),
+                untold: count.untold,
+                unseen: count.unseen,
             })
         };
         cycles.iter().flat_map(of).collect()
@@ -122,7 +172,8 @@ mod tests {
 
     fn loops(counts: &[(&str, u64, u64, u64)]) -> LoopCycles {
         let one = |(name, cycles, overruns, longest_ns): &(&str, u64, u64, u64)| {
-            ((*name).to_owned(), CycleCount { cycles: *cycles, overruns: *overruns, longest_ns: *longest_ns })
+            let (cycles, overruns, longest_ns) = (*cycles, *overruns, *longest_ns);
+            ((*name).to_owned(), CycleCount { cycles, overruns, longest_ns, untold: u64::from(cycles == 0), unseen: 0 })
         };
         LoopCycles { period_ns: 1_000_000, by_name: counts.iter().map(one).collect() }
     }
@@ -134,7 +185,26 @@ mod tests {
         let over = loops(&[("arm fifo:80", 59_998, 3, 2_310_000), ("log other", 1, 0, 500)]);
         assert_eq!(over.verdict(), "arm fifo:80 took longer than 1.00 ms in 3 of 59,998 cycles, 2.31 ms at most.");
         assert_eq!(loops(&[]).verdict(), "No cycle of 1.00 ms ended meanwhile.");
+        let mut doubtful = over.clone();
+        doubtful.by_name.values_mut().for_each(|count| count.unseen = 1);
+        assert!(
+            doubtful.verdict().contains("in 3 of 59,998 cycles (1 wakeup not seen, so 2 or more), 2.31 ms at most")
+        );
         let lines = over.text();
         assert!(lines.lines().nth(1).is_some_and(|line| line.starts_with("arm fifo:80")), "{lines}");
+        assert!(!lines.contains("not told"), "{lines}");
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_said_beside_what_can() {
+        let both = loops(&[("arm fifo:80", 59_998, 0, 312_000), ("log other", 0, 0, 0)]);
+        assert_eq!(
+            both.verdict(),
+            "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. The cycles of log other cannot be told: nothing says \
+             which of the wakeups begins one."
+        );
+        assert!(both.text().contains("not told"), "{}", both.text());
+        let none = loops(&[("a", 0, 0, 0), ("b", 0, 0, 0), ("c", 0, 0, 0), ("d", 0, 0, 0)]);
+        assert!(none.verdict().starts_with("The cycles of a, b, c and 1 other name cannot"), "{}", none.verdict());
     }
 }
