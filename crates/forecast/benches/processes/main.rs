@@ -11,11 +11,13 @@
 //! *holds* at the first (`holds`), and of all those at the last two that say *holds* (`false`) or *holds while conditions
 //! stay as recorded* (`f.cond`). `pieces` is how long the recording is, in memories of the process.
 //! The processes of `unseen` were chosen before any answer to them was seen: `--process unseen` is all of them. Those of `later` were
-//! written when the method had been changed by what those showed and was frozen: `--process later`.
+//! written when the method had been changed by what those showed and was frozen: `--process later`. Those of `stranger`
+//! are by somebody else who did not know it: `--process stranger`.
 //! Then `hour`: the level exceeded once an hour, with the share refused, and the mean probability that the next hour stays
 //! below what it is said not to exceed (0.95 and more is right).
 
 mod later;
+mod stranger;
 mod unseen;
 
 use later::Later;
@@ -23,6 +25,7 @@ use punctual_forecast::{Input, Late, Lateness, Method, ObservedTask, Outcome};
 use punctual_random::Random;
 use punctual_recording::{Distribution, Stage};
 use std::collections::BTreeMap;
+use stranger::Stranger;
 use unseen::Unseen;
 
 const PERIOD_NS: u64 = 1_000_000;
@@ -53,6 +56,7 @@ enum Process {
     Daily,
     Unseen(Unseen),
     Later(Later),
+    Stranger(Stranger),
 }
 
 const PROCESSES: [(&str, Process, f64); 10] = [
@@ -77,6 +81,7 @@ impl Process {
         match self {
             Process::Unseen(unseen) => return unseen.rate(x),
             Process::Later(later) => return later.rate(x),
+            Process::Stranger(stranger) => return stranger.rate(x),
             _ => {}
         }
         let exponential = |scale: f64| 1_000.0 * (-x / scale).exp();
@@ -107,6 +112,7 @@ impl Process {
             Process::Cpus => 1.1,
             Process::Unseen(Unseen::Together) => 1.2,
             Process::Later(Later::Moving) => 2.0,
+            Process::Stranger(Stranger::Siblings) => 4.0,
             _ => 1.0,
         }
     }
@@ -175,7 +181,7 @@ impl Process {
                     let angle = std::f64::consts::TAU * (from / 86_400.0 + phase);
                     steady(&mut events, from, 1.0, 1.0 + 0.3 * angle.sin(), random);
                 }
-                Process::Branching | Process::Unseen(_) | Process::Later(_) => {}
+                Process::Branching | Process::Unseen(_) | Process::Later(_) | Process::Stranger(_) => {}
             }
         }
         if self == Process::Storms {
@@ -225,6 +231,7 @@ fn record(process: Process, seconds: f64, random: &mut Random) -> Input {
     let mut cpus = match process {
         Process::Unseen(unseen) => unseen.run(seconds, random),
         Process::Later(later) => later.run(seconds, random),
+        Process::Stranger(stranger) => stranger.run(seconds, random),
         process => vec![process.run(seconds, random)],
     };
     if process == Process::Cpus {
@@ -298,9 +305,11 @@ fn main() {
         }
     }
     let (unseen, later) = (unseen::PROCESSES.map(|process| process.0), later::PROCESSES.map(|process| process.0));
+    let stranger = stranger::PROCESSES.map(|process| process.0);
     let is_meant = |only: &str, name: &str| match only {
         "unseen" => unseen.contains(&name),
         "later" => later.contains(&name),
+        "stranger" => stranger.contains(&name),
         _ => only == name,
     };
     let skip = |name: &str| only.as_ref().is_some_and(|only| !only.split(',').any(|only| is_meant(only, name)));
@@ -309,7 +318,10 @@ fn main() {
     let chosen_later = unseen::PROCESSES
         .into_iter()
         .map(|(name, unseen, memory)| (name, Process::Unseen(unseen), memory))
-        .chain(later::PROCESSES.into_iter().map(|(name, later, memory)| (name, Process::Later(later), memory)));
+        .chain(later::PROCESSES.into_iter().map(|(name, later, memory)| (name, Process::Later(later), memory)))
+        .chain(
+            stranger::PROCESSES.into_iter().map(|(name, stranger, memory)| (name, Process::Stranger(stranger), memory)),
+        );
     for (number, (name, process, memory)) in PROCESSES.into_iter().chain(chosen_later).enumerate() {
         if skip(name) {
             continue;

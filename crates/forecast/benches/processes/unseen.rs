@@ -61,7 +61,7 @@ pub(super) fn above(x: f64, from: f64, scale: f64) -> f64 {
 }
 
 /// Of a standard normal law, the share above `z`.
-fn normal_above(z: f64) -> f64 {
+pub(super) fn normal_above(z: f64) -> f64 {
     // By the middle of 2,000 steps to 10 deviations more.
     let step = 10.0 / 2_000.0;
     let of = |index: usize| {
