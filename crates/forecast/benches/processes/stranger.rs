@@ -219,13 +219,15 @@ fn queue(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
     while at < seconds {
         let change = DONE * if waiting > 0 { 1.0 + FULL } else { FULL };
         let until = (at + random.exponential() / change).min(seconds);
-        while waiting > 0 {
-            at += random.exponential() / EVENTS;
-            if at >= until {
-                break;
+        if waiting > 0 {
+            loop {
+                at += random.exponential() / EVENTS;
+                if at >= until {
+                    break;
+                }
+                let late: f64 = (0..waiting).map(|_| WAITS * random.exponential()).sum();
+                events.push((at, BASE + late));
             }
-            let late: f64 = (0..waiting).map(|_| WAITS * random.exponential()).sum();
-            events.push((at, BASE + late));
         }
         if waiting == 0 || random.uniform() < FULL / (1.0 + FULL) {
             waiting += 1
