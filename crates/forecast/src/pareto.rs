@@ -133,8 +133,8 @@ impl Posterior {
 
     /// The excess that nothing exceeds within `ahead` with this probability, if `peaks` exceeded the level in an
     /// exposure of 1; 0 where the level itself is not exceeded that surely.
-    pub(crate) fn not_above(&self, peaks: usize, ahead: f64, dispersion: f64, probability: f64) -> f64 {
-        let (count, ahead) = ((peaks as f64 + 0.5) / dispersion, ahead * dispersion);
+    pub(crate) fn not_above(&self, peaks: usize, ahead: f64, probability: f64) -> f64 {
+        let count = peaks as f64 + 0.5;
         let none = |excess: f64| {
             self.mean(|point| (1.0 + ahead * ln_survival(point.shape, point.scale, excess).exp()).powf(-count))
         };
@@ -271,12 +271,12 @@ mod tests {
     #[test]
     fn what_nothing_exceeds_is_exceeded_as_seldom_as_was_asked() {
         let posterior = Posterior::fit(&quantiles(0.0, 1.0, 100), 0, 0.0, 1.0).unwrap();
-        for (ahead, dispersion) in [(1.0, 1.0), (30.0, 1.0), (1.0, 4.0)] {
-            let excess = posterior.not_above(100, ahead, dispersion, 0.95);
-            // The rate's posterior is Gamma(100.5 / dispersion): none in `ahead` more is a power of that.
+        for ahead in [1.0, 30.0] {
+            let excess = posterior.not_above(100, ahead, 0.95);
+            // The rate's posterior is Gamma(100.5): none in `ahead` more is a power of that.
             let none = posterior.mean(|point| {
-                let exceeded = ahead * dispersion * ln_survival(point.shape, point.scale, excess).exp();
-                (1.0 + exceeded).powf(-100.5 / dispersion)
+                let exceeded = ahead * ln_survival(point.shape, point.scale, excess).exp();
+                (1.0 + exceeded).powf(-100.5)
             });
             assert!((none - 0.95).abs() < 1e-6, "{none}");
         }

@@ -184,15 +184,8 @@ impl Spread {
     }
 
     /// Where the frequency changes, what lies ahead may be as it is at the end: so many times the mean, at least and at most.
-    fn ahead(&self) -> (f64, f64) {
+    pub(crate) fn ahead(&self) -> (f64, f64) {
         self.drift.map_or((1.0, 1.0), |drift| drift.ahead)
-    }
-
-    /// The probability that nothing comes within `ahead` times the exposure where so much was counted in it, if all goes
-    /// on as it was: the rate is as uncertain as the count is variable.
-    pub(crate) fn none_ahead(&self, sum: f64, ahead: f64) -> f64 {
-        let scale = self.dispersion(sum);
-        (1.0 + scale * ahead).powf(-sum / scale)
     }
 
     /// Both with 95 %, and the sum itself; nothing seen has only an upper limit, one-sided.
