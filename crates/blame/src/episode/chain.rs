@@ -82,3 +82,7 @@ pub(crate) fn waker(
     }
     ("thread", episode.name(event.name).to_owned(), Some(event.tid))
 }
+
+pub(crate) fn is_by_a_thread(event: &Event) -> bool {
+    event.context & (IN_INTERRUPT | IN_SOFTIRQ) == 0
+}

@@ -1,5 +1,6 @@
 //! Requests to disks: whose they were, and when they were served.
 
+use super::chain::is_by_a_thread;
 use punctual_recording::Episode;
 use punctual_recording::counted;
 use punctual_recording::episode::{Event, EventKind, HELD_BACK_WORK};
@@ -14,8 +15,8 @@ struct Request<'a> {
     /// Who made it, where that was seen.
     made: Option<&'a Event>,
     done_ns: u64,
-    /// In whose time that was.
-    done_by: u32,
+    /// Which thread did that, if it was no interrupt.
+    done_by: Option<u32>,
     disk: &'a str,
     /// The position of that name.
     number: u32,
@@ -36,7 +37,7 @@ pub(crate) struct DiskWait {
     pub(crate) served: Option<String>,
     /// Whether the request that was done last is the thread's own.
     pub(crate) is_own: bool,
-    /// Threads that asked a disk for something meanwhile, or in whose time that was done.
+    /// Threads that asked a disk for something meanwhile, or told that it was done.
     pub(crate) concerned: BTreeSet<u32>,
     /// The position of the disk's name.
     pub(crate) number: u32,
@@ -71,7 +72,7 @@ impl<'a> Requests<'a> {
                     let (made, is_held_back) = open.remove(&event.value).unzip();
                     let is_held_back = is_held_back.unwrap_or(false);
                     let (number, done_ns) = (event.name, event.at_ns);
-                    let (done_by, disk) = (event.tid, episode.name(number));
+                    let (done_by, disk) = (is_by_a_thread(event).then_some(event.tid), episode.name(number));
                     done.push(Request { made, done_ns, done_by, disk, number, is_held_back });
                 }
             }
@@ -131,7 +132,7 @@ impl<'a> Requests<'a> {
             is_own: is_its(&last),
             concerned: within
                 .iter()
-                .flat_map(|request| request.made.map(|made| made.tid).into_iter().chain([request.done_by]))
+                .flat_map(|request| request.made.map(|made| made.tid).into_iter().chain(request.done_by))
                 .collect(),
             number: last.number,
             held_back_until,

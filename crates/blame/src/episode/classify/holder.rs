@@ -2,7 +2,7 @@
 
 use super::answer::LOOK_NS;
 use super::classifier::{Blamed, Classifier};
-use crate::episode::chain::slice_before;
+use crate::episode::chain::{is_by_a_thread, slice_before};
 use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::story::STOPPED;
@@ -11,8 +11,7 @@ use crate::kind::Kind;
 use punctual_recording::Awaited;
 use punctual_recording::Stage;
 use punctual_recording::episode::{
-    Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, WakingAct,
-    WordState,
+    Call, Event, EventKind, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_UNINTERRUPTIBLE, WakingAct, WordState,
 };
 use std::collections::BTreeMap;
 
@@ -346,11 +345,6 @@ pub(crate) fn sleepers_call(waker: &Event) -> Option<Call> {
 pub(crate) fn waker_ends(waker: &Event) -> bool {
     waker.wait_end().map_or_else(|| waker.lock_waking().act == WakingAct::Ends, |end| end.ends)
 }
-
-pub(super) fn is_by_a_thread(waker: &Event) -> bool {
-    waker.context & (IN_INTERRUPT | IN_SOFTIRQ) == 0
-}
-
 /// The function of a sleep's timer.
 const SLEEP_TIMER: &str = "hrtimer_wakeup";
 

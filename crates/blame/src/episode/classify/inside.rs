@@ -2,8 +2,7 @@
 
 use super::answer::waits_in_ring;
 use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
-use super::holder::is_by_a_thread;
-use crate::episode::chain::waker;
+use crate::episode::chain::{is_by_a_thread, waker};
 use crate::episode::detail::Detail;
 use crate::episode::disks::DiskWait;
 use crate::episode::replay::Slice;

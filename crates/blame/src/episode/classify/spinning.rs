@@ -1,7 +1,7 @@
 //! Where a thread spins for a lock of the kernel before that says so: only its stacks tell.
 
 use super::classifier::{Blamed, Classifier, Spin};
-use super::holder::is_by_a_thread;
+use crate::episode::chain::is_by_a_thread;
 use crate::episode::detail::Detail;
 use crate::episode::span::{Doing, StateSpan};
 use crate::episode::waits::KernelLock;
