@@ -117,7 +117,7 @@ fn a_reservation_below_the_share_fails_and_a_sufficient_one_keeps_up_beside_a_sp
         device(directory.path(), &context.replace([':', '/'], "-"), &words).remove(0)
     };
     let (small, large) = (one("reservation:1/20"), one("reservation:5/10"));
-    assert_eq!(small["keeps_up"], false);
+    assert_eq!(small["keeps_up"], false, "{small}");
     assert!(small["overruns"].as_u64() > Some(0), "{small}");
     assert_eq!(large["overruns"], 0, "{large}");
     assert!(large["underruns"].as_u64() < small["underruns"].as_u64());

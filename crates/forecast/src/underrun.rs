@@ -4,7 +4,7 @@ use crate::Error;
 use crate::input::{Input, Late, Lateness};
 use crate::interval::{Estimate, further_exposure};
 use crate::special::chi_squared_q;
-use crate::spread::{SETTLED_PIECES, Spread, levels, separate};
+use crate::spread::{MIN_PIECES, SETTLED_PIECES, Spread, levels, separate};
 use crate::stall::stalls;
 use punctual_device::Profile;
 use punctual_recording::Stage;
@@ -109,6 +109,9 @@ pub struct Underruns {
     /// How much longer to measure until the outcome is known, s of this load; `None` where it is known,
     /// or where measuring would not tell.
     pub measure_further_s: Option<f64>,
+    /// Whether that is the least it takes: what it takes where stalls come independently. A recording that is not many times as long
+    /// as the machine remembers does not show how much longer it takes where they do not.
+    pub further_is_least: bool,
 }
 
 /// One stage of an input, made ready to play devices over: each CPU with how its stalls spread.
@@ -379,12 +382,16 @@ impl Watch {
         let pieces = counted.iter().filter_map(|one| one.spread.pieces()).reduce(f64::min);
         let dispersion = worst.spread.dispersion(count.most.max(1.0));
         let compression = self.cpus.first().map_or(1.0, |cpu| cpu.0.compression());
+        let undecided = outcome == Outcome::Unknown && !count.is_upper;
+        let further_is_least = undecided && count.sum <= 0.0 && pieces.is_some_and(|pieces| pieces < MIN_PIECES);
         let further = || {
+            let (dispersion, settling) = match further_is_least {
+                true => (1.0, 0.0),
+                false => (dispersion, pieces.map_or(0.0, |pieces| SETTLED_PIECES / pieces - 1.0)),
+            };
             let more = further_exposure(count.sum, worst.largest, dispersion, want_s / count.exposure_s)?;
-            let settling = pieces.map_or(0.0, |pieces| SETTLED_PIECES / pieces - 1.0);
             Some(more.max(settling) * count.exposure_s / compression)
         };
-        let undecided = outcome == Outcome::Unknown && !count.is_upper;
         let filled: u64 = counted.iter().map(|one| one.count.filled).sum();
         let activations: u64 = counted.iter().map(|one| one.count.activations).sum();
         let probability = (activations > 0).then(|| (filled as f64 / activations as f64).min(1.0));
@@ -411,6 +418,7 @@ impl Watch {
                 .map(|probability| cycle / probability * compression),
             outcome,
             measure_further_s: undecided.then(further).flatten(),
+            further_is_least,
         })
     }
 }

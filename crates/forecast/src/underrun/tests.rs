@@ -93,6 +93,16 @@ fn nothing_seen_is_a_bound_and_never_for_ever() {
 }
 
 #[test]
+fn a_short_recording_says_what_it_takes_at_the_least() {
+    // Ten seconds in which short waits come all together: how long the machine remembers does not show.
+    let waits: Vec<(u64, u64)> = (0..400).map(|index| (1_000_000_000 + index * 4_000_000, 300_000)).collect();
+    let found =
+        input(1_000_000, &waits, 9_600, Some(0)).underruns(&device(4_000_000, 3, 1_000_000), Stage::Total).unwrap();
+    assert!(found.further_is_least && found.pieces.is_some_and(|pieces| pieces < 20.0), "{found:?}");
+    assert!((found.measure_further_s.unwrap() / (5.298 * 3_600.0) - 1.0).abs() < 0.01, "{found:?}");
+}
+
+#[test]
 fn verdicts_need_their_whole_interval() {
     let every = |seconds: u64, count: u64| -> Vec<(u64, u64)> {
         (0..count).map(|index| (index * seconds * 1_000_000_000, 20_000_000)).collect()

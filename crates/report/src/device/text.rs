@@ -31,9 +31,13 @@ impl Run<'_> {
     }
 }
 
-/// Whether a device kept up: no underrun but those that the machine explains. `None` where it never ran.
+/// Whether a device kept up: no underrun but those that the machine explains. `None` where nothing came to it; what came to one that
+/// never had its turn was dropped.
 pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
-    (device.processed > 0 || device.underruns > 0).then_some(device.underruns == device.underruns_outside)
+    match device.processed > 0 || device.underruns > 0 {
+        true => Some(device.underruns == device.underruns_outside),
+        false => (device.dropped > 0).then_some(false),
+    }
 }
 
 /// The result in a sentence a device.
@@ -70,6 +74,9 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
             counted(blocks, "block"),
             underruns(device)
         ),
+        Some(false) if device.processed == 0 && device.underruns == 0 => {
+            format!("{name} does not keep up: it never had its turn, {} dropped.", counted(device.dropped, "block"))
+        }
         Some(false) => format!(
             "{name} does not keep up: {} of {} ({} of them the machine's), {share:.1} % of a CPU.",
             underruns(device),
@@ -332,7 +339,9 @@ mod tests {
     fn only_the_devices_own_underruns_count_against_it() {
         let mut device = DeviceSummary::default();
         assert_eq!(keeps_up(&device), None);
-        device.processed = 10;
+        device.dropped = 7;
+        assert_eq!(keeps_up(&device), Some(false));
+        (device.processed, device.dropped) = (10, 0);
         assert_eq!(keeps_up(&device), Some(true));
         (device.underruns, device.underruns_outside) = (3, 2);
         assert_eq!(keeps_up(&device), Some(false));

@@ -173,6 +173,8 @@ pub(crate) struct DeviceForecast<'a> {
     mttf_per_stall_s: Option<f64>,
     mttf_per_buffer_s: Option<f64>,
     measure_further_s: Option<f64>,
+    /// Whether that is what it takes at the least.
+    further_is_least: bool,
     advice: Option<AdviceRow>,
 }
 
@@ -277,6 +279,7 @@ impl<'a> DeviceForecast<'a> {
             mttf_per_stall_s: found.mttf_per_stall_s,
             mttf_per_buffer_s: found.mttf_per_buffer_s,
             measure_further_s: found.measure_further_s,
+            further_is_least: found.further_is_least,
             advice: answer.advice.as_ref().map(AdviceRow::new),
         }
     }

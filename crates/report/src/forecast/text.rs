@@ -4,7 +4,7 @@ use super::units::{counted_units, in_units, is_loop, slack_in_units};
 use crate::layout::{counted, indented};
 use punctual_device::Profile;
 use punctual_forecast::{
-    Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, WorstCase, format_seconds,
+    Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Underruns, WorstCase, format_seconds,
 };
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -179,12 +179,13 @@ fn interval_text(mttf: &Estimate) -> String {
     }
 }
 
-/// How much longer to measure, s.
-pub(crate) fn so_much_more(further: f64) -> String {
+/// How much longer to measure, where so much, s, is what it takes.
+pub(crate) fn so_much_more(found: &Underruns, further: f64) -> String {
+    let least = if found.further_is_least { ", at least" } else { "" };
     if further < 7_200.0 {
-        return counted((further / 60.0).ceil() as u64, "more minute");
+        return counted((further / 60.0).ceil() as u64, "more minute") + least;
     }
-    format!("{} more", format_seconds(further))
+    format!("{} more{least}", format_seconds(further))
 }
 
 /// What is said about a device in its row.
@@ -196,7 +197,7 @@ pub fn device_verdict(answer: &DeviceAnswer) -> String {
         (Outcome::HoldsAsRecorded, _) => "holds while conditions stay as recorded".to_owned(),
         (Outcome::Unknown, Some(further)) => {
             let seen = if found.misses > 0.0 { "" } else { "nothing seen, " };
-            format!("cannot tell yet: {seen}measure {}", so_much_more(further))
+            format!("cannot tell yet: {seen}measure {}", so_much_more(found, further))
         }
         (Outcome::Unknown, None) if found.is_upper_count => {
             "cannot tell: so late is common here, and the recording keeps the longest only".to_owned()
