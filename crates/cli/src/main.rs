@@ -174,8 +174,8 @@ fn name_suggestion(error: &clap::Error, message: String) -> (String, Option<Stri
 const CYCLICTEST: [(&str, &str); 6] = [
     ("-t", "cyclictest's -t is -a here: one thread on each of these CPUs, and `-p 95,50` for two"),
     ("-S", "cyclictest's -S is what `record` does by itself: one thread on each CPU, -a chooses"),
-    ("-m", "cyclictest's -m needs no word here: memory is always locked where that is allowed"),
-    ("-n", "cyclictest's -n needs no word here: threads always sleep in clock_nanosleep"),
+    ("-m", "cyclictest's -m is not needed here: memory is always locked where that is allowed"),
+    ("-n", "cyclictest's -n is not needed here: threads always sleep in clock_nanosleep"),
     ("-l", "cyclictest's -l, a number of loops, is a time here: 10,000 loops of 1 ms are -D 10s"),
     ("-H", "cyclictest's -H is `punctual report FILE --html PAGE` here; a recording holds every value"),
 ];

@@ -171,7 +171,7 @@ fn a_machine_with_itself_and_with_a_later_one() {
     let same = json(&run(directory.path(), &["compare", "a", "same", "--json"]));
     assert_eq!(same["schema"], "punctual.compare/1");
     assert_eq!((&same["outcome"], &same["exit_code"]), (&"no difference".into(), &0.into()), "{same}");
-    assert!(same["verdict"].as_str().unwrap().starts_with("No difference that this data can show"));
+    assert!(same["verdict"].as_str().unwrap().starts_with("No difference that these data can show"));
     assert!(same["verdict"].as_str().unwrap().contains("would be found four times of five"), "{}", same["verdict"]);
     assert!(same["stages"].as_array().unwrap().iter().all(|stage| stage["verdict"] == "no difference"));
 
@@ -287,12 +287,12 @@ fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
     assert!(number(1, "p_of_all") <= 0.05 && number(0, "p_of_all") > 0.05, "{rows:?}");
     let text = stdout(&run(directory.path(), &words));
     assert!(text.starts_with("Worse than A: C, its "), "{text}");
-    assert!(text.contains("No difference from A that this data can show: B."), "{text}");
+    assert!(text.contains("No difference from A that these data can show: B."), "{text}");
     assert!(text.contains("next: `punctual compare plain slow=later`"), "{text}");
     // Few runs are no verdict of the systems, of however many sides.
     let few = ["compare", "plain/0.punctual", "same/0.punctual", "later/0.punctual"];
     let text = stdout(&run(directory.path(), &few));
-    assert!(text.starts_with("Later in these runs: C") && text.contains("nothing is said for B, C"), "{text}");
+    assert!(text.starts_with("Later in these runs: C") && text.contains("about the systems themselves (B, C) takes"), "{text}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ struct Tally {
 
 /// Whether what is seen lies between the program's drawing and the server's answer that it was done.
 fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
-    /// The server tells whoever types before or after it answers the program.
+    /// The server tells the typist before or after it answers the program.
     const AROUND_NS: u64 = 2_000_000;
     input.seen_ns.is_some_and(|seen| {
         seen >= done.begin_ns + done.part_ns - done.part_ns.min(1_000)
@@ -83,7 +83,7 @@ fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done
         return;
     }
     let of = |kind: &str, name: &str| named(parts, kind, name);
-    // So may the way there be, where others kept the server or whoever types from a CPU.
+    // So may the way there be, where others kept the server or the typist from a CPU.
     let on_the_way = if *kind == "wait" { of("wait", "") - of(kind, name) } else { of("wait", "") };
     if on_the_way > DISTURBED_WAY_NS {
         tally.disturbed += 1;

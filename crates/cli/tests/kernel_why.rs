@@ -120,7 +120,7 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     assert!(episodes.iter().filter(woken).count() * 2 > episodes.len(), "most are woken by a timer's interrupt");
     let whole = stdout(&why(&[]));
     assert!(whole.lines().next().unwrap().contains("later than 1.00 us"), "{whole}");
-    assert!(whole.contains("left no evidence, for the budget was spent"), "{whole}");
+    assert!(whole.contains("left no evidence because the budget was used up"), "{whole}");
     let one = stdout(&why(&["--episode", "2"]));
     assert!(one.contains("Episode 2: measure-") && one.contains("woken by:"), "{one}");
     let folded = stdout(&why(&["--folded"]));

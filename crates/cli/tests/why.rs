@@ -138,8 +138,8 @@ fn what_was_lost_to_slow_writing_is_counted_apart() {
     write(&directory.path().join("a.punctual"), 1, &counted, completed());
     let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
     assert!(text.contains("without evidence 9 (5 of them not written)"), "{text}");
-    assert!(text.contains("of 10 late wakeups 4 left no evidence, for the budget was spent"), "{text}");
-    assert!(text.contains("of 10 late wakeups 5 left no evidence, for it could not be written"), "{text}");
+    assert!(text.contains("of 10 late wakeups 4 left no evidence because the budget was used up"), "{text}");
+    assert!(text.contains("of 10 late wakeups 5 left no evidence because it could not be written"), "{text}");
     // The page says all that the text does of what is missing.
     assert_eq!(code(&run(directory.path(), &["why", "a.punctual", "--html", "a.html"])), 0);
     let page = std::fs::read_to_string(directory.path().join("a.html")).unwrap();

@@ -156,7 +156,7 @@ const EXPECTED_PLURALS: [&str; 16] = [
     "of {chosen} episodes",
     "number_of(&threads)",
     "to tell from the maximum",
-    "late wakeups in the mean",
+    "late wakeups on average",
     "more than can be replayed",
     "are too many",
     "rows for {max_marks} marks",

@@ -535,7 +535,7 @@ fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String>
     }
     match standing {
         Standing::TooFewRuns { .. } if a.runs.len().min(b.runs.len()) == 1 => notes.push(
-            "one run a side does not show how much runs differ: the intervals allow for as much as is usual of a machine that stays what it is"
+            "one run a side does not show how much runs differ: the intervals allow for the spread that is usual on an unchanged machine"
                 .to_owned(),
         ),
         Standing::TooFewRuns { .. } => {

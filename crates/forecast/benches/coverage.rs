@@ -93,7 +93,7 @@ fn normal_quantile(p: f64) -> f64 {
 #[derive(Clone, Copy, PartialEq)]
 enum Times {
     Poisson,
-    /// Each stall is followed by late wakeups of the same cause: 1 in 0.3 in the mean.
+    /// Each stall is followed by late wakeups of the same cause: 1 in 0.3 on average.
     Clustered,
     /// Every so often to the millisecond.
     Periodic,

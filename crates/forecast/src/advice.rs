@@ -195,7 +195,7 @@ mod tests {
     use crate::testing::{Random, device, input};
     use crate::underrun::Outcome;
 
-    /// So many hours with stalls of exponential length, 60 an hour, 2 ms in the mean.
+    /// So many hours with stalls of exponential length, 60 an hour, 2 ms on average.
     fn hours(hours: u64) -> Input {
         let mut random = Random(11);
         let end = hours as f64 * 3.6e12;

@@ -78,7 +78,7 @@ pub struct WorstCase {
     pub horizon_s: f64,
     /// Of which stage.
     pub stage: Stage,
-    /// The lateness that is exceeded once in the horizon in the mean, ns, and how it was found.
+    /// The lateness that is exceeded once in the horizon on average, ns, and how it was found.
     pub level: Level,
     /// What the next horizon does not exceed with a probability of 95 %, ns; otherwise why that cannot be said.
     pub next: Result<u64, String>,
@@ -296,13 +296,11 @@ fn exposure_notes(input: &Input, question: &Question, usage: Usage) -> Vec<Strin
         notes.push(format!("nobody knows how many hours of use an hour of `{load}` stands for: taken as one"));
     }
     if question.usage.is_none() && usage.continuous {
-        notes.push("a day is 24 hours and a week 168, of use, in horizons as in wants".to_owned());
+        notes.push("a day means 24 hours of use and a week 168, in horizons and in wants".to_owned());
     }
     if input.fills_in(Stage::Total) {
         let missed: u64 = input.tasks.iter().filter_map(|task| task.missed).sum();
-        notes.push(format!(
-            "{missed} skipped activations are filled in, once, as the late wakeups they would have been"
-        ));
+        notes.push(format!("{missed} skipped activations count, once each, as the late wakeups they would have been"));
     }
     notes
 }
@@ -371,13 +369,13 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
     }
     if let Some((pieces, memory_ns)) = spread.pieces().zip(spread.memory_ns) {
         let enough = if pieces < SETTLED_PIECES {
-            "; too few for more than answers that hold while conditions stay as recorded"
+            "; too few for any answer except one that holds while conditions stay as recorded"
         } else {
             ""
         };
         let memory = format_seconds(memory_ns / 1e9);
         notes.push(format!(
-            "what happens still shows {memory} later: the recording is worth {pieces:.0} independent pieces{enough}"
+            "what happens still shows {memory} later: the recording counts as {pieces:.0} independent pieces{enough}"
         ));
     }
     if let Some(drift) = spread.drift {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Both ends of a pseudo-terminal.
 pub(crate) struct Terminal {
-    /// Of whoever types.
+    /// Of the typist.
     keyboard: PseudoTerminal,
     /// The program's. It is kept open, so that the end of the program is told by its end alone.
     own: OwnedFd,
@@ -44,7 +44,7 @@ impl Terminal {
         self.own.as_fd()
     }
 
-    /// That of whoever types.
+    /// That of the typist.
     pub(crate) fn near(&self) -> BorrowedFd<'_> {
         self.keyboard.near.as_fd()
     }

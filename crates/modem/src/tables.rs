@@ -140,7 +140,7 @@ impl Tables {
 }
 
 /// How the starved end is made: its datapump has three buffers and, of blocks that wait, works on the newest alone. Both were chosen,
-/// because most of Table 3 comes out with them. A block takes 1.83 ms in the mean, as on the paper's machine when it is simulated
+/// because most of Table 3 comes out with them. A block takes 1.83 ms on average, as on the paper's machine when it is simulated
 /// (docs/modem.md).
 pub fn setup() -> Setup {
     Setup { buffers: 3, late: Late::DropStale, compute_ns: 1_830_000, ..Setup::default() }

@@ -168,7 +168,7 @@ impl Transfer {
         })
     }
 
-    /// Bits of the file a second, in the mean of those that succeeded.
+    /// Bits of the file a second, averaged over those that succeeded.
     pub fn throughput(&self) -> Option<f64> {
         self.seconds().filter(|seconds| seconds.mean > 0.0).map(|seconds| self.bytes as f64 * 8.0 / seconds.mean)
     }

@@ -7,21 +7,21 @@ use punctual_random::Random;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Later {
-    /// A job on every minute, for 2 s in the mean (log-normal), with ten late wakeups a second of twice the scale.
+    /// A job on every minute, for 2 s on average (log-normal), with ten late wakeups a second of twice the scale.
     Minutes,
     /// A temperature that wanders (60 s) throttles the CPU from one level on until it is below another: the scale is then 1.3.
     Heat,
-    /// Another guest works for 120 s and rests for 240 s in the mean; meanwhile every 2 s it keeps the CPU for up to 10 scales more.
+    /// Another guest works for 120 s and rests for 240 s on average; meanwhile every 2 s it keeps the CPU for up to 10 scales more.
     Neighbour,
     /// Firmware takes the CPU every 32 s, for nearly the same time each.
     Firmware,
-    /// Sessions begin at random and last as a Pareto law of shape 2.5 says, 20 s in the mean; each adds as many stalls.
+    /// Sessions begin at random and last as a Pareto law of shape 2.5 says, 20 s on average; each adds as many stalls.
     Sessions,
     /// The recording begins with a machine that is cold: five times as many stalls, which fade by e in 60 s.
     Cold,
     /// Ten minutes in three hours it copies its disks: three times as many stalls, the others of 1.5 times the scale.
     Backup,
-    /// What holds up wakeups moves between two CPUs, every 100 s in the mean.
+    /// What holds up wakeups moves between two CPUs, every 100 s on average.
     Moving,
 }
 
@@ -53,7 +53,7 @@ impl Later {
             Later::Heat => 0.5 * (alone + EVENTS * above(x, BASE, HOT)),
             Later::Neighbour => alone + 0.5 / 3.0 * (1.0 - (x - BASE) / 10.0).clamp(0.0, 1.0),
             Later::Firmware => alone + (2.0 * (BASE + 5.5 - x)).clamp(0.0, 1.0) / FIRMWARE_S,
-            // One session at a time in the mean.
+            // One session at a time on average.
             Later::Sessions | Later::Cold => alone,
             Later::Backup => alone + BACKUP_S.0 / BACKUP_S.1 * 2.0 * EVENTS * above(x, BASE, 1.5),
             Later::Moving => alone + 0.5 * above(x, BASE, 2.0),

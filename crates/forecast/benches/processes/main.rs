@@ -31,7 +31,7 @@ use unseen::Unseen;
 const PERIOD_NS: u64 = 1_000_000;
 /// The scale of lateness, ns.
 const SCALE_NS: f64 = 20_000.0;
-/// Events that are made, a second in the mean: those above a level that a share of 0.02 of wakeups exceeds.
+/// Events that are made, a second on average: those above a level that a share of 0.02 of wakeups exceeds.
 const EVENTS: f64 = 20.0;
 const KEPT: usize = 10_000;
 
@@ -42,13 +42,13 @@ enum Process {
     Mixture,
     /// A Generalized Pareto tail of shape 0.5.
     Heavy,
-    /// Storms every 100 s in the mean, of 4 s in the mean, with a late wakeup of scale 3 every 8 ms, above independent ones.
+    /// Storms every 100 s on average, of 4 s on average, with a late wakeup of scale 3 every 8 ms, above independent ones.
     Storms,
     /// Two CPUs; on the second a tenth as many.
     Cpus,
     /// The scale's logarithm is an AR(1) of this deviation and a memory of 50 s.
     Wander(f64),
-    /// Each late wakeup brings on 0.75 others within 3 s in the mean.
+    /// Each late wakeup brings on 0.75 others within 3 s on average.
     Branching,
     /// 20 s on, 20 s off.
     OnOff,
@@ -131,7 +131,7 @@ impl Process {
     #[expect(clippy::too_many_lines, reason = "one flat match: what each process does in a second")]
     fn run(self, seconds: f64, random: &mut Random) -> Vec<(f64, f64)> {
         let mut events: Vec<(f64, f64)> = Vec::new();
-        // So many a second in the mean, from here for a second, above a level, of this scale.
+        // So many a second on average, from here for a second, above a level, of this scale.
         let steady = |events: &mut Vec<(f64, f64)>, from: f64, share: f64, scale: f64, random: &mut Random| {
             let level = BASE;
             let rate = 1_000.0 * share * (-level / scale).exp();

@@ -9,11 +9,11 @@ use punctual_random::Random;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Stranger {
-    /// A fast clock and a slow one, 40 s each in the mean: on the fast one stalls are frequent and short, on the slow one rare and long.
+    /// A fast clock and a slow one, 40 s each on average: on the fast one stalls are frequent and short, on the slow one rare and long.
     Governor,
-    /// Every 20 s in the mean memory is compacted, in as many steps as a Pareto law of shape 1.5 says, with a stall in each.
+    /// Every 20 s on average memory is compacted, in as many steps as a Pareto law of shape 1.5 says, with a stall in each.
     Compaction,
-    /// A device fails every 150 s in the mean and is tried again after 1, 2, 4 ... 64 s, until it works: four of five times it does not.
+    /// A device fails every 150 s on average and is tried again after 1, 2, 4 ... 64 s, until it works: four of five times it does not.
     Retries,
     /// A queue, 0.6 full, of which a wakeup waits for all that are in it.
     Queue,
@@ -23,15 +23,15 @@ pub(crate) enum Stranger {
     Builds,
     /// Four CPUs, each with stalls of its own, which all become more frequent and longer when a neighbour has the cache.
     Siblings,
-    /// Something breaks every 250 s in the mean, and then stalls fade as a power law does; how many is as unlike as an exponential law.
+    /// Something breaks every 250 s on average, and then stalls fade as a power law does; how many is as unlike as an exponential law.
     Aftershocks,
-    /// A timer's phase is anywhere, and stays so for 25 s in the mean; by it wakeups are later.
+    /// A timer's phase is anywhere, and stays so for 25 s on average; by it wakeups are later.
     Phase,
     /// Every 5 s what was written goes to the disk: one stall, as long as that is much, which wanders (60 s).
     Flush,
     /// A container spends more or less than its quota; when its credit is used up it is stopped every 100 ms.
     Credits,
-    /// Tenants come every 300 s and stay for half an hour in the mean; each brings stalls, one more than another.
+    /// Tenants come every 300 s and stay for half an hour on average; each brings stalls, one more than another.
     Tenants,
 }
 
@@ -60,7 +60,7 @@ const FAULTS: f64 = 1.0 / 150.0;
 const TRIES: i32 = 7;
 const FAILS: f64 = 0.8;
 const FULL: f64 = 0.6;
-/// So many are done in a second, in the mean, while any are there.
+/// So many are done in a second, on average, while any are there.
 const DONE: f64 = 4.0;
 const WAITS: f64 = 0.6;
 const LEAK_S: (f64, f64) = (3_000.0, 6_000.0);
@@ -195,7 +195,7 @@ fn retries(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
         for _ in 0..TRIES {
             at += pause;
             pause *= 2.0;
-            // Ten in a second, in the mean.
+            // Ten in a second, on average.
             let mut due = at + random.exponential() / 10.0;
             while due < at + 1.0 {
                 if (0.0..seconds).contains(&due) {

@@ -35,7 +35,7 @@ pub(crate) enum Unseen {
     Change,
     /// The scale goes 30 % up and down in ten times the recording.
     Tenth,
-    /// Each late wakeup brings on 0.97 others within 3 s in the mean.
+    /// Each late wakeup brings on 0.97 others within 3 s on average.
     Critical,
 }
 

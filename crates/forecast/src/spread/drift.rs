@@ -19,7 +19,7 @@ pub struct Drift {
     /// How many times as frequent they are in the middle half as in the outer quarters, where they rise and fall (or fall and
     /// rise) by no accident rather than change in one direction.
     pub middle: Option<f64>,
-    /// How many times as frequent as in the mean they are at the end: at the least, and at the most.
+    /// How many times as frequent as on average they are at the end: at the least, and at the most.
     pub(super) ahead: (f64, f64),
 }
 

@@ -31,7 +31,7 @@ fn independent_events_are_let_be() {
     assert!((none.upper(0.0, 1.0, 0.995) - 5.298).abs() < 0.001);
 }
 
-/// Two events a block, in the mean, are the fewest that show a memory: 16 in eight blocks.
+/// Two events a block, on average, are the fewest that show a memory: 16 in eight blocks.
 #[test]
 fn too_few_events_show_no_memory() {
     let at_once = |count: u64| (0..count).map(|at| at * 1_000_000).collect::<Vec<u64>>();
@@ -41,7 +41,7 @@ fn too_few_events_show_no_memory() {
 
 #[test]
 fn a_memory_is_found_and_its_length() {
-    // On for 10 s with one event every 50 ms in the mean, off for 10 s in the mean, both exponential.
+    // On for 10 s with one event every 50 ms on average, off for 10 s on average, both exponential.
     let mut memories = Vec::new();
     for seed in 0..20 {
         let (mut random, mut times, mut at, mut on) = (Random(seed), Vec::new(), 0.0, true);

@@ -35,7 +35,7 @@ fn the_quoted_readings_of_the_figures() {
     }
 }
 
-/// Blackouts of exponential length, 20 an hour and 8 ms in the mean, as a thread at 1 kHz that skips sees them.
+/// Blackouts of exponential length, 20 an hour and 8 ms on average, as a thread at 1 kHz that skips sees them.
 fn blackouts(seed: u64, hours: f64) -> Input {
     let mut random = Random(seed);
     let end = hours * 3.6e12;

@@ -1,5 +1,5 @@
 //! Inputs to a program in a window. Its server stands between: it gets what is typed and tells the program, which hands it what
-//! to draw; what it has drawn, it tells whoever types.
+//! to draw; what it has drawn, it tells the typist.
 
 use super::{Tracker, open::MAX_THREADS};
 use punctual_probe::terminal::Seen;

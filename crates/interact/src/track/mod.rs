@@ -137,7 +137,7 @@ impl Tracker {
         number
     }
 
-    /// Output arrived at whoever types.
+    /// Output arrived at the typist.
     pub fn arrived(&mut self, at_ns: u64, bytes: u64) {
         // It belongs to the time after the last input that was begun before it; whose doing it is, threads tell.
         if let Some(open) = self.open.iter_mut().rev().find(|open| open.row.begin_ns <= at_ns) {

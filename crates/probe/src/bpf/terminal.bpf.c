@@ -5,7 +5,7 @@
  * its CPU; user space maps the rings.
  *
  * With a display, input and output go over sockets whose other end is its server: those of the threads at the terminal,
- * and at the server those of whoever types. A terminal that a program of theirs opens in turn is theirs too.
+ * and at the server those of the typist. A terminal that a program of theirs opens in turn is theirs too.
  */
 #include "calls.h"
 #include "kernel.h"

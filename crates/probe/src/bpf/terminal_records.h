@@ -26,7 +26,7 @@
 #define OF_SERVER 512		/* the thread is the display server's */
 #define TO_TERMINAL 1024	/* with a display: it writes to a terminal, which the kernel's own threads hand on */
 #define WAKER_IS_KERNELS 2048	/* the waker is the kernel's own */
-#define TO_OTHERS 4096		/* the display server tells others than whoever types */
+#define TO_OTHERS 4096		/* the display server tells others than the typist */
 
 /* One cache line. Times are ns of CLOCK_MONOTONIC. */
 struct moment_record {

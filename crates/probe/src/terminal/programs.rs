@@ -205,12 +205,12 @@ impl Seen {
         self.flags & WAKER_IS_KERNELS != 0
     }
 
-    /// The same of what the display's server tells others than whoever types.
+    /// The same of what the display's server tells others than the typist.
     pub fn to_others(self) -> Seen {
         self.with(TO_OTHERS, true)
     }
 
-    /// Whether the display's server tells others than whoever types: the program.
+    /// Whether the display's server tells others than the typist: the program.
     pub fn tells_others(&self) -> bool {
         self.flags & TO_OTHERS != 0
     }
@@ -267,7 +267,7 @@ pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
 
 impl TerminalWatch {
     /// Loads and attaches the programs for whoever is at this terminal. The descriptor is the terminal's own end, not that of
-    /// whoever types, and nothing may be at it yet. With the process of a display's `server`, input and output are what goes
+    /// the typist, and nothing may be at it yet. With the process of a display's `server`, input and output are what goes
     /// over the sockets between that and whoever is there; this process must have one too, by which it types.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ static INTERACTIONS: Schema = Schema {
         optional("busy_ns").about("When the program's threads had left their CPUs"),
         optional("blocked_ns").about("When the thread that took it waited for input again"),
         optional("seen_ns").about("When the last output because of it had been put out"),
-        optional("arrived_ns").about("When that arrived at whoever types"),
+        optional("arrived_ns").about("When that arrived at the typist"),
         optional("cpu_ns").about("CPU time of the program until its end, ns"),
         optional("run_delay_ns").about("How long the program's threads were kept from a CPU, ns"),
         optional("think_1996_ns").about("How much of the time the machine of 1996 calls thinking, ns"),
@@ -89,7 +89,7 @@ pub struct Interaction {
     pub blocked_ns: Option<u64>,
     /// When the last that was put out because of it had been put out.
     pub seen_ns: Option<u64>,
-    /// When that arrived at whoever types.
+    /// When that arrived at the typist.
     pub arrived_ns: Option<u64>,
     /// CPU time of the program from its beginning to its end.
     pub cpu_ns: Option<u64>,

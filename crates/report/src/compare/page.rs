@@ -92,7 +92,7 @@ fn ratios(comparison: &Comparison) -> Section {
         Block::Picture(Picture {
             id: format!("ratio-{id}"),
             title: title.to_owned(),
-            caption: "B to A: to the right of 1, B is later. Limits hold together with 95 % probability.".to_owned(),
+            caption: "B to A: to the right of 1, B is later. All limits hold at once with 95 % probability.".to_owned(),
             drawing: Drawing::Intervals(Intervals {
                 unit: Unit::Factor,
                 axis: "B is so many times A".to_owned(),

@@ -38,13 +38,13 @@ fn several_verdict(found: &[Shared]) -> String {
     let same: Vec<String> =
         labelled().filter(|(_, one)| one.outcome == Outcome::NoDifference).map(|(name, _)| name.to_string()).collect();
     if !same.is_empty() {
-        sentences.push(format!("No difference from A that this data can show: {}.", same.join(", ")));
+        sentences.push(format!("No difference from A that these data can show: {}.", same.join(", ")));
     }
     let unjudged: Vec<String> =
         labelled().filter(|(_, one)| one.standing != Standing::Systems).map(|(name, _)| name.to_string()).collect();
     if !unjudged.is_empty() {
         sentences.push(format!(
-            "Of the systems nothing is said for {}: that takes at least {MIN_RUNS} runs of each side, made in turn.",
+            "To say anything about the systems themselves ({}) takes at least {MIN_RUNS} runs of each side, made in turn.",
             unjudged.join(", ")
         ));
     }
@@ -80,7 +80,7 @@ pub fn several_text(found: &[Shared]) -> String {
     }
     let _ = writeln!(
         text,
-        "\nThe total of each beside A; with {} at most 5 of 100 times any of them is wrong (Holm): *p* is that of all\n",
+        "\nThe total of each side compared with A; over {} at most 5 times in 100 any of them is wrong (Holm): *p* allows for all\n",
         counted(found.len(), "comparison")
     );
     let rows = found.iter().enumerate().map(|(index, shared)| row(label(index + 1), shared));

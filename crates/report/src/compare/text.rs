@@ -52,7 +52,7 @@ pub fn verdict(comparison: &Comparison) -> String {
 fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
     let is_verdict = comparison.standing == Standing::Systems;
     let mut words = if is_verdict {
-        "No difference that this data can show".to_owned()
+        "No difference that these data can show".to_owned()
     } else {
         format!("{} no difference that they can show", of_these_runs(comparison))
     };
@@ -181,7 +181,7 @@ pub fn text(comparison: &Comparison) -> String {
         let whose = if several { format!(" of {}", measure(stage)) } else { String::new() };
         let _ = writeln!(
             text,
-            "\nThe total{whose}: its intervals hold together with 95 % probability; a B/A from *findable* on is found four times of five\n"
+            "\nThe total{whose}: all its intervals hold at once with 95 % probability; a B/A of *findable* or more is found four times out of five\n"
         );
         let _ = writeln!(text, "{}", ratio_table(stage));
     }

@@ -29,7 +29,7 @@ fn group_text(out: &mut String, group: &Group) {
         format!(", {} of use ({} hours an hour)", format_seconds(group.use_s), group.compression)
     };
     let in_a_row = group.extremal_index.filter(|index| *index > 0.0).map(|index| 1.0 / index);
-    let in_a_row = in_a_row.map_or_else(String::new, |late| format!(" of {late:.1} late wakeups in the mean"));
+    let in_a_row = in_a_row.map_or_else(String::new, |late| format!(" of {late:.1} late wakeups on average"));
     let _ = writeln!(
         out,
         "{} under {}: watched for {}{use_of}; {}{in_a_row}",

@@ -86,7 +86,7 @@ impl IdleReport<'_> {
         let cut = if self.document.ended.is_none() { "Cut short. " } else { "" };
         let cpus = self.gaps.cpus.len();
         let mut verdict = format!(
-            "{cut}A loop that wanted {} had {} of {}",
+            "{cut}A loop that wanted {} got {} of {}",
             counted(cpus, "CPU"),
             percent(runtime.saturating_sub(noise), runtime),
             format_ns(runtime / cpus.max(1) as u64)
@@ -154,7 +154,7 @@ pub fn text(report: &IdleReport<'_>) -> String {
     let policy = if provenance.configuration.policy == "fifo" {
         "FIFO 1, 90 of every 100 ms"
     } else {
-        "idle priority: everything else goes first"
+        "idle priority: everything else runs first"
     };
     let iterations: u64 = gaps.cpus.iter().map(|cpu| cpu.iterations).sum();
     let own = report.runtime_ns().saturating_sub(report.noise_ns());
@@ -196,7 +196,7 @@ fn calibrated(text: &mut String, gaps: &GapDocument) {
             .map(|mode| format!("{} in {:.1} %", format_ns(mode.duration_ns), mode.share_thousandths as f64 / 10.0))
             .collect();
         let found = if modes.is_empty() { "no time in 5 % of its runs".to_owned() } else { modes.join(", ") };
-        let judged = if is_steady(count) { "steady" } else { "NOT steady: what it took longer is counted as gaps" };
+        let judged = if is_steady(count) { "steady" } else { "NOT steady: the extra time is counted as gaps" };
         let _ = writeln!(
             text,
             "CPU {}: to count to {} took {} when calibrated; while measuring {found}: {judged}",

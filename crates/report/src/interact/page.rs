@@ -99,7 +99,7 @@ fn latencies(report: &InteractReport<'_>) -> Section {
     Section {
         id: "latency".into(),
         title: "How long inputs took".into(),
-        lead: "From the moment an input was put in to the last that the program put out because of it.".into(),
+        lead: "From the moment of an input to the last output that the program made because of it.".into(),
         blocks,
     }
 }
@@ -143,8 +143,8 @@ fn ends(report: &InteractReport<'_>) -> Table {
             row("taken by the program", &|input| input.got_ns),
             row("blocked: it asks for more with nothing queued", &|input| input.blocked_ns),
             row("busy: its CPUs fall idle", &|input| input.busy_ns),
-            row("seen: the last that it put out because of it", &|input| input.seen_ns),
-            row("arrived at whoever types", &|input| input.arrived_ns),
+            row("seen: the last output it caused", &|input| input.seen_ns),
+            row("reached the user", &|input| input.arrived_ns),
         ],
     }
 }

@@ -105,8 +105,8 @@ fn ends(text: &mut String, report: &InteractReport<'_>) {
         ("taken by the program", median(&|input| input.got_ns)),
         ("blocked: asks for more, nothing queued", median(&|input| input.blocked_ns)),
         ("busy: its CPUs fall idle", median(&|input| input.busy_ns)),
-        ("seen: the last that it put out because of it", median(&|input| input.seen_ns)),
-        ("arrived at whoever types", median(&|input| input.arrived_ns)),
+        ("seen: the last output it caused", median(&|input| input.seen_ns)),
+        ("reached the user", median(&|input| input.arrived_ns)),
     ];
     let rows = rows.into_iter().map(|(name, cells)| [name.to_owned()].into_iter().chain(cells).collect());
     let _ = writeln!(text, "\n{}", table(&["us from input to", "inputs", "p50", "p90"], 1..4, rows));
@@ -231,7 +231,7 @@ fn cost(text: &mut String, report: &InteractReport<'_>) {
     let program = summary.program_cpu_ns.map_or_else(String::new, |ns| format!("; the program {}", format_ns(ns)));
     let _ = write!(
         text,
-        "\nCPU time: whoever types {}, punctual in all {}{program}",
+        "\nCPU time: typing {}, punctual in all {}{program}",
         format_ns(summary.driver_cpu_ns),
         format_ns(summary.process_cpu_ns)
     );

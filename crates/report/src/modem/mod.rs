@@ -51,7 +51,7 @@ impl Sent<'_> {
         match self.transfer.seconds() {
             Some(seconds) => {
                 format!(
-                    "{successes} of {} arrived exact, in {:.3} s in the mean{cut}.",
+                    "{successes} of {} arrived exact, in {:.3} s on average{cut}.",
                     counted(attempts, "attempt"),
                     seconds.mean
                 )

@@ -226,7 +226,7 @@ mod tests {
         let sent = Sent { file: "a.gz", experiment: &experiment, transfer: &transfer, interrupted: false, live: None };
         let text = transfer_text(&sent);
         assert!(text.contains("in virtual time"), "{text}");
-        assert!(text.starts_with("1 of 2 attempts arrived exact, in 174.250 s in the mean.\n"), "{text}");
+        assert!(text.starts_with("1 of 2 attempts arrived exact, in 174.250 s on average.\n"), "{text}");
         for part in ["slack 10.7 ms", "1 of 2: the far end hung up", "hung up", "9182", "noise 35 dB below"] {
             assert!(text.contains(part), "{part}: {text}");
         }

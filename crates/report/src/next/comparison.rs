@@ -24,7 +24,7 @@ pub fn after_comparison(comparison: &Comparison, again: Option<&dyn Fn(usize) ->
         return vec![NextStep::new(purpose, command)];
     }
     let later = if comparison.outcome == Difference::Worse { "B" } else { "A" };
-    let purpose = format!("on side {later} records who makes it late");
+    let purpose = format!("on side {later} records what delays it");
     vec![NextStep::new(&purpose, "sudo punctual record --why p99".to_owned())]
 }
 

@@ -18,8 +18,7 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     if let Some(device) = devices.iter().find(|device| keeps_up(device) == Some(false)) {
         let spec = shell_word(&written(run, device));
         if let Some((priority, slack)) = priority(device).zip(slack_ns(device)) {
-            let purpose =
-                format!("records who keeps a thread of its priority longer than the slack of {}", device.device);
+            let purpose = format!("records what delays a thread of its priority beyond the slack of {}", device.device);
             let command = format!(
                 "sudo punctual record --why {}us -p {priority}{}{}",
                 rounded_us(slack),

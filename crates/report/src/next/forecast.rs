@@ -34,7 +34,7 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
         && let Ok(slack) = device.device.usable_slack_ns()
     {
         let load = load_option(&group.load, known_loads);
-        let purpose = format!("records who keeps {} longer than its slack", device.device.id);
+        let purpose = format!("records what delays {} beyond its slack", device.device.id);
         let command = format!("sudo punctual record --why {}us{again}{load}", rounded_us(slack));
         steps.push(NextStep::new(&purpose, command));
     }
@@ -56,7 +56,7 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
     if let (Some((group, device, further_s)), Some(again)) = (soonest, asked.again) {
         let load = load_option(&group.load, known_loads);
         let purpose = format!(
-            "measures as long as {} still takes; then give `punctual forecast` both recordings",
+            "measures for as long as {} still needs; then give both recordings to `punctual forecast`",
             device.device.id
         );
         steps.push(NextStep::new(&purpose, format!("sudo punctual record -D {}{again}{load}", at_least(further_s))));

@@ -10,7 +10,7 @@ use punctual_recording::CauseKind;
 /// meets. Of keystrokes: the same of a program.
 pub fn after_idle(report: &IdleReport<'_>) -> Vec<NextStep> {
     if report.validation.is_some() {
-        let purpose = "says of each key how long a program of yours takes; PROGRAM is that program";
+        let purpose = "measures how long your program takes to answer each key; PROGRAM stands for it";
         return vec![NextStep::new(purpose, "sudo punctual interact -- PROGRAM".to_owned())];
     }
     let words = &report.document.provenance.command_line;
@@ -26,7 +26,7 @@ pub fn after_idle(report: &IdleReport<'_>) -> Vec<NextStep> {
         steps.push(NextStep::new("names who took the CPU", names));
     }
     if !is_real_time && (never_ran || leading == Some(CauseKind::Thread)) {
-        let purpose = "shows what of the CPU is left for real-time work, before which threads like these stand back";
+        let purpose = "shows how much of the CPU is left for real-time work, which threads like these give way to";
         steps.push(NextStep::new(purpose, format!("sudo punctual idle --policy fifo{others}")));
     }
     if let Some(kind) = leading.and_then(page_of) {

@@ -26,7 +26,7 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     if document.recorder.as_ref().is_none_or(keeps_what_does_not_matter)
         && let Some(command) = why_command(document, known_loads)
     {
-        steps.push(NextStep::new("records who makes the worst 1 % late", command));
+        steps.push(NextStep::new("records what delays the worst 1 %", command));
     }
     if document.followed.is_none() {
         let all: Vec<String> = measurement.parts.iter().map(|(path, _)| shell_word(&printable_path(path))).collect();

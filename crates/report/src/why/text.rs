@@ -84,7 +84,7 @@ fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &Recor
     if recorder.over_budget > 0 {
         let _ = writeln!(
             text,
-            "note: of {} {} left no evidence, for the budget was spent: a higher --why threshold keeps \
+            "note: of {} {} left no evidence because the budget was used up: a higher --why threshold keeps \
              those that matter",
             counted(recorder.late, "late wakeup"),
             recorder.over_budget
@@ -93,7 +93,7 @@ fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &Recor
     if recorder.writing_behind > 0 {
         let _ = writeln!(
             text,
-            "note: of {} {} left no evidence, for it could not be written, or not as fast as it came: \
+            "note: of {} {} left no evidence because it could not be written, or not as fast as it came: \
              a higher --why threshold keeps those that matter",
             counted(recorder.late, "late wakeup"),
             recorder.writing_behind
