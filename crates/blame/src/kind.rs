@@ -231,7 +231,7 @@ impl Kind {
             Kind::Blind => format!("The interrupt came late, and nothing in this kernel can have kept it ({who})."),
             Kind::Kernel => format!("{who} was in kernel code that could not be preempted."),
             Kind::HigherPriority => format!("{who} has the higher priority and ran first."),
-            Kind::SamePriority => format!("{who} has the same priority and was there first."),
+            Kind::SamePriority => format!("{who} has the same priority and had its turn first."),
             Kind::LowerPriority => {
                 format!("{who} had its fair turn: normal threads take turns, whatever their weight.")
             }

@@ -121,7 +121,9 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         return if is_read { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let message = match error.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing, such as check".to_owned(),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            format!("a subcommand is missing{}", help::subcommands_of(words))
+        }
         _ => one_line(&error.to_string()),
     };
     let (message, suggested) = match suggestion(error) {

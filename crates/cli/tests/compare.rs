@@ -292,7 +292,10 @@ fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
     // Few runs are no verdict of the systems, of however many sides.
     let few = ["compare", "plain/0.punctual", "same/0.punctual", "later/0.punctual"];
     let text = stdout(&run(directory.path(), &few));
-    assert!(text.starts_with("Later in these runs: C") && text.contains("about the systems themselves (B, C) takes"), "{text}");
+    assert!(
+        text.starts_with("Later in these runs: C") && text.contains("about the systems themselves (B, C) takes"),
+        "{text}"
+    );
 }
 
 #[test]

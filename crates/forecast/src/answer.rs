@@ -275,6 +275,7 @@ fn worst_case(input: &Input, stage: Stage, tail: &Tail, horizon: Horizon, usage:
     let seconds = horizon.seconds(usage);
     let level = tail.level(seconds / compression * 1e9);
     let in_use = exposure * compression;
+    let wakeups_per_hour = input.tasks.iter().map(|task| 3.6e12 / task.period_ns.max(1) as f64).sum::<f64>();
     WorstCase {
         horizon,
         horizon_s: seconds,
@@ -284,7 +285,7 @@ fn worst_case(input: &Input, stage: Stage, tail: &Tail, horizon: Horizon, usage:
         next: tail.next(seconds / compression * 1e9),
         longest_ns: input.stages.get(&stage).and_then(|lateness| lateness.distribution.max()),
         longer_probability: seconds / (seconds + in_use),
-        longer_per_hour: tail.longer_at_most() / in_use * 3_600.0,
+        longer_per_hour: (tail.longer_at_most() / in_use * 3_600.0).min(wakeups_per_hour),
     }
 }
 
@@ -363,8 +364,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
     let dispersion = spread.dispersion(tail.stalls() as f64);
     if dispersion > 1.5 {
         notes.push(format!(
-            "stalls vary {dispersion:.1} times as much as independent ones would: all intervals are widened \
-             accordingly"
+            "stalls come together: all intervals are widened, as for stalls that vary {dispersion:.1} times as much as independent ones"
         ));
     }
     if let Some((pieces, memory_ns)) = spread.pieces().zip(spread.memory_ns) {
@@ -374,9 +374,11 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
             ""
         };
         let memory = format_seconds(memory_ns / 1e9);
-        notes.push(format!(
-            "what happens still shows {memory} later: the recording counts as {pieces:.0} independent pieces{enough}"
-        ));
+        let counts_as = match pieces.round() {
+            pieces if pieces < 1.0 => "less than one independent piece".to_owned(),
+            pieces => counted(pieces as u64, "independent piece"),
+        };
+        notes.push(format!("what happens still shows {memory} later: the recording counts as {counts_as}{enough}"));
     }
     if let Some(drift) = spread.drift {
         notes.push(format!(

@@ -33,6 +33,13 @@ impl Estimate {
         let scale = |value: Option<f64>| value.map(|value| value * factor);
         Estimate { low: scale(self.low), value: scale(self.value), high: scale(self.high) }
     }
+
+    /// The estimate of an x that cannot exceed this.
+    #[must_use]
+    pub fn at_most(self, most: f64) -> Estimate {
+        let cut = |value: Option<f64>| value.map(|value| value.min(most));
+        Estimate { low: cut(self.low), value: cut(self.value), high: cut(self.high) }
+    }
 }
 
 /// The rate of a Poisson process that showed so many events in an exposure of 1, two-sided 95 %

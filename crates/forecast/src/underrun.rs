@@ -317,8 +317,9 @@ impl Counted<'_> {
         self.spread.upper(self.count.most, self.largest, HOLDS_CONFIDENCE) / self.count.exposure_s
     }
 
-    fn in_short(&self) -> CpuUnderruns {
-        CpuUnderruns { cpu: self.cpu, over: self.count.over, misses: self.count.most, mttf_s: self.rate(1.0).inverse() }
+    fn in_short(&self, most_a_second: f64) -> CpuUnderruns {
+        let mttf_s = self.rate(1.0).at_most(most_a_second).inverse();
+        CpuUnderruns { cpu: self.cpu, over: self.count.over, misses: self.count.most, mttf_s }
     }
 }
 
@@ -370,8 +371,11 @@ impl Watch {
         let sure = counted.iter().map(|one| one.rate(several).low.unwrap_or(0.0)).fold(0.0, f64::max);
         let (interval, spread) = self.typical(&counted, worst);
         let is_settled = counted.iter().all(|one| one.spread.is_settled());
+        // Nothing runs dry more often than once in its period.
+        let most = 1e9 / device.period_ns as f64;
+        let interval = interval.at_most(most);
         let mttf_s = interval.inverse();
-        let holds_low_s = 1.0 / safe_upper;
+        let holds_low_s = 1.0 / safe_upper.min(most);
         let outcome = match (holds_low_s >= want_s, sure * want_s > 1.0) {
             (true, _) if is_settled => Outcome::Holds,
             (true, _) => Outcome::HoldsAsRecorded,
@@ -401,7 +405,7 @@ impl Watch {
             misses: count.most,
             is_upper_count: counted.iter().any(|one| one.count.is_upper),
             cpu: worst.cpu,
-            cpus: counted.iter().map(Counted::in_short).collect(),
+            cpus: counted.iter().map(|one| one.in_short(most)).collect(),
             alike: (counted.len() > 1).then_some(self.together.is_some()),
             probability,
             extremal_index: count.index,

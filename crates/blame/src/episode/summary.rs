@@ -16,6 +16,8 @@ pub struct Cause {
     pub who: Who,
     /// See [`Part::detail`](crate::Part::detail); that of most of it.
     pub detail: Option<Detail>,
+    /// For how much of a wait its detail tells what kept whoever was waited for, ns; `None` where the detail is no such thing.
+    pub detail_ns: Option<u64>,
     /// See [`crate::Piece::cgroup`].
     pub cgroup: Option<String>,
     /// See [`crate::Piece::turn`].
@@ -66,18 +68,17 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
             let turn = shares.iter().find_map(|(part, _)| part.turn);
             shares.sort_by_key(|&(part, episode)| (part.ns, episode));
             let (max_ns, example) = shares.last().map_or((0, 0), |&(part, episode)| (part.ns, episode));
-            let mut details: BTreeMap<String, (&Detail, u64)> = BTreeMap::new();
-            for (part, _) in &shares {
-                if let Some(detail) = &part.detail {
-                    details.entry(detail.to_string()).or_insert((detail, 0)).1 += part.ns;
-                }
-            }
+            let (detail, detail_ns) = match most_inside(&shares) {
+                Some((detail, ns)) => (Some(detail), Some(ns)),
+                None => (most_seen(&shares), None),
+            };
             Cause {
                 kind,
                 who: who.clone(),
                 cgroup: cgroup.map(str::to_owned),
                 turn,
-                detail: details.into_values().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.clone()),
+                detail,
+                detail_ns,
                 episodes: shares.len() as u64,
                 ended: shares.iter().filter(|(part, _)| part.has_ended).count() as u64,
                 max_ns,
@@ -95,4 +96,34 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
     let late_ns = causes.iter().map(|cause| cause.total_ns).sum();
     let unknown_ns = causes.iter().map(|cause| cause.unknown_ns).sum();
     Summary { causes, late_ns, unknown_ns }
+}
+
+/// The detail of most of the time.
+fn most_seen(shares: &[Share<'_>]) -> Option<Detail> {
+    let mut details: BTreeMap<String, (&Detail, u64)> = BTreeMap::new();
+    for (part, _) in shares {
+        if let Some(detail) = &part.detail {
+            details.entry(detail.to_string()).or_insert((detail, 0)).1 += part.ns;
+        }
+    }
+    details.into_values().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.clone())
+}
+
+/// What kept whoever was waited for most, over all episodes: what leads most of them need not be that. With for how long, ns.
+fn most_inside(shares: &[Share<'_>]) -> Option<(Detail, u64)> {
+    let mut insides: BTreeMap<(Kind, &Who), u64> = BTreeMap::new();
+    for inside in shares.iter().flat_map(|(part, _)| &part.inside) {
+        *insides.entry((inside.kind, &inside.who)).or_default() += inside.ns;
+    }
+    let ((kind, who), ns) = insides.into_iter().max_by_key(|(_, ns)| *ns)?;
+    let leads =
+        |(part, _): &&Share<'_>| part.inside.first().is_some_and(|first| first.kind == kind && &first.who == who);
+    let leading: Vec<Share<'_>> = shares.iter().filter(leads).copied().collect();
+    let held = shares.iter().any(|(part, _)| part.kind == Kind::Lock);
+    let otherwise = || match (kind, held) {
+        (Kind::Own, _) => Detail::AtWork,
+        (_, true) => Detail::KeptBy(kind, who.clone()),
+        (_, false) => Detail::Meanwhile(kind, who.clone()),
+    };
+    Some((most_seen(&leading).unwrap_or_else(otherwise), ns))
 }

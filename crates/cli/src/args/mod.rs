@@ -34,7 +34,8 @@ use clap::{Args, Parser, Subcommand};
 use punctual_load::Source;
 use punctual_recording::Stage;
 use std::path::PathBuf;
-use values::{Limits, duration, interval, limits, period, stage};
+pub(crate) use values::Limits;
+use values::{duration, interval, limits, period, stage};
 
 /// How late time-dependent work runs on this machine.
 #[derive(Debug, Parser)]
@@ -233,7 +234,7 @@ pub(crate) struct RecordArguments {
     #[arg(short = 'b', long = "break", value_name = "TIME", value_parser = interval)]
     pub(crate) break_ns: Option<u64>,
     /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms; of another stage with its name before it,
-    /// such as response:max=1ms for the time until a followed thread has done its work
+    /// such as response:max=1ms for the time until a followed thread sleeps; with --period cycle:max=1ms for a whole cycle
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
     /// Keep the machine busy meanwhile: a name from `punctual load list`, such as mixed or office, or a load file;

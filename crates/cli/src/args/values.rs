@@ -11,7 +11,11 @@ pub(crate) struct Cpus(pub(crate) Vec<u32>);
 
 /// A list of limits, as one value.
 #[derive(Debug, Clone)]
-pub(crate) struct Limits(pub(crate) Vec<LimitSpec>);
+pub(crate) struct Limits {
+    pub(crate) of_wakeups: Vec<LimitSpec>,
+    /// How long a followed loop's cycle may take at most, ns.
+    pub(crate) cycle_ns: Option<u64>,
+}
 
 /// The longest period that makes sense to measure, and the shortest that the clock can tell.
 const INTERVALS_NS: std::ops::RangeInclusive<u64> = 1_000..=3_600_000_000_000;
@@ -95,5 +99,16 @@ pub(super) fn cpus(text: &str) -> Result<Cpus, String> {
 }
 
 pub(super) fn limits(text: &str) -> Result<Limits, String> {
-    LimitSpec::parse_list_of_stages(text).map(Limits)
+    let mut limits = Limits { of_wakeups: Vec::new(), cycle_ns: None };
+    for limit in text.split(',') {
+        let Some(of_cycle) = limit.trim().strip_prefix("cycle:") else {
+            limits.of_wakeups.extend(LimitSpec::parse_list_of_stages(limit)?);
+            continue;
+        };
+        let longest = of_cycle.trim().strip_prefix("max=").ok_or_else(|| {
+            format!("`{limit}` is no limit: of cycles only the longest is limited, such as cycle:max=1ms")
+        })?;
+        limits.cycle_ns = Some(parse_duration(longest, BareUnit::Microseconds)?);
+    }
+    Ok(limits)
 }

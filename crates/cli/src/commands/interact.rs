@@ -105,7 +105,7 @@ pub(crate) fn report(
     let Some(summary) = read_interaction_document(path)? else { return Ok(None) };
     let recording = Recording::open(path)?;
     let all = |limit: &punctual_recording::LimitSpec| KindLimit { kind: "all".to_owned(), limit: limit.clone() };
-    let limits: Vec<KindLimit> = arguments.limit.iter().flat_map(|limits| limits.0.iter().map(all)).collect();
+    let limits: Vec<KindLimit> = arguments.limit.iter().flat_map(|limits| limits.of_wakeups.iter().map(all)).collect();
     show(&Shown {
         path,
         document: recording.document(),

@@ -1,7 +1,7 @@
 //! `punctual record`.
 
 use super::artifacts::Artifacts;
-use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
+use crate::args::{FollowArguments, Limits, PolicyName, RecordArguments, ThreadArguments, ViaName};
 use crate::output::{self, Output, Usage};
 use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
@@ -55,7 +55,8 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     measurement.verdict = punctual_report::recording_verdict(&[&measurement.parts[0].1]);
     if let Some(period_ns) = arguments.follow.period {
         let recording = vec![measurement.parts[0].0.clone()];
-        super::report::count_cycles(&mut measurement, &[recording], Some(period_ns))?;
+        let limit_ns = cycle_limit(arguments.limit.as_ref());
+        super::report::count_cycles(&mut measurement, &[recording], Some(period_ns), limit_ns)?;
     }
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
     let mut artifacts = Artifacts::default();
@@ -73,6 +74,11 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     Ok(measurement.exit_code)
 }
 
+/// How long a cycle may take at most, ns, where that was limited.
+pub(super) fn cycle_limit(limits: Option<&Limits>) -> Option<u64> {
+    limits.and_then(|limits| limits.cycle_ns)
+}
+
 fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     let mut plan = plan_of_chain(&arguments.threads, arguments.policy, arguments.via)?;
     plan.follow = selection(&arguments.follow)?;
@@ -87,7 +93,7 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
         )));
     }
     let of_work = |stage: Stage| matches!(stage, Stage::Work | Stage::Response);
-    let mut stages = arguments.limit.iter().flat_map(|limits| &limits.0).map(LimitSpec::stage);
+    let mut stages = arguments.limit.iter().flat_map(|limits| &limits.of_wakeups).map(LimitSpec::stage);
     if let Some(stage) = stages.find(|stage| plan.follow.is_none() && of_work(*stage)) {
         let stage = stage.name();
         return Err(Usage(format!(
@@ -95,7 +101,10 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
         )));
     }
     plan.followed_period_ns = arguments.follow.period;
-    plan.limits = arguments.limit.as_ref().map(|limits| limits.0.clone()).unwrap_or_default();
+    if cycle_limit(arguments.limit.as_ref()).is_some() && plan.followed_period_ns.is_none() {
+        return Err(Usage("--limit cycle: goes with --period: how often the loop should start over".to_owned()));
+    }
+    plan.limits = arguments.limit.as_ref().map(|limits| limits.of_wakeups.clone()).unwrap_or_default();
     plan.output = arguments.output.clone().unwrap_or_else(|| super::fresh_name("", ".punctual"));
     Ok(plan)
 }

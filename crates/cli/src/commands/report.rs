@@ -38,9 +38,13 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         .into());
     }
     if let Some(limits) = &arguments.limit {
-        measured.judge(&limits.0);
+        measured.judge(&limits.of_wakeups);
     }
-    count_cycles(&mut measured.measurement, &measured.paths, arguments.period)?;
+    let cycle_ns = super::record::cycle_limit(arguments.limit.as_ref());
+    count_cycles(&mut measured.measurement, &measured.paths, arguments.period, cycle_ns)?;
+    if cycle_ns.is_some() && measured.measurement.cycles.is_empty() {
+        return Err(Usage("--limit cycle: goes with --period: how often the loop should start over".to_owned()).into());
+    }
     let mut artifacts = Artifacts::default();
     if let Some(path) = &arguments.html {
         let page = measured.page(&punctual_study::usual_devices()).html()?;
@@ -74,7 +78,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
 /// the same recordings, and gives the exit code.
 pub(super) fn write_page(file: &Path, recordings: &[PathBuf], devices: &[Profile], artifacts: &mut Artifacts) -> u8 {
     let page = measured(recordings, true).and_then(|mut measured| {
-        count_cycles(&mut measured.measurement, &measured.paths, None)?;
+        count_cycles(&mut measured.measurement, &measured.paths, None, None)?;
         Ok(measured.page(devices).html()?)
     });
     match page {
@@ -83,13 +87,15 @@ pub(super) fn write_page(file: &Path, recordings: &[PathBuf], devices: &[Profile
     }
 }
 
-/// Holds the cycles of followed threads against a period: the one that is given, else that with which they were recorded.
+/// Holds the cycles of followed threads against a period: the one that is given, else that with which they were recorded; and the longest
+/// of them against a limit, if there is one.
 pub(super) fn count_cycles(
     measurement: &mut Measurement,
     paths: &[Vec<PathBuf>],
     given_ns: Option<u64>,
+    limit_ns: Option<u64>,
 ) -> anyhow::Result<()> {
-    for ((_, document), paths) in measurement.parts.iter().zip(paths) {
+    for ((_, document), paths) in measurement.parts.iter_mut().zip(paths) {
         let Some(period_ns) = document.followed.as_ref().and_then(|followed| given_ns.or(followed.period_ns)) else {
             continue;
         };
@@ -100,6 +106,11 @@ pub(super) fn count_cycles(
             }
         }
         measurement.verdict += &format!(" {}", cycles.verdict());
+        if let Some(limit) = limit_ns.map(|limit_ns| cycles.judge(limit_ns)) {
+            measurement.verdict += &cycles.over_limit(&limit);
+            measurement.exit_code = measurement.exit_code.max(super::limits_exit_code(std::slice::from_ref(&limit)));
+            document.limits.push(limit);
+        }
         measurement.cycles.push(cycles);
     }
     Ok(())
@@ -217,7 +228,11 @@ fn report_other(
             Some("--csv and --limit do not apply; --json has all its figures")
         }
         RecordingKind::Interaction
-            if arguments.limit.iter().flat_map(|limits| &limits.0).any(|limit| limit.stage() != Stage::Total) =>
+            if arguments
+                .limit
+                .iter()
+                .flat_map(|limits| &limits.of_wakeups)
+                .any(|limit| limit.stage() != Stage::Total) =>
         {
             Some("--limit takes no stage there: p99=100ms is of the inputs")
         }

@@ -3,7 +3,7 @@
 use crate::args::SchedulabilityArguments;
 use crate::output::{self, Output};
 use anyhow::Context;
-use punctual_forecast::schedulability::{TaskSet, analyse};
+use punctual_forecast::schedulability::{Standing, TaskSet, analyse};
 use punctual_recording::Stage;
 
 pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow::Result<u8> {
@@ -17,10 +17,12 @@ pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow
         None => Vec::new(),
     };
     let analysis = analyse(&set, inputs.first().map(|input| (input, Stage::Total)))?;
+    // A deadline in a task set is a limit that the user set.
+    let exit_code = if analysis.standing == Standing::NotSchedulable { 2 } else { 0 };
     if output.json {
-        output::answer(punctual_report::schedulability::SchedulabilityAnswer::new(&analysis), 0);
+        output::answer(punctual_report::schedulability::SchedulabilityAnswer::new(&analysis), exit_code);
     } else {
         output::print_text(&punctual_report::schedulability::text(&analysis));
     }
-    Ok(0)
+    Ok(exit_code)
 }

@@ -75,6 +75,19 @@ pub(crate) fn is_brief(words: &[std::ffi::OsString]) -> bool {
     !before.enumerate().any(|(index, word)| word == "--help" || (index == 0 && word == "help"))
 }
 
+/// The subcommands of the command that these words name, behind a colon; empty where it has none.
+pub(crate) fn subcommands_of(words: &[std::ffi::OsString]) -> String {
+    let mut found = command();
+    for word in words.iter().skip(1) {
+        match word.to_str().and_then(|word| found.find_subcommand(word)).cloned() {
+            Some(named) => found = named,
+            None => break,
+        }
+    }
+    let names: Vec<&str> = found.get_subcommands().filter(|one| !one.is_hide_set()).map(Command::get_name).collect();
+    if names.is_empty() { String::new() } else { format!(": give one of {}", names.join(", ")) }
+}
+
 fn every_group(command: &Command) -> impl Iterator<Item = (&'static str, Vec<&str>)> {
     let named = COMMANDS.iter().map(|(title, names)| (*title, names.to_vec()));
     let is_last = |name: &&str| *name != "help" && !COMMANDS.iter().any(|(_, names)| names.contains(name));

@@ -5,7 +5,7 @@ use super::bounds::{hyperbolic, liu_layland, utilization};
 use super::edf::Edf;
 use super::fix::{bearable, fixes};
 use super::global::GlobalEdf;
-use super::outcome::{Outcome, demand_on, global_on, outcomes};
+use super::outcome::{Outcome, demand_on, global_on, leaves_out_offsets, outcomes};
 use super::pseudo::{LatencyFigure, latency_figure};
 use super::tasks::{Policy, Reservation, Task, TaskSet};
 use crate::{Error, Input};
@@ -118,6 +118,7 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
     let zero = vec![0u64; count];
     let global = global_on(set, &zero);
     let mut notes = set.notes.clone();
+    notes.extend(assumptions(set));
     if let Some(tests) = &global {
         notes.push(format!(
             "deadline tasks and reservations run on any of the {} CPUs, as the kernel serves them: their `cpu` counts only with `partitioned = true`",
@@ -181,6 +182,23 @@ pub fn standing(set: &TaskSet) -> (Standing, Option<GlobalEdf>) {
     (judged.map_or(Standing::Schedulable, |judged| judged.standing), global)
 }
 
+/// A usual tick of the kernel's clock, ns.
+const TICK_NS: u64 = 4_000_000;
+
+/// What must be known of how offsets and short budgets are taken.
+fn assumptions(set: &TaskSet) -> impl Iterator<Item = String> {
+    let offsets = leaves_out_offsets(set).then_some(
+        "offsets count only on CPUs where all tasks have fixed priorities, no two the same, deadlines within their periods, and neither \
+         jitter nor blocking: elsewhere tasks are taken to start together",
+    );
+    let is_short = set.reservations.iter().any(|reservation| reservation.budget_ns < TICK_NS);
+    let budgets = is_short.then_some(
+        "a kernel that enforces budgets at its tick (4 ms at 250 Hz) may serve a budget shorter than that up to a tick later than a \
+         floating budget allows for",
+    );
+    offsets.into_iter().chain(budgets).map(str::to_owned)
+}
+
 /// How a set stands.
 struct Judgement {
     standing: Standing,
@@ -213,7 +231,7 @@ fn judge(
         return Some(Judgement { standing: Standing::NotSchedulable, breaks: None, extra_ns: none(), verdict });
     }
     if plain.iter().any(|outcome| outcome.meets.is_none()) {
-        let verdict = unknown_in_words(global);
+        let verdict = unknown_in_words(global, leaves_out_offsets(set));
         return Some(Judgement { standing: Standing::Unknown, breaks: None, extra_ns: none(), verdict });
     }
     let first_late = |charged: Option<&Charged>| {
@@ -293,13 +311,17 @@ fn late_in_words(set: &TaskSet, global: Option<&GlobalEdf>, index: usize, outcom
     }
 }
 
-fn unknown_in_words(global: Option<&GlobalEdf>) -> String {
+fn unknown_in_words(global: Option<&GlobalEdf>, leaves_out_offsets: bool) -> String {
     match global {
         Some(tests) => format!(
             "unknown: no test shows that global EDF on {} CPUs meets every deadline (nor that it misses one); with a CPU each \
              (exclusive cpusets, `partitioned = true`) it may be known",
             tests.cpus
         ),
+        None if leaves_out_offsets => {
+            "unknown: a deadline could be missed if the offsets were not there, and they are not taken into account"
+                .to_owned()
+        }
         None => "unknown: the set is too intricate to be analysed".to_owned(),
     }
 }

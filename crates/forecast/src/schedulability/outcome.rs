@@ -108,9 +108,11 @@ pub(super) fn outcomes(set: &TaskSet, extra_ns: &[u64]) -> Vec<Outcome> {
         let indices: Vec<usize> = (0..set.tasks.len()).filter(on_cpu).collect();
         let urgent = Urgent::of(set, cpu, &indices, extra_ns, global.as_ref());
         let played = played_through(set, cpu, &indices, extra_ns);
+        let has_offsets = indices.iter().any(|&index| set.tasks[index].offset_ns > 0);
         for &index in &indices {
             let (above, peers) = beside(set, &indices, index);
-            let task = Judged { set, index, extra_ns: extra_ns[index], above, peers };
+            let leaves_out_offsets = has_offsets && played.is_none();
+            let task = Judged { set, index, extra_ns: extra_ns[index], above, peers, leaves_out_offsets };
             let reservation = set.tasks[index].reservation.as_ref();
             let reservation = reservation.and_then(|name| set.reservations.iter().find(|found| found.name == *name));
             found[index] = Some(match (set.tasks[index].policy, reservation) {
@@ -149,6 +151,8 @@ struct Judged<'a> {
     extra_ns: u64,
     above: Vec<Interferer>,
     peers: Vec<Interferer>,
+    /// Whether tasks of its CPU have offsets that are not taken into account: then they may never meet as its bound has them meet.
+    leaves_out_offsets: bool,
 }
 
 impl Judged<'_> {
@@ -193,6 +197,11 @@ impl Judged<'_> {
                 // Nobody knows when deadline tasks come to this CPU at worst: late for sure is what is late without them.
                 Some(false) if urgent.global.is_some() => {
                     self.meets(self.response_ns(&self.above, Supply::Processor)).filter(|meets| !meets)
+                }
+                // Late for sure is what would be late by itself.
+                Some(false) if self.leaves_out_offsets && bound.is_some() => {
+                    let by_itself = self.task().compute_ns + self.task().blocking_ns + self.extra_ns;
+                    self.meets(Some(by_itself)).filter(|meets| !meets)
                 }
                 judged => judged,
             };
@@ -333,6 +342,16 @@ fn demands_on(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) -> (
 pub(super) fn demand_on(set: &TaskSet, cpu: u32, indices: &[usize], extra_ns: &[u64]) -> Edf {
     let (demands, blocking, late) = demands_on(set, cpu, indices, extra_ns);
     edf_served(&demands, &blocking, &late)
+}
+
+/// Whether offsets that were given count for nothing on any CPU, because its schedule cannot be played through.
+pub(super) fn leaves_out_offsets(set: &TaskSet) -> bool {
+    let none = vec![0u64; set.tasks.len()];
+    let cpus = set.tasks.iter().filter(|task| task.offset_ns > 0).map(|task| task.cpu);
+    cpus.into_iter().any(|cpu| {
+        let indices: Vec<usize> = (0..set.tasks.len()).filter(|&index| set.tasks[index].cpu == cpu).collect();
+        played_through(set, cpu, &indices, &none).is_none()
+    })
 }
 
 /// Response times with offsets, where the schedule of a CPU can be played through exactly: fixed priorities, all

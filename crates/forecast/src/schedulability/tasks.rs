@@ -4,7 +4,7 @@ use super::admission::AdmissionLimits;
 use super::supply::Supply;
 use crate::Error;
 use punctual_device::{parse_period, parse_want};
-use punctual_recording::{BareUnit, parse_duration};
+use punctual_recording::{BareUnit, format_ns, parse_duration};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -192,7 +192,13 @@ impl TaskSet {
             return wrong("its compute time is 0");
         }
         if task.compute_ns > task.period_ns {
-            return wrong("it computes for longer than its period: it can never keep up");
+            let (compute, period) = (format_ns(task.compute_ns), format_ns(task.period_ns));
+            return wrong(&format!(
+                "it computes for {compute}, longer than its period of {period}: it can never keep up"
+            ));
+        }
+        if task.policy == Policy::Fixed && task.priority.is_some_and(|priority| !(1..=99).contains(&priority)) {
+            return wrong("its priority is none of SCHED_FIFO: give 1 to 99");
         }
         if task.deadline_ns == 0 || task.permitted_s == 0 {
             return wrong("its deadline, or the time in which it may be late once, is 0");

@@ -394,6 +394,16 @@ impl Counters {
     }
 }
 
+impl Document {
+    /// How long it measured, ns: until it ended, or as far as it is known to have come.
+    pub fn measured_ns(&self) -> u64 {
+        let started_ns = self.provenance.started_ns;
+        let ended_ns = self.ended.as_ref().map(|ended| ended.at_ns).or((self.last_ns > 0).then_some(self.last_ns));
+        let by_count = || self.tasks.iter().map(|task| task.counters.wakeups.saturating_mul(task.period_ns)).max();
+        ended_ns.map_or_else(|| by_count().unwrap_or(0), |ended| ended.saturating_sub(started_ns))
+    }
+}
+
 /// A limit that the user set, as judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {

@@ -51,6 +51,7 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
         if !runs.insert(document.provenance.run_id.clone()) {
             return Err(Error::new(ErrorKind::Incompatible, "", "the same run stands there twice"));
         }
+        let measured_ns = sum.measured_ns().saturating_add(document.measured_ns());
         sum.counters.add(&document.counters);
         sum.distributions.add(&document.distributions);
         sum.tasks.extend(document.tasks.iter().cloned());
@@ -73,12 +74,16 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
         let later = document.provenance.fallbacks.iter().filter(|note| !known.contains(note)).cloned();
         let later: Vec<String> = later.collect();
         sum.provenance.fallbacks.extend(later);
-        sum.last_ns = sum.last_ns.max(document.last_ns);
         sum.ended = match (sum.ended.take(), &document.ended) {
             (Some(ended), Some(_)) if ended.reason != crate::EndReason::Completed => Some(ended),
             (Some(_), Some(ended)) => Some(ended.clone()),
             _ => None,
         };
+        // Between two runs nothing was measured, and either may be the earlier one.
+        sum.last_ns = sum.provenance.started_ns.saturating_add(measured_ns);
+        if let Some(ended) = &mut sum.ended {
+            ended.at_ns = sum.last_ns;
+        }
     }
     Ok(sum)
 }

@@ -18,6 +18,12 @@ pub struct CycleCount {
     /// Wakeups of these threads that nobody saw, or that were lost: so many overruns, at most, are two cycles that both kept their
     /// period.
     pub unseen: u64,
+    /// Overruns of which a single wakeup tells, whatever else was not seen.
+    pub certain: u64,
+    /// How many periods the grid had that the threads' own timers keep, from the first of them that woke a thread to the last.
+    pub periods: u64,
+    /// Those of them that began without a wakeup: within the cycle before, or one that nobody saw.
+    pub not_woken: u64,
 }
 
 impl CycleCount {
@@ -28,6 +34,14 @@ impl CycleCount {
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         self.untold = self.untold.saturating_add(other.untold);
         self.unseen = self.unseen.saturating_add(other.unseen);
+        self.certain = self.certain.saturating_add(other.certain);
+        self.periods = self.periods.saturating_add(other.periods);
+        self.not_woken = self.not_woken.saturating_add(other.not_woken);
+    }
+
+    /// So many overruns there were at the least.
+    pub fn least_overruns(&self) -> u64 {
+        self.certain.max(self.overruns.saturating_sub(self.unseen))
     }
 
     fn take(&mut self, length_ns: u64, period_ns: u64) {
@@ -62,8 +76,6 @@ struct Thread {
     wakeups: u64,
     /// Of these, by timers of its own.
     timers: u64,
-    first_due_ns: Option<u64>,
-    last_due_ns: u64,
     grids: Vec<Grid>,
     by_timer: Series,
     by_time: Series,
@@ -74,6 +86,8 @@ struct Thread {
 struct Grid {
     phase_ns: u64,
     points: u64,
+    first_due_ns: u64,
+    last_due_ns: u64,
     series: Series,
 }
 
@@ -82,22 +96,30 @@ impl Grid {
         let apart = self.phase_ns.abs_diff(phase_ns);
         apart.min(period_ns - apart) <= OFF_GRID_NS
     }
+
+    /// From its first point to its last.
+    fn periods(&self, period_ns: u64) -> u64 {
+        let length_ns = self.last_due_ns.saturating_sub(self.first_due_ns);
+        length_ns.saturating_add(period_ns / 2) / period_ns + 1
+    }
 }
 
 impl Thread {
     fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, period_ns: u64) {
         self.wakeups += 1;
         self.timers += u64::from(is_by_timer);
-        self.first_due_ns.get_or_insert(wakeup.expected_ns);
-        self.last_due_ns = wakeup.expected_ns;
         let phase_ns = wakeup.expected_ns % period_ns;
         let is_new = is_by_timer && !self.grids.iter().any(|grid| grid.holds(phase_ns, period_ns));
         if is_new && self.grids.len() < MAX_GRIDS {
-            self.grids.push(Grid { phase_ns, points: 0, series: Series::default() });
+            let (first_due_ns, last_due_ns) = (wakeup.expected_ns, wakeup.expected_ns);
+            self.grids.push(Grid { phase_ns, points: 0, first_due_ns, last_due_ns, series: Series::default() });
         }
         for grid in &mut self.grids {
             let begins = is_by_timer && grid.holds(phase_ns, period_ns);
-            grid.points += u64::from(begins);
+            if begins {
+                grid.points += 1;
+                grid.last_due_ns = wakeup.expected_ns;
+            }
             grid.series.take(wakeup, begins, period_ns);
         }
         self.by_timer.take(wakeup, is_by_timer, period_ns);
@@ -108,17 +130,17 @@ impl Thread {
 
     /// What was counted; `None` where nothing tells which of the wakeups begin a cycle.
     fn finish(mut self, period_ns: u64) -> Option<CycleCount> {
-        let counted = |mut series: Series| {
-            series.close(period_ns);
-            series.count
-        };
-        let periods = self.last_due_ns.saturating_sub(self.first_due_ns.unwrap_or(0)) / period_ns + 1;
+        let counted = |series: Series| series.finish(period_ns);
         self.grids.sort_by_key(|grid| std::cmp::Reverse(grid.points));
         let next = self.grids.get(1).map_or(0, |grid| grid.points);
-        if let Some(grid) =
-            self.grids.into_iter().next().filter(|grid| periods >= MIN_PERIODS && grid.points * 2 >= periods)
-        {
-            return (next * 2 <= grid.points).then(|| counted(grid.series));
+        let keeps = |grid: &Grid| {
+            let periods = grid.periods(period_ns);
+            periods >= MIN_PERIODS && grid.points * 2 >= periods && grid.points * 4 >= self.timers
+        };
+        if let Some(grid) = self.grids.into_iter().next().filter(keeps) {
+            let periods = grid.periods(period_ns);
+            let not_woken = periods.saturating_sub(grid.points);
+            return (next * 2 <= grid.points).then(|| CycleCount { periods, not_woken, ..counted(grid.series) });
         }
         let others = self.wakeups - self.timers;
         if self.timers.min(others) * 4 > self.wakeups {
@@ -142,7 +164,9 @@ struct Series {
 #[derive(Debug, Clone, Copy)]
 struct Open {
     due_ns: u64,
-    /// When the thread slept; `None` where that was not seen.
+    /// When the thread first slept; `None` where that was not seen.
+    first_slept_ns: Option<u64>,
+    /// When it last did.
     slept_ns: Option<u64>,
 }
 
@@ -151,17 +175,29 @@ impl Series {
         let began = wakeup.expected_ns.saturating_add(wakeup.total_ns);
         let slept_ns = wakeup.work_ns.map(|work| began.saturating_add(work));
         if begins {
-            self.close(period_ns);
-            self.open = Some(Open { due_ns: wakeup.expected_ns, slept_ns });
+            if let Some(open) =
+                self.open.replace(Open { due_ns: wakeup.expected_ns, first_slept_ns: slept_ns, slept_ns })
+            {
+                self.close(open, open.slept_ns, period_ns);
+            }
         } else if let Some(open) = &mut self.open {
             open.slept_ns = slept_ns;
         }
     }
 
-    fn close(&mut self, period_ns: u64) {
-        if let Some(Open { due_ns, slept_ns: Some(slept) }) = self.open.take() {
-            self.count.take(slept.saturating_sub(due_ns), period_ns);
+    fn close(&mut self, open: Open, slept_ns: Option<u64>, period_ns: u64) {
+        let Some(slept_ns) = slept_ns else { return };
+        self.count.take(slept_ns.saturating_sub(open.due_ns), period_ns);
+        let is_certain = open.first_slept_ns.is_some_and(|slept| slept.saturating_sub(open.due_ns) > period_ns);
+        self.count.certain += u64::from(is_certain);
+    }
+
+    /// The last cycle has no next one, up to which it could have slept: what came after its first sleep may be the program's end.
+    fn finish(mut self, period_ns: u64) -> CycleCount {
+        if let Some(open) = self.open.take() {
+            self.close(open, open.first_slept_ns, period_ns);
         }
+        self.count
     }
 }
 
@@ -244,7 +280,10 @@ mod tests {
         assert_eq!(count, CycleCount { cycles: 3, overruns: 1, longest_ns: 1_250_000, ..CycleCount::default() });
         // To end with the period is to keep it; a nanosecond more is not.
         let count = counted(&[(0, Some(900_000), true), (MS, long, true)]);
-        assert_eq!(count, CycleCount { cycles: 2, overruns: 1, longest_ns: 1_000_001, ..CycleCount::default() });
+        assert_eq!(
+            count,
+            CycleCount { cycles: 2, overruns: 1, certain: 1, longest_ns: 1_000_001, ..CycleCount::default() }
+        );
     }
 
     #[test]
@@ -276,6 +315,30 @@ mod tests {
         wakeups.retain(|(due, ..)| due / MS % 10 != 1 || due % MS != 0);
         let count = counted(&wakeups);
         assert_eq!((count.cycles, count.overruns, count.untold), (180, 20, 0), "{count:?}");
+        assert_eq!((count.periods, count.not_woken, count.certain), (200, 20, 0), "{count:?}");
+    }
+
+    #[test]
+    fn an_overrun_is_certain_where_one_wakeup_tells_of_it() {
+        let short = Some(100_000);
+        // A long wakeup; and one that goes on after a sleep, which may hide a wakeup that was not seen.
+        let mut wakeups: Vec<_> = (0..20).map(|number| (number * MS, short, true)).collect();
+        wakeups[5].1 = Some(1_500_000);
+        wakeups[6] = (6_800_000, short, false);
+        wakeups.remove(7);
+        let mut count = counted(&wakeups);
+        assert_eq!((count.overruns, count.certain, count.not_woken), (1, 1, 2), "{count:?}");
+        count.unseen = 3;
+        assert_eq!(count.least_overruns(), 1);
+    }
+
+    #[test]
+    fn what_comes_after_the_last_cycle_is_none_of_it() {
+        let short = Some(100_000);
+        let mut wakeups: Vec<_> = (0..20).map(|number| (number * MS, short, true)).collect();
+        wakeups.push((19 * MS + 300_123_456, short, true));
+        let count = counted(&wakeups);
+        assert_eq!((count.cycles, count.overruns, count.longest_ns), (20, 0, 200_000), "{count:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A forecast as text for people.
 
 use super::units::{counted_units, in_units, is_loop, slack_in_units};
-use crate::layout::{counted, indented};
+use crate::layout::{counted, grouped, indented};
 use punctual_device::Profile;
 use punctual_forecast::{
     Advice, Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Underruns, WorstCase, format_seconds,
@@ -129,6 +129,9 @@ fn time_scales_text(out: &mut String, group: &Group) {
 
 /// How often, with as many digits as tell anything.
 fn times(often: f64) -> String {
+    if often >= 1_000.0 {
+        return grouped(often.round() as u64);
+    }
     let digits = if often < 1.0 { 3 } else { usize::from(often < 100.0) };
     format!("{often:.digits$}")
 }

@@ -7,9 +7,8 @@ use crate::encode::html::history::History;
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section, Subject};
-use crate::idle::text::{histogram, percent};
+use crate::idle::text::{histogram, percent, what_was_lost};
 use crate::idle::{IdleAnswer, IdleReport};
-use crate::layout::{counted, grouped};
 use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, format_ns};
 
 /// Columns of the picture of the time that others took.
@@ -90,14 +89,7 @@ fn warnings(report: &IdleReport<'_>) -> Vec<String> {
         warnings.push("the recording was cut short: up to its last second is missing".to_owned());
     }
     warnings.extend(report.document.provenance.fallbacks.iter().cloned());
-    let lost: u64 = report.gaps.cpus.iter().map(|cpu| cpu.gaps_lost).sum();
-    if lost + report.gaps.entries_lost > 0 {
-        warnings.push(format!(
-            "{} could not be handed on, and {} of the kernel's entries were lost: some gaps lack causes",
-            counted(lost, "gap"),
-            grouped(report.gaps.entries_lost)
-        ));
-    }
+    warnings.extend(what_was_lost(report.gaps));
     warnings
 }
 

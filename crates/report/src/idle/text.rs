@@ -2,7 +2,8 @@
 
 use crate::layout::{counted, grouped, microseconds, table};
 use punctual_recording::{
-    CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, format_ns, printable_path,
+    CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, agreeing, format_ns,
+    printable_path,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -117,6 +118,19 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
 }
 
 /// Where the histogram's rows end, ns: 1, 2, 5, 10, ... us.
+/// What could not be written, for which some gaps lack causes; `None` where all was.
+pub(super) fn what_was_lost(gaps: &GapDocument) -> Option<String> {
+    let lost: u64 = gaps.cpus.iter().map(|cpu| cpu.gaps_lost).sum();
+    let of_gaps = (lost > 0).then(|| format!("{} could not be handed on", counted(lost, "gap")));
+    let entries = gaps.entries_lost;
+    let of_entries = (entries > 0).then(|| {
+        let (entries, were) = (grouped(entries), agreeing(entries, "entry was", "entries were"));
+        format!("{entries} of the kernel's {were} lost")
+    });
+    let lost: Vec<String> = of_gaps.into_iter().chain(of_entries).collect();
+    (!lost.is_empty()).then(|| format!("{}: some gaps lack causes", lost.join(", and ")))
+}
+
 pub(crate) fn histogram(gaps: &GapDocument) -> Vec<(u64, u64)> {
     let bounds = (3..12u32).flat_map(|power| [1u64, 2, 5].map(|digit| digit * 10u64.pow(power)));
     let mut rows: Vec<(u64, u64)> = bounds.map(|bound| (bound, 0)).collect();
@@ -142,14 +156,8 @@ pub fn text(report: &IdleReport<'_>) -> String {
     if let Some(validation) = report.validation {
         text += &crate::idle::validation::text(validation);
     }
-    let lost: u64 = gaps.cpus.iter().map(|cpu| cpu.gaps_lost).sum();
-    if lost + gaps.entries_lost > 0 {
-        let _ = writeln!(
-            text,
-            "note: {} could not be handed on, and {} of the kernel's entries were lost: some gaps lack causes",
-            counted(lost, "gap"),
-            grouped(gaps.entries_lost)
-        );
+    if let Some(lost) = what_was_lost(gaps) {
+        let _ = writeln!(text, "note: {lost}");
     }
     let policy = if provenance.configuration.policy == "fifo" {
         "FIFO 1, 90 of every 100 ms"

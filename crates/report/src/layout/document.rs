@@ -4,16 +4,7 @@ use punctual_recording::{Document, NO_LOAD};
 
 /// How long a recording measured, s.
 fn measured_s(document: &Document) -> f64 {
-    let end = document.ended.as_ref().map(|ended| ended.at_ns);
-    let end = end.or((document.last_ns > 0).then_some(document.last_ns)).or_else(|| {
-        document
-            .tasks
-            .iter()
-            .map(|task| task.counters.wakeups * task.period_ns)
-            .max()
-            .map(|length| document.provenance.started_ns + length)
-    });
-    end.map_or(0.0, |end| end.saturating_sub(document.provenance.started_ns) as f64 / 1e9)
+    document.measured_ns() as f64 / 1e9
 }
 
 /// A duration in the words of a sentence.

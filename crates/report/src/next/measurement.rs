@@ -4,7 +4,7 @@ use super::options::{as_written, every_written, load_option, own_options, same_t
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::{Measurement, load_name};
-use punctual_recording::{Document, RecorderSummary, Stage, printable_path};
+use punctual_recording::{Document, Limit, RecorderSummary, Stage, printable_path};
 
 /// A command in a line of text is at most so long, characters, where it can be shorter.
 const MAX_COMMAND: usize = 72;
@@ -26,7 +26,9 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     if document.recorder.as_ref().is_none_or(keeps_what_does_not_matter)
         && let Some(command) = why_command(document, known_loads)
     {
-        steps.push(NextStep::new("records what delays the worst 1 %", command));
+        let of_work = command.contains(" --why-stage ");
+        let purpose = if of_work { "records what delays it" } else { "records what delays the worst 1 %" };
+        steps.push(NextStep::new(purpose, command));
     }
     if document.followed.is_none() {
         let all: Vec<String> = measurement.parts.iter().map(|(path, _)| shell_word(&printable_path(path))).collect();
@@ -46,10 +48,19 @@ fn keeps_what_does_not_matter(recorder: &RecorderSummary) -> bool {
 
 /// The command that records who makes the worst of the same threads late; `None` where nobody was late enough to ask.
 fn why_command(document: &Document, known_loads: &[&str]) -> Option<String> {
-    let stage = document.recorder.as_ref().map_or(Stage::Total, |recorder| recorder.stage);
+    let asked = document.recorder.as_ref().map(|recorder| recorder.stage);
+    let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
+    // Of a loop, or of work that was limited, what matters is when it was done.
+    let stage =
+        asked.unwrap_or(if period_ns.is_some() || limits_work(document) { Stage::Response } else { Stage::Total });
     // Requests are not measured, only recorded: they take at least as long as the response.
     let measured = if stage == Stage::Request { Stage::Response } else { stage };
-    let threshold = quantile_of(document, measured, WORTH_ASKING)?;
+    let of_limit =
+        document.limits.iter().filter(|limit| limit.exceeded && is_work(limit)).map(|limit| limit.limit_ns).min();
+    let threshold = match period_ns.or(of_limit).filter(|_| stage == Stage::Response) {
+        Some(allowed) if quantile_of(document, measured, 1.0)? > allowed => allowed,
+        _ => quantile_of(document, measured, WORTH_ASKING)?,
+    };
     let of_stage = if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) };
     let why = format!("sudo punctual record --why {}us{of_stage}", rounded_us(threshold));
     let Some(followed) = &document.followed else {
@@ -61,6 +72,15 @@ fn why_command(document: &Document, known_loads: &[&str]) -> Option<String> {
     // The reader has the command, and a line is not broken within one.
     let is_short = command.is_empty() || whole.chars().count() <= MAX_COMMAND;
     Some(if is_short { whole } else { format!("{why}{options} -- COMMAND") })
+}
+
+/// Whether a limit is of a thread's work: until it sleeps, or its cycle ends.
+fn is_work(limit: &Limit) -> bool {
+    limit.stage.as_deref().is_some_and(|stage| ["work", "response", "cycle"].contains(&stage))
+}
+
+fn limits_work(document: &Document) -> bool {
+    document.limits.iter().any(is_work)
 }
 
 fn total_of(document: &Document, quantile: f64) -> Option<u64> {

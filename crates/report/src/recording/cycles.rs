@@ -3,7 +3,7 @@
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{counted, grouped, microseconds, table};
-use punctual_recording::{CycleCount, format_ns, printable};
+use punctual_recording::{CycleCount, Limit, format_ns, printable};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -39,6 +39,25 @@ impl LoopCycles {
         }
     }
 
+    /// The longest cycle against a limit, ns.
+    pub fn judge(&self, limit_ns: u64) -> Limit {
+        let found_ns = self.by_name.values().filter_map(longest).max();
+        let exceeded = found_ns.is_some_and(|found| found > limit_ns);
+        Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
+    }
+
+    /// A limit that was exceeded, or could not be judged, as a sentence with a space before.
+    pub fn over_limit(&self, limit: &Limit) -> String {
+        match limit.found_ns {
+            None => " No limit of the cycles can be judged: none was counted.".to_owned(),
+            Some(found) if limit.exceeded => {
+                let (found, allowed) = (format_ns(found), format_ns(limit.limit_ns));
+                format!(" Over the limit: the longest cycle took {found}; {allowed} is allowed.")
+            }
+            Some(_) => String::new(),
+        }
+    }
+
     /// Of the threads whose cycles were counted, if there were any.
     fn told(&self) -> Option<String> {
         let period = format_ns(self.period_ns);
@@ -48,23 +67,22 @@ impl LoopCycles {
         let over: Vec<(String, String)> = (rows.iter().filter(|(_, count)| count.overruns > 0).take(MAX_NAMED))
             .map(|(name, count)| {
                 let (of, longest) = (counted(count.cycles, "cycle"), format_ns(count.longest_ns));
-                let doubt = match count.unseen {
-                    0 => String::new(),
-                    unseen => format!(" ({} not seen, so {} or more)", counted(unseen, "wakeup"), grouped(sure(count))),
-                };
-                (printable(name), format!("in {} of {of}{doubt}, {longest} at most", grouped(count.overruns)))
+                let least = count.least_overruns();
+                let at_least = if least < count.overruns || count.not_woken > 0 { "at least " } else { "" };
+                (printable(name), format!("in {at_least}{} of {of}, {longest} at most", grouped(least)))
             })
             .collect();
         let Some((first, others)) = over.split_first() else {
             let all: u64 = rows.iter().map(|(_, count)| count.cycles).sum();
             return Some(format!(
-                "No cycle of {} took longer than {period}; the longest took {}.",
+                "No cycle of {} took longer than {period}; the longest took {}.{}",
                 grouped(all),
-                format_ns(longest)
+                format_ns(longest),
+                not_woken(&rows)
             ));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
-        Some(format!("{} took longer than {period} {}{others}.", first.0, first.1))
+        Some(format!("{} took longer than {period} {}{others}.{}", first.0, first.1, not_woken(&rows)))
     }
 
     /// Of the others; empty if there are none.
@@ -124,9 +142,16 @@ impl LoopCycles {
     }
 }
 
-/// Overruns that no wakeup that was not seen can explain.
-fn sure(count: &CycleCount) -> u64 {
-    count.overruns.saturating_sub(count.unseen)
+/// Of periods that began without a wakeup, with a space before; empty if there are none.
+fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
+    let sum = |of: &dyn Fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
+    let (without, unseen) = (sum(&|count| count.not_woken), sum(&|count| count.unseen.min(count.not_woken)));
+    if without == 0 {
+        return String::new();
+    }
+    let unseen = if unseen > 0 { format!(" ({} not seen)", counted(unseen, "wakeup")) } else { String::new() };
+    let periods = counted(sum(&|count| count.periods), "period");
+    format!(" Of {periods} {} began without a wakeup{unseen}: the cycle before still ran.", grouped(without))
 }
 
 /// The longest cycle, ns, where there was one.
@@ -147,6 +172,12 @@ pub(crate) struct CyclesRow<'a> {
     untold: u64,
     /// Wakeups that nobody saw or that were lost: so many overruns, at most, are two cycles that both kept their period.
     unseen: u64,
+    /// Overruns at the least, whatever was not seen.
+    least_overruns: u64,
+    /// Periods of the grid that the threads' own timers keep; 0 where they keep none.
+    periods: u64,
+    /// Those of them that began without a wakeup: the cycle before still ran, or the wakeup was not seen.
+    not_woken: u64,
 }
 
 impl<'a> CyclesRow<'a> {
@@ -160,6 +191,9 @@ impl<'a> CyclesRow<'a> {
                 longest_ns: longest(count),
                 untold: count.untold,
                 unseen: count.unseen,
+                least_overruns: count.least_overruns(),
+                periods: count.periods,
+                not_woken: count.not_woken,
             })
         };
         cycles.iter().flat_map(of).collect()
@@ -173,7 +207,10 @@ mod tests {
     fn loops(counts: &[(&str, u64, u64, u64)]) -> LoopCycles {
         let one = |(name, cycles, overruns, longest_ns): &(&str, u64, u64, u64)| {
             let (cycles, overruns, longest_ns) = (*cycles, *overruns, *longest_ns);
-            ((*name).to_owned(), CycleCount { cycles, overruns, longest_ns, untold: u64::from(cycles == 0), unseen: 0 })
+            (
+                (*name).to_owned(),
+                CycleCount { cycles, overruns, longest_ns, untold: u64::from(cycles == 0), ..CycleCount::default() },
+            )
         };
         LoopCycles { period_ns: 1_000_000, by_name: counts.iter().map(one).collect() }
     }
@@ -186,9 +223,12 @@ mod tests {
         assert_eq!(over.verdict(), "arm fifo:80 took longer than 1.00 ms in 3 of 59,998 cycles, 2.31 ms at most.");
         assert_eq!(loops(&[]).verdict(), "No cycle of 1.00 ms ended meanwhile.");
         let mut doubtful = over.clone();
-        doubtful.by_name.values_mut().for_each(|count| count.unseen = 1);
-        assert!(
-            doubtful.verdict().contains("in 3 of 59,998 cycles (1 wakeup not seen, so 2 or more), 2.31 ms at most")
+        let arm = doubtful.by_name.get_mut("arm fifo:80").unwrap();
+        (arm.unseen, arm.certain, arm.periods, arm.not_woken) = (1, 1, 60_010, 12);
+        assert_eq!(
+            doubtful.verdict(),
+            "arm fifo:80 took longer than 1.00 ms in at least 2 of 59,998 cycles, 2.31 ms at most. Of 60,010 periods 12 began without a \
+             wakeup (1 wakeup not seen): the cycle before still ran."
         );
         let lines = over.text();
         assert!(lines.lines().nth(1).is_some_and(|line| line.starts_with("arm fifo:80")), "{lines}");

@@ -1,6 +1,7 @@
 //! What happened and what would change it: a cause in words that lead to an action.
 
 use super::model::WhyReport;
+use super::words::part_of_wait;
 use punctual_blame::{Cause, Detail, Kind};
 use punctual_recording::counted;
 
@@ -30,7 +31,7 @@ impl Advice {
         if let Some(fate) = cause.detail.as_ref().and_then(Detail::fate) {
             // Of a wait what matters is what kept whoever was waited for.
             happened.pop();
-            happened.push_str(&format!(", and meanwhile {fate}."));
+            happened.push_str(&format!(", and meanwhile {fate}{}.", part_of_wait(cause)));
         }
         Advice { happened, remedy: cause.kind.remedy(&cause.who), kind: cause.kind }
     }
@@ -71,6 +72,7 @@ mod tests {
             kind: Kind::Lock,
             who,
             detail: Some(detail),
+            detail_ns: None,
             cgroup: None,
             turn: None,
             episodes: 1,

@@ -123,6 +123,8 @@ struct CauseRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
     detail: Option<String>,
+    /// For how much of a wait the detail tells what kept whoever was waited for, ns.
+    detail_ns: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     asked_by: Vec<AskerRow<'a>>,
     cgroup: Option<&'a str>,
@@ -160,6 +162,7 @@ impl<'a> CauseRow<'a> {
             name: cause.who.name(),
             not_seen: not_seen(&cause.who),
             detail: cause.detail.as_ref().map(ToString::to_string),
+            detail_ns: cause.detail_ns,
             asked_by: AskerRow::all(cause.detail.as_ref()),
             cgroup: cause.cgroup.as_deref(),
             weight: cause.turn.map(|turn| turn.weight),

@@ -6,7 +6,7 @@ use super::flame::{self, flame_graph};
 use super::model::{EpisodeView, WhyReport};
 use super::text::notes;
 use super::waits::rows;
-use super::words::as_detail;
+use super::words::{as_detail, part_of_wait};
 use crate::encode::plain_page::{escape, frame, prose};
 use crate::layout::{counted, microseconds};
 use punctual_blame::{CallTree, Kind};
@@ -43,7 +43,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree) -> String {
              <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             cause.kind.name(),
             escape(cause.who.name()),
-            escape(&cause.detail.as_ref().map(as_detail).unwrap_or_default()),
+            escape(&cause.detail.as_ref().map(|detail| as_detail(detail) + &part_of_wait(cause)).unwrap_or_default()),
             cause.episodes,
             microseconds(Some(cause.typical_ns)),
             microseconds(Some(cause.max_ns))

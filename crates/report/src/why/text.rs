@@ -135,7 +135,7 @@ fn cause_table(report: &WhyReport<'_>) -> String {
     };
     for cause in report.shown_causes() {
         let who = report.who(&cause.who, cause.cgroup.as_deref(), cause.turn);
-        let name = format!("{who}{}", beside(&cause.who, cause.detail.as_ref()));
+        let name = format!("{who}{}", beside(cause));
         rows.push(row(
             cause.kind.label(),
             name,

@@ -80,7 +80,7 @@ impl WhyReport<'_> {
                 format!("{}: most {}", kind.plural(), first.who)
             },
         );
-        verdict.push_str(&beside(&first.who, first.detail.as_ref()));
+        verdict.push_str(&beside(first));
         if !is_whole {
             let _ = write!(verdict, " with {}", percent(first.total_ns, self.summary.late_ns));
         }

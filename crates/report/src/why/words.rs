@@ -1,7 +1,7 @@
 //! Causes and details in words.
 
 use crate::layout::shortened;
-use punctual_blame::{Detail, Turn, Who};
+use punctual_blame::{Cause, Detail, Turn, Who};
 
 /// Symbols of generic code are longer than any column is wide.
 const MAX_CHARACTERS: usize = 56;
@@ -29,11 +29,21 @@ pub(super) fn as_detail(detail: &Detail) -> String {
 }
 
 /// What stands behind a cause's name: the code in brackets, or what became of whoever was waited for as a sentence.
-pub(super) fn beside(who: &Who, detail: Option<&Detail>) -> String {
-    let Some(detail) = detail.filter(|detail| !is_name(detail, who)) else { return String::new() };
+pub(super) fn beside(cause: &Cause) -> String {
+    let Some(detail) = cause.detail.as_ref().filter(|detail| !is_name(detail, &cause.who)) else {
+        return String::new();
+    };
     match detail.fate() {
-        Some(_) => format!(": {}", as_detail(detail)),
-        None => format!(" ({})", as_detail(detail)),
+        Some(_) => format!(": {}{}", as_detail(detail), part_of_wait(cause)),
+        None => format!(" ({}{})", as_detail(detail), part_of_wait(cause)),
+    }
+}
+
+/// For how much of a wait its detail stands, with a space before, where that is not most of it.
+pub(super) fn part_of_wait(cause: &Cause) -> String {
+    match cause.detail_ns {
+        Some(ns) if ns / 3 < cause.total_ns / 4 => format!(" for {} of it", percent(ns, cause.total_ns)),
+        _ => String::new(),
     }
 }
 
