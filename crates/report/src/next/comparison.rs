@@ -1,27 +1,39 @@
 //! After a comparison.
 
 use super::{NextStep, few};
-use crate::layout::shell_word;
+use crate::layout::{counted, shell_word};
 use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Shared, Standing};
 
 /// After a comparison: runs made in turn where these cannot tell, else what the later side has more of. `again` is the command
 /// that measured both sides, with another number of repeats; `None` where recordings were compared.
 pub fn after_comparison(comparison: &Comparison, again: Option<&dyn Fn(usize) -> String>) -> Vec<NextStep> {
     if comparison.standing != Standing::Systems || comparison.outcome == Difference::NoDifference {
-        let runs = comparison.runs_needed.unwrap_or(MIN_RUNS).max(MIN_RUNS);
+        let had = comparison.a.runs.min(comparison.b.runs);
+        // Where no number of runs is known that would find it, twice as many as these find a smaller difference, at least.
+        let is_known = comparison.runs_needed.is_some() || comparison.standing != Standing::Systems;
+        let runs = comparison.runs_needed.unwrap_or(if is_known { MIN_RUNS } else { 2 * had }).max(MIN_RUNS);
+        let enough = if is_known {
+            "often enough for a difference of this size"
+        } else {
+            "twice as often, for a smaller difference"
+        };
         let (purpose, command) = match again {
-            Some(again) => ("measures both sides in turn, often enough for a difference of this size", again(runs)),
+            Some(again) => (format!("measures both sides in turn, {enough}"), again(runs)),
             None if comparison.follows() => (
-                "takes directories: record these threads in turn before and after the change, at least 3 recordings in each",
+                format!(
+                    "takes directories: record these threads in turn before and after the change, {} at least in each",
+                    counted(runs as u64, "recording")
+                ),
                 "punctual compare before after".to_owned(),
             ),
             None => (
-                "measures both sides in turn, often enough for a difference of this size; COMMAND sets a side: a shell command, or \
-                 options such as '-p 90'",
+                format!(
+                    "measures both sides in turn, {enough}; COMMAND sets a side: a shell command, or options such as '-p 90'"
+                ),
                 format!("sudo punctual compare --repeat {runs} --a COMMAND --b COMMAND"),
             ),
         };
-        return vec![NextStep::new(purpose, command)];
+        return vec![NextStep::new(&purpose, command)];
     }
     let later = if comparison.outcome == Difference::Worse { "B" } else { "A" };
     let purpose = format!("on side {later} records what delays it");
