@@ -122,10 +122,16 @@ pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
             say(format!("{} went by without a wakeup (missed)", counted(missed, "period")));
         }
         if counters.unobserved > 0 {
-            say(format!(
-                "for {} no kernel event was seen, so that only the total is known (unobserved)",
-                counted(counters.unobserved, "wakeup")
-            ));
+            let unobserved = counted(counters.unobserved, "wakeup");
+            // A thread of punctual's own tells its total itself; of another one nothing is known but that it ran.
+            say(match document.followed {
+                None => {
+                    format!("for {unobserved} no kernel event was seen, so that only the total is known (unobserved)")
+                }
+                Some(_) => {
+                    format!("for {unobserved} no kernel event was seen, so that nothing is known of them (unobserved)")
+                }
+            });
         }
         if let Some(steal) = counters.wakeup_steal_ns.filter(|steal| *steal > 0) {
             say(format!(
@@ -306,7 +312,7 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
         Some(cells)
     });
     let table = Table {
-        caption: "Wakeups later than each device's slack, and how often it would run dry (in parentheses: 95 %)".into(),
+        caption: "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry (in parentheses: 95 %)".into(),
         columns,
         rows: rows.collect(),
     };

@@ -154,7 +154,7 @@ fn device_table(measurement: &Measurement) -> String {
         Some(cells)
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    let mut text = "Wakeups later than each device's slack, and how often it would run dry \
+    let mut text = "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry \
                     (in parentheses after a tolerance: the range its source prints)\n\n"
         .to_owned();
     text += &table(&header, 3..3 + loads.len(), rows);
