@@ -370,7 +370,8 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     let directory = tempfile::tempdir().unwrap();
     let mut program = Program::start(LOOP, &[]);
     program.ready();
-    let options = ["--pid", &program.id(), "--period", "20ms", "--limit", "max=1h,response:max=20ms", "--json"];
+    let options =
+        ["--pid", &program.id(), "--period", "20ms", "--limit", "max=1h,response:max=20ms,cycle:max=20ms", "--json"];
     let child = record(directory.path(), &options);
     program.go();
     let output = child.wait_with_output().unwrap();
@@ -379,7 +380,7 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     let limits = answer["limits"].as_array().unwrap();
     let judged: Vec<(Option<&str>, bool)> =
         limits.iter().map(|limit| (limit["stage"].as_str(), limit["exceeded"] == true)).collect();
-    assert_eq!(judged, [(None, false), (Some("response"), true)]);
+    assert_eq!(judged, [(None, false), (Some("response"), true), (Some("cycle"), true)]);
     let verdict = answer["verdict"].as_str().unwrap();
     assert!(
         verdict.contains("Over the limit: max of the response is ")
@@ -393,6 +394,10 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     // The recording knows its period, and can be held against another one.
     let again = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
     assert_eq!(again["cycles"], answer["cycles"]);
+    let kept = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=1h"]);
+    let broken = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=20ms"]);
+    assert_eq!((code(&kept), code(&broken)), (0, 2), "{}", stdout(&broken));
+    assert!(stdout(&broken).contains("Over the limit: the longest cycle took "), "{}", stdout(&broken));
     let hour = json(&run(directory.path(), &["report", "a.punctual", "--period", "1h", "--json"]));
     assert_eq!(hour["cycles"][0]["overruns"], 0);
 }
@@ -439,6 +444,8 @@ fn who_is_not_there_and_what_does_not_go_together_is_one_line() {
     one_line(&run(&["--comm", "x", "-i", "1ms"]), 129, "cannot be used with");
     one_line(&run(&["--follow"]), 129, "COMMAND");
     one_line(&run(&["--tid", "0"]), 129, "0");
+    one_line(&run(&["--pid", "1", "--limit", "cycle:max=1ms"]), 129, "--period");
+    one_line(&run(&["--pid", "1", "--period", "1ms", "--limit", "cycle:p99=1ms"]), 129, "cycle:max=1ms");
     assert!(!directory.path().join("a.punctual").exists());
     requires!("absent threads", "kernel's thread ids", "unshifted clock");
     one_line(&run(&["--tid", "4194303"]), 1, "there is no such thread");

@@ -184,6 +184,14 @@ fn merging_adds_up_the_same_and_refuses_the_different() {
     let document =
         |run: &str, lates: &[u64]| write(&directory.path().join(run), run, lates, 10).finish(ended(), vec![]).unwrap();
     let (a, b) = (document("a", &lates[..30]), document("b", &lates[30..]));
+    // What lies between two runs was not measured, whichever of them is named first.
+    let mut later = b.clone();
+    later.provenance.started_ns += 12_000_000_000;
+    later.ended.as_mut().unwrap().at_ns += 12_000_000_000;
+    assert!(a.measured_ns() > 0 && b.measured_ns() > 0);
+    for both in [[a.clone(), later.clone()], [later, a.clone()]] {
+        assert_eq!(merge(both).unwrap().measured_ns(), a.measured_ns() + b.measured_ns());
+    }
     let sum = merge([a.clone(), b]).unwrap();
     assert_eq!(sum.counters.wakeups, 100);
     assert_eq!(sum.distributions.sum(|key| key.stage == Stage::Total).count(), 100);

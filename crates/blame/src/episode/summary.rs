@@ -127,3 +127,45 @@ fn most_inside(shares: &[Share<'_>]) -> Option<(Detail, u64)> {
     };
     Some((most_seen(&leading).unwrap_or_else(otherwise), ns))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::episode::split::Inside;
+
+    fn wait(insides: &[(Kind, &str, u64)]) -> Part {
+        let inside = |(kind, who, ns): &(Kind, &str, u64)| Inside {
+            kind: *kind,
+            who: (*who).into(),
+            ns: *ns,
+            inside: Vec::new(),
+        };
+        let (kind, who, _) = insides[0];
+        let detail = if kind == Kind::Own { Detail::AtWork } else { Detail::Meanwhile(kind, who.into()) };
+        Part {
+            kind: Kind::Wait,
+            who: "kid".into(),
+            ns: insides.iter().map(|(.., ns)| ns).sum(),
+            detail: Some(detail),
+            unknown_ns: 0,
+            inside: insides.iter().map(inside).collect(),
+            call: None,
+            has_ended: false,
+            cgroup: None,
+            turn: None,
+        }
+    }
+
+    #[test]
+    fn what_kept_whoever_was_waited_for_is_told_by_time_and_not_by_what_led() {
+        // In two of three episodes another one led by a hair; in all together its own work did.
+        let led = wait(&[(Kind::SamePriority, "other", 11), (Kind::Own, "kid", 10)]);
+        let own = wait(&[(Kind::Own, "kid", 30), (Kind::SamePriority, "third", 8)]);
+        let found = most_inside(&[(&led, 1), (&led, 2), (&own, 3)]);
+        assert_eq!(found, Some((Detail::AtWork, 50)));
+        // It led in none.
+        let last = wait(&[(Kind::SamePriority, "third", 11), (Kind::Own, "kid", 10)]);
+        assert_eq!(most_inside(&[(&led, 1), (&last, 2)]), Some((Detail::AtWork, 20)));
+        assert_eq!(most_inside(&[]), None);
+    }
+}

@@ -34,8 +34,7 @@ use clap::{Args, Parser, Subcommand};
 use punctual_load::Source;
 use punctual_recording::Stage;
 use std::path::PathBuf;
-pub(crate) use values::Limits;
-use values::{duration, interval, limits, period, stage};
+use values::{Limits, duration, interval, limits, period, stage};
 
 /// How late time-dependent work runs on this machine.
 #[derive(Debug, Parser)]

@@ -1,7 +1,7 @@
 //! `punctual record`.
 
 use super::artifacts::Artifacts;
-use crate::args::{FollowArguments, Limits, PolicyName, RecordArguments, ThreadArguments, ViaName};
+use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
 use crate::output::{self, Output, Usage};
 use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     measurement.verdict = punctual_report::recording_verdict(&[&measurement.parts[0].1]);
     if let Some(period_ns) = arguments.follow.period {
         let recording = vec![measurement.parts[0].0.clone()];
-        let limit_ns = cycle_limit(arguments.limit.as_ref());
+        let limit_ns = arguments.limit.as_ref().and_then(|limits| limits.cycle_ns);
         super::report::count_cycles(&mut measurement, &[recording], Some(period_ns), limit_ns)?;
     }
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
@@ -72,11 +72,6 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
         output.measurement_and_next(&measurement, artifacts.failure());
     }
     Ok(measurement.exit_code)
-}
-
-/// How long a cycle may take at most, ns, where that was limited.
-pub(super) fn cycle_limit(limits: Option<&Limits>) -> Option<u64> {
-    limits.and_then(|limits| limits.cycle_ns)
 }
 
 fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
@@ -101,7 +96,7 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
         )));
     }
     plan.followed_period_ns = arguments.follow.period;
-    if cycle_limit(arguments.limit.as_ref()).is_some() && plan.followed_period_ns.is_none() {
+    if arguments.limit.as_ref().and_then(|limits| limits.cycle_ns).is_some() && plan.followed_period_ns.is_none() {
         return Err(Usage("--limit cycle: goes with --period: how often the loop should start over".to_owned()));
     }
     plan.limits = arguments.limit.as_ref().map(|limits| limits.of_wakeups.clone()).unwrap_or_default();

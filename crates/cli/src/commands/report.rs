@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     if let Some(limits) = &arguments.limit {
         measured.judge(&limits.of_wakeups);
     }
-    let cycle_ns = super::record::cycle_limit(arguments.limit.as_ref());
+    let cycle_ns = arguments.limit.as_ref().and_then(|limits| limits.cycle_ns);
     count_cycles(&mut measured.measurement, &measured.paths, arguments.period, cycle_ns)?;
     if cycle_ns.is_some() && measured.measurement.cycles.is_empty() {
         return Err(Usage("--limit cycle: goes with --period: how often the loop should start over".to_owned()).into());

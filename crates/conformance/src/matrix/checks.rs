@@ -163,8 +163,7 @@ fn wakeups(path: &Path, followed: Option<Followed>, grid: bool) -> Counted {
         };
         recording.for_each_wakeup(count).map_err(sum)?;
         let unseen = counters.unobserved.max(without + never_slept.saturating_sub(counters.armed_late.unwrap_or(0)));
-        // Of a short recording a single one is more than that.
-        if unseen > 1 && unseen * UNOBSERVED > counters.wakeups {
+        if unseen * UNOBSERVED > counters.wakeups {
             return Err(format!("of {} wakeups {unseen} were not followed through the kernel", counters.wakeups));
         }
         if awake * one_in > counters.wakeups {

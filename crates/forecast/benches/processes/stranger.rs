@@ -55,7 +55,7 @@ pub(crate) const PROCESSES: [(&str, Stranger, f64); 12] = [
 const FAST: (f64, f64) = (30.0, 0.8);
 const SLOW: (f64, f64) = (3.0, 2.0);
 const COMPACTIONS: f64 = 0.05;
-const MOST_STEPS: u32 = 1_000;
+const MAX_STEPS: u32 = 1_000;
 const FAULTS: f64 = 1.0 / 150.0;
 const TRIES: i32 = 7;
 const FAILS: f64 = 0.8;
@@ -72,7 +72,7 @@ const FLUSH_S: f64 = 5.0;
 const WRITTEN: f64 = 3.0;
 const DEVIATION: f64 = 0.5;
 const GAIN: f64 = 1.05;
-const MOST_CREDIT: i32 = 16;
+const MAX_CREDIT: i32 = 16;
 const TENANTS: f64 = 6.0;
 const STAY_S: f64 = 1_800.0;
 const EACH: f64 = 0.5;
@@ -88,7 +88,7 @@ impl Stranger {
         match self {
             Stranger::Governor => 0.5 * (FAST.0 * above(x, BASE, FAST.1) + SLOW.0 * above(x, BASE, SLOW.1)),
             Stranger::Compaction => {
-                let steps: f64 = (1..=MOST_STEPS).map(|step| f64::from(step).powf(-1.5)).sum();
+                let steps: f64 = (1..=MAX_STEPS).map(|step| f64::from(step).powf(-1.5)).sum();
                 alone + COMPACTIONS * steps * above(x, BASE + 4.0, 2.0)
             }
             Stranger::Retries => {
@@ -112,7 +112,7 @@ impl Stranger {
                 EVENTS * above(x, BASE, 0.5) + written / FLUSH_S
             }
             Stranger::Credits => {
-                let without = (GAIN - 1.0) / (GAIN.powi(MOST_CREDIT + 1) - 1.0);
+                let without = (GAIN - 1.0) / (GAIN.powi(MAX_CREDIT + 1) - 1.0);
                 alone + without * 10.0 * above(x, BASE + 2.0, 2.0)
             }
             Stranger::Tenants => alone + TENANTS * EACH * above(x, BASE, 1.6),
@@ -176,7 +176,7 @@ fn compaction(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
     let mut begin = -200.0;
     while begin < seconds {
         begin += random.exponential() / COMPACTIONS;
-        let steps = random.uniform().powf(-1.0 / 1.5).min(f64::from(MOST_STEPS)) as u32;
+        let steps = random.uniform().powf(-1.0 / 1.5).min(f64::from(MAX_STEPS)) as u32;
         let mut at = begin;
         for _ in 0..steps {
             if (0.0..seconds).contains(&at) {
@@ -329,7 +329,7 @@ fn credits(events: &mut Vec<(f64, f64)>, seconds: f64, random: &mut Random) {
     let mut credit = 0;
     for second in -5_000..seconds as i32 {
         let is_more = random.uniform() < GAIN / (1.0 + GAIN);
-        credit = (credit + if is_more { 1 } else { -1 }).clamp(0, MOST_CREDIT);
+        credit = (credit + if is_more { 1 } else { -1 }).clamp(0, MAX_CREDIT);
         if credit == 0 && second >= 0 {
             for tenth in 0..10 {
                 let at = f64::from(second) + offset + f64::from(tenth) / 10.0;

@@ -581,6 +581,24 @@ mod tests {
     }
 
     #[test]
+    fn offsets_that_are_left_out_leave_open_what_only_they_could_mend() {
+        let task = |name: &str, compute: u32, deadline: u32, offset: u32| {
+            format!(
+                "[[task]]\nname=\"{name}\"\nperiod=\"6ms\"\ncompute=\"{compute}ms\"\ndeadline=\"{deadline}ms\"\npriority=2\noffset=\"{offset}ms\"\n"
+            )
+        };
+        // Played through by hand both are in time: `a` runs from 1 to 5, `b` from 5 to 6.
+        let found = analyse(&set(&format!("{}{}", task("a", 4, 4, 1), task("b", 1, 2, 5))), None).unwrap();
+        assert_eq!(found.standing, Standing::Unknown, "{}", found.verdict);
+        assert!(found.notes.iter().any(|note| note.starts_with("offsets count only")), "{:?}", found.notes);
+        // Late by itself, and more than a CPU can do, no offset mends.
+        for hopeless in [[task("a", 4, 3, 1), task("b", 1, 2, 5)], [task("a", 4, 6, 1), task("b", 3, 6, 5)]] {
+            let found = analyse(&set(&hopeless.concat()), None).unwrap();
+            assert_eq!(found.standing, Standing::NotSchedulable, "{}", found.verdict);
+        }
+    }
+
+    #[test]
     fn a_latency_once_an_hour_is_borne_on_average_only() {
         // Ten hours; stalls of 12 ms twenty times an hour, which the modem's deadline cannot bear.
         let mut random = Random(3);
