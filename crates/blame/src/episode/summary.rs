@@ -2,7 +2,7 @@
 
 use crate::episode::detail::Detail;
 use crate::episode::groups::Turn;
-use crate::episode::split::{Part, Split};
+use crate::episode::split::{Inside, Part, Split};
 use crate::kind::Kind;
 use crate::who::Who;
 use std::collections::BTreeMap;
@@ -36,6 +36,13 @@ pub struct Cause {
     pub unknown_ns: u64,
     /// The episode in which it had most.
     pub example: u64,
+}
+
+impl Cause {
+    /// For how much of a wait its detail stands, ns, where that is not most of it.
+    pub fn detail_part_ns(&self) -> Option<u64> {
+        self.detail_ns.filter(|ns| !is_most(*ns, self.total_ns))
+    }
 }
 
 /// The causes of all late time.
@@ -109,29 +116,62 @@ fn most_seen(shares: &[Share<'_>]) -> Option<Detail> {
     details.into_values().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.clone())
 }
 
-/// What kept whoever was waited for most, over all episodes: what leads most of them need not be that. With for how long, ns.
+/// What kept whoever was waited for most, over all episodes, and for how long, ns: step by step as long as the largest has half of the step
+/// before, or more. What an episode says of itself need not be that.
 fn most_inside(shares: &[Share<'_>]) -> Option<(Detail, u64)> {
-    let mut insides: BTreeMap<(Kind, &Who), u64> = BTreeMap::new();
-    for inside in shares.iter().flat_map(|(part, _)| &part.inside) {
-        *insides.entry((inside.kind, &inside.who)).or_default() += inside.ns;
+    let total_ns: u64 = shares.iter().map(|(part, _)| part.ns).sum();
+    let mut level: Vec<&Inside> = shares.iter().flat_map(|(part, _)| &part.inside).collect();
+    let mut path: Vec<(Kind, Who)> = Vec::new();
+    let mut last_ns = 0;
+    while let Some((kind, who, ns)) = largest(&level) {
+        // What is not told any further stands there as the step itself once more.
+        let is_rest = path.last().is_some_and(|(last, of)| *last == kind && of == who);
+        if is_rest || (!path.is_empty() && ns < last_ns / 2) {
+            break;
+        }
+        level = level
+            .into_iter()
+            .filter(|inside| inside.kind == kind && &inside.who == who)
+            .flat_map(|inside| &inside.inside)
+            .collect();
+        path.push((kind, who.clone()));
+        last_ns = ns;
     }
-    let ((kind, who), ns) = insides.into_iter().max_by_key(|(_, ns)| *ns)?;
-    let leads =
-        |(part, _): &&Share<'_>| part.inside.first().is_some_and(|first| first.kind == kind && &first.who == who);
-    let leading: Vec<Share<'_>> = shares.iter().filter(leads).copied().collect();
-    let held = shares.iter().any(|(part, _)| part.kind == Kind::Lock);
-    let otherwise = || match (kind, held) {
-        (Kind::Own, _) => Detail::AtWork,
-        (_, true) => Detail::KeptBy(kind, who.clone()),
-        (_, false) => Detail::Meanwhile(kind, who.clone()),
+    let (kind, who) = path.first().cloned()?;
+    let detail = match (path.len(), kind) {
+        // Where it is about all of the time, the code that was seen most is what most of it is.
+        (1, Kind::Own) if is_most(last_ns, total_ns) => {
+            most_seen(shares).filter(|detail| detail.fate().is_none()).unwrap_or(Detail::AtWork)
+        }
+        (1, Kind::Own) => Detail::AtWork,
+        (1, _) if shares.iter().any(|(part, _)| part.kind == Kind::Lock) => Detail::KeptBy(kind, who),
+        (1, _) => Detail::Meanwhile(kind, who),
+        _ => {
+            let along = |code: Option<String>| Detail::Along(path.clone(), code);
+            let is_it = |detail: &Detail| matches!(detail, Detail::Along(of, _) if *of == path);
+            most_seen(shares).filter(is_it).filter(|_| is_most(last_ns, total_ns)).unwrap_or_else(|| along(None))
+        }
     };
-    Some((most_seen(&leading).unwrap_or_else(otherwise), ns))
+    Some((detail, last_ns))
+}
+
+/// Whether a part of a wait is so much of it that it needs no number.
+fn is_most(part_ns: u64, total_ns: u64) -> bool {
+    part_ns / 3 >= total_ns / 4
+}
+
+/// Who had most at one step of the way, and how much, ns.
+fn largest<'a>(level: &[&'a Inside]) -> Option<(Kind, &'a Who, u64)> {
+    let mut sums: BTreeMap<(Kind, &Who), u64> = BTreeMap::new();
+    for inside in level {
+        *sums.entry((inside.kind, &inside.who)).or_default() += inside.ns;
+    }
+    sums.into_iter().max_by_key(|(_, ns)| *ns).map(|((kind, who), ns)| (kind, who, ns))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::episode::split::Inside;
 
     fn wait(insides: &[(Kind, &str, u64)]) -> Part {
         let inside = |(kind, who, ns): &(Kind, &str, u64)| Inside {
@@ -167,5 +207,21 @@ mod tests {
         let last = wait(&[(Kind::SamePriority, "third", 11), (Kind::Own, "kid", 10)]);
         assert_eq!(most_inside(&[(&led, 1), (&last, 2)]), Some((Detail::AtWork, 20)));
         assert_eq!(most_inside(&[]), None);
+    }
+
+    #[test]
+    fn words_and_number_are_of_the_same_step() {
+        let step = |kind, who: &str, ns, inside| Inside { kind, who: who.into(), ns, inside };
+        // A lock of which the holder slept for most of the time; each episode says of itself that another thread ran.
+        let below = vec![step(Kind::Sleep, "tick", 62, Vec::new()), step(Kind::Own, "third", 28, Vec::new())];
+        let inside = vec![step(Kind::Lock, "third", 90, below), step(Kind::Own, "kid", 10, Vec::new())];
+        let part = Part { inside, ns: 100, ..wait(&[(Kind::SamePriority, "other", 100)]) };
+        let path = vec![(Kind::Lock, "third".into()), (Kind::Sleep, "tick".into())];
+        assert_eq!(most_inside(&[(&part, 1)]), Some((Detail::Along(path, None), 62)));
+        // Where nothing has half of a step, the step is the last that is told.
+        let many =
+            (0..4).map(|number| step(Kind::SamePriority, ["a", "b", "c", "d"][number], 20, Vec::new())).collect();
+        let part = Part { inside: vec![step(Kind::Lock, "third", 80, many)], ns: 80, ..part };
+        assert_eq!(most_inside(&[(&part, 1)]), Some((Detail::Meanwhile(Kind::Lock, "third".into()), 80)));
     }
 }

@@ -20,6 +20,8 @@ pub struct CycleCount {
     pub unseen: u64,
     /// Overruns of which a single wakeup tells, whatever else was not seen.
     pub certain: u64,
+    /// Overruns of cycles in which their thread ended: what the kernel took to free what it had is in them.
+    pub ending: u64,
     /// How many periods the grid had that the threads' own timers keep, from the first of them that woke a thread to the last.
     pub periods: u64,
     /// Those of them that began without a wakeup: within the cycle before, or one that nobody saw.
@@ -35,13 +37,14 @@ impl CycleCount {
         self.untold = self.untold.saturating_add(other.untold);
         self.unseen = self.unseen.saturating_add(other.unseen);
         self.certain = self.certain.saturating_add(other.certain);
+        self.ending = self.ending.saturating_add(other.ending);
         self.periods = self.periods.saturating_add(other.periods);
         self.not_woken = self.not_woken.saturating_add(other.not_woken);
     }
 
     /// So many overruns there were at the least.
     pub fn least_overruns(&self) -> u64 {
-        self.certain.max(self.overruns.saturating_sub(self.unseen))
+        self.certain.max(self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending))
     }
 
     fn take(&mut self, length_ns: u64, period_ns: u64) {
@@ -68,6 +71,8 @@ pub struct Cycles {
 const OFF_GRID_NS: u64 = 2_000;
 /// So many grids of a thread are looked at.
 const MAX_GRIDS: usize = 8;
+/// A thread's last work ends with it, to this, ns.
+const ENDS_NS: u64 = 1_000;
 /// A grid has so many periods at the least.
 const MIN_PERIODS: u64 = 10;
 
@@ -168,6 +173,8 @@ struct Open {
     first_slept_ns: Option<u64>,
     /// When it last did.
     slept_ns: Option<u64>,
+    /// Whether that was its end.
+    ends: bool,
 }
 
 impl Series {
@@ -176,7 +183,7 @@ impl Series {
         let slept_ns = wakeup.work_ns.map(|work| began.saturating_add(work));
         if begins {
             if let Some(open) =
-                self.open.replace(Open { due_ns: wakeup.expected_ns, first_slept_ns: slept_ns, slept_ns })
+                self.open.replace(Open { due_ns: wakeup.expected_ns, first_slept_ns: slept_ns, slept_ns, ends: false })
             {
                 self.close(open, open.slept_ns, period_ns);
             }
@@ -189,7 +196,8 @@ impl Series {
         let Some(slept_ns) = slept_ns else { return };
         self.count.take(slept_ns.saturating_sub(open.due_ns), period_ns);
         let is_certain = open.first_slept_ns.is_some_and(|slept| slept.saturating_sub(open.due_ns) > period_ns);
-        self.count.certain += u64::from(is_certain);
+        self.count.certain += u64::from(is_certain && !open.ends);
+        self.count.ending += u64::from(is_certain && open.ends);
     }
 
     /// The last cycle has no next one, up to which it could have slept: what came after its first sleep may be the program's end.
@@ -216,6 +224,18 @@ impl Cycles {
         self.threads.entry(wakeup.tid).or_default().take(wakeup, is_by_timer, self.period_ns);
     }
 
+    /// That a thread ended then, ns: the cycle in which it did has no sleep at its end, but what the kernel took to free what it had.
+    pub fn end(&mut self, tid: u32, ended_ns: u64) {
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        let grids = thread.grids.iter_mut().map(|grid| &mut grid.series);
+        for series in grids.chain([&mut thread.by_timer, &mut thread.by_time]) {
+            let ends = |open: &Open| open.first_slept_ns.is_some_and(|slept| slept.abs_diff(ended_ns) <= ENDS_NS);
+            if let Some(open) = &mut series.open {
+                open.ends = ends(open);
+            }
+        }
+    }
+
     /// What was counted of each thread, by its id.
     pub fn finish(self) -> impl Iterator<Item = (u32, CycleCount)> {
         let period_ns = self.period_ns;
@@ -237,6 +257,11 @@ impl Recording {
             let waker = wakeup.woken_by.and_then(|position| wakers.get(position as usize));
             cycles.take(wakeup, waker.is_some_and(|waker| waker.kind == WakerKind::Timer));
         })?;
+        for thread in document.followed.iter().flat_map(|followed| &followed.threads) {
+            if let Some(ended_ns) = thread.ended_ns {
+                cycles.end(thread.tid, ended_ns);
+            }
+        }
         // A thread that changed its name or policy counts for what it was at last.
         let mut tasks: HashMap<u32, (&str, u64)> = HashMap::new();
         for task in &document.tasks {
@@ -330,6 +355,20 @@ mod tests {
         assert_eq!((count.overruns, count.certain, count.not_woken), (1, 1, 2), "{count:?}");
         count.unseen = 3;
         assert_eq!(count.least_overruns(), 1);
+    }
+
+    #[test]
+    fn an_overrun_in_which_its_thread_ends_is_not_certain() {
+        let short = Some(100_000);
+        let mut cycles = Cycles::new(MS);
+        (0..20).for_each(|number| cycles.take(&wakeup(number * MS, short), true));
+        // It frees what it had, for 50 ms.
+        cycles.take(&wakeup(20 * MS, Some(50 * MS)), true);
+        cycles.end(7, 70 * MS + 100_000);
+        cycles.end(8, 70 * MS + 100_000);
+        let count = cycles.finish().next().unwrap().1;
+        assert_eq!((count.cycles, count.overruns, count.ending), (21, 1, 1), "{count:?}");
+        assert_eq!((count.certain, count.least_overruns()), (0, 0), "{count:?}");
     }
 
     #[test]

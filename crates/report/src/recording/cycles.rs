@@ -3,7 +3,7 @@
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{counted, grouped, microseconds, table};
-use punctual_recording::{CycleCount, Limit, format_ns, printable};
+use punctual_recording::{CycleCount, Limit, agreeing, format_ns, printable};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -67,16 +67,25 @@ impl LoopCycles {
         let over: Vec<(String, String)> = (rows.iter().filter(|(_, count)| count.overruns > 0).take(MAX_NAMED))
             .map(|(name, count)| {
                 let (of, longest) = (counted(count.cycles, "cycle"), format_ns(count.longest_ns));
-                let least = count.least_overruns();
+                let least = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
                 let at_least = if least < count.overruns || count.not_woken > 0 { "at least " } else { "" };
-                (printable(name), format!("in {at_least}{} of {of}, {longest} at most", grouped(least)))
+                let longest = match count.unseen {
+                    0 => format!("{longest} at most"),
+                    _ => format!("the longest seen {longest}"),
+                };
+                let ending = match count.ending {
+                    0 => String::new(),
+                    ending => format!(" ({} as {} thread ended)", grouped(ending), agreeing(ending, "its", "their")),
+                };
+                (printable(name), format!("in {at_least}{} of {of}{ending}, {longest}", grouped(least)))
             })
             .collect();
         let Some((first, others)) = over.split_first() else {
             let all: u64 = rows.iter().map(|(_, count)| count.cycles).sum();
             return Some(format!(
-                "No cycle of {} took longer than {period}; the longest took {}.{}",
+                "No cycle of {} took longer than {period}; the longest{} took {}.{}",
                 grouped(all),
+                if rows.iter().any(|(_, count)| count.unseen > 0) { " seen" } else { "" },
                 format_ns(longest),
                 not_woken(&rows)
             ));
@@ -149,8 +158,11 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     if without == 0 {
         return String::new();
     }
-    let unseen = if unseen > 0 { format!(" ({} not seen)", counted(unseen, "wakeup")) } else { String::new() };
     let periods = counted(sum(&|count| count.periods), "period");
+    if unseen >= without {
+        return format!(" Of {periods} {} began without a wakeup that was seen.", grouped(without));
+    }
+    let unseen = if unseen > 0 { format!(" ({} not seen)", counted(unseen, "wakeup")) } else { String::new() };
     format!(" Of {periods} {} began without a wakeup{unseen}: the cycle before still ran.", grouped(without))
 }
 
@@ -172,8 +184,10 @@ pub(crate) struct CyclesRow<'a> {
     untold: u64,
     /// Wakeups that nobody saw or that were lost: so many overruns, at most, are two cycles that both kept their period.
     unseen: u64,
-    /// Overruns at the least, whatever was not seen.
+    /// Overruns at the least, whatever was not seen, and without those in which a thread ended.
     least_overruns: u64,
+    /// Overruns in which a thread ended: what the kernel took to free what it had is in them.
+    ending: u64,
     /// Periods of the grid that the threads' own timers keep; 0 where they keep none.
     periods: u64,
     /// Those of them that began without a wakeup: the cycle before still ran, or the wakeup was not seen.
@@ -192,6 +206,7 @@ impl<'a> CyclesRow<'a> {
                 untold: count.untold,
                 unseen: count.unseen,
                 least_overruns: count.least_overruns(),
+                ending: count.ending,
                 periods: count.periods,
                 not_woken: count.not_woken,
             })
@@ -227,8 +242,15 @@ mod tests {
         (arm.unseen, arm.certain, arm.periods, arm.not_woken) = (1, 1, 60_010, 12);
         assert_eq!(
             doubtful.verdict(),
-            "arm fifo:80 took longer than 1.00 ms in at least 2 of 59,998 cycles, 2.31 ms at most. Of 60,010 periods 12 began without a \
+            "arm fifo:80 took longer than 1.00 ms in at least 2 of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 12 began without a \
              wakeup (1 wakeup not seen): the cycle before still ran."
+        );
+        let mut ended = over.clone();
+        ended.by_name.get_mut("arm fifo:80").unwrap().ending = 1;
+        assert!(
+            ended.verdict().contains("in 3 of 59,998 cycles (1 as its thread ended), 2.31 ms at most"),
+            "{}",
+            ended.verdict()
         );
         let lines = over.text();
         assert!(lines.lines().nth(1).is_some_and(|line| line.starts_with("arm fifo:80")), "{lines}");

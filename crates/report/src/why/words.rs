@@ -41,10 +41,8 @@ pub(super) fn beside(cause: &Cause) -> String {
 
 /// For how much of a wait its detail stands, with a space before, where that is not most of it.
 pub(super) fn part_of_wait(cause: &Cause) -> String {
-    match cause.detail_ns {
-        Some(ns) if ns / 3 < cause.total_ns / 4 => format!(" for {} of it", percent(ns, cause.total_ns)),
-        _ => String::new(),
-    }
+    let share = |ns| format!(" for {} of it", percent(ns, cause.total_ns));
+    cause.detail_part_ns().map_or_else(String::new, share)
 }
 
 /// Whether a detail says no more than the name that it stands beside.
